@@ -1,8 +1,8 @@
-"""Measure the actuators against other libraries and restatements of what simulators do.
+"""Benchmark the actuators against other libraries and reimplementations of simulator code.
 
 ./python.sh -m benchmarks [--quick] [--json results.json] [--plot results.png]
 
-The first run makes an environment with all peers. A full run takes about half an hour.
+The first run creates an environment with all peers. A full run takes about half an hour.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from typing import Any
 
 from . import environment
 
-# before NumPy and Torch are imported
+# set before NumPy and Torch are imported
 os.environ.update(dict.fromkeys(environment.THREAD_COUNTS, "1"))
 
 
@@ -42,9 +42,9 @@ def _parser() -> argparse.ArgumentParser:
         prog="benchmarks", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     add_choices(parser)
-    parser.add_argument("--json", type=Path, metavar="FILE", help="where all figures go")
-    parser.add_argument("--plot", type=Path, metavar="FILE", help="where the picture goes")
-    parser.add_argument("--here", action="store_true", help="measure in this environment, against the peers it has")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="path of the JSON file with all results")
+    parser.add_argument("--plot", type=Path, metavar="FILE", help="path of the picture")
+    parser.add_argument("--here", action="store_true", help="measure in this environment, against the installed peers")
     return parser
 
 
@@ -85,7 +85,7 @@ def _run(options: argparse.Namespace) -> int:
 
 
 def _memory(cases: Sequence[Any]) -> int | None:
-    """What the wrapper holds in the case of the target, when it is among those measured."""
+    """Return the memory of the wrapper in the case of the target, if it was measured."""
     from .candidates.ticks import ArraysTick
     from .problem import Problem
 

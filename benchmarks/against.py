@@ -1,9 +1,9 @@
-"""Measure this tree against another revision of it, paired in one run.
+"""Benchmark this tree against another revision, paired in one run.
 
 ./python.sh -m benchmarks.against REVISION [--quick] [--sizes N …] [--pipelines …]
 
-The revision is checked out into a temporary folder and its native core built there. Each tree runs in a process of its
-own, with its own candidates. Both get the same problems; nothing is timed before their efforts were found equal.
+The revision is checked out into a temporary folder, where its native core is built. Each tree runs in a separate
+process with its own candidates. Both get the same problems; timing starts after a comparison of their efforts.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Any
 
 from . import environment
 
-# before NumPy is imported; the processes of the trees get them too
+# set before NumPy is imported; the processes of the trees inherit them
 os.environ.update(dict.fromkeys(environment.THREAD_COUNTS, "1"))
 
 if TYPE_CHECKING:
@@ -33,12 +33,12 @@ if TYPE_CHECKING:
 WORKER = Path(__file__).with_name("against_worker.py")
 PACKAGE = Path("python/isaacsim/core/experimental/actuators")
 SLOWER, AGAIN = 1 / 1.05, 3
-"""Cases below this ratio are measured again in so many fresh pairs of processes: each of them has a bias of its own,
-from where its memory came to lie."""
+"""Cases below this ratio are repeated in this number of new process pairs: each process has its own bias,
+from the location of its memory."""
 
 
 class TreeError(RuntimeError):
-    """A tree cannot be built, or not run as asked."""
+    """A tree cannot be built or run."""
 
 
 class Side:
@@ -47,7 +47,7 @@ class Side:
     def __init__(self, tree: Path) -> None:
         self.tree = tree.resolve()
         paths = os.pathsep.join(str(path) for path in (self.tree / "python", self.tree))
-        # -P: the worker stands among the benchmarks of this tree, which must not be found
+        # -P: the worker is among the benchmarks of this tree, which it must not import
         self._process = subprocess.Popen(
             [sys.executable, "-P", str(WORKER)],
             env={**os.environ, "PYTHONPATH": paths},
@@ -57,7 +57,7 @@ class Side:
         )
 
     def check(self) -> None:
-        """Make sure that it runs this tree and its core, not an installed package or Warp in its place."""
+        """Check that the process runs this tree and its core, not an installed package or Warp."""
         package, has_core = self.ask("origin")
         if not package.is_relative_to(self.tree):
             raise TreeError(f"{self.tree}: {package} was loaded instead. Name the root of a tree of this repository.")
@@ -65,14 +65,14 @@ class Side:
             raise TreeError(f"{self.tree}: the native core is not built. Run 'python setup.py build_ext --inplace'.")
 
     def send(self, name: str, *arguments: Any) -> None:
-        """Ask for something; `receive` brings the answer."""
+        """Send a request; `receive` returns the answer."""
         assert self._process.stdin
         with contextlib.suppress(BrokenPipeError):
             pickle.dump((name, arguments), self._process.stdin)
             self._process.stdin.flush()
 
     def receive(self) -> Any:
-        """Return the answer to what was sent."""
+        """Return the answer to the last request."""
         assert self._process.stdout
         try:
             fine, answer = pickle.load(self._process.stdout)
@@ -101,18 +101,18 @@ class Side:
 
 
 Sides = tuple[Side, Side]
-"""This tree and the other."""
+"""This tree and the other tree."""
 
 
 @dataclass
 class Compared:
-    """What became of a case.
+    """Result of a case.
 
     Args:
         ours: Median time of a step [s].
         theirs: The same, of the other tree.
         ratio: Median over the rounds of their time over ours.
-        again: The same in fresh processes, where it was measured again.
+        again: The same in new processes, if it was repeated.
     """
 
     ours: float
@@ -122,7 +122,7 @@ class Compared:
 
     @property
     def believed(self) -> float:
-        """The median of the fresh pairs where there are some: what led to them was picked for being low."""
+        """Median of the new pairs if there are any, because the first ratio was selected for being low."""
         return statistics.median(self.again or [self.ratio])
 
 
@@ -139,7 +139,7 @@ def both(other: Path) -> Iterator[Sides]:
 
 
 def compare(case: Case, sides: Sides, rounds: int, block_seconds: float) -> Compared:
-    """Build a case in both trees, find their efforts equal, and time them in turns.
+    """Build a case in both trees, compare their efforts, and time them alternately.
 
     Raises:
         TreeError: One of them cannot be built or stepped.
@@ -164,7 +164,7 @@ def compare(case: Case, sides: Sides, rounds: int, block_seconds: float) -> Comp
 
 
 def _difference(sides: Sides) -> float:
-    """The largest difference of efforts over some steps, in parts of what is allowed; NaN when there is a NaN."""
+    """Return the largest difference of efforts over some steps relative to the tolerance; NaN if there is a NaN."""
     import numpy as np
 
     from .check import STEPS, TOLERANCE
@@ -178,7 +178,7 @@ def _difference(sides: Sides) -> float:
 
 
 def _ask_both(sides: Sides, name: str, *arguments: Any) -> list[Any]:
-    """Ask both at once; both have answered when one of them fails."""
+    """Send a request to both at once; both have answered before an error is raised."""
     for side in sides:
         side.send(name, *arguments)
     answers, errors = [], []
@@ -194,7 +194,7 @@ def _ask_both(sides: Sides, name: str, *arguments: Any) -> list[Any]:
 
 @contextlib.contextmanager
 def checked_out(revision: str) -> Iterator[Path]:
-    """A tree of a revision with its core built, as long as it is needed."""
+    """Provide a tree of a revision with its core built."""
     with tempfile.TemporaryDirectory(prefix="benchmarks-") as folder:
         tree = Path(folder) / "tree"
         _run(["git", "worktree", "add", "--quiet", "--detach", str(tree), revision], environment.REPOSITORY)
@@ -208,13 +208,13 @@ def checked_out(revision: str) -> Iterator[Path]:
 def _build(tree: Path) -> None:
     _require_compiler_packages()
     _run([sys.executable, "setup.py", "--quiet", "build_ext", "--inplace"], tree)
-    # the core is optional there: a failure is none
+    # the core is optional there, so a failed build is not an error
     if not list((tree / PACKAGE / "native").glob("core.*")):
         raise TreeError(f"{tree}: the native core was not built, see above. Build it elsewhere and give --tree.")
 
 
 def _require_compiler_packages() -> None:
-    """The core of any revision is built with what is installed here."""
+    """Check that the build dependencies of the core are installed."""
     try:
         importlib.metadata.version("pybind11")
         enough = int(importlib.metadata.version("setuptools").partition(".")[0]) >= 77
@@ -256,7 +256,7 @@ def _parser() -> argparse.ArgumentParser:
         prog="benchmarks.against", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("revision", nargs="?", help="a commit, branch or tag")
-    parser.add_argument("--tree", type=Path, metavar="DIR", help="a tree with a built core instead")
+    parser.add_argument("--tree", type=Path, metavar="DIR", help="a tree with a built core, instead of a revision")
     add_choices(parser)
     return parser
 
@@ -296,7 +296,7 @@ def _measure(options: argparse.Namespace, name: str, other: Path) -> int:
 
 
 def _show(console: Any, name: str, compared: dict[Case, Compared | str]) -> None:
-    """Print a table for each part, then the worst cases and the mean."""
+    """Print a table for each section, then the worst cases and the mean."""
     from rich.table import Table
 
     from .candidates import SECTIONS

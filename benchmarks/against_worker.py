@@ -1,8 +1,8 @@
-"""Runs the candidates of one tree for `benchmarks.against`, in a process that has that tree's code and no other.
+"""Worker process of `benchmarks.against`: runs the candidates of one tree with only that tree's code.
 
-It is run as a script. Nothing but `benchmarks` of that tree is asked for: which candidate is ours, and where, is in its
-own list. Requests come on the standard input as pickled pairs of a name of `Worker` and arguments; replies go to the
-standard output as pickled pairs of whether it went well and the answer, or what was wrong. Prints go to the errors.
+It runs as a script and imports only `benchmarks` of that tree, whose list names our candidate in each
+section. Requests arrive on standard input as pickled pairs of a method name of `Worker` and arguments. Replies go to
+standard output as pickled pairs of a success flag and the answer or error. Prints go to standard error.
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ class Worker:
         self._candidate: Any = None
 
     def origin(self) -> tuple[Path, bool]:
-        """Return the file of the package that is measured, and whether its native core is there."""
+        """Return the file of the measured package, and True if its native core exists."""
         import isaacsim.core.experimental.actuators as package
         from isaacsim.core.experimental.actuators.native import core
 
         return Path(str(package.__file__)), core is not None
 
     def titles(self) -> list[str]:
-        """Return the titles of what this tree can measure; what they are called in code has changed over time."""
+        """Return the titles of the sections of this tree; their names in code have changed over time."""
         return list(self._ours())
 
     def _ours(self) -> dict[str, Any]:
@@ -46,7 +46,7 @@ class Worker:
         }
 
     def build(self, title: str, *problem: Any) -> None:
-        """Build the candidate of some section for a problem, instead of the one before."""
+        """Build the candidate of a section for a problem, and release the previous one."""
         from benchmarks.problem import Problem
 
         self.close()
@@ -62,10 +62,10 @@ class Worker:
         return np.array(self._candidate.efforts)
 
     def block(self, count: int) -> float:
-        """Return the seconds of a step, mean of some, in CPU time of this thread."""
+        """Return the mean seconds of a step, in CPU time of this thread."""
         step = self._candidate.step
         gc.disable()
-        # the other process has had the caches
+        # the other process has evicted the caches
         step()
         start = time.thread_time()
         for _ in itertools.repeat(None, count):
@@ -75,18 +75,18 @@ class Worker:
         return seconds / count
 
     def close(self) -> None:
-        """Let go of the candidate."""
+        """Release the candidate."""
         if self._candidate is not None:
             self._candidate.close()
         self._candidate = None
 
 
 def main() -> None:
-    """Answer requests until there are no more."""
+    """Answer requests until the input ends."""
     replies = os.fdopen(os.dup(1), "wb")
-    # libraries print where they are loaded
+    # libraries print when they are loaded
     os.dup2(2, 1)
-    # the first before Warp 1.15, the second since
+    # the first path before Warp 1.15, the second since
     for setting, value in (("quiet", True), ("log_level", logging.ERROR)):
         setattr(wp.config, setting, value)
     worker = Worker()

@@ -1,4 +1,4 @@
-"""Which cases a run measures, and the options that choose among them."""
+"""Cases of a run, and the options that select them."""
 
 from __future__ import annotations
 
@@ -11,30 +11,30 @@ from .problem import PIPELINES, ROBOTS, SIZES
 if TYPE_CHECKING:
     from .measure import Case
 
-# what the public actuator is measured with: nothing to remember, a state of the controller, one of the delay
+# pipelines of the public actuator: stateless, a state of the controller, a state of the delay
 OBJECT_PIPELINES = ("PD+max", "PID+max", "delay+PD+max")
 OBJECT_SIZES = (1, 1024)
 
 
 def add_choices(parser: argparse.ArgumentParser) -> None:
-    """Add the options that `chosen` reads, and how long blocks are."""
-    parser.add_argument("--quick", action="store_true", help="fewer robots, sizes and rounds: below two minutes")
+    """Add the options that `chosen` reads, and the block time."""
+    parser.add_argument("--quick", action="store_true", help="fewer robots, sizes and rounds: less than two minutes")
     parser.add_argument("--robots", nargs="+", choices=ROBOTS, help="12of19 drives 12 of 19 joints, 12free floats")
     parser.add_argument("--sizes", nargs="+", type=robot_count, metavar="N", help="numbers of robots")
     parser.add_argument("--pipelines", nargs="+", choices=PIPELINES)
-    parser.add_argument("--block-ms", type=float, default=2.0, metavar="MS", help="least time of a block")
+    parser.add_argument("--block-ms", type=float, default=2.0, metavar="MS", help="minimum time of a block")
 
 
 def robot_count(text: str) -> int:
-    """A number of robots, as an option."""
+    """Return a number of robots from an option."""
     if (size := int(text)) < 1:
         raise argparse.ArgumentTypeError(f"{size} must be >= 1.")
     return size
 
 
 def chosen(options: argparse.Namespace) -> list[Case]:
-    """Return the cases that options ask for, in the order in which they are measured."""
-    # with it come the libraries that are measured
+    """Return the selected cases, in the order of measurement."""
+    # imports the measured libraries
     from .measure import Case
 
     quick = options.quick
@@ -42,7 +42,7 @@ def chosen(options: argparse.Namespace) -> list[Case]:
     sizes = options.sizes or ([1, 1024, 4096, 16384] if quick else list(SIZES))
     pipelines = options.pipelines or list(PIPELINES)
     fixed = [robot for robot in robots if not ROBOTS[robot].floating]
-    # a floating base shows in the physics only: to arrays it is one of the others
+    # a floating base only matters with physics: on arrays it equals one of the others
     free = [robot for robot in robots if ROBOTS[robot].floating]
     ticked = [pipeline for pipeline in pipelines if not quick or pipeline == "PD+max"]
     # a simulation of many robots takes seconds to build

@@ -1,4 +1,4 @@
-"""A candidate is timed only after its efforts were found right."""
+"""Check of the efforts of a candidate before it is timed."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ STEPS = 8
 
 
 class Check:
-    """The right efforts of a problem over some steps; inputs change, so that delays and integrals take part."""
+    """Reference efforts of a problem over some steps; inputs change, to exercise delays and integrals."""
 
     def __init__(self, problem: Problem) -> None:
         self._problem = problem
@@ -25,7 +25,7 @@ class Check:
     def error(self, candidate: Candidate) -> float:
         """Return the largest difference of a fresh candidate, relative to the largest summand of the effort.
 
-        Right is what stays within `TOLERANCE`; NaN does not, nor does one that writes to columns not driven.
+        A correct candidate stays within `TOLERANCE`; NaN and a write to a column that is not driven do not.
         """
         found = [0.0]
         first = self._problem.robot.first

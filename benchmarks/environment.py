@@ -1,4 +1,4 @@
-"""Where measurements run: one thread, all peers installed, and which machine it was."""
+"""Environment of measurements: one thread, all peers installed, and a description of the machine."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from typing import Any
 
 REPOSITORY = Path(__file__).parents[1]
 FOLDER = REPOSITORY / ".venv-benchmarks"
-# import names of what the `benchmarks` extra brings
+# import names of the packages in the `benchmarks` extra
 PEERS = ("newton", "newton_actuators", "torch", "rich", "matplotlib")
 PACKAGES = ("articulation-actuators", "warp-lang", "mujoco", "newton", "newton-actuators", "torch", "numpy")
 THREAD_COUNTS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THREADS")
@@ -27,7 +27,7 @@ def missing() -> list[str]:
 
 
 def run_with_peers(arguments: list[str]) -> int:
-    """Run the benchmarks in an environment of their own, made once; return the exit code."""
+    """Run the benchmarks in a separate environment, created once; return the exit code."""
     python = FOLDER / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
     stamp = FOLDER / "installed"
     wanted = hashlib.sha256((REPOSITORY / "pyproject.toml").read_bytes()).hexdigest()
@@ -53,7 +53,7 @@ def run_with_peers(arguments: list[str]) -> int:
 
 
 def machine() -> dict[str, Any]:
-    """What the figures depend on: processor, cores, versions, load."""
+    """Return the conditions of the results: processor, cores, versions, load."""
     return {
         "processor": _processor(),
         "cores": os.cpu_count(),
@@ -67,7 +67,7 @@ def machine() -> dict[str, Any]:
 
 
 def load() -> float | None:
-    """Mean number of running processes over the last minute, where the system tells."""
+    """Return the mean number of running processes over the last minute, if the system provides it."""
     return round(os.getloadavg()[0], 2) if hasattr(os, "getloadavg") else None
 
 

@@ -1,14 +1,14 @@
-"""Measure a step and its gradients, beside newton's on its tape and a restatement in Torch, where they are there.
+"""Benchmark a step and its gradients against newton's tape and a reimplementation in Torch, if installed.
 
 ./python.sh -m benchmarks.gradients [--quick]
 
-One tape, one step forward and back: gradients of efforts by positions, velocities, targets, feedforward, gains, limits
-and the state; of networks, which newton's tape does not go through, by positions, velocities, targets, limits and the
-state. Every candidate is compared with the others first, gradient by gradient; what differs is not timed.
-Ratios are those of each round, for rounds hit all candidates alike; one thread.
+One tape, one step forward and backward: gradients of efforts with respect to positions, velocities, targets,
+feedforward, gains, limits and the state. For networks, which newton's tape does not support: with respect to
+positions, velocities, targets, limits and the state. A candidate is timed only if all its gradients agree with the
+others. Ratios are paired by round, because the load of a round affects all candidates; one thread.
 """
 
-# the peers are extras of their own
+# the peers are separate extras
 # pyright: reportMissingImports=false
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from typing import Any
 
 from . import environment
 
-# before NumPy and Torch are imported
+# set before NumPy and Torch are imported
 os.environ.update(dict.fromkeys(environment.THREAD_COUNTS, "1"))
 
 import numpy as np
@@ -40,7 +40,7 @@ Found = dict[str, np.ndarray]
 
 
 class Problem:
-    """Numbers of a pipeline: inputs, gains, state before the step, and the gradient of the efforts."""
+    """Values of a pipeline: inputs, gains, state before the step, and the gradient of the efforts."""
 
     def __init__(self, pipeline: str, robots: int) -> None:
         self.pipeline, self.count = pipeline, JOINTS * robots
@@ -60,7 +60,7 @@ class Problem:
 
 
 class OnTape:
-    """Actuators of ours, or of newton's, on a tape of Warp."""
+    """Actuators of this package or newton on a Warp tape."""
 
     def __init__(self, problem: Problem, library: Any, pd: Any, pid: Any) -> None:
         def array(values: Any, grad: bool = True, dtype: Any = wp.float32) -> wp.array:
@@ -94,7 +94,7 @@ class OnTape:
             self.kept["integral"].requires_grad = True
 
     def step(self) -> None:
-        """Forward and back."""
+        """Run a step forward and backward."""
         self.efforts.zero_()
         tape = wp.Tape()
         with tape:
@@ -104,12 +104,12 @@ class OnTape:
         self.tape = tape
 
     def forward(self) -> None:
-        """Without a tape."""
+        """Run a step without a tape."""
         self.efforts.zero_()
         self.actuator.step(self.control, self.control, *self.states, dt=DT)
 
     def found(self) -> Found:
-        """What one step gives, from gradients of zero."""
+        """Return the gradients of one step, starting from zero."""
         arrays = self.signals | self.gains | self.kept
         for array in arrays.values():
             array.grad.zero_()
@@ -134,7 +134,7 @@ def newtons(problem: Problem) -> OnTape:
 
 
 class InTorch:
-    """The same formulas in Torch, eager."""
+    """The same formulas in eager Torch."""
 
     def __init__(self, problem: Problem) -> None:
         import torch
@@ -158,7 +158,7 @@ class InTorch:
         self.weights = torch.from_numpy(problem.weights)
 
     def forward(self) -> Any:
-        """The efforts."""
+        """Return the efforts."""
         torch, gains = self.torch, self.gains
         q, qd, *command = self.signals.values()
         if self.problem.delayed:
@@ -175,12 +175,12 @@ class InTorch:
         return effort
 
     def step(self) -> None:
-        """Forward and back."""
+        """Run a step forward and backward."""
         self.efforts = self.forward()
         self.efforts.backward(self.weights)
 
     def found(self) -> Found:
-        """What one step gives."""
+        """Return the gradients of one step."""
         tensors = self.signals | self.gains | self.kept
         for tensor in tensors.values():
             tensor.grad = None
@@ -191,7 +191,7 @@ class InTorch:
 
 
 class NetworkProblem:
-    """Numbers of a network with a limit behind it: inputs, state before the step, and the gradient of the efforts."""
+    """Values of a network with a limit after it: inputs, state before the step, and the gradient of the efforts."""
 
     def __init__(self, kind: str, robots: int) -> None:
         self.network, self.count = networks.Problem(kind, JOINTS * robots), JOINTS * robots
@@ -213,7 +213,7 @@ class NetworkProblem:
 
 
 class NetworkOnTape(OnTape):
-    """An actuator of ours with a network, on a tape of Warp."""
+    """An actuator of this package with a network, on a Warp tape."""
 
     def __init__(self, problem: NetworkProblem) -> None:
         from isaacsim.core.experimental import actuators
@@ -236,7 +236,7 @@ class NetworkOnTape(OnTape):
         self.efforts, self.weights = array(np.zeros(problem.count)), array(problem.weights, False)
         self.control = {**self.signals, "joint_f": self.efforts}
         self.states = [self.actuator.state(), self.actuator.state()]
-        # a file of Torch's would be shown as tensors
+        # a Torch file would return tensors
         state: Any = self.states[0]
         self.kept = {name: vars(state.controller_state)[name] for name in problem.kept}
         for name, values in problem.kept.items():
@@ -244,7 +244,7 @@ class NetworkOnTape(OnTape):
 
 
 class NetworkInTorch(InTorch):
-    """The same network of Torch's modules, eager."""
+    """The same network as Torch modules, eager."""
 
     def __init__(self, problem: NetworkProblem) -> None:
         import torch
@@ -261,11 +261,11 @@ class NetworkInTorch(InTorch):
         self.weights = torch.from_numpy(problem.weights)
         self.modules = networks.modules_of(problem.network)
         for module in self.modules:
-            # as ours: no gradients by weights
+            # no gradients of weights, as in our candidate
             module.requires_grad_(False)
 
     def forward(self) -> Any:
-        """The efforts."""
+        """Return the efforts."""
         torch = self.torch
         q, qd, target, *_ = self.signals.values()
         head, *lstm = self.modules
@@ -285,7 +285,7 @@ CANDIDATES: dict[str, Callable[[Problem], Any]] = {"ours": ours, "newton": newto
 
 
 def difference(found: Found, right: Found) -> float:
-    """Largest difference of any gradient, relative to the largest number of it."""
+    """Return the largest difference of any gradient, relative to its largest value."""
     return max(
         float(np.abs(found[name] - values).max()) / max(1.0, float(np.abs(values).max()))
         for name, values in right.items()
@@ -294,7 +294,7 @@ def difference(found: Found, right: Found) -> float:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run from the command line; 1 means that candidates differ, or that the goal is missed."""
+    """Run from the command line; 1 means that candidates differ or the goal is missed."""
     parser = argparse.ArgumentParser(prog="benchmarks.gradients", description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--quick", action="store_true", help="fewer rounds")
     options = parser.parse_args(arguments)

@@ -1,13 +1,13 @@
-"""Measure what a policy learns with: steps of many robots, decimated ones, environments, random motors, and own loops.
+"""Benchmark policy training: steps of many robots, decimation, environments, random motors, and custom loops.
 
 ./python.sh -m benchmarks.learning [--quick] [--mujoco-warp PYTHON]
 
-The robot is the ANYmal C of this repository, standing. What candidates compute is compared before it is timed; what
-differs is not timed. CPU time is that of all threads of this process; steps per second are those of the wall clock, on
-all cores. mujoco_warp, what mjlab steps, pins its own MuJoCo: name the Python that has it.
+The robot is the ANYmal C of this repository, standing. The results of candidates are compared before timing; a
+different candidate is not timed. CPU time includes all threads of this process; steps per second use the wall clock,
+on all cores. mujoco_warp, the simulator of mjlab, pins its own MuJoCo: pass the Python that has it.
 """
 
-# the peers are extras of their own
+# the peers are separate extras
 # pyright: reportMissingImports=false, reportAttributeAccessIssue=false
 
 from __future__ import annotations
@@ -39,19 +39,19 @@ ENVS, DECIMATIONS = (1, 64, 1024), (1, 4)
 TOLERANCE = 1e-4
 # as in the robot's file
 MOTORS: dict[str, Any] = {".*": [PDControlConfig(900.0, 25.0), MaxEffortClampingConfig(80.0)]}
-# begins what stands in place of a time
+# prefix of a message that replaces a time
 WRONG = "wrong: "
 Step = Callable[[], Any]
 
 
 @dataclass
 class Candidate:
-    """What is timed.
+    """A timed candidate.
 
     Args:
         step: Runs it once.
-        steps: So many of what the table counts.
-        wrong: Why it is not timed; empty where it is.
+        steps: Number of counted steps.
+        wrong: Reason for not timing it; empty otherwise.
     """
 
     step: Step
@@ -60,7 +60,7 @@ class Candidate:
     wall: float = 0.0
 
     def block(self) -> Block:
-        """Blocks in CPU time of all threads; the wall clock is kept beside."""
+        """Blocks in CPU time of all threads, which also store the wall clock time."""
         walls = []
 
         def run(count: int) -> float:
@@ -68,7 +68,7 @@ class Candidate:
             for _ in range(count):
                 self.step()
             walls.append((time.perf_counter() - wall) / count / self.steps)
-            # the rounds are the last, and what comes before warms up
+            # the last blocks are the rounds, earlier ones warm up
             self.wall = float(np.median(walls[-5:]))
             return (time.process_time() - cpu) / count
 
@@ -78,7 +78,7 @@ class Candidate:
 def compare(
     table: Table, label: str, candidates: Mapping[str, Candidate], options: argparse.Namespace
 ) -> dict[str, np.ndarray]:
-    """Time candidates and add a row for each; the first is what the others are compared with."""
+    """Time candidates and add a row for each; the first one is the reference."""
     right = {name: one for name, one in candidates.items() if not one.wrong}
     blocks = {name: one.block() for name, one in right.items()}
     times = interleave(blocks, 5 if options.quick else 9, 0.02 if options.quick else 0.1)
@@ -94,14 +94,14 @@ def compare(
 
 
 def close_to(found: Any, expected: Any, tolerance: float = TOLERANCE) -> str:
-    """Why the two differ; empty where they do not."""
+    """Return the difference of two results as a text; empty if they agree."""
     error = float(np.abs(np.asarray(found, float) - expected).max())
     return "" if error <= tolerance else f"off by {error:.1e}, must be <= {tolerance:.0e}"
 
 
 @contextlib.contextmanager
 def standing(envs: int) -> Iterator[tuple[Any, Any, Any]]:
-    """A simulation of robots that have settled, with the robots and their motors."""
+    """Provide a simulation of settled robots, with the robots and their motors."""
     import isaacsim.core.experimental.actuators as ea
 
     with ea.Simulation(ROBOT, DT, envs) as sim:
@@ -113,7 +113,7 @@ def standing(envs: int) -> Iterator[tuple[Any, Any, Any]]:
 
 
 class Plain:
-    """The same robots without motors: the efforts of the next steps, and where these lead."""
+    """The same robots without motors: the efforts of the next steps, and the resulting states."""
 
     def __init__(self, envs: int, decimation: int) -> None:
         import mujoco
@@ -133,13 +133,13 @@ class Plain:
                     self.after = host._qpos[0].copy()
 
     def rollout(self, length: int) -> Step:
-        """Calls of `mujoco.rollout`, on as many threads as there are cores."""
+        """Calls of `mujoco.rollout`, with one thread per core."""
         import os
 
         import mujoco
         from mujoco.rollout import Rollout
 
-        # one robot on a thread of its own would wait for it only
+        # a separate thread for one robot only adds waiting time
         pool = Rollout(nthread=0 if self.envs == 1 else os.cpu_count())
         start = np.tile(self.state, (self.envs, 1))
         efforts = np.tile(self.efforts[:length], (self.envs, 1, 1))
@@ -148,10 +148,10 @@ class Plain:
         return lambda: pool.rollout(self.model, data, start, efforts, control_spec=spec)
 
     def candidates(self) -> dict[str, Candidate]:
-        """A call per policy step, and a call for many."""
+        """Measure one call per policy step, and one call for many."""
         made = {}
         for name, length in {
-            "mujoco.rollout, as many steps a call": self.decimation,
+            "mujoco.rollout, the same steps per call": self.decimation,
             f"mujoco.rollout, {ROLLED} steps a call": ROLLED,
         }.items():
             step = self.rollout(length)
@@ -162,7 +162,7 @@ class Plain:
 
 
 def steps_of_robots(table: Table, envs: int, decimation: int, options: argparse.Namespace) -> None:
-    """Ours with motors, the physics alone, and the environment of the example."""
+    """Measure the simulation with motors, the physics alone, and the environment of the example."""
     plain = Plain(envs, decimation)
     with contextlib.ExitStack() as stack:
         sim, _, _ = stack.enter_context(standing(envs))
@@ -181,7 +181,7 @@ def steps_of_robots(table: Table, envs: int, decimation: int, options: argparse.
 
 
 def environment_of(envs: int, decimation: int, stack: contextlib.ExitStack) -> dict[str, Candidate]:
-    """The vector environment of the example, where the steps of its policy are these."""
+    """Measure the vector environment of the example if its policy steps match."""
     sys.path.append(str(environment.REPOSITORY / "standalone_examples"))
     import learning
 
@@ -190,11 +190,11 @@ def environment_of(envs: int, decimation: int, stack: contextlib.ExitStack) -> d
     robots = stack.enter_context(contextlib.closing(learning.Quadrupeds(envs)))
     robots.reset(seed=1)
     nothing = np.zeros((envs, 12), np.float32)
-    return {"vector environment, own motors": Candidate(lambda: robots.step(nothing), envs * decimation)}
+    return {"vector environment, different motors": Candidate(lambda: robots.step(nothing), envs * decimation)}
 
 
 def with_mujoco_warp(table: Table, python: str, options: argparse.Namespace) -> None:
-    """The same physics by mujoco_warp on the CPU, in an interpreter of its own: the step that mjlab has."""
+    """Measure the same physics with mujoco_warp on the CPU, in a separate interpreter: the step of mjlab."""
     plain = Plain(1, 1)
     with standing(1) as (sim, _, _):
         xml = exported(sim)
@@ -212,7 +212,7 @@ def with_mujoco_warp(table: Table, python: str, options: argparse.Namespace) -> 
                 table.add_row(f"{envs} x 1", "mujoco_warp on the CPU", "[red]took more than 5 minutes", "", "")
                 return
             if done.returncode:
-                last = (done.stderr.strip().splitlines() or ["it said nothing"])[-1]
+                last = (done.stderr.strip().splitlines() or ["no output"])[-1]
                 table.add_row(f"{envs} x 1", "mujoco_warp on the CPU", f"[red]{last}", "", "")
                 return
             told = json.loads(done.stdout.splitlines()[-1])
@@ -223,7 +223,7 @@ def with_mujoco_warp(table: Table, python: str, options: argparse.Namespace) -> 
 
 
 def decimated(table: Table, envs: int, options: argparse.Namespace) -> None:
-    """Four steps at once against four single ones, with motors and without: the same to the bit."""
+    """Measure four steps at once against four single ones, with and without motors; results are bit-identical."""
     for with_motors in (True, False):
         with standing(envs) as (once, _, motors), standing(envs) as (single, _, others):
             if not with_motors:
@@ -245,7 +245,7 @@ def decimated(table: Table, envs: int, options: argparse.Namespace) -> None:
 
 
 def random_motors(table: Table, options: argparse.Namespace) -> None:
-    """Ten parameters of 1024 robots drawn anew at a reset, and what armature and friction cost besides."""
+    """Measure the randomization of ten parameters of 1024 robots at a reset, and the cost of armature and friction."""
     import isaacsim.core.experimental.actuators as ea
 
     motor = [
@@ -282,7 +282,7 @@ def random_motors(table: Table, options: argparse.Namespace) -> None:
 
 
 def own_loops(table: Table, options: argparse.Namespace) -> None:
-    """Motors in a loop of one's own, beside the wrapper on the same arrays, and one's own MuJoCo model."""
+    """Measure motors in a custom loop, the wrapper on the same arrays, and a custom MuJoCo model."""
     import isaacsim.core.experimental.actuators as ea
     import mujoco
 
@@ -328,7 +328,7 @@ def own_loops(table: Table, options: argparse.Namespace) -> None:
 
 
 def with_newton(target: np.ndarray) -> tuple[Step, Callable[[], np.ndarray]]:
-    """The motors on twelve joints of a model of newton, at position 0: their step, and the efforts."""
+    """Return the step and the efforts of motors on twelve joints of a newton model at position 0."""
     import isaacsim.core.experimental.actuators as ea
     import newton
 
@@ -352,7 +352,7 @@ def with_newton(target: np.ndarray) -> tuple[Step, Callable[[], np.ndarray]]:
 
 
 def exported(sim: Any) -> str:
-    """The model of a simulation as MJCF."""
+    """Return the model of a simulation as MJCF."""
     from isaacsim.core.experimental.actuators.hosts.mujoco.model import describe_model
     from isaacsim.core.experimental.actuators.usd.physics.read import read_scene
 
@@ -362,7 +362,7 @@ def exported(sim: Any) -> str:
 
 
 def titled(title: str, what: str, per: str) -> Table:
-    """An empty table."""
+    """Return an empty table."""
     table = Table(what, "", f"CPU time of {per} \\[us]", f"{per}s per second", "of the first", title=title)
     for column in table.columns[2:]:
         column.justify = "right"
@@ -370,15 +370,15 @@ def titled(title: str, what: str, per: str) -> Table:
 
 
 def wrong_cells(table: Table) -> list[str]:
-    """What a table tells of candidates that were not timed because they were wrong."""
+    """Return the messages of a table about candidates with wrong results."""
     return [str(cell) for cell in table.columns[2].cells if WRONG in str(cell)]
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run from the command line; 1 means that a candidate was wrong."""
+    """Run from the command line; 1 means that a candidate has wrong results."""
     parser = argparse.ArgumentParser(prog="benchmarks.learning", description=__doc__)
     parser.add_argument("--quick", action="store_true", help="fewer sizes and rounds")
-    parser.add_argument("--mujoco-warp", metavar="PYTHON", help="an interpreter that has mujoco_warp, or mjlab")
+    parser.add_argument("--mujoco-warp", metavar="PYTHON", help="an interpreter with mujoco_warp, or mjlab")
     options = parser.parse_args(arguments)
     console = make_console()
     sizes = ENVS[:-1] if options.quick else ENVS
@@ -392,7 +392,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parts = {
         "Several steps at once": ("robots", "robot-step", lambda table: [decimated(table, n, options) for n in sizes]),
         "Random motors": ("robots", "reset", lambda table: random_motors(table, options)),
-        "Loops of one's own": ("", "step", lambda table: own_loops(table, options)),
+        "Custom loops": ("", "step", lambda table: own_loops(table, options)),
     }
     for title, (what, per, fill) in parts.items():
         tables.append(titled(title, what, per))

@@ -1,9 +1,9 @@
-"""Measure whole loops, physics and reading included, beside plain MuJoCo and NumPy.
+"""Benchmark whole loops, including physics and reads, against plain MuJoCo and NumPy.
 
 ./python.sh -m benchmarks.loops [--quick]
 
-Both sides of a line run in turn in one process, from the same state; ratios are medians over rounds, with the worst one
-beside. What both compute is compared first. One thread, CPU time, but for `record`, which has the worst step.
+Both sides of a line run alternately in one process, from the same state; the table has the median and the worst ratio
+over rounds. Their results are compared first. One thread, CPU time; `record` also has the worst step.
 """
 
 # MuJoCo ships no type stubs
@@ -21,7 +21,7 @@ from typing import Any
 
 from . import environment
 
-# before NumPy is imported
+# set before NumPy is imported
 os.environ.update(dict.fromkeys(environment.THREAD_COUNTS, "1"))
 
 import numpy as np
@@ -40,9 +40,9 @@ from .timing import Block, interleave, steps
 
 DATA = environment.REPOSITORY / "data" / "robots"
 ROBOTS = {"Franka": "franka_panda.usda", "ANYmal": "anymal_c.usda", "Go1": "unitree_go1.usda", "G1": "unitree_g1.usda"}
-# steps from the same state, before it is put back
+# steps from the same state, before it is restored
 SPAN = 20
-# robots where there are many
+# number of robots in cases with many robots
 MANY = 1024
 KP, KD, LIMIT = 20.0, 0.5, 23.7
 TOLERANCE = 1e-4
@@ -51,7 +51,7 @@ Row = tuple[str, str, str, str, str]
 
 @contextlib.contextmanager
 def opened(file: str, motors: bool = True, **options: Any) -> Iterator[tuple[Simulation, Any]]:
-    """A simulation that runs, and its robot with the motors of its file."""
+    """Provide a running simulation, and its robot with the motors of its file."""
     with Simulation(DATA / file, **options) as sim:
         path = sim._host.robots()[0].prototype[0]
         actuators = ArticulationActuators(path) if motors else None
@@ -63,7 +63,7 @@ def opened(file: str, motors: bool = True, **options: Any) -> Iterator[tuple[Sim
 
 
 def from_state(sim: Simulation, step: Callable[[], Any], taken: int = 1) -> Block:
-    """Blocks of a function that takes so many steps, from the state of the simulation now again and again."""
+    """Return blocks of a function with `taken` steps per call, always from the current state of the simulation."""
     state, begun = sim._host._batch.state, sim._host._batch.state.copy()
 
     def block(count: int) -> float:
@@ -80,14 +80,14 @@ def from_state(sim: Simulation, step: Callable[[], Any], taken: int = 1) -> Bloc
 
 
 def line(name: str, goal: str, ours: np.ndarray, theirs: np.ndarray) -> Row:
-    """Names, times [µs], and how fast ours is, theirs being 100 %: the median, and the worst round."""
+    """Return names, times [µs], and our speed relative to theirs (100 %): the median, and the worst round."""
     ratios = 100 * theirs / ours
     times = f"{1e6 * np.median(ours):.1f}", f"{1e6 * np.median(theirs):.1f}"
     return name, *times, f"{np.median(ratios):.0f} % (worst {ratios.min():.0f} %)", goal
 
 
 def single_steps(rounds: int) -> Iterator[Row]:
-    """`Simulation.step` of one robot with its motors, beside `batch.step` of the same simulation."""
+    """Measure `Simulation.step` of one robot with its motors against `batch.step` of the same simulation."""
     for (name, file), goal in zip(ROBOTS.items(), (85, 90, 95, 95), strict=True):
         with opened(file) as (sim, _):
             batch = sim._host._batch
@@ -97,7 +97,7 @@ def single_steps(rounds: int) -> Iterator[Row]:
 
 
 def many_steps(rounds: int) -> Iterator[Row]:
-    """`step(20)` beside twenty steps."""
+    """Measure `step(20)` against twenty steps."""
     for motors in (True, False):
         with opened(ROBOTS["Franka"], motors) as (sim, _):
             blocks = {"ours": from_state(sim, lambda: sim.step(20), 20), "single": from_state(sim, sim.step)}
@@ -120,11 +120,11 @@ class Script:
         self._down = np.array([0.0, 0.0, -1.0])
 
     def begin(self) -> None:
-        """Start over."""
+        """Reset the loop."""
         self._data.qpos[:], self._data.qvel[:] = self._start
 
     def tick(self, targets: np.ndarray) -> list[np.ndarray]:
-        """One step and all that is read of it."""
+        """Run one step and read the state."""
         data, at = self._data, self._columns
         efforts = KP * (targets - data.qpos[at.position]) - KD * data.qvel[at.velocity]
         data.qfrc_applied[at.velocity] = np.clip(efforts, -LIMIT, LIMIT)
@@ -137,7 +137,7 @@ class Script:
 
 
 def jobs(rounds: int) -> Iterator[Row]:
-    """A policy's loop with one Go1: set targets, step, read joints, base and gravity."""
+    """Measure a policy loop with one Go1: set targets, step, read joints, base and gravity."""
     from isaacsim.core.experimental.actuators import MaxEffortClampingConfig
 
     with Simulation(DATA / ROBOTS["Go1"]) as sim:
@@ -187,7 +187,7 @@ def jobs(rounds: int) -> Iterator[Row]:
 
 
 def wrappers(rounds: int) -> Iterator[Row]:
-    """Wrappers in one stage: what each adds to a step."""
+    """Measure the cost of each wrapper in a stage."""
     times = {}
     for count in (2, 200):
         with opened(ROBOTS["Franka"], False, num_envs=count) as (sim, _):
@@ -199,7 +199,7 @@ def wrappers(rounds: int) -> Iterator[Row]:
 
 
 def recording(rounds: int) -> Iterator[Row]:
-    """`record()` of many robots: the slowest step beside the median one, wall clock."""
+    """Measure `record()` of many robots: the slowest and the median step, wall clock."""
     with opened(ROBOTS["Go1"], False, num_envs=MANY) as (sim, robot):
         with ArticulationActuators(robot.paths) as actuators, actuators.record():
             spent = []
@@ -213,7 +213,7 @@ def recording(rounds: int) -> Iterator[Row]:
 
 
 def tables(rounds: int) -> Iterator[Row]:
-    """Position tables of 1000 points beside those of 2, 12 joints x 1024 robots."""
+    """Measure position tables of 1000 points and of 2 points, 12 joints x 1024 robots."""
     names, blocks = [f"joint_{k}" for k in range(12)], {}
     rng = np.random.default_rng(0)
     q, qd, target = rng.uniform(-1, 1, (3, MANY, 12)).astype(np.float32)
@@ -228,7 +228,7 @@ def tables(rounds: int) -> Iterator[Row]:
 
 
 def dynamics(rounds: int) -> Iterator[Row]:
-    """Masses, inertias and matrices of many robots."""
+    """Measure masses, inertias and matrices of many robots."""
     getters = ["get_link_masses", "get_link_inertias", "get_link_coms", "get_jacobian_matrices", "get_mass_matrices"]
     getters.append("get_dof_coriolis_and_centrifugal_compensation_forces")
     with opened(ROBOTS["Go1"], False, num_envs=MANY) as (_, robot):
@@ -242,14 +242,14 @@ def dynamics(rounds: int) -> Iterator[Row]:
 
 
 def arrays(rounds: int) -> Iterator[Row]:
-    """`ActuatedArrays` with new arrays at each step, beside six lines of NumPy; see `new_arrays`."""
+    """Measure `ActuatedArrays` with new arrays at each step against six lines of NumPy; see `new_arrays`."""
     for row in new_arrays.rows(["numpy", "torch"], [1, MANY], rounds, 0.02):
         ratio = f"{row.ratio:.2f} x (worst {row.worst:.2f} x)"
         yield f"new arrays, {row.name}", f"{row.ours:.1f}", f"{row.theirs:.1f}", ratio, "1.5 x alone, 0.7 x"
 
 
 def physx(rounds: int) -> Iterator[Row]:
-    """Steps on PhysX, where its wheel is installed; see `physx_loop`."""
+    """Measure steps on PhysX if its wheel is installed; see `physx_loop`."""
     if importlib.util.find_spec("ovphysx") is not None:
         from .physx_loop import physx_rows
 

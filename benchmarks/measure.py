@@ -17,14 +17,14 @@ from .timing import Block, interleave, steps
 
 @dataclass
 class Outcome:
-    """What became of a candidate.
+    """Result of a candidate.
 
     Args:
-        seconds: Median time of a step, or None when it was not timed.
+        seconds: Median time of a step, or None if it was not timed.
         ratio: Median over the rounds of its time over ours.
         error: Largest difference from float64, relative to the largest summand.
-        reason: Why it was not timed.
-        failed: Whether that is a failure; a library that is not installed is none.
+        reason: Reason for not timing it.
+        failed: True if that is a failure; a library that is not installed is not one.
     """
 
     seconds: float | None = None
@@ -36,7 +36,7 @@ class Outcome:
 
 @dataclass(eq=False)
 class Case:
-    """One problem and the outcomes of its candidates by name."""
+    """One problem and the results of its candidates by name."""
 
     section: str
     robot: str
@@ -51,12 +51,12 @@ class Case:
         return f"{self.robot} x {self.num_robots} {self.pipeline}, {parameters}"
 
     def ratio(self, name: str) -> float | None:
-        """How many times longer than ours a candidate takes, or None when either was not timed."""
+        """Return the time of a candidate as a multiple of ours, or None if either was not timed."""
         return self.outcomes[name].ratio if name in self.outcomes else None
 
 
 def measure(case: Case, rounds: int, block_seconds: float) -> None:
-    """Fill in the outcomes of a case; one candidate that fails does not stop the others."""
+    """Fill in the results of a case; a failing candidate does not stop the others."""
     problem = Problem(case.robot, case.num_robots, case.pipeline, case.per_robot)
     check = Check(problem)
     built: dict[str, Candidate] = {}
@@ -93,12 +93,12 @@ def _time(case: Case, right: dict[str, Candidate], problem: Problem, rounds: int
 
 
 def _stream(size: int) -> Block:
-    """Blocks that read five arrays and write one, which is what PD with limits cannot do without."""
+    """Blocks that read five arrays and write one, the minimum memory traffic of PD with limits."""
 
     def block(count: int) -> float:
         wall, cpu = time.perf_counter(), time.thread_time()
         seconds = core.time_stream(5, size, count)
-        # it measures wall time: the share that other processes got is taken off
+        # it measures wall time: subtract the share of other processes
         return seconds * min(1.0, (time.thread_time() - cpu) / (time.perf_counter() - wall))
 
     return block

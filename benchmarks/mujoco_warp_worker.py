@@ -1,4 +1,4 @@
-"""Step robots by mujoco_warp on the CPU and print its times; run by `benchmarks.learning` in another interpreter."""
+"""Step robots with mujoco_warp on the CPU and print its times; `benchmarks.learning` runs it in another interpreter."""
 
 # pyright: reportMissingImports=false, reportAttributeAccessIssue=false
 
@@ -14,7 +14,7 @@ import numpy as np
 
 
 def main(folder: Path, worlds: int) -> None:
-    """Step that many worlds from the start in `folder`; the last line printed is JSON."""
+    """Step the worlds from the initial state in `folder`; the last printed line is JSON."""
     import mujoco
     import mujoco_warp
 

@@ -1,10 +1,10 @@
 """Whole steps with networks: history in, network, scale and limit, efforts out; all joints of a robot share a network.
 
-Ours is the engine with one actuator per joint, as a robot file has them. Torch is what Isaac Lab's actuator networks do
-for a group of joints, restated in eager Torch; NumPy in float64 decides who is right.
+Ours is the engine with one actuator per joint, as in a robot file. Torch is a reimplementation of Isaac Lab's actuator
+networks for a group of joints in eager Torch; NumPy in float64 is the reference.
 """
 
-# the peers are extras of their own
+# the peers are separate extras
 # pyright: reportMissingImports=false
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ LIMIT, STEPS_BACK = 8.0, 3
 
 
 class Steps:
-    """Signals of some robots, and the network that all their joints have."""
+    """Signals of some robots, and the network that all their joints share."""
 
     def __init__(self, name: str, robots: int) -> None:
         self.name, self.shape = name, (robots, JOINTS)
@@ -31,7 +31,7 @@ class Steps:
         self.q, self.qd, self.q_target, self.none = (np.zeros(self.shape, np.float32) for _ in range(4))
 
     def change_inputs(self, step: int) -> None:
-        """Other signals for every joint and step."""
+        """Draw new signals for every joint and step."""
         rng = np.random.default_rng(step)
         for array in (self.q, self.qd, self.q_target):
             array[:] = rng.normal(0, 0.5, self.shape)
@@ -64,7 +64,7 @@ def with_ours(steps: Steps) -> Step:
 
 
 def with_torch(steps: Steps) -> Step:
-    """A group of joints as Isaac Lab has it: histories rolled, inputs put together, the network, scale and clip."""
+    """A group of joints as in Isaac Lab: shifted histories, assembled inputs, the network, scale and clip."""
     import torch
 
     torch.set_num_threads(1)
@@ -95,7 +95,7 @@ def with_torch(steps: Steps) -> Step:
 
 
 def with_numpy_steps(steps: Steps, dtype: Any = np.float64) -> Step:
-    """A restatement of the whole step."""
+    """A reimplementation of the whole step."""
     forward, x = with_numpy(steps.problem, dtype), steps.problem.x
     errors, velocities = (np.zeros((steps.problem.rows, STEPS_BACK), np.float32) for _ in range(2))
 

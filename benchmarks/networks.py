@@ -1,11 +1,11 @@
-"""Measure networks against Torch, onnxruntime and NumPy where they are installed: forward passes, and whole steps.
+"""Benchmark networks against Torch, onnxruntime and NumPy, if installed: forward passes, and whole steps.
 
 ./python.sh -m benchmarks.networks [--quick]
 
-Every candidate is compared with float64 first, over some steps; what is wrong is not timed. One thread.
+Every candidate is compared with float64 first, over some steps; a wrong candidate is not timed. One thread.
 """
 
-# the peers are extras of their own
+# the peers are separate extras
 # pyright: reportMissingImports=false
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from typing import Any
 
 from . import environment
 
-# before NumPy and Torch are imported
+# set before NumPy and Torch are imported
 os.environ.update(dict.fromkeys(environment.THREAD_COUNTS, "1"))
 
 import numpy as np
@@ -35,7 +35,7 @@ Step = Callable[[], np.ndarray]
 
 
 class Problem:
-    """Weights and inputs of a network; LSTM weights are those of each layer as Torch has them."""
+    """Weights and inputs of a network; LSTM weights have Torch's layout for each layer."""
 
     def __init__(self, name: str, rows: int) -> None:
         self.name, self.rows, self.rng = name, rows, np.random.default_rng(7)
@@ -54,7 +54,7 @@ class Problem:
         self.linear.append((self._draw(1, LSTM_HIDDEN), self._draw(1)))
 
     def change_inputs(self, step: int) -> None:
-        """Other inputs for every row and step."""
+        """Draw new inputs for every row and step."""
         self.x[:] = np.random.default_rng(step).normal(0, 1, self.x.shape)
 
     def _draw(self, *shape: int) -> np.ndarray:
@@ -67,7 +67,7 @@ def sigmoid(x: np.ndarray) -> np.ndarray:
 
 
 def with_numpy(problem: Problem, dtype: Any = np.float32) -> Step:
-    """A restatement in vectorised NumPy; in float64 it decides who is right."""
+    """A reimplementation in vectorized NumPy; in float64 it is the reference."""
     linear = [(weight.T.astype(dtype), bias.astype(dtype)) for weight, bias in problem.linear]
     cells = [(ih.T.astype(dtype), hh.T.astype(dtype), bias.astype(dtype)) for ih, hh, bias in problem.cells]
     hidden = np.zeros((len(cells), problem.rows, LSTM_HIDDEN), dtype)
@@ -89,7 +89,7 @@ def with_numpy(problem: Problem, dtype: Any = np.float32) -> Step:
 
 
 def network_of(problem: Problem) -> Any:
-    """The network as the package has it."""
+    """Return the network as the package represents it."""
     from isaacsim.core.experimental.actuators.networks.network import Linear, LSTMCell, Network, Operation, Unary
 
     operations: list[Operation] = [LSTMCell(layer, layer, *cell) for layer, cell in enumerate(problem.cells)]
@@ -101,7 +101,7 @@ def network_of(problem: Problem) -> Any:
 
 
 def with_ours(problem: Problem) -> Step:
-    """The evaluator on NumPy arrays, state in place."""
+    """The evaluator on NumPy arrays, with state updated in place."""
     from isaacsim.core.experimental.actuators.networks.evaluator import make_evaluator
 
     network = network_of(problem)
@@ -118,7 +118,7 @@ def with_ours(problem: Problem) -> Step:
 
 
 def modules_of(problem: Problem) -> list[Any]:
-    """The modules of Torch that users write: the feedforward layers, and the recurrent ones if there are any."""
+    """Return Torch modules as users write them: the feedforward layers, and the recurrent ones if there are any."""
     import torch
 
     modules: list[Any] = []
@@ -139,7 +139,7 @@ def modules_of(problem: Problem) -> list[Any]:
 
 
 def torch_modules(problem: Problem) -> Callable[[Any], Any]:
-    """The same, called with a tensor `(rows, inputs)`; they remember what they have to."""
+    """Return the same as a function of a tensor `(rows, inputs)` that stores its own state."""
     import torch
 
     head, *lstm = modules_of(problem)
@@ -170,7 +170,7 @@ def with_torch(problem: Problem) -> Step:
 
 
 def with_onnxruntime(problem: Problem) -> Step:
-    """onnxruntime on the CPU, its session and feeds made once."""
+    """onnxruntime on the CPU, with session and feeds created once."""
     import onnx
     import onnxruntime
     from onnx import TensorProto, helper, numpy_helper
@@ -247,7 +247,7 @@ CANDIDATES: dict[str, Callable[[Problem], Step]] = {
 
 
 def error_of(problem: Any, step: Step, right: Step) -> float:
-    """Largest difference from what is right over some steps, relative to the largest output."""
+    """Return the largest difference from the reference over some steps, relative to the largest output."""
     errors, largest = [0.0], 0.0
     for number in range(STEPS):
         problem.change_inputs(number)
@@ -264,7 +264,7 @@ def measure(
     rounds: int,
     block_seconds: float,
 ) -> tuple[dict[str, np.ndarray], dict[str, str]]:
-    """Seconds per step of every candidate and round, and why the others were not timed."""
+    """Return the seconds per step of every candidate and round, and the reasons for candidates that were not timed."""
     built: dict[str, Step] = {}
     reasons: dict[str, str] = {}
     for candidate, make in candidates.items():
@@ -288,7 +288,7 @@ def show(
     oracle: Callable[[Any], Step],
     options: argparse.Namespace,
 ) -> set[str]:
-    """Measure and print a table; returns why candidates were not timed."""
+    """Measure and print a table; return the reasons for candidates that were not timed."""
     print(f"{title}, and how many times ours that is (median of paired ratios)")
     print(f"{'':8}{'joints':>12}" + "".join(f"{name:>24}" for name in candidates))
     wrong: set[str] = set()
@@ -308,7 +308,7 @@ def show(
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run from the command line; 1 means that a candidate was wrong."""
+    """Run from the command line; 1 means that a candidate has wrong results."""
     from . import network_steps
 
     parser = argparse.ArgumentParser(prog="benchmarks.networks", description=__doc__)

@@ -1,12 +1,12 @@
-"""Measure `ActuatedArrays` in a loop that makes new arrays at each step, beside the same law written by hand.
+"""Benchmark `ActuatedArrays` in a loop that creates new arrays at each step against the same law written by hand.
 
 ./python.sh -m benchmarks.new_arrays [--quick]
 
-Both sides make the arrays alike, `q = q + dt * qd`; the hand-written side is six lines of NumPy or Torch, a PD with a
-clip. Efforts are compared first. Ratios are medians over rounds, since load hits both of a round alike; one thread.
+Both sides create the arrays with `q = q + dt * qd`; the hand-written side is six lines of NumPy or Torch, a PD with a
+clip. Efforts are compared first. Ratios are medians over rounds, because load affects both of a round; one thread.
 """
 
-# the peers are extras of their own
+# the peers are separate extras
 # pyright: reportMissingImports=false
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 
 from . import environment
 
-# before NumPy is imported
+# set before NumPy is imported
 os.environ.update(dict.fromkeys(environment.THREAD_COUNTS, "1"))
 
 import numpy as np
@@ -32,7 +32,7 @@ LIBRARIES = ("numpy", "torch", "jax")
 
 
 class Row(NamedTuple):
-    """Times of a step in one case. They exclude the creation of its arrays."""
+    """Times of a step in one case, without the creation of its arrays."""
 
     name: str
     ours: float
@@ -48,7 +48,7 @@ class Row(NamedTuple):
 
 
 def library(name: str) -> tuple[Callable[[np.ndarray], Any], Callable[..., Any]] | None:
-    """Return what makes an array of a NumPy array, and what clips; None where the library is not installed."""
+    """Return the functions that convert a NumPy array and clip; None if the library is not installed."""
     if name == "numpy":
         return np.array, np.clip
     try:
@@ -65,40 +65,40 @@ def library(name: str) -> tuple[Callable[[np.ndarray], Any], Callable[..., Any]]
 
 
 class Loop:
-    """Twelve joints whose positions move on, in arrays that are new at each step."""
+    """Twelve moving joints, in new arrays at each step."""
 
     def __init__(self, make: Callable[[np.ndarray], Any], robots: int) -> None:
         numbers = np.random.default_rng(0).normal(size=(3, robots, len(NAMES))).astype(np.float32)
         self.q, self.qd, self.target = map(make, numbers)
 
     def move(self) -> None:
-        """Make the arrays of a step."""
+        """Create the arrays of a step."""
         self.q = self.q + DT * self.qd
         self.qd = -self.qd
 
 
 class Ours(Loop):
-    """Efforts by `ActuatedArrays`."""
+    """Efforts from `ActuatedArrays`."""
 
     def __init__(self, make: Callable[[np.ndarray], Any], robots: int) -> None:
         super().__init__(make, robots)
         self.actuated = ActuatedArrays(NAMES, {".*": [PDControlConfig(KP, KD), MaxEffortClampingConfig(MOST)]}, robots)
 
     def step(self) -> Any:
-        """Move on and compute the efforts."""
+        """Advance the positions and compute the efforts."""
         self.move()
         return self.actuated.step(self.q, self.qd, self.target, DT)
 
 
 class Theirs(Loop):
-    """Efforts by lines written by hand."""
+    """Efforts from hand-written lines."""
 
     def __init__(self, make: Callable[[np.ndarray], Any], robots: int, clip: Callable[..., Any]) -> None:
         super().__init__(make, robots)
         self.clip = clip
 
     def step(self) -> Any:
-        """Move on and compute the efforts."""
+        """Advance the positions and compute the efforts."""
         self.move()
         error = self.target - self.q
         stiffness = KP * error
@@ -108,7 +108,7 @@ class Theirs(Loop):
 
 
 def require_equal(ours: Ours, theirs: Theirs) -> None:
-    """Refuse loops that do not do the same.
+    """Check that both loops compute the same.
 
     Raises:
         AssertionError: With the numbers.
@@ -118,7 +118,7 @@ def require_equal(ours: Ours, theirs: Theirs) -> None:
 
 
 def rows(libraries: list[str], robots: list[int], rounds: int, seconds: float) -> Iterator[Row]:
-    """Measure, a row per library and number of robots."""
+    """Return a row of results per library and number of robots."""
     for name in libraries:
         if (found := library(name)) is None:
             continue

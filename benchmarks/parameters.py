@@ -1,9 +1,9 @@
-"""Measure steps after parameters were read, beside actuators that nobody touched and those given values per robot.
+"""Benchmark steps after reads of parameters, against untouched actuators and actuators with values per robot.
 
 ./python.sh -m benchmarks.parameters [--quick]
 
-Every candidate has actuators of its own, which are compared first: the same efforts to the bit. Ratios are medians over
-rounds, since load hits all candidates of a round alike; one thread.
+Every candidate has separate actuators, whose efforts are first checked to be bit-identical. Ratios are medians over
+rounds, because load affects all candidates of a round; one thread.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Any
 
 from . import environment
 
-# before NumPy is imported
+# set before NumPy is imported
 os.environ.update(dict.fromkeys(environment.THREAD_COUNTS, "1"))
 
 import numpy as np
@@ -36,10 +36,10 @@ PIPELINES = {
     "PD+dc+max": [PDControlConfig(80.0, 2.0), *MOTOR],
     "PID+dc+max": [PIDControlConfig(80.0, 5.0, 2.0), *MOTOR],
 }
-# patterns of the actuators; the joints of a leg stand apart by one stride, those of a pair of legs by several
+# patterns of the actuators; the joints of a leg have one stride, those of a pair of legs have several
 GROUPS = {
     "one of 12 joints": [".*"],
-    "3 of 4 neighbours": ["haa_.*", "hfe_.*", "kfe_.*"],
+    "3 of 4 neighbors": ["haa_.*", "hfe_.*", "kfe_.*"],
     "4 of 3 joints": [".*_0", ".*_1", ".*_2", ".*_3"],
     "2 of 6 joints": [".*_[03]", ".*_[12]"],
 }
@@ -51,7 +51,7 @@ class Candidate:
     Args:
         pipeline: Of all joints.
         patterns: Joints of each actuator.
-        robots: How many.
+        robots: Number of robots.
     """
 
     def __init__(self, pipeline: str, patterns: list[str], robots: int) -> None:
@@ -60,13 +60,13 @@ class Candidate:
         self.inputs = [numbers.normal(size=(robots, len(NAMES))).astype(np.float32) for _ in range(3)]
 
     def parameters(self) -> Iterator[tuple[Any, str]]:
-        """Every component with the names of its parameters."""
+        """Return every component with the names of its parameters."""
         for actuator in self.actuated.actuators:
             for component in (actuator.controller, *actuator.clamping):
                 yield from ((component, name) for name in component.PARAMETERS)
 
     def read(self, most: int | None = None) -> Candidate:
-        """Read so many parameters, all by default, as users do."""
+        """Read up to `most` parameters, all by default, as users do."""
         for component, name in list(self.parameters())[:most]:
             getattr(component, name)
         return self
@@ -78,7 +78,7 @@ class Candidate:
 
 
 def candidates(pipeline: str, group: str, robots: int) -> dict[str, Candidate]:
-    """The first one is what the others are compared with; in the second every joint has an actuator and its values."""
+    """Return the candidates: the first is the reference; in the second every joint has its own actuator and values."""
     alike = pipeline, GROUPS[group], robots
     return {
         "untouched": Candidate(*alike),
@@ -89,7 +89,7 @@ def candidates(pipeline: str, group: str, robots: int) -> dict[str, Candidate]:
 
 
 def require_equal(found: dict[str, Candidate]) -> None:
-    """Refuse candidates that do not do the same.
+    """Check that all candidates compute the same.
 
     Raises:
         AssertionError: By name.
@@ -105,7 +105,7 @@ def require_equal(found: dict[str, Candidate]) -> None:
 
 
 def rows(robots: list[int], rounds: int, seconds: float) -> Iterator[str]:
-    """Lines of a table: the median time of a step, and the median of the ratios to two candidates."""
+    """Return the lines of a table: the median time of a step, and the median of the ratios to two candidates."""
     yield "| pipeline | actuators | robots | parameters | µs per step | to untouched | to given per robot |"
     yield "|---|---|---|---|---|---|---|"
     for pipeline in PIPELINES:

@@ -1,9 +1,9 @@
-"""Measure whole steps on PhysX: actuators, what passes to PhysX and back, and PhysX's own step beside them.
+"""Benchmark whole steps on PhysX: actuators, transfers to and from PhysX, and PhysX's own step.
 
 ./python.sh -m benchmarks.physx_loop [--quick]
 
-One robot on the CPU, with targets that stay and with new ones before every step. Times are those of this thread, on
-which PhysX works too. Needs the extra `physx`.
+One robot on the CPU, with constant targets and with new targets before every step. Times are those of this thread, on
+which PhysX also runs. Requires the extra `physx`.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 from . import environment
 
-# before NumPy is imported
+# set before NumPy is imported
 os.environ.update(dict.fromkeys(environment.THREAD_COUNTS, "1"))
 
 import numpy as np
@@ -41,7 +41,7 @@ class Row(NamedTuple):
 
 
 def physx_rows(steps: int = 2000) -> list[Row]:
-    """Times of `steps` steps of each robot and case, every row of a simulation of its own.
+    """Return the times of `steps` steps of each robot and case, each row from a separate simulation.
 
     Raises:
         HostError: PhysX is not installed.
@@ -60,7 +60,7 @@ def _step(sim: Simulation, path: str) -> Callable[[], None]:
 
 
 def _step_to_targets(sim: Simulation, path: str) -> Callable[[], None]:
-    """A step towards targets that move each time."""
+    """A step toward targets that change each time."""
     targets, way = sim.articulation(path).buffers().position_targets, np.float32(1e-4)
 
     def step() -> None:
@@ -71,7 +71,7 @@ def _step_to_targets(sim: Simulation, path: str) -> Callable[[], None]:
 
 
 def _step_of_physx(sim: Simulation, path: str) -> Callable[[], None]:
-    """A step of PhysX, with the efforts of the last one."""
+    """A step of PhysX, with the efforts of the previous one."""
     scene = sim._host._scene
     return lambda: scene.step(DT)
 

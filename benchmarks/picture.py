@@ -22,7 +22,7 @@ _STYLES: dict[str, dict[str, Any]] = {
 
 
 def draw(cases: Sequence[Case], path: Path) -> None:
-    """Save the picture of the first robot measured, on the engine when that was measured."""
+    """Save the picture of the first measured robot, preferably on the engine."""
     first = cases[0]
     chosen = [c for c in cases if (c.section, c.robot, c.per_robot) == (first.section, first.robot, first.per_robot)]
     pipelines = [name for name in PIPELINES if any(case.pipeline == name for case in chosen)]
@@ -36,19 +36,19 @@ def draw(cases: Sequence[Case], path: Path) -> None:
         panel.set_ylabel("CPU time per step [µs]" if panel in panels[::columns] else "")
     for panel in panels[len(pipelines) :]:
         panel.set_axis_off()
-    # also above an empty place
+    # also above an empty panel
     for panel in panels[len(pipelines) - columns : len(pipelines)]:
         panel.tick_params(labelbottom=True)
         panel.set_xlabel("robots")
     labels = [_draw_panel(panel, [c for c in chosen if c.pipeline == p]) for panel, p in zip(panels, pipelines)]  # noqa: B905
-    # panels of a row share their scale, which is there when all are drawn
+    # panels of a row share their scale, which is known when all are drawn
     for panel, ends in zip(panels, labels, strict=False):
         style.label_ends(panel, ends)
     style.save(drawn, path)
 
 
 def _draw_panel(panel: Any, cases: Sequence[Case]) -> list[tuple[np.ndarray, str, str]]:
-    """Draw what was measured; return the names of the curves, and where they end."""
+    """Draw the results; return the names of the curves and their end points."""
     names, labels = list(dict.fromkeys(name for case in cases for name in case.outcomes)), []
     peers = iter(_PEERS)
     for name in names:

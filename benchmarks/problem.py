@@ -1,4 +1,4 @@
-"""What is computed: robots, pipelines, parameters and inputs; and the same in float64, which decides who is right."""
+"""Benchmark problems: robots, pipelines, parameters and inputs, with reference results in float64."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ RANGES = {
 
 @dataclass(frozen=True)
 class Robot:
-    """Columns of the articulation's arrays, and which of them are driven: all from `first` on."""
+    """Columns of the articulation's arrays, of which those from `first` on are driven."""
 
     num_columns: int
     first: int = 0
@@ -56,14 +56,14 @@ SIZES = (1, 64, 1024, 4096, 16384)
 
 @dataclass(frozen=True)
 class Law:
-    """What one joint runs: a PD law and what comes on top."""
+    """The pipeline of one joint: a PD law and further stages."""
 
     clamp: Literal["none", "max", "dc", "table"] = "none"
     integral: bool = False
     delayed: bool = False
 
 
-# the laws take turns from joint to joint
+# the laws alternate from joint to joint
 PIPELINES = {
     "PD": (Law(),),
     "PD+max": (Law("max"),),
@@ -77,7 +77,7 @@ PIPELINES = {
 
 @dataclass(frozen=True)
 class Group:
-    """The joints of one law: their places among the driven joints, and their columns in the arrays."""
+    """The joints of one law: their indices among the driven joints, and their columns in the arrays."""
 
     law: Law
     joints: slice
@@ -85,13 +85,13 @@ class Group:
 
 
 class Problem:
-    """One robot, a number of them, a pipeline: parameters, and the float32 arrays that every candidate reads.
+    """A robot, a number of robots and a pipeline: parameters, and the float32 arrays that every candidate reads.
 
     Args:
         robot: Name in `ROBOTS`.
         num_robots: Rows of the arrays.
         pipeline: Name in `PIPELINES`.
-        per_robot: Whether robots differ in their parameters.
+        per_robot: True if robots differ in their parameters.
         seed: Of parameters and inputs.
     """
 
@@ -110,7 +110,7 @@ class Problem:
         self.inputs = {name: self.zeros() for name in INPUTS}
 
     def zeros(self) -> np.ndarray:
-        """An array like the inputs, at the start of a cache line as the arrays of a simulator are."""
+        """Return an array like the inputs, aligned to a cache line like the arrays of a simulator."""
         size = self.num_robots * self.robot.num_columns
         memory = np.zeros(size + CACHE_LINE, np.float32)
         start = -memory.ctypes.data % (4 * CACHE_LINE) // 4
@@ -118,7 +118,7 @@ class Problem:
 
     @property
     def groups(self) -> list[Group]:
-        """The joints by law."""
+        """Return the joints by law."""
         count, first = len(self.laws), self.robot.first
         return [
             Group(law, slice(turn, None, count), slice(first + turn, None, count))
@@ -127,22 +127,22 @@ class Problem:
         ]
 
     def spread(self, name: str, joints: slice) -> np.ndarray:
-        """A parameter of some joints with a value for every robot, robot-major and flat."""
+        """Return a parameter of some joints with a value for every robot, robot-major and flat."""
         picked = self.parameters[name][:, joints]
         return np.broadcast_to(picked, (self.num_robots, picked.shape[1])).flatten()
 
     def flat_indices(self, joints: slice) -> np.ndarray:
-        """Where some joints of all robots stand in the flattened arrays, robot-major."""
+        """Return the indices of some joints of all robots in the flattened arrays, robot-major."""
         columns = np.asarray(self.robot.columns)[joints]
         return (np.arange(self.num_robots)[:, None] * self.robot.num_columns + columns).ravel().astype(np.uint32)
 
     @staticmethod
     def holds_command(step: int) -> bool:
-        """Whether the command of a step is that of the step before."""
+        """Return True if the command of a step equals that of the previous step."""
         return step % 2 == 1
 
     def change_inputs(self, step: int) -> None:
-        """Draw the inputs of a step: measurements change at every step, commands at every second one."""
+        """Draw the inputs of a step: measurements change at every step, commands at every second step."""
         random = np.random.default_rng([self._seed, step])
         largest = {"positions": 2.2, "velocities": 25.0}
         if not self.holds_command(step):
@@ -163,7 +163,7 @@ class Oracle:
         self._integral = np.zeros((problem.num_robots, problem.num_joints))
 
     def step(self) -> tuple[np.ndarray, np.ndarray]:
-        """Return the efforts of the inputs as they are now, and the largest summand of each; `(robots, joints)`."""
+        """Return the efforts of the current inputs, and the largest summand of each; `(robots, joints)`."""
         columns = slice(self._problem.robot.first, None)
         q, qd, *command = (self._problem.inputs[name][:, columns].astype(np.float64) for name in INPUTS)
         self._commands = [*self._commands, command][-self._problem.delay - 1 :]
@@ -176,7 +176,7 @@ class Oracle:
         law, joints = group.law, group.joints
         p = {name: values[:, joints].astype(np.float64) for name, values in self._problem.parameters.items()}
         q, qd = q[:, joints], qd[:, joints]
-        # until the delay is full, the oldest command acts
+        # until the delay buffer is full, the oldest command applies
         q_target, qd_target, feedforward = (x[:, joints] for x in self._commands[0 if law.delayed else -1])
         error = q_target - q
         efforts = feedforward + p["kp"] * error + p["kd"] * (qd_target - qd)

@@ -1,9 +1,9 @@
-"""Measure what recording costs, beside the same actuators that are not recorded.
+"""Benchmark the cost of recording against the same actuators without recording.
 
 ./python.sh -m benchmarks.recorder [--quick]
 
-Every candidate has actuators of its own, which are compared first: the same efforts to the bit, and on each tape what
-was read and written. Ratios are those of each round, for rounds hit all candidates alike; one thread.
+Every candidate has separate actuators, which are compared first: bit-identical efforts, and each recording must match
+the values read and written. Ratios are paired by round, because load affects all candidates of a round; one thread.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import Any
 
 from . import environment
 
-# before NumPy is imported
+# set before NumPy is imported
 os.environ.update(dict.fromkeys(environment.THREAD_COUNTS, "1"))
 
 import numpy as np
@@ -39,13 +39,13 @@ PIPELINES = {
 
 
 class Candidate:
-    """Actuators that are recorded in some way.
+    """Actuators with a recording setting.
 
     Args:
         pipeline: Of all joints.
-        robots: How many.
-        observed: Whether efforts before the clamps are kept.
-        recorder: Arguments of the recorder, None for none.
+        robots: Number of robots.
+        observed: True if efforts before the clamps are stored.
+        recorder: Arguments of the recorder; None means no recording.
     """
 
     def __init__(
@@ -62,7 +62,7 @@ class Candidate:
         self.recorder = recorder
 
     def record(self) -> None:
-        """Begin."""
+        """Start."""
         if self.recorder is not None:
             self.logs.append(self.stack.enter_context(self.actuated.record(**self.recorder)))
 
@@ -73,10 +73,10 @@ class Candidate:
 
 
 def candidates(pipeline: str, robots: int) -> dict[str, Candidate]:
-    """The first one is what the others are compared with."""
+    """Return the candidates; the first one is the reference."""
     return {
         "off": Candidate(pipeline, robots),
-        "off, once more": Candidate(pipeline, robots),
+        "off, repeated": Candidate(pipeline, robots),
         "state, targets, efforts": Candidate(pipeline, robots, recorder={"signals": STATE, "capacity": CAPACITY}),
         "everything": Candidate(pipeline, robots, recorder={"capacity": CAPACITY}),
         "efforts observed": Candidate(pipeline, robots, observed=True),
@@ -85,7 +85,7 @@ def candidates(pipeline: str, robots: int) -> dict[str, Candidate]:
 
 
 def require_equal(found: dict[str, Candidate]) -> None:
-    """Refuse candidates that do not do the same, or whose recording is not what was done.
+    """Check that all candidates compute the same and that their recordings are correct.
 
     Raises:
         AssertionError: By name.
@@ -108,7 +108,7 @@ def require_equal(found: dict[str, Candidate]) -> None:
 
 
 def rows(robots: list[int], rounds: int, seconds: float) -> Iterator[str]:
-    """Lines of a table: the median time of a step, and the median of the ratios to the first candidate."""
+    """Return the lines of a table: the median time of a step, and the median of the ratios to the first candidate."""
     yield "| pipeline | robots | recorded | µs per step | ratio | 10 … 90 % |"
     yield "|---|---|---|---|---|---|"
     for pipeline in PIPELINES:

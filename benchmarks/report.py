@@ -1,4 +1,4 @@
-"""What a run prints."""
+"""Printed output of a run."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ from .candidates import NO_RIVALS, SECTIONS, STREAM, Known
 from .measure import Case
 from .targets import Target, geometric_mean
 
-# wide enough for all candidates where there is no terminal that says how wide it is
+# wide enough for all candidates if no terminal defines the width
 WIDTH = 160
 
 
 def make_console() -> Console:
-    """A console that does not break tables when the output goes to a file."""
+    """Return a console that does not break tables when the output goes to a file."""
     console = Console()
     return console if console.is_terminal else Console(width=WIDTH)
 
 
 def show(console: Console, machine: dict[str, Any], cases: Sequence[Case], goals: Sequence[Target]) -> None:
-    """Print all figures, what they mean, which targets were reached, and on which machine."""
-    console.print("Cells: CPU time of a step, and how many times ours that is (median of paired ratios).")
+    """Print all results, their meaning, the targets, and the machine."""
+    console.print("Cells: CPU time of a step, and its ratio to ours (median of paired ratios).")
     for section, (title, candidates) in SECTIONS.items():
         mine = [case for case in cases if case.section == section]
         if not mine:
@@ -59,7 +59,7 @@ def show(console: Console, machine: dict[str, Any], cases: Sequence[Case], goals
 def _case_table(cases: Sequence[Case]) -> Table:
     names = list(dict.fromkeys(name for case in cases for name in case.outcomes))
     table = Table("pipeline")
-    # a heading may take two lines, a figure may not
+    # a heading can take two lines, a number cannot
     for heading in ["robots", *(name.replace(" per ", "\nper ").replace(" one ", "\none ") for name in names)]:
         table.add_column(heading, justify="right", no_wrap=True)
     for case in cases:
@@ -106,11 +106,11 @@ def _target_table(goals: Sequence[Target]) -> Table:
 
 
 def duration(seconds: float) -> str:
-    """Three digits and a unit."""
+    """Return a time with three digits and a unit."""
     factor, unit = next((pair for pair in ((1, "s"), (1e3, "ms"), (1e6, "µs")) if seconds * pair[0] >= 1), (1e9, "ns"))
     return f"{float(f'{seconds * factor:.3g}'):g} {unit}"
 
 
 def _times(ratio: float) -> str:
-    """Two digits, or all before the point."""
+    """Return a ratio with two digits, or all digits before the point."""
     return (f"{ratio:,.0f}" if ratio >= 10 else f"{ratio:.2g}") + "x"

@@ -21,12 +21,12 @@ ROOT = "/Robot"
 
 
 def joint_names(problem: Problem) -> list[str]:
-    """Names of all joints, driven or not, in the order of the columns."""
+    """Return the names of all joints, driven or not, in the order of the columns."""
     return [f"joint_{column:02d}" for column in range(problem.robot.num_columns)]
 
 
 def make_stage(problem: Problem) -> Usd.Stage:
-    """Return the robot on a stage, with the parameters that the first robot has."""
+    """Return the robot on a stage, with the parameters of the first robot."""
     stage = Usd.Stage.CreateInMemory()
     UsdGeom.SetStageUpAxis(stage, UsdGeom.Tokens.z)
     UsdGeom.SetStageMetersPerUnit(stage, 1.0)
@@ -61,7 +61,7 @@ def _add_body(stage: Usd.Stage, path: str, height: float) -> str:
 
 
 def _configs(problem: Problem, joint: int) -> tuple[Any, list[Any], DelayConfig | None]:
-    """Controller, clamps and delay of one joint."""
+    """Return controller, clamps and delay of one joint."""
     law = problem.laws[joint % len(problem.laws)]
     p = {name: float(values[0, joint]) for name, values in problem.parameters.items()}
     controller: Any = PDControlConfig(p["kp"], p["kd"])

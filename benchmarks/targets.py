@@ -1,4 +1,4 @@
-"""What this project wants to reach, and whether a run did. One thread, CPU; ratios are theirs over ours."""
+"""Performance targets of this project, and their check. One thread, CPU; ratios are theirs over ours."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ class Target:
     """One target.
 
     Args:
-        text: What is compared.
-        goal: What is wanted, as text.
-        value: What was measured, or None.
-        where: The case that decided, when there are several.
-        reached: Whether the value is good enough, or None when it was not measured.
+        text: Description of the comparison.
+        goal: The target value, as text.
+        value: The measured value, or None.
+        where: The decisive case, if there are several.
+        reached: True if the target is reached, or None if it was not measured.
     """
 
     text: str
@@ -33,7 +33,7 @@ class Target:
 
 
 def targets(cases: Sequence[Case], memory: int | None) -> list[Target]:
-    """Return all targets with what the cases say about them; `memory` in bytes."""
+    """Return all targets with their results from the cases; `memory` in bytes."""
     shared = [case for case in cases if not case.per_robot and case.robot in ("12", "12free")]
     per_joint = "Isaac Sim per joint"
     ticks = {"arrays": "tick on arrays", "mujoco": "tick on MuJoCo with refresh and commit"}
@@ -75,14 +75,14 @@ def targets(cases: Sequence[Case], memory: int | None) -> list[Target]:
 
 
 def geometric_mean(values: Iterable[float]) -> float:
-    """The mean of ratios."""
+    """Return the geometric mean of ratios."""
     return float(np.exp(np.mean(np.log(list(values)))))
 
 
 def _ratios(
     cases: Sequence[Case], section: str, size: int | None, names: Sequence[str], pipelines: Sequence[str] | None = None
 ) -> dict[str, float]:
-    """Ratios of some candidates in the cases of a section, by where they were found."""
+    """Return the ratios of some candidates in the cases of a section, by case."""
     return {
         f"{name}, {case}": ratio
         for case in cases

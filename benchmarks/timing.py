@@ -1,4 +1,4 @@
-"""Time several things side by side, so that a busy or throttled machine hits all of them alike."""
+"""Time several functions side by side, so that load and throttling affect all of them equally."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from typing import Any
 import numpy as np
 
 Block = Callable[[int], float]
-"""Runs a number of steps and returns the seconds one of them took."""
+"""Run a number of steps and return the seconds per step."""
 
 
 def steps(step: Callable[[], Any]) -> Block:
-    """Blocks of a function, in CPU time of this thread: time that others get on a shared machine does not count."""
+    """Blocks of a function, in CPU time of this thread, which excludes other processes on a shared machine."""
 
     def block(count: int) -> float:
         start = time.thread_time()
@@ -31,9 +31,9 @@ def interleave(blocks: Mapping[str, Block], rounds: int, block_seconds: float) -
     """Return the seconds per step of every block, one value per round; rounds visit all blocks in random order.
 
     Args:
-        blocks: What to time.
-        rounds: How often.
-        block_seconds: Least time of a block.
+        blocks: The blocks to time.
+        rounds: Number of rounds.
+        block_seconds: Minimum time of a block.
     """
     shuffle = np.random.default_rng(0).permuted
     found: dict[str, list[float]] = {name: [] for name in blocks}
@@ -50,7 +50,7 @@ def interleave(blocks: Mapping[str, Block], rounds: int, block_seconds: float) -
 
 
 def _steps_per_block(block: Block, seconds: float) -> int:
-    """How many steps take that long; on the way caches fill and lazy parts load."""
+    """Return the number of steps that take this long; this also warms caches and loads lazy modules."""
     count = 1
     block(count)
     while (each := block(count)) * count < seconds / 4:

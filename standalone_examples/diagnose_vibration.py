@@ -1,4 +1,4 @@
-"""Find out why an arm vibrates: gains, physics rate and armature decide, and one figure per joint tells in advance.
+"""Diagnose a vibrating arm: gains, physics rate and armature give a stability criterion for each joint.
 
 ./python.sh standalone_examples/diagnose_vibration.py [--plot out.png]
 """
@@ -21,7 +21,7 @@ RATES, ARMATURES, QUIET = [60, 120, 240, 480, 960], [0.0, 0.01, 0.02, 0.05, 0.1,
 
 # docs: begin inertias
 def inertias(stage: Usd.Stage) -> np.ndarray:
-    """Return the inertia [kg·m²] that each motor feels, measured: what a push of 1 N·m does in a moment."""
+    """Return the effective inertia [kg·m²] of each joint, measured with a push of 1 N·m."""
     with ea.Simulation(stage, dt=1e-4) as sim:
         arm, felt = ea.Articulation(ARM), []
         sim.play()
@@ -36,7 +36,7 @@ def inertias(stage: Usd.Stage) -> np.ndarray:
 
 
 def vibration(stage: Usd.Stage, rate: int) -> float:
-    """Return the highest joint speed [rad/s] in the last quarter of a second in which the arm should stand still."""
+    """Return the highest joint speed [rad/s] in the last quarter second, in which the arm should be at rest."""
     with ea.Simulation(stage, dt=1 / rate) as sim:
         arm, speeds = ea.Articulation(ARM), []
         gains = [wp.array([gain], dtype=wp.float32, device="cpu") for gain in (KP, KD)]
@@ -52,7 +52,7 @@ def vibration(stage: Usd.Stage, rate: int) -> float:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--plot", default="diagnose_vibration.png", help="where the picture goes")
+    parser.add_argument("--plot", default="diagnose_vibration.png", help="path of the picture")
     picture, stage = parser.parse_args().plot, Usd.Stage.Open(str(ROBOT))
     measured, figures = np.zeros((2, len(RATES), len(ARMATURES)))
     for column, armature in enumerate(ARMATURES):
@@ -64,7 +64,7 @@ def main() -> int:
         figures[:, column] = ((KD * dt + KP * dt**2 / 2) / inertia).max(axis=1)
         # docs: end figure
 
-    table = Table("rate", *map(str, ARMATURES), title="Speed at rest in rad/s (figure) over armature in kg·m²")
+    table = Table("rate", *map(str, ARMATURES), title="Speed at rest in rad/s (criterion) over armature in kg·m²")
     for rate, speeds, row in zip(RATES, measured, figures, strict=True):
         table.add_row(f"{rate} Hz", *[f"{speed:.3f} ({row[column]:.2f})" for column, speed in enumerate(speeds)])
     Console(width=125).print(table)
@@ -75,7 +75,7 @@ def main() -> int:
     style.lines(panel, figures.T[::-1], measured.T[::-1], [f"{rate} Hz" for rate in RATES], linestyle="", marker="o")
     style.save(drawn, picture)
     told = bool(((figures < 2) == (measured < QUIET)).all() and 0 < (figures < 2).sum() < figures.size)
-    print(f"{'ok' if told else 'FAILED'}: the arm stands still exactly where the figure is below 2; see {picture}")
+    print(f"{'ok' if told else 'FAILED'}: the arm is at rest exactly where the criterion is below 2; see {picture}")
     return 0 if told else 1
 
 

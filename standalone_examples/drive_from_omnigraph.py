@@ -1,9 +1,9 @@
-"""Drive a 7-joint arm from an action graph: open a ready-made one, change it, run it, in Isaac Sim or without.
+"""Drive a 7-joint arm from an action graph: open a graph, change it, and run it, with or without Isaac Sim.
 
 ./python.sh standalone_examples/drive_from_omnigraph.py [--engine mujoco|physx|newton] [--plot out.png]
 """
 
-from world import INSIDE, Articulation, World, parse, run  # first of all: starts Isaac Sim, where there is one
+from world import INSIDE, Articulation, World, parse, run  # first import: starts Isaac Sim if it is installed
 
 # isort: split
 from pathlib import Path
@@ -22,13 +22,13 @@ FRAMES, TOLERANCE = 240, 0.01
 
 # docs: begin change
 def change() -> None:
-    """Give the graph other targets and the arm integral action against gravity; save both to a file of its own."""
-    # in one layer: what the file only refers to can be replaced then
+    """Set new targets in the graph, add integral action against gravity, and save both to a new file."""
+    # flattened to one layer, so that referenced prims can be replaced
     stage = Usd.Stage.Open(Usd.Stage.Open(str(READY_MADE)).Flatten())
     graph = stage.GetPrimAtPath("/World/ActionGraph")
     graph.GetChild("ArticulationController").GetAttribute("inputs:positionCommand").Set(TARGETS)
     for name, kp, limit in zip(JOINTS, [400.0] * 4 + [100.0] * 3, [87.0] * 4 + [12.0] * 3, strict=True):
-        # the integral never asks for more than a third of the limit
+        # the integral contributes at most a third of the limit
         pid = ea.PIDControlConfig(kp, ki=3 * kp, kd=kp / 10, integral_max=limit / 9 / kp)
         clamping = [ea.MaxEffortClampingConfig(limit)]
         ea.add_actuator(ARM, name, name, pid, clamping=clamping, overwrite_existing=True, stage=stage)
@@ -38,7 +38,7 @@ def change() -> None:
 
 # docs: begin drive
 def drive(sim: World) -> tuple[np.ndarray, np.ndarray]:
-    """Return times [s] and the joints' positions [rad] after each frame; the graph does the rest."""
+    """Return times [s] and joint positions [rad] after each frame; the graph drives the arm."""
     arm, times, positions = Articulation(ARM), [], []
     sim.play()
     for _ in range(FRAMES):
@@ -53,7 +53,7 @@ def main() -> int:
     options = parse(__doc__, "drive_from_omnigraph.png")
     change()
     if INSIDE:
-        # the frames are those of the Kit that this runs in
+        # the frames of the running Kit
         World(FILE, engine=options.engine).play()
         return 0
     with World(FILE, engine=options.engine) as sim:

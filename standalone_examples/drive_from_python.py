@@ -1,9 +1,9 @@
-"""Drive a pendulum by a control law of your own: sliding mode, a few lines of Warp, in the place of PD.
+"""Drive a pendulum with a custom control law: sliding mode, a few lines of Warp, instead of PD.
 
 ./python.sh standalone_examples/drive_from_python.py [--engine mujoco|physx|newton] [--plot out.png]
 """
 
-from world import Articulation, World, parse, run  # first of all: starts Isaac Sim, where there is one
+from world import Articulation, World, parse, run  # first import: starts Isaac Sim if it is installed
 
 # isort: split
 from pathlib import Path
@@ -22,7 +22,7 @@ PENDULUM, TARGET, DT, STEPS, TOLERANCE = "/World/Pendulum", 0.8, 1 / 500, 1000, 
 def sliding_mode(
     q: float, qd: float, q_target: float, qd_target: float, feedforward: float, dt: float, strength: float
 ) -> float:
-    """Full effort towards the line `5·e + ė = 0`, softened close to it."""
+    """Full effort toward the line `5·e + ė = 0`, smoothed close to it."""
     return strength * wp.tanh(20.0 * (5.0 * (q_target - q) - qd))
 
 
@@ -36,14 +36,14 @@ class SlidingMode(ea.Controller):
 
 # docs: begin drive
 def drive(sim: World, law: type[ea.Controller], *values: float) -> tuple[np.ndarray, np.ndarray]:
-    """Return angles [rad] and efforts [N·m] over time under a law with these parameters, limited to 10 N·m."""
+    """Return angles [rad] and efforts [N·m] over time for a law with these parameters, limited to 10 N·m."""
     *parameters, limit = (wp.array([value], dtype=wp.float32, device="cpu") for value in (*values, 10.0))
     motor = ea.ActuatorConfig(law(*parameters), clamping=[ea.ClampingMaxEffort(limit)])
     with ea.ArticulationActuators.from_actuators(PENDULUM, [(motor, "hinge")]) as actuators:
-        # stepped by hand below, which shows each effort before it acts
+        # stepped explicitly below, to read each effort before it acts
         actuators.disable_auto_step_pre_physics()
         robot, seen = Articulation(PENDULUM), []
-        # inertia of the motor's rotor [kg·m²]
+        # armature [kg·m²]
         robot.set_dof_armatures(0.1)
         sim.play()
         robot.set_dof_position_targets(TARGET)
@@ -63,10 +63,10 @@ def main() -> int:
         found = {"PD": drive(sim, ea.ControllerPD, 20.0, 2.0), "sliding mode": drive(sim, SlidingMode, 10.0)}
 
     for name, (angles, _) in found.items():
-        print(f"{name:12} off by {abs(angles[-1] - TARGET):.4f} rad after {STEPS * DT:.0f} s")
+        print(f"{name:12} error {abs(angles[-1] - TARGET):.4f} rad after {STEPS * DT:.0f} s")
     time, (angles, efforts) = np.arange(STEPS) * DT, np.transpose(list(found.values()), (1, 2, 0))
     shown = style.until_rest(time, angles)
-    drawn, (top, bottom) = style.panels(9, 6, "PD hangs below its target, dashed; a law of your own need not", rows=2)
+    drawn, (top, bottom) = style.panels(9, 6, "PD stays below its target, dashed; the custom law does not", rows=2)
     top.axhline(TARGET, color=style.GREY, linestyle="--", linewidth=style.THIN)
     style.lines(top, time[shown], angles[shown], list(found))
     style.lines(bottom, time[shown], efforts[shown], list(found))
@@ -75,7 +75,7 @@ def main() -> int:
     style.save(drawn, options.plot)
     pd, own = (abs(angles[-1] - TARGET) for angles, _ in found.values())
     good = own < TOLERANCE and own < pd
-    print(f"{'ok' if good else 'FAILED'}: the own law is within {TOLERANCE} rad, nearer than PD; see {options.plot}")
+    print(f"{'ok' if good else 'FAILED'}: the custom law is within {TOLERANCE} rad, closer than PD; see {options.plot}")
     return 0 if good else 1
 
 

@@ -1,9 +1,9 @@
-"""Drive a 7-joint arm by the actuators in its own USD file: author, save, reopen, drive.
+"""Drive a 7-joint arm with the actuators in its USD file: author, save, reopen, drive.
 
 ./python.sh standalone_examples/drive_from_usd.py [--engine mujoco|physx|newton] [--plot out.png]
 """
 
-from world import Articulation, World, parse, run  # first of all: starts Isaac Sim, where there is one
+from world import Articulation, World, parse, run  # first import: starts Isaac Sim if it is installed
 
 # isort: split
 from pathlib import Path
@@ -23,7 +23,7 @@ WAIT, STEPS, TOLERANCE = 24, 720, 0.01
 
 # docs: begin author
 def author() -> None:
-    """Give the wrist stiffer actuators, on motors that are weaker the faster they turn, with a delayed command."""
+    """Give the wrist stiffer actuators with delayed commands, on motors whose limit falls with speed."""
     pd, delay = ea.PDControlConfig(kp=120.0, kd=12.0), ea.DelayConfig(delay_steps=6)
     motor = [ea.DCMotorClampingConfig(saturation_effort=12.0, velocity_limit=6.0, max_motor_effort=12.0)]
     for name in JOINTS[4:]:
@@ -37,12 +37,12 @@ def drive(sim: World) -> tuple[np.ndarray, np.ndarray]:
     arm, positions, efforts = Articulation(ARM), [], []
     with ea.ArticulationActuators(ARM) as actuators:
         sim.play()
-        # simulators differ in the order of joints
+        # the joint order depends on the simulator
         joints = arm.get_dof_indices(JOINTS)
         for step in range(WAIT + STEPS):
             if step == WAIT:
                 arm.set_dof_position_targets(TARGETS, dof_indices=joints)
-            # what holds the arm against gravity; the PD law adds what moves it
+            # feedforward carries the weight of the arm; the PD law moves it
             actuators.set_dof_feedforward_effort_targets(arm.get_dof_gravity_compensation_forces())
             sim.step()
             positions.append(arm.get_dof_positions(dof_indices=joints).numpy()[0])
@@ -66,7 +66,7 @@ def main() -> int:
     time = np.arange(-WAIT, STEPS) / 240
     shown = style.until_rest(time, positions)
     drawn, (top, bottom) = style.panels(10, 7, "Each joint reaches its target, no effort exceeds its limit", rows=2)
-    style.caption(bottom, "The wrist, joints 5 to 7, answers 25 ms late, and its motors give less the faster they turn")
+    style.caption(bottom, "The wrist, joints 5 to 7, responds 25 ms late, and its effort limit falls with speed")
     top.set(ylabel="position - target [rad]")
     bottom.set(xlabel="time since the command [s]", ylabel="effort / limit")
     style.lines(top, time[shown], (positions - TARGETS)[shown], JOINTS)

@@ -1,4 +1,4 @@
-"""Drive an arm by groups of Isaac Lab, show what was decided, write them into the robot's file, and drive it by that.
+"""Drive an arm with Isaac Lab groups, print their resolution, write them to the robot's file, and drive it from there.
 
 ./python.sh standalone_examples/from_isaac_lab.py [--usd out.usda] [--plot out.png]
 """
@@ -49,8 +49,8 @@ def drive(source: Path, groups: dict | None) -> tuple[list[str], np.ndarray, lis
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--usd", default="from_isaac_lab.usda", help="where the robot with its actuators goes")
-    parser.add_argument("--plot", default="from_isaac_lab.png", help="where the picture goes")
+    parser.add_argument("--usd", default="from_isaac_lab.usda", help="path of the robot file with its actuators")
+    parser.add_argument("--plot", default="from_isaac_lab.png", help="path of the picture")
     options = parser.parse_args()
     names, by_groups, rows = drive(ROBOT, GROUPS)
     table = Table("group", "property", "joint", "robot", "cfg", "applied", title="Where cfgs and robot differ")
@@ -68,7 +68,7 @@ def main() -> int:
     for line in lost:
         print(f"only in the file's attribute: {line}")
     shown = style.until_rest(time := np.arange(STEPS) / 240, by_file)
-    drawn, (panel,) = style.panels(9, 5, "The same motion by groups of Isaac Lab, broad, and by the file, thin")
+    drawn, (panel,) = style.panels(9, 5, "The same motion with Isaac Lab groups, broad, and from the file, thin")
     panel.set(xlabel="time [s]", ylabel="position [rad]")
     style.lines(panel, time[shown], by_groups[shown], **style.BROAD)
     style.lines(panel, time[shown], by_file[shown], names, linewidth=style.THIN)

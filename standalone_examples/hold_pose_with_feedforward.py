@@ -1,4 +1,4 @@
-"""Hold an arm out against gravity: by a PD law, by gravity feedforward without any gain, and by both.
+"""Hold an arm out against gravity: with a PD law, with gravity feedforward at zero gains, and with both.
 
 ./python.sh standalone_examples/hold_pose_with_feedforward.py [--plot out.png]
 """
@@ -14,23 +14,23 @@ from rich.table import Table
 
 ROBOT = Path(__file__).parents[1] / "data" / "robots" / "franka_panda.usda"
 ARM = "/World/Panda"
-# stretched out, where gravity pulls most
+# stretched out, at the largest gravity torque
 POSE = np.array([0.0, 1.2, 0.0, -0.4, 0.0, 1.6, 0.785])
 STEPS, TOLERANCE = 480, np.deg2rad(0.01)
-# name: factor on the gains in the file, whether gravity is fed forward
+# name: factor on the gains in the file, gravity feedforward
 WAYS = {"PD alone": (1.0, False), "feedforward alone": (0.0, True), "PD + feedforward": (1.0, True)}
 
 
 # docs: begin hold
 def hold(gains: float, feedforward: bool) -> tuple[list[str], np.ndarray]:
-    """Return joint names and how far each joint is from the pose over time [rad]."""
+    """Return joint names and the deviation of each joint from the pose over time [rad]."""
     deviations = []
     with ea.Simulation(ROBOT) as sim:
         arm, actuators = ea.Articulation(ARM), ea.ArticulationActuators(ARM)
         sim.play()
         arm.set_dof_positions(POSE)
         for actuator in actuators.actuators:
-            # parameters are live: what is written here acts at the next step
+            # parameters are live: a write takes effect at the next step
             for gain in (actuator.controller.kp, actuator.controller.kd):
                 gain.fill_(gains * float(gain.numpy()[0]))
         for _ in range(STEPS):
@@ -44,7 +44,7 @@ def hold(gains: float, feedforward: bool) -> tuple[list[str], np.ndarray]:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--plot", default="hold_pose_with_feedforward.png", help="where the picture goes")
+    parser.add_argument("--plot", default="hold_pose_with_feedforward.png", help="path of the picture")
     picture = parser.parse_args().plot
     results = {way: hold(*how) for way, how in WAYS.items()}
     names = results["PD alone"][0]
@@ -55,7 +55,7 @@ def main() -> int:
         table.add_row(name, *[f"{sag[joint]:.5f}" for sag in sags.values()])
     Console().print(table)
 
-    told = "A PD law alone sags, on every joint that carries weight; with feedforward none does"
+    told = "With a PD law alone, every joint that carries weight sags; with feedforward none does"
     drawn, (left, right) = style.panels(11, 4.5, told, columns=2)
     worst = np.stack([np.rad2deg(np.abs(deviations)).max(axis=1) for _, deviations in results.values()], axis=1)
     shown = style.until_rest(time := (np.arange(STEPS) + 1) / 240, worst[:, :1])

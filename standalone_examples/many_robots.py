@@ -1,4 +1,4 @@
-"""Send 1024 arms to 1024 random poses at once, and measure how fast that goes.
+"""Move 1024 arms to 1024 random poses at once, and measure the speed.
 
 ./python.sh standalone_examples/many_robots.py [--robots 1024] [--plot out.png]
 """
@@ -31,7 +31,7 @@ def drive(robots: int) -> tuple[list[str], np.ndarray, float]:
         arms.set_dof_position_targets(targets)
         begin = time.perf_counter()
         for _ in range(STEPS):
-            # what holds the arms against gravity; the PD law adds what moves them
+            # feedforward carries the weight of the arms; the PD law moves them
             actuators.set_dof_feedforward_effort_targets(arms.get_dof_gravity_compensation_forces())
             sim.step()
             errors.append(np.abs(arms.get_dof_positions().numpy() - targets))
@@ -40,8 +40,8 @@ def drive(robots: int) -> tuple[list[str], np.ndarray, float]:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--robots", type=int, default=1024, help="how many arms")
-    parser.add_argument("--plot", default="many_robots.png", help="where the picture goes")
+    parser.add_argument("--robots", type=int, default=1024, help="number of arms")
+    parser.add_argument("--plot", default="many_robots.png", help="path of the picture")
     options = parser.parse_args()
     robots, picture = options.robots, options.plot
     names, errors, wall = drive(robots)
@@ -54,7 +54,7 @@ def main() -> int:
     Console().print(table)
     print(f"{STEPS / wall:,.0f} steps/s, {robots * STEPS / wall:,.0f} robot-steps/s: physics, gravity and actuators")
 
-    drawn, (panel,) = style.panels(9, 5, f"{robots} Panda arms on their way to random poses; dashed: the tolerance")
+    drawn, (panel,) = style.panels(9, 5, f"{robots} Panda arms moving to random poses; dashed: the tolerance")
     panel.set(yscale="log", xlabel="time [s]", ylabel="error of the worst joint [rad]")
     style.bands(panel, (np.arange(STEPS) + 1) / 240, errors.max(axis=2), "robots")
     panel.axhline(TOLERANCE, color=style.GREY, linestyle="--", linewidth=style.THIN)

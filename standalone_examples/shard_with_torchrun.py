@@ -1,4 +1,4 @@
-"""Share 96 pendulums, each with a motor of its own, out among processes; the numbers do not depend on how many.
+"""Split 96 pendulums with different motors across processes; the results do not depend on their number.
 
 ./python.sh standalone_examples/shard_with_torchrun.py [--plot out.png]
 torchrun --nproc-per-node 2 standalone_examples/shard_with_torchrun.py
@@ -22,7 +22,7 @@ TARGET, WEIGHT, MAX_EFFORT, TOLERANCE = 0.8, 9.81 * 0.5, 20.0, 1e-3  # [rad], [N
 
 # docs: begin simulate
 def simulate(shard: ea.Shard) -> np.ndarray:
-    """Return the stiffnesses [N·m/rad] of this process and the angles [rad] at which its pendulums come to rest."""
+    """Return the stiffnesses [N·m/rad] and the rest angles [rad] of this process's pendulums."""
     motor = [ea.PDControlConfig(20.0, 3.0), ea.MaxEffortClampingConfig(MAX_EFFORT), ea.DelayConfig(5)]
     random = {"kp": ea.Uniform(5.0, 40.0), "kd": ea.Uniform(2.0, 4.0), "delay_steps": ea.Uniform(0, 5)}
     with ea.Simulation(ROBOT, num_envs=shard.num_envs) as sim:
@@ -38,7 +38,7 @@ def simulate(shard: ea.Shard) -> np.ndarray:
 
 # docs: begin gather
 def gather(shard: ea.Shard) -> list[tuple[ea.Shard, np.ndarray]]:
-    """Simulate; return what each process found, in the first of them, and nothing in the others."""
+    """Simulate; return the results of all processes in the first process, and nothing in the others."""
     if shard.num_ranks == 1:
         return [(shard, simulate(shard))]
     with needs(f"WORLD_SIZE = {shard.num_ranks}: gathering", "train"):
@@ -53,12 +53,12 @@ def gather(shard: ea.Shard) -> list[tuple[ea.Shard, np.ndarray]]:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--plot", default="shard_with_torchrun.png", help="where the picture goes")
+    parser.add_argument("--plot", default="shard_with_torchrun.png", help="path of the picture")
     picture, shard = parser.parse_args().plot, ea.Shard.from_environment(ENVS, seed=7)
     if not (found := gather(shard)):
         return 0
     table, digest, off, labels = Table("rank", "pendulums", "off \\[N·m]"), hashlib.sha256(), [], []
-    drawn, (panel,) = style.panels(9, 5, f"{ENVS} pendulums: the stiffer, the nearer to the target, dashed")
+    drawn, (panel,) = style.panels(9, 5, f"{ENVS} pendulums: stiffer ones are closer to the target, dashed")
     for part, (kp, angles) in found:
         # at rest the motor carries the weight
         off.append(np.abs(kp * (TARGET - angles) - WEIGHT * np.sin(angles)).max())

@@ -1,4 +1,4 @@
-"""Sweep stiffness, damping and strength of a pendulum's motor: with Ray on several processes or machines, or without.
+"""Sweep stiffness, damping and strength of a pendulum's motor, with Ray on several processes or in one process.
 
 ./python.sh standalone_examples/sweep_with_ray.py [--workers 2] [--plot out.png]    # --workers 0 needs no Ray
 """
@@ -46,10 +46,10 @@ def simulate(settings: np.ndarray) -> np.ndarray:
 
 # docs: begin sweep
 def sweep(parts: list[np.ndarray], workers: int) -> np.ndarray:
-    """Return the rows of all parts, by so many processes, or by the cluster at RAY_ADDRESS; 0 is this process."""
+    """Return the rows of all parts, from worker processes or the cluster at RAY_ADDRESS; 0 is this process."""
     if workers == 0:
         return np.concatenate([simulate(part) for part in track(parts, "Sweeping")])
-    with needs("A sweep, unless by --workers 0,", "ray", SystemExit):
+    with needs("A sweep without --workers 0", "ray", SystemExit):
         import ray
     with ray.init() if "RAY_ADDRESS" in os.environ else ray.init("local", num_cpus=workers):
         tasks = [ray.remote(simulate).remote(part) for part in parts]
@@ -59,8 +59,8 @@ def sweep(parts: list[np.ndarray], workers: int) -> np.ndarray:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--workers", type=int, default=2, help="processes; 0 does without Ray")
-    parser.add_argument("--plot", default="sweep_with_ray.png", help="where the picture goes; beside it all rows, .csv")
+    parser.add_argument("--workers", type=int, default=2, help="number of processes; 0 runs without Ray")
+    parser.add_argument("--plot", default="sweep_with_ray.png", help="path of the picture; all rows are in a .csv file")
     options = parser.parse_args()
     rows = np.array(sorted(sweep(np.array_split(SETTINGS, 12), options.workers), key=lambda row: tuple(row[3:])))
     np.savetxt(Path(options.plot).with_suffix(".csv"), rows, "%.17g", ",", header=",".join(COLUMNS), comments="")
@@ -68,7 +68,7 @@ def main() -> int:
     for row in rows[:10]:
         table.add_row(*[f"{value:.3f}" for value in row])
     Console().print(table)
-    drawn, panels = style.panels(12, 4.5, "By stiffness [N·m/rad]; where a line ends, motors never settle", columns=4)
+    drawn, panels = style.panels(12, 4.5, "By stiffness [N·m/rad]; a line ends where motors never settle", columns=4)
     for panel, part in zip(panels, rows[np.lexsort(rows[:, :3].T)].reshape(4, 12, 12, -1), strict=True):
         panel.set(xlabel="damping [N·m·s/rad]", ylabel=f"settled after [s], at {part[0, 0, 2]:g} N·m")
         style.lines(panel, part[:, 0, 1], part[..., 3], [f"{kp:.0f}" for kp in part[0, :, 0]], style.shades(12))

@@ -1,4 +1,4 @@
-"""Teach a quadruped to walk within two minutes: a vector environment of gymnasium, and a search by NumPy alone.
+"""Train a quadruped to walk within two minutes: a gymnasium vector environment, and a search in NumPy alone.
 
 ./python.sh -m pip install --editable ".[gym]"
 ./python.sh standalone_examples/train_with_gymnasium.py [--quick] [--plot out.png]
@@ -15,13 +15,13 @@ from rich.progress import track
 from rich.table import Table
 
 ROBOTS, SEED, UNSEEN = 48, 7, 10_000
-# rounds, seconds of an episode, metres by which the last policy has to beat the first
+# rounds, length of an episode [s], required improvement of the last policy over the first [m]
 WHOLE, QUICK = (36, 3.0, 1.5), (16, 2.0, 0.5)
 
 
 def draw(path: str, tried: np.ndarray, seconds: float) -> None:
-    """Show what the policies of each round reached."""
-    told = f"{ROBOTS} quadrupeds learn to walk: {seconds:g} s a try, motors of their own in each"
+    """Plot the returns of the policies of each round."""
+    told = f"{ROBOTS} quadrupeds learn to walk: {seconds:g} s per episode, with different motors in each"
     drawn, (panel,) = style.panels(9, 5, told)
     panel.set(xlabel="round", ylabel="return [m, less 1 for a fall]")
     style.bands(panel, np.arange(len(tried)) + 1, tried, "policies", (50, 100))
@@ -30,8 +30,8 @@ def draw(path: str, tried: np.ndarray, seconds: float) -> None:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--quick", action="store_true", help="fewer and shorter rounds: a beginner's walk")
-    parser.add_argument("--plot", default="train_with_gymnasium.png", help="where the picture goes")
+    parser.add_argument("--quick", action="store_true", help="fewer and shorter rounds: a shorter walk")
+    parser.add_argument("--plot", default="train_with_gymnasium.png", help="path of the picture")
     options = parser.parse_args()
     rounds, seconds, margin = QUICK if options.quick else WHOLE
     with needs("This example", "gym", SystemExit):
@@ -55,8 +55,8 @@ def main() -> int:
     draw(options.plot, np.array(tried), seconds)
     learnt = bool(last.mean() > first.mean() + margin)
     rate = ROBOTS * robots.max_steps * (rounds + 2) / wall
-    print(f"{rate:,.0f} steps of environments/s, {rounds} rounds in {wall:.0f} s; see {options.plot}")
-    what = f"{last.mean() / seconds:.2f} m/s by the learnt policy, {first.mean() / seconds:.2f} m/s by the first"
+    print(f"{rate:,.0f} environment steps/s, {rounds} rounds in {wall:.0f} s; see {options.plot}")
+    what = f"{last.mean() / seconds:.2f} m/s with the trained policy, {first.mean() / seconds:.2f} m/s with the first"
     print(f"{'ok' if learnt else 'FAILED'}: {what}")
     return 0 if learnt else 1
 

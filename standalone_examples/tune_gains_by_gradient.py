@@ -1,4 +1,4 @@
-"""Find the gains of a joint by gradient descent, through the motor and a pendulum written here as one Warp kernel.
+"""Tune the gains of a joint by gradient descent, through the motor and a pendulum in one Warp kernel.
 
 ./python.sh standalone_examples/tune_gains_by_gradient.py [--plot out.png]
 """
@@ -12,15 +12,15 @@ from isaacsim.core.experimental.actuators.plots import style
 
 wp.config.quiet = True
 parser = argparse.ArgumentParser(description=__doc__)
-parser.add_argument("--plot", default="tune_gains_by_gradient.png", help="where the picture goes")
-DT, STEPS, ROUNDS, TARGET = 1 / 60, 90, 25, 1.0  # step [s], steps of a try, tries, angle to hold [rad]
+parser.add_argument("--plot", default="tune_gains_by_gradient.png", help="path of the picture")
+DT, STEPS, ROUNDS, TARGET = 1 / 60, 90, 25, 1.0  # step [s], steps per trial, trials, target angle [rad]
 
 
 @wp.kernel
 def swing(
     q: wp.array[float], qd: wp.array[float], effort: wp.array[float], q_next: wp.array[float], qd_next: wp.array[float]
 ):
-    """A pendulum of 1 kg on 0.5 m with a little friction: speed first, then angle."""
+    """Step a pendulum of 1 kg at 0.5 m with little friction: first speed, then angle."""
     i = wp.tid()
     qd_next[i] = qd[i] + DT * (effort[i] - 0.05 * qd[i] - 4.905 * wp.sin(q[i])) / 0.25
     q_next[i] = q[i] + DT * qd_next[i]
@@ -28,13 +28,13 @@ def swing(
 
 @wp.kernel
 def miss(q: wp.array[float], wanted: float, effort: wp.array[float], loss: wp.array[float]):
-    """How far the angle is from where it should be, and a little for the effort."""
+    """Add the squared angle error and a small effort penalty to the loss."""
     i = wp.tid()
     wp.atomic_add(loss, 0, DT * ((q[i] - wanted) * (q[i] - wanted) + 1e-4 * effort[i] * effort[i]))
 
 
 def array(value=0.0):
-    """One number with a gradient."""
+    """Return an array of one number with a gradient."""
     return wp.full(1, value, dtype=float, device="cpu", requires_grad=True)
 
 
@@ -65,7 +65,7 @@ for number in range(1, ROUNDS + 1):
     loss, angles = attempt(tape := wp.Tape())
     tape.backward(loss)
     losses, tries = [*losses, float(loss.numpy()[0])], [*tries, angles]
-    for gain in gains.values():  # each downhill, by steps that get shorter
+    for gain in gains.values():  # gradient descent with decreasing step size
         gain.fill_(gain.numpy()[0] * np.exp(-0.3 * 0.92**number * np.sign(gain.grad.numpy()[0])))
     tape.zero()
     if number % 5 == 1 or number == ROUNDS:

@@ -1,4 +1,4 @@
-"""The same robot file on MuJoCo and on PhysX: one motion of an arm by the same actuators, compared joint by joint.
+"""Compare MuJoCo and PhysX: one motion of an arm with the same file and actuators, joint by joint.
 
 ./python.sh -m pip install --editable ".[physx]"
 ./python.sh standalone_examples/two_engines.py [--plot out.png]
@@ -15,7 +15,7 @@ from rich.console import Console
 from rich.table import Table
 
 ROBOT, ARM = Path(__file__).parents[1] / "data" / "robots" / "franka_panda.usda", "/World/Panda"
-# away and back within the file's velocity limits, which PhysX enforces and MuJoCo does not
+# there and back within the velocity limits of the file
 REACH = np.array([0.6, 0.3, -0.6, 0.5, 0.6, -0.4, 0.6])
 DT, STEPS, TOLERANCE = 1 / 1000, 2000, 1e-3
 
@@ -41,7 +41,7 @@ def move(engine: str) -> tuple[list[str], np.ndarray, np.ndarray, np.ndarray]:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--plot", default="two_engines.png", help="where the picture goes")
+    parser.add_argument("--plot", default="two_engines.png", help="path of the picture")
     picture = parser.parse_args().plot
     with needs("This example", "physx", SystemExit):
         import ovphysx  # noqa: F401
@@ -50,13 +50,13 @@ def main() -> int:
     apart, first = np.abs(on_physx - on_mujoco), np.abs(physx_efforts[0] - mujoco_efforts[0]) / limits
 
     table = Table(
-        "joint", "way \\[rad]", "largest difference \\[rad]", "first effort apart", title="PhysX against MuJoCo"
+        "joint", "travel \\[rad]", "largest difference \\[rad]", "first effort difference", title="PhysX against MuJoCo"
     )
     for row in zip(names, np.ptp(on_mujoco, axis=0), apart.max(axis=0), first, strict=True):
         table.add_row(row[0], f"{row[1]:.3f}", f"{row[2]:.6f}", f"{row[3]:.1e} of the limit")
     Console().print(table)
     time = np.arange(1, STEPS + 1) * DT
-    drawn, (top, bottom) = style.panels(10, 7, "MuJoCo, broad, and PhysX, thin, move the arm alike", rows=2)
+    drawn, (top, bottom) = style.panels(10, 7, "The motion of the arm on MuJoCo, broad, and on PhysX, thin", rows=2)
     top.set(ylabel="way [rad]")
     bottom.set(xlabel="time [s]", ylabel="PhysX - MuJoCo [mrad]")
     style.lines(top, time, on_mujoco - on_mujoco[0], **style.BROAD)
@@ -64,7 +64,7 @@ def main() -> int:
     style.lines(bottom, time, 1000 * (on_physx - on_mujoco), names)
     style.save(drawn, picture)
     alike = bool((apart < TOLERANCE).all() and (first < 1e-5).all())
-    print(f"{'ok' if alike else 'FAILED'}: at most {apart.max():.1e} rad apart, first efforts agree; see {picture}")
+    print(f"{'ok' if alike else 'FAILED'}: within {apart.max():.1e} rad, first efforts agree; see {picture}")
     return 0 if alike else 1
 
 

@@ -1,4 +1,4 @@
-"""Bring your own loop: actuators on plain NumPy arrays. No USD, no simulator; Warp, Torch and JAX arrays do as well.
+"""Bring your own loop: actuators on plain NumPy arrays, without USD and simulator; also for Warp, Torch and JAX arrays.
 
 ./python.sh standalone_examples/your_own_arrays.py [--plot out.png]
 """
@@ -10,13 +10,13 @@ import numpy as np
 from isaacsim.core.experimental.actuators.plots import style
 
 parser = argparse.ArgumentParser(description=__doc__)
-parser.add_argument("--plot", default="your_own_arrays.png", help="where the picture goes")
+parser.add_argument("--plot", default="your_own_arrays.png", help="path of the picture")
 STALL, FREE, DT = 2.0, 30.0, 1 / 2000  # stall torque [N·m], no-load speed [rad/s], step [s]
 inertia = np.linspace(0.02, 0.2, 12)[:, None]  # of twelve wheels [kg·m²]
 motor = [ea.PDControlConfig(0.0, 5.0), ea.DCMotorClampingConfig(STALL, FREE, STALL)]
 wheels = ea.ActuatedArrays(["axle"], {"axle": motor}, len(inertia))
 q, qd, q_target, qd_target = np.zeros((4, len(inertia), 1), np.float32)
-qd_target[:] = 2 * FREE  # faster than the motor can
+qd_target[:] = 2 * FREE  # above the no-load speed
 speeds = np.zeros((3000, len(inertia)))
 for step in range(len(speeds)):
     qd += DT * wheels.step(q, qd, q_target, DT, qd_target=qd_target) / inertia

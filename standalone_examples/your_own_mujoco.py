@@ -1,4 +1,4 @@
-"""Motors in your own MuJoCo loop, from MJCF, no USD: as the model has them, then a DC motor that cannot turn as fast.
+"""Motors in your own MuJoCo loop, from MJCF, without USD: the model's own servos, then a DC motor with less speed.
 
 ./python.sh standalone_examples/your_own_mujoco.py [--plot out.png]
 """
@@ -12,7 +12,7 @@ import numpy as np
 from isaacsim.core.experimental.actuators.plots import style
 
 parser = argparse.ArgumentParser(description=__doc__)
-parser.add_argument("--plot", default="your_own_mujoco.png", help="where the picture goes")
+parser.add_argument("--plot", default="your_own_mujoco.png", help="path of the picture")
 # docs: begin loop
 model = mujoco.MjModel.from_xml_path(str(Path(__file__).parents[1] / "data" / "robots" / "arm_2dof.xml"))
 own, angles = ea.motors_of_model(model), {}
@@ -31,12 +31,12 @@ for name, motors in {"the model's servos": None, "the same as motors": own, "a D
 # docs: end loop
 time, turned = np.arange(1000) * model.opt.timestep, np.transpose(list(angles.values()))
 shown = style.until_rest(time, turned)
-drawn, (panel,) = style.panels(9, 5, "One's own MuJoCo model and loop; broad: the model's own servos")
+drawn, (panel,) = style.panels(9, 5, "Your own MuJoCo model and loop; broad: the model's own servos")
 panel.set(xlabel="time [s]", ylabel="shoulder [rad]")
 style.lines(panel, time[shown], turned[shown, :1], colors=[style.GREY], **style.BROAD)
 style.lines(panel, time[shown], turned[shown, 1:], list(angles)[1:])
 style.save(drawn, picture := parser.parse_args().plot)
 servo, motor, dc = angles.values()
 good = (error := np.abs(motor - servo).max()) < 1e-5 and np.diff(dc).max() < 0.7 * np.diff(servo).max()
-print(f"{'ok' if good else 'FAILED'}: motors are within {error:.1e} rad of servos, a DC motor slower; see {picture}")
+print(f"{'ok' if good else 'FAILED'}: motors within {error:.1e} rad of servos, DC motor slower; see {picture}")
 raise SystemExit(0 if good else 1)

@@ -1,4 +1,4 @@
-"""Bring your own loop: actuators on a model of newton, in its loop, with any of its solvers.
+"""Bring your own loop: actuators on a newton model, with any newton solver.
 
 ./python.sh standalone_examples/your_own_newton.py [--plot out.png]
 """
@@ -11,11 +11,11 @@ from isaacsim.core.experimental.actuators.extras import needs
 from isaacsim.core.experimental.actuators.plots import style
 
 parser = argparse.ArgumentParser(description=__doc__)
-parser.add_argument("--plot", default="your_own_newton.png", help="where the picture goes")
+parser.add_argument("--plot", default="your_own_newton.png", help="path of the picture")
 picture = parser.parse_args().plot
 with needs("This example", "newton", SystemExit):
     import newton
-print("newton's solver compiles first: up to three minutes at the first run, none later.", flush=True)
+print("newton's solver compiles on the first run, which takes up to three minutes.", flush=True)
 KP, INERTIA, DT = 8.0, 0.05, 1 / 2000  # [N·m/rad], [kg·m²], [s]
 rate, ratios = np.sqrt(KP / INERTIA), np.linspace(0.05, 0.9, 12)  # natural frequency [rad/s], damping of each robot
 wheel, wheels = newton.ModelBuilder(), newton.ModelBuilder()
@@ -33,7 +33,7 @@ for step in range(len(positions)):
     state, following = following, state
     positions[step] = state.joint_q.numpy()
 times, root = DT * np.arange(1, len(positions) + 1)[:, None], rate * (-ratios + 1j * np.sqrt(1 - ratios**2))
-exact = 1 - (np.exp(root * times) * root.conj() / root.conj().imag).imag  # 1 at rest, the rest decays
+exact = 1 - (np.exp(root * times) * root.conj() / root.conj().imag).imag  # static value 1, the other terms decay
 drawn, (panel,) = style.panels(9, 5, "One law on wheels of twelve damping ratios; dots: closed form")
 panel.plot(times[::40], exact[::40], "k.", markersize=2.5, zorder=3)
 panel.set(xlabel="time [s]", ylabel="position [rad]")

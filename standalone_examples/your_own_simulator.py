@@ -1,4 +1,4 @@
-"""Bring your own simulator: these actuators on its robots, inside its loop. Nothing here knows USD, MuJoCo or Kit.
+"""Bring your own simulator: actuators on its robots, inside its loop, without USD, MuJoCo or Kit.
 
 ./python.sh standalone_examples/your_own_simulator.py [--plot out.png]
 """
@@ -16,7 +16,7 @@ RATE, RATIOS = np.sqrt(KP / INERTIA), np.linspace(0.1, 1.6, 12)  # natural frequ
 
 
 class Wheels:
-    """The robots, with the method names of Isaac Sim: one shaft each, no drives of their own."""
+    """Robots with the method names of Isaac Sim: one shaft each, without drives."""
 
     def __init__(self) -> None:
         self.paths, self.dof_names, self.num_dofs = [f"/Wheel_{i}" for i in range(len(RATIOS))], ["shaft"], 1
@@ -27,12 +27,12 @@ class Wheels:
         self.get_dof_gains, self.set_dof_gains = lambda: (0 * self.q, 0 * self.q), lambda *gains, **options: None
 
     def set_dof_efforts(self, efforts, *, indices=None, dof_indices=None):
-        """Efforts of the coming step; there is one joint, so rows are all there is to pick."""
+        """Set the efforts of the next step; there is one joint, so only rows are selected."""
         self.effort[slice(None) if indices is None else indices] = efforts
 
 
 class Bus:
-    """Physics events. Physics is always on here, so `ready` and `stop` never happen."""
+    """Physics events. Physics always runs here, so `ready` and `stop` never occur."""
 
     def __init__(self) -> None:
         self.ready, self.before_step = True, set()
@@ -46,7 +46,7 @@ class Bus:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--plot", default="your_own_simulator.png", help="where the picture goes")
+    parser.add_argument("--plot", default="your_own_simulator.png", help="path of the picture")
     picture, wheels, bus = parser.parse_args().plot, Wheels(), Bus()
     kp, kd = (wp.array(gains, float, device="cpu") for gains in (KP + 0 * RATIOS, 2 * RATIOS * KP / RATE))
     law = ea.ActuatorConfig(ea.ControllerPD(kp, kd))
@@ -63,7 +63,7 @@ def main() -> int:
     # the damped oscillator in closed form; the root is imaginary below a ratio of 1
     time, decay, root = DT * np.arange(1, STEPS + 1)[:, None], RATE * RATIOS, RATE * np.sqrt(RATIOS**2 - 1 + 0j)
     exact = 1 - (np.exp(-decay * time) * (np.cosh(root * time) + decay / root * np.sinh(root * time))).real
-    drawn, (panel,) = style.panels(9, 5, "Twelve damping ratios in a simulator of one's own; dots: closed form")
+    drawn, (panel,) = style.panels(9, 5, "Twelve damping ratios in your own simulator; dots: closed form")
     panel.plot(time[::40], exact[::40], "k.", markersize=2.5, zorder=3)
     panel.set(xlabel="time [s]", ylabel="position [rad]")
     style.lines(panel, time, positions, [f"{ratio:.2f}" for ratio in RATIOS], style.shades(len(RATIOS)))

@@ -349,7 +349,7 @@ def test_rows_of_learning_are_right(table: Any) -> None:
     learning.own_loops(table, QUICK)
     assert not learning.wrong_cells(table)
     names = list(table.columns[1].cells)
-    assert {"Simulation + motors", "mujoco.rollout, as many steps a call", "sim.step(4)"} <= set(names)
+    assert {"Simulation + motors", "mujoco.rollout, the same steps per call", "sim.step(4)"} <= set(names)
     assert {"ActuatedArrays.step", "ActuatedModel.step, newton", "MujocoSimulation.step"} <= set(names)
     rates = [cell for cell in table.columns[3].cells if cell]
     assert len(rates) == len(names) - names.count("vector environment")

@@ -31,13 +31,13 @@ TESTED = {
             AUTHOR,
             "overwrites_the_whole_prim refusal_names_value_and_remedy",
         ),
-        "an edit target that takes no part in the stage": (AUTHOR, "refusal_names_value_and_remedy"),
+        "an edit target that is not part of the stage": (AUTHOR, "refusal_names_value_and_remedy"),
         "robots that are instances": (AUTHOR, "refusal_names_value_and_remedy"),
         "values": (AUTHOR, "bad_values_of_every_law_are_refused"),
         "lookup tables": (AUTHOR, "bad_table_is_refused_when_made_and_when_authored"),
         "targets": (AUTHOR, "refusal_names_value_and_remedy"),
         "`name`": (AUTHOR, "refusal_names_value_and_remedy"),
-        "a law that newton does not know": (STAND_INS, "each_stands_where_its_law_does_and_is_listed"),
+        "a law that newton does not have": (STAND_INS, "each_stands_where_its_law_does_and_is_listed"),
         "`clamping=` one config instead of a list": (AUTHOR, "refusal_names_value_and_remedy"),
     },
     "Reading a stage": {
@@ -52,7 +52,7 @@ TESTED = {
             STAND_INS,
             "prims_read_back_as_written a_stand_in_holds_where_the_law_is_not_known",
         ),
-        "numbers of prims on a stage not in metres and kilograms": (
+        "numbers of prims on a stage not in meters and kilograms": (
             "usd/test_units.py",
             "numbers_are_converted_by_their_unit",
         ),
@@ -61,7 +61,7 @@ TESTED = {
         "`delaySteps` not authored; 0": (DISCOVER, "falls_back_to_the_schema"),
         "order of clamps": ("components/test_conformance_of_laws.py", "canonical_order"),
         "values over time beside a default value": (DISCOVER, "values_over_time_beside_a_default_value_are_named"),
-        "schemas that differ from a known one by letters, case, separators, invisible signs or what stands": (
+        "schemas that differ from a known one by letters, case, separators, invisible characters or the prefix": (
             "usd/test_alike.py",
             "name_in_look_alike_letters_is_known name_without_its_family_is_known",
         ),
@@ -195,11 +195,11 @@ TESTED = {
         "`delaySteps` of 0": (PORTABILITY, "delay_of_none_is_refused"),
         "several targets": (PORTABILITY, "every_target_is_driven"),
         "targets that are axes of a generic joint": (PORTABILITY, "axis_of_a_generic_joint_is_refused"),
-        "a controller of ours alone": (
+        "a controller of this package alone": (
             NEWTON_DRIVES,
             "a_geared_motor_is_driven_at_the_joint a_file_that_newton_refuses",
         ),
-        "a limit of ours alone": (NEWTON_DRIVES, "a_motor_that_is_cut_off_is_limited"),
+        "a limit of this package alone": (NEWTON_DRIVES, "a_motor_that_is_cut_off_is_limited"),
         "an input that is NaN": (PORTABILITY, "input_that_is_no_number_gives_no_effort"),
         "a limit that is NaN": (PORTABILITY, "limit_that_is_no_number_is_refused"),
         "order of clamps": (PORTABILITY, "plain_limit_is_the_last"),
@@ -242,13 +242,13 @@ TESTED = {
             "state_has_the_names_and_shapes_of_newton states_of_files_of_torch_are_tensors_where_torch_is_used",
         ),
     },
-    "Kept, though one might prefer otherwise": {
+    "Kept for compatibility": {
         "Only the prims of the first matched robot are read": (DISCOVER, "each_robot_gets_its_own_actuators"),
         "Overlapping wrappers are allowed": ("test_drives.py", "last_owner_restores"),
         "A position-controlled integral": ("components/test_conformance_of_laws.py", "law_agrees_with_the_oracle"),
-        "The delay holds feedforward back too": (WRAPPER, "feedforward_passes_delay_and_clamp"),
+        "The delay also delays feedforward": (WRAPPER, "feedforward_passes_delay_and_clamp"),
         "The velocity and effort limits of the USD drive": (WRAPPER, "limits_of_a_drive_do_not_clamp"),
-        "`reset()` leaves feedforward alone": (WRAPPER, "feedforward_takes_subsets_and_stays"),
+        "`reset()` keeps feedforward": (WRAPPER, "feedforward_takes_subsets_and_stays"),
         "A feedforward on a joint without an actuator": (WRAPPER, "feedforward_passes_delay_and_clamp"),
     },
     "Isaac Lab's models": {
@@ -273,7 +273,7 @@ def lines() -> dict[str, list[str]]:
     for line in PAGE.read_text("utf-8").splitlines():
         if line.startswith("## "):
             section = found.setdefault(line[3:], [])
-        elif match := re.match(r"\| ([^|]+) \|(?! there| newton| Isaac Lab| here)|- (.+)", line):
+        elif match := re.match(r"\| (?!subject \|)([^|]+) \||- (.+)", line):
             section.append(match[1] or match[2])
     return found
 

@@ -169,6 +169,15 @@ def test_links_and_commands_name_real_files(page: Path) -> None:
     assert not missing
 
 
+def test_table_of_places_names_real_files() -> None:
+    """Each question of CONTRIBUTING has a first file, and all files exist."""
+    rows = re.findall(r"^\| (?:the|what) [^|]+ \| (.+) \|$", (REPOSITORY / "CONTRIBUTING.md").read_text(), re.MULTILINE)
+    files = [file for row in rows for file in re.findall(r"`([\w/]+(?:\.\w+|/schemas))`", row) if "()" not in file]
+    assert len(rows) >= 28 and len(files) >= len(rows)
+    roots = (REPOSITORY, Path(package.__path__[0]))
+    assert [file for file in files if not any((root / file).exists() for root in roots)] == []
+
+
 @pytest.mark.parametrize("page", PAGES[1:], ids=lambda page: page.name)
 def test_commands_run_from_a_clone(page: Path) -> None:
     """Pages show the launcher of the clone, which needs nothing installed."""

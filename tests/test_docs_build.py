@@ -67,5 +67,18 @@ def test_overview_says(pages: Path, words: str) -> None:
 
 
 def test_api_shows_docstrings(pages: Path) -> None:
-    """A property's words are whole, with what stands before a colon."""
-    assert "The actuators: from USD in stage order" in text(pages / "api.html")
+    """The text of a property is complete, including the part before a colon."""
+    assert "The actuators: from USD in stage order" in text(pages / "api" / "articulation_actuators.html")
+
+
+def test_api_links_to_the_source(pages: Path) -> None:
+    """A class links to the page of its module."""
+    page = (pages / "api" / "articulation_actuators.html").read_text("utf-8")
+    link = "_modules/isaacsim/core/experimental/actuators/articulation_actuators.html"
+    assert f'href="../{link}#ArticulationActuators"' in page and (pages / link).exists()
+
+
+def test_api_hides_private_parameters(pages: Path) -> None:
+    """Signatures show no parameter with a leading underscore."""
+    shown = text(pages / "api" / "articulation_actuators.html")
+    assert "trusted=False)" in shown and "_skip_discovery" not in shown

@@ -1,4 +1,4 @@
-"""Whether a tag may be released: `python tools/check_release.py v0.9.0`. It needs no package."""
+"""Check that a tag can be released: `python tools/check_release.py v0.9.0`. It needs no installed package."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ VERSION_FILE = "python/isaacsim/core/experimental/actuators/version.py"
 
 
 def objections(tag: str, root: Path = ROOT) -> list[str]:
-    """Return what speaks against releasing the tree at `root` as `tag`."""
+    """Return the reasons against a release of the tree at `root` as `tag`."""
     found = re.search(r'^__version__ = "(.+)"$', (root / VERSION_FILE).read_text("utf-8"), re.MULTILINE)
     version = found[1] if found else "?"
     against = []

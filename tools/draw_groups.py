@@ -1,4 +1,4 @@
-"""Draw `data/actuator_groups.png`: a legged mobile manipulator, and which group drives which of its joints.
+"""Draw `data/actuator_groups.png`: a legged mobile manipulator, with the group of each joint.
 
 ./python.sh tools/draw_groups.py
 """
@@ -11,7 +11,7 @@ from isaacsim.core.experimental.actuators.plots import style
 
 TARGET = Path(__file__).resolve().parents[1] / "data" / "actuator_groups.png"
 LEGS, ARM, GRIPPER = style.RED, style.BLUE, style.GREEN
-# chains of joints, from the body outwards, by group
+# chains of joints, from the body outward, by group
 CHAINS = {
     LEGS: [[(0.8, 2.2), (0.5, 1.25), (0.85, 0.3)], [(1.5, 2.2), (1.2, 1.25), (1.55, 0.3)],
            [(3.5, 2.2), (3.2, 1.25), (3.55, 0.3)], [(4.2, 2.2), (3.9, 1.25), (4.25, 0.3)]],
@@ -26,7 +26,7 @@ WORDS = {
 
 
 def main() -> None:
-    """Draw it."""
+    """Draw the picture."""
     drawn = style.figure(9, 5)
     axes = drawn.subplots()
     axes.plot([0.7, 4.3], [2.5, 2.5], color=style.GREY, linewidth=50, alpha=0.3, solid_capstyle="round", zorder=0)

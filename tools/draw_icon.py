@@ -1,4 +1,4 @@
-"""Draw `data/icon.svg` and `data/preview.svg` as the pictures that Kit shows, `icon.png` and `preview.png`.
+"""Render `data/icon.svg` and `data/preview.svg` to the pictures that Kit shows, `icon.png` and `preview.png`.
 
 ./python.sh -m pip install resvg-py && ./python.sh tools/draw_icon.py
 """
@@ -17,7 +17,7 @@ def drawn(name: str) -> bytes:
     from matplotlib.font_manager import findfont
 
     source = str(DATA / f"{name}.svg")
-    # Matplotlib brings the font
+    # Matplotlib includes the font
     font = {"font_files": [findfont("DejaVu Sans")], "font_family": "DejaVu Sans", "skip_system_fonts": True}
     return bytes(resvg_py.svg_to_bytes(svg_path=source, resources_dir=str(DATA), **font))
 

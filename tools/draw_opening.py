@@ -1,9 +1,9 @@
-"""Draw what the README opens with: one robot with ideal drives and with its motors, told the same, into `opening.png`.
+"""Draw the README's first picture, `opening.png`: a robot with ideal drives and with its motors.
 
 ./python.sh tools/draw_opening.py [PICTURE]
 """
 
-# the type stubs of USD do not know that vectors hold numbers
+# the type stubs of USD do not know the element type of vectors
 # pyright: reportArgumentType=false
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ from isaacsim.core.experimental.actuators.plots import style
 from pxr import Gf, Usd, UsdGeom, UsdPhysics
 
 DATA = Path(__file__).resolve().parents[1] / "data"
-# of both: gains, the command's delay of the motors [steps], and the physics step [s]
+# gains of both, command delay of the motors [steps], physics step [s]
 KP, KD, DELAY, DT = 80.0, 2.0, 3, 0.002
-# crouch, jump, land: until when [s], thighs and calves in front and behind [rad]
+# crouch, jump, land: end time [s], front and hind thighs and calves [rad]
 COMMANDS = (
     (0.6, (1.6, -2.55, 1.6, -2.55)),
     (0.76, (0.7, -1.4, 0.45, -0.95)),
@@ -39,7 +39,7 @@ MOTORS = {".*_(hip|thigh)_joint": "unitree_go1_hip", ".*_calf_joint": "unitree_g
 KNEE = "RL_calf_joint"
 IDEAL, MOTOR = "ideal drives", "real motors"
 COLORS = {IDEAL: style.RED, MOTOR: style.BLUE}
-# where in the picture they are named
+# positions of the labels in the picture
 NAMED = {IDEAL: (0.3, 0.8), MOTOR: (0.84, 0.62)}
 PLACES = {IDEAL: -0.55, MOTOR: 0.45}
 
@@ -59,7 +59,7 @@ def stage() -> Usd.Stage:
 
 
 def motors(real: bool) -> dict[str, list[Any]]:
-    """Return the same gains for all, and with them the limits and the delay of the motors."""
+    """Return motors with equal gains, with the limits and the delay of the real ones."""
     found = {}
     for joints, name in MOTORS.items():
         figures = motor_figures(name)
@@ -69,7 +69,7 @@ def motors(real: bool) -> dict[str, list[Any]]:
 
 
 def run() -> tuple[np.ndarray, dict[str, dict[str, np.ndarray]]]:
-    """Return the picture of a moment, and by robot: time, height of the trunk, knee's velocity and effort."""
+    """Return a snapshot, and by robot: time, trunk height, knee velocity and knee effort."""
     found: dict[str, dict[str, list[float]]] = {name: {"t": [], "z": [], "v": [], "effort": []} for name in PLACES}
     with Simulation(stage(), DT) as sim:
         robots = {name: Articulation(f"/World/robot_{number}") for number, name in enumerate(PLACES)}
@@ -92,7 +92,7 @@ def run() -> tuple[np.ndarray, dict[str, dict[str, np.ndarray]]]:
                 told = found[name]
                 told["t"].append(sim.time)
                 told["z"].append(float(robot.get_world_poses()[0].numpy()[0, 2]))
-                # the effort of a step is that at the velocity before it
+                # the effort of a step uses the velocity before it
                 told["v"].append(speeds[name])
                 told["effort"].append(float(robot.get_dof_efforts().numpy()[0, knee]))
             if picture is None and sim.time >= SHOWN:
@@ -103,7 +103,7 @@ def run() -> tuple[np.ndarray, dict[str, dict[str, np.ndarray]]]:
 
 
 def draw(path: Path) -> None:
-    """Draw it."""
+    """Draw the picture."""
     picture, found = run()
     drawn = style.figure(13.0, 5.6)
     grid = drawn.add_gridspec(2, 2, width_ratios=(1.15, 1.0))
@@ -123,7 +123,7 @@ def draw(path: Path) -> None:
     figures = motor_figures(MOTORS[".*_calf_joint"])
     peak, fastest = figures.max_torque, figures.max_speed
     plane.fill([0.0, fastest, 0.0], [peak, 0.0, 0.0], color=style.GREY, alpha=style.SHADE, lw=0)
-    plane.annotate(f"what the motor gives, none at {fastest:g} rad/s", (0.4, 4.0), color=style.GREY, fontsize="small")
+    plane.annotate(f"available motor effort, zero at {fastest:g} rad/s", (0.4, 4.0), color=style.GREY, fontsize="small")
     tops = {name: int(told["effort"].argmax()) for name, told in found.items()}
     for name, told in found.items():
         speed, torque = told["v"][tops[name]], told["effort"][tops[name]]
@@ -131,7 +131,7 @@ def draw(path: Path) -> None:
         plane.annotate(f"{name}: {torque:.0f} N·m", (speed, torque), color=COLORS[name], fontsize="small", **beside)
     highest = max(found[name]["effort"][top] for name, top in tops.items())
     plane.set(xlim=(0.0, None), ylim=(0.0, 1.15 * highest))
-    plane.set(xlabel="velocity of a knee while it pushes [rad/s]", ylabel="torque [N·m]")
+    plane.set(xlabel="velocity of a knee during the push [rad/s]", ylabel="torque [N·m]")
     style.caption(height, "the same robot, the same command, the same gains")
     style.save(drawn, path)
 

@@ -1,4 +1,4 @@
-"""Interpreters of the Pythons that this project is for: on the path, among pyenv's, or named."""
+"""Interpreters of the supported Python versions: on the path, installed by pyenv, or named."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ VERSIONS: tuple[Version, ...] = ((3, 11), (3, 12), (3, 13))
 
 
 def written(version: Version) -> str:
-    """Return a version as people write it."""
+    """Return a version as text, such as 3.12."""
     return "{}.{}".format(*version)
 
 
 def answer(interpreter: str, code: str) -> str | None:
-    """Return what `code` prints on an interpreter; None where that fails."""
+    """Return the output of `code` on an interpreter; None on failure."""
     try:
         done = subprocess.run([interpreter, "-c", code], capture_output=True, text=True, check=False)
     except OSError:
@@ -27,7 +27,7 @@ def answer(interpreter: str, code: str) -> str | None:
 
 
 def version_of(interpreter: str, needs: str = "") -> Version | None:
-    """Return the version of an interpreter; None where it does not run, or fails at the code that it `needs`."""
+    """Return the version of an interpreter; None if it does not run or fails to run the code `needs`."""
     said = answer(interpreter, f"{needs}\nimport sys; print(*sys.version_info[:2])")
     if said is None:
         return None
@@ -36,7 +36,7 @@ def version_of(interpreter: str, needs: str = "") -> Version | None:
 
 
 def found(needs: str = "", versions: tuple[Version, ...] = VERSIONS) -> dict[Version, str]:
-    """Return an interpreter of each version that has one: the first on the path, else pyenv's newest."""
+    """Return an interpreter of each available version: the first on the path, otherwise pyenv's newest."""
     pyenv = Path(os.environ.get("PYENV_ROOT", Path.home() / ".pyenv")) / "versions"
     interpreters: dict[Version, str] = {}
     for version in versions:
@@ -50,6 +50,6 @@ def found(needs: str = "", versions: tuple[Version, ...] = VERSIONS) -> dict[Ver
 
 
 def _patch(path: Path) -> tuple[bool, int]:
-    """Order of pyenv's versions: a release before its candidates, by number."""
+    """Return the sort key of a pyenv version: by number, releases before their candidates."""
     last = path.parents[1].name.split(".")[-1]
     return last.isdigit(), int(last) if last.isdigit() else 0

@@ -1,4 +1,4 @@
-"""What follows from the `.ogn` files: the manifest of the node types, and a reference page for each node."""
+"""Write the manifest of the node types and a reference page for each node, from the `.ogn` files."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def outputs() -> dict[Path, str]:
 
 
 def manifest(nodes: list[NodeDescription]) -> str:
-    """Return what OmniGraph reads to know node types of extensions that are not loaded yet."""
+    """Return the manifest from which OmniGraph knows node types of extensions that are not loaded yet."""
     entries = {
         node.name: {
             "description": node.keys["description"],
@@ -49,7 +49,7 @@ def page(node: NodeDescription) -> str:
 
 def table(ports: list[Port]) -> str:
     """Return one row per port."""
-    rows = [("Port", "Name in the editor", "Type", "Default", "What it is for")]
+    rows = [("Port", "Name in the editor", "Type", "Default", "Description")]
     rows += [
         (f"`{port.name}`", port.ui_name, f"`{port.type.text}`", default_of(port), port.description) for port in ports
     ]
@@ -58,7 +58,7 @@ def table(ports: list[Port]) -> str:
 
 
 def default_of(port: Port) -> str:
-    """Return a default as the editor shows it, nothing for outputs and for what has none."""
+    """Return a default as the editor shows it, and an empty text for outputs and ports without one."""
     if port.group == "outputs" or port.type.base in ("execution", "target"):
         return ""
     value: Any = port.default

@@ -3,8 +3,8 @@
     ./repo.sh package                                   # with a native core for every supported Python that is found
     ./repo.sh package --python 3.12 /path/to/python3.11   # with these
 
-Modules lie directly under the extension's root, and native cores beside each other, one for each Python: pybind11 does
-not compile in the limited API. The same files give the same bytes.
+Modules are directly below the extension's root, with one native core for each Python version, because pybind11 does
+not support the limited API. The build is reproducible.
 """
 
 from __future__ import annotations
@@ -34,14 +34,14 @@ MODULE = NAME.replace(".", "/")
 EXAMPLES = f"standalone_examples/api/{NAME}"
 NATIVE = f"{MODULE}/native"
 PLATFORM = sysconfig.get_platform()
-# Kit's names of systems that have others in Python
+# Kit's names of platforms that differ from Python's
 SYSTEMS = {"win-amd64": "windows-x86_64"}
-# what the file of an extension module ends in
+# prints the file suffix of an extension module
 SUFFIX = "import sysconfig; print(sysconfig.get_config_var('EXT_SUFFIX'))"
-# what an interpreter must have for an extension module to be built
+# checks that an interpreter can build an extension module
 HEADERS = "import os, sysconfig; assert os.path.exists(os.path.join(sysconfig.get_path('include'), 'Python.h'))"
 
-# where files and folders of the repository lie in the package
+# locations of the repository's files and folders in the package
 PLACES = {
     "LICENSE": "LICENSE",
     "config/extension.toml": "config/extension.toml",
@@ -52,9 +52,9 @@ PLACES = {
     f"python/{MODULE}": MODULE,
     "standalone_examples": EXAMPLES,
 }
-# what only means something in the repository
+# files that are only useful in the repository
 LEFT_OUT = ["docs/conf.py", "docs/_static/*"]
-# by place: what reads otherwise in the package, since folders lie elsewhere there
+# replacements by location: paths that differ in the package
 REWRITES = [
     (r"config/extension\.toml", r"\A#.*\n", "# Packaged: the modules lie directly under this extension's root.\n"),
     (r"config/extension\.toml", r'^path = "python"\n', ""),
@@ -62,23 +62,23 @@ REWRITES = [
     (rf"{EXAMPLES}/.*", r"\bstandalone_examples/(?!api/)", f"{EXAMPLES}/"),
     (rf"{EXAMPLES}/.*", r"\bparents\[1\]", "parents[3]"),
 ]
-# where a page says for which Pythons a package has the core
+# the part of a page that lists the native cores of the package
 CORES_SAID = re.compile(rb"(?<=<!-- cores -->\n).*(?=<!-- end of cores -->)", re.DOTALL)
 
 
 class NotBuilt(Exception):
-    """A native core cannot be had; says why."""
+    """The reason why a native core is not available."""
 
 
 class Core(NamedTuple):
-    """The native core for a Python: the name of its file, and what is in it."""
+    """The native core for a Python version: its file name and content."""
 
     name: str
     content: bytes
 
 
 def contents() -> dict[str, bytes]:
-    """Return what goes into the package by place, native cores aside."""
+    """Return the content of the package by location, without native cores."""
     left_out = {path for pattern in LEFT_OUT for path in ROOT.glob(pattern)}
     files = dict[str, bytes]()
     for source, place in PLACES.items():
@@ -93,7 +93,7 @@ def contents() -> dict[str, bytes]:
 
 
 def core_for(interpreter: str) -> Core:
-    """Return the native core for the Python of an interpreter, built where there is none that is newer than its source.
+    """Return the native core for the Python of an interpreter; build it if it is older than its source.
 
     Raises:
         NotBuilt: No compiler or no network, or the source does not compile.
@@ -111,7 +111,7 @@ def core_for(interpreter: str) -> Core:
 
 
 def _built(interpreter: str, place: str) -> bytes:
-    """The file at a place in the wheel that an interpreter builds."""
+    """Return a file of the wheel that an interpreter builds."""
     with TemporaryDirectory() as folder:
         pip = [sys.executable, "-m", "pip", "--python", interpreter, "wheel"]
         command = [*pip, "--quiet", "--disable-pip-version-check", "--no-deps", "--wheel-dir", folder, str(ROOT)]
@@ -126,7 +126,7 @@ def _built(interpreter: str, place: str) -> bytes:
 
 
 def cores_for(wanted: Sequence[str] | None) -> tuple[dict[Version, Core], dict[Version, str]]:
-    """Return native cores by Python, and why there is none for the other supported ones.
+    """Return native cores by Python version, and the reasons for missing ones.
 
     Args:
         wanted: Versions or paths of interpreters; None means all supported ones that are found.
@@ -149,14 +149,14 @@ def cores_for(wanted: Sequence[str] | None) -> tuple[dict[Version, Core], dict[V
 
 
 def all_found() -> dict[Version, str]:
-    """Interpreters of the supported Pythons that can build, this one before others."""
+    """Return interpreters of the supported versions that can build; this one has priority."""
     here = sys.version_info[:2]
     others = found(HEADERS, tuple(version for version in VERSIONS if version != here))
     return dict(sorted((others | {here: sys.executable}).items()))
 
 
 def _named(wanted: str) -> tuple[Version, str]:
-    """Version and interpreter, of which one is given."""
+    """Return version and interpreter from either of them."""
     if re.fullmatch(r"\d+\.\d+", wanted):
         for version, interpreter in all_found().items():
             if written(version) == wanted:
@@ -170,7 +170,7 @@ def _named(wanted: str) -> tuple[Version, str]:
 
 
 def package(folder: Path, cores: dict[Version, Core]) -> Path:
-    """Write the package into `folder` and return its path, whose name says which Pythons it has cores for."""
+    """Write the package into `folder` and return its path; the file name lists the Python versions of its cores."""
     files = contents()
     files["docs/Overview.md"] = CORES_SAID.sub(f"{cores_said(cores)}\n".encode(), files["docs/Overview.md"])
     if cores and PLATFORM.startswith(("linux-", "win-")):
@@ -185,7 +185,7 @@ def package(folder: Path, cores: dict[Version, Core]) -> Path:
     path = folder / f"{NAME}-{version}-{kind}.zip"
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
         for place in sorted(files):
-            # a fixed date and mode: the same files give the same bytes
+            # a fixed date and mode make the build reproducible
             entry = zipfile.ZipInfo(f"{NAME}/{place}", date_time=(1980, 1, 1, 0, 0, 0))
             entry.compress_type, entry.create_system, entry.external_attr = zipfile.ZIP_DEFLATED, 3, 0o100644 << 16
             archive.writestr(entry, files[place])
@@ -193,7 +193,7 @@ def package(folder: Path, cores: dict[Version, Core]) -> Path:
 
 
 def cores_said(cores: dict[Version, Core], reasons: dict[Version, str] | None = None) -> str:
-    """Return which Pythons a package has cores for and which not, and why where that is given."""
+    """Return a text about the native cores in a package and the missing ones, with reasons."""
     there = [f"This package has the native core for Python {_listed(cores)} on {PLATFORM}."] if cores else []
     for version in VERSIONS:
         if version not in cores:
@@ -208,10 +208,10 @@ def _listed(versions: Sequence[Version] | dict[Version, Core]) -> str:
 
 
 def main() -> None:
-    """Package, and say what is inside and how to use it."""
+    """Build the package, and print its content and its usage."""
     parser = argparse.ArgumentParser(description="Package the extension for Kit.")
-    parser.add_argument("--folder", type=Path, default=ROOT / "_build" / "packages", help="where the package goes")
-    text = "the Pythons to have a native core for, by version or path of an interpreter; default all that are found"
+    parser.add_argument("--folder", type=Path, default=ROOT / "_build" / "packages", help="folder of the package")
+    text = "Python versions for native cores, by version or path of an interpreter; default all that are found"
     parser.add_argument("--python", nargs="+", metavar="PYTHON", help=text)
     arguments = parser.parse_args()
     try:
@@ -223,10 +223,10 @@ def main() -> None:
     console.print(_listing(path))
     console.print(cores_said(cores, reasons), markup=False)
     console.print("\nUse it:\n")
-    # in full: the programs below are started elsewhere
+    # absolute, because the programs below start in other folders
     exts = (path.parents[1] / "exts").resolve()
     console.print(f"    unzip -q {_from_here(path)} -d {exts}", markup=False)
-    # Isaac Sim loads its own extension of this name unless a version is asked for, and later it is too late
+    # without a version at launch, Isaac Sim loads its own extension of this name
     version = tomllib.loads((ROOT / "config" / "extension.toml").read_text("utf-8"))["package"]["version"]
     console.print(f"    isaac-sim.sh --ext-folder {exts} --enable {NAME}-{version}", markup=False)
     console.print("\nA plain Kit takes the same arguments; a standalone script passes them on:\n")
@@ -235,12 +235,12 @@ def main() -> None:
 
 
 def _from_here(path: Path) -> Path:
-    """The path as it is typed."""
+    """Return the path as typed."""
     return path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path
 
 
 def _listing(path: Path) -> Table:
-    """Files and sizes by folder."""
+    """Return a table of files and sizes by folder."""
     files, sizes = Counter[str](), Counter[str]()
     with zipfile.ZipFile(path) as archive:
         for entry in archive.infolist():

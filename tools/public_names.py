@@ -1,7 +1,6 @@
-"""Write what names the laws a second time: the stub for type checkers, the API page, and the table of the overview.
+"""Write the stub for type checkers and the table of stages in the overview.
 
-In the pages, what lies between `.. generated: configs` or `.. generated: components` and `.. end of generated` is
-written, or between such comments in Markdown; the rest is by hand.
+In a page, the generated part is between the comments `generated` and `end of generated`; the rest is written by hand.
 """
 
 from __future__ import annotations
@@ -11,17 +10,15 @@ from pathlib import Path
 
 import isaacsim.core.experimental.actuators as package
 from isaacsim.core.experimental.actuators.components import catalogue
-from isaacsim.core.experimental.actuators.specs.configs import CONFIGS
 
 ROOT = Path(__file__).resolve().parents[1]
 STUB = ROOT / "python" / package.__name__.replace(".", "/") / "__init__.pyi"
-PAGE = ROOT / "docs" / "api.rst"
 OVERVIEW = ROOT / "docs" / "Overview.md"
-# stages of the pipeline, as they follow each other
+# stages of the pipeline, in their order
 STAGES = {
-    "delay": "holds targets and feedforward back by a number of physics steps",
-    "controller": "computes the effort from the state and the delayed targets",
-    "clamping": "limits the effort to what the motor can give",
+    "delay": "delays targets and feedforward by a number of physics steps",
+    "controller": "computes the effort from the joint state and the delayed targets",
+    "clamping": "limits the effort to what the motor can deliver",
 }
 
 
@@ -35,31 +32,13 @@ def stub() -> str:
     return "\n".join(lines) + "\n"
 
 
-def page(text: str) -> str:
-    """Return the API page with its generated parts anew.
-
-    Raises:
-        ValueError: The page lacks the place of a part.
-    """
-    parts = {
-        "configs": [config.__name__ for config in CONFIGS],
-        "components": [name for law in catalogue.LAWS for name in (law.name, *law.by_network.values()) if name],
-    }
-    for part, names in parts.items():
-        summary = "\n".join(f"   {name}" for name in names)
-        classes = "\n".join(f".. autoclass:: {name}" for name in names)
-        block = f"\n.. autosummary::\n\n{summary}\n\n{classes}\n\n"
-        text = filled(PAGE, text, f".. generated: {part}\n", block, ".. end of generated")
-    return text
-
-
 def overview(text: str) -> str:
-    """Return the overview with its table of stages anew: the laws of each that can be driven, in canonical order.
+    """Return the overview with an updated table of stages: the laws of each that can be driven, in canonical order.
 
     Raises:
-        ValueError: The overview lacks the place of the table.
+        ValueError: The overview lacks the markers of the table.
     """
-    rows = ["| stage | does | today | USD schema |", "|---|---|---|---|"]
+    rows = ["| stage | function | configs | USD schemas |", "|---|---|---|---|"]
     for stage, does in STAGES.items():
         configs = [law.config for law in catalogue.LAWS if (law.name or law.by_network) and law.kind == stage]
         names = ", ".join(f"`{config.__name__}`" for config in configs)
@@ -70,7 +49,7 @@ def overview(text: str) -> str:
 
 
 def filled(file: Path, text: str, start: str, block: str, end: str) -> str:
-    """The text with the block between its markers."""
+    """Return the text with the block between its markers."""
     pattern = f"{re.escape(start)}.*?{re.escape(end)}"
     text, found = re.subn(pattern, lambda _: start + block + end, text, flags=re.DOTALL)
     if found != 1:
@@ -79,9 +58,8 @@ def filled(file: Path, text: str, start: str, block: str, end: str) -> str:
 
 
 def outputs() -> dict[Path, str]:
-    """What this writes: text by path."""
+    """Return the text of every file by path."""
     return {
         STUB: stub(),
-        PAGE: page(PAGE.read_text("utf-8")),
         OVERVIEW: overview(OVERVIEW.read_text("utf-8")),
     }

@@ -1,4 +1,4 @@
-"""Write the public API as a plain list, `config/python_api.md`, so that a change of it shows in a review."""
+"""Write the public API as a plain list, `config/python_api.md`, so that a review shows every change."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ NAME = package.__name__
 
 
 class Verbatim(str):
-    """An annotation that a signature shows as it is written in the source."""
+    """An annotation that a signature shows as written in the source."""
 
     __repr__ = str.__str__
 
 
 def listing() -> str:
-    """Return the public API: modules, in them classes and functions, in classes what they define."""
+    """Return the public API: modules with their classes and functions, classes with their members."""
     modules: dict[str, list[str]] = {}
     for thing in sorted(_things(), key=lambda thing: thing.__name__):
         modules.setdefault(thing.__module__.removeprefix(f"{NAME}."), []).extend(_lines(thing))
@@ -33,12 +33,12 @@ def listing() -> str:
 
 
 def outputs() -> dict[Path, str]:
-    """What this writes: text by path."""
+    """Return the text of every file by path."""
     return {TARGET: listing()}
 
 
 def _things() -> set[Any]:
-    """Public classes and functions, and the bases that the classes have in this package."""
+    """Return public classes and functions, and the bases of the classes in this package."""
     public = {getattr(package, name) for name in package.__all__}
     bases = {base for thing in public if inspect.isclass(thing) for base in thing.__mro__}
     return public | {base for base in bases if base.__module__.startswith(NAME)}
@@ -54,7 +54,7 @@ def _lines(thing: Any) -> Iterator[str]:
 
 
 def _members(cls: type) -> Iterator[str]:
-    """What the class itself defines; its bases list theirs."""
+    """Return the members that the class itself defines; its bases list theirs."""
     if issubclass(cls, enum.Enum):
         yield from (f"{member.name} = {member.value!r}" for member in cls)
         return
@@ -81,7 +81,7 @@ def _members(cls: type) -> Iterator[str]:
 
 
 def _value(value: Any) -> str:
-    """A constant or default, where it prints the same everywhere."""
+    """Return a constant or default if its text is the same on all platforms."""
     return f" = {value!r}" if isinstance(value, str | int | float | tuple) else ""
 
 

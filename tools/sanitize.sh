@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
-# Build the core with sanitizers, beside the one in use, and run its tests; whatever a sanitizer finds fails.
+# Build a separate core with sanitizers and run its tests; any sanitizer finding is a failure.
 #
-#     tools/sanitize.sh [python]              addresses and undefined behaviour: all tests of the core, each instruction set
-#     tools/sanitize.sh --quick [python]      the same of one instruction set: the quickest tests, some odd arguments; for CI
-#     tools/sanitize.sh --entries [python]    every entry with odd arguments, many of them
-#     tools/sanitize.sh --threads [python]    data races: several threads with the same plans and with their own
+#     tools/sanitize.sh [python]              addresses and undefined behavior: all core tests, all instruction sets
+#     tools/sanitize.sh --quick [python]      the same for one instruction set: fast tests, some invalid arguments; for CI
+#     tools/sanitize.sh --entries [python]    every entry point with many invalid arguments
+#     tools/sanitize.sh --threads [python]    data races: several threads with shared and separate plans
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 form=all

@@ -2,11 +2,11 @@
 
     ./python.sh tools/write_graphs.py [OUTDIR]      # default: data/graphs
 
-Each file refers to a robot of `../robots` and adds an action graph as Kit would save it. The same version of USD writes
-the same bytes.
+Each file references a robot of `../robots` and adds an action graph as Kit would save it. The output is reproducible
+for one version of USD.
 """
 
-# the type stubs of USD do not know how it finds a type by its name
+# the type stubs of USD do not know the lookup of a type by name
 # pyright: reportCallIssue=false
 
 from __future__ import annotations
@@ -31,17 +31,17 @@ Node = tuple[str, int, dict[str, tuple[str, Any]]]
 
 
 def at(attribute: str) -> Sdf.Path:
-    """Path of a node's attribute, `Node.outputs:port`."""
+    """Return the path of a node's attribute, `Node.outputs:port`."""
     return GRAPH.AppendPath(attribute)
 
 
 def robot_at(path: str) -> Node:
-    """The robot's path, for several nodes."""
+    """Return the robot's path, for several nodes."""
     return "omni.graph.nodes.ConstantString", 1, {"inputs:value": ("string", path)}
 
 
 def number(value: float) -> Node:
-    """A constant in single precision."""
+    """Return a constant in single precision."""
     return "omni.graph.nodes.ConstantFloat", 1, {"inputs:value": ("float", value)}
 
 
@@ -64,7 +64,7 @@ STEP: Node = (
     },
 )
 
-# by file: what it shows, the robot, the graph's pipeline stage, and its nodes
+# by file: description, robot, pipeline stage of the graph, and nodes
 GRAPHS: dict[str, tuple[str, str, str, dict[str, Node]]] = {
     "pd_from_usd": (
         "Each frame sets the targets of an arm; the PD actuators in its file pull it there before every physics step.",
@@ -94,7 +94,7 @@ GRAPHS: dict[str, tuple[str, str, str, dict[str, Node]]] = {
         {
             "OnPhysicsStep": STEP,
             "RobotPath": robot_at("/World/Pendulum"),
-            # targets first, so that the actuators of the same step see them
+            # targets first, so that the actuators of the same step use them
             "InOrder": (
                 "omni.graph.action.Sequence",
                 1,
@@ -158,7 +158,7 @@ GRAPHS: dict[str, tuple[str, str, str, dict[str, Node]]] = {
 
 
 def write_graphs(folder: Path) -> Iterator[Path]:
-    """Write every graph into `folder`, and tell the paths."""
+    """Write every graph into `folder`, and return the paths."""
     folder.mkdir(parents=True, exist_ok=True)
     for name, (documentation, robot, pipeline_stage, nodes) in GRAPHS.items():
         layer = Sdf.Layer.CreateAnonymous(".usda")
@@ -168,7 +168,7 @@ def write_graphs(folder: Path) -> Iterator[Path]:
         UsdGeom.SetStageMetersPerUnit(stage, 1.0)
         stage.SetDefaultPrim(stage.DefinePrim("/World", "Xform"))
         author_graph(stage, pipeline_stage, nodes)
-        # the reference holds where the file will be, not on this stage
+        # the reference resolves at the location of the file, not on this stage
         del stage
         Sdf.CreatePrimInLayer(layer, "/World").referenceList.Prepend(Sdf.Reference(f"../robots/{robot}.usda"))
         layer.Export(str(folder / f"{name}.usda"))

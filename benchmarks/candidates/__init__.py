@@ -1,4 +1,4 @@
-"""Everything that is measured, one file per library; a file is imported only where its library is installed."""
+"""All candidates, one file per library; a file is imported only if its library is installed."""
 
 from __future__ import annotations
 
@@ -11,42 +11,42 @@ import numpy as np
 
 from ..problem import Problem
 
-# no rivals: measured memory bandwidth, passing arrays to physics, and this project's other way
+# not peers: measured memory bandwidth, array transfer to physics, and this project's alternative
 STREAM, PASSING, TICK = "stream", "refresh and commit", "wrapper's tick"
 NO_RIVALS = STREAM, PASSING, TICK
 
 
 class Candidate:
-    """One way of computing the efforts of a problem, built for it and nothing else."""
+    """An implementation of the efforts of one problem."""
 
     step: Callable[[], Any]
-    """Compute the efforts of the inputs as they are now; this is what is timed."""
+    """Compute the efforts of the current inputs; this call is timed."""
     efforts: np.ndarray
-    """The efforts, shape `(robots, columns)`."""
+    """Return the efforts, shape `(robots, columns)`."""
 
     def __init__(self, problem: Problem) -> None:
         self.problem = problem
 
     def take_inputs(self) -> None:
-        """Called when the problem's inputs have changed; only what does not read them in place has to do something."""
+        """Update inputs that are not read in place; called after the problem's inputs change."""
 
     def comparable(self, step: int) -> Any:
-        """For which `(robots, joints)` the law of this step is the same as ours, all by default."""
+        """Return the `(robots, joints)` at which the law of this step equals ours, all by default."""
         return True
 
     def close(self) -> None:
-        """Called at the end."""
+        """Release resources at the end."""
 
 
 @dataclass(frozen=True)
 class Known:
-    """A candidate as tables and notes name it.
+    """Name, module and note of a candidate.
 
     Args:
         name: Short name.
         module: File of this folder.
         kind: Class in it.
-        note: What is timed, and what is a restatement.
+        note: The timed code; notes a reimplementation.
     """
 
     name: str
@@ -66,19 +66,21 @@ class Known:
 
 
 ENGINES = (
-    Known(Known.OURS, "ours", "OurEngine", "the engine bound to the arrays; writes efforts, guards against faults"),
-    Known("newton per joint", "newton_18", "NewtonPerJoint", "newton 1.8, one object per joint as Isaac Sim has it"),
+    Known(Known.OURS, "ours", "OurEngine", "the engine bound to the arrays; writes efforts, detects faults"),
+    Known("newton per joint", "newton_18", "NewtonPerJoint", "newton 1.8, one object per joint, as in Isaac Sim"),
     Known("newton one object", "newton_18", "NewtonPerLaw", "newton 1.8, one object per kind of joint: its best use"),
     Known("newton CPU graph", "newton_18", "NewtonGraph", "the same, replayed as a Warp CPU graph"),
     Known(
         "newton-actuators",
         "newton_actuators",
         "NewtonActuators",
-        "newton-actuators 0.1.1, one object per kind; its table comes with a delay of one step; compared with float64 "
+        "newton-actuators 0.1.1, one object per kind; its table has a delay of one step; compared with float64 "
         "where both laws agree: once its delay is full, below the no-load speed, and with the table when targets hold",
     ),
-    Known("Torch", "torch_lab", "TorchLab", "a restatement of Isaac Lab's explicit actuators in eager Torch"),
-    Known("NumPy", "numpy_vectorised", "NumpyVectorised", "a restatement in vectorised NumPy; one lag for all robots"),
+    Known("Torch", "torch_lab", "TorchLab", "reimplementation of Isaac Lab's explicit actuators in eager Torch"),
+    Known(
+        "NumPy", "numpy_vectorised", "NumpyVectorised", "reimplementation in vectorized NumPy; one lag for all robots"
+    ),
 )
 
 ARRAYS_TICKS = (
@@ -87,7 +89,7 @@ ARRAYS_TICKS = (
         "Isaac Sim per joint",
         "isaac_tick",
         "IsaacPerJoint",
-        "a restatement of Isaac Sim's tick over newton 1.8, one object per joint; getters cost nothing here",
+        "a reimplementation of Isaac Sim's tick with newton 1.8, one object per joint; getters have no cost here",
     ),
     Known("Isaac Sim one object", "isaac_tick", "IsaacPerLaw", "the same tick, one newton object per kind of joint"),
 )
@@ -98,9 +100,9 @@ MUJOCO_TICKS = (
         "Isaac Sim per joint",
         "isaac_tick",
         "MujocoIsaacPerJoint",
-        "the restated tick with the same refresh and commit",
+        "the reimplemented tick with the same refresh and commit",
     ),
-    Known(PASSING, "ticks", "MujocoPassing", "these two alone, in percent of our time"),
+    Known(PASSING, "ticks", "MujocoPassing", "refresh and commit alone, in percent of our time"),
 )
 
 ACTUATORS = (

@@ -1,7 +1,7 @@
-"""Isaac Sim's tick, restated from its documentation over newton 1.8.
+"""Isaac Sim's tick, reimplemented from its documentation with newton 1.8.
 
-Zero the efforts, copy the feedforward, take four arrays from the articulation, step every actuator, hand the efforts to
-the articulation. Getters hand out the articulation's own arrays: no real one can be cheaper.
+Zero the efforts, copy the feedforward, get four arrays from the articulation, step every actuator, set the efforts of
+the articulation. Getters return the articulation's own arrays, the lowest possible cost.
 """
 
 # kernels read arrays as numbers
@@ -39,7 +39,7 @@ class IsaacTick(Candidate):
         self._next = [actuator.state() for actuator in self._actuators]
 
     def step(self) -> None:
-        """One tick."""
+        """Run one tick."""
         self._compact.zero_()
         size = self._feedforward.size
         wp.copy(self._feedforward, self._host_feedforward.reshape(size))
@@ -61,14 +61,14 @@ class IsaacTick(Candidate):
 
 
 class IsaacPerJoint(IsaacTick):
-    """With one actuator per joint, as Isaac Sim has it."""
+    """The tick with one actuator per joint, as in Isaac Sim."""
 
     def __init__(self, problem: Problem) -> None:
         super().__init__(problem, list(each_joint(problem)))
 
 
 class IsaacPerLaw(IsaacTick):
-    """With one actuator per law."""
+    """The tick with one actuator per law."""
 
     def __init__(self, problem: Problem) -> None:
         super().__init__(problem, [group.joints for group in problem.groups])
@@ -91,7 +91,7 @@ class MujocoIsaacPerJoint(IsaacPerJoint):
 
 
 class BareArticulation:
-    """Arrays behind the getters and the setter that a tick uses."""
+    """Arrays with the getters and the setter that a tick uses."""
 
     def __init__(self, problem: Problem) -> None:
         self._arrays = {name: _as_warp(problem.inputs[name]) for name in INPUTS}

@@ -15,7 +15,7 @@ from .one_object import OneObject, as_flat_warp, as_indices, signals
 
 
 class Newton(Candidate):
-    """Some actuators that add up their efforts in a zeroed array."""
+    """Actuators that accumulate their efforts in a zeroed array."""
 
     def __init__(self, problem: Problem, joints: Sequence[slice]) -> None:
         super().__init__(problem)
@@ -49,11 +49,11 @@ class NewtonPerLaw(Newton):
 
 
 class NewtonGraph(NewtonPerLaw):
-    """One object per law, recorded once for each of the two states."""
+    """One object per law, captured once for each of the two states."""
 
     def __init__(self, problem: Problem) -> None:
         super().__init__(problem)
-        # kernels have to be loaded before a capture
+        # kernels must be loaded before a capture
         self.step()
         self.step()
         self._graphs = []
@@ -79,12 +79,12 @@ class NewtonObject(OneObject):
 
 
 def each_joint(problem: Problem) -> Iterator[slice]:
-    """Every joint alone."""
+    """Return each joint separately."""
     return (slice(joint, joint + 1) for joint in range(problem.num_joints))
 
 
 def newton_actuator(problem: Problem, joints: slice, effort_indices: np.ndarray | None = None) -> Any:
-    """Return the newton actuator of some joints that have the same law."""
+    """Return the newton actuator of some joints with the same law."""
     law = problem.laws[joints.start % len(problem.laws)]
 
     def value(name: str) -> wp.array:

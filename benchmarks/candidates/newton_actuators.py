@@ -14,13 +14,13 @@ from . import Candidate
 from .one_object import as_flat_warp
 
 with warnings.catch_warnings():
-    # it warns of its end at import
+    # it emits a deprecation warning on import
     warnings.simplefilter("ignore", DeprecationWarning)
     import newton_actuators as peer
 
 
 class NewtonActuators(Candidate):
-    """Actuators that add up their efforts in a zeroed array."""
+    """Actuators that accumulate their efforts in a zeroed array."""
 
     def __init__(self, problem: Problem) -> None:
         super().__init__(problem)
@@ -44,7 +44,7 @@ class NewtonActuators(Candidate):
         self._now, self._next = self._next, self._now
 
     def comparable(self, step: int) -> np.ndarray:
-        """Until a delay is full its effort is 0, beyond the no-load speed its motor idles, its table comes delayed."""
+        """Exclude effort 0 until a delay is full, no effort beyond the no-load speed, and a delayed table."""
         problem = self.problem
         mask = np.ones((problem.num_robots, problem.num_joints), bool)
         for group in problem.groups:

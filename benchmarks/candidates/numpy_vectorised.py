@@ -23,7 +23,7 @@ class NumpyVectorised(Candidate):
 
 
 class _Group:
-    """Joints of one law; spreading parameters over the robots is faster than broadcasting a few."""
+    """Joints of one law; parameters repeated per robot are faster than broadcasting."""
 
     def __init__(self, problem: Problem, group: Group, efforts: np.ndarray) -> None:
         self._law = group.law

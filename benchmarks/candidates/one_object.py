@@ -1,4 +1,4 @@
-"""One actuator object for all joints of all robots, called as newton calls them: flat arrays, indices, two states."""
+"""One actuator object for all joints of all robots, with newton's call: flat arrays, indices, two states."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from . import Candidate
 
 
 class OneObject(Candidate):
-    """A call of its `step` and no more: efforts are added up, states swapped."""
+    """A call of its `step`: efforts accumulate, states are swapped."""
 
     def __init__(self, problem: Problem, make: Callable[[Problem, slice], Any]) -> None:
         super().__init__(problem)
@@ -32,12 +32,12 @@ class OneObject(Candidate):
         self.step = step
 
     def take_inputs(self) -> None:
-        """Zero the efforts, so that they are those of one step when they are looked at."""
+        """Zero the efforts, so that they are those of one step when they are read."""
         self.efforts.fill(0)
 
 
 def signals(problem: Problem, efforts: wp.array) -> tuple[SimpleNamespace, SimpleNamespace]:
-    """State and control over the problem's inputs and some efforts."""
+    """State and control with the problem's inputs and efforts."""
     q, qd, q_target, qd_target, feedforward = (as_flat_warp(problem.inputs[name]) for name in INPUTS)
     control = SimpleNamespace(
         joint_target_q=q_target, joint_target_qd=qd_target, joint_act=feedforward, joint_f=efforts
@@ -46,10 +46,10 @@ def signals(problem: Problem, efforts: wp.array) -> tuple[SimpleNamespace, Simpl
 
 
 def as_flat_warp(array: np.ndarray) -> wp.array:
-    """A Warp array over the same memory, flat."""
+    """Return a flat Warp array with the same memory."""
     return wp.array(array.reshape(-1), dtype=wp.float32, device="cpu", copy=False)
 
 
 def as_indices(indices: np.ndarray) -> wp.array:
-    """Indices as actuators take them."""
+    """Return indices for actuators."""
     return wp.array(indices, dtype=wp.uint32, device="cpu")

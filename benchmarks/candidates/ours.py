@@ -26,7 +26,7 @@ from .one_object import OneObject, as_indices
 
 
 class OurEngine(Candidate):
-    """The engine with one actuator per joint, as a robot file has them."""
+    """The engine with one actuator per joint, as in a robot file."""
 
     def __init__(self, problem: Problem) -> None:
         super().__init__(problem)
@@ -55,7 +55,7 @@ def _actuator(problem: Problem, joints: slice) -> Actuator:
 
 
 def components(problem: Problem, joints: slice) -> Any:
-    """The components of some joints that have the same law, with a value for every joint of every robot."""
+    """Return the components of some joints with the same law, with a value for every joint of every robot."""
     law = problem.laws[joints.start % len(problem.laws)]
 
     def value(name: str) -> wp.array:

@@ -18,7 +18,7 @@ from .ours import components
 class OurTick(Candidate):
     """`ArticulationActuators.step_actuators` for the robots of a host, their actuators authored in USD.
 
-    Parameters that differ from robot to robot are given in Python: USD has one value for all.
+    Parameters that differ between robots are set in Python, because USD has one value for all.
     """
 
     def __init__(self, problem: Problem, host: Any) -> None:
@@ -37,7 +37,7 @@ class OurTick(Candidate):
         self.step = partial(self.actuators.step_actuators, DT)
 
     def take_inputs(self) -> None:
-        """Write the inputs where the host keeps them."""
+        """Write the inputs to the host."""
         for name in INPUTS[:-1]:
             np.copyto(getattr(self.buffers, name), self.problem.inputs[name])
         self.actuators.set_dof_feedforward_effort_targets(self.problem.inputs["feedforward"])
@@ -56,7 +56,7 @@ class ArraysTick(OurTick):
         super().__init__(problem, host)
 
     def memory(self) -> int:
-        """Bytes that the wrapper holds beyond the articulation's arrays: steps and feedforward."""
+        """Return the bytes of the wrapper in addition to the articulation's arrays: steps and feedforward."""
         attached = self.actuators._attachment
         feedforward = [attached.feedforward, attached.feedforward_on_device.numpy()]
         if np.shares_memory(*feedforward):
@@ -66,7 +66,7 @@ class ArraysTick(OurTick):
 
 
 class MujocoTick(OurTick):
-    """Refresh, tick and commit on the embedded physics, without a step of it."""
+    """Refresh, tick and commit on embedded physics, without a physics step."""
 
     def __init__(self, problem: Problem) -> None:
         self._simulation = Simulation(make_stage(problem), DT, problem.num_robots)
@@ -81,7 +81,7 @@ class MujocoTick(OurTick):
         self.step = step
 
     def take_inputs(self) -> None:
-        """Set positions and velocities in MuJoCo too, where the refresh takes them from."""
+        """Also set positions and velocities in MuJoCo, from which the refresh reads them."""
         self.robots.set_dof_positions(self.problem.inputs["positions"])
         self.robots.set_dof_velocities(self.problem.inputs["velocities"])
         super().take_inputs()
@@ -93,7 +93,7 @@ class MujocoTick(OurTick):
 
 
 class MujocoPassing(MujocoTick):
-    """Refresh and commit alone, with nothing between them."""
+    """Refresh and commit without a tick."""
 
     def __init__(self, problem: Problem) -> None:
         super().__init__(problem)
@@ -106,5 +106,5 @@ class MujocoPassing(MujocoTick):
         self.step = step
 
     def comparable(self, step: int) -> bool:
-        """It computes no efforts."""
+        """Return False, because it computes no efforts."""
         return False

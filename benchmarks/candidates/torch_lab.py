@@ -1,6 +1,6 @@
-"""A restatement of Isaac Lab's explicit actuators: eager Torch over `(robots, joints)`, one group per law.
+"""A reimplementation of Isaac Lab's explicit actuators: eager Torch over `(robots, joints)`, one group per law.
 
-Tensors are views of the shared arrays, which is better than what Isaac Lab does with a part of the joints.
+Tensors are views of the shared arrays, which is faster than Isaac Lab's handling of a subset of joints.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class TorchLab(Candidate):
 
 
 class _Group:
-    """Joints of one law; every robot has parameters of its own, as Isaac Lab stores them."""
+    """Joints of one law; every robot has its own parameters, as in Isaac Lab."""
 
     def __init__(self, problem: Problem, group: Group, efforts: np.ndarray) -> None:
         self._law = group.law
@@ -76,7 +76,7 @@ class _Group:
 
 
 class _Delay:
-    """A ring of commands with a lag for every robot; the first command fills it."""
+    """A ring buffer of commands with a lag for every robot; the first command fills it."""
 
     def __init__(self, lag: int, shape: tuple[int, ...]) -> None:
         self._ring = torch.zeros(lag + 1, *shape)

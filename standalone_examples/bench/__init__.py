@@ -1,4 +1,4 @@
-"""A bench on which a known actuator is logged: it turns shafts by random commands, against random loads."""
+"""A test bench that logs a known actuator: it turns shafts with random commands against random loads."""
 
 from types import SimpleNamespace
 
@@ -18,19 +18,19 @@ COULOMB, VISCOUS = 2.0, 0.5  # [N·m], [N·m·s/rad]
 # docs: begin actuator
 @wp.func
 def friction(effort: float, position: float, velocity: float, coulomb: float, viscous: float) -> float:
-    """What reaches the joint of the effort of the motor: less dry friction, smooth around standstill, and viscous."""
+    """Return the motor effort minus friction: dry, smooth around standstill, and viscous."""
     return effort - coulomb * wp.tanh(velocity / 0.2) - viscous * velocity
 
 
 class Friction(ea.Clamping):
-    """Friction between motor and joint; as the last of the clamps it acts on the effort that the motor gives."""
+    """Friction between motor and joint; as the last clamp it acts on the output of the motor."""
 
     PARAMETERS = ("coulomb", "viscous")
     LAW = friction
 
 
 def known_actuator(count: int) -> ea.ActuatorConfig:
-    """Return PD, two steps late, on a DC motor with friction, for so many actuators."""
+    """Return PD with a delay of two steps, on a DC motor with friction, for `count` actuators."""
 
     def each(value: float, dtype: type = wp.float32) -> wp.array:
         return wp.full(count, value, dtype=dtype, device="cpu")
@@ -42,7 +42,7 @@ def known_actuator(count: int) -> ea.ActuatorConfig:
 
 
 def waves(rng: np.random.Generator, steps: int, highest: float, size: float) -> np.ndarray:
-    """Return sums of six sines of up to `highest` [Hz], a column per shaft, some gentle, none beyond ± `size`."""
+    """Return sums of six sines up to `highest` [Hz], a column per shaft, bounded by ± `size`."""
     size = size * rng.uniform(0.1, 1.0, SHAFTS)
     sizes, phases = rng.uniform(size=(2, 6, 1, SHAFTS))
     phases = 2 * np.pi * (phases + rng.uniform(0.1, highest, (6, 1, SHAFTS)) * DT * np.arange(steps)[:, None])
@@ -51,11 +51,11 @@ def waves(rng: np.random.Generator, steps: int, highest: float, size: float) -> 
 
 # docs: begin record
 def record(seed: int, seconds: float) -> ActuatorLog:
-    """Log the actuator on shafts of 0.1 to 1 kg·m², commanded by sines and jumps, loaded by up to 60 N·m."""
+    """Log the actuator on shafts of 0.1 to 1 kg·m², with sine and step commands and loads up to 60 N·m."""
     rng, steps = np.random.default_rng(seed), round(seconds / DT)
     targets, loads, inertias = waves(rng, steps, 3.0, 1.0), waves(rng, steps, 3.0, 60.0), rng.uniform(0.1, 1.0, SHAFTS)
     for column in targets.T:
-        # a jump a second, at random times
+        # one step per second, at random times
         column += rng.uniform(-0.3, 0.3, steps)[np.cumsum(rng.random(steps) < DT)]
     config, shafts = known_actuator(SHAFTS), wp.array(np.arange(SHAFTS), dtype=wp.uint32, device="cpu")
     actuator = ea.Actuator(shafts, config.controller, config.delay, config.clamping)

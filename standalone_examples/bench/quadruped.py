@@ -1,4 +1,4 @@
-"""The quadruped that does squats on the spot, by its own actuators or by others."""
+"""A quadruped that does squats, with its own actuators or with others."""
 
 import shutil
 from pathlib import Path
@@ -15,7 +15,7 @@ ROBOT, ANYMAL = Path(__file__).parents[2] / "data" / "robots" / "anymal_c.usda",
 
 # docs: begin author
 def author(network: Path) -> Path:
-    """Give every joint of the quadruped the network, a file beside its own, and return the latter."""
+    """Assign the network file to every joint of the quadruped, and return the robot file."""
     file = network.parent / "anymal_learned.usda"
     shutil.copy(ROBOT, file)
     with ea.Simulation(file) as sim:
@@ -28,7 +28,7 @@ def author(network: Path) -> Path:
 
 # docs: begin drive
 def drive(file: Path, config: ea.ActuatorConfig | None = None) -> tuple[list[str], np.ndarray, np.ndarray]:
-    """Return joint names, and positions [rad] and efforts [N·m] of squats, by the file's actuators or others."""
+    """Return joint names, and positions [rad] and efforts [N·m] of squats, with the file's actuators or others."""
     positions, efforts = [], []
     with ea.Simulation(file, DT) as sim:
         robot = ea.Articulation(ANYMAL)

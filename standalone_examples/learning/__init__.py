@@ -1,4 +1,4 @@
-"""Quadrupeds that are to walk, as a vector environment of gymnasium: one simulation of `num_envs` robots."""
+"""Walking quadrupeds as a gymnasium vector environment: one simulation of `num_envs` robots."""
 
 from pathlib import Path
 from typing import Any, ClassVar
@@ -12,22 +12,22 @@ ROBOT, ANYMAL = Path(__file__).parents[2] / "data" / "robots" / "anymal_c.usda",
 DT, DECIMATION = 1 / 200, 4  # physics step [s], physics steps per policy step
 REACH, GAIT = 0.4, 2.0  # of the targets around the stance [rad], cycles of the gait per second
 MOTORS = {".*": ea.MotorConfig.from_catalogue("anymal_c", kp=100.0, kd=3.0, delay_steps=1)}
-# every robot has motors of its own in each episode, so that a policy does not rely on some
+# each robot gets new random motors in each episode
 VARY = {"strength": ea.Uniform(0.9, 1.0), "kp": ea.Uniform(90.0, 110.0), "delay_steps": ea.Uniform(0, 1)}
 
 
 # docs: begin environment
 class Quadrupeds(gymnasium.vector.VectorEnv):
-    """ANYmal C robots on flat ground, rewarded with the way they go forward [m]; a fall costs 1 and ends the episode.
+    """ANYmal C robots on flat ground, with the forward distance [m] as reward; a fall costs 1 and ends the episode.
 
     Observations, shape `(num_envs, 35)`: gravity in the frame of the base, its velocities in the world, joint positions
     relative to the stance, joint velocities, and the gait's clock. Actions, `(num_envs, 12)`, -1 … 1, are position
-    targets around the stance. Whoever is done starts over in the following step.
+    targets around the stance. A finished episode is reset in the following step.
 
     Args:
         num_envs: Number of robots.
         seconds: Length of an episode.
-        vary: Parameters of the motors to draw anew in each episode, see `ArticulationActuators.randomize`.
+        vary: Parameters of the motors to randomize in each episode, see `ArticulationActuators.randomize`.
     """
 
     metadata: ClassVar[dict[str, Any]] = {"autoreset_mode": gymnasium.vector.AutoresetMode.NEXT_STEP}

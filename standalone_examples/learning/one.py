@@ -1,4 +1,4 @@
-"""One of the quadrupeds as a plain environment, for programs that know no vectors of them."""
+"""A single quadruped as a plain environment, for programs without vector environments."""
 
 from typing import Any
 
@@ -9,7 +9,7 @@ from . import Quadrupeds
 
 
 class Quadruped(gymnasium.Env[np.ndarray, np.ndarray]):
-    """`Quadrupeds` of one robot; arguments are those of it. Call `reset` when an episode is over."""
+    """`Quadrupeds` with one robot and the same arguments. Call `reset` when an episode is over."""
 
     def __init__(self, **options: Any) -> None:
         self._robots = Quadrupeds(1, **options)

@@ -1,4 +1,4 @@
-"""Learn to walk by an evolution strategy: every robot tries a policy of its own, and the better ones show the way."""
+"""Train walking with an evolution strategy: each robot tries its own policy, and the returns weight the next step."""
 
 from collections.abc import Iterator
 
@@ -6,15 +6,15 @@ import numpy as np
 
 from . import Quadrupeds
 
-# legs left front, left hind, right front, right hind, as their joints stand among the actions
+# legs left front, left hind, right front, right hind, in the order of the actions
 LEFT, TROT = (1, 1, -1, -1), (1, -1, -1, 1)
-SCALE = np.repeat([1.0, 0.5, 0.3], 3)  # of gravity, velocity and turning of the base
+SCALE = np.repeat([1.0, 0.5, 0.3], 3)  # gravity, velocity and angular velocity of the base
 SHAPE = 2, 3, 11  # weights of front and hind legs: three joints, by base and clock
 
 
 # docs: begin policy
 def act(weights: np.ndarray, observations: np.ndarray) -> np.ndarray:
-    """Return the actions of linear policies, one per robot; legs share weights with the mirrored leg beside them."""
+    """Return the actions of linear policies, one per robot; legs share weights with the mirrored leg next to them."""
     actions = np.empty((len(observations), 12))
     for leg, (side, trot) in enumerate(zip(LEFT, TROT, strict=True)):
         mirrored = SCALE * [1, side, 1, 1, side, 1, side, 1, side]
@@ -26,7 +26,7 @@ def act(weights: np.ndarray, observations: np.ndarray) -> np.ndarray:
 
 # docs: begin learn
 def returns(robots: Quadrupeds, weights: np.ndarray, seed: int) -> np.ndarray:
-    """Return what each robot's policy is rewarded with in one episode."""
+    """Return the return of each robot's policy in one episode."""
     observations, _ = robots.reset(seed=seed)
     total, going = np.zeros(robots.num_envs), np.full(robots.num_envs, True)
     for _ in range(robots.max_steps):
@@ -37,10 +37,10 @@ def returns(robots: Quadrupeds, weights: np.ndarray, seed: int) -> np.ndarray:
 
 
 def learn(robots: Quadrupeds, rounds: int, seed: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    """Yield the policy, and the returns of those around it that were tried, after each round.
+    """Yield the policy and the returns of its perturbations after each round.
 
-    A random change of the weights and its opposite are a pair; a step goes along the changes, each as far as it was
-    better than its opposite (Mania, Guy, Recht 2018, arXiv:1803.07055).
+    Each random change of the weights is tried with both signs. A step is the sum of the changes, each weighted by how
+    much better it was than its opposite (Mania, Guy, Recht 2018, arXiv:1803.07055).
     """
     rng, policy = np.random.default_rng(seed), np.zeros(SHAPE)
     for number in range(rounds):

@@ -1,6 +1,6 @@
-"""Where the examples run: in Isaac Sim when its Python runs them, with embedded physics elsewhere.
+"""The environment of the examples: Isaac Sim if its Python runs them, embedded physics otherwise.
 
-Import this before anything else: it starts Isaac Sim, and only then can what Isaac Sim brings be imported.
+Import this first: it starts Isaac Sim, whose modules can only be imported afterwards.
 """
 
 import argparse
@@ -12,19 +12,19 @@ from pathlib import Path
 
 NAME = "isaacsim.core.experimental.actuators"
 ROOT = Path(__file__).parent.parents[1]
-# whether a Kit that runs already executes the example (`--exec`); it goes on afterwards
+# True if a running Kit executes the example (`--exec`); Kit continues afterwards
 INSIDE = "omni.kit.app" in sys.modules
 
 
 # docs: begin launch
 def launch_arguments(links: Path) -> list[str]:
-    """Return what makes Isaac Sim load this folder in place of the extension of the same name that it bundles.
+    """Return the arguments that make Isaac Sim load this folder instead of its bundled extension of the same name.
 
-    Later it cannot be replaced any more, and without its version the bundled one is taken.
+    A later replacement is impossible, and without a version Isaac Sim loads the bundled extension.
     """
     folder = ROOT.parent
     if ROOT.name != NAME:
-        # an extension is called like its folder: a clone of another name gets a link
+        # Kit names an extension after its folder: a clone with another name gets a link
         folder = links
         (folder / NAME).symlink_to(ROOT, target_is_directory=True)
     version = tomllib.loads((ROOT / "config" / "extension.toml").read_text())["package"]["version"]
@@ -41,7 +41,7 @@ if not INSIDE:
     else:
         LINKS = tempfile.TemporaryDirectory()
         arguments = launch_arguments(Path(LINKS.name))
-        # a fast shutdown would end the process with exit code 0, whatever the example found
+        # a fast shutdown would always end the process with exit code 0
         APP = SimulationApp({"headless": True, "fast_shutdown": False, "extra_args": arguments})
 # docs: end launch
 
@@ -54,15 +54,15 @@ __all__ = ["INSIDE", "Articulation", "World", "parse", "run"]
 
 
 def parse(description: str | None, picture: str) -> argparse.Namespace:
-    """Return what the command line says, `engine` and `plot`; the rest of it is Isaac Sim's."""
+    """Return the options `engine` and `plot`; Isaac Sim handles the other arguments."""
     parser = argparse.ArgumentParser(description=description)
     parser.add_argument("--engine", help="mujoco or physx; in Isaac Sim physx or newton")
-    parser.add_argument("--plot", default=picture, help="where the picture goes")
+    parser.add_argument("--plot", default=picture, help="path of the picture")
     return parser.parse_known_args()[0] if INSIDE or APP else parser.parse_args()
 
 
 def run(main: Callable[[], int]) -> None:
-    """Run an example and end the process with its exit code, Isaac Sim too if it was started here."""
+    """Run an example and end the process with its exit code; close Isaac Sim if this module started it."""
     try:
         code = main()
     finally:

@@ -22,16 +22,16 @@ class World(Simulation):
         self._runner: GraphRunner | None = None
 
     def frame(self) -> None:
-        """One frame of 1/60 s: the action graphs of the stage, and the physics steps in it."""
+        """Run one frame of 1/60 s: the action graphs of the stage, and its physics steps."""
         self._runner = self._runner or GraphRunner(self)
         self._runner.run(self._runner.substeps)
 
     def graph_errors(self) -> list[str]:
-        """What failed in the nodes of graphs."""
+        """Return the errors of graph nodes."""
         return self._runner.errors if self._runner else []
 
     def close(self) -> None:
-        """End physics, and with it what the graphs drive."""
+        """End physics and the graphs."""
         if self._runner:
             self._runner.close()
         super().close()

@@ -13,12 +13,12 @@ __all__ = ["Articulation", "World"]
 
 
 class World:
-    """A file opened in Isaac Sim, in place of the one that was open; computed on the CPU.
+    """A file opened in Isaac Sim, which replaces the open one and computes on the CPU.
 
     Args:
         file: USD file.
         dt: Physics step [s].
-        engine: "physx" or "newton"; None means the one that Isaac Sim has active.
+        engine: "physx" or "newton"; None means the active engine of Isaac Sim.
     """
 
     # docs: begin calls
@@ -27,7 +27,7 @@ class World:
             known = SimulationManager.get_available_physics_engines()
             raise ValueError(f"engine = {engine!r}: must be one of {known}. Correct the name.")
         stage_utils.open_stage(str(file.absolute()))
-        # it is the scene of the open stage that keeps the step
+        # the scene of the open stage stores the step
         SimulationManager.setup_simulation(dt=dt, device="cpu")
         self.stage = stage_utils.get_current_stage(backend="usd")
 
@@ -46,18 +46,18 @@ class World:
         # docs: end calls
 
     def frame(self) -> None:
-        """One frame of Isaac Sim: the action graphs of the stage, and the physics steps in it."""
+        """Run one frame of Isaac Sim: the action graphs of the stage, and its physics steps."""
         omni.kit.app.get_app().update()
 
     def graph_errors(self) -> list[str]:
-        """What failed in the nodes of graphs in the last frame."""
+        """Return the errors of graph nodes in the last frame."""
         import omni.graph.core as og
 
         nodes = [prim.GetPath().pathString for prim in self.stage.Traverse() if prim.GetTypeName() == "OmniGraphNode"]
         return [said for node in nodes for said in og.Controller.node(node).get_compute_messages(og.Severity.ERROR)]
 
     def stop(self) -> None:
-        """End physics; joints are where the stage has them."""
+        """End physics; joints return to the pose of the stage."""
         app_utils.stop()
 
     def __enter__(self) -> Self:

@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 from typing import Any, ClassVar
 
+import api_pages
 import generate
 import laws_header
 import numpy as np
@@ -60,10 +61,15 @@ def test_checking_writes_nothing(monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 
 def test_page_without_its_marker_is_refused() -> None:
     """Rather than leaving a law out."""
-    with pytest.raises(ValueError, match="generated: configs"):
-        public_names.page("no marker")
     with pytest.raises(ValueError, match="generated: laws"):
         public_names.overview("no marker")
+
+
+def test_room_without_a_page_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The API reference leaves no public name out."""
+    monkeypatch.delitem(api_pages.ROOMS, "sharding")
+    with pytest.raises(ValueError, match="Shard is in room sharding: must be a room of ROOMS"):
+        api_pages.index()
 
 
 @pytest.mark.parametrize("variant", ["baseline", "avx2"])

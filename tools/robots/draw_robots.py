@@ -1,9 +1,9 @@
-"""Draw the robots of `data/robots` in one room, as their actuators hold them, into `robots.png`.
+"""Draw the robots of `data/robots` in one scene, held by their actuators, into `robots.png`.
 
 ./python.sh tools/robots/draw_robots.py [PICTURE]
 """
 
-# the type stubs of USD do not know that vectors hold numbers
+# the type stubs of USD do not know the element type of vectors
 # pyright: reportArgumentType=false
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from pxr import Gf, Usd, UsdGeom, UsdPhysics
 from write_robots import FOLDER, new_stage
 
 SIZE = (1800, 640)
-# by file and root: name, place [m], turn [deg], height of the table it stands on [m]
+# by file and root: name, position [m], heading [deg], height of its table [m]
 PLACES: dict[tuple[str, str], tuple[str, tuple[float, float], float, float]] = {
     ("pendulum", "Pendulum"): ("pendulum", (0.2, -1.95), 90.0, 0.0),
     ("so101", "SO101"): ("SO-101", (0.3, -1.5), 55.0, 0.54),
@@ -31,15 +31,15 @@ PLACES: dict[tuple[str, str], tuple[str, tuple[float, float], float, float]] = {
     ("arm_2dof", "Arm"): ("arm_2dof", (-0.1, 2.4), 55.0, 0.0),
 }
 LOOKAT, DISTANCE, AZIMUTH, ELEVATION = np.array([0.0, 0.27, 0.56]), 2.6, 180.0, -8.0
-# of MuJoCo's camera [deg]
+# field of view of MuJoCo's camera [deg]
 FOVY = 45.0
 TABLE_COLOR, TABLE_RADIUS = (0.70, 0.73, 0.77), 0.15
-# drawn larger and shrunk, for smooth edges
+# supersampling factor, for smooth edges
 FINER = 2
 
 
 def room() -> Usd.Stage:
-    """Return a stage with all of them, each referred to from its own file."""
+    """Return a stage that references all robot files."""
     stage = new_stage("The robots in one room.")
     for (file, root), (_, (x, y), turn, height) in PLACES.items():
         place = UsdGeom.Xform.Define(stage, f"/World/{root}")
@@ -59,7 +59,7 @@ def room() -> Usd.Stage:
 
 
 def seen_at(point: np.ndarray) -> tuple[float, float]:
-    """Where the camera sees a point, in pixels."""
+    """Return the pixel position of a point."""
     turn, tilt = np.radians([AZIMUTH, ELEVATION])
     ahead = np.array([np.cos(tilt) * np.cos(turn), np.cos(tilt) * np.sin(turn), np.sin(tilt)])
     right = np.array([np.sin(turn), -np.cos(turn), 0.0])
@@ -69,7 +69,7 @@ def seen_at(point: np.ndarray) -> tuple[float, float]:
 
 
 def draw() -> Image.Image:
-    """Return the picture after a second under their actuators."""
+    """Return the picture after one second of simulation with actuators."""
     with Simulation(room()) as sim:
         _actuators = [ArticulationActuators(f"/World/{root}") for _, root in PLACES]
         sim.play()

@@ -1,13 +1,13 @@
-"""Write `data/robots` files of robots that others described: lighter meshes, one articulation, real motors.
+"""Write `data/robots` files of imported robots: smaller meshes, one articulation, real motors.
 
     ./python.sh tools/robots/import_robots.py CONVERTED [OUTDIR]      # default: data/robots
 
-`CONVERTED` is a folder with what mujoco-usd-converter and urdf-usd-converter made of the originals;
-`imported_robots.py` has the place of each robot in it, motors and sources. Meshes are made lighter by
-fast-simplification, which this script alone needs: `pip install fast-simplification`.
+`CONVERTED` is a folder with the output of mujoco-usd-converter and urdf-usd-converter;
+`imported_robots.py` has the file, motors and sources of each robot. Meshes are reduced with
+fast-simplification, which only this script requires: `pip install fast-simplification`.
 """
 
-# the type stubs of USD do not know that vectors hold numbers; fast-simplification has none
+# the type stubs of USD do not know the element type of vectors; fast-simplification has none
 # pyright: reportArgumentType=false, reportMissingImports=false, reportAttributeAccessIssue=false, reportCallIssue=false
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from isaacsim.core.experimental.actuators import add_motors
 from pxr import Gf, Sdf, Usd, UsdGeom, UsdPhysics, UsdShade
 from write_robots import FOLDER, author_float, author_ground, new_stage, turn_self_collision_off
 
-# what the converters add for their own simulators: this file has its own of it, or needs none
+# additions of the converters for their own simulators, which are replaced or not required here
 _FOREIGN = re.compile(
     r"(mjc|urdf):.*|newton:(contact|rolling|torsional|armature|friction|damping|velocity).*|material:.*"
 )
@@ -57,7 +57,7 @@ def import_robot(converted: Path, robot: Imported, folder: Path) -> Path:
     _finish_joints(root, robot)
     _pose(stage, root, robot)
     _author_motors(stage, path, robot)
-    # the meshes lie beside the file, so a stage in memory would look for them in vain
+    # meshes are next to the file, so a stage in memory cannot find them
     written = Sdf.Layer.CreateAnonymous(".usda")
     written.TransferContent(layer)
     for place, reference in meshes.items():
@@ -69,7 +69,7 @@ def import_robot(converted: Path, robot: Imported, folder: Path) -> Path:
 
 
 def _tidy_schemas(layer: Sdf.Layer, place: Sdf.Path) -> None:
-    """Say which schemas a prim has, and not which were taken away."""
+    """Author the schemas of a prim as an explicit list, without deletions."""
     prim = layer.GetPrimAtPath(place) if place.IsPrimPath() else None
     if prim is None or not prim.HasInfo("apiSchemas"):
         return
@@ -108,7 +108,7 @@ def _drop_foreign(stage: Usd.Stage, root: Usd.Prim, robot: Imported) -> None:
 
 
 def _merge_light_bodies(stage: Usd.Stage, root: Usd.Prim) -> None:
-    """Make bodies without mass, fixed to the body above them, part of it."""
+    """Merge massless bodies into the body to which they are fixed."""
     for joint in [prim for prim in Usd.PrimRange(root) if prim.IsA(UsdPhysics.FixedJoint)]:
         child = stage.GetPrimAtPath(joint.GetRelationship("physics:body1").GetTargets()[0])
         mass = UsdPhysics.MassAPI(child).GetMassAttr()
@@ -133,7 +133,7 @@ def _bind_ground_material(root: Usd.Prim, path: str) -> None:
 def _lighten(
     source: Usd.Stage, stage: Usd.Stage, root: Usd.Prim, robot: Imported, folder: Path
 ) -> dict[Sdf.Path, Sdf.Reference]:
-    """Write the meshes into a layer of their own, each shape once, with fewer triangles; return who refers to what."""
+    """Write the meshes into a separate layer, each shape once, with fewer triangles; return the references."""
     library = Usd.Stage.CreateInMemory()
     library.SetDefaultPrim(UsdGeom.Scope.Define(library, "/Meshes").GetPrim())
     file = f"{robot.file}_meshes.usdc"
@@ -178,11 +178,11 @@ def _once(found: Any) -> Iterator[np.ndarray]:
 def _simplified(points: np.ndarray, faces: np.ndarray, share: float) -> tuple[np.ndarray, np.ndarray]:
     import fast_simplification
 
-    # a part that is small already would lose its shape
+    # small parts would lose their shape
     wanted = max(500, round(len(faces) * share))
     if wanted >= len(faces):
         return points, faces
-    # a pass stops early where many edges are sharp
+    # a pass stops early if many edges are sharp
     for _ in range(4):
         points, faces = fast_simplification.simplify(points, faces, target_count=wanted, agg=8)
         if len(faces) <= 1.1 * wanted:
@@ -200,7 +200,7 @@ def _author_mesh(library: Usd.Stage, path: str, points: np.ndarray, faces: np.nd
 
 
 def _material(source: Usd.Stage, stage: Usd.Stage, prim: Usd.Prim, root: Usd.Prim) -> str:
-    """The name of the mesh, where the robot paints it, or else that of its material in the original."""
+    """Return the name of the mesh if the robot colors it, otherwise that of its material in the original."""
     path = prim.GetPath().ReplacePrefix(root.GetPath(), source.GetDefaultPrim().GetPath())
     return source.GetPrimAtPath(path).GetRelationship("material:binding").GetTargets()[0].name
 
@@ -240,7 +240,7 @@ def _moving_joints(root: Usd.Prim) -> list[Usd.Prim]:
 
 
 def _pose(stage: Usd.Stage, root: Usd.Prim, robot: Imported) -> None:
-    """Put the links where the joint positions have them, so that a viewer and physics show the same pose."""
+    """Move the links to their joint positions, so that a viewer and physics show the same pose."""
     by_child = {
         prim.GetRelationship("physics:body1").GetTargets()[0]: UsdPhysics.Joint(prim) for prim in _moving_joints(root)
     }
@@ -285,7 +285,7 @@ def _author_motors(stage: Usd.Stage, path: str, robot: Imported) -> None:
     for motor in robot.motors:
         for prim in add_motors(path, {motor.joints: motor.config}, stage=stage):
             classes = prim.GetInherits().GetAllDirectInherits()
-            # those that share their values share their source
+            # motors with the same values have the same source
             (stage.GetPrimAtPath(classes[0]) if classes else prim).SetDocumentation(motor.source)
 
 

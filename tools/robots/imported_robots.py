@@ -1,4 +1,4 @@
-"""Robots that others described: where each lies, how it stands, and its motors with their sources."""
+"""Imported robots: files, poses, and motors with their sources."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ class Motor:
     """Pattern of joint names."""
     config: MotorConfig
     source: str
-    """Where its figures come from."""
+    """Source of its data."""
     max_speed: float | None = None
-    """Largest speed [rad/s or m/s]."""
+    """Maximum speed [rad/s or m/s]."""
 
 
 @dataclass(frozen=True)
 class Imported:
-    """A robot as it was converted, and what is added to it."""
+    """A converted robot and the additions to it."""
 
     file: str
     name: str
@@ -43,22 +43,22 @@ class Imported:
     """Joint positions by pattern [rad or m]; the first match counts, other joints are at zero."""
     motors: tuple[Motor, ...]
     colors: dict[str, Color]
-    """Colour by name of the material in the original."""
+    """Color by name of the material in the original."""
     triangles: int
-    """How many triangles all its meshes have, about."""
+    """Approximate number of triangles of all meshes."""
     dropped: tuple[str, ...] = ()
-    """Meshes left out."""
+    """Omitted meshes."""
     height: float | None = None
     """Height of the base [m]; None for a fixed one."""
     friction: float | None = None
-    """Friction of its colliders on the ground; None: it has neither."""
+    """Friction of its colliders on the ground; None means neither colliders nor ground."""
 
     def position(self, joint: str) -> float:
-        """The position of a joint [rad or m]."""
+        """Return the position of a joint [rad or m]."""
         return next((value for pattern, value in self.positions.items() if re.fullmatch(pattern, joint)), 0.0)
 
     def max_speed(self, joint: str) -> float | None:
-        """The largest speed of a joint [rad/s or m/s]."""
+        """Return the maximum speed of a joint [rad/s or m/s]."""
         return next((motor.max_speed for motor in self.motors if re.fullmatch(motor.joints, joint)), None)
 
 
@@ -176,7 +176,7 @@ YAM = Imported(
         "right_finger": -0.02,
     },
     triangles=30_000,
-    # a camera in the air: its mount is not described
+    # a camera without a modeled mount
     dropped=("camera_d405",),
     colors={"black": (0.17, 0.18, 0.20), "white": (0.62, 0.63, 0.64)},
     motors=(

@@ -25,7 +25,7 @@ from robot_spec import (
 Body = tuple[float, Vec3, Inertia]
 """Mass [kg], center of mass [m], (ixx, iyy, izz, ixy, ixz, iyz) [kg·m²]."""
 
-# source of all figures down to FOOT_RADIUS: anymal_c_simple_description, anymal.urdf (BSD, copyright 2020 ANYbotics);
+# source of all values down to FOOT_RADIUS: anymal_c_simple_description, anymal.urdf (BSD, copyright 2020 ANYbotics);
 # links joined by fixed joints are merged into the moving link that carries them (drives, shells, sensors, feet)
 BASE: Body = (
     26.37317,
@@ -33,7 +33,7 @@ BASE: Body = (
     (0.216711743, 1.785161689, 1.83369945, 0.009223811, 0.058933189, -0.000163778),
 )
 
-# legs on one diagonal are the same parts, mirrored parts make the other diagonal
+# legs on one diagonal are equal, those on the other diagonal are mirrored
 HIP_LF_RH: Body = (
     2.781,
     (0.056660626, -0.015293969, -0.008297843),
@@ -86,13 +86,13 @@ FOOT_RADIUS = 0.03
 ARMATURE = 0.06
 """Reflected rotor inertia of every joint [kg·m²]; not published."""
 FRICTION = 0.8
-"""Of feet and ground; own figure."""
+"""Friction of feet and ground; own value."""
 RED: Vec3 = (0.62, 0.10, 0.08)
 
 
 @dataclass(frozen=True)
 class Leg:
-    """What differs from leg to leg."""
+    """Parameters of one leg."""
 
     name: str
     hip: Body
@@ -114,7 +114,7 @@ class Leg:
     foot: Vec3
     """Foot frame in the shank frame [m]: the published (±0.08795, ±0.01305, -0.33797), turned by ∓90° about Z."""
     stance: tuple[float, float, float]
-    """Joint positions abduction, flexion, knee [rad]; own figures."""
+    """Joint positions abduction, flexion, knee [rad]; own values."""
 
 
 LEGS = (
@@ -180,7 +180,7 @@ LEGS = (
     ),
 )
 
-# own drawing; only this box of the base and the feet collide
+# own geometry; only this box of the base and the feet collide
 BASE_SHAPES = (
     Box(ORIGIN, (0.60, 0.25, 0.20), RED, collides=True),
     Box((0.36, 0.0, 0.0), (0.16, 0.22, 0.17), DARK_GREY),

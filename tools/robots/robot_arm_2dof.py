@@ -1,4 +1,4 @@
-"""Arm with one revolute and one prismatic joint: both kinds of unit in one robot."""
+"""Arm with one revolute and one prismatic joint: both types of units in one robot."""
 
 from __future__ import annotations
 

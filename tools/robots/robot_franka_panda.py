@@ -56,7 +56,7 @@ JOINT_FIGURES = (
 ARMATURE = 0.1
 """Reflected rotor inertia of every joint [kg·m²]; not published, the size commonly used for this arm."""
 
-# own drawing: bones from each link's origin toward its neighbours, thinner from link to link
+# own geometry: bones from each link's origin toward its neighbors, thinner from link to link
 SHAPES: tuple[tuple[Rod, ...], ...] = (
     (
         Rod((0.0, 0.0, 0.0), (0.0, 0.0, 0.03), 0.095, DARK_GREY, round_ends=False),

@@ -1,4 +1,4 @@
-"""Pendulum: the robot whose motion a hand calculation can check."""
+"""Pendulum: a robot with a closed-form motion."""
 
 from __future__ import annotations
 

@@ -1,10 +1,10 @@
-"""What a robot file is written from: links, joints, shapes, and the kinematics of their authored pose.
+"""Robot descriptions: links, joints, shapes, and the kinematics of their authored pose.
 
-Everything is SI: m, kg, rad, N·m. Degrees appear only in `write_robots.py`, where USD wants them.
-Own small linear algebra on `pxr.Gf` instead of numpy: no BLAS in between, so every machine writes the same bytes.
+All values are SI: m, kg, rad, N·m. Degrees appear only in `write_robots.py`, where USD requires them.
+Linear algebra uses `pxr.Gf` instead of NumPy, so the output does not depend on a BLAS and is reproducible.
 """
 
-# the type stubs of USD do not know that vectors hold numbers
+# the type stubs of USD do not know the element type of vectors
 # pyright: reportArgumentType=false, reportOperatorIssue=false
 
 from __future__ import annotations
@@ -115,11 +115,11 @@ class Robot:
     file: str
     name: str
     documentation: str
-    """What robot this is and where its figures come from."""
+    """Description of the robot and source of its data."""
     links: tuple[Link, ...]
     """The base link first."""
     joints: tuple[Joint, ...]
-    """Every joint after the one that carries its parent link."""
+    """Joints, each after the joint of its parent link."""
     base_position: Vec3 = ORIGIN
     """Of the base link in the world [m]."""
     fixed_base: bool = True
@@ -138,12 +138,12 @@ IDENTITY = Pose(Gf.Vec3d(0.0), Gf.Quatd(1.0))
 
 
 def turn(axis: Gf.Vec3d, angle: float) -> Gf.Quatd:
-    """Rotation by `angle` [rad] about a unit vector."""
+    """Return the rotation by `angle` [rad] about a unit vector."""
     return Gf.Quatd(math.cos(angle / 2), axis * math.sin(angle / 2))
 
 
 def turn_z_to(direction: Gf.Vec3d) -> Gf.Quatd:
-    """Shortest rotation that takes +Z to a unit vector."""
+    """Return the shortest rotation from +Z to a unit vector."""
     cosine = direction[2]
     if cosine < -1.0 + 1e-9:  # opposite: every half turn about a horizontal axis is shortest
         return turn(UNIT[0], math.pi)
@@ -151,18 +151,18 @@ def turn_z_to(direction: Gf.Vec3d) -> Gf.Quatd:
 
 
 def compose(outer: Pose, inner: Pose) -> Pose:
-    """Pose of a frame given in `inner`, seen from where `outer` is given."""
+    """Return the composition of the poses `outer` and `inner`."""
     return Pose(outer.position + outer.rotation.Transform(inner.position), outer.rotation * inner.rotation)
 
 
 def joint_frame(joint: Joint) -> Pose:
-    """The joint's frame in the parent link."""
+    """Return the joint's frame in the parent link."""
     roll, pitch, yaw = joint.rpy
     return Pose(Gf.Vec3d(joint.xyz), turn(UNIT[2], yaw) * turn(UNIT[1], pitch) * turn(UNIT[0], roll))
 
 
 def link_poses(robot: Robot) -> dict[str, Pose]:
-    """Forward kinematics: world pose of every link at the authored joint positions."""
+    """Return the world pose of every link at the authored joint positions."""
     poses = {robot.links[0].name: Pose(Gf.Vec3d(robot.base_position), Gf.Quatd(1.0))}
     for joint in robot.joints:
         direction = AXIS_DIRECTION[joint.axis]
@@ -188,10 +188,10 @@ def stand_on_ground(robot: Robot) -> Robot:
 
 
 def principal_inertia(inertia: Inertia) -> tuple[Vec3, Gf.Quatd]:
-    """Moments [kg·m²] about the principal axes, and the rotation from link axes to principal axes.
+    """Return the moments [kg·m²] about the principal axes, and the rotation from link axes to principal axes.
 
-    Jacobi's method: each turn clears the largest product of inertia. Turns of at most 45° keep every principal axis
-    next to the link axis it comes from, where a library routine would sort them.
+    Jacobi's method: each rotation zeroes the largest product of inertia. Rotations of at most 45° keep every principal
+    axis next to its link axis, which a library routine would not.
     """
     ixx, iyy, izz, ixy, ixz, iyz = inertia
     tensor = Gf.Matrix3d(ixx, ixy, ixz, ixy, iyy, iyz, ixz, iyz, izz)

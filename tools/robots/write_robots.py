@@ -2,11 +2,11 @@
 
     ./python.sh tools/robots/write_robots.py [OUTDIR]      # default: data/robots
 
-The figures of each robot, with their source, are in `robot_<file>.py` beside this script; what they mean is said in
-`robot_spec.py`. The output depends on nothing else: the same version of USD writes the same bytes.
+The data of each robot, with their source, are in `robot_<file>.py` next to this script; `robot_spec.py` defines the
+fields. The output is reproducible for one version of USD.
 """
 
-# the type stubs of USD do not know that vectors hold numbers
+# the type stubs of USD do not know the element type of vectors
 # pyright: reportArgumentType=false, reportOperatorIssue=false
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ class Gains:
     """[physics steps]; 0 means no delay prim."""
 
 
-# one actuator per joint; a joint takes the first row whose pattern matches its whole name
+# one actuator per joint, from the first row whose pattern matches its whole name
 ACTUATORS: dict[str, dict[str, Gains]] = {
     "pendulum": {"hinge": Gains(kp=20.0, kd=2.0, max_effort=10.0)},
     "arm_2dof": {
@@ -78,7 +78,7 @@ ACTUATORS: dict[str, dict[str, Gains]] = {
         "panda_joint[1-4]": Gains(kp=400.0, kd=40.0, max_effort=87.0),
         "panda_joint[5-7]": Gains(kp=100.0, kd=10.0, max_effort=12.0, delay_steps=2),
     },
-    # the curve is that of Isaac Lab's cfg of the ANYdrive, the delay one of a bus
+    # the curve of Isaac Lab's cfg of the ANYdrive, the delay of a bus
     "anymal_c": {".*": Gains(kp=900.0, kd=25.0, max_effort=80.0, curve=(120.0, 7.5), delay_steps=1)},
 }
 
@@ -113,12 +113,12 @@ def author_robot(robot: Robot, actuators: dict[str, Gains]) -> Usd.Stage:
     root = UsdGeom.Xform.Define(stage, f"/World/{robot.name}").GetPrim()
     path = str(root.GetPath())
     UsdPhysics.ArticulationRootAPI.Apply(root)
-    # only a robot that walks has colliders; its links touch each other at the joints
+    # only walking robots have colliders; their links touch each other at the joints
     if robot.ground_friction is not None:
         author_ground(stage, path, robot.ground_friction)
         turn_self_collision_off(root)
 
-    # links stand where the authored joint positions put them, so a viewer and physics show the same pose
+    # links are at their authored joint positions, so a viewer and physics show the same pose
     poses = link_poses(robot)
     for link in robot.links:
         _author_link(stage, path, link, poses[link.name])
@@ -134,7 +134,7 @@ def author_robot(robot: Robot, actuators: dict[str, Gains]) -> Usd.Stage:
 
 
 def new_stage(documentation: str, origin: str = ORIGIN_NOTE) -> Usd.Stage:
-    """Return an empty stage in metres and kilograms, with gravity."""
+    """Return an empty stage in meters and kilograms, with gravity."""
     stage = Usd.Stage.CreateInMemory()
     stage.GetRootLayer().documentation = f"{documentation}\n{origin}"
     UsdGeom.SetStageUpAxis(stage, UsdGeom.Tokens.z)
@@ -169,7 +169,7 @@ def _material_path(robot_path: str) -> str:
 
 
 def turn_self_collision_off(root: Usd.Prim) -> None:
-    """Author on an articulation that its links do not touch each other."""
+    """Disable self-collision of an articulation."""
     for schema in ("NewtonArticulationRootAPI", "PhysxArticulationAPI"):
         root.AddAppliedSchema(schema)
     for attribute in ("newton:selfCollisionEnabled", "physxArticulation:enabledSelfCollisions"):
@@ -218,7 +218,7 @@ def _author_shape(stage: Usd.Stage, path: str, shape: Shape, robot_path: str) ->
 
 def _finish_shape(shape: UsdGeom.Gprim, color: Vec3) -> None:
     shape.CreateDisplayColorAttr([_vec3f(color)])
-    # viewers frame and cull by the extent, and the schema's fallback belongs to other dimensions
+    # viewers frame and cull by the extent, and the schema's fallback does not match
     shape.CreateExtentAttr(UsdGeom.Boundable.ComputeExtentFromPlugins(shape, Usd.TimeCode.Default()))
 
 
@@ -249,7 +249,7 @@ def _author_joint(stage: Usd.Stage, robot_path: str, joint: Joint) -> None:
     authored.CreateBody0Rel().SetTargets([f"{robot_path}/{joint.parent}"])
     authored.CreateBody1Rel().SetTargets([f"{robot_path}/{joint.child}"])
     authored.CreateAxisAttr(joint.axis.removeprefix("-"))
-    # USD has no negative axes: a joint about -X turns about +X of a frame that is turned round in both bodies
+    # USD has no negative axes: a joint about -X rotates about +X of a reversed frame in both bodies
     flip = HALF_TURN_ABOUT_Z if joint.axis == "-X" else IDENTITY
     _author_frames(authored, compose(joint_frame(joint), flip), flip)
     if joint.limits is not None:
@@ -330,12 +330,12 @@ def _motion(joint: Joint) -> str:
 
 
 def _usd_position(joint: Joint, value: float) -> float:
-    """Metres as they are, radians in degrees; velocities likewise."""
+    """Return meters unchanged and radians in degrees; velocities likewise."""
     return _tidy(value if joint.prismatic else math.degrees(value))
 
 
 def _tidy(value: float) -> float:
-    """Cut numerical dust, so that zero reads 0 and the last bit of a sine does not matter."""
+    """Round a value, so that zero is 0 and the last bit of a sine has no effect."""
     return round(value, 9) + 0.0  # + 0.0 turns -0.0 into 0.0
 
 
@@ -344,7 +344,7 @@ def _vec3f(values: Iterable[float]) -> Gf.Vec3f:
 
 
 def _quatf(rotation: Gf.Quatd) -> Gf.Quatf:
-    """The quaternion with its first nonzero component positive: of two equal ones always the same."""
+    """Return the quaternion with a positive first nonzero component, the unique one of two equal ones."""
     parts = [_tidy(value) for value in (rotation.GetReal(), *rotation.GetImaginary())]
     sign = math.copysign(1.0, next(value for value in parts if value))
     return Gf.Quatf(*(sign * value + 0.0 for value in parts))

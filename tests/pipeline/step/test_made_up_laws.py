@@ -18,11 +18,8 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-<<<<<<< HEAD
-import heated
-=======
 import curved_laws
->>>>>>> e1
+import heated
 import laws_header
 import numpy as np
 import oracle
@@ -182,6 +179,13 @@ class FilteredConfig(Config):
     SCHEMA = "FilteredAPI"
 
 
+class OwnDrag(PassiveDrag):
+    """A passive law computed by a method."""
+
+    def modify_forces(self, *args: Any, **kwargs: Any) -> None:
+        super().modify_forces(*args, **kwargs)
+
+
 @dataclasses.dataclass
 class CurvedControlConfig(ControlConfig):
     """Of `ControllerCurved`."""
@@ -218,13 +222,6 @@ class CurvedSensorConfig(Config):
     SCHEMA = "CurvedSensorAPI"
 
 
-class OwnDrag(PassiveDrag):
-    """A passive law computed by a method."""
-
-    def modify_forces(self, *args: Any, **kwargs: Any) -> None:
-        super().modify_forces(*args, **kwargs)
-
-
 def lines() -> tuple[catalogue.Law, ...]:
     """The catalogue with a law more of each kind."""
     laws = list(catalogue.LAWS)
@@ -242,15 +239,12 @@ def lines() -> tuple[catalogue.Law, ...]:
             (SkewedConfig, "FeedbackSkewed"),
             (FilteredConfig, "FeedbackFiltered"),
             (BalancedConfig, "ControllerBalanced"),
-<<<<<<< HEAD
-            (SoftConfig, "TransmissionSoft"),
-            (GearConfig, "TransmissionGear"),
-=======
             (CurvedControlConfig, "ControllerCurved"),
             (PushedConfig, "ControllerPushed"),
             (CurvedPassiveConfig, "PassiveCurved"),
             (CurvedSensorConfig, "FeedbackCurved"),
->>>>>>> e1
+            (SoftConfig, "TransmissionSoft"),
+            (GearConfig, "TransmissionGear"),
         )
     ]
     return (catalogue.Law(LeakyConfig, "ControllerLeaky"), *laws, *heated.lines())
@@ -297,11 +291,7 @@ def run(command: list[str]) -> None:
 
 def install(patch: pytest.MonkeyPatch) -> None:
     """Make the made-up laws built-in ones, each in a file of its name."""
-<<<<<<< HEAD
-    for law in (*step_bench.MADE_UP, *heated.LAWS):
-=======
-    for law in (*step_bench.MADE_UP, *curved_laws.CURVED):
->>>>>>> e1
+    for law in (*step_bench.MADE_UP, *heated.LAWS, *curved_laws.CURVED):
         home = f"{catalogue.PACKAGE}.{catalogue.snake_case(law.__name__)}"
         patch.setitem(sys.modules, home, sys.modules[law.__module__])
         patch.setattr(law, "__module__", home)
@@ -882,7 +872,6 @@ def test_sensors_without_a_law_or_gradients_are_refused() -> None:
         Actuator(at, entry.controller, others=entry.others[:1], requires_grad=True)
 
 
-<<<<<<< HEAD
 # ---- signals that laws publish
 
 
@@ -1110,53 +1099,19 @@ def engines(given: list[ActuatorEntry]) -> list[Any]:
         apart = [(entry.label, one, [n]) for n, entry in enumerate(given) if (one := between(entry)) is not None]
         found.append(with_components(step, apart, "cpu") if apart else step)
     return found
-=======
-# ---- curves, and what is prepared for the step
-
-
-def test_core_knows_their_curves(built_in: Any) -> None:
-    """How many they are, and what is prepared for the step."""
-    known = [built_in.laws()[law.__name__] for law in curved_laws.CURVED]
-    assert [(told["kind"], told["curves"], told["timed"]) for told in known] == [
-        ("feedback", 2, False),
-        ("controller", 2, True),
-        ("controller", 1, True),
-        ("clamping", 2, True),
-        ("passive", 2, True),
-    ]
-
-
-def test_preparation_alone_takes_the_step(built_in: Any) -> None:
-    """Behind the parameters, in the core as in Warp; a law without it looks at none."""
-    one = np.array([2.0, 3.0], np.float32)
-    dt = np.array([0.5, 0.25], np.float32)
-    np.testing.assert_array_equal(built_in.prepare("ControllerCurved", [one, dt]), [[20, 15], [2, 3]])
-    np.testing.assert_array_equal(built_in.prepare("ControllerPushed", [dt])[0], np.float32(0.01) / dt)
-    np.testing.assert_array_equal(built_in.prepare("ClampingMaxEffort", [one, dt]), [one])
->>>>>>> e1
 
 
 @pytest.mark.usefixtures("built_in")
 @pytest.mark.parametrize("kind", ["columns", "gaps", "between"])
-<<<<<<< HEAD
 @pytest.mark.parametrize("observed", [True, False])
 def test_transmissions(kind: str, observed: bool, monkeypatch: pytest.MonkeyPatch, rng: np.random.Generator) -> None:
     """Bits of Warp and numbers of float64, with faults, resets and saved states; in one go and in two phases."""
     soft = kind != "gaps"
     given = geared_entries(soft=soft)
-=======
-@pytest.mark.parametrize("sensed", [False, True])
-def test_curves_have_the_bits_of_warp_and_the_numbers_of_float64(
-    sensed: bool, kind: str, monkeypatch: pytest.MonkeyPatch, rng: np.random.Generator
-) -> None:
-    """In laws of every kind, far outside their tables too; the step changes, and acts at once on what is prepared."""
-    given = curved_entries(sensed=sensed)
->>>>>>> e1
     if kind == "gaps":
         monkeypatch.setattr(step_bench, "COLUMNS", (0, 2, 3, 5))
         given = [dataclasses.replace(entry, shared=True) for entry in given]
     if kind == "between":
-<<<<<<< HEAD
         given[3].clamping[:] = [OwnLimit(step_bench.full(4))]
         given[3].clamping[0].finalize("cpu", ROBOTS)
     steps = engines(given)
@@ -1200,47 +1155,10 @@ def test_curves_have_the_bits_of_warp_and_the_numbers_of_float64(
     if observed:
         limits = {"ClampingMaxEffort", "ClampingDCMotor", "ClampingPositionBased", "ClampingSlew"}
         assert seen <= {"", *limits, "OwnLimit"} and {"ClampingMaxEffort", "ClampingPositionBased"} < seen
-=======
-        own = OwnController(*map(step_bench.full, (30, 20, 2, 0.05)))
-        given[3] = dataclasses.replace(given[3], controller=own)
-
-    def made(engine: Any) -> Any:
-        for entry in given:
-            for component in entry.stages:
-                component.finalize("cpu", ROBOTS)
-        step = engine(compile_plan(given, ROBOTS))
-        apart = [(entry.label, one, [n]) for n, entry in enumerate(given) if (one := between(entry)) is not None]
-        return with_components(step, apart, "cpu") if apart else step
-
-    steps = made(NativeStep), made(lambda plan: WarpStep(plan, "cpu"))
-    benches = [Bench(step) for step in steps]
-    twin = CurvedTwin(sensed=sensed, shared=kind == "gaps")
-    joints = slice(0, 3) if kind == "between" else slice(None)
-    for number in range(60):
-        inputs = draw(rng)
-        inputs[:2] *= rng.choice([1, 10], size=inputs[:2].shape).astype(np.float32)
-        dt = (0.01, 0.01, 0.25)[number % 3]
-        if number in (20, 21):
-            # all is laid out anew, with the step that was
-            for step in steps:
-                step.observe(number == 20)
-        if number == 40:
-            for step in steps:
-                step.reset([1])
-            twin.reset(1)
-        for bench in benches:
-            bench.feed(inputs)
-            bench.step_of_plan.step(dt)
-        found, other = (bench.efforts() for bench in benches)
-        np.testing.assert_array_equal(found.view(np.int32), other.view(np.int32))
-        expected = twin.step(inputs, float(np.float32(dt)))
-        np.testing.assert_allclose(found[:, joints], expected[:, joints], atol=2e-4, rtol=2e-5)
->>>>>>> e1
     assert steps[0].faults() == steps[1].faults() != []
 
 
 @pytest.mark.usefixtures("built_in")
-<<<<<<< HEAD
 def test_two_phases_of_motors_have_the_bits_of_one(rng: np.random.Generator) -> None:
     """What is handed over is of the motor; what is written back are efforts at the joint."""
     for engine in (NativeStep, lambda plan: WarpStep(plan, "cpu")):
@@ -1396,7 +1314,82 @@ def test_transmissions_that_cannot_be_are_refused() -> None:
         Actuator(at, entry.controller, others=entry.others[1:], requires_grad=True)
     with pytest.raises(ValueError, match="2 transmissions, TransmissionGear and TransmissionSoft"):
         parts_of([entry.controller, TransmissionGear(*values), TransmissionSoft(*values)])
-=======
+
+
+# ---- curves, and what is prepared for the step
+
+
+def test_core_knows_their_curves(built_in: Any) -> None:
+    """How many they are, and what is prepared for the step."""
+    known = [built_in.laws()[law.__name__] for law in curved_laws.CURVED]
+    assert [(told["kind"], told["curves"], told["timed"]) for told in known] == [
+        ("feedback", 2, False),
+        ("controller", 2, True),
+        ("controller", 1, True),
+        ("clamping", 2, True),
+        ("passive", 2, True),
+    ]
+
+
+def test_preparation_alone_takes_the_step(built_in: Any) -> None:
+    """Behind the parameters, in the core as in Warp; a law without it looks at none."""
+    one = np.array([2.0, 3.0], np.float32)
+    dt = np.array([0.5, 0.25], np.float32)
+    np.testing.assert_array_equal(built_in.prepare("ControllerCurved", [one, dt]), [[20, 15], [2, 3]])
+    np.testing.assert_array_equal(built_in.prepare("ControllerPushed", [dt])[0], np.float32(0.01) / dt)
+    np.testing.assert_array_equal(built_in.prepare("ClampingMaxEffort", [one, dt]), [one])
+
+
+@pytest.mark.usefixtures("built_in")
+@pytest.mark.parametrize("kind", ["columns", "gaps", "between"])
+@pytest.mark.parametrize("sensed", [False, True])
+def test_curves_have_the_bits_of_warp_and_the_numbers_of_float64(
+    sensed: bool, kind: str, monkeypatch: pytest.MonkeyPatch, rng: np.random.Generator
+) -> None:
+    """In laws of every kind, far outside their tables too; the step changes, and acts at once on what is prepared."""
+    given = curved_entries(sensed=sensed)
+    if kind == "gaps":
+        monkeypatch.setattr(step_bench, "COLUMNS", (0, 2, 3, 5))
+        given = [dataclasses.replace(entry, shared=True) for entry in given]
+    if kind == "between":
+        own = OwnController(*map(step_bench.full, (30, 20, 2, 0.05)))
+        given[3] = dataclasses.replace(given[3], controller=own)
+
+    def made(engine: Any) -> Any:
+        for entry in given:
+            for component in entry.stages:
+                component.finalize("cpu", ROBOTS)
+        step = engine(compile_plan(given, ROBOTS))
+        apart = [(entry.label, one, [n]) for n, entry in enumerate(given) if (one := between(entry)) is not None]
+        return with_components(step, apart, "cpu") if apart else step
+
+    steps = made(NativeStep), made(lambda plan: WarpStep(plan, "cpu"))
+    benches = [Bench(step) for step in steps]
+    twin = CurvedTwin(sensed=sensed, shared=kind == "gaps")
+    joints = slice(0, 3) if kind == "between" else slice(None)
+    for number in range(60):
+        inputs = draw(rng)
+        inputs[:2] *= rng.choice([1, 10], size=inputs[:2].shape).astype(np.float32)
+        dt = (0.01, 0.01, 0.25)[number % 3]
+        if number in (20, 21):
+            # all is laid out anew, with the step that was
+            for step in steps:
+                step.observe(number == 20)
+        if number == 40:
+            for step in steps:
+                step.reset([1])
+            twin.reset(1)
+        for bench in benches:
+            bench.feed(inputs)
+            bench.step_of_plan.step(dt)
+        found, other = (bench.efforts() for bench in benches)
+        np.testing.assert_array_equal(found.view(np.int32), other.view(np.int32))
+        expected = twin.step(inputs, float(np.float32(dt)))
+        np.testing.assert_allclose(found[:, joints], expected[:, joints], atol=2e-4, rtol=2e-5)
+    assert steps[0].faults() == steps[1].faults() != []
+
+
+@pytest.mark.usefixtures("built_in")
 @pytest.mark.parametrize("sensed", [False, True])
 def test_curves_of_joints_that_are_found_by_index(sensed: bool, rng: np.random.Generator) -> None:
     """Each joint alone, as public actuators are run."""
@@ -1498,4 +1491,3 @@ def test_what_is_prepared_for_the_step_cannot_stand_before_components_of_arrays(
     assert apart is not None
     with pytest.raises(TypeError, match="ClampingCurved is prepared for the physics step and stands before a stage"):
         with_components(WarpStep(compile_plan([entry], ROBOTS), "cpu"), [(entry.label, apart, [0])], "cpu")
->>>>>>> e1
