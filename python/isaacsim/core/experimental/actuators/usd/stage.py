@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import weakref
-from collections.abc import Mapping
 from pathlib import Path
 
 import newton_usd_schemas  # noqa: F401
@@ -12,7 +11,6 @@ from pxr import Pcp, Tf, Usd, UsdGeom, UsdUtils
 
 from ..errors import UnsupportedSceneError
 from ..specs.arguments import ROBOT_FILES, require_type
-from .parts import open_parts
 from .plugin import register_schemas
 from .units import units_of
 from .words import said
@@ -25,16 +23,15 @@ _SHOWN = 5
 register_schemas()
 
 
-def open_stage(source: str | os.PathLike[str] | Usd.Stage, variants: Mapping[str, str] | None = None) -> Usd.Stage:
+def open_stage(source: str | os.PathLike[str] | Usd.Stage) -> Usd.Stage:
     """Return the stage of a USD file, or `source` itself when it is a stage already.
 
-    Args:
-        source: The file.
-        variants: Names of variants that will be selected on the stage, by the names of their sets.
+    USD reads the file in this process. A file made on purpose may crash or stop it; `actuators lint --untrusted` checks
+    such files in a child process.
 
     Raises:
-        FileNotFoundError: No file at that path, or one that it is made of is missing; a line for each.
-        ValueError: USD cannot read the file, or a layer that it is made of would stop USD.
+        FileNotFoundError: There is no file at that path, or a layer of it is missing; a line for each.
+        ValueError: USD cannot read the file.
     """
     if isinstance(source, Usd.Stage):
         return source
@@ -47,9 +44,7 @@ def open_stage(source: str | os.PathLike[str] | Usd.Stage, variants: Mapping[str
     # USD's own words, printed, are for when nobody else says it
     own_words = UsdUtils.CoalescingDiagnosticDelegate()
     try:
-        parts = open_parts(str(path), variants)
         stage = Usd.Stage.Open(str(path))
-        del parts
         printed = own_words.TakeUncoalescedDiagnostics()
     except Tf.ErrorException as error:
         raise ValueError(f"{path}: USD cannot read this file ({said(error)}). Check it with usdchecker.") from error
@@ -72,7 +67,7 @@ def _require_parts(stage: Usd.Stage, path: Path) -> None:
     for error in stage.GetCompositionErrors():  # pyright: ignore[reportAttributeAccessIssue]
         where = error.rootSite.path
         if isinstance(error, _MISSING) and stage.GetPrimAtPath(where).IsActive():
-            what = str(error).strip().rstrip(".").removesuffix("; skipping")
+            what = " ".join(str(error).split()).rstrip(".").removesuffix("; skipping")
             missing.append(f"{path}: <{where}>: {what}: must be there. Put it there, or deactivate the prim.")
     if len(missing) > _SHOWN:
         missing[_SHOWN:] = [f"{path}: {len(missing) - _SHOWN} more are missing."]
