@@ -20,8 +20,7 @@ def write_filters(
     """
     of_body = _colliding(scene)
     apart, single = _apart(scene, of_body)
-    known = {frozenset((body.parent, number)) for number, body in enumerate(scene.bodies)}
-    known |= _write_self_collisions(stage, scene, robots, apart, of_body.keys())
+    known = _joined(scene) | _write_self_collisions(stage, scene, robots, apart, of_body.keys())
     pairs = sorted(sorted(pair) for pair in apart - known if len(pair) == 2 and pair <= of_body.keys())
     _filter(stage, [(bodies[a], bodies[b]) for a, b in pairs if a != WORLD])
     # the world is no prim: its shapes are filtered instead
@@ -38,6 +37,11 @@ def _colliding(scene: Scene) -> dict[int, list[int]]:
         if shape.collides:
             found.setdefault(shape.body, []).append(number)
     return found
+
+
+def _joined(scene: Scene) -> set[frozenset[int]]:
+    """Pairs of bodies that a joint connects."""
+    return {frozenset((body.parent, number)) for number, body in enumerate(scene.bodies)}
 
 
 def _apart(scene: Scene, of_body: Mapping[int, Sequence[int]]) -> tuple[set[frozenset[int]], list[tuple[int, int]]]:
