@@ -1,6 +1,6 @@
-"""Read configs from applied API schemas, with or without the plugins that tell USD of newton's schemas and of ours.
+"""Read configs from applied API schemas, with or without the plugins that register newton's schemas and ours.
 
-Values, types, ranges and fallbacks come from the field descriptions in `specs`, so both cases give the same result.
+Values, types, ranges and fallbacks come from the field descriptions in `specs`: both cases give the same result.
 """
 
 from __future__ import annotations
@@ -77,19 +77,19 @@ def is_actuator(prim: Usd.Prim) -> bool:
     return prim.GetTypeName() == ACTUATOR_TYPE
 
 
-def stood_in_for(prim: Usd.Prim) -> set[str]:
-    """Schemas of newton on a prim that stand in for a law of ours that is applied too, and are for others to read.
+def stand_in_schemas(prim: Usd.Prim) -> set[str]:
+    """Schemas of newton on a prim that stand in for an applied law that newton does not know.
 
-    Where we do not know the law that they stand for, they hold.
+    Without a known law that they stand for, they apply themselves.
     """
     attribute = prim.GetAttribute(LISTED)
     listed = attribute.Get() if attribute else None
     if not isinstance(listed, Vt.TokenArray):
         return set()
     applied = [CONFIG_BY_SCHEMA[schema] for schema in todays_schemas(prim) if schema in CONFIG_BY_SCHEMA]
-    ours = {config.KIND for config in applied if config in STAND_INS}
-    others = (config for config in applied if config not in STAND_INS and config.KIND in ours)
-    return {config.SCHEMA for config in others if config.SCHEMA in set(listed)}
+    kinds = {config.KIND for config in applied if config in STAND_INS}
+    standing_in = {config.SCHEMA for config in applied if config not in STAND_INS and config.KIND in kinds}
+    return standing_in.intersection(listed)
 
 
 def attributes_on(prim: Usd.Prim, config_type: type[Any]) -> dict[str, str]:
@@ -251,21 +251,15 @@ def opinion_of_other_kind(prim: Usd.Prim, name: str, kind: type[Sdf.PropertySpec
 
 
 def _read_value(prim: Usd.Prim, name: str, described: Parameter, issues: list[str]) -> Any:
-    """Return the authored value, or the schema's fallback when nothing is authored or the value is unusable."""
+    """Return the authored value, or the schema's fallback if none is authored or the value is unusable."""
     where = f"<{prim.GetPath()}>.{name}"
     if layer := opinion_of_other_kind(prim, name, Sdf.AttributeSpec):
         issues.append(f"{where} ({layer}) is a relationship: must be an attribute. Author a value or remove it.")
         return described.fallback
     attribute = prim.GetAttribute(name)
-    # a blocked value means: as if nothing were authored
+    # a blocked value is as none
     if not attribute or not attribute.HasAuthoredValue():
-        if attribute and attribute.GetConnections():
-            issues.append(
-                f"{where} ({_layer_of(attribute)}) has a connection, but no value: connections are not followed. "
-                "Author a value or remove the connection."
-            )
-        elif described.fallback is None:
-            issues.append(f"{where} is not authored: {described.rule}. Author it or deactivate the prim.")
+        issues += _problem_without_value(where, attribute, described)
         return described.fallback
     # Get would return the plugin's fallback for values over time only
     if _source(attribute, Usd.TimeCode.Default()) != Usd.ResolveInfoSourceDefault:
@@ -274,12 +268,7 @@ def _read_value(prim: Usd.Prim, name: str, described: Parameter, issues: list[st
             "do not change over time. Author a default value."
         )
         return described.fallback
-    value = attribute.Get(Usd.TimeCode.Default())
-    # likewise for a path expression where a number is due
-    if isinstance(authored := opinion(attribute).default, Sdf.PathExpression):
-        value = authored
-    if described.type == "asset" and isinstance(value, Sdf.AssetPath):
-        value = value.path
+    value = _default_value(attribute, described.type)
     if not described.accepts(value):
         issues.append(
             f"{where} = {_shown(value)} ({_layer_of(attribute)}): {described.rule}. "
@@ -287,6 +276,24 @@ def _read_value(prim: Usd.Prim, name: str, described: Parameter, issues: list[st
         )
         return described.fallback
     return _FROM_USD[described.type](value)
+
+
+def _problem_without_value(where: str, attribute: Usd.Attribute, described: Parameter) -> list[str]:
+    if attribute and attribute.GetConnections():
+        return [
+            f"{where} ({_layer_of(attribute)}) has a connection, but no value: connections are not followed. "
+            "Author a value or remove the connection."
+        ]
+    if described.fallback is None:
+        return [f"{where} is not authored: {described.rule}. Author it or deactivate the prim."]
+    return []
+
+
+def _default_value(attribute: Usd.Attribute, kind: str) -> Any:
+    # Get would return the plugin's fallback for a path expression in place of a number
+    authored = opinion(attribute).default
+    value = authored if isinstance(authored, Sdf.PathExpression) else attribute.Get(Usd.TimeCode.Default())
+    return value.path if kind == "asset" and isinstance(value, Sdf.AssetPath) else value
 
 
 def _shown(value: Any) -> str:

@@ -229,21 +229,15 @@ def _gravity(stage: Usd.Stage, parsed: Parsed, units: StageUnits) -> np.ndarray:
 
 def _read_states(tree: _Tree) -> None:
     """Read initial positions and velocities: the authored joint state, else the authored poses of the links."""
-    outside, apart = [], []
+    outside: list[str] = []
+    apart: list[str] = []
     for branch in tree.branches:
         own = tree.axes[branch.body]
         for axis in own:
             position, axis.velocity = read_state(tree.stage, axis, tree.units.length)
             axis.position = axis.reference if position is None else position
-            if position is not None or len(own) > 1:
-                continue
-            found, off = _authored_position(tree, branch, axis)
-            if off > OFF:
-                apart.append(axis.joint)
-            elif found == axis.reference or axis.lower - OFF <= found <= axis.upper + OFF:
-                axis.position = found
-            else:
-                outside.append(f"{axis.joint} ({found:.4g}, limits {axis.lower:.4g} … {axis.upper:.4g})")
+            if position is None and len(own) == 1:
+                _begin_as_authored(tree, branch, axis, outside, apart)
     if outside:
         warnings.warn(
             f"links are authored where the limits of their joints do not let them be, in rad or m: {listed(outside)}. "
@@ -258,11 +252,17 @@ def _read_states(tree: _Tree) -> None:
         )
 
 
-def _authored_position(tree: _Tree, branch: Branch, axis: Axis) -> tuple[float, float]:
-    """Position of a body on its only axis as it is authored, and its distance from the axis [rad or m]."""
+def _begin_as_authored(tree: _Tree, branch: Branch, axis: Axis, outside: list[str], apart: list[str]) -> None:
+    """Set the position of a body on its only axis from its authored pose, or note why that cannot be."""
     here = tree.bodies.frame(branch.parent).inverse() @ tree.bodies.frame(branch.body)
     found, off = position_in(axis, pose_at_zero(branch, tree.joints).inverse() @ here)
-    return found + axis.reference, off
+    found += axis.reference
+    if off > OFF:
+        apart.append(axis.joint)
+    elif found == axis.reference or axis.lower - OFF <= found <= axis.upper + OFF:
+        axis.position = found
+    else:
+        outside.append(f"{axis.joint} ({found:.4g}, limits {axis.lower:.4g} … {axis.upper:.4g})")
 
 
 def _tendons(tree: _Tree, axes: Mapping[Sdf.Path, list[Axis]]) -> list[Tendon]:
