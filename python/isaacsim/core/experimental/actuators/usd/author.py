@@ -21,10 +21,10 @@ from .axes import address, axis_in, is_angular
 from .discover import dofs_driven
 from .joint_order import dof_names, is_part, joints_of
 from .joint_properties import axis_of, write_properties
-from .roots import said_of_unloaded
+from .roots import unloaded_hint
 from .schema import TARGETS, is_actuator
 from .shared import classes_of, drop_unused, free_name, own_specs
-from .text import whole
+from .text import undo_on_error
 from .units import to_stage, units_of
 
 
@@ -139,7 +139,7 @@ def author_actuators(
     planned = _plan(stage, root, motors, problems, overwrite_existing)
     if problems:
         raise ValueError("\n".join(dict.fromkeys(problems)))
-    with whole(stage):
+    with undo_on_error(stage):
         _write_properties(stage, properties)
         _remove(stage, [*obsolete, *places])
         for shared, prims in planned:
@@ -254,7 +254,7 @@ def _root_prim(stage: Usd.Stage, path: str) -> Usd.Prim:
         unloaded = unloaded_at(stage, path) if is_path else []
         raise ValueError(
             f"articulation_root = {path!r}: no such prim on the stage. Give the path of the robot's prim."
-            f"{said_of_unloaded(unloaded)}"
+            f"{unloaded_hint(unloaded)}"
         )
     if root.IsInstance() or root.IsInstanceProxy():
         raise ValueError(
@@ -358,7 +358,7 @@ def _only_joint(root: Usd.Prim, joints: Mapping[str, Sequence[Usd.Prim]], joint:
         raise ValueError(
             f"joint {joint!r}: not of <{root.GetPath()}>. "
             f"Available: {sorted(known for known in joints if not known.startswith('/'))}."
-            f"{said_of_unloaded(unloaded_at(root.GetStage(), root.GetPath()))}"
+            f"{unloaded_hint(unloaded_at(root.GetStage(), root.GetPath()))}"
         )
     if len(found) > 1:
         paths = [str(prim.GetPath()) for prim in found]

@@ -23,10 +23,10 @@ from .axes import axis_in, is_angular
 from .joint_order import dof_names
 from .joint_properties import axis_of
 from .ownership import Ownership
-from .readable import readable
 from .schema import (
     CONFIG_BY_SCHEMA,
     TARGETS,
+    current_schemas,
     foreign_config,
     is_actuator,
     may_be_later,
@@ -35,19 +35,19 @@ from .schema import (
     read_config,
     schema_problem,
     stand_in_schemas,
-    todays_schemas,
     values_without_effect,
 )
 from .units import from_stage, units_of
+from .usd_errors import reports_usd_errors
 
 
-@readable
+@reports_usd_errors
 def actuator_paths(stage: Usd.Stage) -> list[str]:
     """Paths of every `NewtonActuator` prim, in stage order."""
     return [str(prim.GetPath()) for prim in every_prim(stage.GetPseudoRoot()) if is_actuator(prim)]
 
 
-@readable
+@reports_usd_errors
 def discover(
     stage: Usd.Stage,
     root: str,
@@ -128,7 +128,7 @@ def parse_prim(prim: Usd.Prim, *, files: bool = False, trusted: bool = False) ->
     spec = _parse(prim, _driven(prim, targets, owned, "", {}, issues), issues, files, trusted)
     if spec is None and not issues:
         issues.append(
-            f"<{prim.GetPath()}> has schemas {todays_schemas(prim)}: must have a controller schema that this version "
+            f"<{prim.GetPath()}> has schemas {current_schemas(prim)}: must have a controller schema that this version "
             "knows. Apply one."
         )
     if issues:
@@ -136,7 +136,7 @@ def parse_prim(prim: Usd.Prim, *, files: bool = False, trusted: bool = False) ->
     return spec
 
 
-@readable
+@reports_usd_errors
 def stand_ins_on(stage: Usd.Stage, path: str) -> list[Any]:
     """The readable stand-ins of a prim for laws that newton does not know, in SI."""
     prim = stage.GetPrimAtPath(path)
@@ -297,7 +297,7 @@ def _read_laws(prim: Usd.Prim, issues: list[str]) -> tuple[dict[str, list[Any]],
     unknown = []
     of_later_version = False
     for_others = stand_in_schemas(prim)
-    for schema in todays_schemas(prim):
+    for schema in current_schemas(prim):
         if schema in for_others:
             continue
         if problem := schema_problem(prim, schema):

@@ -21,8 +21,8 @@ from .authored import authored as authored_of
 from .authored import authored_number
 from .axes import MANY, axis_in, is_angular
 from .instances import instance_for
-from .readable import readable
 from .units import StageUnits, units_of
+from .usd_errors import reports_usd_errors
 
 Axis = tuple[str, str]
 
@@ -140,7 +140,7 @@ def axis_of(stage: Usd.Stage, joint: str, name: str) -> str:
     return axis if (axis := axis_in(name)) in MANY else first
 
 
-@readable
+@reports_usd_errors
 def envelopes(stage: Usd.Stage, axes: Sequence[Axis]) -> list[str]:
     """One message per drive with a performance envelope, which only PhysX knows."""
     limits = {name: read_property(stage, name, axes) for name in _ENVELOPES}
@@ -161,7 +161,7 @@ def envelopes(stage: Usd.Stage, axes: Sequence[Axis]) -> list[str]:
     return found
 
 
-@readable
+@reports_usd_errors
 def authored(stage: Usd.Stage, name: str, axes: Sequence[Axis]) -> np.ndarray:
     """Authored values of a property, one per axis; NaN for none.
 
@@ -172,7 +172,7 @@ def authored(stage: Usd.Stage, name: str, axes: Sequence[Axis]) -> np.ndarray:
     return np.array([_authored(_joint(stage, joint), known, axis, units) for joint, axis in axes])
 
 
-@readable
+@reports_usd_errors
 def read_property(stage: Usd.Stage, name: str, axes: Sequence[Axis]) -> np.ndarray:
     """Values of a property, one per axis; ±inf is no limit, NaN the value of an axis without a name."""
     values = authored(stage, name, axes)

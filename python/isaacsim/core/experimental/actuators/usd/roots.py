@@ -150,11 +150,11 @@ def no_match(pattern: str, roots: Sequence[str], unloaded: Sequence[str] = (), *
     return ValueError(
         f"articulation path {shown(pattern)} matches none of the articulations here: {roots or 'there are none'}. "
         f"{remedy if has_prims or not roots else 'Give one of these'}; "
-        f"each path segment may be a regular expression.{said_of_unloaded(unloaded)}"
+        f"each path segment may be a regular expression.{unloaded_hint(unloaded)}"
     )
 
 
-def said_of_unloaded(payloads: Sequence[str], most: int = 4) -> str:
+def unloaded_hint(payloads: Sequence[str], most: int = 4) -> str:
     """The sentences of a message about payloads that are not loaded; empty for none."""
     told = "".join(f" The payload of <{path}> is not loaded: `stage.Load({path!r})`." for path in payloads[:most])
     return told + (f" Nor are {len(payloads) - most} more." if len(payloads) > most else "")

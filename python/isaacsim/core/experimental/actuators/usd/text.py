@@ -55,7 +55,7 @@ def text_of_robot(stage: Usd.Stage, root: str, name: str) -> str | None:
 
 
 @contextmanager
-def whole(stage: Usd.Stage) -> Iterator[None]:
+def undo_on_error(stage: Usd.Stage) -> Iterator[None]:
     """Restore the edit target after an error."""
     layer, before = stage.GetEditTarget().GetLayer(), Sdf.Layer.CreateAnonymous("before")
     before.TransferContent(layer)

@@ -70,7 +70,7 @@ def read_joints(
 
 
 def serial(joints: Sequence[Joint]) -> int:
-    """How many joints between the same two bodies act in series, from the first on, as several axes of one joint.
+    """Number of joints between the same two bodies that act in series, from the first on, as several axes of one.
 
     Each of them has a free axis, all have the same pose at joint zero, and no two turn about the same axis: a door with
     two hinges is no series.

@@ -21,7 +21,7 @@ from .scene import Shape
 
 # [kg/m³], that of water
 _DENSITY = 1000.0
-# [m], of the sphere that stands for a mass without a shape
+# radius [m] of the sphere in place of a mass without a shape
 _RADIUS = 0.1
 
 

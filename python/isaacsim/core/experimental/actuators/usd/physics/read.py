@@ -14,14 +14,14 @@ from pxr import Gf, Sdf, Usd, UsdGeom
 from ..authored import authored, authored_number
 from ..instances import instance_for
 from ..mjc_actuators import mjc_prims
-from ..readable import readable
 from ..units import StageUnits, units_of
+from ..usd_errors import reports_usd_errors
 from ..words import listed
 from .beginnings import BEGIN_ELSEWHERE, OFF, begin_at, warn_of_beginnings
 from .couplings import read_mimics
 from .filters import read_filters
 from .frames import HERE, Frame, Places
-from .inertias import ROUNDING, SCREW, repaired, tell_of_inertias, warn_of_lost_inertias
+from .inertias import ROUNDING, SCREW, repaired, report_inertias, warn_of_lost_inertias
 from .joints import Joint, axes_of, loop_of, pose_at_zero, position_in, read_joints, read_state, read_values, serial
 from .masses import NOTHING, Mass, mass_of, states_inertia
 from .parsed import Parsed, parse
@@ -95,7 +95,7 @@ class _Tree:
         return f"<{self.prims[body].GetPath()}>"
 
 
-@readable
+@reports_usd_errors
 def read_scene(
     stage: Usd.Stage, *, strict_inertia: bool = False, initial_positions: Mapping[str, float] | None = None
 ) -> Scene:
@@ -136,7 +136,7 @@ def read_scene(
     )
 
 
-@readable
+@reports_usd_errors
 def with_drawn(stage: Usd.Stage, scene: Scene) -> Scene:
     """The scene with all shapes that are drawn, also those that do not collide."""
     places = Places(units_of(stage).length)
@@ -342,7 +342,7 @@ def _repair(tree: _Tree, masses: list[Mass], strict: bool) -> None:
         masses[number] = replace(mass, inertia=inertia)
         if change > ROUNDING:
             changed[tree.named(number)] = change
-    tell_of_inertias("", changed, strict, stacklevel=5)
+    report_inertias("", changed, strict, stacklevel=5)
 
 
 def _body(tree: _Tree, branch: Branch, mass: Mass, parent: int) -> Body:

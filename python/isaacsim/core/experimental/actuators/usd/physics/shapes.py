@@ -87,7 +87,7 @@ def read_colliders(
         if geometry is not None:
             friction, density = _material(parsed, described.materials, units)
             found.append(Collider(path, prim, _shape(prim, body, geometry, friction), place, density))
-    notes.tell()
+    notes.report()
     return found
 
 
@@ -99,7 +99,7 @@ class _Notes:
     hulls: list[str] = field(default_factory=list)
     flat: list[str] = field(default_factory=list)
 
-    def tell(self) -> None:
+    def report(self) -> None:
         """Raise an error of the refused ones, and warn of the others."""
         if self.refused:
             raise UnsupportedSceneError(
