@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from isaacsim.core.experimental.actuators.usd.axes import address, axis_in, is_angular, told_apart
+from isaacsim.core.experimental.actuators.usd.axes import address, axis_in, disambiguate, is_angular
 
 
 @pytest.mark.parametrize(
@@ -22,5 +22,5 @@ def test_axis_in_a_name() -> None:
 def test_names_that_several_have_become_addresses() -> None:
     """With the axis, where the joint has several."""
     names, joints = ["hip", "ball:rotX", "ball:rotX", "hip", "toe"], ["/a/hip", "/a/ball", "/b/ball", "/b/hip", "/toe"]
-    assert told_apart(names, joints) == ["/a/hip", "/a/ball:rotX", "/b/ball:rotX", "/b/hip", "toe"]
+    assert disambiguate(names, joints) == ["/a/hip", "/a/ball:rotX", "/b/ball:rotX", "/b/hip", "toe"]
     assert address("/toe", "toe") == "/toe"

@@ -110,7 +110,7 @@ def test_properties_are_the_fields(known: dict[str, Any], config: Any) -> None:
         assert (value_type, fallback) == (one.type, pytest.approx(expected, rel=1e-7) if expected else expected)
         bounds = {"minimum": one.lower, "maximum": one.upper} if one.type in ("float", "int") else {}
         assert limits == {bound: value for bound, value in bounds.items() if abs(value) != float("inf")}
-        assert words.endswith(f"The value {one.rule}.") and words.partition("\n")[0].endswith(".")
+        assert words.endswith(f"The value {one.rule}.") and words.partition("\n\n")[0].endswith(".")
         units = [unit for unit in one.unit.split(" or ") if unit]
         assert all(unit in words for unit in units)
 

@@ -75,6 +75,44 @@ def test_missing_part_is_an_error(arc, file, capfd):
         assert open_stage(other)
 
 
+BROKEN = {"usda": b"#usda 1.0\ndef {", "usdc": b"PXR-USDC" + bytes(100)}
+SELECTED = """#usda 1.0
+def "A" (
+    variants = {{ string hand = "{0}" }}
+    prepend variantSets = "hand"
+) {{
+    variantSet "hand" = {{
+        "none" {{
+        }}
+        "gripper" {{
+            def "B" (references = @./b.usda@) {{}}
+        }}
+    }}
+}}
+"""
+
+
+@pytest.mark.parametrize("ending", BROKEN)
+@pytest.mark.parametrize("arc", ["reference", "payload", "sublayer", "variant"])
+def test_broken_part_is_named(arc, ending, file, capfd):
+    """In one line, however a layer refers to it."""
+    text = SELECTED.format("gripper") if arc == "variant" else f"#usda 1.0\n{ARCS[arc][0]}\n"
+    file.write_text(text.replace("b.usda", f"broken.{ending}"))
+    broken = file.with_name(f"broken.{ending}")
+    broken.write_bytes(BROKEN[ending])
+    with pytest.raises(FileNotFoundError, match=f"{re.escape(str(file))}: .*{re.escape(str(broken))}") as caught:
+        open_stage(file)
+    assert "\n" not in str(caught.value) and capfd.readouterr() == ("", "")
+
+
+@pytest.mark.parametrize("part", ["broken", "missing"])
+def test_part_of_another_variant_is_not_read(part, file):
+    """USD opens the layers of selected variants only."""
+    file.with_name("broken.usda").write_bytes(BROKEN["usda"])
+    file.write_text(SELECTED.format("none").replace("b.usda", f"{part}.usda"))
+    assert open_stage(file).GetPrimAtPath("/A").GetVariantSet("hand").GetVariantNames() == ["gripper", "none"]
+
+
 def test_many_missing_parts_are_counted(file):
     """The first are named."""
     prims = "\n".join(f'def "P{number}" (references = @./{number}.usda@) {{}}' for number in range(20))

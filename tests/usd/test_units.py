@@ -124,6 +124,7 @@ def test_every_parameter_has_a_dimension_that_fits_its_unit() -> None:
         "N·m·s/rad or N·s/m": (1, -1),
         "N·m/(rad·s) or N/(m·s)": (1, -1),
         "N·m or N": (1, 0),
+        "kg·m² or kg": (1, -1),
         "rad or m": (0, 1),
         "rad/s or m/s": (0, 1),
         "rad·s or m·s": (0, 1),

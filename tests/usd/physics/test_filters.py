@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from isaacsim.core.experimental.actuators.errors import UnsupportedSceneError
 from isaacsim.core.experimental.actuators.hosts.mujoco.model import build_model
-from isaacsim.core.experimental.actuators.usd.physics.filters import _set_bits
+from isaacsim.core.experimental.actuators.usd.physics.filters import _set_masks
 from isaacsim.core.experimental.actuators.usd.physics.read import read_scene
 from isaacsim.core.experimental.actuators.usd.physics.scene import Scene
 from isaacsim.core.experimental.actuators.usd.physics.shapes import Collider
@@ -170,7 +170,7 @@ def test_bits_keep_apart_what_is_to_be_and_nothing_else(seed: int) -> None:
     colliders = colliders_of(8)
     pairs = list(itertools.combinations(range(8), 2))
     apart = set(chance.sample(pairs, chance.randrange(len(pairs) + 1)))
-    _set_bits(colliders, apart)
+    _set_masks(colliders, apart)
     touches = [collider.shape.touches for collider in colliders]
     for a, b in pairs:
         together = bool(touches[a][0] & touches[b][1] or touches[b][0] & touches[a][1])

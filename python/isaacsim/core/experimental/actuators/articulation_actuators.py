@@ -32,7 +32,7 @@ from .specs.actuator_spec import ActuatorSpec
 from .specs.arguments import flag_of
 from .specs.motors import Motors
 from .untraced import untraced
-from .usd.axes import told_apart
+from .usd.axes import disambiguate
 from .values import resolve_indices
 
 if TYPE_CHECKING:
@@ -118,13 +118,13 @@ class ArticulationActuators(ActuatorSet):
             )
         elif not _skip_discovery:
             from .usd.discover import discover
-            from .usd.other_drives import nothing_found
+            from .usd.other_drives import no_actuators_message
 
             found = host.stage, robots.prototype_path, robots.prototype_dof_paths, robots.articulation.dof_names
             specs = discover(*found, si=not robots.in_stage_units, files=True, trusted=trusted)
             entries, axes = _built(specs, robots)
             if not entries:
-                warnings.warn(nothing_found(*found), stacklevel=2)
+                warnings.warn(no_actuators_message(*found), stacklevel=2)
         self._build(host, robots, entries, axes, auto_step_pre_physics, device)
 
     @classmethod
@@ -235,7 +235,7 @@ class ArticulationActuators(ActuatorSet):
         host = current_host()
         robots = Binding(host.articulation(paths))
         names, joints = robots.articulation.dof_names, robots.prototype_dof_paths
-        known = told_apart(names, joints)
+        known = disambiguate(names, joints)
         ordered = in_joint_order(actuators, known, f"<{robots.articulation.paths[0]}>")
         with quiet_warp():
             built = entries_from_configs(ordered, robots.num_robots, robots.device)

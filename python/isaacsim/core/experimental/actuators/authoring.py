@@ -136,14 +136,14 @@ def add_motors(
         from .usd.motors import effort_limits
         from .usd.other_drives import unmoved
         from .usd.own_layer import own_layer
-        from .usd.roots import said_of_unloaded
+        from .usd.roots import unloaded_hint
 
     where = current_stage() if stage is None else stage
     names, paths = joints_to_drive(where, articulation_root)
     try:
         found = resolve_motors(motors, names, paths, 1, limits=lambda: effort_limits(where, paths, names)[None])
     except ValueError as error:
-        raise ValueError(f"{error}{said_of_unloaded(unloaded_at(where, articulation_root))}") from error
+        raise ValueError(f"{error}{unloaded_hint(unloaded_at(where, articulation_root))}") from error
     taken: set[str] = set()
     authored: list[EqualMotors] = []
     for motor in found:

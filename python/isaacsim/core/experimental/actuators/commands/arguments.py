@@ -59,6 +59,8 @@ class Lint(Arguments):
     """USD, MJCF (.xml, .mjcf) or URDF files."""
     dt: float | None = None
     """Physics step [s] at which gains have to be stable; takes MuJoCo."""
+    untrusted: Annotated[bool, tyro.conf.FlagCreatePairsOff] = False
+    """Read each file in a child process with limits of memory (4 GB) and time (60 s): for files of unknown origin."""
     fix: Annotated[Path | None, tyro.conf.arg(metavar="OUT.usda")] = None
     """Write a layer over the one file that corrects what can be corrected without guessing; the file stays as it is."""
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from ..inspection.findings import Finding
 from ..inspection.fix import fix
 from ..inspection.lint import lint
+from ..inspection.untrusted import lint_untrusted
 from .answer import Answer, Table
 from .arguments import Lint
 
@@ -26,15 +27,18 @@ def answer(arguments: Lint) -> Answer:
     """Answer `actuators lint`.
 
     Raises:
-        ValueError: No file, or several to be corrected.
+        ValueError: There is no file, there are several to correct, or one of unknown origin to correct.
     """
     files = list(arguments.files)
     if not files:
         raise ValueError("no file to look at. Name a USD, MJCF or URDF file.")
     if arguments.fix is None:
-        found = {file: lint(file, arguments.dt) for file in files}
+        check = lint_untrusted if arguments.untrusted else lint
+        found = {file: check(file, arguments.dt) for file in files}
         tables = [_table("findings", found, files)]
         return Answer(tables, [_count(found)], any(map(_is_wrong, found.values())))
+    if arguments.untrusted:
+        raise ValueError("--fix and --untrusted: must not be given together, for --fix reads the file in this process.")
     if len(files) > 1:
         raise ValueError(f"--fix = {arguments.fix}: corrects one file, {len(files)} are named. Name one.")
     fixed, left = fix(files[0], arguments.fix, arguments.dt)

@@ -9,7 +9,7 @@ import warp as wp
 
 from ..errors import NotCopied
 from ..specs.arguments import names_of
-from ..usd.axes import told_apart
+from ..usd.axes import disambiguate
 
 
 def span(paths: Sequence[str]) -> str:
@@ -59,7 +59,7 @@ class DofAccess(NotCopied):
         Raises:
             ValueError: There is no such joint; the message lists those there are.
         """
-        known = told_apart(self.dof_names, getattr(self, "prototype_dof_paths", None) or self.dof_paths[0])
+        known = disambiguate(self.dof_names, getattr(self, "prototype_dof_paths", None) or self.dof_paths[0])
         wanted = names_of("names", names)
         for name in wanted:
             if name not in known:

@@ -49,6 +49,6 @@ def inspect_robots(file: str | os.PathLike[str], variants: Mapping[str, str] | N
         from ..usd.stage import open_stage
         from ..usd.variants import select_variants
 
-    stage = open_stage(path, variants)
+    stage = open_stage(path)
     select_variants(stage, variants or {})
     return robots_of_stage(stage)

@@ -67,7 +67,7 @@ def _actuator(stage: Any, spec: ActuatorSpec) -> InspectedActuator:
     from ..usd.joint_properties import axis_of
     from ..usd.layers import layer_of_parameter
     from ..usd.schema import attributes_on, earlier_schemas
-    from ..usd.split import why_unsplit
+    from ..usd.split import split_problem
 
     stages = in_order(spec.stages)
     dofs = zip(spec.targets, spec.dof_names, strict=True)
@@ -85,7 +85,7 @@ def _actuator(stage: Any, spec: ActuatorSpec) -> InspectedActuator:
         values=values,
         stand_ins=tuple(stand_ins_on(stage, spec.path)),
         earlier=tuple(earlier_schemas(stage.GetPrimAtPath(spec.path))),
-        unsplit=why_unsplit(stage, spec.path),
+        unsplit=split_problem(stage, spec.path),
         **parts_of(stages),
     )
 

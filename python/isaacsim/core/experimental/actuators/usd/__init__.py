@@ -1,1 +1,1 @@
-"""The only folder that knows pxr: stages, actuator prims, articulation roots and joints."""
+"""Stages, actuator prims, articulation roots and joints; the only folder that imports pxr."""

@@ -8,7 +8,7 @@ from pxr import Sdf, Usd
 
 from .authored import authored_number, targets
 from .axes import MANY
-from .readable import readable
+from .usd_errors import reports_usd_errors
 
 # active, loaded, defined and not abstract, instances included
 on_stage = Usd.TraverseInstanceProxies(Usd.PrimDefaultPredicate)
@@ -20,7 +20,7 @@ def every_prim(root: Usd.Prim) -> Usd.PrimRange:
 
 
 def axes_of(joint: Usd.Prim) -> tuple[str, ...]:
-    """USD's names of the axes of a joint that can be driven: `angular`, `linear`, or what a generic one leaves free."""
+    """USD's names of the axes that can be driven: `angular`, `linear`, or the free ones of a generic joint."""
     kind = joint.GetTypeName() if joint else ""
     if kind == "PhysicsJoint":
         return tuple(axis for axis in MANY if not _is_locked(joint, axis))
@@ -38,12 +38,12 @@ def unloaded_payloads(stage: Usd.Stage) -> list[str]:
 
 
 def unloaded_at(stage: Usd.Stage, path: str | Sdf.Path) -> list[str]:
-    """Those of them that are at a path, or above or below it."""
+    """Paths of the prims at, above or below a path whose payloads are not loaded."""
     at, found = Sdf.Path(str(path)), map(Sdf.Path, unloaded_payloads(stage))
     return [str(one) for one in found if one.HasPrefix(at) or at.HasPrefix(one)]
 
 
-@readable
+@reports_usd_errors
 def articulation_roots(stage: Usd.Stage) -> list[str]:
     """Paths of every prim with `PhysicsArticulationRootAPI`, in stage order."""
     return [
@@ -52,6 +52,6 @@ def articulation_roots(stage: Usd.Stage) -> list[str]:
 
 
 def bodies_of(stage: Usd.Stage, joint: str) -> list[Sdf.Path]:
-    """Paths of the bodies a joint connects, as far as it is on the stage and names them."""
+    """Paths of the bodies that a joint names; none if it is not on the stage."""
     prim = stage.GetPrimAtPath(joint)
     return [path for side in (0, 1) for path in targets(prim, f"physics:body{side}")] if prim else []

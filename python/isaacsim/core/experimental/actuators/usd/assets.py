@@ -1,8 +1,7 @@
-"""The files that a stage names: found by USD's resolver, relative to the layer that names them, and read as bytes.
+"""Files that a stage names, found by USD's resolver relative to the layer that names them, and read as bytes.
 
-A stage may choose files of its own only. What a layer names has to lie, symbolic links resolved, in the folder of that
-layer or below it, or in the same package (usdz). The host program may name any file: by `add_actuator` in this process,
-or by `allow_checkpoints` and `trust_checkpoints`.
+A layer may name files in its folder or below it, symbolic links resolved, or in its package (usdz). The host program
+may name any file, by `add_actuator` in this process, `allow_checkpoints` or `trust_checkpoints`.
 """
 
 from __future__ import annotations
@@ -25,11 +24,11 @@ from .schema import layer_name, opinion
 if TYPE_CHECKING:
     from ..networks.checkpoint import Checkpoint
 
-# what reads networks is imported where one is met: most robots have none
+# readers of networks are imported on demand: most robots have no network
 
 MODEL_PATH = parameters_of(NeuralControlConfig)["model_path"].attribute
 
-# a scheme of two letters or more; one letter is a drive
+# a scheme has two letters or more; one letter is a drive
 _URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:")
 
 # real paths that the host program named in this process
@@ -50,21 +49,21 @@ class Asset:
 
     @property
     def identifier(self) -> str:
-        """The path as USD writes it."""
+        """The path in USD's notation."""
         return Ar.JoinPackageRelativePath([self.path, self.inner]) if self.inner else self.path
 
     def read(self) -> bytes:
         """Return its bytes.
 
         Raises:
-            ValueError: It is no regular file, or too large.
-            OSError: It cannot be read.
+            ValueError: The file is no regular file, or too large.
+            OSError: The file cannot be read.
         """
         from ..networks.load import read_file, require_size
 
         if not self.inner:
             return read_file(self.path, follow=False)
-        # the stubs of USD do not know it
+        # missing in the stubs of USD
         resolver: Any = Ar.GetResolver()
         opened = resolver.OpenAsset(Ar.ResolvedPath(self.identifier))
         if not opened:
@@ -74,21 +73,21 @@ class Asset:
 
 
 def note_authored(layer: Sdf.Layer, path: str) -> None:
-    """Remember that the host program named a file: any stage of this process may name it from now on."""
+    """Allow all stages of this process to name a file, which the host program named."""
     if not _refused_text(path):
         _authored.add(os.path.realpath(Ar.SplitPackageRelativePathOuter(_anchored(layer, path))[0]))
 
 
 def allowed(layer: Sdf.Layer, path: str, roots: Iterable[str | os.PathLike[str]] = ()) -> Asset:
-    """Return the file that a layer names, after checking that it may.
+    """Return the file that a layer names.
 
     Args:
-        layer: Whose opinion it is.
-        path: As authored.
+        layer: The layer with the opinion.
+        path: Authored path.
         roots: Folders of the host program, whose files any stage may name.
 
     Raises:
-        ValueError: It may not, or there is none; the message begins with the rule.
+        ValueError: The layer may not name it, or there is no such file; the message begins with the rule.
     """
     if refused := _refused_text(path):
         raise ValueError(refused)
@@ -108,22 +107,22 @@ def allowed(layer: Sdf.Layer, path: str, roots: Iterable[str | os.PathLike[str]]
 
 
 def file_named(prim: Usd.Prim, path: str) -> str:
-    """Where the file of a network is that a prim names, after checking that it may.
+    """Full path of the network that a prim names.
 
     Raises:
-        ValueError: It may not, or there is none.
+        ValueError: The prim may not name it, or there is no such file.
     """
     return allowed(opinion(prim.GetAttribute(MODEL_PATH)).layer, path, trust.roots()).identifier
 
 
 def read_network(prim: Usd.Prim, path: str, issues: list[str], trusted: bool = False) -> Checkpoint | None:
-    """Return the network at the path that a prim names, or None; what is wrong goes to `issues`.
+    """Return the network that a prim names, or None; problems are added to `issues`.
 
     Args:
         prim: An actuator prim.
-        path: As authored.
+        path: Authored path.
         issues: Problems found so far.
-        trusted: Whether Torch may run what is not recognised; a path given to `trust_checkpoints` is trusted too.
+        trusted: True if Torch may run a file that is not recognized, as it may those of `trust_checkpoints`.
     """
     from ..networks.load import checkpoint_of
 
@@ -140,11 +139,11 @@ def read_network(prim: Usd.Prim, path: str, issues: list[str], trusted: bool = F
             folder=None if asset.inner else os.path.dirname(asset.path),
         )
     except (ValueError, OSError) as error:
-        issues.append(f"<{prim.GetPath()}>.{MODEL_PATH} = {path!r} ({layer_name(layer)}): {_told(error)}")
+        issues.append(f"<{prim.GetPath()}>.{MODEL_PATH} = {path!r} ({layer_name(layer)}): {_reason(error)}")
         return None
 
 
-def _told(error: Exception) -> str:
+def _reason(error: Exception) -> str:
     if isinstance(error, OSError):
         return f"cannot be read ({error.strerror or error}). Correct the path or deactivate the prim."
     remedy = " Or deactivate the prim." if isinstance(error, NetworkError) else ""
@@ -152,7 +151,7 @@ def _told(error: Exception) -> str:
 
 
 def _sidecar(layer: Sdf.Layer, path: str, asset: Asset, roots: Iterable[str]) -> bytes | None:
-    """Bytes of the JSON file beside a network that may be named, under the same rules; None where there is none."""
+    """Bytes of the JSON file beside a network, under the same rules; None for none."""
     from ..networks.load import sidecar_of
 
     beside = sidecar_of(path.removesuffix("]")) if path.endswith("]") else sidecar_of(path)
@@ -162,23 +161,23 @@ def _sidecar(layer: Sdf.Layer, path: str, asset: Asset, roots: Iterable[str]) ->
     exists = Ar.GetResolver().Resolve(Ar.JoinPackageRelativePath([outer, inner])) if inner else os.path.lexists(outer)
     if not exists:
         return None
-    # a single file that the host program names takes its own along
+    # a file that the host program named includes its JSON file
     if not inner and os.path.realpath(outer) == sidecar_of(asset.path):
         return Asset(os.path.realpath(outer)).read()
     return allowed(layer, beside, roots).read()
 
 
 def _refused_text(path: str) -> str:
-    """What is wrong with a path before anything is looked up, or nothing."""
+    """The problem of a path that is never looked up; empty for none."""
     if _URL.match(path) or path.startswith(("//", "\\\\")):
         return "must be a path of this machine, not a URL or a network share. Copy the file beside the layer."
     return ""
 
 
 def _anchored(layer: Sdf.Layer, path: str) -> str:
-    """The path from the root of the file system on, relative to the layer; searched for as USD searches."""
+    """The absolute path of a file that a layer names, by USD's search."""
     anchored = Sdf.ComputeAssetPathRelativeToLayer(layer, path)
-    # where nothing is found, USD keeps a search path as it was
+    # USD returns a search path unchanged if it finds nothing
     if not os.path.isabs(anchored) and not layer.anonymous and not Ar.IsPackageRelativePath(anchored):
         anchored = os.path.join(os.path.dirname(_file_of(layer)), anchored)
     return str(Ar.GetResolver().Resolve(anchored)) or anchored
@@ -196,7 +195,7 @@ def _may(layer: Sdf.Layer, real: str, inner: str, roots: Iterable[str | os.PathL
 
 
 def _file_of(layer: Sdf.Layer) -> str:
-    """The file, or package, that a layer is stored in."""
+    """The file or package of a layer."""
     return Ar.SplitPackageRelativePathOuter(layer.realPath or layer.identifier)[0]
 
 

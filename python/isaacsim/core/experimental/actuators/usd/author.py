@@ -21,19 +21,19 @@ from .axes import address, axis_in, is_angular
 from .discover import dofs_driven
 from .joint_order import dof_names, is_part, joints_of
 from .joint_properties import axis_of, write_properties
-from .roots import said_of_unloaded
+from .roots import unloaded_hint
 from .schema import TARGETS, is_actuator
 from .shared import classes_of, drop_unused, free_name, own_specs
-from .text import whole
+from .text import undo_on_error
 from .units import to_stage, units_of
 
 
 def asset_text(path: str | PurePath) -> str:
-    """The path of a file as USD writes it."""
+    """The path of a file in USD's notation."""
     return path.as_posix() if isinstance(path, PurePath) else path
 
 
-# USD value type of each kind of parameter, and what makes its value of ours
+# USD value type of each kind of parameter, and the conversion of its value
 _VALUE_TYPES: dict[str, tuple[Any, Callable[[Any], Any]]] = {
     "float": (Sdf.ValueTypeNames.Float, float),
     "int": (Sdf.ValueTypeNames.Int, int),
@@ -50,14 +50,19 @@ class EqualMotors:
     """Joints with equal actuators, each of which gets a prim.
 
     Args:
-        spec: The actuator, with its joints; its path and network are not looked at.
+        spec: The actuator and its joints; its path and network are ignored.
         names: Names of the prims, one for each joint.
-        shared: Name of the class prim that holds the values, where there are several joints.
+        shared: Name of the class prim that holds the values of several joints.
     """
 
     spec: ActuatorSpec
     names: Sequence[str]
     shared: str
+
+    @property
+    def dofs(self) -> list[tuple[str, str]]:
+        """Path of the joint and name of each DOF."""
+        return list(zip(self.spec.targets, self.spec.dof_names, strict=True))
 
 
 @dataclass(frozen=True)
@@ -65,10 +70,10 @@ class _Prim:
     """A prim to be written.
 
     Args:
-        path: Where.
-        configs: Laws that it applies, in the units of the stage.
-        targets: Joints, or axes of joints, that it drives; a class prim drives none.
-        inherits: Class prim that has the laws, or None.
+        path: Its path.
+        configs: Its laws, in the units of the stage.
+        targets: Joints, or axes of joints, that it drives; none for a class prim.
+        inherits: Class prim with the laws, or None.
     """
 
     path: Sdf.Path
@@ -99,7 +104,7 @@ def author_actuator(
 
 
 def joints_to_drive(stage: Usd.Stage, articulation_root: str) -> tuple[list[str], list[str]]:
-    """Names of the DOFs of a robot that are part of an articulation, and path of the joint of each."""
+    """Names of the DOFs of a robot in an articulation, and the path of the joint of each."""
     _require_stage(stage)
     root = _root_prim(stage, str(articulation_root))
     paths = [str(prim.GetPath()) for prim in joints_of(root) if is_part(prim) for _ in axes_of(prim)]
@@ -116,58 +121,72 @@ def author_actuators(
 ) -> list[Usd.Prim]:
     """Define `<articulation_root>/Actuators/<name>` for each joint, all or none; see `add_motors` for the contract.
 
-    Each joint has a prim of its own, for newton and Isaac Sim drive the first target of a prim only. Equal values are
-    in a class prim that these inherit from.
+    Each joint has a prim of its own: newton and Isaac Sim drive only the first target of a prim. Prims with equal
+    values inherit them from a class prim.
 
     Args:
         stage: Where.
         articulation_root: Path of the robot's prim.
-        motors: What they are.
+        motors: The actuators.
         properties: Joint properties to author: name, and value by path of the joint and name of the DOF.
-        overwrite_existing: Whether to replace what drives these joints, and prims of these names.
+        overwrite_existing: True to replace prims that drive these joints or have these names.
     """
     root = _root_prim(stage, str(articulation_root))
     scope = root.GetPath().AppendChild("Actuators")
-    driven = {dof for one in motors for dof in zip(one.spec.targets, one.spec.dof_names, strict=True)}
+    driven = {dof for one in motors for dof in one.dofs}
     places = {scope.AppendChild(name) for one in motors for name in one.names}
     problems, obsolete = others_driving(stage, driven, places, overwrite_existing)
-    planned: list[tuple[str, list[_Prim]]] = []
-    for one in motors:
-        try:
-            planned.append((one.shared, _prims_of(stage, root, scope, one, overwrite_existing)))
-        except ValueError as error:
-            problems.append(str(error))
+    planned = _plan(stage, root, motors, problems, overwrite_existing)
     if problems:
         raise ValueError("\n".join(dict.fromkeys(problems)))
-    with whole(stage):
-        for name, values in properties:
-            axes = [(joint, axis_of(stage, joint, dof_name)) for joint, dof_name in values]
-            write_properties(stage, {name: np.array(list(values.values()))}, axes)
+    with undo_on_error(stage):
+        _write_properties(stage, properties)
         _remove(stage, [*obsolete, *places])
         for shared, prims in planned:
-            with_class = list(_with_class(stage, scope, shared, prims))
-            with Sdf.ChangeBlock():
-                for prim in with_class:
-                    _write(stage, prim)
+            _write_all(stage, _with_class(stage, scope, shared, prims))
     return [stage.GetPrimAtPath(prim.path) for _, prims in planned for prim in prims]
 
 
-def _prims_of(
-    stage: Usd.Stage, root: Usd.Prim, scope: Sdf.Path, motors: EqualMotors, overwrite_existing: bool
-) -> list[_Prim]:
-    """The prims of some joints, checked, each with its own values."""
-    spec = motors.spec
-    configs = _check_configs(spec)
-    addresses = [address(joint, name) for joint, name in zip(spec.targets, spec.dof_names, strict=True)]
+def _plan(
+    stage: Usd.Stage, root: Usd.Prim, motors: Sequence[EqualMotors], problems: list[str], overwrite_existing: bool
+) -> list[tuple[str, list[_Prim]]]:
+    """Name of the class prim and prims of each motor; problems are added to `problems`."""
+    planned = []
+    for one in motors:
+        try:
+            planned.append((one.shared, _prims_of(stage, root, one, overwrite_existing)))
+        except ValueError as error:
+            problems.append(str(error))
+    return planned
+
+
+def _write_properties(stage: Usd.Stage, properties: Sequence[tuple[str, Mapping[tuple[str, str], float]]]) -> None:
+    for name, values in properties:
+        axes = [(joint, axis_of(stage, joint, dof_name)) for joint, dof_name in values]
+        write_properties(stage, {name: np.array(list(values.values()))}, axes)
+
+
+def _write_all(stage: Usd.Stage, prims: Iterable[_Prim]) -> None:
+    planned = list(prims)
+    with Sdf.ChangeBlock():
+        for prim in planned:
+            _write(stage, prim)
+
+
+def _prims_of(stage: Usd.Stage, root: Usd.Prim, motors: EqualMotors, overwrite_existing: bool) -> list[_Prim]:
+    """The checked prims of some joints, each with its own values."""
+    configs = _check_configs(motors.spec)
+    targets = _resolve_targets(root, [address(joint, name) for joint, name in motors.dofs])
     prims = []
-    for name, target in zip(motors.names, _resolve_targets(root, addresses), strict=True):
-        _check_place(stage, scope.AppendChild(name), [target], overwrite_existing)
-        prims.append(_Prim(scope.AppendChild(name), _on_stage(stage, configs, [target]), [target]))
+    for name, target in zip(motors.names, targets, strict=True):
+        path = root.GetPath().AppendChild("Actuators").AppendChild(name)
+        _check_place(stage, path, [target], overwrite_existing)
+        prims.append(_Prim(path, _on_stage(stage, configs, [target]), [target]))
     return prims
 
 
 def _with_class(stage: Usd.Stage, scope: Sdf.Path, name: str, prims: Sequence[_Prim]) -> Iterator[_Prim]:
-    """The same prims, their values in a class prim where several have equal ones."""
+    """The same prims, with values that are equal in a class prim."""
     values = prims[0].configs
     if len(prims) == 1 or any(prim.configs != values for prim in prims):
         yield from prims
@@ -179,7 +198,7 @@ def _with_class(stage: Usd.Stage, scope: Sdf.Path, name: str, prims: Sequence[_P
 
 
 def _remove(stage: Usd.Stage, paths: Iterable[Sdf.Path]) -> None:
-    """Remove prims, as far as they are there, and the class prims that nobody inherits from any more."""
+    """Remove prims and the class prims without heirs; no-op for paths without a prim."""
     removed = [prim for path in paths if (prim := stage.GetPrimAtPath(path))]
     classes = {path for prim in removed for path in classes_of(prim)}
     for path in [prim.GetPath() for prim in removed]:
@@ -190,31 +209,37 @@ def _remove(stage: Usd.Stage, paths: Iterable[Sdf.Path]) -> None:
 def others_driving(
     stage: Usd.Stage, driven: set[tuple[str, str]], places: set[Sdf.Path], overwrite_existing: bool
 ) -> tuple[list[str], list[Sdf.Path]]:
-    """What is wrong with prims elsewhere that drive some of the DOFs already, and those to be removed.
+    """Problems with other prims that drive some of the DOFs, and those prims that are to be removed.
 
     Args:
         stage: Where.
         driven: Path of the joint and name of each DOF.
         places: Prims that are overwritten anyway.
-        overwrite_existing: Whether to remove the others.
+        overwrite_existing: True to remove the others.
     """
     problems: list[str] = []
     obsolete: list[Sdf.Path] = []
-    layer = stage.GetEditTarget().GetLayer()
-    for prim in every_prim(stage.GetPseudoRoot()):
-        if not is_actuator(prim) or prim.GetPath() in places or driven.isdisjoint(dofs := dofs_driven(prim)):
+    for prim in filter(is_actuator, every_prim(stage.GetPseudoRoot())):
+        if prim.GetPath() in places or driven.isdisjoint(dofs := dofs_driven(prim)):
             continue
-        joint, name = next(dof for dof in dofs if dof in driven)
-        where = f"joint <{joint}>{f' ({name})' if axis_in(name) else ''} is driven by <{prim.GetPath()}> already"
-        if not overwrite_existing:
-            problems.append(f"{where}. Deactivate that prim, or pass overwrite_existing=True.")
-        elif not driven.issuperset(dofs):
-            problems.append(f"{where}, which drives other joints too. Give those a motor, or deactivate that prim.")
-        elif any(spec.layer != layer for spec in own_specs(prim)):
-            problems.append(f"{where}, which is defined in another layer than the edit target. Deactivate that prim.")
+        if why := _why_kept(stage, prim, driven.issuperset(dofs), overwrite_existing):
+            joint, name = next(dof for dof in dofs if dof in driven)
+            axis = f" ({name})" if axis_in(name) else ""
+            problems.append(f"joint <{joint}>{axis} is driven by <{prim.GetPath()}> already{why}")
         else:
             obsolete.append(prim.GetPath())
     return problems, obsolete
+
+
+def _why_kept(stage: Usd.Stage, prim: Usd.Prim, drives_only_these: bool, overwrite_existing: bool) -> str:
+    """Why an actuator prim cannot be removed, and the remedy; empty if it can."""
+    if not overwrite_existing:
+        return ". Deactivate that prim, or pass overwrite_existing=True."
+    if not drives_only_these:
+        return ", which drives other joints too. Give those a motor, or deactivate that prim."
+    if any(spec.layer != stage.GetEditTarget().GetLayer() for spec in own_specs(prim)):
+        return ", which is defined in another layer than the edit target. Deactivate that prim."
+    return ""
 
 
 def _require_stage(stage: Any) -> None:
@@ -229,7 +254,7 @@ def _root_prim(stage: Usd.Stage, path: str) -> Usd.Prim:
         unloaded = unloaded_at(stage, path) if is_path else []
         raise ValueError(
             f"articulation_root = {path!r}: no such prim on the stage. Give the path of the robot's prim."
-            f"{said_of_unloaded(unloaded)}"
+            f"{unloaded_hint(unloaded)}"
         )
     if root.IsInstance() or root.IsInstanceProxy():
         raise ValueError(
@@ -247,29 +272,37 @@ def _require_identifier(name: str) -> None:
 
 
 def _is_unicode(text: str) -> bool:
-    """Whether USD can look at a text, which has no half of a surrogate pair then."""
+    """Return True if a text has no lone surrogates, which USD cannot read."""
     return text.encode(errors="ignore").decode() == text
 
 
 def _check_configs(staged: Staged) -> list[Any]:
-    """The configs in apply order, that of the pipeline with the delay last."""
+    """The configs in the order of their schemas: that of the pipeline, with the delay last."""
     if staged.clamping is not None and not isinstance(staged.clamping, list | tuple):
         raise TypeError(f"clamping = {staged.clamping!r}: must be a list of clamping configs. Write clamping=[...].")
-    if staged.controller is None and not (staged.others and all(KINDS[kind].alone for kind, _ in staged.by_kind)):
+    if staged.controller is None and not _acts_alone(staged):
         _require_kind("controller", None, "controller")
     for kind, config in staged.by_kind:
         _require_kind(kind or "others", config, kind)
     configs = list(staged.as_listed)
+    _require_once(configs)
+    if problems := [message for config in configs for message in violations(config, type(config).__name__)]:
+        raise ValueError("\n".join(problems))
+    return configs
+
+
+def _acts_alone(staged: Staged) -> bool:
+    """Return True if all stages act without a controller."""
+    return bool(staged.others) and all(KINDS[kind].alone for kind, _ in staged.by_kind)
+
+
+def _require_once(configs: Sequence[Any]) -> None:
     schemas = [config.SCHEMA for config in configs]
     for at, config in enumerate(configs):
         if config.SCHEMA in schemas[:at]:
             raise ValueError(
                 f"{config.KIND} holds {type(config).__name__} twice: each schema can be applied once. Keep one of them."
             )
-    problems = [message for config in configs for message in violations(config, type(config).__name__)]
-    if problems:
-        raise ValueError("\n".join(problems))
-    return configs
 
 
 def _require_kind(argument: str, config: Any, kind: str) -> None:
@@ -281,7 +314,7 @@ def _require_kind(argument: str, config: Any, kind: str) -> None:
 
 
 def _resolve_targets(root: Usd.Prim, target_names: str | Sequence[str]) -> list[Sdf.Path]:
-    """What to target for each named DOF of the robot at `root`, in the order given: a joint, or `joint.axis`."""
+    """The target of each named DOF of the robot at `root`, in the given order: a joint, or `joint.axis`."""
     single = isinstance(target_names, str) or not isinstance(target_names, Iterable)
     names: list[Any] = [target_names] if single else list(target_names)
     if not names:
@@ -302,19 +335,10 @@ def _resolve_targets(root: Usd.Prim, target_names: str | Sequence[str]) -> list[
 
 
 def _target(root: Usd.Prim, joints: Mapping[str, Sequence[Usd.Prim]], name: str) -> Sdf.Path:
-    """What to target for a DOF; `joints` are those of the robot by name and by path."""
+    """The target of a DOF; `joints` are those of the robot by name and by path."""
     joint, _, axis = name.partition(":")
-    found = joints.get(joint, [])
-    if not found:
-        raise ValueError(
-            f"joint {joint!r}: not of <{root.GetPath()}>. "
-            f"Available: {sorted(known for known in joints if not known.startswith('/'))}."
-            f"{said_of_unloaded(unloaded_at(root.GetStage(), root.GetPath()))}"
-        )
-    if len(found) > 1:
-        paths = [str(prim.GetPath()) for prim in found]
-        raise ValueError(f"joint {joint!r}: name found {len(paths)} times: {paths}. Give the path that is meant.")
-    prim, free = found[0], axes_of(found[0])
+    prim = _only_joint(root, joints, joint)
+    free = axes_of(prim)
     if not free:
         raise ValueError(
             f"joint {joint!r} is a {prim.GetTypeName()}: only revolute and prismatic joints, and generic ones with a "
@@ -328,6 +352,20 @@ def _target(root: Usd.Prim, joints: Mapping[str, Sequence[Usd.Prim]], name: str)
     return prim.GetPath().AppendProperty(axis) if len(free) > 1 else prim.GetPath()
 
 
+def _only_joint(root: Usd.Prim, joints: Mapping[str, Sequence[Usd.Prim]], joint: str) -> Usd.Prim:
+    found = joints.get(joint, [])
+    if not found:
+        raise ValueError(
+            f"joint {joint!r}: not of <{root.GetPath()}>. "
+            f"Available: {sorted(known for known in joints if not known.startswith('/'))}."
+            f"{unloaded_hint(unloaded_at(root.GetStage(), root.GetPath()))}"
+        )
+    if len(found) > 1:
+        paths = [str(prim.GetPath()) for prim in found]
+        raise ValueError(f"joint {joint!r}: name found {len(paths)} times: {paths}. Give the path that is meant.")
+    return found[0]
+
+
 def _on_stage(stage: Usd.Stage, configs: Sequence[Any], targets: Sequence[Sdf.Path]) -> list[Any]:
     """The configs with their numbers in the units of the stage."""
     axes = [path.name if path.IsPropertyPath() else axes_of(stage.GetPrimAtPath(path))[0] for path in targets]
@@ -335,38 +373,16 @@ def _on_stage(stage: Usd.Stage, configs: Sequence[Any], targets: Sequence[Sdf.Pa
 
 
 def _check_place(stage: Usd.Stage, path: Sdf.Path, targets: list[Sdf.Path], overwrite_existing: bool) -> None:
-    """Refuse what could not be written whole: a locked layer, a hidden or taken path, a prim of a weaker layer."""
+    """Refuse a place where the prim would not be on the stage as a whole."""
     target = stage.GetEditTarget()
-    layer = target.GetLayer()
-    if layer is None:
-        raise ValueError("the edit target of the stage has no layer. Set one: `stage.SetEditTarget(layer)`.")
-    if not layer.permissionToEdit:
-        raise ValueError(f"layer {layer.GetDisplayName()} is locked. Set another edit target or unlock it.")
-    for needed in (path, *targets):
-        if target.MapToSpecPath(needed).isEmpty:
-            raise ValueError(
-                f"<{needed}> is out of reach of the edit target {layer.GetDisplayName()}. "
-                "Set an edit target that covers the robot."
-            )
-    robot, scope = (stage.GetPrimAtPath(above) for above in path.GetPrefixes()[-3:-1])
-    if not _is_composed(scope or robot, target):
-        raise ValueError(
-            f"<{path}> would not be on the stage: the edit target {layer.GetDisplayName()} is muted, or is a variant "
-            "that is not selected. Unmute the layer, select the variant, or set another edit target."
-        )
-    if not stage.GetPopulationMask().Includes(path):
-        raise ValueError(f"<{path}> is outside the population mask of the stage. Extend the mask to hold it.")
-    if scope and (scope.IsInstance() or not scope.IsActive()):
-        raise ValueError(
-            f"<{scope.GetPath()}> is {'instanced' if scope.IsInstance() else 'inactive'}: a prim below it would have "
-            "no effect. Make it uninstanceable and active first."
-        )
-    here = target.MapToSpecPath(path)
+    _require_editable(target, (path, *targets))
+    _require_visible(stage, path, target)
     existing = stage.GetPrimAtPath(path)
     if not existing:
         return
     if not overwrite_existing:
         raise ValueError(f"<{path}> exists already. Choose another name or pass overwrite_existing=True.")
+    layer, here = target.GetLayer(), target.MapToSpecPath(path)
     elsewhere = [spec.layer for spec in own_specs(existing) if spec.layer != layer or spec.path != here]
     if elsewhere:
         raise ValueError(
@@ -375,9 +391,39 @@ def _check_place(stage: Usd.Stage, path: Sdf.Path, targets: list[Sdf.Path], over
         )
 
 
+def _require_editable(target: Usd.EditTarget, paths: Iterable[Sdf.Path]) -> None:
+    layer = target.GetLayer()
+    if layer is None:
+        raise ValueError("the edit target of the stage has no layer. Set one: `stage.SetEditTarget(layer)`.")
+    if not layer.permissionToEdit:
+        raise ValueError(f"layer {layer.GetDisplayName()} is locked. Set another edit target or unlock it.")
+    for needed in paths:
+        if target.MapToSpecPath(needed).isEmpty:
+            raise ValueError(
+                f"<{needed}> is out of reach of the edit target {layer.GetDisplayName()}. "
+                "Set an edit target that covers the robot."
+            )
+
+
+def _require_visible(stage: Usd.Stage, path: Sdf.Path, target: Usd.EditTarget) -> None:
+    robot, scope = (stage.GetPrimAtPath(above) for above in path.GetPrefixes()[-3:-1])
+    if not _is_composed(scope or robot, target):
+        raise ValueError(
+            f"<{path}> would not be on the stage: the edit target {target.GetLayer().GetDisplayName()} is muted, or is "
+            "a variant that is not selected. Unmute the layer, select the variant, or set another edit target."
+        )
+    if not stage.GetPopulationMask().Includes(path):
+        raise ValueError(f"<{path}> is outside the population mask of the stage. Extend the mask to hold it.")
+    if scope and (scope.IsInstance() or not scope.IsActive()):
+        raise ValueError(
+            f"<{scope.GetPath()}> is {'instanced' if scope.IsInstance() else 'inactive'}: a prim below it would have "
+            "no effect. Make it uninstanceable and active first."
+        )
+
+
 def _is_composed(prim: Usd.Prim, target: Usd.EditTarget) -> bool:
-    """Whether what the edit target says of `prim` takes part in the stage."""
-    # nodes live no longer than their index; this one leaves out none that are empty so far
+    """Return True if opinions of the edit target on `prim` are part of the stage."""
+    # the index keeps its nodes alive; an expanded one includes empty nodes
     index = prim.ComputeExpandedPrimIndex()
     nodes = [index.rootNode]
     for node in nodes:
@@ -387,43 +433,48 @@ def _is_composed(prim: Usd.Prim, target: Usd.EditTarget) -> bool:
 
 
 def _write(stage: Usd.Stage, prim: _Prim) -> None:
-    """Build a prim that was checked in a layer of its own, then copy it into the edit target in one call.
+    """Write a checked prim into a layer of its own, then copy it into the edit target in one call.
 
-    Whatever fails before or in that call leaves the edit target as it was.
+    An error before or in that call leaves the edit target as it was.
     """
     target = stage.GetEditTarget()
-    layer, path = target.GetLayer(), prim.path
-    spec_path = target.MapToSpecPath(path)
-    # what is copied is the topmost prim the layer lacks, or else the actuator itself
-    top = spec_path
-    while not (top.IsRootPrimPath() or layer.GetPrimAtPath(top.GetParentPath())):
-        top = top.GetParentPath()
-    draft = Sdf.Layer.CreateAnonymous("actuator")
-    root = Sdf.Path("/Draft")
+    layer, spec_path = target.GetLayer(), target.MapToSpecPath(prim.path)
+    top = _topmost_missing(layer, spec_path)
+    draft, root = Sdf.Layer.CreateAnonymous("actuator"), Sdf.Path("/Draft")
     drafted = root if top == spec_path else root.AppendPath(spec_path.MakeRelativePath(top))
     _fill(Sdf.CreatePrimInLayer(draft, drafted), prim, target)
-    # a mere over would hide what lies below it
-    above = stage.GetPrimAtPath(path.GetParentPath())
+    # an over as parent would hide the prim
+    above = stage.GetPrimAtPath(prim.path.GetParentPath())
     needs_scope = not (above and above.IsDefined())
     if needs_scope and top != spec_path:
-        scope = draft.GetPrimAtPath(drafted.GetParentPath())
-        scope.specifier, scope.typeName = Sdf.SpecifierDef, "Scope"
+        _define_scope(draft, drafted.GetParentPath())
     with Sdf.ChangeBlock():
         Sdf.CopySpec(draft, root, layer, top)
         if needs_scope and top == spec_path:
-            scope = layer.GetPrimAtPath(spec_path.GetParentPath())
-            scope.specifier, scope.typeName = Sdf.SpecifierDef, "Scope"
+            _define_scope(layer, spec_path.GetParentPath())
     for config in prim.configs:
         if isinstance(config, NeuralControlConfig):
             note_authored(layer, asset_text(config.model_path))
 
 
+def _topmost_missing(layer: Sdf.Layer, path: Sdf.Path) -> Sdf.Path:
+    """The topmost prim at or above a path that a layer lacks; the path itself if it lacks none above it."""
+    while not (path.IsRootPrimPath() or layer.GetPrimAtPath(path.GetParentPath())):
+        path = path.GetParentPath()
+    return path
+
+
+def _define_scope(layer: Sdf.Layer, path: Sdf.Path) -> None:
+    scope = layer.GetPrimAtPath(path)
+    scope.specifier, scope.typeName = Sdf.SpecifierDef, "Scope"
+
+
 def _fill(spec: Sdf.PrimSpec, prim: _Prim, target: Usd.EditTarget) -> None:
-    """Write into a spec what a prim says."""
+    """Fill the spec of a prim."""
     if prim.targets:
         spec.specifier, spec.typeName = Sdf.SpecifierDef, ACTUATOR_TYPE
     else:
-        # without a type nobody takes it for an actuator
+        # without a type it is no actuator
         spec.specifier = Sdf.SpecifierClass
     if prim.inherits is not None:
         spec.inheritPathList.prependedItems = [_path_in(target, prim.inherits)]
@@ -435,17 +486,17 @@ def _fill(spec: Sdf.PrimSpec, prim: _Prim, target: Usd.EditTarget) -> None:
 
 
 def _path_in(target: Usd.EditTarget, path: Sdf.Path) -> Sdf.Path:
-    """A path of the stage as relationships and arcs of the edit target say it."""
+    """A path of the stage as the target of a relationship or an arc in the edit target."""
     return target.MapToSpecPath(path).StripAllVariantSelections()
 
 
 def write_configs(spec: Sdf.PrimSpec, configs: Sequence[Any], values_of: Sequence[Any]) -> None:
-    """Write the schemas of laws into a spec, and what stands in for those that newton does not know.
+    """Write the schemas of laws into a spec, and the stand-ins of laws that newton does not know.
 
     Args:
         spec: Where.
         configs: The laws, in the units of the stage.
-        values_of: Those of them whose values are written.
+        values_of: The laws whose values are written.
     """
     nearest = stand_ins(configs)
     applied = [one for at, config in enumerate(configs) for one in (config, nearest.get(at)) if one is not None]
@@ -465,7 +516,7 @@ def write_attribute(spec: Sdf.PrimSpec, name: str, described: Parameter, value: 
 
 
 def _attribute(spec: Sdf.PrimSpec, name: str, value_type: Sdf.ValueTypeName) -> Sdf.AttributeSpec:
-    """The attribute of a spec, a custom one where it is new to it."""
+    """The attribute of a spec; a new one is custom."""
     found = spec.attributes.get(name)
     if found is None:
         found = Sdf.AttributeSpec(spec, name, value_type)

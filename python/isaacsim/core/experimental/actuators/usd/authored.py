@@ -1,7 +1,6 @@
-"""What a prim authors, whether or not USD knows the schema that it belongs to.
+"""Authored values of prims, whether or not USD knows their schema, with checks of their types.
 
-A layer may give any attribute a value of any type, whatever its schema says: what has to be a number is asked for as
-one.
+A layer may give any attribute a value of any type, whatever its schema.
 """
 
 from __future__ import annotations
@@ -15,17 +14,17 @@ from ..errors import UnsupportedSceneError
 
 
 def authored(prim: Usd.Prim, name: str, fallback: Any = None) -> Any:
-    """The value of an attribute at the default time; the fallback where none is authored."""
+    """The value of an attribute at the default time; the fallback if none is authored."""
     attribute = prim.GetAttribute(name)
     value = attribute.Get() if attribute and attribute.HasAuthoredValue() else None
     return fallback if value is None else value
 
 
 def authored_number(prim: Usd.Prim, name: str, fallback: float) -> float:
-    """The same of an attribute that holds a number.
+    """An authored number; the fallback if none is authored.
 
     Raises:
-        UnsupportedSceneError: It holds something else.
+        UnsupportedSceneError: The value is no number.
     """
     value = authored(prim, name, fallback)
     if not isinstance(value, int | float):
@@ -34,20 +33,14 @@ def authored_number(prim: Usd.Prim, name: str, fallback: float) -> float:
 
 
 def authored_numbers(prim: Usd.Prim, name: str, fallback: Sequence[float], size: int | None = None) -> list[float]:
-    """The same of an attribute that holds several numbers.
-
-    Args:
-        prim: Whose it is.
-        name: Of the attribute.
-        fallback: Where nothing is authored.
-        size: How many there have to be; None means any number of them.
+    """Several authored numbers; `size` is their required count, None for any.
 
     Raises:
-        UnsupportedSceneError: It holds something else.
+        UnsupportedSceneError: The value is something else.
     """
     value = authored(prim, name, fallback)
     try:
-        # vectors of USD are sequences that Python does not know as such
+        # vectors of USD are iterable, and no sequences
         found: list[Any] = list(value)
     except (TypeError, UnicodeDecodeError):
         found = [None]
@@ -57,10 +50,10 @@ def authored_numbers(prim: Usd.Prim, name: str, fallback: Sequence[float], size:
 
 
 def quaternion(prim: Usd.Prim, name: str) -> Gf.Quatd:
-    """The same of an attribute that holds a rotation, of length 1; no turn where there is none, or its length is 0.
+    """The normalized rotation of an attribute; the identity if none is authored or its length is 0.
 
     Raises:
-        UnsupportedSceneError: It holds something else.
+        UnsupportedSceneError: The value is no quaternion.
     """
     value = authored(prim, name, Gf.Quatd(1.0))
     if not isinstance(value, Gf.Quatd | Gf.Quatf | Gf.Quath):
@@ -69,7 +62,7 @@ def quaternion(prim: Usd.Prim, name: str) -> Gf.Quatd:
 
 
 def targets(prim: Usd.Prim, name: str) -> list[Sdf.Path]:
-    """What a relationship of a prim leads to; nothing where there is none, or an attribute of that name."""
+    """Targets of a relationship of a prim; none if there is no such relationship."""
     try:
         relation = prim.GetRelationship(name)
         return relation.GetForwardedTargets() if relation else []
@@ -78,7 +71,7 @@ def targets(prim: Usd.Prim, name: str) -> list[Sdf.Path]:
 
 
 def other_type(prim: Usd.Prim, name: str, value: Any, wanted: str) -> UnsupportedSceneError:
-    """What to say of a value that is of another type than it has to be."""
+    """The error of a value of the wrong type."""
     try:
         text = str(value)
     except UnicodeDecodeError:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import itertools
 import warnings
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -22,10 +23,10 @@ from .axes import axis_in, is_angular
 from .joint_order import dof_names
 from .joint_properties import axis_of
 from .ownership import Ownership
-from .readable import readable
 from .schema import (
     CONFIG_BY_SCHEMA,
     TARGETS,
+    current_schemas,
     foreign_config,
     is_actuator,
     may_be_later,
@@ -33,20 +34,20 @@ from .schema import (
     properties_without_effect,
     read_config,
     schema_problem,
-    stood_in_for,
-    todays_schemas,
+    stand_in_schemas,
     values_without_effect,
 )
 from .units import from_stage, units_of
+from .usd_errors import reports_usd_errors
 
 
-@readable
+@reports_usd_errors
 def actuator_paths(stage: Usd.Stage) -> list[str]:
     """Paths of every `NewtonActuator` prim, in stage order."""
     return [str(prim.GetPath()) for prim in every_prim(stage.GetPseudoRoot()) if is_actuator(prim)]
 
 
-@readable
+@reports_usd_errors
 def discover(
     stage: Usd.Stage,
     root: str,
@@ -65,15 +66,15 @@ def discover(
     Args:
         stage: Where to look.
         root: Path of the articulation root prim.
-        joints: Path of the joint of each DOF of the articulation, which an actuator can drive.
-        names: Name of each DOF; None means as the stage has them.
-        si: Whether numbers are wanted in SI, and not as they are, in the units of the stage.
-        files: Whether to read the files of networks too.
-        trusted: Whether Torch may run those that are not recognised.
-        issues: Where problems go; None means that they are raised.
+        joints: Path of the joint of each DOF of the articulation.
+        names: Name of each DOF; None means those of the stage.
+        si: True for numbers in SI; otherwise in the units of the stage.
+        files: True to read the files of networks too.
+        trusted: True if Torch may run files that are not recognized.
+        issues: List to which problems are added; None means that they are raised.
 
     Raises:
-        ActuatorParseError: Listing every problem of every prim at once.
+        ActuatorParseError: Prims have problems; it lists all of them.
     """
     found: list[str] = [] if issues is None else issues
     owner = Ownership(stage, root, joints)
@@ -81,18 +82,9 @@ def discover(
     owned = _names_by_joint(joints, dof_names(stage, joints) if names is None else names)
     specs: list[ActuatorSpec] = []
     driven_by: dict[tuple[str, str], str] = {}
-    for prim in every_prim(stage.GetPseudoRoot()):
-        if not is_actuator(prim):
-            continue
-        path, targets = str(prim.GetPath()), targets_of(prim)
-        whose = owner.of(path, [joint for joint, _ in targets])
-        if whose == "nobody's":
-            warnings.warn(
-                f"<{path}> is ignored: it drives no joint of an articulation. "
-                f"Correct {TARGETS} or deactivate the prim.",
-                stacklevel=2,
-            )
-        if whose != "ours":
+    for prim in filter(is_actuator, every_prim(stage.GetPseudoRoot())):
+        targets = targets_of(prim)
+        if not _is_ours(owner, str(prim.GetPath()), targets):
             continue
         dofs = _driven(prim, targets, owned, root, driven_by, found)
         spec = _parse(prim, dofs, found, files, trusted)
@@ -103,13 +95,26 @@ def discover(
     return specs
 
 
-def parse_prim(prim: Usd.Prim, *, files: bool = False, trusted: bool = False) -> ActuatorSpec | None:
-    """The spec of one prim, or None when it is no `NewtonActuator`; with the network in its file if asked for.
+def _is_ours(owner: Ownership, path: str, targets: Sequence[tuple[str, str]]) -> bool:
+    whose = owner.of(path, [joint for joint, _ in targets])
+    if whose == "nobody's":
+        warnings.warn(
+            f"<{path}> is ignored: it drives no joint of an articulation. Correct {TARGETS} or deactivate the prim.",
+            stacklevel=3,
+        )
+    return whose == "ours"
 
-    A file that is not recognised is run by Torch if it is trusted.
+
+def parse_prim(prim: Usd.Prim, *, files: bool = False, trusted: bool = False) -> ActuatorSpec | None:
+    """The spec of one prim; None if it is no `NewtonActuator`.
+
+    Args:
+        prim: The prim.
+        files: True to read the file of a network too.
+        trusted: True if Torch may run a file that is not recognized.
 
     Raises:
-        ActuatorParseError: Listing every problem of the prim.
+        ActuatorParseError: The prim has problems; it lists all of them.
         ValueError: The prim is not on a stage.
     """
     require_type("prim", prim, Usd.Prim, "a prim of a stage")
@@ -123,7 +128,7 @@ def parse_prim(prim: Usd.Prim, *, files: bool = False, trusted: bool = False) ->
     spec = _parse(prim, _driven(prim, targets, owned, "", {}, issues), issues, files, trusted)
     if spec is None and not issues:
         issues.append(
-            f"<{prim.GetPath()}> has schemas {todays_schemas(prim)}: must have a controller schema that this version "
+            f"<{prim.GetPath()}> has schemas {current_schemas(prim)}: must have a controller schema that this version "
             "knows. Apply one."
         )
     if issues:
@@ -131,26 +136,23 @@ def parse_prim(prim: Usd.Prim, *, files: bool = False, trusted: bool = False) ->
     return spec
 
 
-@readable
+@reports_usd_errors
 def stand_ins_on(stage: Usd.Stage, path: str) -> list[Any]:
-    """What a prim says to others in the place of laws of ours, as far as it can be read, in SI."""
+    """The readable stand-ins of a prim for laws that newton does not know, in SI."""
     prim = stage.GetPrimAtPath(path)
-    read = (read_config(prim, CONFIG_BY_SCHEMA[schema], []) for schema in sorted(stood_in_for(prim)))
+    read = (read_config(prim, CONFIG_BY_SCHEMA[schema], []) for schema in sorted(stand_in_schemas(prim)))
     angular = [is_angular(axis_of(stage, joint, name)) for joint, name in dofs_driven(prim)]
     return [from_stage(config, units_of(stage), angular) for config in read if config is not None]
 
 
 def targets_of(prim: Usd.Prim) -> list[tuple[str, str]]:
-    """Path of the joint and axis of each target, `</Robot/hip>` or `</Robot/hip.rotX>`; the former names no axis.
-
-    None when `newton:targets` is no relationship.
-    """
+    """Path of the joint and axis of each target, `</Robot/hip>` without axis or `</Robot/hip.rotX>`."""
     found = targets(prim, TARGETS)
     return [(str(path.GetPrimPath()), path.name if path.IsPropertyPath() else "") for path in found]
 
 
 def dofs_driven(prim: Usd.Prim) -> list[tuple[str, str]]:
-    """Path of the joint and name of the DOF of each target that is one, as the stage has them."""
+    """Path of the joint and name of the DOF of each target that is a DOF of the stage."""
     found = []
     for path, axis in targets_of(prim):
         names = dof_names(prim.GetStage(), [path] * len(_axes_at(prim, path)))
@@ -168,12 +170,12 @@ def _names_by_joint(joints: Sequence[str], names: Sequence[str]) -> dict[str, li
 
 
 def _axes_at(prim: Usd.Prim, joint: str) -> tuple[str, ...]:
-    """Axes of the joint at a path, as `prim` is on the stage."""
+    """Axes of the joint at a path, on the stage of `prim`."""
     return axes_of(prim.GetStage().GetPrimAtPath(joint))
 
 
 def _dof_name(prim: Usd.Prim, joint: str, axis: str, names: Sequence[str]) -> str | None:
-    """Which of the DOFs of a joint a target means; None where it names none of them, or no axis of several."""
+    """The DOF of a joint that a target means; None if it names none of them, or no axis of several."""
     if len(names) == 1 and axis in ("", *_axes_at(prim, joint)):
         return names[0]
     return next((name for name in names if axis and axis_in(name) == axis), None)
@@ -187,9 +189,9 @@ def _driven(
     driven_by: dict[tuple[str, str], str],
     issues: list[str],
 ) -> list[tuple[str, str]]:
-    """Path of the joint and name of the DOF of each target of a prim; what is wrong goes to `issues`.
+    """Path of the joint and name of the DOF of each target of a prim; problems are added to `issues`.
 
-    Notes in `driven_by` who drives each DOF.
+    `driven_by` gets the prim that drives each DOF.
     """
     path = str(prim.GetPath())
     where = f"<{path}>.{TARGETS}"
@@ -202,52 +204,100 @@ def _driven(
         issues.append(f"{where} is empty: an actuator drives a joint. Author a target or deactivate the prim.")
     found: list[tuple[str, str]] = []
     for target, axis in targets:
-        authored = f"{where} = <{target}{'.' + axis if axis else ''}>"
-        joint, names = prim.GetStage().GetPrimAtPath(target), owned.get(target, ())
+        names = owned.get(target, ())
         name = _dof_name(prim, target, axis, names)
-        if not joint or not on_stage(joint):
-            issues.append(f"{authored}: no such prim, or it is inactive. Correct the path or deactivate the actuator.")
-        elif not axes_of(joint):
-            issues.append(
-                f"{authored}: a {joint.GetTypeName() or 'typeless prim'}, must be a PhysicsRevoluteJoint, a "
-                "PhysicsPrismaticJoint or an axis of a PhysicsJoint. Target another joint or deactivate the actuator."
-            )
-        elif not names:
-            issues.append(
-                f"{authored}: not a joint of the articulation <{root}>. "
-                "Target one of its joints or move the actuator to the robot it drives."
-            )
-        elif name is None:
-            free = [axis_in(one) for one in names] if len(names) > 1 else axes_of(joint)
-            example = f"{target}.{free[0]}" if len(names) > 1 else target
-            issues.append(
-                f"{authored}: {'no such axis' if axis else 'says no axis'} of the joint, which has {', '.join(free)}. "
-                f"Target <{example}> for instance."
-            )
-        elif (target, name) in driven_by:
-            issues.append(
-                f"{authored}: already driven by <{driven_by[target, name]}>; a joint has one actuator. "
-                "Deactivate one of the two."
-            )
+        dof = target, name or ""
+        problem = _joint_problem(prim, target, names, root) or (
+            _axis_problem(prim, target, axis, names) if name is None else _taken(driven_by.get(dof))
+        )
+        if problem:
+            issues.append(f"{where} = <{target}{'.' + axis if axis else ''}>: {problem}")
         else:
-            driven_by[target, name] = path
+            driven_by[dof] = path
         found.append((target, name or target.rsplit("/", 1)[-1]))
     return found
+
+
+def _joint_problem(prim: Usd.Prim, target: str, names: Sequence[str], root: str) -> str:
+    joint = prim.GetStage().GetPrimAtPath(target)
+    if not joint or not on_stage(joint):
+        return "no such prim, or it is inactive. Correct the path or deactivate the actuator."
+    if not axes_of(joint):
+        return (
+            f"a {joint.GetTypeName() or 'typeless prim'}, must be a PhysicsRevoluteJoint, a "
+            "PhysicsPrismaticJoint or an axis of a PhysicsJoint. Target another joint or deactivate the actuator."
+        )
+    if names:
+        return ""
+    return (
+        f"not a joint of the articulation <{root}>. "
+        "Target one of its joints or move the actuator to the robot it drives."
+    )
+
+
+def _axis_problem(prim: Usd.Prim, target: str, axis: str, names: Sequence[str]) -> str:
+    free = [axis_in(one) for one in names] if len(names) > 1 else _axes_at(prim, target)
+    example = f"{target}.{free[0]}" if len(names) > 1 else target
+    return (
+        f"{'no such axis' if axis else 'says no axis'} of the joint, which has {', '.join(free)}. "
+        f"Target <{example}> for instance."
+    )
+
+
+def _taken(by: str | None) -> str:
+    return f"already driven by <{by}>; a joint has one actuator. Deactivate one of the two." if by else ""
 
 
 def _parse(
     prim: Usd.Prim, dofs: Sequence[tuple[str, str]], issues: list[str], files: bool, trusted: bool
 ) -> ActuatorSpec | None:
-    """Return the spec of one prim, or None when it has no usable controller; problems go to `issues`.
+    """Return the spec of one prim, or None without a usable controller; problems are added to `issues`.
 
-    A controller whose schema this version does not know is none: the joint keeps its own drive, with a warning.
+    A controller schema of a later version is not used: the joint keeps its own drive, with a warning.
     """
     path = str(prim.GetPath())
-    configs: dict[str, list] = {kind: [] for kind in KINDS}
+    configs, of_later_version = _read_laws(prim, issues)
+    several = _refuse_several(path, configs, issues)
+    if idle := [*properties_without_effect(prim), *values_without_effect(prim)]:
+        warnings.warn("\n".join(idle), stacklevel=3)
+    if not _can_act(path, configs, of_later_version, issues):
+        return None
+    usable = itertools.chain.from_iterable(found for kind, found in configs.items() if kind not in several)
+    stages = [one for one in usable if one is not None]
+    _warn_of_idle_values(path, stages)
+    model = _model_path(stages) if files else ""
+    joints, names = zip(*dofs, strict=True) if dofs else ((), ())
+    return ActuatorSpec(
+        path=path,
+        targets=joints,
+        dof_names=names,
+        checkpoint=read_network(prim, model, issues, trusted) if model else None,
+        **parts_of(stages),
+    )
+
+
+def _model_path(stages: Sequence[Config]) -> str:
+    """The file of the first network; empty for none."""
+    networks = (one for one in stages if isinstance(one, NeuralControlConfig) and one.model_path)
+    return next((str(one.model_path) for one in networks), "")
+
+
+def _refuse_several(path: str, configs: Mapping[str, list[Any]], issues: list[str]) -> list[str]:
+    """The kinds of which a prim has several and may have one; controllers are reported elsewhere."""
+    several = [kind for kind in KINDS if len(configs[kind]) > 1 and not (KINDS[kind].many or kind == "controller")]
+    for kind in several:
+        has = [config.SCHEMA for config in configs[kind]]
+        issues.append(f"<{path}> has {kind} schemas {has}: must have at most one. Apply one of them.")
+    return several
+
+
+def _read_laws(prim: Usd.Prim, issues: list[str]) -> tuple[dict[str, list[Any]], bool]:
+    """Configs of each kind, None for one with problems; and True if a schema may be one of a later version."""
+    configs: dict[str, list[Any]] = {kind: [] for kind in KINDS}
     unknown = []
     of_later_version = False
-    for_others = stood_in_for(prim)
-    for schema in todays_schemas(prim):
+    for_others = stand_in_schemas(prim)
+    for schema in current_schemas(prim):
         if schema in for_others:
             continue
         if problem := schema_problem(prim, schema):
@@ -255,42 +305,30 @@ def _parse(
             of_later_version |= may_be_later(schema)
         elif foreign := foreign_config(prim, schema):
             configs[foreign.KIND].append(foreign)
-        elif schema in CONFIG_BY_SCHEMA:
-            config_type = CONFIG_BY_SCHEMA[schema]
+        elif config_type := CONFIG_BY_SCHEMA.get(schema):
             configs[config_type.KIND].append(read_config(prim, config_type, issues))
     if unknown:
         drives = "" if configs["controller"] or not of_later_version else " Its joints keep their own drives meanwhile."
-        warnings.warn("\n".join(unknown) + drives, stacklevel=3)
-    # one controller too many is told below
-    several = [kind for kind in KINDS if len(configs[kind]) > 1 and not (KINDS[kind].many or kind == "controller")]
-    for kind in several:
-        has = [config.SCHEMA for config in configs[kind]]
-        issues.append(f"<{path}> has {kind} schemas {has}: must have at most one. Apply one of them.")
-    if idle := [*properties_without_effect(prim), *values_without_effect(prim)]:
-        warnings.warn("\n".join(idle), stacklevel=3)
+        warnings.warn("\n".join(unknown) + drives, stacklevel=4)
+    return configs, of_later_version
+
+
+def _can_act(path: str, configs: Mapping[str, list[Any]], of_later_version: bool, issues: list[str]) -> bool:
+    """Return True with one controller, or with stages that act without one."""
+    controllers = configs["controller"]
     alone = [KINDS[kind].alone for kind, found in configs.items() if found]
-    if len(configs["controller"]) != 1 and not (alone and all(alone)):
-        if configs["controller"] or not of_later_version:
-            has = [config.SCHEMA for config in configs["controller"]] or "none"
-            issues.append(
-                f"<{path}> has controller schemas {has}: must have exactly one. Apply one or deactivate the prim."
-            )
-        return None
-    # what is wrong with the others was told
-    stages = [one for kind, found in configs.items() for one in found if one is not None and kind not in several]
-    _warn_of_idle_values(path, stages)
-    model = next((str(one.model_path) for one in stages if isinstance(one, NeuralControlConfig) and one.model_path), "")
-    return ActuatorSpec(
-        path=path,
-        targets=tuple(joint for joint, _ in dofs),
-        dof_names=tuple(name for _, name in dofs),
-        checkpoint=read_network(prim, model, issues, trusted) if files and model else None,
-        **parts_of(stages),
-    )
+    if len(controllers) == 1 or (alone and all(alone)):
+        return True
+    if controllers or not of_later_version:
+        has = [config.SCHEMA for config in controllers] or "none"
+        issues.append(
+            f"<{path}> has controller schemas {has}: must have exactly one. Apply one or deactivate the prim."
+        )
+    return False
 
 
 def _in_si(spec: ActuatorSpec, stage: Usd.Stage, issues: list[str]) -> ActuatorSpec:
-    """The same actuator with its numbers in SI; networks are in SI anyway. Problems go to `issues`."""
+    """The same actuator with its numbers in SI, as networks always are; problems are added to `issues`."""
     units = units_of(stage)
     if units.si:
         return spec
@@ -310,7 +348,7 @@ def _in_si(spec: ActuatorSpec, stage: Usd.Stage, issues: list[str]) -> ActuatorS
 
 
 def _warn_of_idle_values(path: str, configs: Sequence[Config]) -> None:
-    """Say so when values have no effect."""
+    """Warn of values without effect."""
     for config in configs:
         for name, why in config.idle().items():
             value = f"{parameters_of(config)[name].attribute} = {getattr(config, name):g}"
@@ -318,7 +356,7 @@ def _warn_of_idle_values(path: str, configs: Sequence[Config]) -> None:
 
 
 def _warn_of_unloaded(stage: Usd.Stage, root: str, owner: Ownership) -> None:
-    """Name the payloads near the robot that are not loaded, for actuators in them are not read."""
+    """Warn of payloads near the robot that are not loaded: actuators in them are not read."""
     if unloaded := [path for path in unloaded_payloads(stage) if owner.is_near(path)]:
         warnings.warn(
             f"<{root}>: actuators in payloads that are not loaded are not read: {', '.join(unloaded)}. "

@@ -1,4 +1,4 @@
-"""What an overlay corrects, as plain data in SI units; needs no USD."""
+"""Corrections in an overlay, as plain data in SI units; needs no USD."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from ..specs.configs import Config
 
 @dataclass(frozen=True)
 class ParameterEdit:
-    """A parameter of an actuator prim that gets another value.
+    """A new value of a parameter of an actuator prim.
 
     Args:
         prim: Path of the prim.
-        config: Its law, with the new value and the others as they are.
+        config: Its law with the new value and the other values unchanged.
         field: The parameter.
     """
 
@@ -24,13 +24,13 @@ class ParameterEdit:
 
 @dataclass(frozen=True)
 class PropertyEdit:
-    """A property of a joint that gets another value.
+    """A new value of a property of a joint.
 
     Args:
         joint: Path of the joint prim.
-        axis: As `usd.joint_properties` has it.
-        name: As `usd.joint_properties` has it.
-        value: In SI.
+        axis: Name of the axis, see `usd.joint_properties`.
+        name: Name of the property, see `usd.joint_properties`.
+        value: Value [SI].
     """
 
     joint: str
@@ -41,12 +41,12 @@ class PropertyEdit:
 
 @dataclass(frozen=True)
 class SchemaEdit:
-    """A schema of a prim that gives way to another.
+    """A schema of a prim that is replaced.
 
     Args:
         prim: Path of the prim.
-        schema: What is applied.
-        instead: What is meant.
+        schema: The applied schema.
+        instead: The new one.
     """
 
     prim: str
@@ -56,7 +56,7 @@ class SchemaEdit:
 
 @dataclass(frozen=True)
 class SplitEdit:
-    """A prim with several targets, each of which gets a prim of its own.
+    """A prim with several targets, split into a prim for each.
 
     Args:
         prim: Path of the prim.
@@ -67,11 +67,11 @@ class SplitEdit:
 
 @dataclass(frozen=True)
 class StandInEdit:
-    """A prim that gets what stands in for its laws, for readers that do not know these.
+    """A prim that gets stand-ins for its laws, for readers that do not know these.
 
     Args:
         prim: Path of the prim.
-        configs: Its laws, in the order in which they are to be applied.
+        configs: Its laws, in the order of application.
     """
 
     prim: str

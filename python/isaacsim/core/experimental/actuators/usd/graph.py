@@ -1,4 +1,4 @@
-"""Read action graphs off a stage: `OmniGraph` prims and their nodes, as plain data."""
+"""Read the action graphs of a stage as plain data: `OmniGraph` prims and their nodes."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ import numpy as np
 from pxr import Gf, Sdf, Usd
 
 from .articulation import on_stage
-from .readable import readable
+from .usd_errors import reports_usd_errors
 
 GRAPH, NODE = "OmniGraph", "OmniGraphNode"
 VARIABLE = "graph:variable:"
 _PORTS = ("inputs:", "outputs:", "state:")
 
-# where OmniGraph's name of a type does not follow from that of USD
+# OmniGraph's names of types that do not follow from USD's
 _IRREGULAR = {"quath": "quath[4]", "quatf": "quatf[4]", "quatd": "quatd[4]", "frame4d": "frame[4]", "asset": "any"}
 
 
@@ -26,11 +26,11 @@ class GraphAttribute:
     """An attribute or relationship of a graph or of one of its nodes.
 
     Args:
-        type: As OmniGraph names it, `double[3][]` for instance; `target` for relationships. Execution attributes and
-            those whose type was still open are a `uint` and a `token`.
-        value: Plain: numbers, text, tuples and lists of them, NumPy arrays. None when nobody set it.
-        sources: Paths of the attributes it is connected to.
-        layer: Where its strongest opinion is.
+        type: OmniGraph's name of the type, such as `double[3][]`; `target` for relationships. Execution attributes are
+            `uint`, those of an unresolved type `token`.
+        value: Numbers, text, tuples and lists of them, or a NumPy array; None if not set.
+        sources: Paths of the connected attributes.
+        layer: The layer with the strongest opinion.
     """
 
     type: str
@@ -44,9 +44,9 @@ class NodePrim:
     """An `OmniGraphNode` prim.
 
     Args:
-        path: Of the prim.
-        type: Its `node:type`; empty when not authored.
-        ports: Inputs, outputs and state by full name, `inputs:stepDt` for instance.
+        path: Path of the prim.
+        type: Its `node:type`; empty if not authored.
+        ports: Inputs, outputs and state by full name, such as `inputs:stepDt`.
     """
 
     path: str
@@ -59,10 +59,10 @@ class GraphPrim:
     """An `OmniGraph` prim.
 
     Args:
-        path: Of the prim.
-        settings: Its own attributes by name, `evaluator:type` for instance.
-        variables: By name.
-        nodes: In stage order.
+        path: Path of the prim.
+        settings: Its own attributes by name, such as `evaluator:type`.
+        variables: Variables by name.
+        nodes: Nodes in stage order.
     """
 
     path: str
@@ -71,7 +71,7 @@ class GraphPrim:
     nodes: list[NodePrim]
 
 
-@readable
+@reports_usd_errors
 def read_graphs(stage: Usd.Stage) -> list[GraphPrim]:
     """Return every graph that is active and loaded, in stage order."""
     prims = Usd.PrimRange(stage.GetPseudoRoot(), on_stage)
@@ -87,7 +87,7 @@ def _read_graph(prim: Usd.Prim) -> GraphPrim:
 
 
 def _nodes(graph: Usd.Prim) -> Iterator[Usd.Prim]:
-    """The nodes below a graph, those of a graph inside it left out."""
+    """The nodes below a graph, without those of a graph inside it."""
     prims: Any = iter(Usd.PrimRange(graph, on_stage))
     for prim in prims:
         if prim.GetTypeName() == NODE:
@@ -118,7 +118,7 @@ def _read(found: Usd.Property) -> GraphAttribute:
 
 
 def ogn_type(usd_type: str) -> str:
-    """Return OmniGraph's name of a USD type, `double[3][]` of `double3[]`; `any` for what it does not know."""
+    """Return OmniGraph's name of a USD type, `double[3][]` for `double3[]`; `any` for unknown types."""
     element, array, _ = usd_type.partition("[]")
     if element in _IRREGULAR:
         return _IRREGULAR[element] + array
@@ -130,7 +130,7 @@ def ogn_type(usd_type: str) -> str:
 
 
 def _plain(value: Any) -> Any:
-    """A value without USD's types; quaternions as OmniGraph has them, real part last."""
+    """A value without USD's types; quaternions have the real part last, as in OmniGraph."""
     if isinstance(value, Gf.Quatd | Gf.Quatf | Gf.Quath):
         return (*value.GetImaginary(), value.GetReal())
     if isinstance(value, Sdf.AssetPath):
@@ -139,7 +139,7 @@ def _plain(value: Any) -> Any:
         return value.GetValue()
     if isinstance(value, Sdf.PathExpression):
         return value.GetText()
-    # of an unregistered type there is no value but its text, which nodes refuse
+    # a value of an unregistered type is its text, which nodes refuse
     if value is None or isinstance(value, bool | int | float | str | Sdf.UnregisteredValue):
         return value
     # vectors, matrices and arrays; text stays as it is

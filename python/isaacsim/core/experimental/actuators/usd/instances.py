@@ -1,7 +1,7 @@
-"""Which instance of a multiple-apply schema is of which axis of a joint, where files name it otherwise.
+"""The instance of a multiple-apply schema for an axis of a joint, also under another name.
 
-A joint of one axis has `PhysicsDriveAPI:angular` or `:linear`. Some files have `:X` or `:rotZ` there, as joints of
-several axes do; USD's own parser and PhysX pass these over, and with them the drive.
+A joint of one axis has `PhysicsDriveAPI:angular` or `:linear`. Some files have `:X` or `:rotZ`, as joints of several
+axes do; USD's own parser and PhysX ignore these, and the drive with them.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from pxr import Sdf, Usd
 from .authored import authored
 from .axes import MANY
 
-# schemas of an axis, and what their attributes begin with
+# schemas of an axis, and the prefix of their attributes
 FAMILIES = {
     "PhysicsDriveAPI": "drive",
     "PhysxJointAxisAPI": "physxJointAxis",
@@ -24,7 +24,7 @@ _AXIS_OF = {"PhysicsRevoluteJoint": "angular", "PhysicsPrismaticJoint": "linear"
 
 
 def instance_for(joint: Usd.Prim, family: str, axis: str) -> str:
-    """The instance of a schema that is of an axis: the one called so, else that of the joint's only axis."""
+    """The instance of a schema for an axis: the one of that name, else the one of the joint's only axis."""
     found = _instances(joint, family)
     if axis in found or axis not in _KINDS:
         return axis
@@ -35,7 +35,7 @@ def instance_for(joint: Usd.Prim, family: str, axis: str) -> str:
 
 
 def misnamed(stage: Usd.Stage, joints: Sequence[str]) -> list[str]:
-    """One message per instance of a schema that is read as that of a joint's only axis, or that is of no axis."""
+    """One message per instance of a schema that has another name than its axis, or that is of no axis."""
     found: list[str] = []
     for path in dict.fromkeys(joints):
         joint = stage.GetPrimAtPath(path)
@@ -57,7 +57,7 @@ def misnamed(stage: Usd.Stage, joints: Sequence[str]) -> list[str]:
 
 
 def rename_misnamed(layer: Sdf.Layer) -> None:
-    """Call what is read as an instance of another name by that name, all over a layer."""
+    """Rename instances of schemas in a layer to the names of their axes."""
     stage = Usd.Stage.Open(layer)
     for joint in list(stage.TraverseAll()):
         axis = _AXIS_OF.get(joint.GetTypeName(), "")

@@ -1,4 +1,4 @@
-"""List the joints of an articulation in the order of its tree, and those of a robot as its file has them."""
+"""Joints of an articulation in the order of its tree, and joints of a robot in stage order."""
 
 from __future__ import annotations
 
@@ -9,34 +9,34 @@ from pxr import Sdf, Usd
 
 from .articulation import axes_of, bodies_of, every_prim
 from .authored import targets
-from .readable import readable
+from .usd_errors import reports_usd_errors
 
-# where Isaac Sim's robot schema lists the joints of a robot
+# relationship of Isaac Sim's robot schema to the joints of a robot
 _LISTED = "isaac:physics:robotJoints"
 
-# of each body, the joints there and the bodies that each connects
+# the joints of each body, and the bodies that each connects
 _JointsOfBodies = dict[Sdf.Path, list[tuple[str, list[Sdf.Path]]]]
 
 
-@readable
+@reports_usd_errors
 def joint_orders(stage: Usd.Stage, roots: Sequence[str]) -> list[list[str]]:
-    """The joint of each DOF of each articulation, breadth-first from its root: a path as often as the joint has axes.
+    """The joint of each DOF of each articulation, breadth-first from its root: a path for each axis of a joint.
 
-    Joints of one link come by name, as PhysX has them. Those that are disabled or excluded from articulations are left
-    out.
+    Joints of one link are sorted by name, as in PhysX. Joints that are disabled or excluded from articulations are
+    omitted.
     """
     joints = _joints_of_bodies(stage)
     orders = [_breadth_first(stage, Sdf.Path(root), joints) for root in roots]
     return [[path for path in order for _ in axes_of(stage.GetPrimAtPath(path))] for order in orders]
 
 
-@readable
+@reports_usd_errors
 def dof_names(stage: Usd.Stage, joints: Sequence[str]) -> list[str]:
-    """Names of DOFs by the joint of each: that of the joint, or `joint:axis` where the joint has several."""
+    """Names of DOFs from the joint of each: that of the joint, or `joint:axis` if the joint has several axes."""
     names, seen = [], Counter[str]()
     for path in joints:
         name, axes = path.rsplit("/", 1)[-1], axes_of(stage.GetPrimAtPath(path))
-        # where fewer are there than are free, PhysX has locked the linear ones, which come first
+        # with fewer DOFs than free axes, PhysX has locked the linear ones, which come first
         of_it = axes[len(axes) - joints.count(path) :]
         names.append(name if len(of_it) < 2 else f"{name}:{of_it[seen[path]]}")
         seen[path] += 1
@@ -44,11 +44,11 @@ def dof_names(stage: Usd.Stage, joints: Sequence[str]) -> list[str]:
 
 
 def joints_of(robot: Usd.Prim) -> list[Usd.Prim]:
-    """The joints of the robot at a prim, of every kind: those below it, in stage order.
+    """The joints of all kinds of the robot at a prim, in stage order.
 
-    Where none of these moves, as below an articulation root that is a link or a joint itself, they are those that
-    connect its links, breadth-first. Those that Isaac Sim's robot schema lists come first, in its order; a list at the
-    prim itself adds joints that lie elsewhere, one above it may be that of a larger robot and only orders them.
+    These are the joints below the prim or, if none of them moves, those that connect its links, breadth-first. An
+    articulation root that is a link or a joint itself has no moving joint below it. Joints listed by Isaac Sim's robot
+    schema come first, in that order; a list at the prim itself adds joints elsewhere, one above it only sorts.
     """
     found = {joint.GetPath(): joint for joint in _joints_of(robot)}
     listing = robot
@@ -60,13 +60,13 @@ def joints_of(robot: Usd.Prim) -> list[Usd.Prim]:
 
 
 def is_part(joint: Usd.Prim) -> bool:
-    """Whether the joint connects links of an articulation."""
+    """Return True if the joint connects links of an articulation."""
     enabled, excluded = (joint.GetAttribute(f"physics:{name}") for name in ("jointEnabled", "excludeFromArticulation"))
     return (not enabled or enabled.Get() is not False) and not (excluded and excluded.Get())
 
 
 def _joints_of(robot: Usd.Prim) -> list[Usd.Prim]:
-    """Joints below a prim; where none of these moves, those that connect its links."""
+    """Joints below a prim; if none of them moves, those that connect its links."""
     stage = robot.GetStage()
     below = [prim for prim in every_prim(robot) if prim != robot and prim.IsA("PhysicsJoint")]
     if any(axes_of(joint) for joint in below):
@@ -76,7 +76,7 @@ def _joints_of(robot: Usd.Prim) -> list[Usd.Prim]:
 
 
 def _listed(robot: Usd.Prim) -> Iterator[Usd.Prim]:
-    """The joints that the robot schema lists at a prim; robots in the list stand for those of their own lists."""
+    """The joints that the robot schema lists at a prim, and those of the lists of robots in it."""
     seen, waiting = set[Sdf.Path](), [robot.GetPath()]
     while waiting:
         path = waiting.pop()
@@ -84,7 +84,7 @@ def _listed(robot: Usd.Prim) -> Iterator[Usd.Prim]:
         if prim and prim.IsA("PhysicsJoint"):
             yield prim
         elif prim and path not in seen:
-            # each once: robots may list each other
+            # robots may list each other
             seen.add(path)
             waiting += reversed(targets(prim, _LISTED))
 
@@ -102,7 +102,7 @@ def _joints_of_bodies(stage: Usd.Stage) -> _JointsOfBodies:
 
 def _breadth_first(stage: Usd.Stage, root: Sdf.Path, joints: _JointsOfBodies) -> list[str]:
     below = [body for body in joints if body.HasPrefix(root)] or bodies_of(stage, str(root))
-    # the root link is fixed to the world, or else the topmost, or else comes first
+    # the root link is the root prim, else fixed to the world, else the topmost or the first
     below.sort(key=lambda body: (body != root, not _is_fixed(joints, body), body.pathElementCount))
     found: list[str] = []
     links = below[:1]

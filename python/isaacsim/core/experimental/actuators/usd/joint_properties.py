@@ -1,8 +1,8 @@
-"""Per-DOF properties as USD has them: which attributes hold them, in what unit, and what holds where none is authored.
+"""Per-DOF properties on a stage: their attributes, units and fallbacks.
 
-Everything here is SI, rad and m; the stage has its own units, and degrees on angular axes. An axis is a joint's path
-and the name of its instance in multiple-apply schemas: `angular` or `linear` of a joint with one, `transX` … `rotZ` of
-one with several.
+Values here are SI, rad and m; the stage has its own units, and degrees on angular axes. An axis is a joint's path and
+the name of its instance in multiple-apply schemas: `angular` or `linear` for a joint with one axis, `transX` … `rotZ`
+for one with several.
 """
 
 from __future__ import annotations
@@ -21,29 +21,28 @@ from .authored import authored as authored_of
 from .authored import authored_number
 from .axes import MANY, axis_in, is_angular
 from .instances import instance_for
-from .readable import readable
 from .units import StageUnits, units_of
+from .usd_errors import reports_usd_errors
 
 Axis = tuple[str, str]
 
 
 @dataclass(frozen=True)
 class Property:
-    """Where a property of an axis stands on the stage.
+    """A property of an axis on a stage.
 
     Args:
-        attributes: Where it may be authored, the strongest first; `{axis}` is the instance. The first is written where
-            none is authored; those that are authored are all written, so that every reader finds the same.
-        schema: What gives a joint the first attribute; None for its own. The others need none.
+        attributes: Attributes that hold it, the strongest first; `{axis}` is the instance. The first is written if none
+            is authored; otherwise all authored ones are written, so that every reader finds the same.
+        schema: Schema of the first attribute; None for one of the joint itself. The others need none.
         effort: Power of an effort in its unit.
         position: Power of a position in its unit.
-        degrees: Whether angles in it are degrees on the stage.
-        fallback: Value [SI] where nothing is authored.
+        degrees: True if its angles are in degrees on the stage.
+        fallback: Value [SI] if none is authored.
         of_several: Replaces `attributes` and `schema` on joints of several axes.
-        positive: Those of the attributes that are to be above 0. What is not says nothing: converters write it where a
-            file says nothing.
-        urdf: What a converter from URDF left on a joint where USD had no place for it, in SI whatever the stage's units
-            are; it counts where none of the attributes is authored.
+        positive: Attributes that hold a value only above 0: converters write 0 for a missing value.
+        urdf: Attribute of converters from URDF, in SI whatever the stage's units are; read if none of the others is
+            authored.
     """
 
     attributes: tuple[str, ...]
@@ -64,7 +63,7 @@ class Property:
         return tuple(name.format(axis=axis) for name in names), schema and schema.format(axis=axis)
 
     def scale(self, axis: str, units: StageUnits) -> float:
-        """What SI is multiplied with to get the number on the stage."""
+        """The factor from SI to the number on the stage."""
         angular = is_angular(axis)
         degrees = math.degrees(1.0) ** self.position if angular and self.degrees else 1.0
         return degrees / units.unit(self.effort, self.position, angular)
@@ -127,12 +126,12 @@ PROPERTIES = {
 
 _ENVELOPES = ("max_actuator_velocities", "speed_effort_gradients", "velocity_dependent_resistances")
 _URDF_RANGE = ("urdf:limit:lower", "urdf:limit:upper")
-# PhysX writes the largest number of single precision where there is none
+# PhysX writes the largest number of single precision for no limit
 _NO_LIMIT = 1e36
 
 
 def axis_of(stage: Usd.Stage, joint: str, name: str) -> str:
-    """The axis of a joint that the DOF of this name is; one of several is named `joint:axis`."""
+    """The axis of the DOF of this name; one of several is named `joint:axis`."""
     free = axes_of(stage.GetPrimAtPath(joint))
     if free in (("angular",), ("linear",)):
         return free[0]
@@ -141,41 +140,41 @@ def axis_of(stage: Usd.Stage, joint: str, name: str) -> str:
     return axis if (axis := axis_in(name)) in MANY else first
 
 
-@readable
+@reports_usd_errors
 def envelopes(stage: Usd.Stage, axes: Sequence[Axis]) -> list[str]:
-    """One message per drive with a performance envelope, which is left out wherever PhysX does not run the drive."""
+    """One message per drive with a performance envelope, which only PhysX knows."""
     limits = {name: read_property(stage, name, axes) for name in _ENVELOPES}
     found = []
     for at, (joint, axis) in enumerate(axes):
         values = {name: column[at] for name, column in limits.items()}
-        said = [
+        parts = [
             f"{known.attributes[0].rpartition(':')[2]} = {values[name]:g}"
             for name in _ENVELOPES
             if (known := PROPERTIES[name]) and values[name] != known.fallback and values[name] < _NO_LIMIT
         ]
-        if said:
+        if parts:
             found.append(
-                f"<{joint}>: the performance envelope of its {axis} drive, {', '.join(said)} (SI), is not carried: "
+                f"<{joint}>: the performance envelope of its {axis} drive, {', '.join(parts)} (SI), is not carried: "
                 "neither drives of MuJoCo nor actuators have one. Give its actuator the limit that comes nearest, that "
                 "of a DC motor for one."
             )
     return found
 
 
-@readable
+@reports_usd_errors
 def authored(stage: Usd.Stage, name: str, axes: Sequence[Axis]) -> np.ndarray:
-    """Values of a property as authored, one per axis; NaN where nothing is.
+    """Authored values of a property, one per axis; NaN for none.
 
     Raises:
-        HostError: A joint is gone.
+        HostError: A joint is not on the stage.
     """
     known, units = PROPERTIES[name], units_of(stage)
     return np.array([_authored(_joint(stage, joint), known, axis, units) for joint, axis in axes])
 
 
-@readable
+@reports_usd_errors
 def read_property(stage: Usd.Stage, name: str, axes: Sequence[Axis]) -> np.ndarray:
-    """Values of a property, one per axis; ±inf is no limit, NaN what is asked of an axis without a name."""
+    """Values of a property, one per axis; ±inf is no limit, NaN the value of an axis without a name."""
     values = authored(stage, name, axes)
     named = np.array([bool(axis) for _, axis in axes], bool)
     return np.where(np.isnan(values) & named, PROPERTIES[name].fallback, values)
@@ -219,46 +218,49 @@ def _joint(stage: Usd.Stage, path: str) -> Usd.Prim:
 
 
 def attribute_of(stage: Usd.Stage, name: str, axis: Axis) -> Usd.Attribute | None:
-    """The attribute that says a property of an axis, or None where nothing does.
+    """The attribute that holds a property of an axis; None if none is authored.
 
     Raises:
-        HostError: The joint is gone.
-        UnsupportedSceneError: It is not a number.
+        HostError: The joint is not on the stage.
+        UnsupportedSceneError: The value is not a number.
     """
-    return _saying(_joint(stage, axis[0]), PROPERTIES[name], axis[1])
+    return _attribute_of(_joint(stage, axis[0]), PROPERTIES[name], axis[1])
 
 
 def _authored(joint: Usd.Prim, known: Property, axis: str, units: StageUnits) -> float:
-    attribute = _saying(joint, known, axis)
+    attribute = _attribute_of(joint, known, axis)
     if attribute is None:
         return math.nan
     scale = 1.0 if attribute.GetName() == known.urdf else known.scale(axis, units)
     return authored_number(joint, attribute.GetName(), 0.0) / scale
 
 
-def _saying(joint: Usd.Prim, known: Property, axis: str) -> Usd.Attribute | None:
+def _attribute_of(joint: Usd.Prim, known: Property, axis: str) -> Usd.Attribute | None:
     if not axis:
         return None
     names, schema = _on(joint, known, axis)
-    for name in names:
-        attribute = joint.GetAttribute(name)
-        # without its schema, a drive or an axis has no attributes
-        lacks = name == names[0] and schema is not None and not _has(joint, schema)
-        if not lacks and attribute and attribute.HasAuthoredValue() and attribute.Get() is not None:
-            value = authored_number(joint, name, 0.0)
-            if math.isnan(value):
-                raise UnsupportedSceneError(
-                    f"<{joint.GetPath()}>.{name} = nan: must be a number. Correct it, or remove it."
-                )
-            if not (name in known.positive and value <= 0):
-                return attribute
+    # without its schema, a drive or an axis has no attributes
+    readable_names = names if schema is None or _has(joint, schema) else names[1:]
+    for name in readable_names:
+        if _holds(joint, name, name in known.positive):
+            return joint.GetAttribute(name)
     return joint.GetAttribute(known.urdf) if known.urdf and _is_of_urdf(joint, known.urdf) else None
 
 
-def _is_of_urdf(joint: Usd.Prim, name: str) -> bool:
-    """Whether a converter from URDF left a limit that says something: an effort or a velocity of 0 is none, as in URDF.
+def _holds(joint: Usd.Prim, name: str, positive: bool) -> bool:
+    """Return True if an attribute holds a value."""
+    if authored_of(joint, name) is None:
+        return False
+    value = authored_number(joint, name, 0.0)
+    if math.isnan(value):
+        raise UnsupportedSceneError(f"<{joint.GetPath()}>.{name} = nan: must be a number. Correct it, or remove it.")
+    return value > 0 or not positive
 
-    Limits of the position are two, one below the other: joints that turn without end have two zeros.
+
+def _is_of_urdf(joint: Usd.Prim, name: str) -> bool:
+    """Return True if a converter from URDF left a limit; an effort or a velocity of 0 is none, as in URDF.
+
+    Limits of the position are two, the lower below the upper: both are 0 on joints that turn without end.
     """
     if authored_of(joint, name) is None:
         return False
@@ -269,7 +271,7 @@ def _is_of_urdf(joint: Usd.Prim, name: str) -> bool:
 
 
 def _on(joint: Usd.Prim, known: Property, axis: str) -> tuple[tuple[str, ...], str | None]:
-    """Attributes and schema of a property on one axis, by the name that the joint has for it."""
+    """Attributes and schema of a property on one axis, under the instance name on the joint."""
     names, schema = known.on(axis)
     if schema is None or _has(joint, schema):
         return names, schema
@@ -281,7 +283,7 @@ def _has(joint: Usd.Prim, schema: str) -> bool:
 
 
 def _spec_path(stage: Usd.Stage, joint: str) -> Sdf.Path:
-    """Where the edit target holds a joint."""
+    """The path of a joint in the edit target."""
     prim, target = _joint(stage, joint), stage.GetEditTarget()
     layer = target.GetLayer()
     if prim.IsInstanceProxy():
@@ -300,9 +302,9 @@ def _spec_path(stage: Usd.Stage, joint: str) -> Sdf.Path:
 
 
 def _write(joint: Usd.Prim, path: Sdf.Path, known: Property, axis: str, value: float) -> None:
-    """Author one value of the stage, in the first attribute and in those that hold it already."""
+    """Author a value in the units of the stage, in the first attribute and in all others that are authored."""
     names, schema = _on(joint, known, axis)
-    # what others hold is of all axes of the joint
+    # the other attributes are of all axes of the joint
     also = [name for name in names[1:] if axis in ("angular", "linear") and joint.GetAttribute(name).HasAuthoredValue()]
     layer = joint.GetStage().GetEditTarget().GetLayer()
     if schema is not None and not _has(joint, schema):
@@ -316,7 +318,7 @@ def _write(joint: Usd.Prim, path: Sdf.Path, known: Property, axis: str, value: f
 
 
 def _put_back(layer: Sdf.Layer, path: Sdf.Path, draft: Sdf.Layer, place: Sdf.Path | None) -> None:
-    """Make a prim of the layer what it was; `place` is its copy, None where it was not there."""
+    """Restore a prim of the layer from its copy; `place` is None if it had none."""
     if place is not None:
         Sdf.CopySpec(draft, place, layer, path)
         return

@@ -1,4 +1,4 @@
-"""Actuators of MuJoCo on a stage, `MjcActuator` prims; USD need not know their type."""
+"""`MjcActuator` prims of a stage, with or without MuJoCo's schemas in USD."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ def mjc_prims(stage: Usd.Stage) -> tuple[list[Usd.Prim], list[Usd.Prim]]:
 
 
 def joint_of(actuator: Usd.Prim) -> Sdf.Path | None:
-    """What an actuator acts on, a joint or something else."""
+    """The target of an actuator, a joint or another prim; None for none."""
     return next(iter(targets(actuator, "mjc:target")), None)
 
 
 def law_of_prim(actuator: Usd.Prim) -> Law | str:
-    """An actuator as a law of its joint, or why it is none."""
+    """An actuator as a law of its joint, or the reason why it is none."""
     kinds = [str(authored(actuator, f"mjc:{name}Type", "none")) for name in ("dyn", "bias")]
     gain = [*authored_numbers(actuator, "mjc:gainPrm", (1.0,)), 0.0, 0.0, 0.0]
     bias = [*authored_numbers(actuator, "mjc:biasPrm", ()), 0.0, 0.0, 0.0] if kinds[1] == "affine" else [0.0] * 3
@@ -42,17 +42,17 @@ def gear_of(actuator: Usd.Prim) -> float:
 
 
 def armature_of(actuator: Usd.Prim) -> float:
-    """What an actuator adds to the armature of its joint."""
+    """Armature that an actuator adds to its joint."""
     return authored_number(actuator, "mjc:armature", 0.0) * gear_of(actuator) ** 2
 
 
 def bounds(prim: Usd.Prim, of: str, ends: tuple[str, str] = ("Range", "Limited")) -> Bounds | None:
-    """A range that MuJoCo limits something to, `of` control say; None where it is not in force."""
+    """A range of MuJoCo, such as that of the control (`of`); None if it is not active."""
     low, high = (authored_number(prim, f"mjc:{of}{ends[0]}:{side}", 0.0) for side in ("min", "max"))
     is_limited = str(authored(prim, f"mjc:{of}{ends[1]}", "auto")) != "false"
     return (low, high) if low < high and is_limited else None
 
 
 def joint_bounds(joint: Usd.Prim) -> Bounds | None:
-    """Those of all actuators of a joint together."""
+    """Bounds of the total actuator force on a joint; None for none."""
     return bounds(joint, "actuatorfrc", ("range", "limited"))

@@ -1,10 +1,10 @@
-"""What a robot file says of its motors, as the configs that say the same in a program."""
+"""The motors of a robot file as configs."""
 
 from __future__ import annotations
 
 import copy
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -32,23 +32,13 @@ from .words import listed
 def read_motors(stage: Usd.Stage, articulation_root: str | None) -> dict[str, MotorConfig]:
     """Motors of a robot by the names of their joints, `"hip|knee"`; see `motors_of` for the contract."""
     root = _root(stage, articulation_root)
-    motors: dict[str, MotorConfig] = {}
     issues: list[str] = []
     joints = joint_orders(stage, [root])[0]
     dofs = dof_names(stage, joints)
     specs = discover(stage, root, joints, dofs, si=True)
+    motors: dict[str, MotorConfig] = {}
     for spec, own in _by_motor(stage, specs):
-        configs = [_with_file(stage, spec.path, config, issues) for config in spec.stages]
-        values = {name: _property(stage, own, name) for name in ("armature", "friction")}
-        # joints that have a property stand apart from those that do not
-        groups: dict[tuple[bool, ...], list[int]] = {}
-        for at in range(len(own)):
-            groups.setdefault(tuple(bool(np.isnan(column[at])) for column in values.values()), []).append(at)
-        for group in groups.values():
-            names = [own[at][1] for at in group]
-            stages = parts_of(map(copy.copy, configs))
-            properties: dict[str, Any] = {name: _short(names, column[group]) for name, column in values.items()}
-            motors["|".join(names)] = MotorConfig(**stages, **properties)
+        motors |= _with_properties(stage, own, [_with_file(stage, spec.path, config, issues) for config in spec.stages])
     if issues:
         raise ActuatorParseError(issues)
     driven = {name for spec in specs for name in spec.dof_names}
@@ -56,8 +46,25 @@ def read_motors(stage: Usd.Stage, articulation_root: str | None) -> dict[str, Mo
     return motors | _of_mujoco(stage, free)
 
 
+def _with_properties(
+    stage: Usd.Stage, dofs: Sequence[tuple[str, str]], configs: Sequence[Config]
+) -> dict[str, MotorConfig]:
+    """Motors of some joints with their armature and friction; joints without one of these have a motor of their own."""
+    values = {name: _property(stage, dofs, name) for name in ("armature", "friction")}
+    groups: dict[tuple[bool, ...], list[int]] = {}
+    for at in range(len(dofs)):
+        groups.setdefault(tuple(bool(np.isnan(column[at])) for column in values.values()), []).append(at)
+    motors: dict[str, MotorConfig] = {}
+    for group in groups.values():
+        names = [dofs[at][1] for at in group]
+        stages = parts_of(map(copy.copy, configs))
+        properties: dict[str, Any] = {name: _by_joint(names, column[group]) for name, column in values.items()}
+        motors["|".join(names)] = MotorConfig(**stages, **properties)
+    return motors
+
+
 def _by_motor(stage: Usd.Stage, specs: Sequence[ActuatorSpec]) -> Iterator[tuple[ActuatorSpec, list[tuple[str, str]]]]:
-    """Each motor once, with its joints: prims that inherit from one class prim are one, where they say the same."""
+    """Each motor with its joints; prims with equal stages that inherit from one class prim are one motor."""
     found: dict[tuple[str, str], tuple[ActuatorSpec, list[tuple[str, str]]]] = {}
     for spec in specs:
         classes = classes_of(stage.GetPrimAtPath(spec.path))
@@ -67,7 +74,7 @@ def _by_motor(stage: Usd.Stage, specs: Sequence[ActuatorSpec]) -> Iterator[tuple
 
 
 def read_drives(stage: Usd.Stage, articulation_root: str | None) -> dict[str, MotorConfig]:
-    """Motors that do what joint drives do, by the names of their joints; of drives that have gains and no actuator."""
+    """Motors equal to the joint drives that have gains and no actuator, by the names of their joints."""
     root = _root(stage, articulation_root)
     joints = joint_orders(stage, [root])[0]
     names = dof_names(stage, joints)
@@ -80,14 +87,15 @@ def read_drives(stage: Usd.Stage, articulation_root: str | None) -> dict[str, Mo
     for name, (stiffness, damping, most) in drives.items():
         control = PDControlConfig(stiffness, damping)
         own: dict[str, Any] = {
-            which: _short([name], _property(stage, [(free[name], name)], which)) for which in ("armature", "friction")
+            which: _by_joint([name], _property(stage, [(free[name], name)], which))
+            for which in ("armature", "friction")
         }
         motors[name] = MotorConfig(control, [MaxEffortClampingConfig(most)] if np.isfinite(most) else [], **own)
     return motors
 
 
 def effort_limits(stage: Usd.Stage, joints: Sequence[str], names: Sequence[str]) -> np.ndarray:
-    """Effort limits of joints as a stage says them, of drives or for MuJoCo [N·m or N]; inf for none.
+    """Authored effort limits of joints, of drives or for MuJoCo [N·m or N]; inf for none.
 
     Args:
         stage: Where they are.
@@ -101,12 +109,43 @@ def effort_limits(stage: Usd.Stage, joints: Sequence[str], names: Sequence[str])
 
 
 def _of_mujoco(stage: Usd.Stage, free: dict[str, str]) -> dict[str, MotorConfig]:
-    """Motors that do what `MjcActuator` prims do, by the names of their joints.
+    """Motors equal to `MjcActuator` prims, by joint name; `free` are the paths of joints without another actuator."""
+    acting, problems = _acting(stage)
+    motors = {}
+    ranges: list[str] = []
+    for name, path in free.items():
+        if path not in acting:
+            continue
+        laws = {f"<{prim.GetPath()}>": law_of_prim(prim) for prim in acting[path]}
+        good = {prim: law for prim, law in laws.items() if isinstance(law, Law)}
+        limits = joint_bounds(stage.GetPrimAtPath(path)) or (-np.inf, np.inf)
+        if wrong := refused(laws, name) or _asymmetries(good, limits):
+            problems += [f"{prim} ({why})" for prim, why in wrong]
+            continue
+        limit = np.fmin(authored(stage, "max_efforts", [(path, axis_of(stage, path, name))])[0], limits[1])
+        motors[name] = motor_of([*good.values()], float(limit), *_joint_properties(stage, (path, name), acting[path]))
+        ranges += ranges_without_motor(good)
+    _warn_of_losses(problems, ranges)
+    return motors
 
-    Args:
-        stage: Where they are.
-        free: Path of the joint of each DOF that no other actuator drives, by name.
-    """
+
+def _warn_of_losses(problems: Sequence[str], ranges: Sequence[str]) -> None:
+    if problems:
+        warnings.warn(
+            f"MjcActuator prims that no motor stands for: {listed(problems)}. Write the motors of their joints by "
+            "hand.",
+            stacklevel=5,
+        )
+    if ranges:
+        warnings.warn(
+            "MjcActuator prims hold position targets within their ctrlRange, which motors do not: "
+            f"{listed(ranges)}, in rad or m. Keep the targets of their joints within it.",
+            stacklevel=5,
+        )
+
+
+def _acting(stage: Usd.Stage) -> tuple[dict[str, list[Usd.Prim]], list[str]]:
+    """`MjcActuator` prims by the path of their joint, and problems of those without a joint of one axis."""
     acting: dict[str, list[Usd.Prim]] = {}
     problems: list[str] = []
     for prim in mjc_prims(stage)[0]:
@@ -115,44 +154,24 @@ def _of_mujoco(stage: Usd.Stage, free: dict[str, str]) -> dict[str, MotorConfig]
             acting.setdefault(str(path), []).append(prim)
         else:
             problems.append(f"<{prim.GetPath()}> (acts on {f'<{path}>' if path else 'nothing'}: no joint of one axis)")
-    motors = {}
-    ranges: list[str] = []
-    for name, path in free.items():
-        if path not in acting:
-            continue
-        laws = {f"<{prim.GetPath()}>": law_of_prim(prim) for prim in acting[path]}
-        good = {prim: law for prim, law in laws.items() if isinstance(law, Law)}
-        wrong = refused(laws, name) or [(prim, law.asymmetry) for prim, law in good.items() if law.asymmetry]
-        low, high = joint_bounds(stage.GetPrimAtPath(path)) or (-np.inf, np.inf)
-        if not wrong and low != -high:
-            wrong = [(next(iter(laws)), f"the actuatorfrcrange {low:g} … {high:g} of its joint is not symmetric")]
-        problems += [f"{prim} ({why})" for prim, why in wrong]
-        if not wrong:
-            limit = np.fmin(authored(stage, "max_efforts", [(path, axis_of(stage, path, name))])[0], high)
-            motors[name] = motor_of(
-                [*good.values()], float(limit), *_joint_properties(stage, (path, name), acting[path])
-            )
-            ranges += ranges_without_motor(good)
-    if problems:
-        warnings.warn(
-            f"MjcActuator prims that no motor stands for: {listed(problems)}. Write the motors of their joints by "
-            "hand.",
-            stacklevel=4,
-        )
-    if ranges:
-        warnings.warn(
-            "MjcActuator prims hold position targets within their ctrlRange, which motors do not: "
-            f"{listed(ranges)}, in rad or m. Keep the targets of their joints within it.",
-            stacklevel=4,
-        )
-    return motors
+    return acting, problems
+
+
+def _asymmetries(laws: Mapping[str, Law], limits: tuple[float, float]) -> list[tuple[str, str]]:
+    """Actuators of a joint whose bounds are not symmetric, and why; those of the joint count for the first one."""
+    if found := [(prim, law.asymmetry) for prim, law in laws.items() if law.asymmetry]:
+        return found
+    low, high = limits
+    if low == -high:
+        return []
+    return [(next(iter(laws)), f"the actuatorfrcrange {low:g} … {high:g} of its joint is not symmetric")]
 
 
 def _root(stage: Usd.Stage, given: str | None) -> str:
-    """The articulation root that is meant.
+    """The articulation root at a path, or the only one.
 
     Raises:
-        ValueError: There is none, or several.
+        ValueError: There is none, or there are several.
     """
     roots = articulation_roots(stage)
     found = roots if given is None else [roots[at] for at in match_roots(given, roots, unloaded_payloads(stage))]
@@ -165,7 +184,7 @@ def _root(stage: Usd.Stage, given: str | None) -> str:
 
 
 def _with_file(stage: Usd.Stage, path: str, controller: Config, issues: list[str]) -> Config:
-    """A config whose file, if it names one, is found from everywhere."""
+    """A config with the full path of its file."""
     if not isinstance(controller, NeuralControlConfig) or not controller.model_path:
         return controller
     try:
@@ -178,7 +197,7 @@ def _with_file(stage: Usd.Stage, path: str, controller: Config, issues: list[str
 def _joint_properties(
     stage: Usd.Stage, dof: tuple[str, str], actuators: Sequence[Usd.Prim]
 ) -> tuple[float | None, float | None]:
-    """Armature and friction of a joint that actuators of MuJoCo move; None where none is authored."""
+    """Armature and friction of a joint with actuators of MuJoCo; None if not authored."""
     joint = stage.GetPrimAtPath(dof[0])
     armature, friction = (
         authored_value(joint, f"mjc:{other}") if np.isnan(value := _property(stage, [dof], name)[0]) else float(value)
@@ -189,7 +208,7 @@ def _joint_properties(
 
 
 def _property(stage: Usd.Stage, dofs: Sequence[tuple[str, str]], name: str) -> np.ndarray:
-    """Armature or friction of each joint; NaN where none is authored, or static and dynamic friction differ."""
+    """Armature or friction of each joint; NaN if not authored, or if static and dynamic friction differ."""
     axes = [(joint, axis_of(stage, joint, dof_name)) for joint, dof_name in dofs]
     if name == "armature":
         return authored(stage, "armatures", axes)
@@ -197,8 +216,8 @@ def _property(stage: Usd.Stage, dofs: Sequence[tuple[str, str]], name: str) -> n
     return np.where(static == dynamic, static, np.nan)
 
 
-def _short(names: list[str], values: np.ndarray) -> float | dict[str, float] | None:
-    """One value where all joints have the same."""
+def _by_joint(names: list[str], values: np.ndarray) -> float | dict[str, float] | None:
+    """One value if it is that of all joints, values by name otherwise; None for NaN."""
     if np.isnan(values).any():
         return None
     return float(values[0]) if (values == values[0]).all() else dict(zip(names, values.tolist(), strict=True))

@@ -1,4 +1,4 @@
-"""What moves a joint that has neither actuator nor drive: another joint, or an actuator of MuJoCo."""
+"""Joints that follow another joint or an actuator of MuJoCo, without actuator and drive."""
 
 from __future__ import annotations
 
@@ -6,15 +6,15 @@ from pxr import Usd
 
 from .articulation import every_prim
 from .authored import targets
-from .readable import readable
 from .schema import applied_schemas
+from .usd_errors import reports_usd_errors
 
 _COUPLINGS = ("NewtonMimicAPI", "MjcEqualityJointAPI", "PhysxMimicJointAPI")
 
 
-@readable
+@reports_usd_errors
 def follows(stage: Usd.Stage, joint: str) -> bool:
-    """Whether a joint follows another one."""
+    """Return True if a joint follows another one."""
     prim = stage.GetPrimAtPath(joint)
     enabled = prim.GetAttribute("newton:mimicEnabled")
     if enabled and enabled.Get() is False:
@@ -22,8 +22,8 @@ def follows(stage: Usd.Stage, joint: str) -> bool:
     return any(schema.partition(":")[0] in _COUPLINGS for schema in applied_schemas(prim))
 
 
-@readable
+@reports_usd_errors
 def mujoco_actuators(stage: Usd.Stage) -> dict[str, str]:
-    """Paths of `MjcActuator` prims by the path of what they act on."""
+    """Paths of `MjcActuator` prims by the path of their target."""
     prims = [prim for prim in every_prim(stage.GetPseudoRoot()) if prim.GetTypeName() == "MjcActuator"]
     return {str(target): str(prim.GetPath()) for prim in prims for target in targets(prim, "mjc:target")}

@@ -1,4 +1,4 @@
-"""What drives joints where no actuator does: joint drives of USD, and actuators of MuJoCo."""
+"""Joint drives of USD and actuators of MuJoCo that drive joints without an actuator."""
 
 from __future__ import annotations
 
@@ -11,23 +11,23 @@ from .discover import actuator_paths, dofs_driven
 from .joint_properties import authored, axis_of
 from .mjc_actuators import ACTUATOR, joint_of, mjc_prims
 from .moved_by import follows
-from .readable import readable
+from .usd_errors import reports_usd_errors
 from .words import listed
 
 
-@readable
-def nothing_found(stage: Usd.Stage, root: str, joints: Sequence[str], names: Sequence[str]) -> str:
-    """What to say of a robot without actuators: what does drive its joints, and how that becomes motors.
+@reports_usd_errors
+def no_actuators_message(stage: Usd.Stage, root: str, joints: Sequence[str], names: Sequence[str]) -> str:
+    """The message of a robot without actuators: what drives its joints, and how to describe motors.
 
     Args:
-        stage: Where it is.
+        stage: The stage of the robot.
         root: Path of the articulation root prim.
         joints: Path of the joint of each DOF.
         names: Name of each DOF.
     """
     driven = gains_of_drives(stage, joints, names)
     mujoco = _mujoco_actuators(stage, set(joints))
-    found = [f"drives of USD, {listed([_said(name, *gains) for name, gains in driven.items()])}"] if driven else []
+    found = [f"drives of USD, {listed([_described(name, *gains) for name, gains in driven.items()])}"] if driven else []
     found += [f"{ACTUATOR} prims, of {listed(mujoco)}"] if mujoco else []
     first = next(iter([*driven, *mujoco]), None)
     remedy = _remedy(root, first, driven.get(first)) if first else _remedy(root, ".*")
@@ -38,7 +38,7 @@ def nothing_found(stage: Usd.Stage, root: str, joints: Sequence[str], names: Seq
 
 
 def _remedy(root: str, pattern: str, drive: tuple[float, float, float] | None = None) -> str:
-    """How to get actuators, in the place of a drive if there is one."""
+    """How to add actuators, with the values of a drive if there is one."""
     stiffness, damping, largest = drive or (100.0, 10.0, np.inf)
     limit = f", MaxEffortClampingConfig({largest:g})" if np.isfinite(largest) else ""
     return (
@@ -48,12 +48,12 @@ def _remedy(root: str, pattern: str, drive: tuple[float, float, float] | None = 
     )
 
 
-@readable
+@reports_usd_errors
 def unmoved(stage: Usd.Stage, joints: Sequence[str], names: Sequence[str]) -> list[str]:
-    """Names of the DOFs that neither an actuator, a drive with gains, an actuator of MuJoCo nor another joint moves.
+    """Names of the DOFs without an actuator, a drive with gains, an actuator of MuJoCo and a joint to follow.
 
     Args:
-        stage: Where they are.
+        stage: The stage of the joints.
         joints: Path of the joint of each DOF.
         names: Name of each DOF.
     """
@@ -84,5 +84,5 @@ def _mujoco_actuators(stage: Usd.Stage, joints: set[str]) -> list[str]:
     return [path.rsplit("/", 1)[1] for path in dict.fromkeys(acting) if path in joints]
 
 
-def _said(name: str, stiffness: float, damping: float, _largest: float) -> str:
+def _described(name: str, stiffness: float, damping: float, _largest: float) -> str:
     return f"{name} (stiffness {stiffness:g}, damping {damping:g})"

@@ -1,4 +1,4 @@
-"""Write a layer that lies over a file and corrects it; the file itself stays as it is."""
+"""Write an overlay, a layer that corrects a file without changing it."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from .stage import open_stage
 from .units import to_stage, units_of
 
 ENDINGS = (".usda", ".usd", ".usdc")
-"""Of files an overlay can be written to."""
+"""Endings of overlays."""
 
 
 def write_overlay(source: Path, overlay: Path, edits: Sequence[Edit]) -> None:
@@ -31,13 +31,13 @@ def write_overlay(source: Path, overlay: Path, edits: Sequence[Edit]) -> None:
 
     Args:
         source: The file to be corrected.
-        overlay: Where to; a file that is there is replaced.
-        edits: What to say otherwise; of a parameter that two of them lower, the smaller value holds.
+        overlay: File to write; an existing one is replaced.
+        edits: The corrections; of two that lower a parameter, the smaller value applies.
 
     Raises:
         ValueError: The overlay has no ending of USD, or is the file itself or a layer of it.
         HostError: A prim is part of an instance and cannot be edited.
-        OSError: It cannot be written.
+        OSError: The overlay cannot be written.
     """
     if overlay.suffix.lower() not in ENDINGS:
         raise ValueError(f"{overlay}: must end in {', '.join(ENDINGS)}. Rename it.")
@@ -47,7 +47,7 @@ def write_overlay(source: Path, overlay: Path, edits: Sequence[Edit]) -> None:
         raise ValueError(f"{overlay}: {source} is made of it, and stays as it is. Give another name.")
     layer = Sdf.Layer.CreateAnonymous(".usda")
     base = stage.GetRootLayer()
-    # units, up axis and times are read from the topmost layer alone
+    # units, up axis and times are read from the root layer only
     for name in base.pseudoRoot.ListInfoKeys():
         if name not in ("subLayers", "subLayerOffsets", "primChildren"):
             layer.pseudoRoot.SetInfo(name, base.pseudoRoot.GetInfo(name))
@@ -56,9 +56,9 @@ def write_overlay(source: Path, overlay: Path, edits: Sequence[Edit]) -> None:
     corrected = Usd.Stage.Open(layer)
     for edit in edits:
         _apply(corrected, edit)
-    # the stage would look for it elsewhere
+    # the stage would resolve a relative path elsewhere
     del corrected
-    # a file of the same folder is named without it
+    # a path relative to the overlay
     relative = os.path.relpath(os.path.realpath(source), os.path.realpath(overlay.parent))
     text = f"./{relative}" if not relative.startswith("..") else relative
     layer.subLayerPaths[0] = text.replace(os.sep, "/")
@@ -96,31 +96,31 @@ def _apply_parameter(stage: Usd.Stage, edit: ParameterEdit) -> None:
 
 def _apply_schema(stage: Usd.Stage, edit: SchemaEdit) -> None:
     spec = Sdf.CreatePrimInLayer(stage.GetRootLayer(), edit.prim)
-    # all of them, for elsewhere limits act in this order
+    # all schemas are written: other readers apply limits in this order
     names = [edit.instead if name == edit.schema else name for name in applied_schemas(stage.GetPrimAtPath(edit.prim))]
-    _write_schemas(spec, list(dict.fromkeys(names)), [*_taken_back(spec), edit.schema])
+    _write_schemas(spec, list(dict.fromkeys(names)), [*_deleted_schemas(spec), edit.schema])
 
 
-def _taken_back(spec: Sdf.PrimSpec) -> list[str]:
-    """Schemas of layers below that a spec takes back."""
+def _deleted_schemas(spec: Sdf.PrimSpec) -> list[str]:
+    """Schemas of weaker layers that a spec deletes."""
     return list(spec.GetInfo("apiSchemas").deletedItems) if spec.HasInfo("apiSchemas") else []
 
 
-def _write_schemas(spec: Sdf.PrimSpec, names: Sequence[str], taken_back: Sequence[str]) -> None:
-    gone = [name for name in dict.fromkeys(taken_back) if name not in names]
+def _write_schemas(spec: Sdf.PrimSpec, names: Sequence[str], deleted: Sequence[str]) -> None:
+    gone = [name for name in dict.fromkeys(deleted) if name not in names]
     spec.SetInfo("apiSchemas", Sdf.TokenListOp.Create(prependedItems=list(names), deletedItems=gone))
 
 
 def _apply_stand_ins(stage: Usd.Stage, edit: StandInEdit) -> None:
     prim = stage.GetPrimAtPath(edit.prim)
     configs = [_on_stage(stage, prim, config) for config in edit.configs]
-    # values that an older file has where those of the stand-in go are written under their own names
+    # older files hold values under the attributes of the stand-in: they are written under their own names
     stored = {type(config): attributes_on(prim, type(config)) for config in configs}
     moved = [config for config in configs if stored[type(config)] != attributes_of(type(config))]
     spec = Sdf.CreatePrimInLayer(stage.GetRootLayer(), prim.GetPath())
-    taken_back = [*_taken_back(spec), *(earlier for earlier, _ in earlier_schemas(prim))]
+    deleted = [*_deleted_schemas(spec), *(earlier for earlier, _ in earlier_schemas(prim))]
     write_configs(spec, configs, moved)
-    _write_schemas(spec, spec.GetInfo("apiSchemas").prependedItems, taken_back)
+    _write_schemas(spec, spec.GetInfo("apiSchemas").prependedItems, deleted)
     for name in {name for config in moved for name in stored[type(config)].values()}.difference(spec.attributes.keys()):
         Sdf.AttributeSpec(spec, name, Sdf.ValueTypeNames.Float).default = Sdf.ValueBlock()
 

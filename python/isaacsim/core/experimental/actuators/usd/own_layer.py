@@ -1,4 +1,4 @@
-"""Author into a layer of one's own, which comes with the joints of a robot, however the robot is put together."""
+"""Author into a separate layer that is composed with the joints of a robot."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ from .shared import own_nodes
 
 @contextmanager
 def own_layer(stage: Usd.Stage, joint: str, file: Path) -> Iterator[None]:
-    """Make a file the edit target of a stage; after an error all is as before.
+    """Make a file the edit target of a stage; an error restores the stage.
 
-    A layer that the robot is made of already is taken as it is, whatever brings it. Another one becomes the strongest
-    sublayer of the layer that defines the joint: it is there whenever the joint is, and weaker than that layer.
+    A layer that the robot is composed of is used in its place. Any other becomes the strongest sublayer of the layer
+    that defines the joint: it is present with the joint, and weaker than that layer.
 
     Args:
-        stage: Where the robot is.
+        stage: The stage of the robot.
         joint: Path of one of its joints.
-        file: A file of USD; a new one is made where there is none.
+        file: A USD file; it is created if it does not exist.
 
     Raises:
-        ValueError: The file has no ending of USD, or its place cannot be edited.
+        ValueError: The file has no ending of USD, or cannot be edited there.
     """
     if file.suffix.lower() not in ENDINGS:
         raise ValueError(f"layer = {str(file)!r}: must end in {', '.join(ENDINGS)}. Rename it.")
@@ -39,7 +39,7 @@ def own_layer(stage: Usd.Stage, joint: str, file: Path) -> Iterator[None]:
     above, _ = _defining(prim)
     if not above.permissionToEdit:
         raise ValueError(f"layer {above.GetDisplayName()} is locked. Unlock it.")
-    text = _as_said_in(above, file)
+    text = _path_in(above, file)
     layer = layer or Sdf.Layer.CreateNew(str(file))
     above.subLayerPaths.insert(0, text)
     try:
@@ -55,7 +55,7 @@ def own_layer(stage: Usd.Stage, joint: str, file: Path) -> Iterator[None]:
 
 
 def _target(stage: Usd.Stage, joint: str, layer: Sdf.Layer) -> Usd.EditTarget | None:
-    """How a layer is edited that the robot is made of: where it can say the joint; None where it is another one."""
+    """The edit target of a layer that the robot is composed of, at the joint; None for another layer."""
     prim = stage.GetPrimAtPath(joint)
     _, place = _defining(prim)
     nodes = [place, *own_nodes(prim.GetPrimIndex().rootNode)]
@@ -74,7 +74,7 @@ def _target(stage: Usd.Stage, joint: str, layer: Sdf.Layer) -> Usd.EditTarget | 
 
 
 def _defining(prim: Usd.Prim) -> tuple[Sdf.Layer, Pcp.NodeRef]:
-    """The layer that defines a prim, not merely overrides it, and the site where it does."""
+    """The layer that defines a prim with `def`, and the site in it."""
     for node in own_nodes(prim.GetPrimIndex().rootNode):
         for layer in node.layerStack.layers:
             spec = layer.GetPrimAtPath(node.path)
@@ -83,8 +83,8 @@ def _defining(prim: Usd.Prim) -> tuple[Sdf.Layer, Pcp.NodeRef]:
     raise ValueError(f"<{prim.GetPath()}>: no layer defines it. Open the file that does.")
 
 
-def _as_said_in(layer: Sdf.Layer, file: Path) -> str:
-    """The path of a file as a layer says it: relative, unless the layer is no file itself."""
+def _path_in(layer: Sdf.Layer, file: Path) -> str:
+    """The path of a file relative to a layer; absolute if the layer is no file."""
     path = os.path.realpath(file)
     if not layer.realPath:
         return path.replace(os.sep, "/")

@@ -1,4 +1,4 @@
-"""Decide which articulation an actuator prim belongs to."""
+"""The articulation that an actuator prim belongs to."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from .articulation import articulation_roots, axes_of, bodies_of
 class Ownership:
     """The actuator prims of one articulation.
 
-    A prim belongs to the articulation that owns one of its targets, wherever the prim lies. Without such a target it
-    belongs to the articulation nearest to it: the first one going up from the prim or, before that, the only one below
-    a prim on the way. Where that finds none, the nearest to its targets.
+    A prim belongs to the articulation of one of its targets, wherever the prim is. Without such a target it belongs to
+    the articulation nearest to it: the first one at or above the prim, or the only one below a prim on the way. If that
+    is none, it belongs to the articulation nearest to its targets.
 
     Args:
-        stage: Where to look.
+        stage: The stage.
         root: Path of the articulation root prim.
         joints: Paths of the articulation's joints.
     """
@@ -28,13 +28,13 @@ class Ownership:
         self._joints = set(joints)
         roots = articulation_roots(stage)
         self._nearest = _nearest_roots(roots)
-        # a host may hold an articulation whose root has no schema
+        # the root of a host's articulation may have no schema
         if self._nearest_to(root) is None:
             self._nearest = _nearest_roots([*roots, root])
         self._here = self._nearest_to(root)
 
     def of(self, path: str, targets: Collection[str]) -> Literal["ours", "another's", "nobody's"]:
-        """Whose the prim at `path` is."""
+        """The owner of the prim at `path`."""
         if not self._joints.isdisjoint(targets):
             return "ours"
         home = next(filter(None, map(self._nearest_to, (path, *targets))), None)
@@ -44,7 +44,7 @@ class Ownership:
         return "nobody's" if elsewhere or home is None else "ours"
 
     def is_near(self, path: str) -> bool:
-        """Whether no other articulation is nearer to the prim at `path`."""
+        """Return True if no other articulation is nearer to the prim at `path`."""
         return self._nearest_to(path) == self._here
 
     def _nearest_to(self, path: str) -> str | None:
@@ -52,7 +52,7 @@ class Ownership:
         return next((self._nearest[prim] for prim in above if prim in self._nearest), None)
 
     def _is_of_no_articulation(self, target: str) -> bool:
-        """Whether the target is a joint that shares no body with ours nor lies in another robot: of a door, say."""
+        """Return True if the target is a joint of no robot, such as that of a door."""
         if not axes_of(self._stage.GetPrimAtPath(target)):
             return False
         if self._nearest_to(target) not in (None, self._here):
@@ -62,7 +62,7 @@ class Ownership:
 
 
 def _nearest_roots(roots: Collection[str]) -> dict[Sdf.Path, str | None]:
-    """For each root and each prim above one: itself, or else the only root below it, None where there are several."""
+    """The root of each root and of each prim above one: itself, or the only one below it; None for several."""
     nearest: dict[Sdf.Path, str | None] = {}
     for root in roots:
         for above in Sdf.Path(root).GetPrefixes():

@@ -1,4 +1,4 @@
-"""Articulation roots by path patterns; needs no USD."""
+"""Articulation roots by path pattern; needs no USD."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ MAX_PATH = 10_000
 
 
 class Roots:
-    """Articulation roots as a tree of path segments, to look many patterns up in.
+    """Articulation roots as a tree of path segments, for looking up many patterns.
 
     Args:
-        paths: The roots, in an order that answers follow.
+        paths: The roots; results are in their order.
     """
 
     def __init__(self, paths: Iterable[str]) -> None:
@@ -33,7 +33,7 @@ class Roots:
             branch.root = position
 
     def find(self, pattern: str) -> list[int]:
-        """Positions of the roots that the prims stand for which `pattern` matches, each segment as a whole.
+        """Positions of the roots of the prims that `pattern` matches, segment by segment.
 
         A root stands for itself, a prim above roots for all topmost ones below it, and `/` for all topmost ones.
 
@@ -48,31 +48,19 @@ class Roots:
             )
         branches = [self._top]
         for segment in pattern.strip("/").split("/") if pattern != "/" else ():
-            if segment.isidentifier():
-                # a plain name matches itself alone
-                branches = [branch.below[segment] for branch in branches if segment in branch.below]
-                continue
-            if not segment:
-                return []
-            longest = max((len(name) for branch in branches for name in branch.below), default=0)
-            if problem := pattern_problem(segment, MAX_PATH, max(longest, LENGTH)):
-                raise ValueError(f"articulation path {shown(pattern)}: segment {shown(segment)} {problem}")
-            expression = re.compile(segment)
-            branches = [
-                child for branch in branches for name, child in branch.below.items() if expression.fullmatch(name)
-            ]
+            branches = _below(branches, segment, pattern)
         return sorted(position for branch in branches for position in branch.topmost())
 
 
 @dataclass
 class _Branch:
-    """One prim on the way to roots: its own position if it is one, and the prims below it."""
+    """A root or a prim above one: its position if it is a root, and the prims below it."""
 
     root: int | None = None
     below: dict[str, _Branch] = field(default_factory=dict)
 
     def topmost(self) -> Iterator[int]:
-        """Positions of the roots at or below this prim that are in no other one's subtree."""
+        """Positions of the roots at or below this prim that are below no other root."""
         if self.root is not None:
             yield self.root
         else:
@@ -80,8 +68,25 @@ class _Branch:
                 yield from branch.topmost()
 
 
+def _below(branches: Sequence[_Branch], segment: str, pattern: str) -> list[_Branch]:
+    """The prims below others that a segment of a pattern matches."""
+    if segment.isidentifier():
+        # a plain name matches itself alone
+        return [branch.below[segment] for branch in branches if segment in branch.below]
+    children = [item for branch in branches for item in branch.below.items()]
+    expression = _expression(segment, [name for name, _ in children], pattern)
+    return [child for name, child in children if expression.fullmatch(name)]
+
+
+def _expression(segment: str, names: Sequence[str], pattern: str) -> re.Pattern[str]:
+    longest = max(map(len, names), default=0)
+    if segment and (problem := pattern_problem(segment, MAX_PATH, max(longest, LENGTH))):
+        raise ValueError(f"articulation path {shown(pattern)}: segment {shown(segment)} {problem}")
+    return re.compile(segment)
+
+
 def match_roots(patterns: str | Sequence[str], roots: Iterable[str], unloaded: Sequence[str] = ()) -> list[int]:
-    """Positions in `roots` of the articulations that the patterns stand for, pattern by pattern; see `Roots.find`.
+    """Positions in `roots` of the articulations that patterns match, pattern by pattern; see `Roots.find`.
 
     Args:
         patterns: Paths, each segment of which may be a regular expression.
@@ -105,14 +110,14 @@ def match_roots(patterns: str | Sequence[str], roots: Iterable[str], unloaded: S
 
 
 def require_same_joints(paths: Sequence[str], names: Sequence[Sequence[str]]) -> None:
-    """Refuse robots that are no rows of one array.
+    """Refuse robots with different axes, which cannot be rows of one array.
 
     Args:
         paths: Of the robots.
         names: Of each robot's joint axes.
 
     Raises:
-        ValueError: Two robots have different axes; the message tells which robots are alike.
+        ValueError: Two robots have different axes; the message groups those with the same.
     """
     alike: dict[tuple[str, ...], list[str]] = {}
     for path, axes in zip(paths, names, strict=True):
@@ -128,28 +133,28 @@ def require_same_joints(paths: Sequence[str], names: Sequence[Sequence[str]]) ->
 
 
 def no_pattern() -> ValueError:
-    """What to say of an empty list."""
+    """The error of an empty list."""
     return ValueError("articulation paths are empty: give the path of a robot.")
 
 
 def no_match(pattern: str, roots: Sequence[str], unloaded: Sequence[str] = (), *, has_prims: bool = True) -> ValueError:
-    """What to say of a pattern that stands for no articulation, and of payloads that may hold it.
+    """The error of a pattern without articulation, and of payloads that may hold it.
 
     Args:
-        pattern: What was asked for.
+        pattern: The pattern.
         roots: Of all articulations.
         unloaded: Payloads that may hold more of them.
-        has_prims: Whether they are on a stage; robots of an MJCF or URDF file are not.
+        has_prims: False for robots of an MJCF or URDF file.
     """
     remedy = "Give the path of a prim with PhysicsArticulationRootAPI, or of one above it"
     return ValueError(
         f"articulation path {shown(pattern)} matches none of the articulations here: {roots or 'there are none'}. "
         f"{remedy if has_prims or not roots else 'Give one of these'}; "
-        f"each path segment may be a regular expression.{said_of_unloaded(unloaded)}"
+        f"each path segment may be a regular expression.{unloaded_hint(unloaded)}"
     )
 
 
-def said_of_unloaded(payloads: Sequence[str], most: int = 4) -> str:
-    """What to add to a message that something was not found, of payloads that may hold it."""
+def unloaded_hint(payloads: Sequence[str], most: int = 4) -> str:
+    """The sentences of a message about payloads that are not loaded; empty for none."""
     told = "".join(f" The payload of <{path}> is not loaded: `stage.Load({path!r})`." for path in payloads[:most])
     return told + (f" Nor are {len(payloads) - most} more." if len(payloads) > most else "")

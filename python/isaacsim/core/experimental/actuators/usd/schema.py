@@ -1,6 +1,6 @@
-"""Read configs from applied API schemas, with or without the plugins that tell USD of newton's schemas and of ours.
+"""Read configs from applied API schemas, with or without the plugins that register newton's schemas and ours.
 
-Values, types, ranges and fallbacks come from the field descriptions in `specs`, so both cases give the same result.
+Values, types, ranges and fallbacks come from the field descriptions in `specs`: both cases give the same result.
 """
 
 from __future__ import annotations
@@ -18,16 +18,16 @@ from ..specs.actuator_spec import ACTUATOR_TYPE
 from ..specs.configs import CONFIGS, ForeignConfig
 from ..specs.fields import Parameter, parameters_of
 from ..specs.stand_ins import LISTED, STAND_INS
-from .alike import nearest, plain, visible
+from .similar_names import escaped, nearest, normalized
 
 TARGETS = "newton:targets"
-# markers that the plugin applies along with a control or clamping schema; they carry nothing
+# schemas without properties that the plugin applies with a control or clamping schema
 _MARKERS = ("NewtonActuatorControlBaseAPI", "NewtonActuatorClampingBaseAPI")
 _FROM_USD: dict[str, Callable[[Any], Any]] = {"float": float, "int": int, "float[]": list, "asset": str}
 CONFIG_BY_SCHEMA = {config.SCHEMA: config for config in CONFIGS}
-# what files of version 0.9 and before call schemas of today
-_TODAYS = {config.EARLIER_SCHEMA: config.SCHEMA for config in CONFIGS if config.EARLIER_SCHEMA}
-# every property an actuator prim may have, and the schemas that give it; the targets come with the prim type
+# schemas by their names in files of version 0.9 and before
+_CURRENT = {config.EARLIER_SCHEMA: config.SCHEMA for config in CONFIGS if config.EARLIER_SCHEMA}
+# properties of actuator prims, and the schemas that have each; the targets are of the prim type
 _SCHEMAS_OF: dict[str, list[str]] = {TARGETS: []}
 for _config in CONFIGS:
     for _described in parameters_of(_config).values():
@@ -35,17 +35,17 @@ for _config in CONFIGS:
 # namespaces of these
 _NAMESPACES = {name.rpartition(":")[0] for name in _SCHEMAS_OF}
 
-# schemas the host program has registered a component for, and what kind it is; no stage can add to them
+# schemas of components that the host program registered, and their kinds
 _foreign: dict[str, str] = {}
 
 
 def accept_schema(schema: str, kind: str) -> None:
-    """Read prims with this schema from now on, as a `ForeignConfig`."""
+    """Register a schema, whose prims are read as a `ForeignConfig`."""
     _foreign[schema] = kind
 
 
 def foreign_config(prim: Usd.Prim, schema: str) -> ForeignConfig | None:
-    """The values a prim has for a registered schema, or None when the schema is not registered."""
+    """The values of a prim for a registered schema; None if the schema is not registered."""
     if schema not in _foreign:
         return None
     values: dict[str, Any] = {}
@@ -57,43 +57,43 @@ def foreign_config(prim: Usd.Prim, schema: str) -> ForeignConfig | None:
 
 
 def applied_schemas(prim: Usd.Prim) -> list[str]:
-    """Applied API schemas in authored order, registered with a plugin or not."""
+    """Applied API schemas in authored order, with or without a plugin."""
     # Usd.Prim.GetAppliedSchemas drops tokens of unregistered schemas
     return list(prim.GetPrimTypeInfo().GetAppliedAPISchemas())
 
 
-def todays_schemas(prim: Usd.Prim) -> list[str]:
-    """Applied API schemas by their names of today, each once, in authored order."""
-    return list(dict.fromkeys(_TODAYS.get(schema, schema) for schema in applied_schemas(prim)))
+def current_schemas(prim: Usd.Prim) -> list[str]:
+    """Applied API schemas by their current names, each once, in authored order."""
+    return list(dict.fromkeys(_CURRENT.get(schema, schema) for schema in applied_schemas(prim)))
 
 
 def earlier_schemas(prim: Usd.Prim) -> list[tuple[str, str]]:
-    """Applied API schemas that version 0.9 and before called otherwise: the name on the prim, and that of today."""
-    return [(schema, _TODAYS[schema]) for schema in applied_schemas(prim) if schema in _TODAYS]
+    """Applied API schemas with a name of version 0.9 and before: the name on the prim, and the current name."""
+    return [(schema, _CURRENT[schema]) for schema in applied_schemas(prim) if schema in _CURRENT]
 
 
 def is_actuator(prim: Usd.Prim) -> bool:
-    """Whether `prim` is a `NewtonActuator`."""
+    """Return True if `prim` is a `NewtonActuator`."""
     return prim.GetTypeName() == ACTUATOR_TYPE
 
 
-def stood_in_for(prim: Usd.Prim) -> set[str]:
-    """Schemas of newton on a prim that stand in for a law of ours that is applied too, and are for others to read.
+def stand_in_schemas(prim: Usd.Prim) -> set[str]:
+    """Schemas of newton on a prim that stand in for an applied law that newton does not know.
 
-    Where we do not know the law that they stand for, they hold.
+    Without a known law that they stand for, they apply themselves.
     """
     attribute = prim.GetAttribute(LISTED)
     listed = attribute.Get() if attribute else None
     if not isinstance(listed, Vt.TokenArray):
         return set()
-    applied = [CONFIG_BY_SCHEMA[schema] for schema in todays_schemas(prim) if schema in CONFIG_BY_SCHEMA]
-    ours = {config.KIND for config in applied if config in STAND_INS}
-    others = (config for config in applied if config not in STAND_INS and config.KIND in ours)
-    return {config.SCHEMA for config in others if config.SCHEMA in set(listed)}
+    applied = [CONFIG_BY_SCHEMA[schema] for schema in current_schemas(prim) if schema in CONFIG_BY_SCHEMA]
+    kinds = {config.KIND for config in applied if config in STAND_INS}
+    standing_in = {config.SCHEMA for config in applied if config not in STAND_INS and config.KIND in kinds}
+    return standing_in.intersection(listed)
 
 
 def attributes_on(prim: Usd.Prim, config_type: type[Any]) -> dict[str, str]:
-    """The attribute that holds each parameter of a law on a prim: the earlier one on prims of older files."""
+    """The attribute of each parameter of a law on a prim; the earlier one on prims of older files."""
     now, earlier = attributes_of(config_type), _earlier(config_type)
     if earlier is None or prim.HasAttribute(LISTED) or _any_authored(prim, now) or not _any_authored(prim, earlier):
         return now
@@ -102,13 +102,13 @@ def attributes_on(prim: Usd.Prim, config_type: type[Any]) -> dict[str, str]:
 
 @functools.cache
 def attributes_of(config_type: type[Any]) -> dict[str, str]:
-    """The attribute that holds each parameter of a law, by the name of the parameter."""
+    """The attribute of each parameter of a law, by the name of the parameter."""
     return {name: described.attribute for name, described in parameters_of(config_type).items()}
 
 
 @functools.cache
 def _earlier(config_type: type[Any]) -> dict[str, str] | None:
-    """The attributes of older files; None where they are the same."""
+    """The attributes of a law in older files; None if they are the same."""
     found = parameters_of(config_type)
     if not any(described.earlier for described in found.values()):
         return None
@@ -120,7 +120,7 @@ def _any_authored(prim: Usd.Prim, names: dict[str, str]) -> bool:
 
 
 def read_config(prim: Usd.Prim, config_type: type[Any], issues: list[str]) -> Any:
-    """Return `config_type` filled from `prim`; what is wrong is appended to `issues`."""
+    """Return `config_type` filled from `prim`; problems are added to `issues`."""
     before = len(issues)
     described_by_name = parameters_of(config_type)
     stored = attributes_on(prim, config_type)
@@ -128,7 +128,7 @@ def read_config(prim: Usd.Prim, config_type: type[Any], issues: list[str]) -> An
     try:
         return config_type(**values)
     except ValueError as error:
-        # a table that does not fit together; its parts were reported already when they are wrong themselves
+        # parts of a table that do not fit each other, unless the parts themselves have problems
         if len(issues) == before:
             problem = str(error).splitlines()[0].removeprefix(f"{config_type.__name__}.")
             for name, attribute in stored.items():
@@ -138,29 +138,29 @@ def read_config(prim: Usd.Prim, config_type: type[Any], issues: list[str]) -> An
 
 
 def schema_problem(prim: Usd.Prim, schema: str) -> str | None:
-    """Why an applied schema has no effect, or None when it has one or does not concern us."""
+    """Why an applied schema has no effect; None if it has one or is of no concern here."""
     if schema in CONFIG_BY_SCHEMA or schema in _MARKERS or schema in _foreign:
         return None
     known = sorted(CONFIG_BY_SCHEMA)
-    # what stands behind a colon may be an instance, or part of a name that was written with one
+    # the part behind a colon is an instance, or part of a misspelled name
     meant = nearest(schema.partition(":")[0], known) or nearest(schema, known)
-    if meant is None and not (plain(schema).startswith("newton") or may_be_later(schema)):
+    if meant is None and not (normalized(schema).startswith("newton") or may_be_later(schema)):
         return None
     hint = f" Did you mean {meant}?" if meant else ""
     return (
-        f"<{prim.GetPath()}> applies {visible(schema)}, which has no effect: this version knows {', '.join(known)}."
+        f"<{prim.GetPath()}> applies {escaped(schema)}, which has no effect: this version knows {', '.join(known)}."
         f"{hint} Use one of these or remove it."
     )
 
 
 def may_be_later(schema: str) -> bool:
-    """Whether a schema is named as newton's are, or as our own, so that a version to come may know it."""
+    """Return True if a schema is named as newton's or ours, so that a later version may know it."""
     return schema.startswith(("Newton", "Articulation", "Actuator")) and schema.partition(":")[0].endswith("API")
 
 
 def values_without_effect(prim: Usd.Prim) -> list[str]:
-    """One message per attribute that is read at its default value, and changes over time beside it."""
-    schemas = todays_schemas(prim)
+    """One message per attribute with values over time beside the default value, which alone is read."""
+    schemas = current_schemas(prim)
     read = _properties_on(prim, schemas)
     foreign = any(schema in _foreign for schema in schemas)
     return [
@@ -174,7 +174,7 @@ def values_without_effect(prim: Usd.Prim) -> list[str]:
 
 
 def _properties_on(prim: Usd.Prim, schemas: Iterable[str]) -> list[str]:
-    """Attributes that some schemas give a prim."""
+    """Attributes of some schemas on a prim."""
     found = (attributes_on(prim, CONFIG_BY_SCHEMA[schema]) for schema in schemas if schema in CONFIG_BY_SCHEMA)
     return list(dict.fromkeys(name for names in found for name in names.values()))
 
@@ -184,46 +184,46 @@ def _source(attribute: Usd.Attribute, time: Usd.TimeCode) -> Usd.ResolveInfoSour
 
 
 def properties_without_effect(prim: Usd.Prim) -> list[str]:
-    """One message per authored `newton:*` property that none of the known schemas applied to `prim` has."""
-    schemas = todays_schemas(prim)
-    # what a schema of the host program has is not known here
+    """One message per authored `newton:*` property that no known schema of `prim` has."""
+    schemas = current_schemas(prim)
+    # properties of schemas of the host program are not known here
     if any(schema in _foreign for schema in schemas):
         return []
     known = [TARGETS, *_properties_on(prim, schemas)]
     unknown = [one for one in schemas if may_be_later(one) and one not in (*CONFIG_BY_SCHEMA, *_MARKERS)]
     return [
-        f"<{prim.GetPath()}>.{visible(found.GetName())} ({_layer_of(found)}): no schema applied here has it, so it has "
-        f"no effect. {_meant(found.GetName(), known, unknown)}"
+        f"<{prim.GetPath()}>.{escaped(found.GetName())} ({_layer_of(found)}): no schema applied here has it, so it has "
+        f"no effect. {_remedy(found.GetName(), known, unknown)}"
         for found in prim.GetAuthoredProperties()
-        if found.GetName() not in known and _looks_ours(found) and not _is_blocked(found)
+        if found.GetName() not in known and _is_in_namespace(found) and not _is_blocked(found)
     ]
 
 
 def _is_blocked(found: Usd.Property) -> bool:
-    """Whether the strongest opinion takes all others back."""
+    """Return True if the strongest opinion blocks all others."""
     return isinstance(found, Usd.Attribute) and found.GetResolveInfo(Usd.TimeCode.Default()).ValueIsBlocked()
 
 
-def _looks_ours(found: Usd.Property) -> bool:
+def _is_in_namespace(found: Usd.Property) -> bool:
     namespace = found.GetNamespace()
-    return namespace in _NAMESPACES or plain(namespace.partition(":")[0]) == "newton"
+    return namespace in _NAMESPACES or normalized(namespace.partition(":")[0]) == "newton"
 
 
-def _meant(name: str, known: list[str], unknown: list[str]) -> str:
-    """What the author of an unknown property should do.
+def _remedy(name: str, known: list[str], unknown: list[str]) -> str:
+    """The remedy for an unknown property.
 
     Args:
-        name: Of the property.
+        name: Name of the property.
         known: Properties that the prim may have.
-        unknown: Applied schemas that this version does not know, which may have others.
+        unknown: Applied schemas that this version does not know.
     """
-    best = _most_like(name)
+    best = _most_similar(name)
     if unknown and best not in known:
-        return f"It may be of {visible(unknown[0])}. Remove both, or replace that schema by one that is known."
+        return f"It may be of {escaped(unknown[0])}. Remove both, or replace that schema by one that is known."
     if best is None:
         return f"Known are {', '.join(known)}. Use one of these or remove it."
     owners = _SCHEMAS_OF[best]
-    # of an attribute that schemas of our own share, newton's is meant
+    # newton's schema precedes ours that have the same attribute
     schemas = " or ".join([owner for owner in owners if owner.startswith("Newton")] or owners)
     if best == name:
         return f"Apply {schemas} or remove it."
@@ -231,11 +231,11 @@ def _meant(name: str, known: list[str], unknown: list[str]) -> str:
 
 
 @functools.lru_cache(maxsize=1024)
-def _most_like(name: str) -> str | None:
-    """The attribute of a schema with the most of the letters of an unknown property, None when that are few."""
+def _most_similar(name: str) -> str | None:
+    """The attribute of a schema that is most similar to an unknown property; None if none is."""
 
     def likeness(candidate: str) -> float:
-        authored, meant = (plain(each).removeprefix("newton") for each in (name, candidate))
+        authored, meant = (normalized(each).removeprefix("newton") for each in (name, candidate))
         return difflib.SequenceMatcher(None, authored, meant).ratio()
 
     best = max(_SCHEMAS_OF, key=likeness)
@@ -243,29 +243,23 @@ def _most_like(name: str) -> str | None:
 
 
 def opinion_of_other_kind(prim: Usd.Prim, name: str, kind: type[Sdf.PropertySpec]) -> str | None:
-    """The layer that makes an attribute of a relationship or the reverse, or None; `kind` is what it has to be."""
-    # with the schema plugin, the property itself is always of the right kind
+    """The layer with a property of another kind than `kind`, attribute or relationship; None for none."""
+    # with the schema plugin, the composed property is always of the right kind
     found = prim.GetProperty(name)
     stack = found.GetPropertyStack(Usd.TimeCode.Default()) if found else []
     return next((layer_name(spec.layer) for spec in stack if not isinstance(spec, kind)), None)
 
 
 def _read_value(prim: Usd.Prim, name: str, described: Parameter, issues: list[str]) -> Any:
-    """Return the authored value, or the schema's fallback when nothing is authored or the value is unusable."""
+    """Return the authored value, or the schema's fallback if none is authored or the value is unusable."""
     where = f"<{prim.GetPath()}>.{name}"
     if layer := opinion_of_other_kind(prim, name, Sdf.AttributeSpec):
         issues.append(f"{where} ({layer}) is a relationship: must be an attribute. Author a value or remove it.")
         return described.fallback
     attribute = prim.GetAttribute(name)
-    # a blocked value means: as if nothing were authored
+    # a blocked value is as none
     if not attribute or not attribute.HasAuthoredValue():
-        if attribute and attribute.GetConnections():
-            issues.append(
-                f"{where} ({_layer_of(attribute)}) has a connection, but no value: connections are not followed. "
-                "Author a value or remove the connection."
-            )
-        elif described.fallback is None:
-            issues.append(f"{where} is not authored: {described.rule}. Author it or deactivate the prim.")
+        issues += _problem_without_value(where, attribute, described)
         return described.fallback
     # Get would return the plugin's fallback for values over time only
     if _source(attribute, Usd.TimeCode.Default()) != Usd.ResolveInfoSourceDefault:
@@ -274,12 +268,7 @@ def _read_value(prim: Usd.Prim, name: str, described: Parameter, issues: list[st
             "do not change over time. Author a default value."
         )
         return described.fallback
-    value = attribute.Get(Usd.TimeCode.Default())
-    # likewise for a path expression where a number is due
-    if isinstance(authored := opinion(attribute).default, Sdf.PathExpression):
-        value = authored
-    if described.type == "asset" and isinstance(value, Sdf.AssetPath):
-        value = value.path
+    value = _default_value(attribute, described.type)
     if not described.accepts(value):
         issues.append(
             f"{where} = {_shown(value)} ({_layer_of(attribute)}): {described.rule}. "
@@ -289,9 +278,27 @@ def _read_value(prim: Usd.Prim, name: str, described: Parameter, issues: list[st
     return _FROM_USD[described.type](value)
 
 
+def _problem_without_value(where: str, attribute: Usd.Attribute, described: Parameter) -> list[str]:
+    if attribute and attribute.GetConnections():
+        return [
+            f"{where} ({_layer_of(attribute)}) has a connection, but no value: connections are not followed. "
+            "Author a value or remove the connection."
+        ]
+    if described.fallback is None:
+        return [f"{where} is not authored: {described.rule}. Author it or deactivate the prim."]
+    return []
+
+
+def _default_value(attribute: Usd.Attribute, kind: str) -> Any:
+    # Get would return the plugin's fallback for a path expression in place of a number
+    authored = opinion(attribute).default
+    value = authored if isinstance(authored, Sdf.PathExpression) else attribute.Get(Usd.TimeCode.Default())
+    return value.path if kind == "asset" and isinstance(value, Sdf.AssetPath) else value
+
+
 def _shown(value: Any) -> str:
-    """The value in one line of bounded length; arrays as lists."""
-    # more elements than fit are not looked at
+    """The value in one line of bounded length."""
+    # more elements than fit are skipped
     plain = list(islice(value, 121)) if isinstance(value, Iterable) and not isinstance(value, str) else value
     text = " ".join(line.strip() for line in repr(plain).splitlines())
     return text if len(text) <= 120 else f"{text[:120]}…"
@@ -302,11 +309,11 @@ def _layer_of(found: Usd.Property) -> str:
 
 
 def opinion(found: Usd.Property) -> Sdf.PropertySpec:
-    """The opinion the value comes from, or else the strongest one on the property."""
+    """The opinion that holds the value, or else the strongest one on the property."""
     stack = found.GetPropertyStack(Usd.TimeCode.Default())
     return next((spec for spec in stack if spec.HasDefaultValue()), stack[0])
 
 
 def layer_name(layer: Sdf.Layer) -> str:
-    """What messages call a layer."""
+    """The name of a layer in messages."""
     return f"layer {layer.GetDisplayName()}"

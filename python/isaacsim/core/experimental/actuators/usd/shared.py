@@ -1,4 +1,4 @@
-"""Class prims that hold the values of several actuator prims, which inherit from them."""
+"""Class prims with the values of several actuator prims, which inherit from them."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def classes_of(prim: Usd.Prim) -> list[Sdf.Path]:
 
 
 def own_specs(prim: Usd.Prim) -> list[Sdf.PrimSpec]:
-    """What layers say of a prim itself, without what they say of the prims that it inherits from."""
+    """The specs of a prim itself, without those of the prims that it inherits from."""
     return [
         spec
         for node in own_nodes(prim.GetPrimIndex().rootNode)
@@ -34,13 +34,13 @@ def own_nodes(node: Pcp.NodeRef) -> Iterator[Pcp.NodeRef]:
 
 
 def free_name(stage: Usd.Stage, parent: Sdf.Path, name: str) -> str:
-    """The name, with a number behind it where a prim below `parent` has it."""
+    """The name, with a number appended if a prim below `parent` has it."""
     names = itertools.chain([name], (f"{name}_{number}" for number in itertools.count(2)))
     return next(one for one in names if not stage.GetPrimAtPath(parent.AppendChild(one)))
 
 
 def drop_unused(stage: Usd.Stage, classes: Iterable[Sdf.Path]) -> None:
-    """Remove class prims from which no actuator prim inherits, as far as the edit target says all of them."""
+    """Remove class prims from which no actuator prim inherits and that are in the edit target only."""
     left = set(classes)
     if not left:
         return

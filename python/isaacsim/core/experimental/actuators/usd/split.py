@@ -1,4 +1,4 @@
-"""Give each target of an actuator prim a prim of its own, in a layer that lies over the file."""
+"""Split an actuator prim into a prim for each target, in an overlay."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ from pxr import Sdf, Usd
 
 from ..specs.actuator_spec import ACTUATOR_TYPE
 from .authored import targets
-from .readable import readable
 from .schema import TARGETS
 from .shared import free_name
+from .usd_errors import reports_usd_errors
 
 
-@readable
-def why_unsplit(stage: Usd.Stage, path: str) -> str:
-    """Why a prim cannot be split, a subordinate clause; empty where it can."""
+@reports_usd_errors
+def split_problem(stage: Usd.Stage, path: str) -> str:
+    """Why a prim cannot be split, a subordinate clause; empty if it can."""
     prim = stage.GetPrimAtPath(path)
     if prim.IsInstanceProxy() or prim.IsInPrototype():
         return "it is part of an instance"
@@ -25,7 +25,7 @@ def why_unsplit(stage: Usd.Stage, path: str) -> str:
 
 
 def split(stage: Usd.Stage, path: str) -> None:
-    """Leave a prim its first target; each further one gets a prim in the root layer that inherits all else from it."""
+    """Keep the first target of a prim; a prim in the root layer for each other target inherits the rest from it."""
     prim, layer = stage.GetPrimAtPath(path), stage.GetRootLayer()
     first, *others = targets(prim, TARGETS)
     _target(Sdf.CreatePrimInLayer(layer, prim.GetPath()), first)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import weakref
-from collections.abc import Mapping
 from pathlib import Path
 
 import newton_usd_schemas  # noqa: F401
@@ -12,29 +11,27 @@ from pxr import Pcp, Tf, Usd, UsdGeom, UsdUtils
 
 from ..errors import UnsupportedSceneError
 from ..specs.arguments import ROBOT_FILES, require_type
-from .parts import open_parts
 from .plugin import register_schemas
 from .units import units_of
-from .words import said
+from .words import usd_message
 
 _MISSING = (Pcp.ErrorInvalidAssetPath, Pcp.ErrorInvalidSublayerPath, Pcp.ErrorUnresolvedPrimPath)
-# missing parts that are told of by name
+# missing parts that are named
 _SHOWN = 5
 
-# USD learns of schemas only before the first stage of the process is opened
+# USD takes schemas only before the first stage of the process is opened
 register_schemas()
 
 
-def open_stage(source: str | os.PathLike[str] | Usd.Stage, variants: Mapping[str, str] | None = None) -> Usd.Stage:
+def open_stage(source: str | os.PathLike[str] | Usd.Stage) -> Usd.Stage:
     """Return the stage of a USD file, or `source` itself when it is a stage already.
 
-    Args:
-        source: The file.
-        variants: Names of variants that will be selected on the stage, by the names of their sets.
+    USD reads the file in this process. A file made on purpose may crash or stop it; `actuators lint --untrusted` checks
+    such files in a child process.
 
     Raises:
-        FileNotFoundError: No file at that path, or one that it is made of is missing; a line for each.
-        ValueError: USD cannot read the file, or a layer that it is made of would stop USD.
+        FileNotFoundError: There is no file at that path, or a layer of it is missing; a line for each.
+        ValueError: USD cannot read the file.
     """
     if isinstance(source, Usd.Stage):
         return source
@@ -44,17 +41,17 @@ def open_stage(source: str | os.PathLike[str] | Usd.Stage, variants: Mapping[str
         raise FileNotFoundError(f"{path}: no such file. Give the path of {ROBOT_FILES}.")
     if not path.is_file():
         raise ValueError(f"{path}: must be a file, not a folder or a device. Give the path of {ROBOT_FILES}.")
-    # USD's own words, printed, are for when nobody else says it
-    own_words = UsdUtils.CoalescingDiagnosticDelegate()
+    # USD prints its messages only if no error here reports them
+    printed_by_usd = UsdUtils.CoalescingDiagnosticDelegate()
     try:
-        parts = open_parts(str(path), variants)
         stage = Usd.Stage.Open(str(path))
-        del parts
-        printed = own_words.TakeUncoalescedDiagnostics()
+        printed = printed_by_usd.TakeUncoalescedDiagnostics()
     except Tf.ErrorException as error:
-        raise ValueError(f"{path}: USD cannot read this file ({said(error)}). Check it with usdchecker.") from error
+        raise ValueError(
+            f"{path}: USD cannot read this file ({usd_message(error)}). Check it with usdchecker."
+        ) from error
     finally:
-        del own_words
+        del printed_by_usd
     _require_parts(stage, path)
     for one in printed:
         Tf.Warn(one.commentary)
@@ -62,17 +59,17 @@ def open_stage(source: str | os.PathLike[str] | Usd.Stage, variants: Mapping[str
 
 
 def _require_parts(stage: Usd.Stage, path: Path) -> None:
-    """Refuse a stage some of which is missing: what is not there does not weigh, collide or drive anything.
+    """Refuse a stage with missing parts, which would have no mass, collision or drive.
 
     Raises:
-        FileNotFoundError: Naming what, and the prim that wants it.
+        FileNotFoundError: Parts are missing; a line names each, and the prim that refers to it.
     """
     missing = []
-    # the stubs of USD lack it
+    # missing in the stubs of USD
     for error in stage.GetCompositionErrors():  # pyright: ignore[reportAttributeAccessIssue]
         where = error.rootSite.path
         if isinstance(error, _MISSING) and stage.GetPrimAtPath(where).IsActive():
-            what = str(error).strip().rstrip(".").removesuffix("; skipping")
+            what = " ".join(str(error).split()).rstrip(".").removesuffix("; skipping")
             missing.append(f"{path}: <{where}>: {what}: must be there. Put it there, or deactivate the prim.")
     if len(missing) > _SHOWN:
         missing[_SHOWN:] = [f"{path}: {len(missing) - _SHOWN} more are missing."]
@@ -81,7 +78,7 @@ def _require_parts(stage: Usd.Stage, path: Path) -> None:
 
 
 def require_meters(stage: Usd.Stage) -> None:
-    """Refuse a stage whose length unit is not the metre: physics would be wrong by powers of the scale."""
+    """Refuse a stage whose unit of length is not the meter: physics would be wrong by powers of the scale."""
     unit = UsdGeom.GetStageMetersPerUnit(stage) if UsdGeom.StageHasAuthoredMetersPerUnit(stage) else 1.0
     if not abs(unit - 1.0) <= 1e-9:
         raise UnsupportedSceneError(
@@ -91,7 +88,7 @@ def require_meters(stage: Usd.Stage) -> None:
 
 
 def require_si(stage: Usd.Stage) -> None:
-    """Refuse a stage whose units of length and mass are not those that its properties are told in."""
+    """Refuse a stage whose units of length and mass are not meter and kilogram."""
     require_meters(stage)
     if not (units := units_of(stage)).si:
         raise UnsupportedSceneError(
@@ -101,11 +98,11 @@ def require_si(stage: Usd.Stage) -> None:
 
 
 class StageEdits:
-    """Tells whether a stage was edited since the last `clear`."""
+    """Records whether a stage was edited since the last `clear`."""
 
     def __init__(self, stage: Usd.Stage) -> None:
         self.pending = False
-        # the notice must not keep its listener alive
+        # the notice does not keep its listener alive
         listener = weakref.ref(self)
 
         def mark(_notice: object, _sender: object) -> None:

@@ -1,4 +1,4 @@
-"""The units a stage is written in, and numbers between them and SI.
+"""The units of a stage, and conversion between them and SI.
 
 Numbers in a program are SI, numbers on a stage are in the units of the stage. Angles of actuators are radians in both.
 """
@@ -15,12 +15,12 @@ from pxr import Usd, UsdGeom, UsdPhysics
 
 from ..errors import UnsupportedSceneError
 from ..specs.fields import parameters_of
-from .readable import readable
+from .usd_errors import reports_usd_errors
 
 
 @dataclass(frozen=True)
 class StageUnits:
-    """What a stage's unit of length is in metres, and its unit of mass in kilograms; time is in seconds."""
+    """A stage's unit of length [m] and unit of mass [kg]; time is in seconds."""
 
     length: float
     mass: float
@@ -37,19 +37,19 @@ class StageUnits:
 
     @property
     def si(self) -> bool:
-        """Whether they are metres and kilograms."""
+        """True if they are meters and kilograms."""
         return self == StageUnits(1.0, 1.0)
 
     def unit(self, effort: int, position: int, angular: bool) -> float:
-        """The unit [SI] of what has these powers of an effort and of a position, on an axis that turns or slides."""
+        """The unit [SI] of a quantity with these powers of effort and position, on an axis that turns or slides."""
         return self.torque**effort if angular else self.force**effort * self.length**position
 
 
-@readable
+@reports_usd_errors
 def units_of(stage: Usd.Stage) -> StageUnits:
-    """The units that `stage` authors; metres and kilograms where it authors none.
+    """The authored units of `stage`; meters and kilograms if it authors none.
 
-    USD's own fallback is the centimetre, which nobody who writes a robot by hand means.
+    USD's own fallback is the centimeter, which robots written by hand do not mean.
 
     Raises:
         UnsupportedSceneError: A unit is no finite number > 0.
@@ -61,25 +61,25 @@ def units_of(stage: Usd.Stage) -> StageUnits:
             raise UnsupportedSceneError(
                 f"{stage.GetRootLayer().identifier}: {name} = {unit:g}: must be finite and > 0. Correct it."
             )
-    # a rounding error is no other unit
+    # a rounding error does not change the unit
     return StageUnits(*(1.0 if abs(unit - 1.0) <= 1e-9 else unit for unit in (length, mass)))
 
 
 def from_stage(config: Any, units: StageUnits, angular: Collection[bool]) -> Any:
-    """A copy of a config with its numbers in SI, which were in the units of the stage; see `to_stage`."""
+    """A copy of a config, converted from the units of the stage to SI; see `to_stage`."""
     return _scaled(config, units, angular, 1)
 
 
 def to_stage(config: Any, units: StageUnits, angular: Collection[bool]) -> Any:
-    """A copy of a config with its numbers in the units of the stage, which were SI.
+    """A copy of a config, converted from SI to the units of the stage.
 
     Args:
-        config: What an actuator has.
-        units: Of the stage.
-        angular: Whether the axes that it drives turn.
+        config: A stage of an actuator.
+        units: Units of the stage.
+        angular: True for each driven axis that turns.
 
     Raises:
-        ValueError: It is for axes that turn and for others that slide, and a number stands for different ones in SI.
+        ValueError: Some axes turn and others slide, and their factors differ.
     """
     return _scaled(config, units, angular, -1)
 

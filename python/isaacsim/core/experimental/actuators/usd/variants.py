@@ -1,4 +1,4 @@
-"""Select variants of a stage without a trace in its files."""
+"""Select variants of a stage in its session layer."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from collections.abc import Mapping
 from pxr import Usd
 
 from .articulation import every_prim
-from .readable import readable
+from .usd_errors import reports_usd_errors
 
 
-@readable
+@reports_usd_errors
 def select_variants(stage: Usd.Stage, choices: Mapping[str, str]) -> None:
-    """Select variants by the names of their sets, on every prim that has the set; in the session layer.
+    """Select variants by the names of their sets, on every prim with the set.
 
     Raises:
         ValueError: No prim has the set, or a set has no such variant.

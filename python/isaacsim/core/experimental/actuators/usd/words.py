@@ -1,4 +1,4 @@
-"""How messages name things; needs no USD."""
+"""Phrases of messages; needs no USD."""
 
 from __future__ import annotations
 
@@ -6,16 +6,16 @@ from collections.abc import Sequence
 
 
 def listed(what: Sequence[str], most: int = 4) -> str:
-    """A list in words, of bounded length."""
+    """A list of bounded length."""
     return ", ".join(what[:most]) + (f" and {len(what) - most} more" if len(what) > most else "")
 
 
-def said(error: Exception) -> str:
-    """What USD says in an error of its own; it quotes files, whose bytes may be no text."""
-    told = []
+def usd_message(error: Exception) -> str:
+    """The message of an error of USD, which may quote bytes that are no text."""
+    lines = []
     for one in error.args:
         try:
-            told.append(" ".join(str(one.commentary).split())[:500])
+            lines.append(" ".join(str(one.commentary).split())[:500])
         except UnicodeDecodeError:
-            told.append("what it quotes is not UTF-8")
-    return listed(told) or type(error).__name__
+            lines.append("what it quotes is not UTF-8")
+    return listed(lines) or type(error).__name__

@@ -82,7 +82,7 @@ def to_usd(
     with needs("to_usd", "usd"):
         from ...usd.author import joints_to_drive, others_driving
         from ...usd.joint_properties import axis_of, read_property, write_properties
-        from ...usd.text import whole, write_text
+        from ...usd.text import undo_on_error, write_text
 
     lost = [f"{type(cfgs).__name__}: {name}: motors have no such thing" for name in all_but_groups(cfgs)]
     cfgs = groups_in(cfgs)
@@ -111,7 +111,7 @@ def to_usd(
             if name in resolved.said and not stands_for_none:
                 on_joints.append((_ON_JOINTS[name], values, [axes[at] for at in columns]))
         lost += [f"{group}: {line}" for line in _lost(cfg, resolved)]
-    with whole(stage):
+    with undo_on_error(stage):
         for path in obsolete:
             stage.RemovePrim(path)
         # drives first: a joint that one moves needs no motor

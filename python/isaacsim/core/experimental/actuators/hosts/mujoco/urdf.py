@@ -16,7 +16,7 @@ from pathlib import Path
 import numpy as np
 
 from ...errors import UnsupportedSceneError
-from ...usd.physics.inertias import ROUNDING, repaired, tell_of_inertias
+from ...usd.physics.inertias import ROUNDING, repaired, report_inertias
 
 _READABLE = (".stl", ".obj", ".msh")
 _FIXED = "fixed"
@@ -222,7 +222,7 @@ def _repair_inertias(path: Path, robot: ET.Element, made: Urdf, strict: bool) ->
                 changed[link.get("name", "")] = change
             for name, row, column in _INERTIA:
                 element.set(name, repr(float(new[row, column])))
-    tell_of_inertias(f"{path}: ", changed, strict, stacklevel=8)
+    report_inertias(f"{path}: ", changed, strict, stacklevel=8)
 
 
 def _inertia(element: ET.Element) -> np.ndarray:

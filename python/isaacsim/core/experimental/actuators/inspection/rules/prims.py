@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from ...usd.alike import as_written
 from ...usd.edits import SchemaEdit
+from ...usd.similar_names import unescaped
 from ..findings import Finding, told_apart
 from .rule import Checked
 
@@ -28,7 +28,7 @@ def without_effect(checked: Checked) -> Iterator[Finding]:
     for line in checked.robot.remarks:
         where, problem, remedy = told_apart(line)
         meant = _MEANT.search(line)
-        edits = (SchemaEdit(where, as_written(meant[1]), meant[2]),) if meant and where else ()
+        edits = (SchemaEdit(where, unescaped(meant[1]), meant[2]),) if meant and where else ()
         yield Finding("without-effect", "warning", where or checked.robot.path, problem, remedy, edits)
 
 

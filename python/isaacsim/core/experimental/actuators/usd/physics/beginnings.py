@@ -1,4 +1,4 @@
-"""Joints that begin outside their limits; needs no USD."""
+"""Initial positions of joints, and warnings of those outside the limits; needs no USD."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from .scene import Axis
 
 # tolerance of joint limits for initial positions [rad or m]
 OFF = 1e-3
-# what to do on a stage
+# remedy on a stage
 BEGIN_ELSEWHERE = (
     "Author the joint state that they shall begin in, `state:angular:physics:position` in degrees or "
     "`state:linear:physics:position`, or call set_dof_positions after play()."
@@ -26,10 +26,10 @@ def warn_of_beginnings(
     """Warn once of all joints that begin outside their limits.
 
     Args:
-        where: The file, or nothing where the joints are paths.
+        where: The file and a colon; empty if the joints are paths.
         joints: Name, position, lower and upper limit of each [rad or m].
-        remedy: How to begin elsewhere.
-        stacklevel: Of the warning, from here.
+        remedy: How to change initial positions, a sentence.
+        stacklevel: That of the caller.
     """
     outside = [
         f"{name} ({position:.4g}, limits {lower:.4g} … {upper:.4g})"
@@ -45,14 +45,14 @@ def warn_of_beginnings(
 
 
 def begin_at(axes: Sequence[Axis], positions: Mapping[str, float]) -> None:
-    """Let joints begin at given positions, and their position targets with them.
+    """Set initial positions of joints, and their position targets with them.
 
     Args:
         axes: Of all robots.
         positions: [rad or m] by pattern of names.
 
     Raises:
-        ValueError: A pattern is none or matches nothing, several match a joint, or a position is outside its limits;
+        ValueError: A pattern is invalid or matches nothing, several match a joint, or a position is outside its limits;
             a line for each problem, and nothing is changed.
     """
     require_type("initial_positions", positions, Mapping, "a dictionary of positions by pattern of joint names")
@@ -60,13 +60,18 @@ def begin_at(axes: Sequence[Axis], positions: Mapping[str, float]) -> None:
     names = list(dict.fromkeys(axis.name for axis in axes))
     patterns, problems = assigned(values, names, "initial_positions", every=False)
     begun = [(axis, values[patterns[axis.name]]) for axis in axes if axis.name in patterns]
-    problems += [
-        f"initial_positions: {axis.name} = {value:g}: must be within its limits, {axis.lower:.4g} … {axis.upper:.4g} "
-        f"{'m' if axis.linear else 'rad'}. Correct it."
-        for axis, value in begun
-        if not (math.isfinite(value) and axis.lower - OFF <= value <= axis.upper + OFF)
-    ]
+    problems += [problem for axis, value in begun if (problem := _problem(axis, value))]
     if problems:
         raise ValueError("\n".join(problems))
     for axis, value in begun:
         axis.position, axis.position_target = value, value
+
+
+def _problem(axis: Axis, value: float) -> str:
+    if math.isfinite(value) and axis.lower - OFF <= value <= axis.upper + OFF:
+        return ""
+    unit = "m" if axis.linear else "rad"
+    return (
+        f"initial_positions: {axis.name} = {value:g}: must be within its limits, {axis.lower:.4g} … {axis.upper:.4g} "
+        f"{unit}. Correct it."
+    )

@@ -15,18 +15,17 @@ from .scene import Axis, Mimic
 
 
 def read_mimics(stage: Usd.Stage, axes: Mapping[Sdf.Path, list[Axis]], length: float) -> list[Mimic]:
-    """Axes that follow others, whether or not USD knows the schemas that say so.
+    """Axes that follow others by `NewtonMimicAPI`, `PhysxMimicJointAPI`, or MuJoCo's joint equality, which adds powers.
 
-    `NewtonMimicAPI`, which MuJoCo's joint equality adds powers to, and `PhysxMimicJointAPI`. What would follow on a
-    joint without an axis stays where it is; what would follow one keeps the position that has it.
+    A joint without an axis does not follow; a follower of one keeps the position that it had for it.
 
     Args:
-        stage: Where the joints are.
-        axes: Of each joint in the tree, fixed ones included.
+        stage: The stage of the joints.
+        axes: Axes of each joint in the tree, fixed ones included.
         length: The stage's unit of length [m].
 
     Raises:
-        UnsupportedSceneError: The joint to follow is not in the tree, or one of the two has several axes.
+        UnsupportedSceneError: The leader is not in the tree, or one of the two has several axes.
     """
     mimics = []
     for path, own in axes.items():
@@ -75,7 +74,7 @@ def _mimic(
 
 
 def _newton_leader(prim: Usd.Prim) -> str:
-    """The relationship that names the joint to follow; assets of an older MuJoCo converter have another."""
+    """The relationship to the leader; assets of an older MuJoCo converter have another."""
     return "newton:mimicJoint" if targets(prim, "newton:mimicJoint") else "mjc:target"
 
 

@@ -1,4 +1,4 @@
-"""Where things stand, in double precision and metres."""
+"""Frames in double precision and meters."""
 
 from __future__ import annotations
 
@@ -10,23 +10,23 @@ from pxr import Gf, Usd, UsdGeom
 
 @dataclass(frozen=True)
 class Frame:
-    """A place and a rotation, seen from another frame."""
+    """Position and rotation relative to another frame."""
 
     place: Gf.Vec3d
     turn: Gf.Quatd
 
     def __matmul__(self, other: Frame) -> Frame:
-        """`other`, which is seen from this frame, as seen from where this one is seen."""
+        """Compose: `other` relative to the parent of this frame."""
         return Frame(self.place + self.turn.Transform(other.place), (self.turn * other.turn).GetNormalized())
 
     def inverse(self) -> Frame:
-        """The frame it is seen from, as seen from it."""
+        """The parent frame relative to this one."""
         back = self.turn.GetInverse()
         return Frame(-back.Transform(self.place), back)
 
     @property
     def position(self) -> np.ndarray:
-        """The place [m]."""
+        """The position [m]."""
         return np.array(self.place)
 
     @property
@@ -36,11 +36,11 @@ class Frame:
 
     @property
     def is_finite(self) -> bool:
-        """Whether all of its numbers are."""
+        """True if all numbers are finite."""
         return bool(np.isfinite([*self.place, self.turn.GetReal(), *self.turn.GetImaginary()]).all())
 
     def distance(self, other: Frame) -> tuple[float, float]:
-        """How far apart two frames are, in metres and radians."""
+        """Distance [m] and angle [rad] between two frames."""
         apart = (self.turn.GetInverse() * other.turn).GetNormalized()
         sine = apart.GetImaginary().GetLength()
         return (self.place - other.place).GetLength(), 2 * float(np.arctan2(sine, abs(apart.GetReal())))
@@ -50,18 +50,18 @@ HERE = Frame(Gf.Vec3d(0.0), Gf.Quatd(1.0))
 
 
 def frame_of(position: np.ndarray, quaternion: np.ndarray) -> Frame:
-    """The frame at a position [m], turned by a quaternion (w, x, y, z) of any length but 0."""
+    """The frame of a position [m] and a quaternion (w, x, y, z) of any length but 0."""
     return Frame(Gf.Vec3d(*position.tolist()), Gf.Quatd(*quaternion.tolist()).GetNormalized())
 
 
 def frame(place: Gf.Vec3f, turn: Gf.Quatf, length: float) -> Frame:
-    """A frame of the parser; `length` is the unit of its lengths [m]."""
+    """A frame of USD's parser; `length` is its unit of length [m]."""
     exact = Gf.Quatd(turn)
     return Frame(Gf.Vec3d(place) * length, exact.GetNormalized() if exact.GetLength() > 0 else Gf.Quatd(1.0))
 
 
 class Places:
-    """Where prims stand in the world.
+    """Poses of prims in the world.
 
     Args:
         length: The stage's unit of length [m].
@@ -72,7 +72,7 @@ class Places:
         self._cache = UsdGeom.XformCache(Usd.TimeCode.Default())
 
     def matrix(self, prim: Usd.Prim) -> Gf.Matrix4d:
-        """From the prim to the world, in the stage's units; rows are what its axes become."""
+        """The matrix from the prim to the world, in the stage's units; it multiplies row vectors."""
         return self._cache.GetLocalToWorldTransform(prim)
 
     def of(self, prim: Usd.Prim) -> Frame:
@@ -81,7 +81,7 @@ class Places:
         return Frame(matrix.ExtractTranslation() * self._length, matrix.ExtractRotationQuat().GetNormalized())
 
     def within(self, prim: Usd.Prim, body: Frame) -> np.ndarray:
-        """From the prim, in the stage's units, to a body, in metres: 4 × 4, to be multiplied from the left."""
+        """The 4 × 4 matrix from the prim, in the stage's units, to a body, in meters; it multiplies column vectors."""
         matrix = np.array(self.matrix(prim)).T * self._length
         matrix[3] = 0.0, 0.0, 0.0, 1.0
         back = body.inverse()

@@ -1,4 +1,4 @@
-"""Shapes of prims as MuJoCo has them: half extents, radii and half heights along z, or a mesh."""
+"""Shapes of prims in MuJoCo's terms: half extents, radii and half heights along z, or a mesh."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from pxr import Gf, Usd, UsdGeom
 
 from ..authored import authored, other_type
 
-# corners of what is round and has no primitive
+# corners around a solid of revolution without a primitive
 _CORNERS = 32
-# below that part of its size, a mesh is flat
+# relative thickness below which a mesh is flat
 _FLAT = 1e-5
 
 
@@ -29,7 +29,7 @@ class Geometry:
 
 
 def geometry_of(prim: Usd.Prim, matrix: np.ndarray) -> Geometry | None:
-    """The geometry of a prim, or None where it has none that a simulator knows, such as points and curves.
+    """The geometry of a prim; None for prims that simulators do not know, such as points and curves.
 
     Args:
         prim: A geometry prim.
@@ -38,34 +38,22 @@ def geometry_of(prim: Usd.Prim, matrix: np.ndarray) -> Geometry | None:
     kind = str(prim.GetTypeName())
     if kind == "Mesh":
         return _mesh(*_triangles(UsdGeom.Mesh(prim)), matrix)
-    if kind in ("Cone", "Capsule_1", "Cylinder_1") or (kind in _ROUND and _is_oval(prim, kind, matrix)):
+    if kind in ("Cone", "Capsule_1", "Cylinder_1") or (kind == "Cylinder" and _is_oval(prim, matrix)):
         return _mesh(*_turned(prim, kind), matrix)
     scale = np.linalg.norm(matrix[:3, :3], axis=0)
-    if not scale.all():
+    if kind not in _PRIMITIVES or not scale.all():
         return None
     rotation = matrix[:3, :3] / scale
     if np.linalg.det(rotation) < 0:
         # a mirrored primitive is the same primitive
         rotation = rotation * [1, 1, -1]
-    if kind == "Cube":
-        return _placed("BOX", scale * _number(prim, "size", 2.0) / 2, matrix, rotation)
-    if kind == "Sphere":
-        radii = scale * _number(prim, "radius", 1.0)
-        round_ = np.ptp(radii) <= 1e-6 * radii.max()
-        return _placed("SPHERE" if round_ else "ELLIPSOID", radii, matrix, rotation)
-    along = _along(prim) if kind in (*_ROUND, "Plane") else 2
-    rotation = np.roll(rotation, 2 - along, axis=1)
-    if kind in _ROUND:
-        across = scale[[i for i in range(3) if i != along]].max()
-        radius, height = across * _number(prim, "radius", 0.5), scale[along] * _number(prim, "height", 1.0)
-        return _placed(_ROUND[kind], np.array([radius, height / 2, 0.0]), matrix, rotation)
-    if kind == "Plane":
-        return _placed("PLANE", np.zeros(3), matrix, rotation)
-    return None
+    primitive, size = _PRIMITIVES[kind](prim, scale)
+    along = 2 if kind in ("Cube", "Sphere") else _along(prim)
+    return _placed(primitive, size, matrix, np.roll(rotation, 2 - along, axis=1))
 
 
 def is_flat(vertices: np.ndarray) -> bool:
-    """Whether points span no volume."""
+    """Return True if points span no volume."""
     if len(vertices) < 4:
         return True
     spread = np.linalg.svd(vertices - vertices.mean(axis=0), compute_uv=False, full_matrices=False)
@@ -80,7 +68,7 @@ def box_around(geometry: Geometry) -> Geometry:
 
 
 def sphere_around(geometry: Geometry) -> Geometry:
-    """A sphere around a mesh, about the middle of its box."""
+    """A sphere around a mesh, centered in its box."""
     assert geometry.vertices is not None
     middle = (geometry.vertices.min(axis=0) + geometry.vertices.max(axis=0)) / 2
     radius = float(np.linalg.norm(geometry.vertices - middle, axis=1).max())
@@ -88,7 +76,7 @@ def sphere_around(geometry: Geometry) -> Geometry:
 
 
 def is_convex(vertices: np.ndarray, faces: np.ndarray) -> bool:
-    """Whether no vertex lies in front of a face, within a thousandth of the mesh's size."""
+    """Return True if no vertex is in front of a face, within a thousandth of the mesh's size."""
     corners = vertices[faces]
     normals = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
     lengths = np.linalg.norm(normals, axis=1)
@@ -96,7 +84,7 @@ def is_convex(vertices: np.ndarray, faces: np.ndarray) -> bool:
     normals = normals[keep] / lengths[keep, None]
     tolerance = 1e-3 * np.ptp(vertices, axis=0).max()
     starts = np.einsum("ij,ij->i", normals, corners[keep, 0])
-    # faces by the hundred, so that a large mesh fits into memory
+    # a hundred faces at a time: a large mesh fits into memory
     for first in range(0, len(normals), 100):
         some = slice(first, first + 100)
         heights = vertices @ normals[some].T - starts[some]
@@ -106,14 +94,33 @@ def is_convex(vertices: np.ndarray, faces: np.ndarray) -> bool:
     return True
 
 
-_ROUND = {"Capsule": "CAPSULE", "Cylinder": "CYLINDER"}
+def _cube(prim: Usd.Prim, scale: np.ndarray) -> tuple[str, np.ndarray]:
+    return "BOX", scale * _number(prim, "size", 2.0) / 2
 
 
-def _is_oval(prim: Usd.Prim, kind: str, matrix: np.ndarray) -> bool:
-    """Whether a cylinder is scaled unevenly across its axis; a capsule stays a capsule."""
+def _sphere(prim: Usd.Prim, scale: np.ndarray) -> tuple[str, np.ndarray]:
+    radii = scale * _number(prim, "radius", 1.0)
+    return ("SPHERE" if np.ptp(radii) <= 1e-6 * radii.max() else "ELLIPSOID"), radii
+
+
+def _tube(prim: Usd.Prim, scale: np.ndarray) -> tuple[str, np.ndarray]:
     along = _along(prim)
-    across = np.linalg.norm(matrix[:3, [i for i in range(3) if i != along]], axis=0)
-    return kind == "Cylinder" and bool(np.ptp(across) > 1e-6 * across.max())
+    radius = np.delete(scale, along).max() * _number(prim, "radius", 0.5)
+    height = scale[along] * _number(prim, "height", 1.0)
+    return str(prim.GetTypeName()).upper(), np.array([radius, height / 2, 0.0])
+
+
+def _plane(_prim: Usd.Prim, _scale: np.ndarray) -> tuple[str, np.ndarray]:
+    return "PLANE", np.zeros(3)
+
+
+_PRIMITIVES = {"Cube": _cube, "Sphere": _sphere, "Capsule": _tube, "Cylinder": _tube, "Plane": _plane}
+
+
+def _is_oval(prim: Usd.Prim, matrix: np.ndarray) -> bool:
+    """Return True if a prim is scaled unevenly across its axis."""
+    across = np.delete(np.linalg.norm(matrix[:3, :3], axis=0), _along(prim))
+    return bool(np.ptp(across) > 1e-6 * across.max())
 
 
 def _placed(kind: str, size: np.ndarray, matrix: np.ndarray, rotation: np.ndarray) -> Geometry:
@@ -147,7 +154,7 @@ def _triangles(mesh: UsdGeom.Mesh) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _turned(prim: Usd.Prim, kind: str) -> tuple[np.ndarray, np.ndarray]:
-    """Points and triangles of a solid of revolution, of its outline from bottom to top."""
+    """Points and triangles of a solid of revolution."""
     height = _number(prim, "height", 2.0 if kind == "Cone" else 1.0)
     bottom = _number(prim, "radiusBottom", 0.5) if kind.endswith("_1") else _number(prim, "radius", 1.0)
     top = _number(prim, "radiusTop", 0.5) if kind.endswith("_1") else (0.0 if kind == "Cone" else bottom)
@@ -184,7 +191,7 @@ def _array(attribute: Usd.Attribute) -> np.ndarray:
 
 
 def _along(prim: Usd.Prim) -> int:
-    """Number of the axis that a round shape is turned about."""
+    """Index of the axis of a solid of revolution or the normal of a plane."""
     axis = authored(prim, "axis", "Z")
     if axis not in ("X", "Y", "Z"):
         raise other_type(prim, "axis", axis, "X, Y or Z")

@@ -1,4 +1,4 @@
-"""Inertias that no body can have, repaired by the smallest change."""
+"""Repair of inertias that no body can have, by the smallest change."""
 
 from __future__ import annotations
 
@@ -9,32 +9,32 @@ import numpy as np
 
 from ...errors import UnsupportedSceneError
 
-# mass [kg] and inertia [kg·m²] of a link that moves and has none
+# mass [kg] and inertia [kg·m²] of a link that moves and has no mass
 SCREW = 1e-3, 1e-6
-# principal moments are at least that part of the largest one, and that [kg·m²]
+# minimum of principal moments, relative to the largest one and absolute [kg·m²]
 _LEAST, _LEAST_OF_ALL = 1e-6, 1e-9
-# by which the others are larger together, so that rounding does not undo it
+# margin of the triangle inequality against rounding
 _MARGIN = 1e-9
-# relative changes below that are rounding
+# relative changes below are rounding
 ROUNDING = 1e-5
 
 
 def repaired(inertia: np.ndarray) -> tuple[np.ndarray, float]:
-    """Return the inertia that is closest to a matrix, and how far it is from it.
+    """Return the possible inertia that is closest to a matrix, and its relative distance.
 
-    Its principal moments are positive, and none is larger than the sum of the others.
+    Principal moments of a possible inertia are positive, and none is larger than the sum of the others.
 
     Args:
-        inertia: 3 × 3.
+        inertia: A matrix, 3 × 3.
 
     Returns:
-        The inertia, and the largest change of a principal moment as part of the largest moment.
+        The inertia, and the largest change of a principal moment relative to the largest moment.
     """
     even = (inertia + inertia.T) / 2
     moments, axes = np.linalg.eigh(even)
     largest = float(np.abs(moments).max())
     a, b, c = moments.tolist()
-    # rounding does not make a moment of 0 another, and MuJoCo takes what is smaller than 1e-15 for 0
+    # a moment of 0 may be off by rounding, and MuJoCo takes moments below 1e-15 for 0
     least = max(_LEAST * largest, _LEAST_OF_ALL) if a <= max(1e-12 * largest, 1e-14) else a
     # the nearest triple whose largest is the sum of the others
     lack = max(c * (1 + _MARGIN) - a - b, 0.0)
@@ -48,11 +48,11 @@ def repaired(inertia: np.ndarray) -> tuple[np.ndarray, float]:
     return (even, 0.0) if change == 0.0 else (axes @ np.diag(fixed) @ axes.T, change)
 
 
-def tell_of_inertias(where: str, changed: Mapping[str, float], strict: bool, *, stacklevel: int) -> None:
-    """Warn of inertias that were repaired, by body with the relative change, or refuse them.
+def report_inertias(where: str, changed: Mapping[str, float], strict: bool, *, stacklevel: int) -> None:
+    """Warn of repaired inertias, given as relative changes by body, or refuse them.
 
     Raises:
-        UnsupportedSceneError: `strict` is set, and there are some.
+        UnsupportedSceneError: `strict` is set and an inertia was repaired.
     """
     if not changed:
         return
@@ -71,13 +71,13 @@ def tell_of_inertias(where: str, changed: Mapping[str, float], strict: bool, *, 
 
 
 def warn_of_lost_inertias(where: str, links: Sequence[str], remedy: str, *, stacklevel: int) -> None:
-    """Warn of links that state an inertia and no mass, which simulators have only with a mass.
+    """Warn of links with an inertia and no mass: simulators need both.
 
     Args:
-        where: The file, or nothing where the links are paths.
-        links: Their names.
-        remedy: How to state a mass.
-        stacklevel: Of the warning, from here.
+        where: The file and a colon; empty if the links are paths.
+        links: Names of the links.
+        remedy: How to author a mass, a sentence.
+        stacklevel: That of the caller.
     """
     if links:
         warnings.warn(

@@ -1,4 +1,4 @@
-"""Joints of a stage: which bodies they connect, where, and the axes they leave free."""
+"""Joints of a stage: the bodies they connect, their frames and their free axes."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import math
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from pxr import Gf, Sdf, Usd
@@ -24,17 +25,17 @@ from .parsed import Parsed
 from .scene import FIELDS, Axis, Loop
 from .tree import WORLD, Branch, Edge
 
-# constraints of MuJoCo that stand on joint prims; they leave nothing free, whatever the prim is
-_CONSTRAINTS = {"MjcEqualityConnectAPI": "ball", "MjcEqualityWeldAPI": "fixed"}
-# how far two frames may be apart that are the same, in metres and radians: USD has single precision
+# kind of joint of MuJoCo's constraints on joint prims, which have no free axis
+_CONSTRAINTS = {"MjcEqualityConnectAPI": "spherical", "MjcEqualityWeldAPI": "fixed"}
+# tolerance of equal frames [m and rad], in USD's single precision
 _SAME = 1e-4
-# below that a pose is at joint zero
+# positions below are 0 [m or rad]
 _AT_ZERO = 1e-5
 
 
 @dataclass(frozen=True)
 class Joint:
-    """A joint prim that acts: its edge, what it leaves free, and its frame in either body, the world's included."""
+    """An active joint prim: its edge, its free axes, and its frame in each of its bodies, the world included."""
 
     edge: Edge
     kind: str
@@ -49,78 +50,50 @@ class Joint:
 def read_joints(
     stage: Usd.Stage, parsed: Parsed, bodies: Mapping[Sdf.Path, int], length: float
 ) -> dict[Sdf.Path, Joint]:
-    """The joints that act, by path; where several are between the same two bodies, in the order of the stage.
+    """The active joints by path; joints between the same two bodies are in stage order.
 
     Args:
         stage: Where they are.
-        parsed: What USD's parser found.
-        bodies: Numbers of the bodies that physics moves; any other stands in the world.
+        parsed: Result of USD's parser.
+        bodies: Numbers of the bodies that physics moves; any other is fixed to the world.
         length: The stage's unit of length [m].
 
     Raises:
         UnsupportedSceneError: A joint is of a kind that is not simulated here.
     """
     found = {}
-    for path, (kind, joint) in parsed.joints.items():
-        ends = bodies.get(joint.body0, WORLD), bodies.get(joint.body1, WORLD)
-        if not joint.jointEnabled or ends[0] == ends[1]:
-            continue
-        prim = stage.GetPrimAtPath(path)
-        constraint = next((name for name in applied_schemas(prim) if name in _CONSTRAINTS), None)
-        if constraint is not None:
-            kind = "spherical" if _CONSTRAINTS[constraint] == "ball" else "fixed"
-        if kind in ("distance", "custom"):
-            raise UnsupportedSceneError(
-                f"<{path}> is a {kind} joint: not simulated here. Replace it by a revolute, prismatic, spherical, "
-                "fixed or D6 joint, or deactivate the prim."
-            )
-        weak = bool(joint.excludeFromArticulation) or constraint is not None
-        frames = (
-            frame(joint.localPose0Position, joint.localPose0Orientation, length),
-            frame(joint.localPose1Position, joint.localPose1Orientation, length),
-        )
-        if not all(one.is_finite for one in frames):
-            raise UnsupportedSceneError(
-                f"<{path}>: its local positions and rotations must be finite numbers. Correct physics:localPos0, "
-                "localRot0, localPos1 and localRot1."
-            )
-        free = () if constraint is not None else articulation.axes_of(prim)
-        axes = tuple((name, name[-1] if kind == "d6" else "XYZ"[int(joint.axis)]) for name in free)
-        rank = 0 if kind in ("prismatic", "d6") or _is_driven(prim) else 1
-        found[path] = Joint(Edge(path, ends, weak, rank), kind, axes, frames)
+    for path, (kind, described) in parsed.joints.items():
+        ends = bodies.get(described.body0, WORLD), bodies.get(described.body1, WORLD)
+        if described.jointEnabled and ends[0] != ends[1]:
+            found[path] = _joint(stage.GetPrimAtPath(path), kind, described, ends, length)
     return _in_stage_order(stage, found)
 
 
 def serial(joints: Sequence[Joint]) -> int:
-    """How many joints between the same two bodies are one behind the other, as several axes of one.
+    """Number of joints between the same two bodies that act in series, from the first on, as several axes of one.
 
-    Those of which each leaves an axis free, at joint zero the bodies are in the same place for all of them, and no two
-    turn about the same axis: that is no door with two hinges.
+    Each of them has a free axis, all have the same pose at joint zero, and no two turn about the same axis: a door with
+    two hinges is no series.
     """
     first = joints[0]
-    if not first.axes:
-        return 1
-    pose = _pose(first, *first.edge.bodies)
-    turning = [Gf.Vec3d(0.0)]
+    child = first.edge.bodies[1]
+    turning: list[Gf.Vec3d] = []
     for count, joint in enumerate(joints):
-        if not joint.axes or joint.edge.weak != first.edge.weak:
-            return count
-        if any(far > _SAME for far in _pose(joint, *first.edge.bodies).distance(pose)):
-            return count
-        here = [_direction(joint, first.edge.bodies[1], letter) for name, letter in joint.axes if is_angular(name)]
-        if any(abs(Gf.Dot(one, other)) > 1 - _SAME for one in here for other in turning):
-            return count
+        here = [_direction(joint, child, letter) for name, letter in joint.axes if is_angular(name)]
+        parallel = any(abs(Gf.Dot(one, other)) > 1 - _SAME for one in here for other in turning)
+        if parallel or not _may_follow(first, joint):
+            return max(count, 1)
         turning += here
     return len(joints)
 
 
 def pose_at_zero(branch: Branch, joints: Mapping[Sdf.Path, Joint]) -> Frame:
-    """Where a body is in its parent while all positions of its joints are 0."""
+    """The pose of a body in its parent at joint zero."""
     return _pose(joints[branch.joints[0].path], branch.parent, branch.body)
 
 
 def axes_of(branch: Branch, joints: Mapping[Sdf.Path, Joint]) -> list[Axis]:
-    """The axes on which a body moves in its parent, from the parent on; those of a joint with several are named so."""
+    """The axes on which a body moves in its parent, from the parent on; of a joint with several, `joint:axis`."""
     carriers = [joints[edge.path] for edge in branch.joints]
     found = []
     for joint in carriers:
@@ -143,40 +116,28 @@ def axes_of(branch: Branch, joints: Mapping[Sdf.Path, Joint]) -> list[Axis]:
 
 
 def read_values(stage: Usd.Stage, axes: Sequence[Axis], degrees: bool) -> None:
-    """Fill in what the stage says of axes: limits, drives, friction, armature, springs, the state they begin in.
+    """Fill in the authored values of axes: limits, drives, friction, armature, springs, initial state.
 
     Args:
         stage: Where the joints are.
         axes: Of all robots.
-        degrees: Whether angles of MuJoCo's attributes are in degrees.
+        degrees: True if angles of MuJoCo's attributes are in degrees.
 
     Raises:
-        UnsupportedSceneError: A lower limit lies above its upper one, or a largest velocity is negative.
+        UnsupportedSceneError: A lower limit is above its upper limit, or a maximum velocity is negative.
     """
     if not axes:
         return
     places = [(axis.joint, axis.usd_name) for axis in axes]
     found = {name: authored(stage, name, places) for name in FIELDS}
-    for said in (misnamed(stage, [axis.joint for axis in axes]), envelopes(stage, places)):
-        if said:
-            warnings.warn("\n".join(said), stacklevel=4)
+    for lines in (misnamed(stage, [axis.joint for axis in axes]), envelopes(stage, places)):
+        if lines:
+            warnings.warn("\n".join(lines), stacklevel=4)
     _warn_of_frictions(axes, found["static_frictions"], found["dynamic_frictions"])
-    for name, field in FIELDS.items():
-        for axis, value in zip(axes, found[name].tolist(), strict=True):
-            if not math.isnan(value):
-                setattr(axis, field, value)
+    _fill(axes, found)
     for axis in axes:
         _read_mujoco(stage.GetPrimAtPath(axis.joint), axis, degrees)
-        if axis.lower > axis.upper:
-            raise UnsupportedSceneError(
-                f"<{axis.joint}> has lower limit {axis.lower:g} > upper limit {axis.upper:g} (rad or m): must be <=. "
-                "Swap the limits."
-            )
-        if axis.max_velocity < 0:
-            raise UnsupportedSceneError(
-                f"<{axis.joint}> has a largest velocity of {axis.max_velocity:g} (rad/s or m/s): must be >= 0. Correct "
-                "maxJointVelocity."
-            )
+        _require_possible(axis)
 
 
 def unit_of(axis: Axis, length: float) -> float:
@@ -185,10 +146,10 @@ def unit_of(axis: Axis, length: float) -> float:
 
 
 def read_state(stage: Usd.Stage, axis: Axis, length: float) -> tuple[float | None, float]:
-    """Position and velocity that a stage authors for an axis, as PhysX has them; None where no position is.
+    """Position and velocity in the joint state of an axis, a schema of PhysX; the position is None if not authored.
 
     Raises:
-        UnsupportedSceneError: One is no number, or not finite.
+        UnsupportedSceneError: A value is no finite number.
     """
     prim = stage.GetPrimAtPath(axis.joint)
     unit = unit_of(axis, length)
@@ -203,14 +164,14 @@ def read_state(stage: Usd.Stage, axis: Axis, length: float) -> tuple[float | Non
 
 
 def position_in(axis: Axis, pose: Frame) -> tuple[float, float]:
-    """Where a body stands on its only axis, and how far off it.
+    """The position of a body on its only axis, and its distance from the axis.
 
     Args:
         axis: The axis.
-        pose: Of the body, as seen from where it is at joint zero.
+        pose: Pose of the body relative to joint zero.
 
     Returns:
-        The position [rad or m], and the distance [rad or m] that no position takes away.
+        The position [rad or m], and the distance that remains at this position [rad or m].
     """
     direction, anchor = Gf.Vec3d(*axis.direction.tolist()), Gf.Vec3d(*axis.anchor.tolist())
     if axis.linear:
@@ -225,7 +186,7 @@ def position_in(axis: Axis, pose: Frame) -> tuple[float, float]:
 
 
 def hardness(prim: Usd.Prim, of: str = "") -> dict[str, list[float]]:
-    """How hard a constraint is, where MuJoCo's own attributes say so; `of` its "friction", say."""
+    """MuJoCo's authored solver parameters of a constraint; `of` is the suffix of the attributes, such as "friction"."""
     sizes = {
         name: size
         for name, size in (("solref", 2), ("solimp", 5))
@@ -235,10 +196,10 @@ def hardness(prim: Usd.Prim, of: str = "") -> dict[str, list[float]]:
 
 
 def loop_of(prim: Usd.Prim, joint: Joint, numbers: Mapping[int, int]) -> Loop:
-    """A joint as a constraint between bodies that have other numbers now.
+    """A joint as a constraint that closes a loop; `numbers` maps the bodies of the joint to those of the scene.
 
     Raises:
-        UnsupportedSceneError: MuJoCo has none such.
+        UnsupportedSceneError: MuJoCo has no such constraint.
     """
     kinds = {"fixed": "fixed", "spherical": "ball", "revolute": "hinge"}
     if joint.kind not in kinds:
@@ -260,12 +221,78 @@ def loop_of(prim: Usd.Prim, joint: Joint, numbers: Mapping[int, int]) -> Loop:
     )
 
 
+def _joint(prim: Usd.Prim, kind: str, described: Any, ends: tuple[int, int], length: float) -> Joint:
+    path = prim.GetPath()
+    constraint = next((_CONSTRAINTS[name] for name in applied_schemas(prim) if name in _CONSTRAINTS), None)
+    if constraint is None and kind in ("distance", "custom"):
+        raise UnsupportedSceneError(
+            f"<{path}> is a {kind} joint: not simulated here. Replace it by a revolute, prismatic, spherical, "
+            "fixed or D6 joint, or deactivate the prim."
+        )
+    edge = Edge(
+        path,
+        ends,
+        weak=bool(described.excludeFromArticulation) or constraint is not None,
+        rank=0 if kind in ("prismatic", "d6") or _is_driven(prim) else 1,
+    )
+    axes = () if constraint else _free_axes(prim, kind, described)
+    return Joint(edge, constraint or kind, axes, _local_frames(path, described, length))
+
+
+def _free_axes(prim: Usd.Prim, kind: str, described: Any) -> tuple[tuple[str, str], ...]:
+    """USD's name and the letter of each free axis."""
+    return tuple(
+        (name, name[-1] if kind == "d6" else "XYZ"[int(described.axis)]) for name in articulation.axes_of(prim)
+    )
+
+
+def _local_frames(path: Sdf.Path, described: Any, length: float) -> tuple[Frame, Frame]:
+    frames = (
+        frame(described.localPose0Position, described.localPose0Orientation, length),
+        frame(described.localPose1Position, described.localPose1Orientation, length),
+    )
+    if not all(one.is_finite for one in frames):
+        raise UnsupportedSceneError(
+            f"<{path}>: its local positions and rotations must be finite numbers. Correct physics:localPos0, "
+            "localRot0, localPos1 and localRot1."
+        )
+    return frames
+
+
+def _may_follow(first: Joint, joint: Joint) -> bool:
+    """Return True if a joint may act in series with the first one between its bodies: both move, from one pose."""
+    if not first.axes or not joint.axes or joint.edge.weak != first.edge.weak:
+        return False
+    apart = _pose(joint, *first.edge.bodies).distance(_pose(first, *first.edge.bodies))
+    return max(apart) <= _SAME
+
+
 def _in_stage_order(stage: Usd.Stage, joints: dict[Sdf.Path, Joint]) -> dict[Sdf.Path, Joint]:
-    """Several joints between two bodies act one behind the other as they are authored."""
+    """Sort the joints as they are authored, if several are between the same two bodies."""
     if len({frozenset(joint.edge.bodies) for joint in joints.values()}) == len(joints):
         return joints
     order = {prim.GetPath(): number for number, prim in enumerate(articulation.every_prim(stage.GetPseudoRoot()))}
     return dict(sorted(joints.items(), key=lambda item: order[item[0]]))
+
+
+def _fill(axes: Sequence[Axis], found: Mapping[str, np.ndarray]) -> None:
+    for name, field in FIELDS.items():
+        for axis, value in zip(axes, found[name].tolist(), strict=True):
+            if not math.isnan(value):
+                setattr(axis, field, value)
+
+
+def _require_possible(axis: Axis) -> None:
+    if axis.lower > axis.upper:
+        raise UnsupportedSceneError(
+            f"<{axis.joint}> has lower limit {axis.lower:g} > upper limit {axis.upper:g} (rad or m): must be <=. "
+            "Swap the limits."
+        )
+    if axis.max_velocity < 0:
+        raise UnsupportedSceneError(
+            f"<{axis.joint}> has a largest velocity of {axis.max_velocity:g} (rad/s or m/s): must be >= 0. Correct "
+            "maxJointVelocity."
+        )
 
 
 def _is_driven(prim: Usd.Prim) -> bool:
@@ -294,7 +321,7 @@ def _warn_of_frictions(axes: Sequence[Axis], static: np.ndarray, dynamic: np.nda
 
 
 def _read_mujoco(prim: Usd.Prim, axis: Axis, degrees: bool) -> None:
-    """What MuJoCo's own attributes say of an axis, where no others did."""
+    """Fill in MuJoCo's own attributes of an axis where no others are authored."""
     angle = math.radians(1.0) if degrees and not axis.linear else 1.0
 
     def value(name: str) -> float:

@@ -1,7 +1,7 @@
-"""Masses, centres of mass and inertias of bodies: authored, or those of their colliders.
+"""Masses, centers of mass and inertias of bodies: authored, or those of their colliders.
 
-What is authored of a body goes before what its colliders add up to, a mass before a density, and a density of a
-collider before that of its body, which goes before that of its material.
+Authored values of a body precede the sum of its colliders. A mass precedes a density; the density of a collider
+precedes that of its body, which precedes that of its material.
 Source: USD, UsdPhysicsMassAPI and UsdPhysicsRigidBodyAPI::ComputeMassProperties.
 """
 
@@ -21,13 +21,13 @@ from .scene import Shape
 
 # [kg/m³], that of water
 _DENSITY = 1000.0
-# [m], of the sphere that a mass without any shape is
+# radius [m] of the sphere in place of a mass without a shape
 _RADIUS = 0.1
 
 
 @dataclass(frozen=True)
 class Mass:
-    """Mass [kg], centre of mass [m] in the body's frame, and inertia [kg·m²] about it in that frame's directions."""
+    """Mass [kg], center of mass [m] in the body's frame, and inertia [kg·m²] about it, along the axes of that frame."""
 
     mass: float
     com: np.ndarray
@@ -47,9 +47,9 @@ def mass_of(
 
     Args:
         prim: The body.
-        scale: Of the body, which places of it are scaled with.
-        colliders: Its colliders: prim, shape, from the prim to the body as `Places.within` has it, and the density of
-            the material [kg/m³], 0 for none.
+        scale: Scale of the body's points.
+        colliders: Its colliders: prim, shape, matrix from the prim to the body, see `Places.within`, and density of the
+            material [kg/m³], 0 for none.
         units: Those of the stage.
     """
     given = _positive(prim, "mass", units.mass)
@@ -61,19 +61,22 @@ def mass_of(
         return Mass(given, com, inertia)
     total = _sum(_collider_mass(*collider, density, units) for collider in colliders)
     mass = given or total.mass
-    if mass <= 0.0:
-        return NOTHING
+    return _complete(mass, com, inertia, total) if mass > 0.0 else NOTHING
+
+
+def _complete(mass: float, com: np.ndarray | None, inertia: np.ndarray | None, total: Mass) -> Mass:
+    """A mass with its authored parts, completed from the sum of its colliders."""
     if total.mass <= 0.0:
         total = Mass(mass, np.zeros(3) if com is None else com, 0.4 * mass * _RADIUS**2 * np.eye(3))
+    if com is None:
+        com = total.com
     if inertia is None:
-        inertia = total.inertia * (mass / total.mass)
-        if com is not None:
-            inertia = inertia + mass * _spread(com - total.com)
-    return Mass(mass, total.com if com is None else com, inertia)
+        inertia = total.inertia * (mass / total.mass) + mass * _parallel_axis(com - total.com)
+    return Mass(mass, com, inertia)
 
 
 def states_inertia(prim: Usd.Prim) -> bool:
-    """Whether an inertia is authored of a body, whatever becomes of it."""
+    """Return True if an inertia is authored on a body."""
     return _inertia(prim, 1.0) is not None
 
 
@@ -89,7 +92,7 @@ def _collider_mass(
     com, inertia = _vector(prim, "centerOfMass"), _inertia(prim, units.mass * units.length**2)
     com = solid.com if com is None else place[:3, :3] @ com + place[:3, 3]
     if inertia is None:
-        inertia = solid.inertia * (mass / solid.mass) + mass * _spread(com - solid.com)
+        inertia = solid.inertia * (mass / solid.mass) + mass * _parallel_axis(com - solid.com)
     else:
         turn = place[:3, :3] / np.linalg.norm(place[:3, :3], axis=0)
         inertia = turn @ inertia @ turn.T
@@ -97,17 +100,19 @@ def _collider_mass(
 
 
 def _sum(parts: Iterable[Mass]) -> Mass:
-    """Several masses as one."""
+    """The sum of several masses."""
     parts = [part for part in parts if part.mass > 0.0]
     if not parts:
         return NOTHING
     mass = sum(part.mass for part in parts)
     com = np.sum([part.mass * part.com for part in parts], axis=0) / mass
-    return Mass(mass, com, np.sum([part.inertia + part.mass * _spread(part.com - com) for part in parts], axis=0))
+    return Mass(
+        mass, com, np.sum([part.inertia + part.mass * _parallel_axis(part.com - com) for part in parts], axis=0)
+    )
 
 
-def _spread(offset: np.ndarray) -> np.ndarray:
-    """Inertia of a point of unit mass at an offset."""
+def _parallel_axis(offset: np.ndarray) -> np.ndarray:
+    """Inertia of a point of unit mass at an offset (parallel axis theorem)."""
     return float(offset @ offset) * np.eye(3) - np.outer(offset, offset)
 
 
@@ -136,7 +141,7 @@ def _primitive(kind: str, a: float, b: float = 0.0, c: float = 0.0) -> tuple[flo
         return 2 * math.pi * a * a * b, [side, side, a * a / 2]
     if kind == "CAPSULE":
         tube, caps = 2 * math.pi * a * a * b, 4 / 3 * math.pi * a**3
-        # the centre of a half sphere is 3/8 of its radius from its middle
+        # the center of mass of a half sphere is 3/8 of its radius from its middle
         side = tube * (a * a / 4 + b * b / 3) + caps * (0.4 * a * a + b * b + 0.75 * a * b)
         along = tube * a * a / 2 + caps * 0.4 * a * a
         return tube + caps, [side / (tube + caps), side / (tube + caps), along / (tube + caps)]
@@ -162,7 +167,7 @@ def _mesh(vertices: np.ndarray, faces: np.ndarray) -> Mass:
 
 
 def _positive(prim: Usd.Prim, name: str, unit: float) -> float:
-    """A mass or density; 0 says nothing, as in USD."""
+    """An authored mass or density; 0 is none, as in USD."""
     value = authored_number(prim, f"physics:{name}", 0.0)
     if not (math.isfinite(value) and value >= 0.0):
         raise UnsupportedSceneError(

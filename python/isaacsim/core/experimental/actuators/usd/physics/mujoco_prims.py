@@ -1,4 +1,4 @@
-"""Prims of MuJoCo's own schemas: actuators, which become the drives of their joints, and tendons."""
+"""Prims of MuJoCo's own schemas: actuators, read as drives of their joints, and tendons."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from pxr import Sdf, Usd
 from ...specs.linear_actuators import Law
 from ..authored import authored, authored_number, authored_numbers, targets
 from ..mjc_actuators import armature_of, joint_of, law_of_prim
+from ..schema import applied_schemas
 from .frames import Places
 from .joints import hardness
 from .scene import Axis, Tendon
@@ -24,11 +25,11 @@ _OF_TENDON = {
 
 
 def read_actuators(prims: Sequence[Usd.Prim], axes: Mapping[Sdf.Path, list[Axis]]) -> list[str]:
-    """Let `MjcActuator` prims be the drives of axes that no other drive moves; others are returned, with reasons.
+    """Read `MjcActuator` prims as drives of axes without a drive; return the others, with reasons.
 
     Args:
         prims: The actuators.
-        axes: Of each joint in the tree.
+        axes: Axes of each joint in the tree.
     """
     others = []
     for prim in prims:
@@ -49,7 +50,7 @@ def read_actuators(prims: Sequence[Usd.Prim], axes: Mapping[Sdf.Path, list[Axis]
 def read_tendons(
     prims: Sequence[Usd.Prim], axes: Mapping[Sdf.Path, list[Axis]], bodies: Bodies, places: Places
 ) -> tuple[list[Tendon], list[str]]:
-    """Tendons along joints or sites; and the paths of those that wrap around shapes, which are not simulated."""
+    """The tendons along joints or sites, and the paths of those that wrap around shapes, which are not simulated."""
     found, others = [], []
     for prim in prims:
         path = _path(prim, axes, bodies, places)
@@ -78,22 +79,37 @@ def _driven(prim: Usd.Prim, axes: Mapping[Sdf.Path, list[Axis]]) -> tuple[Axis |
 def _path(
     prim: Usd.Prim, axes: Mapping[Sdf.Path, list[Axis]], bodies: Bodies, places: Places
 ) -> list[tuple[Axis, float]] | list[list[tuple[int, np.ndarray]]] | None:
-    """Axes with coefficients, or points on bodies, strand by strand; None for what is neither."""
+    """Axes with coefficients, or strands of points on bodies; None for any other path."""
     parts = targets(prim, "mjc:path")
     order = [parts[int(at)] for at in authored_numbers(prim, "mjc:path:indices", ()) if 0 <= at < len(parts)]
     if str(authored(prim, "mjc:type", "spatial")) == "fixed":
-        coefficients = authored_numbers(prim, "mjc:path:coef", ())
-        if len(coefficients) != len(order) or any(len(axes.get(path, ())) != 1 for path in order):
-            return None
-        return [(axes[path][0], one) for path, one in zip(order, coefficients, strict=True)]
-    segments = authored_numbers(prim, "mjc:path:segments", [0] * len(order))
-    divisors = authored_numbers(prim, "mjc:path:divisors", [1.0])
-    sites = [prim.GetStage().GetPrimAtPath(path) for path in order]
-    plain = sites and all("MjcSiteAPI" in site.GetPrimTypeInfo().GetAppliedAPISchemas() for site in sites if site)
-    if not plain or not all(sites) or len(segments) != len(order) or any(one != 1.0 for one in divisors):
+        return _along_joints(prim, order, axes)
+    return _along_sites(prim, order, bodies, places)
+
+
+def _along_joints(
+    prim: Usd.Prim, joints: Sequence[Sdf.Path], axes: Mapping[Sdf.Path, list[Axis]]
+) -> list[tuple[Axis, float]] | None:
+    coefficients = authored_numbers(prim, "mjc:path:coef", ())
+    if len(coefficients) != len(joints) or any(len(axes.get(joint, ())) != 1 for joint in joints):
+        return None
+    return [(axes[joint][0], one) for joint, one in zip(joints, coefficients, strict=True)]
+
+
+def _along_sites(
+    prim: Usd.Prim, paths: Sequence[Sdf.Path], bodies: Bodies, places: Places
+) -> list[list[tuple[int, np.ndarray]]] | None:
+    segments = authored_numbers(prim, "mjc:path:segments", [0] * len(paths))
+    has_pulley = any(one != 1.0 for one in authored_numbers(prim, "mjc:path:divisors", [1.0]))
+    sites = [prim.GetStage().GetPrimAtPath(path) for path in paths]
+    if not sites or has_pulley or len(segments) != len(sites) or not all(map(_is_site, sites)):
         return None
     strands: dict[float, list[tuple[int, np.ndarray]]] = {}
     for site, segment in zip(sites, segments, strict=True):
         body = bodies.above(site.GetPath())
         strands.setdefault(segment, []).append((body, places.within(site, bodies.frame(body))[:3, 3]))
     return list(strands.values())
+
+
+def _is_site(prim: Usd.Prim) -> bool:
+    return bool(prim) and "MjcSiteAPI" in applied_schemas(prim)

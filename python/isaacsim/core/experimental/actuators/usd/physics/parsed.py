@@ -1,4 +1,4 @@
-"""What USD's own parser of physics finds on a stage."""
+"""Results of USD's own parser of physics."""
 
 # its type stubs lack the parser
 # pyright: reportAttributeAccessIssue=false
@@ -11,9 +11,9 @@ from typing import Any
 from pxr import Sdf, Tf, Usd, UsdPhysics
 
 from ...errors import UnsupportedSceneError
-from ..words import said
+from ..words import usd_message
 
-# the former name of it warns in newer versions of USD
+# newer versions of USD warn of the former name
 _load = getattr(UsdPhysics, "UsdPhysicsLoadStageFromPrimRange", None) or UsdPhysics.LoadUsdPhysicsFromRange
 
 _JOINTS = {
@@ -30,11 +30,11 @@ _SHAPES = {kind for name, kind in UsdPhysics.ObjectType.names.items() if name.en
 
 @dataclass
 class Parsed:
-    """The parser's descriptions, by path and in the order of their paths."""
+    """The parser's descriptions by path, sorted by path."""
 
     scenes: dict[Sdf.Path, Any] = field(default_factory=dict)
     bodies: dict[Sdf.Path, Any] = field(default_factory=dict)
-    # the kind of joint with each
+    # kind and description
     joints: dict[Sdf.Path, tuple[str, Any]] = field(default_factory=dict)
     shapes: dict[Sdf.Path, Any] = field(default_factory=dict)
     materials: dict[Sdf.Path, Any] = field(default_factory=dict)
@@ -43,10 +43,10 @@ class Parsed:
 
 
 def parse(stage: Usd.Stage) -> Parsed:
-    """Let USD parse the physics of a stage.
+    """Parse the physics of a stage with USD.
 
     Raises:
-        UnsupportedSceneError: It finds an error.
+        UnsupportedSceneError: USD finds an error.
     """
     kinds = UsdPhysics.ObjectType
     found = Parsed()
@@ -62,7 +62,7 @@ def parse(stage: Usd.Stage) -> Parsed:
     except Tf.ErrorException as error:
         where = stage.GetRootLayer().GetDisplayName()
         raise UnsupportedSceneError(
-            f"{where}: USD cannot read the physics of this stage: {said(error)}. Correct that."
+            f"{where}: USD cannot read the physics of this stage: {usd_message(error)}. Correct that."
         ) from error
     for kind, (paths, descriptions) in objects.items():
         for path, description in sorted(zip(paths, descriptions, strict=True), key=lambda one: one[0]):

@@ -1,4 +1,4 @@
-"""Names of prims that are written for things of other names."""
+"""Names of new prims for robots, bodies, joints and shapes."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ from pxr import Sdf, Tf
 
 
 class Names:
-    """Paths of new prims: valid ones, each once; what gets another name is noted."""
+    """Valid and unique paths of new prims; changed names are recorded."""
 
     def __init__(self) -> None:
         self._taken: set[Sdf.Path] = set()
         self.renamed: list[str] = []
 
     def below(self, parent: Sdf.Path, name: str, *, noted: bool = True) -> Sdf.Path:
-        """A path for a child of this name."""
+        """Return a path for a child of this name."""
         valid = first = Tf.MakeValidIdentifier(name.strip("/"))
         number = 2
         while (path := parent.AppendChild(valid)) in self._taken:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -14,14 +14,14 @@ from pxr import Gf, Sdf, Usd, UsdGeom
 from ..authored import authored, authored_number
 from ..instances import instance_for
 from ..mjc_actuators import mjc_prims
-from ..readable import readable
 from ..units import StageUnits, units_of
+from ..usd_errors import reports_usd_errors
 from ..words import listed
 from .beginnings import BEGIN_ELSEWHERE, OFF, begin_at, warn_of_beginnings
 from .couplings import read_mimics
 from .filters import read_filters
 from .frames import HERE, Frame, Places
-from .inertias import ROUNDING, SCREW, repaired, tell_of_inertias, warn_of_lost_inertias
+from .inertias import ROUNDING, SCREW, repaired, report_inertias, warn_of_lost_inertias
 from .joints import Joint, axes_of, loop_of, pose_at_zero, position_in, read_joints, read_state, read_values, serial
 from .masses import NOTHING, Mass, mass_of, states_inertia
 from .parsed import Parsed, parse
@@ -30,31 +30,121 @@ from .scene import Articulation, Axis, Body, Scene, Tendon
 from .shapes import Bodies, Collider, read_colliders, read_drawn
 from .tree import WORLD, Branch, Edge, grow
 
-# standard gravity as newton and MuJoCo have it [m/s²]
+# standard gravity in newton and MuJoCo [m/s²]
 _GRAVITY = 9.81
 
 
-@readable
+@dataclass(frozen=True)
+class _Tree:
+    """The bodies of a stage as joints connect them.
+
+    Args:
+        stage: Where they are.
+        units: Those of the stage.
+        places: Poses of prims.
+        parsed: Result of USD's parser.
+        prims: The bodies, by number.
+        bodies: Their frames.
+        joints: The active joints, and what holds kinematic bodies.
+        robots: The robots.
+        branches: Bodies with parents before children.
+        closing: Joints that close loops.
+        axes: Axes of each body.
+    """
+
+    stage: Usd.Stage
+    units: StageUnits
+    places: Places
+    parsed: Parsed
+    prims: Sequence[Usd.Prim]
+    bodies: Bodies
+    joints: Mapping[Sdf.Path, Joint]
+    robots: Sequence[Robot]
+    branches: Sequence[Branch]
+    closing: Sequence[Edge]
+    axes: Mapping[int, list[Axis]]
+
+    @property
+    def all_axes(self) -> list[Axis]:
+        """The axes of all bodies."""
+        return [axis for axes in self.axes.values() for axis in axes]
+
+    @property
+    def numbers(self) -> dict[int, int]:
+        """Numbers of the bodies in the scene, by those here."""
+        return {branch.body: number for number, branch in enumerate(self.branches)} | {WORLD: WORLD}
+
+    def axes_by_joint(self) -> dict[Sdf.Path, list[Axis]]:
+        """The axes of each joint in the tree."""
+        found: dict[Sdf.Path, list[Axis]] = {edge.path: [] for branch in self.branches for edge in branch.joints}
+        for axis in self.all_axes:
+            found[Sdf.Path(axis.joint)].append(axis)
+        return found
+
+    def carrier(self, branch: Branch) -> Joint | None:
+        """The first joint that carries a body; None for one that floats."""
+        return self.joints[branch.joints[0].path] if branch.joints else None
+
+    def moves(self, branch: Branch) -> bool:
+        """Return True if a body can move in its parent."""
+        carrier = self.carrier(branch)
+        return carrier is None or bool(self.axes[branch.body]) or carrier.kind == "spherical"
+
+    def named(self, body: int) -> str:
+        """The path of a body in messages."""
+        return f"<{self.prims[body].GetPath()}>"
+
+
+@reports_usd_errors
 def read_scene(
     stage: Usd.Stage, *, strict_inertia: bool = False, initial_positions: Mapping[str, float] | None = None
 ) -> Scene:
-    """Return the physics of `stage`, in SI whatever its units are.
+    """Return the physics of `stage` in SI, whatever its units.
 
-    Joints begin where the links are authored, unless the stage authors a joint state or the joint's limits are in the
-    way.
+    Joints begin where the links are authored, unless the stage authors a joint state or limits exclude the position.
 
     Args:
         stage: The stage.
-        strict_inertia: Whether an inertia that no body can have is refused, and not repaired.
-        initial_positions: Where joints begin all the same, by pattern; see `begin_at`.
+        strict_inertia: True if an inertia that no body can have is refused, and not repaired.
+        initial_positions: Initial positions of joints by pattern, see `begin_at`; they precede those of the stage.
 
     Raises:
-        UnsupportedSceneError: There is something that MuJoCo cannot simulate; the message names the prims.
+        UnsupportedSceneError: MuJoCo cannot simulate something; the message names the prims.
         ValueError: `initial_positions` do not fit the joints.
 
     Warns:
         UserWarning: Something is simulated other than it is authored; one warning for each kind, naming the prims.
     """
+    tree = _read_tree(stage)
+    _warn_of_strays(tree)
+    _read_axes(tree, initial_positions or {})
+    colliders = read_colliders(stage, tree.parsed, tree.bodies, tree.places, tree.units)
+    masses = _read_masses(tree, colliders, strict_inertia)
+    numbers, of_joint = tree.numbers, tree.axes_by_joint()
+    tendons = _tendons(tree, of_joint)
+    links = {robot.path: sorted(robot.links) for robot in tree.robots}
+    filters = read_filters(stage, tree.parsed, tree.bodies, tree.joints, links, colliders)
+    return Scene(
+        gravity=_gravity(stage, tree.parsed, tree.units),
+        bodies=[_body(tree, branch, masses[branch.body], numbers[branch.parent]) for branch in tree.branches],
+        shapes=[replace(one.shape, body=numbers[one.shape.body]) for one in colliders],
+        mimics=read_mimics(stage, of_joint, tree.units.length),
+        tendons=tendons,
+        loops=[loop_of(stage.GetPrimAtPath(edge.path), tree.joints[edge.path], numbers) for edge in tree.closing],
+        articulations=[_articulation(tree, robot, numbers) for robot in tree.robots],
+        no_contact=[(numbers[a], numbers[b]) for a, b in filters],
+    )
+
+
+@reports_usd_errors
+def with_drawn(stage: Usd.Stage, scene: Scene) -> Scene:
+    """The scene with all shapes that are drawn, also those that do not collide."""
+    places = Places(units_of(stage).length)
+    bodies = Bodies([stage.GetPrimAtPath(body.path) for body in scene.bodies], places)
+    return replace(scene, shapes=read_drawn(stage, bodies, scene.shapes, places))
+
+
+def _read_tree(stage: Usd.Stage) -> _Tree:
     units = units_of(stage)
     places = Places(units.length)
     parsed = parse(stage)
@@ -72,53 +162,11 @@ def read_scene(
         lambda edges: serial([joints[edge.path] for edge in edges]),
     )
     axes = {branch.body: axes_of(branch, joints) for branch in branches}
-    flat = [axis for found in axes.values() for axis in found]
-    alone = [branch for branch in branches if branch.body not in owners and branch.joints and not branch.joints[0].weak]
-    warn_of_strays((axis.joint for branch in alone for axis in axes[branch.body]), stacklevel=2)
-    read_values(stage, flat, _in_degrees(stage, parsed))
-    _warn_of_accelerations(stage, flat)
-    _read_states(stage, branches, axes, joints, bodies, units.length)
-    begin_at(flat, initial_positions or {})
-    begun = [(axis.joint, axis.position, axis.lower, axis.upper) for axis in flat]
-    warn_of_beginnings("", begun, BEGIN_ELSEWHERE, stacklevel=2)
-    colliders = read_colliders(stage, parsed, bodies, places, units)
-    masses = _masses(prims, parsed, colliders, units)
-    _warn_of_lost_inertias(prims, branches, axes, joints, masses)
-    _require_masses(branches, axes, joints, masses, paths)
-    _repair(masses, paths, strict_inertia)
-    numbers = {branch.body: number for number, branch in enumerate(branches)} | {WORLD: WORLD}
-    of_joint: dict[Sdf.Path, list[Axis]] = {edge.path: [] for branch in branches for edge in branch.joints}
-    for axis in flat:
-        of_joint[Sdf.Path(axis.joint)].append(axis)
-    tendons = _tendons(stage, of_joint, bodies, places)
-    filters = read_filters(
-        stage, parsed, bodies, joints, {robot.path: sorted(robot.links) for robot in robots}, colliders
-    )
-    return Scene(
-        gravity=_gravity(stage, parsed, units),
-        bodies=[
-            _body(prims[branch.body], parsed, branch, axes, joints, bodies, masses, numbers, units.length)
-            for branch in branches
-        ],
-        shapes=[replace(one.shape, body=numbers[one.shape.body]) for one in colliders],
-        mimics=read_mimics(stage, of_joint, units.length),
-        tendons=tendons,
-        loops=[loop_of(stage.GetPrimAtPath(edge.path), joints[edge.path], numbers) for edge in closing],
-        articulations=[_articulation(robot, branches, axes, numbers) for robot in robots],
-        no_contact=[(numbers[a], numbers[b]) for a, b in filters],
-    )
-
-
-@readable
-def with_drawn(stage: Usd.Stage, scene: Scene) -> Scene:
-    """The scene with all that is to be drawn, which physics has no use for."""
-    places = Places(units_of(stage).length)
-    bodies = Bodies([stage.GetPrimAtPath(body.path) for body in scene.bodies], places)
-    return replace(scene, shapes=read_drawn(stage, bodies, scene.shapes, places))
+    return _Tree(stage, units, places, parsed, prims, bodies, joints, robots, branches, closing, axes)
 
 
 def _holding(parsed: Parsed, bodies: Bodies) -> dict[Sdf.Path, Joint]:
-    """What keeps kinematic bodies where they are: nothing here moves them, and nothing pushes them."""
+    """Fixed joints of kinematic bodies to the world: nothing moves them here."""
     return {
         path: Joint(Edge(path, (WORLD, number), False, -1), "fixed", (), (bodies.frame(number), HERE))
         for path, number in bodies.numbers.items()
@@ -126,8 +174,25 @@ def _holding(parsed: Parsed, bodies: Bodies) -> dict[Sdf.Path, Joint]:
     }
 
 
+def _warn_of_strays(tree: _Tree) -> None:
+    links = {body for robot in tree.robots for body in robot.links}
+    strays = [one for one in tree.branches if one.body not in links and one.joints and not one.joints[0].weak]
+    warn_of_strays((axis.joint for branch in strays for axis in tree.axes[branch.body]), stacklevel=3)
+
+
+def _read_axes(tree: _Tree, initial_positions: Mapping[str, float]) -> None:
+    """Read the values of all axes and the positions in which they begin."""
+    axes = tree.all_axes
+    read_values(tree.stage, axes, _in_degrees(tree.stage, tree.parsed))
+    _warn_of_accelerations(tree.stage, axes)
+    _read_states(tree)
+    begin_at(axes, initial_positions)
+    begun = [(axis.joint, axis.position, axis.lower, axis.upper) for axis in axes]
+    warn_of_beginnings("", begun, BEGIN_ELSEWHERE, stacklevel=3)
+
+
 def _in_degrees(stage: Usd.Stage, parsed: Parsed) -> bool:
-    """Whether angles of MuJoCo's attributes are in degrees."""
+    """Return True if angles of MuJoCo's attributes are in degrees."""
     scenes = [stage.GetPrimAtPath(path) for path in parsed.scenes]
     return not any(authored(scene, "mjc:compiler:angle") == "radian" for scene in scenes)
 
@@ -147,7 +212,7 @@ def _warn_of_accelerations(stage: Usd.Stage, axes: Sequence[Axis]) -> None:
 
 
 def _gravity(stage: Usd.Stage, parsed: Parsed, units: StageUnits) -> np.ndarray:
-    """Gravity [m/s²] of the first scene; Earth's along the up axis where nothing is authored."""
+    """Gravity [m/s²] of the first scene; standard gravity along the up axis if none is authored."""
     up = Gf.Vec3d.Axis("XYZ".index(str(UsdGeom.GetStageUpAxis(stage))))
     for path, scene in parsed.scenes.items():
         prim = stage.GetPrimAtPath(path)
@@ -162,56 +227,54 @@ def _gravity(stage: Usd.Stage, parsed: Parsed, units: StageUnits) -> np.ndarray:
     return np.array(-up) * _GRAVITY
 
 
-def _read_states(
-    stage: Usd.Stage,
-    branches: Sequence[Branch],
-    axes: Mapping[int, list[Axis]],
-    joints: Mapping[Sdf.Path, Joint],
-    bodies: Bodies,
-    length: float,
-) -> None:
-    """Where joints begin: in the state that is authored for them, else where their links are authored."""
-    outside, apart = [], []
-    for branch in branches:
-        own = axes[branch.body]
+def _read_states(tree: _Tree) -> None:
+    """Read initial positions and velocities: the authored joint state, else the authored poses of the links."""
+    outside: list[str] = []
+    apart: list[str] = []
+    for branch in tree.branches:
+        own = tree.axes[branch.body]
         for axis in own:
-            position, axis.velocity = read_state(stage, axis, length)
+            position, axis.velocity = read_state(tree.stage, axis, tree.units.length)
             axis.position = axis.reference if position is None else position
-            if position is not None or len(own) > 1:
-                continue
-            here = bodies.frame(branch.parent).inverse() @ bodies.frame(branch.body)
-            found, off = position_in(axis, pose_at_zero(branch, joints).inverse() @ here)
-            found += axis.reference
-            if off > OFF:
-                apart.append(axis.joint)
-            elif found == axis.reference or axis.lower - OFF <= found <= axis.upper + OFF:
-                axis.position = found
-            else:
-                outside.append(f"{axis.joint} ({found:.4g}, limits {axis.lower:.4g} … {axis.upper:.4g})")
+            if position is None and len(own) == 1:
+                _begin_as_authored(tree, branch, axis, outside, apart)
     if outside:
         warnings.warn(
             f"links are authored where the limits of their joints do not let them be, in rad or m: {listed(outside)}. "
             "These joints begin at 0. Author the links within the limits, or a joint state.",
-            stacklevel=3,
+            stacklevel=4,
         )
     if apart:
         warnings.warn(
             f"links are authored where their joints cannot take them: {listed(apart)}. These joints begin at 0. "
             "Correct the joints' local positions and rotations.",
-            stacklevel=3,
+            stacklevel=4,
         )
 
 
-def _tendons(stage: Usd.Stage, axes: Mapping[Sdf.Path, list[Axis]], bodies: Bodies, places: Places) -> list[Tendon]:
-    """Tendons, and the drives that MuJoCo's actuators are; what is neither is named."""
-    of_joints, along = mjc_prims(stage)
+def _begin_as_authored(tree: _Tree, branch: Branch, axis: Axis, outside: list[str], apart: list[str]) -> None:
+    """Set the position of a body on its only axis from its authored pose, or note why that cannot be."""
+    here = tree.bodies.frame(branch.parent).inverse() @ tree.bodies.frame(branch.body)
+    found, off = position_in(axis, pose_at_zero(branch, tree.joints).inverse() @ here)
+    found += axis.reference
+    if off > OFF:
+        apart.append(axis.joint)
+    elif found == axis.reference or axis.lower - OFF <= found <= axis.upper + OFF:
+        axis.position = found
+    else:
+        outside.append(f"{axis.joint} ({found:.4g}, limits {axis.lower:.4g} … {axis.upper:.4g})")
+
+
+def _tendons(tree: _Tree, axes: Mapping[Sdf.Path, list[Axis]]) -> list[Tendon]:
+    """The tendons; actuators of MuJoCo become drives of the axes. A warning names those that cannot."""
+    of_joints, along = mjc_prims(tree.stage)
     if not of_joints and not along:
         return []
     # most stages have none
     from .mujoco_prims import read_actuators, read_tendons
 
     actuators = read_actuators(of_joints, axes)
-    tendons, others = read_tendons(along, axes, bodies, places)
+    tendons, others = read_tendons(along, axes, tree.bodies, tree.places)
     if actuators:
         warnings.warn(
             f"MjcActuator prims that no joint drive stands for do not act: {listed(actuators)}. Drive their joints by "
@@ -227,63 +290,50 @@ def _tendons(stage: Usd.Stage, axes: Mapping[Sdf.Path, list[Axis]], bodies: Bodi
     return tendons
 
 
-def _masses(prims: Sequence[Usd.Prim], parsed: Parsed, colliders: Sequence[Collider], units: StageUnits) -> list[Mass]:
-    found = []
-    for number, prim in enumerate(prims):
+def _read_masses(tree: _Tree, colliders: Sequence[Collider], strict_inertia: bool) -> list[Mass]:
+    """Masses of all bodies: authored, completed and repaired, with warnings of what changed."""
+    masses = []
+    for number, prim in enumerate(tree.prims):
         own = [(one.prim, one.shape, one.place, one.density) for one in colliders if one.shape.body == number]
-        found.append(mass_of(prim, parsed.bodies[prim.GetPath()].scale, own, units))
-    return found
+        masses.append(mass_of(prim, tree.parsed.bodies[prim.GetPath()].scale, own, tree.units))
+    _warn_of_lost_inertias(tree, masses)
+    _require_masses(tree, masses)
+    _repair(tree, masses, strict_inertia)
+    return masses
 
 
-def _require_masses(
-    branches: Sequence[Branch],
-    axes: Mapping[int, list[Axis]],
-    joints: Mapping[Sdf.Path, Joint],
-    masses: list[Mass],
-    paths: Sequence[Sdf.Path],
-) -> None:
-    """Give what moves and has no mass, not even by what is fixed to it, that of a screw."""
-    carried = {branch.body: masses[branch.body].mass for branch in branches}
+def _warn_of_lost_inertias(tree: _Tree, masses: Sequence[Mass]) -> None:
+    """Warn of authored inertias of links without mass, except those of links that cannot move."""
+    static, lost = {WORLD}, []
+    for branch in tree.branches:
+        if branch.parent in static and not tree.moves(branch):
+            static.add(branch.body)
+        elif masses[branch.body] is NOTHING and states_inertia(tree.prims[branch.body]):
+            lost.append(tree.named(branch.body))
+    warn_of_lost_inertias("", lost, "Author physics:mass, or add a collider to each of them.", stacklevel=4)
+
+
+def _require_masses(tree: _Tree, masses: list[Mass]) -> None:
+    """Give links the mass of a screw that move and have no mass, not even by links fixed to them."""
+    carried = {branch.body: masses[branch.body].mass for branch in tree.branches}
     light = []
-    for branch in reversed(branches):
-        moves = _moves(branch, axes, joints)
+    for branch in reversed(tree.branches):
+        moves = tree.moves(branch)
         if not moves and branch.parent != WORLD:
             carried[branch.parent] += carried[branch.body]
         elif moves and carried[branch.body] <= 0.0:
-            light.append(f"<{paths[branch.body]}>")
+            light.append(tree.named(branch.body))
             masses[branch.body] = Mass(SCREW[0], np.zeros(3), SCREW[1] * np.eye(3))
     if light:
         warnings.warn(
             f"links that move and have no mass get {SCREW[0]:g} kg: {', '.join(light[::-1])}. Author physics:mass or "
             "add a collider to each of them.",
-            stacklevel=3,
+            stacklevel=4,
         )
 
 
-def _warn_of_lost_inertias(
-    prims: Sequence[Usd.Prim],
-    branches: Sequence[Branch],
-    axes: Mapping[int, list[Axis]],
-    joints: Mapping[Sdf.Path, Joint],
-    masses: Sequence[Mass],
-) -> None:
-    """Tell of inertias that links without mass state; those of links that cannot move count for nothing."""
-    static, lost = {WORLD}, []
-    for branch in branches:
-        if branch.parent in static and not _moves(branch, axes, joints):
-            static.add(branch.body)
-        elif masses[branch.body] is NOTHING and states_inertia(prims[branch.body]):
-            lost.append(f"<{prims[branch.body].GetPath()}>")
-    warn_of_lost_inertias("", lost, "Author physics:mass, or add a collider to each of them.", stacklevel=3)
-
-
-def _moves(branch: Branch, axes: Mapping[int, list[Axis]], joints: Mapping[Sdf.Path, Joint]) -> bool:
-    """Whether a body can move in its parent."""
-    return not branch.joints or bool(axes[branch.body]) or joints[branch.joints[0].path].kind == "spherical"
-
-
-def _repair(masses: list[Mass], paths: Sequence[Sdf.Path], strict: bool) -> None:
-    """Put the nearest inertia that a body can have in the place of one that none can."""
+def _repair(tree: _Tree, masses: list[Mass], strict: bool) -> None:
+    """Replace inertias that no body can have by the nearest possible ones."""
     changed = {}
     for number, mass in enumerate(masses):
         if mass.mass <= 0.0:
@@ -291,39 +341,28 @@ def _repair(masses: list[Mass], paths: Sequence[Sdf.Path], strict: bool) -> None
         inertia, change = repaired(mass.inertia)
         masses[number] = replace(mass, inertia=inertia)
         if change > ROUNDING:
-            changed[f"<{paths[number]}>"] = change
-    tell_of_inertias("", changed, strict, stacklevel=4)
+            changed[tree.named(number)] = change
+    report_inertias("", changed, strict, stacklevel=5)
 
 
-def _body(
-    prim: Usd.Prim,
-    parsed: Parsed,
-    branch: Branch,
-    axes: Mapping[int, list[Axis]],
-    joints: Mapping[Sdf.Path, Joint],
-    bodies: Bodies,
-    masses: Sequence[Mass],
-    numbers: Mapping[int, int],
-    length: float,
-) -> Body:
-    """A body as it hangs on its parent."""
-    path, own, mass = prim.GetPath(), axes[branch.body], masses[branch.body]
-    kind, joint, hinge, velocity = "free", f"{path}/freejoint", HERE, np.zeros(6)
-    pose, where = bodies.frame(branch.body), prim
-    if branch.joints:
-        carrier = joints[branch.joints[0].path]
-        where = prim.GetStage().GetPrimAtPath(carrier.edge.path)
-        joint, hinge = str(carrier.edge.path), carrier.frame_in(branch.body)
-        kind = "axes" if own else "ball" if carrier.kind == "spherical" else "fixed"
-        # a link that is fixed to the world stays where it is authored, as with PhysX: robots are placed like that
-        if kind != "fixed" or branch.parent != WORLD:
-            pose = pose_at_zero(branch, joints)
+def _body(tree: _Tree, branch: Branch, mass: Mass, parent: int) -> Body:
+    prim, own, carrier = tree.prims[branch.body], tree.axes[branch.body], tree.carrier(branch)
+    pose, hinge, velocity = tree.bodies.frame(branch.body), HERE, np.zeros(6)
+    if carrier is None:
+        kind, joint = "free", f"{prim.GetPath()}/freejoint"
+        velocity = _free_velocity(tree.parsed.bodies[prim.GetPath()], pose, mass.com, tree.units.length)
     else:
-        velocity = _free_velocity(parsed.bodies[path], pose, mass.com, length)
+        kind = "axes" if own else "ball" if carrier.kind == "spherical" else "fixed"
+        joint, hinge = str(carrier.edge.path), carrier.frame_in(branch.body)
+        # a link fixed to the world keeps its authored pose, as in PhysX: that is how robots are placed
+        if kind != "fixed" or branch.parent != WORLD:
+            pose = pose_at_zero(branch, tree.joints)
+    # a free body has no joint prim
+    holder = prim if carrier is None else tree.stage.GetPrimAtPath(carrier.edge.path)
     return Body(
-        path=str(path),
+        path=str(prim.GetPath()),
         joint=joint,
-        parent=numbers[branch.parent],
+        parent=parent,
         kind=kind,
         position=pose.position,
         quaternion=pose.quaternion,
@@ -333,34 +372,32 @@ def _body(
         mass=mass.mass,
         com=mass.com,
         inertia=mass.inertia,
-        weightless=_is_weightless(prim),
-        # a free body has no joint to say it
-        armature=authored_number(where, "mjc:armature", 0.0) if kind in ("free", "ball") else 0.0,
+        weightless=_weightless(prim),
+        armature=authored_number(holder, "mjc:armature", 0.0) if kind in ("free", "ball") else 0.0,
         velocity=velocity,
     )
 
 
 def _free_velocity(body: Any, pose: Frame, com: np.ndarray, length: float) -> np.ndarray:
-    """Authored velocities, of the centre of mass and in the body's frame, as MuJoCo has them: see `Body.velocity`."""
+    """`Body.velocity` from the authored velocities, which are of the center of mass and in the body's frame."""
     spin = Gf.Vec3d(body.angularVelocity) * math.radians(1.0)
     linear = Gf.Vec3d(body.linearVelocity) * length - Gf.Cross(spin, Gf.Vec3d(*com.tolist()))
     return np.array([*pose.turn.Transform(linear), *spin])
 
 
-def _is_weightless(prim: Usd.Prim) -> float:
-    """What part of a body's weight is taken from it."""
+def _weightless(prim: Usd.Prim) -> float:
+    """The part of a body's weight that is compensated."""
     if authored(prim, "physxRigidBody:disableGravity"):
         return 1.0
     return authored_number(prim, "mjc:body:gravcomp", 0.0)
 
 
-def _articulation(
-    robot: Robot, branches: Sequence[Branch], axes: Mapping[int, list[Axis]], numbers: Mapping[int, int]
-) -> Articulation:
-    """The robot's links and axes in the order of its tree; what hangs on it by a weak joint is none of its own."""
-    own = [branch for branch in branches if branch.body in robot.links]
+def _articulation(tree: _Tree, robot: Robot, numbers: Mapping[int, int]) -> Articulation:
+    """A robot with its links and axes in the order of its tree, without axes of weak joints."""
+    own = [branch for branch in tree.branches if branch.body in robot.links]
+    strong = [branch for branch in own if not (branch.joints and branch.joints[0].weak)]
     return Articulation(
         robot.path,
         [numbers[branch.body] for branch in own],
-        [axis for branch in own if not (branch.joints and branch.joints[0].weak) for axis in axes[branch.body]],
+        [axis for branch in strong for axis in tree.axes[branch.body]],
     )

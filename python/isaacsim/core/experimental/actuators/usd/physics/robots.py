@@ -1,4 +1,4 @@
-"""Which bodies are the links of which robot."""
+"""The robots of a stage and their links."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from .tree import WORLD, Edge, Groups
 
 @dataclass(frozen=True)
 class Robot:
-    """An articulation: its root prim, the link that stands for it, and all links."""
+    """An articulation: its root prim, its root link, and all links."""
 
     path: str
     root: int
@@ -26,65 +26,33 @@ class Robot:
 def find_robots(stage: Usd.Stage, paths: Sequence[Sdf.Path], joints: Mapping[Sdf.Path, Joint]) -> list[Robot]:
     """The robots of a stage, in the order of their root prims.
 
-    A robot is what joints connect that are not excluded from articulations, as far as no other root prim has it below
-    it. Of a root prim below another's, nothing is left to be a robot where joints connect the two. Where several such
-    parts are below one root prim, the largest is the robot.
+    The links of a robot are bodies that joints connect, without joints that are excluded from articulations or that
+    connect bodies below two root prims. The largest such part below a root prim is its robot. A root prim below another
+    one has no robot if joints connect the two.
 
-    On a stage without any root prim, whatever has axes is a robot, and its first link stands for it.
+    On a stage without root prims, each part with an axis is a robot.
 
     Args:
         stage: Where the root prims are.
-        paths: Of the bodies, by number.
+        paths: Paths of the bodies, by number.
         joints: All that act.
     """
     roots = [Sdf.Path(path) for path in articulation_roots(stage)]
+    parts = _parts(paths, joints, roots)
     if not roots:
-        return _without_roots(paths, joints)
-    owners = _owners(paths, roots)
-    groups = Groups(range(len(paths)))
-    strong = [joint.edge for joint in joints.values() if not joint.edge.weak and not _crosses(joint.edge, owners)]
-    for edge in strong:
-        if WORLD not in edge.bodies:
-            groups.join(*edge.bodies)
-    links: dict[int, list[int]] = {}
-    for body in range(len(paths)):
-        links.setdefault(groups.of(body), []).append(body)
-    moving = {
-        groups.of(body)
-        for edge in strong
-        if edge.path in joints and joints[edge.path].axes
-        for body in edge.bodies
-        if body != WORLD
-    }
-    robots, taken = [], set()
+        return _without_roots(paths, parts)
+    robots, taken = [], set[int]()
     for root in roots:
-        below = [body for body in range(len(paths)) if paths[body].HasPrefix(root)]
-        if root in joints:
-            below = [body for body in joints[root].edge.bodies if body != WORLD]
-        below = [body for body in below if groups.of(body) not in taken]
-        if not below:
-            continue
-        # a root link that nothing hangs on, with links that float free of it below, is no robot
-        if paths[below[0]] == root and (
-            groups.of(below[0]) in moving or not moving.intersection(map(groups.of, below))
-        ):
-            first = below[0]
-        else:
-            first = max(below, key=lambda body: len(links[groups.of(body)]))
-            first = _first(links[groups.of(first)], strong, paths)
-        group = groups.of(first)
-        taken.add(group)
-        robots.append(Robot(str(root), first, frozenset(links[group])))
+        below = [body for body in _bodies_below(root, paths, joints) if parts.of(body) not in taken]
+        if below:
+            first = parts.root_link(root, below)
+            taken.add(parts.of(first))
+            robots.append(Robot(str(root), first, frozenset(parts.links[parts.of(first)])))
     return robots
 
 
 def warn_of_strays(joints: Iterable[str], *, stacklevel: int) -> None:
-    """Warn of joints, by their paths, that no robot has.
-
-    Args:
-        joints: Those whose links no articulation has.
-        stacklevel: Of the warning, from here.
-    """
+    """Warn of joints, by path, whose links are part of no articulation; `stacklevel` is that of the caller."""
     if strays := list(dict.fromkeys(joints)):
         warnings.warn(
             f"joints belong to no robot, for their links have no articulation root: {listed(strays)}. Their drives act "
@@ -94,19 +62,57 @@ def warn_of_strays(joints: Iterable[str], *, stacklevel: int) -> None:
         )
 
 
-def _without_roots(paths: Sequence[Sdf.Path], joints: Mapping[Sdf.Path, Joint]) -> list[Robot]:
-    groups = Groups(range(len(paths)))
-    strong = [joint for joint in joints.values() if not joint.edge.weak]
-    for joint in strong:
-        if WORLD not in joint.edge.bodies:
-            groups.join(*joint.edge.bodies)
-    moving = {groups.of(body) for joint in strong if joint.axes for body in joint.edge.bodies if body != WORLD}
-    robots = []
-    for group in moving:
-        links = [body for body in range(len(paths)) if groups.of(body) == group]
-        first = _first(links, [joint.edge for joint in strong], paths)
-        robots.append(Robot(str(paths[first]), first, frozenset(links)))
+class _Parts:
+    """Bodies that joints connect, without the world."""
+
+    def __init__(self, paths: Sequence[Sdf.Path], joints: Sequence[Joint]) -> None:
+        groups = Groups(range(len(paths)))
+        inner = [joint.edge for joint in joints if WORLD not in joint.edge.bodies]
+        for edge in inner:
+            groups.join(*edge.bodies)
+        self.of = groups.of
+        self.links: dict[int, list[int]] = {}
+        for body in range(len(paths)):
+            self.links.setdefault(self.of(body), []).append(body)
+        self.moving = {self.of(body) for joint in joints if joint.axes for body in joint.edge.bodies if body != WORLD}
+        self._paths = paths
+        self._carried = {edge.bodies[1] for edge in inner}
+
+    def first(self, part: int) -> int:
+        """The first link of a part: the one that is the second body of no joint."""
+        return min(self.links[part], key=lambda body: (body in self._carried, self._paths[body]))
+
+    def root_link(self, root: Sdf.Path, below: Sequence[int]) -> int:
+        """The root link of the robot of a root prim, of the bodies below it."""
+        # a root prim that is a link without joints is no robot if other parts below it move
+        moving = self.moving.intersection(map(self.of, below))
+        if self._paths[below[0]] == root and (self.of(below[0]) in moving or not moving):
+            return below[0]
+        largest = max(below, key=lambda body: len(self.links[self.of(body)]))
+        return self.first(self.of(largest))
+
+
+def _parts(paths: Sequence[Sdf.Path], joints: Mapping[Sdf.Path, Joint], roots: Sequence[Sdf.Path]) -> _Parts:
+    """What joints connect, without weak joints and those between two robots."""
+    owners = [next((root for root in roots if path.HasPrefix(root)), None) for path in paths]
+
+    def is_inside(edge: Edge) -> bool:
+        return len({owners[body] for body in edge.bodies if body != WORLD} - {None}) < 2
+
+    return _Parts(paths, [joint for joint in joints.values() if not joint.edge.weak and is_inside(joint.edge)])
+
+
+def _without_roots(paths: Sequence[Sdf.Path], parts: _Parts) -> list[Robot]:
+    firsts = {part: parts.first(part) for part in parts.moving}
+    robots = [Robot(str(paths[first]), first, frozenset(parts.links[part])) for part, first in firsts.items()]
     return sorted(robots, key=lambda robot: robot.path)
+
+
+def _bodies_below(root: Sdf.Path, paths: Sequence[Sdf.Path], joints: Mapping[Sdf.Path, Joint]) -> list[int]:
+    """The bodies below a root prim, or those that it connects if it is a joint."""
+    if root in joints:
+        return [body for body in joints[root].edge.bodies if body != WORLD]
+    return [body for body, path in enumerate(paths) if path.HasPrefix(root)]
 
 
 def separated(joints: Mapping[Sdf.Path, Joint], robots: Sequence[Robot]) -> list[Edge]:
@@ -118,19 +124,3 @@ def separated(joints: Mapping[Sdf.Path, Joint], robots: Sequence[Robot]) -> list
         else joint.edge
         for joint in joints.values()
     ]
-
-
-def _owners(paths: Sequence[Sdf.Path], roots: Sequence[Sdf.Path]) -> list[Sdf.Path | None]:
-    """The outermost root prim that each body is below."""
-    return [next((root for root in roots if path.HasPrefix(root)), None) for path in paths]
-
-
-def _crosses(edge: Edge, owners: Sequence[Sdf.Path | None]) -> bool:
-    """Whether a joint connects what different root prims have below them."""
-    return len({owners[body] for body in edge.bodies if body != WORLD and owners[body] is not None}) > 1
-
-
-def _first(links: Sequence[int], edges: Sequence[Edge], paths: Sequence[Sdf.Path]) -> int:
-    """The link that all others hang on, as it is authored: no joint has it for its second body."""
-    carried = {edge.bodies[1] for edge in edges if WORLD not in edge.bodies}
-    return min(links, key=lambda body: (body in carried, paths[body]))

@@ -1,6 +1,6 @@
-"""What the embedded physics knows of robots and their surroundings, as plain data.
+"""The scene of the embedded physics as plain data: robots and their environment.
 
-Everything is SI, rad and m; quaternions are (w, x, y, z).
+Values are SI, rad and m; quaternions are (w, x, y, z).
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import numpy as np
 from ...specs.linear_actuators import NO_BOUNDS, Bounds
 from ...specs.motors import MotorConfig
 
-# properties of joints, see `usd.joint_properties`, and the fields of an axis that have them; the later are the stronger
+# properties of joints, see `usd.joint_properties`, and the fields of an axis; later ones override
 FIELDS = {
     "lower_limits": "lower",
     "upper_limits": "upper",
@@ -37,36 +37,36 @@ class Axis:
 
     name: str
     joint: str
-    # in multiple-apply schemas of the joint, see `usd.joint_properties`
+    # name in multiple-apply schemas of the joint, see `usd.joint_properties`
     usd_name: str
     linear: bool
-    # the joint's origin, and the axis, in the frame of the body that it carries
+    # origin and direction in the frame of the carried body
     anchor: np.ndarray
     direction: np.ndarray
     lower: float = -math.inf
     upper: float = math.inf
     armature: float = 0.0
     friction: float = 0.0
-    # how hard its dry friction is, as MuJoCo's solref and solimp; as hard as can be where there are none
+    # MuJoCo's solref and solimp of its dry friction; as hard as possible if empty
     hardness: dict[str, list[float]] = field(default_factory=dict)
     damping: float = 0.0
-    # of a spring, and where it rests
+    # spring, and its rest position
     stiffness: float = 0.0
     rest: float = 0.0
-    # time constant [s] and damping ratio that MuJoCo finds stiffness and damping for
+    # time constant [s] and damping ratio, from which MuJoCo computes stiffness and damping
     springdamper: tuple[float, float] = (0.0, 0.0)
     drive_stiffness: float = 0.0
     drive_damping: float = 0.0
     drive_limit: float = math.inf
     position_target: float = 0.0
     velocity_target: float = 0.0
-    # between which the drive holds its targets, which may be others
+    # ranges to which the drive clamps its targets
     position_range: Bounds = NO_BOUNDS
     velocity_range: Bounds = NO_BOUNDS
     max_velocity: float = math.inf
-    # its position where the body is at its place in the parent
+    # position at which the body is at its pose in the parent
     reference: float = 0.0
-    # at the beginning
+    # initial state
     position: float = 0.0
     velocity: float = 0.0
 
@@ -75,8 +75,8 @@ class Axis:
 class Body:
     """One rigid body and the joint that carries it.
 
-    `kind` is fixed, free, ball or axes; `position` and `quaternion` place it in its parent while its axes are at their
-    references. `anchor` and `turn`, a quaternion, place the frame of its joint in the body.
+    `kind` is fixed, free, ball or axes; `position` and `quaternion` are its pose in the parent with its axes at their
+    references. `anchor` and `turn`, a quaternion, are the frame of its joint in the body.
     """
 
     path: str
@@ -90,17 +90,17 @@ class Body:
     mass: float
     com: np.ndarray
     inertia: np.ndarray
-    # what part of its weight is taken from it
+    # part of its weight that is compensated
     weightless: float = 0.0
-    # of a free or ball joint, on each of its axes
+    # armature of a free or ball joint, on each of its axes
     armature: float = 0.0
-    # of its origin in the world, and of its turning in its own frame; of a free body
+    # of a free body: linear velocity of its origin in the world, angular velocity in its own frame
     velocity: np.ndarray = field(default_factory=lambda: np.zeros(6))
     turn: np.ndarray = field(default_factory=lambda: np.array([1.0, 0.0, 0.0, 0.0]))
 
     @property
     def joints(self) -> tuple[str, ...]:
-        """The joints that carry it, each once: several have an axis or more each."""
+        """The joints that carry it, each once."""
         return tuple(dict.fromkeys(axis.joint for axis in self.axes)) or (self.joint,)
 
 
@@ -116,13 +116,13 @@ class Shape:
     quaternion: np.ndarray
     collides: bool
     friction: float
-    # known of what is to be drawn
+    # known for drawn shapes
     color: tuple[float, float, float, float] = (0.5, 0.5, 0.5, 1.0)
     vertices: np.ndarray | None = None
     faces: np.ndarray | None = None
-    # bits of what it is, and of what it touches: two shapes touch where a bit of one's first is in the other's second
+    # own and contact mask: two shapes touch if the own mask of one has a bit of the contact mask of the other
     touches: tuple[int, int] = (1, 1)
-    # not drawn: a collider that something else shows
+    # True for a collider that is not drawn
     hidden: bool = False
 
 
@@ -133,7 +133,7 @@ class Mimic:
     follower: Axis
     leader: Axis | None
     coefficients: tuple[float, float, float, float, float]
-    # how hard it is, as MuJoCo's solref and solimp; its defaults where there are none
+    # MuJoCo's solref and solimp; its defaults if empty
     hardness: dict[str, list[float]] = field(default_factory=dict)
 
 
@@ -149,21 +149,22 @@ class Loop:
     kind: str
     bodies: tuple[int, int]
     frames: tuple[tuple[np.ndarray, np.ndarray], tuple[np.ndarray, np.ndarray]]
-    # as that of `Mimic`
+    # see `Mimic`
     hardness: dict[str, list[float]] = field(default_factory=dict)
 
 
 @dataclass
 class Tendon:
-    """A length and what it does: the sum of some axes times coefficients, or a way through points on bodies.
+    """A tendon, whose length is a weighted sum of axes, or that of a path through points on bodies.
 
     Args:
-        name: Its own.
-        path: Axes and coefficients; or strands of points, each a body's number, -1 is the world, and a place [m] on it.
+        name: Name of the tendon.
+        path: Axes and coefficients; or strands of points, each the number of a body, -1 is the world, and a position
+            [m] on it.
         limits: Lower and upper limit of the length, or None.
-        rest: Lengths between which its spring is slack; negative where that is its length in the reference position.
+        rest: Lengths between which its spring is slack; negative for its length in the reference position.
         values: stiffness, damping, frictionloss, armature.
-        hardness: Of its friction, as that of `Mimic`.
+        hardness: Solver parameters of its friction, see `Mimic`.
     """
 
     name: str
@@ -185,7 +186,7 @@ class Articulation:
 
 @dataclass
 class Scene:
-    """Everything the embedded physics needs to know of a stage or file."""
+    """All that the embedded physics simulates of a stage or file."""
 
     gravity: np.ndarray
     bodies: list[Body]
@@ -196,12 +197,12 @@ class Scene:
     articulations: list[Articulation]
     # pairs of body numbers, -1 is the world
     no_contact: list[tuple[int, int]]
-    # an `MjSpec` that MuJoCo read by itself: it has all of this but the drives, and paths and axes are its names
+    # an `MjSpec` of a file that MuJoCo read: it has all of this except the drives, and paths and axes are its names
     spec: Any = None
-    # what such a file says of its motors, by pattern, and of what is to be warned who takes them
+    # motors of such a file by pattern, and parts of the file that they lack
     motors: dict[str, MotorConfig] = field(default_factory=dict)
     not_in_motors: list[str] = field(default_factory=list)
-    # where its free and ball joints begin, by name, if not at their places: positions and velocities as MuJoCo has them
+    # initial positions and velocities of its free and ball joints by name, in MuJoCo's layout, if not at their poses
     begin: dict[str, tuple[np.ndarray, np.ndarray]] = field(default_factory=dict)
-    # root bodies that are to begin on the ground, which `hosts.mujoco.standing` added
+    # root bodies that begin on the ground, which `hosts.mujoco.standing` added
     on_ground: list[str] = field(default_factory=list)

@@ -1,10 +1,10 @@
-"""What bodies touch with, and what is drawn of them."""
+"""Colliders of bodies, and the shapes that are drawn."""
 
 from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from pxr import Sdf, Usd, UsdGeom, UsdShade
@@ -18,16 +18,20 @@ from .parsed import Parsed
 from .scene import Shape
 from .tree import WORLD
 
-# of a collider without a material
+# friction of a collider without a material
 _FRICTION = 1.0
 _GREY = (0.5, 0.5, 0.5)
-# where materials have their colour
+# inputs of shaders that hold the color
 _COLORS = ("diffuseColor", "diffuse_color_constant", "baseColor", "base_color")
+
+
+# approximations of meshes other than their hull
+_AROUND = {"boundingCube": box_around, "boundingSphere": sphere_around}
 
 
 @dataclass(frozen=True)
 class Collider:
-    """A shape, its prim, from that to the body, and the density of its material [kg/m³], 0 where it has none."""
+    """A shape, its prim, the matrix from the prim to the body, and the material's density [kg/m³], 0 for none."""
 
     path: Sdf.Path
     prim: Usd.Prim
@@ -49,7 +53,7 @@ class Bodies:
             )
 
     def above(self, path: Sdf.Path) -> int:
-        """The body that a prim belongs to, or the world."""
+        """The body that a prim is part of, or the world."""
         while not path.isEmpty and path != Sdf.Path.absoluteRootPath:
             if (number := self.numbers.get(path)) is not None:
                 return number
@@ -57,7 +61,7 @@ class Bodies:
         return WORLD
 
     def frame(self, number: int) -> Frame:
-        """Where a body is; the world is at its own origin."""
+        """The frame of a body or of the world."""
         return self.frames[number] if number >= 0 else HERE
 
 
@@ -72,79 +76,94 @@ def read_colliders(
     Warns:
         UserWarning: Meshes that collide as their hull, or that span no volume and do not collide at all.
     """
-    found, refused, hulls, flat = [], [], [], []
-    for path, description in parsed.shapes.items():
-        if not description.collisionEnabled:
-            continue
+    notes = _Notes()
+    enabled = ((path, described) for path, described in parsed.shapes.items() if described.collisionEnabled)
+    found: list[Collider] = []
+    for path, described in enabled:
         prim = stage.GetPrimAtPath(path)
-        body = bodies.above(description.rigidBody) if not description.rigidBody.isEmpty else bodies.above(path)
+        body = bodies.above(path if described.rigidBody.isEmpty else described.rigidBody)
         place = places.within(prim, bodies.frame(body))
-        geometry = geometry_of(prim, place)
-        if geometry is None:
-            refused.append(f"<{path}> ({prim.GetTypeName() or 'no geometry'})")
-            continue
-        if geometry.vertices is not None and geometry.faces is not None:
-            if is_flat(geometry.vertices):
-                flat.append(f"<{path}>")
-                continue
-            approximation = str(getattr(description, "approximation", "convexHull"))
-            if approximation == "boundingCube":
-                geometry = box_around(geometry)
-            elif approximation == "boundingSphere":
-                geometry = sphere_around(geometry)
-            elif approximation != "convexHull" and not is_convex(geometry.vertices, geometry.faces):
-                hulls.append(str(path))
-        friction, density = _material(parsed, description.materials, units)
-        shape = _shape(prim, body, geometry, friction)
-        found.append(Collider(path, prim, shape, place, density))
-    if refused:
-        raise UnsupportedSceneError(
-            f"collision shapes MuJoCo lacks: {', '.join(refused)}. Use a capsule, cylinder, box, sphere or mesh."
-        )
-    if hulls:
-        warnings.warn(
-            f"meshes that are not convex collide as their convex hull: {', '.join(hulls)}. "
-            "Split them into convex parts where that matters.",
-            stacklevel=4,
-        )
-    if flat:
-        warnings.warn(
-            f"collision meshes that span no volume do not collide: {', '.join(flat)}. Give them thickness, or use a "
-            "plane or box.",
-            stacklevel=4,
-        )
+        geometry = _collision_geometry(prim, place, str(getattr(described, "approximation", "convexHull")), notes)
+        if geometry is not None:
+            friction, density = _material(parsed, described.materials, units)
+            found.append(Collider(path, prim, _shape(prim, body, geometry, friction), place, density))
+    notes.report()
     return found
 
 
-def read_drawn(stage: Usd.Stage, bodies: Bodies, colliders: Sequence[Shape], places: Places) -> list[Shape]:
-    """Everything that is to be drawn, colliders included; those that are not to be seen are hidden.
+@dataclass
+class _Notes:
+    """Colliders that are refused, or that collide other than they are authored."""
 
-    The colliders of a body of which nothing else is to be seen are drawn.
+    refused: list[str] = field(default_factory=list)
+    hulls: list[str] = field(default_factory=list)
+    flat: list[str] = field(default_factory=list)
+
+    def report(self) -> None:
+        """Raise an error of the refused ones, and warn of the others."""
+        if self.refused:
+            raise UnsupportedSceneError(
+                f"collision shapes MuJoCo lacks: {', '.join(self.refused)}. Use a capsule, cylinder, box, sphere or "
+                "mesh."
+            )
+        if self.hulls:
+            warnings.warn(
+                f"meshes that are not convex collide as their convex hull: {', '.join(self.hulls)}. "
+                "Split them into convex parts where that matters.",
+                stacklevel=5,
+            )
+        if self.flat:
+            warnings.warn(
+                f"collision meshes that span no volume do not collide: {', '.join(self.flat)}. Give them thickness, or "
+                "use a plane or box.",
+                stacklevel=5,
+            )
+
+
+def _collision_geometry(prim: Usd.Prim, place: np.ndarray, approximation: str, notes: _Notes) -> Geometry | None:
+    geometry = geometry_of(prim, place)
+    path = prim.GetPath()
+    if geometry is None:
+        notes.refused.append(f"<{path}> ({prim.GetTypeName() or 'no geometry'})")
+        return None
+    if geometry.vertices is None or geometry.faces is None:
+        return geometry
+    if is_flat(geometry.vertices):
+        notes.flat.append(f"<{path}>")
+        return None
+    if approximation in _AROUND:
+        return _AROUND[approximation](geometry)
+    if approximation != "convexHull" and not is_convex(geometry.vertices, geometry.faces):
+        notes.hulls.append(str(path))
+    return geometry
+
+
+def read_drawn(stage: Usd.Stage, bodies: Bodies, colliders: Sequence[Shape], places: Places) -> list[Shape]:
+    """All shapes that are drawn, and the colliders.
+
+    A collider is hidden if its prim is not visible and another shape of its body is.
     """
-    touching = {shape.path: shape for shape in colliders}
-    drawn = []
-    seen: set[str] = set()
-    for prim in every_prim(stage.GetPseudoRoot()):
-        if not prim.IsA("Gprim") or not _is_seen(prim):
-            continue
-        path = str(prim.GetPath())
-        if path in touching:
-            seen.add(path)
-            continue
-        body = bodies.above(prim.GetPath())
-        geometry = geometry_of(prim, places.within(prim, bodies.frame(body)))
-        # MuJoCo's meshes have four points at least
-        if geometry is not None and (geometry.vertices is None or len(geometry.vertices) > 3):
-            drawn.append(replace(_shape(prim, body, geometry, _FRICTION), collides=False, color=_color(prim)))
-    shown = {shape.body for shape in drawn} | {touching[path].body for path in seen}
-    return [
-        replace(
-            shape,
-            hidden=shape.path not in seen and shape.body in shown,
-            color=_color(stage.GetPrimAtPath(shape.path)),
-        )
-        for shape in colliders
-    ] + drawn
+    touching = {shape.path for shape in colliders}
+    visible = {str(prim.GetPath()): prim for prim in every_prim(stage.GetPseudoRoot()) if _is_visible(prim)}
+    others = [_drawn(prim, bodies, places) for path, prim in visible.items() if path not in touching]
+    drawn = [shape for shape in others if shape is not None]
+    shown = {shape.body for shape in (*drawn, *colliders) if shape.path in visible}
+
+    def finished(shape: Shape) -> Shape:
+        hidden = shape.path not in visible and shape.body in shown
+        return replace(shape, hidden=hidden, color=_color(stage.GetPrimAtPath(shape.path)))
+
+    return [*map(finished, colliders), *drawn]
+
+
+def _drawn(prim: Usd.Prim, bodies: Bodies, places: Places) -> Shape | None:
+    """The shape of a prim that does not collide; None without a geometry that MuJoCo draws."""
+    body = bodies.above(prim.GetPath())
+    geometry = geometry_of(prim, places.within(prim, bodies.frame(body)))
+    # MuJoCo's meshes have at least four points
+    if geometry is None or (geometry.vertices is not None and len(geometry.vertices) < 4):
+        return None
+    return replace(_shape(prim, body, geometry, _FRICTION), collides=False, color=_color(prim))
 
 
 def _shape(prim: Usd.Prim, body: int, geometry: Geometry, friction: float) -> Shape:
@@ -163,23 +182,25 @@ def _shape(prim: Usd.Prim, body: int, geometry: Geometry, friction: float) -> Sh
 
 
 def _material(parsed: Parsed, paths: Sequence[Sdf.Path], units: StageUnits) -> tuple[float, float]:
-    """Friction and density of the first of some materials that has physics."""
+    """Friction and density [kg/m³] of the first material with physics."""
     for path in paths:
         if (material := parsed.materials.get(path)) is not None:
             return float(material.dynamicFriction), float(material.density) * units.mass / units.length**3
     return _FRICTION, 0.0
 
 
-def _is_seen(prim: Usd.Prim) -> bool:
+def _is_visible(prim: Usd.Prim) -> bool:
+    """Return True if a prim is a geometry that is drawn."""
     image = UsdGeom.Imageable(prim)
-    purpose = image.ComputePurpose()
-    return purpose in (UsdGeom.Tokens.default_, UsdGeom.Tokens.render) and (
-        image.ComputeVisibility() != UsdGeom.Tokens.invisible
+    return (
+        prim.IsA("Gprim")
+        and image.ComputePurpose() in (UsdGeom.Tokens.default_, UsdGeom.Tokens.render)
+        and image.ComputeVisibility() != UsdGeom.Tokens.invisible
     )
 
 
 def _color(prim: Usd.Prim) -> tuple[float, float, float, float]:
-    """The colour of a prim as screens show it: its own, else that of its material."""
+    """The sRGB color of a prim: its own, else that of its material."""
     primvar = UsdGeom.PrimvarsAPI(prim).FindPrimvarWithInheritance("displayColor")
     colors = primvar.Get() if primvar else None
     color = colors[0] if colors else _material_color(prim) or _GREY

@@ -1,4 +1,4 @@
-"""Which joint carries which body: a tree out of joints that any prim may have authored, either way round."""
+"""The tree of bodies: which joint carries which body, whichever of its bodies a joint names first."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ WORLD = -1
 
 @dataclass(frozen=True)
 class Edge:
-    """A joint between two bodies, by their numbers.
+    """A joint between two bodies, given by their numbers.
 
-    `weak` is one that robots do without: their tree is the same whether it is there or not. The lower `rank`, the
-    rather the joint is part of the tree where there is a loop.
+    A `weak` joint does not change the tree of a robot. Where joints form a loop, those of lower `rank` are part of the
+    tree.
     """
 
     path: Sdf.Path
@@ -30,7 +30,7 @@ class Edge:
 
 @dataclass
 class Branch:
-    """A body, what carries it, and the joints between the two: none for a root, several where all of them connect."""
+    """A body, its parent, and the joints between the two: none for a root, several where they act in series."""
 
     body: int
     parent: int
@@ -38,19 +38,19 @@ class Branch:
 
 
 class Groups:
-    """Numbers that belong together, by what connects them."""
+    """Disjoint sets of numbers."""
 
     def __init__(self, numbers: Iterable[int]) -> None:
         self._above = {number: number for number in numbers}
 
     def of(self, number: int) -> int:
-        """The number that stands for those this one belongs to."""
+        """The representative of the set that a number is in."""
         while (above := self._above[number]) != number:
             self._above[number] = number = self._above[above]
         return number
 
     def join(self, one: int, other: int) -> bool:
-        """Put two together; whether they were apart."""
+        """Merge the sets of two numbers; return True if they were two."""
         one, other = self.of(one), self.of(other)
         self._above[one] = other
         return one != other
@@ -61,59 +61,78 @@ def grow(
     edges: Sequence[Edge],
     roots: Sequence[int],
     owners: Sequence[int | None],
-    together: Callable[[Sequence[Edge]], int],
+    in_series: Callable[[Sequence[Edge]], int],
 ) -> tuple[list[Branch], list[Edge]]:
     """Return bodies with parents before children, breadth-first, and the joints that close loops.
 
     Args:
         count: Number of bodies.
         edges: The joints; those of one body are followed in the order of their paths.
-        roots: Bodies that stand for their robots.
-        owners: Of each body the robot that it is a link of, or None.
-        together: How many of some joints between the same two bodies, from the first on, are one behind the other.
+        roots: Root bodies of robots.
+        owners: The robot that each body is a link of, or None.
+        in_series: Counts how many of some joints between the same two bodies, from the first on, act in series.
     """
+    chains, parallel = _chains(edges, in_series)
     groups = Groups(range(-1, count))
-    bundles: dict[frozenset[int], list[Edge]] = {}
+    carried, closing = _spanning_tree(chains, owners, groups)
+    starts: dict[int, int] = {}
+    for body in (WORLD, *roots, *range(count)):
+        starts.setdefault(groups.of(body), body)
+    branches = _breadth_first(list(starts.values()), carried)
+    return [branch for branch in branches if branch.body != WORLD], sorted(parallel + closing, key=_path)
+
+
+_Chain = list[Edge]
+
+
+def _path(edge: Edge) -> Sdf.Path:
+    return edge.path
+
+
+def _chains(edges: Sequence[Edge], in_series: Callable[[Sequence[Edge]], int]) -> tuple[list[_Chain], list[Edge]]:
+    """The joints in series between each two bodies, and the others between them."""
+    between: dict[frozenset[int], list[Edge]] = {}
     for edge in edges:
-        bundles.setdefault(frozenset(edge.bodies), []).append(edge)
-    loops: list[Edge] = []
-    chains: list[list[Edge]] = []
-    for bundle in bundles.values():
-        strong = sorted(bundle, key=lambda edge: edge.weak)
-        kept = together(strong)
-        chains.append(strong[:kept])
-        loops += strong[kept:]
-    carried: dict[int, list[list[Edge]]] = {}
+        between.setdefault(frozenset(edge.bodies), []).append(edge)
+    chains: list[_Chain] = []
+    parallel: list[Edge] = []
+    for found in between.values():
+        strong_first = sorted(found, key=lambda edge: edge.weak)
+        kept = in_series(strong_first)
+        chains.append(strong_first[:kept])
+        parallel += strong_first[kept:]
+    return chains, parallel
+
+
+def _spanning_tree(
+    chains: Iterable[_Chain], owners: Sequence[int | None], groups: Groups
+) -> tuple[dict[int, list[_Chain]], list[Edge]]:
+    """The chains in the tree, by body, and the joints that close loops; `groups` are the parts of the tree."""
+    carried: dict[int, list[_Chain]] = {}
+    closing: list[Edge] = []
     for chain in sorted(chains, key=lambda chain: (chain[0].weak, chain[0].rank, chain[0].path)):
         first = chain[0]
-        # a weak joint carries what no robot owns
-        if (first.weak and not _loose(first, owners)) or not groups.join(*first.bodies):
-            loops += chain
+        # a weak joint carries only bodies of no robot
+        if (first.weak and not _is_loose(first, owners)) or not groups.join(*first.bodies):
+            closing += chain
             continue
         for body in first.bodies:
             carried.setdefault(body, []).append(chain)
-    at_world = groups.of(WORLD)
-    starts = [body for body in roots if groups.of(body) != at_world]
-    starts += [body for body in range(count) if groups.of(body) != at_world]
-    branches: list[Branch] = []
-    seen: set[int] = {WORLD}
-    started: set[int] = set()
-    queue = [Branch(WORLD, WORLD)]
-    for body in starts:
-        if (group := groups.of(body)) not in started:
-            started.add(group)
-            seen.add(body)
-            queue.append(Branch(body, WORLD))
-    for branch in queue:
+    return carried, closing
+
+
+def _breadth_first(starts: Iterable[int], carried: dict[int, list[_Chain]]) -> list[Branch]:
+    branches = [Branch(body, WORLD) for body in starts]
+    seen = {branch.body for branch in branches}
+    for branch in branches:
         for chain in sorted(carried.get(branch.body, []), key=lambda chain: chain[0].path):
             child = chain[0].other(branch.body)
             if child not in seen:
                 seen.add(child)
-                queue.append(Branch(child, branch.body, chain))
-    branches = [branch for branch in queue if branch.body != WORLD]
-    return branches, sorted(loops, key=lambda edge: edge.path)
+                branches.append(Branch(child, branch.body, chain))
+    return branches
 
 
-def _loose(edge: Edge, owners: Sequence[int | None]) -> bool:
-    """Whether a joint carries a body that no robot owns."""
+def _is_loose(edge: Edge, owners: Sequence[int | None]) -> bool:
+    """Return True if a joint carries a body of no robot."""
     return any(body != WORLD and owners[body] is None for body in edge.bodies)

@@ -1,7 +1,7 @@
-"""Write a scene as a stage: UsdPhysics, and what engines have beside it.
+"""Write a scene as a stage, with UsdPhysics and further schemas of engines.
 
-Everything stands below `/World`: each robot as a prim with its links side by side and its joints in a scope, so that
-joints of one link come by name.
+Each robot is a prim below `/World` with its links side by side and its joints in a scope: readers sort joints of one
+link by name.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from .write_joints import motion, placed, write_joints, write_loops, write_mimic
 from .write_shapes import write_shapes
 
 WORLD = Sdf.Path("/World")
-# mass [kg] and inertia [kg·m²] of a link without mass: where none is authored, USD makes one up
+# mass [kg] and inertia [kg·m²] of a link without mass: USD computes one if none is authored
 _NO_MASS, _NO_INERTIA = 1e-9, 1e-9
 
 
@@ -29,7 +29,7 @@ def save_scene(scene: Scene, path: Path) -> list[str]:
     """Write a scene to a file, see `scene_stage`; return the names that changed.
 
     Raises:
-        OSError: It cannot be written.
+        OSError: The file cannot be written.
         UnsupportedSceneError: A body has two joints that turn about the same axis.
     """
     stage, renamed = scene_stage(scene)
@@ -39,12 +39,12 @@ def save_scene(scene: Scene, path: Path) -> list[str]:
 
 
 def scene_stage(scene: Scene) -> tuple[Usd.Stage, list[str]]:
-    """Return a new stage, in metres and kilograms, with all of a scene but its tendons, and the names that changed.
+    """Return a new stage in meters and kilograms with a scene without its tendons, and the names that changed.
 
-    Joints are 0 where the scene has them at 0, and begin where it begins.
+    Joint positions and initial positions are those of the scene.
 
     Args:
-        scene: What is to be written.
+        scene: The scene.
 
     Raises:
         UnsupportedSceneError: A body has two joints that turn about the same axis.
@@ -75,7 +75,7 @@ def scene_stage(scene: Scene) -> tuple[Usd.Stage, list[str]]:
 
 
 def _root(scene: Scene, bodies: list[Sdf.Path], robot: Articulation, path: Sdf.Path) -> Sdf.Path:
-    """The root prim of a robot: its first link where that floats, for which PhysX would take one in the middle."""
+    """The root prim of a robot: its first link if it floats, for PhysX would choose one in the middle."""
     first = robot.bodies[0]
     return bodies[first] if scene.bodies[first].kind == "free" else path
 
@@ -88,7 +88,7 @@ def _write_gravity(stage: Usd.Stage, path: Sdf.Path, gravity: np.ndarray) -> Non
 
 
 def _write_bodies(stage: Usd.Stage, names: Names, scene: Scene, parents: list[Sdf.Path]) -> list[Sdf.Path]:
-    """Bodies where they begin."""
+    """Write bodies at their initial poses."""
     paths, places = [], []
     for body, parent in zip(scene.bodies, parents, strict=True):
         parent_place = places[body.parent] if body.parent >= 0 else HERE
@@ -113,7 +113,7 @@ def _write_bodies(stage: Usd.Stage, names: Names, scene: Scene, parents: list[Sd
 
 
 def _write_velocity(prim: Usd.Prim, body: Body) -> None:
-    """That of the centre of mass, and of turning, both in the body's frame."""
+    """Write the velocity of the center of mass and the angular velocity, both in the body's frame."""
     if not body.velocity.any():
         return
     turn, spin = Gf.Quatd(*body.quaternion.tolist()).GetNormalized(), Gf.Vec3d(*body.velocity[3:].tolist())
@@ -125,7 +125,7 @@ def _write_velocity(prim: Usd.Prim, body: Body) -> None:
 
 
 def _write_mass(prim: Usd.Prim, body: Body) -> None:
-    """Mass and inertia: as USD has them in single precision, and as newton has it in double."""
+    """Write mass and inertia, in single precision for USD and in double precision for newton."""
     mass, inertia = (body.mass, body.inertia) if body.mass > 0 else (_NO_MASS, _NO_INERTIA * np.eye(3))
     api = UsdPhysics.MassAPI.Apply(prim)
     api.CreateMassAttr(mass)

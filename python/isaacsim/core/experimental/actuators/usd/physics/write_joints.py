@@ -1,4 +1,4 @@
-"""Joints of a scene on a stage: one prim per axis, with its limits, drive, friction, armature, spring and state."""
+"""Write the joints of a scene: a prim per axis with its limits, drive, friction, armature, spring and state."""
 
 from __future__ import annotations
 
@@ -26,21 +26,21 @@ _KINDS = {
     "slide": UsdPhysics.PrismaticJoint,
 }
 _UNITS = {"X": Gf.Vec3d.XAxis(), "Y": Gf.Vec3d.YAxis(), "Z": Gf.Vec3d.ZAxis()}
-# schemas of those attributes of a joint that stand beside the first one of a property
+# schemas of the further attributes of a property
 _BESIDE = ("NewtonJointAPI", "PhysxJointAPI")
-# turning axes that are that parallel are the same for the reader of joints
+# tolerance of parallel axes, that of the reader of joints
 _PARALLEL = 1e-4
 
 
 def placed(geometry: Any, place: Frame) -> Usd.Prim:
-    """The prim of a geometry, put somewhere in its parent."""
+    """The prim of a geometry, placed in its parent."""
     geometry.AddTranslateOp().Set(place.place)
     geometry.AddOrientOp(UsdGeom.XformOp.PrecisionDouble).Set(place.turn)
     return geometry.GetPrim()
 
 
 def motion(axis: Axis, position: float) -> Frame:
-    """How an axis moves its body, in the body's own frame."""
+    """The motion of a body along an axis, in the body's own frame."""
     direction, anchor = Gf.Vec3d(*axis.direction.tolist()), Gf.Vec3d(*axis.anchor.tolist())
     if axis.linear:
         return Frame(direction * position, Gf.Quatd(1.0))
@@ -56,14 +56,14 @@ def write_joints(
     scopes: Sequence[Sdf.Path],
     apart: Apart,
 ) -> dict[int, Sdf.Path]:
-    """Write the joints that carry bodies; return the paths of axes, by their `id`.
+    """Write the joints that carry bodies; return the paths of axes by their `id`.
 
     Args:
         stage: Where to.
-        names: Of prims.
-        scene: Whose joints.
+        names: Names of prims.
+        scene: The scene.
         bodies: Paths of bodies.
-        scopes: Where the joints of each body go.
+        scopes: Scope of the joints of each body.
         apart: Pairs of bodies that do not touch.
     """
     joints: dict[int, Sdf.Path] = {}
@@ -74,16 +74,12 @@ def write_joints(
         for axis, (letter, frames) in zip(body.axes, _frames(body), strict=True):
             path = names.below(scopes[number], axis.name)
             kind = "slide" if axis.linear else "hinge"
-            _joint(stage, kind, path, bodies, ends, frames, touch).CreateAxisAttr(letter)
+            _joint(stage, kind, path, _bodies_at(bodies, ends), frames, touch).CreateAxisAttr(letter)
             joints[id(axis)] = path
         if body.kind in ("fixed", "ball"):
-            local = Frame(Gf.Vec3d(*body.anchor.tolist()), Gf.Quatd(1.0)) if body.kind == "ball" else HERE
-            # bodies of files that have no joint there are many: their names stay free
+            # names of these are not those of joints in the file: they are not noted
             path = names.below(scopes[number], f"{body.path}_{body.kind}", noted=False)
-            place = frame_of(body.position, body.quaternion)
-            joint = _joint(stage, body.kind, path, bodies, ends, (place @ local, local), touch)
-            if body.armature:
-                _set(joint.GetPrim(), "mjc:armature", body.armature)
+            _write_carrier(stage, path, body, _bodies_at(bodies, ends), touch)
     axes = [axis for body in scene.bodies for axis in body.axes]
     _write_values(stage, axes, joints)
     for axis in axes:
@@ -93,11 +89,11 @@ def write_joints(
 
 
 def write_mimics(stage: Usd.Stage, scene: Scene, joints: Mapping[int, Sdf.Path]) -> None:
-    """Write which joints follow others; each has a leader."""
+    """Write the joints that follow others; each has a leader."""
     for mimic in scene.mimics:
         prim, follower, leader = stage.GetPrimAtPath(joints[id(mimic.follower)]), mimic.follower, mimic.leader
         assert leader is not None
-        # positions are counted from the references in a scene, and from 0 on a stage
+        # positions are relative to the references in a scene, and absolute on a stage
         shift = Polynomial([-leader.reference, 1.0])
         powers = np.zeros(5)
         found = (Polynomial(mimic.coefficients)(shift) + follower.reference).coef[:5]
@@ -121,7 +117,7 @@ def write_loops(
     for loop in scene.loops:
         frames = tuple(frame_of(*one) for one in loop.frames)
         path, touch = names.below(scope, loop.joint), frozenset(loop.bodies) not in apart
-        joint = _joint(stage, loop.kind, path, bodies, loop.bodies, frames, touch)
+        joint = _joint(stage, loop.kind, path, _bodies_at(bodies, loop.bodies), frames, touch)
         if loop.kind == "hinge":
             joint.CreateAxisAttr("Z")
         joint.CreateExcludeFromArticulationAttr(True)
@@ -140,10 +136,10 @@ def _require_directions(body: Body) -> None:
 
 
 def _frames(body: Body) -> list[tuple[str, tuple[Frame, Frame]]]:
-    """Of each axis the letter, and its frame in the parent and in the body while all positions are 0.
+    """The letter of each axis, and its frame in the parent and in the body at joint zero.
 
-    A scene places bodies where positions are at their references. What an axis does is carried through what those
-    behind it do on the way from there to 0.
+    A scene places bodies at the references of their axes. The frame of an axis is moved by the axes behind it, from
+    there to zero.
     """
     back = [motion(axis, -axis.reference) for axis in body.axes]
     zero = frame_of(body.position, body.quaternion)
@@ -161,19 +157,24 @@ def _frames(body: Body) -> list[tuple[str, tuple[Frame, Frame]]]:
     return found[::-1]
 
 
+def _bodies_at(bodies: Sequence[Sdf.Path], ends: tuple[int, int]) -> tuple[Sdf.Path | None, Sdf.Path | None]:
+    """Paths of the two bodies of a joint; None is the world."""
+    first, second = (None if body == WORLD else bodies[body] for body in ends)
+    return first, second
+
+
 def _joint(
     stage: Usd.Stage,
     kind: str,
     path: Sdf.Path,
-    bodies: Sequence[Sdf.Path],
-    ends: tuple[int, int],
-    frames: Any,
+    bodies: tuple[Sdf.Path | None, Sdf.Path | None],
+    frames: Sequence[Frame],
     touch: bool,
 ) -> Any:
     joint = _KINDS[kind].Define(stage, path)
-    for side, (body, local) in enumerate(zip(ends, frames, strict=True)):
-        if body != WORLD:
-            getattr(joint, f"CreateBody{side}Rel")().SetTargets([bodies[body]])
+    for side, (body, local) in enumerate(zip(bodies, frames, strict=True)):
+        if body is not None:
+            getattr(joint, f"CreateBody{side}Rel")().SetTargets([body])
         getattr(joint, f"CreateLocalPos{side}Attr")(Gf.Vec3f(local.place))
         getattr(joint, f"CreateLocalRot{side}Attr")(Gf.Quatf(local.turn))
     if touch:
@@ -181,24 +182,40 @@ def _joint(
     return joint
 
 
+def _write_carrier(
+    stage: Usd.Stage, path: Sdf.Path, body: Body, bodies: tuple[Sdf.Path | None, Sdf.Path | None], touch: bool
+) -> None:
+    """Write the fixed or ball joint of a body."""
+    local = Frame(Gf.Vec3d(*body.anchor.tolist()), Gf.Quatd(1.0)) if body.kind == "ball" else HERE
+    place = frame_of(body.position, body.quaternion)
+    joint = _joint(stage, body.kind, path, bodies, (place @ local, local), touch)
+    if body.armature:
+        _set(joint.GetPrim(), "mjc:armature", body.armature)
+
+
 def _write_values(stage: Usd.Stage, axes: Sequence[Axis], joints: Mapping[int, Sdf.Path]) -> None:
-    """What properties of joints have, for every reader: in all attributes that each of them knows."""
+    """Write the properties of joints, in all attributes that readers know."""
     for name, field in FIELDS.items():
         known = PROPERTIES[name]
-        told = [axis for axis in axes if getattr(axis, field) != known.fallback]
-        for axis in told if len(known.attributes) > 1 else ():
-            prim = stage.GetPrimAtPath(joints[id(axis)])
-            for schema in _BESIDE:
-                prim.AddAppliedSchema(schema)
-            for attribute in known.attributes[1:]:
-                _set(prim, attribute, 1.0, Sdf.ValueTypeNames.Float)
-        places = [(str(joints[id(axis)]), axis.usd_name) for axis in told]
-        if places:
-            write_properties(stage, {name: np.array([getattr(axis, field) for axis in told])}, places)
+        written = [axis for axis in axes if getattr(axis, field) != known.fallback]
+        if not written:
+            continue
+        for axis in written:
+            _declare(stage.GetPrimAtPath(joints[id(axis)]), known.attributes[1:])
+        places = [(str(joints[id(axis)]), axis.usd_name) for axis in written]
+        write_properties(stage, {name: np.array([getattr(axis, field) for axis in written])}, places)
+
+
+def _declare(prim: Usd.Prim, attributes: Sequence[str]) -> None:
+    """Author attributes beside the first one of a property, so that it is written into all of them."""
+    for schema in _BESIDE if attributes else ():
+        prim.AddAppliedSchema(schema)
+    for attribute in attributes:
+        _set(prim, attribute, 1.0, Sdf.ValueTypeNames.Float)
 
 
 def _write_mujoco(prim: Usd.Prim, axis: Axis) -> None:
-    """What only MuJoCo's schema has: springs, and how hard friction is."""
+    """Write what only MuJoCo's schema has: springs and solver parameters of friction."""
     if axis.stiffness:
         prim.AddAppliedSchema("MjcJointAPI")
         _set(prim, "mjc:stiffness", axis.stiffness)
@@ -213,7 +230,7 @@ def _write_hardness(prim: Usd.Prim, hardness: Mapping[str, Sequence[float]], of:
 
 
 def _write_state(prim: Usd.Prim, axis: Axis) -> None:
-    """Where an axis begins, as PhysX has it."""
+    """Write the initial position of an axis, in a schema of PhysX."""
     if axis.position:
         prim.AddAppliedSchema(f"PhysicsJointStateAPI:{axis.usd_name}")
         position = axis.position if axis.linear else math.degrees(axis.position)

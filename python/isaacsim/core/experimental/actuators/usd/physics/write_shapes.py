@@ -1,7 +1,8 @@
-"""Shapes of a scene on a stage: geometry, colliders, materials; a mesh that several shapes have stands there once."""
+"""Write the shapes of a scene: geometry, colliders, materials; shapes with one mesh share its prim."""
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,7 @@ from .prim_names import Names
 from .scene import Scene, Shape
 from .write_joints import placed
 
-# where meshes stand that shapes refer to; a class is not drawn itself
+# scope of the meshes that shapes refer to; a class is not drawn itself
 _MESHES = Sdf.Path("/meshes")
 
 
@@ -46,32 +47,63 @@ def write_shapes(
 
 def _geometry(stage: Usd.Stage, path: Sdf.Path, shape: Shape) -> Any:
     """The prim of a shape, in its place."""
-    size, scale = shape.size.tolist(), None
-    if shape.kind == "MESH":
-        geometry = UsdGeom.Mesh.Define(stage, path)
-    elif shape.kind == "PLANE":
-        geometry = UsdGeom.Plane.Define(stage, path)
-        geometry.CreateAxisAttr("Z")
-        # half sizes to be drawn; 0 is no end
-        for attribute, half in ((geometry.CreateWidthAttr, size[0]), (geometry.CreateLengthAttr, size[1])):
-            attribute(2 * half if half > 0 else 100.0)
-    elif shape.kind == "BOX":
-        geometry, scale = UsdGeom.Cube.Define(stage, path), size
-        geometry.CreateSizeAttr(2.0)
-    elif shape.kind in ("SPHERE", "ELLIPSOID"):
-        geometry, scale = UsdGeom.Sphere.Define(stage, path), size if shape.kind == "ELLIPSOID" else None
-        geometry.CreateRadiusAttr(1.0 if scale else size[0])
-    else:
-        geometry = (UsdGeom.Capsule if shape.kind == "CAPSULE" else UsdGeom.Cylinder).Define(stage, path)
-        geometry.CreateAxisAttr("Z")
-        geometry.CreateRadiusAttr(size[0])
-        geometry.CreateHeightAttr(2 * size[1])
+    size = shape.size.tolist()
+    geometry = _DEFINE[shape.kind](stage, path, size)
     if shape.kind not in ("MESH", "PLANE"):
         geometry.CreateExtentAttr(UsdGeom.Boundable.ComputeExtentFromPlugins(geometry, Usd.TimeCode.Default()))
     placed(geometry, frame_of(shape.position, shape.quaternion))
-    if scale is not None:
-        geometry.AddScaleOp(UsdGeom.XformOp.PrecisionDouble).Set(Gf.Vec3d(*scale))
+    if shape.kind in ("BOX", "ELLIPSOID"):
+        geometry.AddScaleOp(UsdGeom.XformOp.PrecisionDouble).Set(Gf.Vec3d(*size))
     return geometry
+
+
+def _mesh(stage: Usd.Stage, path: Sdf.Path, _size: list[float]) -> UsdGeom.Mesh:
+    return UsdGeom.Mesh.Define(stage, path)
+
+
+def _plane(stage: Usd.Stage, path: Sdf.Path, size: list[float]) -> UsdGeom.Plane:
+    geometry = UsdGeom.Plane.Define(stage, path)
+    geometry.CreateAxisAttr("Z")
+    # half sizes for drawing; 0 is infinite
+    for attribute, half in ((geometry.CreateWidthAttr, size[0]), (geometry.CreateLengthAttr, size[1])):
+        attribute(2 * half if half > 0 else 100.0)
+    return geometry
+
+
+def _cube(stage: Usd.Stage, path: Sdf.Path, _size: list[float]) -> UsdGeom.Cube:
+    geometry = UsdGeom.Cube.Define(stage, path)
+    geometry.CreateSizeAttr(2.0)
+    return geometry
+
+
+def _sphere(stage: Usd.Stage, path: Sdf.Path, size: list[float]) -> UsdGeom.Sphere:
+    geometry = UsdGeom.Sphere.Define(stage, path)
+    geometry.CreateRadiusAttr(size[0])
+    return geometry
+
+
+def _ellipsoid(stage: Usd.Stage, path: Sdf.Path, _size: list[float]) -> UsdGeom.Sphere:
+    return _sphere(stage, path, [1.0])
+
+
+def _tube(schema: Any, stage: Usd.Stage, path: Sdf.Path, size: list[float]) -> Any:
+    geometry = schema.Define(stage, path)
+    geometry.CreateAxisAttr("Z")
+    geometry.CreateRadiusAttr(size[0])
+    geometry.CreateHeightAttr(2 * size[1])
+    return geometry
+
+
+# what defines the prim of each kind of shape, before it is placed and scaled
+_DEFINE = {
+    "MESH": _mesh,
+    "PLANE": _plane,
+    "BOX": _cube,
+    "SPHERE": _sphere,
+    "ELLIPSOID": _ellipsoid,
+    "CAPSULE": partial(_tube, UsdGeom.Capsule),
+    "CYLINDER": partial(_tube, UsdGeom.Cylinder),
+}
 
 
 def _write_mesh(stage: Usd.Stage, path: Sdf.Path, shape: Shape) -> Sdf.Path:
@@ -96,7 +128,7 @@ def _write_material(stage: Usd.Stage, path: Sdf.Path, friction: float) -> UsdSha
 
 
 def _paint(geometry: Any, shape: Shape) -> None:
-    """Colour, which screens show other than USD has it, and whether it is drawn."""
+    """Write the color, which is linear in USD, and the visibility."""
     linear = [((one + 0.055) / 1.055) ** 2.4 if one > 0.04045 else one / 12.92 for one in shape.color[:3]]
     geometry.CreateDisplayColorAttr([Gf.Vec3f(*linear)])
     if shape.color[3] < 1.0:

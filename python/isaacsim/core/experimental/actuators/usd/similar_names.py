@@ -1,4 +1,4 @@
-"""Names that are meant to be another: they differ from it by a few letters, by case, or by signs that nobody sees."""
+"""The known name closest to a misspelled one, which differs by a few letters, by case or by invisible characters."""
 
 from __future__ import annotations
 
@@ -8,43 +8,43 @@ import re
 import unicodedata
 from collections.abc import Iterable, Iterator
 
-# so many letters may differ; the ending `API` may be missing besides
+# number of letters that may differ, beside a missing ending `API`
 _MOST = 2.5
-# and what the family puts in front; then one in so many letters may differ, for others have what is left too
+# prefixes of schema families; without them, a smaller share of the letters may differ
 _FAMILIES, _PER_LETTER = re.compile("^(newton|articulation|actuator)+"), 1 / 8
-# Cyrillic and Greek letters, and what they are taken for
+# Cyrillic and Greek letters, and the Latin letters that look the same
 _LOOK_ALIKES = str.maketrans(
     "\u0430\u0435\u043e\u0440\u0441\u0445\u0443\u0456\u0458\u0455\u0501\u051d\u04bb\u043a\u043c\u0442\u043d\u0432\u0475"
     "\u03b1\u03b5\u03b7\u03b9\u03ba\u03bc\u03bd\u03bf\u03c1\u03c4\u03c5\u03c7",
     "aeopcxyijsdwhkmthbv" + "aenikmnoptux",
 )
-# names from strangers may be longer than any
+# characters of a name that are compared or shown
 _LONGEST = 200
 
 
-def visible(name: str) -> str:
-    """The name with blanks and signs beyond ASCII written out as in Python: some look like others, or like nothing."""
+def escaped(name: str) -> str:
+    """The name with spaces and non-ASCII characters escaped as in Python; some look like others or are invisible."""
     text = name[:_LONGEST].encode("unicode_escape").decode("ascii").replace(" ", r"\x20")
     return text if len(name) <= _LONGEST else f"{text}…"
 
 
-def as_written(text: str) -> str:
-    """The name of which `visible` made a text, unless it was cut."""
+def unescaped(text: str) -> str:
+    """The inverse of `escaped` for names that are not cut."""
     return text.encode("ascii").decode("unicode_escape")
 
 
 def nearest(name: str, known: Iterable[str]) -> str | None:
-    """The known name that is meant, or None.
+    """The closest known name, or None.
 
     Example:
         >>> nearest("newtonPDControl", ["NewtonPDControlAPI", "NewtonPIDControlAPI"])
         'NewtonPDControlAPI'
     """
-    bare = plain(name)
+    bare = normalized(name)
     return _nearest(bare, tuple(known)) if len(bare) <= _LONGEST else None
 
 
-# the same few names come again on every prim of a robot
+# all prims of a robot have the same few names
 @functools.lru_cache(maxsize=1024)
 def _nearest(bare: str, known: tuple[str, ...]) -> str | None:
     share, found = min(
@@ -57,23 +57,23 @@ def _nearest(bare: str, known: tuple[str, ...]) -> str | None:
 
 
 def _forms(known: str) -> Iterator[tuple[str, float]]:
-    """What may stand for a known name, and how many letters may differ from it."""
-    whole = plain(known)
+    """Short forms of a known name, and how many letters may differ from each."""
+    whole = normalized(known)
     for form in (whole, whole.removesuffix("api")):
         yield form, _MOST
         rest = _FAMILIES.sub("", form)
         yield rest, min(_MOST, len(rest) * _PER_LETTER)
 
 
-def plain(name: str) -> str:
-    """The name without case, accents, other widths, separators, invisible signs, and in Latin where it looks so."""
+def normalized(name: str) -> str:
+    """The name without case, accents, widths, separators and invisible characters, in Latin letters."""
     signs = unicodedata.normalize("NFKD", name)
     kept = (sign for sign in signs if unicodedata.category(sign)[0] not in "CMPSZ")
     return "".join(kept).casefold().translate(_LOOK_ALIKES)
 
 
 def _distance(name: str, known: str) -> float:
-    """Letters to add, drop or replace; one of another script may be a look-alike and counts little."""
+    """Edit distance; a letter of another script counts a quarter, for it may look the same."""
     if name.isascii() and abs(len(name) - len(known)) > _MOST:
         return math.inf
     row = [float(column) for column in range(len(known) + 1)]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 
 import pytest
-from isaacsim.core.experimental.actuators.usd.alike import as_written, nearest, visible
+from isaacsim.core.experimental.actuators.usd.similar_names import escaped, nearest, unescaped
 
 KNOWN = ["NewtonPDControlAPI", "NewtonPIDControlAPI", "NewtonActuatorDelayAPI"]
 
@@ -54,10 +54,10 @@ def test_name_of_a_million_signs_takes_no_time() -> None:
 )
 def test_visible_name_is_one_word_and_comes_back(name: str) -> None:
     """Printable ASCII without blanks."""
-    shown = visible(name)
-    assert shown.isascii() and shown.isprintable() and " " not in shown and as_written(shown) == name
+    shown = escaped(name)
+    assert shown.isascii() and shown.isprintable() and " " not in shown and unescaped(shown) == name
 
 
 def test_long_name_is_cut() -> None:
     """Messages stay short."""
-    assert visible("N" * 10_000) == "N" * 200 + "\N{HORIZONTAL ELLIPSIS}"
+    assert escaped("N" * 10_000) == "N" * 200 + "\N{HORIZONTAL ELLIPSIS}"

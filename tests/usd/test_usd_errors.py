@@ -2,11 +2,11 @@
 
 import pytest
 from isaacsim.core.experimental.actuators.errors import UnsupportedSceneError
-from isaacsim.core.experimental.actuators.usd.readable import readable
+from isaacsim.core.experimental.actuators.usd.usd_errors import reports_usd_errors
 from pxr import Sdf, Tf, Usd
 
 
-@readable
+@reports_usd_errors
 def read(stage: Usd.Stage, *, text: bytes = b"") -> str:
     """What fails in USD, or in text of a file."""
     if not text:
