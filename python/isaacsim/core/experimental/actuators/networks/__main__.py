@@ -20,7 +20,7 @@ from .network import Network, Operation, sources_of
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Convert a network or say what it is; return the exit code, 1 when it could not be done."""
+    """Convert or describe a network; return the exit code, 1 for an error."""
     options = _parser().parse_args(arguments)
     try:
         options.run(options)
@@ -42,17 +42,17 @@ def _parser() -> argparse.ArgumentParser:
     convert = commands.add_parser("convert", help="write a network to another format, if it computes the same there")
     convert.add_argument("source", type=Path, help="a network in any format")
     convert.add_argument("target", type=Path, help="where to write, .onnx or .safetensors")
-    convert.add_argument("--metadata", type=Path, metavar="FILE", help="JSON that goes before what the source says")
-    convert.add_argument("--trusted", action="store_true", help="let Torch run what is not recognised, to trace it")
+    convert.add_argument("--metadata", type=Path, metavar="FILE", help="JSON that goes before that of the source")
+    convert.add_argument("--trusted", action="store_true", help="let Torch run a file that cannot be read, to trace it")
     convert.set_defaults(run=_convert)
-    show = commands.add_parser("show", help="say what a network is")
+    show = commands.add_parser("show", help="describe a network")
     show.add_argument("file", type=Path, help="a network in any format")
     show.add_argument("--json", action="store_true", help="for programs")
     show.set_defaults(run=_show)
     return parser
 
 
-def _convert(options: Any) -> None:
+def _convert(options: argparse.Namespace) -> None:
     given = options.metadata
     metadata = None if given is None else read_sidecar(read_file(given), str(given))
     found = convert_checkpoint(options.source, options.target, metadata, trusted=options.trusted)
@@ -62,7 +62,7 @@ def _convert(options: Any) -> None:
     )
 
 
-def _show(options: Any) -> None:
+def _show(options: argparse.Namespace) -> None:
     said = describe(load_checkpoint(options.file))
     if options.json:
         print(json.dumps(said, indent=2))
@@ -81,9 +81,9 @@ def _show(options: Any) -> None:
 
 
 def describe(checkpoint: Checkpoint) -> dict[str, Any]:
-    """What there is to say of a checkpoint, as JSON has it; value 0 is the input, operation `i` makes value `i`."""
+    """Return a description of a checkpoint for JSON; value 0 is the input, operation `i` makes value `i`."""
     network = checkpoint.network
-    assert isinstance(network, Network), "nothing is trusted here"
+    assert isinstance(network, Network), "Torch runs untrusted files only if asked to"
     return {
         "format": checkpoint.format,
         "kind": network.kind,
@@ -99,8 +99,8 @@ def describe(checkpoint: Checkpoint) -> dict[str, Any]:
     }
 
 
-def _numbers(operation: Operation) -> dict[str, Any]:
-    """Fields of an operation that are neither sources nor weights, and not empty."""
+def _numbers(operation: Operation) -> dict[str, object]:
+    """Fields of an operation other than sources, weights and empty ones."""
     fields = {field.name: getattr(operation, field.name) for field in dataclasses.fields(operation)}
     known = ("source", "sources", "first", "second")
     return {

@@ -1,44 +1,56 @@
-"""Arrays that an evaluator is called with: looked through once, then known by identity."""
+"""Arrays that an evaluator is called with: checked at the first call, then recognized by identity."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Protocol
 
 import numpy as np
 import warp as wp
 
-from .program import Program
+Array = np.ndarray | wp.array
+Device = wp.Device | str | None
 
-# so many sets of arrays are remembered: states that alternate, a few owners
+# sets of arrays that are kept: a few owners with alternating states
 _KEPT = 16
 
 
+class Sizes(Protocol):
+    """Widths of a network's input and state, and number of state arrays; see `Program`."""
+
+    inputs: int
+    num_layers: int
+    hidden_size: int
+
+    @property
+    def num_states(self) -> int: ...  # noqa: D102
+
+
 class Calls:
-    """What an evaluator is called with, made into calls without arguments.
+    """Calls of an evaluator, bound to the arrays that it is called with.
 
     Args:
-        program: What is evaluated.
+        sizes: The network.
         rows: Number of actuators.
         device: Warp device that arrays must be on.
-        bind: Makes a call of `x`, `y`, states in and states out.
+        bind: Returns a call without arguments for `x`, `y`, states in and states out.
     """
 
     def __init__(
         self,
-        program: Program,
+        sizes: Sizes,
         rows: int,
-        device: Any,
-        bind: Callable[[Any, Any, list[Any], list[Any]], Callable[[], None]],
+        device: Device,
+        bind: Callable[[Array, Array, list[Array], list[Array]], Callable[[], None]],
     ) -> None:
-        self._states = program.num_states
+        self._states = sizes.num_states
         self._device = wp.get_device(device)
-        self._shapes = (rows, program.inputs), (rows,), (program.num_layers, rows, program.hidden_size)
+        self._shapes = (rows, sizes.inputs), (rows,), (sizes.num_layers, rows, sizes.hidden_size)
         self._bind = bind
-        # the arrays are held, so that no other gets their identity
-        self._calls: dict[tuple[int, ...], tuple[Callable[[], None], tuple[Any, ...]]] = {}
+        # holds the arrays, so that no other array gets the identity of one
+        self._calls: dict[tuple[int, ...], tuple[Callable[[], None], tuple[Array, ...]]] = {}
 
-    def find(self, x: Any, y: Any, state_in: Sequence[Any], state_out: Sequence[Any]) -> Callable[[], None]:
+    def find(self, x: Array, y: Array, state_in: Sequence[Array], state_out: Sequence[Array]) -> Callable[[], None]:
         """Return the call for these arrays.
 
         Raises:
@@ -47,7 +59,16 @@ class Calls:
         key = (id(x), id(y), *map(id, state_in), *map(id, state_out))
         if known := self._calls.get(key):
             return known[0]
-        for name, states in (("state_in", state_in), ("state_out", state_out)):
+        self._check_all(x, y, state_in, state_out)
+        call = self._bind(x, y, list(state_in), list(state_out))
+        if len(self._calls) == _KEPT:
+            del self._calls[next(iter(self._calls))]
+        self._calls[key] = call, (x, y, *state_in, *state_out)
+        return call
+
+    def _check_all(self, x: Array, y: Array, state_in: Sequence[Array], state_out: Sequence[Array]) -> None:
+        both = (("state_in", state_in), ("state_out", state_out))
+        for name, states in both:
             if len(states) != self._states:
                 raise ValueError(f"{name} has {len(states)} arrays: must have {self._states} for this network.")
         of_x, of_y, of_state = self._shapes
@@ -56,16 +77,11 @@ class Calls:
         for name, array in (("y", y), *(("state_out", array) for array in state_out)):
             if isinstance(array, np.ndarray) and not array.flags.writeable:
                 raise ValueError(f"{name} must be writeable.")
-        for name, states in (("state_in", state_in), ("state_out", state_out)):
+        for name, states in both:
             for array in states:
                 self._check(name, array, of_state)
-        call = self._bind(x, y, list(state_in), list(state_out))
-        if len(self._calls) == _KEPT:
-            del self._calls[next(iter(self._calls))]
-        self._calls[key] = call, (x, y, *state_in, *state_out)
-        return call
 
-    def _check(self, name: str, array: Any, shape: tuple[int, ...]) -> None:
+    def _check(self, name: str, array: object, shape: tuple[int, ...]) -> None:
         if isinstance(array, np.ndarray):
             kind, on = array.dtype == np.float32, wp.get_device("cpu")
         elif isinstance(array, wp.array):
@@ -76,6 +92,6 @@ class Calls:
             raise ValueError(f"{name} is {array.dtype} {tuple(array.shape)}: must be float32 of shape {shape}.")
         if on != self._device:
             raise ValueError(f"{name} is on {on}: must be on {self._device}.")
-        # Warp's array and NumPy's both count bytes
+        # both types of arrays count strides in bytes
         if len(shape) > 1 and shape[-1] > 1 and array.strides[-1] != 4:
             raise ValueError(f"{name} must be contiguous within a row. Copy it first.")

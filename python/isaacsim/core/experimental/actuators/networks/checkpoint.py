@@ -1,4 +1,4 @@
-"""What is read from the file of a network."""
+"""A network as read from its file."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from .torch_network import TorchNetwork
 
 @dataclass(frozen=True, eq=False)
 class Checkpoint:
-    """A network and what its file says about it.
+    """A network and its metadata.
 
     Args:
-        network: What it computes; a `TorchNetwork` is run and not known.
-        metadata: What the file says besides, as JSON has it: `model_type`, `input_order`, `input_idx`, scales, …
+        network: The network; a `TorchNetwork` is run by Torch, and its operations are not known.
+        metadata: Metadata of the file as JSON holds them: `model_type`, `input_order`, `input_idx`, scales, …
         format: "onnx", "safetensors", "torchscript", "pt2" or "state dict".
         digest: SHA-256 of the file, hexadecimal.
     """
@@ -27,11 +27,11 @@ class Checkpoint:
 
 
 class CheckpointPath(str):
-    """The path of a file, with the network that was read from it: who takes it need not read again.
+    """The path of a file, with the checkpoint that was read from it, so that it is not read again.
 
     Args:
         path: The path.
-        checkpoint: What was read.
+        checkpoint: The checkpoint.
     """
 
     __slots__ = ("checkpoint",)
@@ -43,5 +43,5 @@ class CheckpointPath(str):
         made.checkpoint = checkpoint
         return made
 
-    def __reduce__(self) -> tuple[Any, ...]:
+    def __reduce__(self) -> tuple[object, ...]:
         return type(self), (str(self), self.checkpoint)

@@ -1,4 +1,4 @@
-"""From any checkpoint to ONNX or safetensors: the new file is kept if it computes what the old one does."""
+"""Conversion of a checkpoint to ONNX or safetensors: the new file is kept if it computes what the old one does."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import errno
 import json
 import os
 import secrets
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,26 +15,26 @@ import numpy as np
 
 from ..errors import NetworkError
 from ..specs.arguments import path_of
-from . import onnx, safetensors, torchscript
+from . import onnx, safetensors
 from .checkpoint import Checkpoint
 from .evaluator import make_evaluator
 from .load import load_checkpoint, read_file, sidecar_of
 from .metadata import read_sidecar, write_json
-from .network import Network
+from .network import NUM_STATES, Network
 from .torch_network import TorchNetwork
 
 WRITERS = {".onnx": onnx.write, ".safetensors": safetensors.write}
 TOLERANCE = 1e-6
-# Torch sums up in an order of its own
+# Torch sums in another order
 TORCH_TOLERANCE = 1e-5
-# what inputs are multiplied by; results are compared for each of them, else the largest would cover the others
+# factors of the inputs; results are compared for each of them, else the largest would hide the others
 SCALES = (0.0, 0.01, 1.0, 100.0, 1e6)
 ROWS, STEPS = 16, 20
 
 
 @dataclass(frozen=True)
 class Comparison:
-    """How two networks compare on the same inputs, from the same state on.
+    """Comparison of two networks on the same inputs, starting from the same state.
 
     Args:
         difference: Largest difference of outputs and states, relative to the largest of them at inputs of that size.
@@ -52,25 +52,25 @@ def convert_checkpoint(
     *,
     trusted: bool = False,
 ) -> Comparison:
-    """Write the network of a file to another one, of a format that any program can read as data.
+    """Write the network of a file to another file, in a format that any program can read as data.
 
-    The new file is read again and computes what the old one does, on random inputs and from a random state on over
-    several steps, to 1e-6 of the largest value; else none is written, and a file that was there stays as it is.
-    Metadata are in the new file, those of a JSON file beside the old one and `metadata` too; no JSON file is written.
+    The new file is read again and compared with the old one on random inputs, over several steps from a random state;
+    if they differ by more than 1e-6 of the largest value, no file is written, and an existing file is kept. Metadata
+    are in the new file, including those of a JSON file beside the old one and `metadata`; no JSON file is written.
 
     Args:
-        source: Any format, decided by content.
+        source: A file of any format, decided by content.
         target: `.onnx` (needs the package onnx) or `.safetensors`. It may exist; a link is followed.
-        metadata: Goes before what the old file says.
-        trusted: Whether Torch may run a file that is not recognised, to trace what it computes; the two may differ by
-            1e-5 then.
+        metadata: Goes before the metadata of the old file.
+        trusted: Whether Torch may run a file that cannot be read, to trace its operations; the two may then differ by
+            1e-5.
 
     Returns:
         How the two compare.
 
     Raises:
-        NetworkError: A `ValueError`; the old file cannot be read, the new one would be of another format, cannot say
-            what the old one says, or computes something else.
+        NetworkError: A `ValueError`; the old file cannot be read, the new one would be of another format, cannot hold
+            everything of the old one, or computes something else.
         OSError: A file cannot be read or written.
     """
     path_of("source", source)
@@ -84,48 +84,64 @@ def convert_checkpoint(
     if not os.path.isdir(os.path.dirname(place)):
         raise FileNotFoundError(errno.ENOENT, "No such folder", os.path.dirname(place))
     old = load_checkpoint(source, metadata, trusted)
-    network, most = old.network, TOLERANCE
     try:
         # numbers as they are in the new file
         said = json.loads(write_json(old.metadata))
-        if isinstance(network, TorchNetwork):
-            network, most = torchscript.read(network.traced())[0], TORCH_TOLERANCE
-        data = write(network, old.metadata)
+        data = write(_recorded(old.network), old.metadata)
     except NetworkError as error:
         raise NetworkError(f"{name}: {error}") from None
     for path in dict.fromkeys((name, place)):
         _check_sidecar(path, said)
-    # beside the target, where it can be put in its place at once; no JSON file has such a name
-    temporary = f"{stem}.{secrets.token_hex(8)}{ending}"
-    try:
-        with open(temporary, "xb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
+    with _written(data, stem, ending, name) as temporary:
         new = load_checkpoint(temporary)
         _check_metadata(said, new, name)
         comparison = compare(old.network, new.network)
+        most = TORCH_TOLERANCE if isinstance(old.network, TorchNetwork) else TOLERANCE
         if comparison.difference > most:
             raise NetworkError(
                 f"{name} would differ by {comparison.difference:.2g} of the largest value: must be {most:g} at "
                 f"most. Convert to {next(other for other in WRITERS if other != ending.lower())}, and report this."
             )
         os.replace(temporary, place)
+    return comparison
+
+
+def _recorded(network: Network | TorchNetwork) -> Network:
+    """A network as data, traced if Torch computes it."""
+    if isinstance(network, Network):
+        return network
+    from . import torch_formats
+
+    found = torch_formats.read(network.traced(), {})
+    assert found is not None
+    return found[0]
+
+
+@contextlib.contextmanager
+def _written(data: bytes, stem: str, ending: str, name: str) -> Iterator[str]:
+    """Write a temporary file, which is removed at the end unless it was moved, and name the target in its errors."""
+    # beside the target, so that it can be moved there atomically; no JSON file has such a name
+    temporary = f"{stem}.{secrets.token_hex(8)}{ending}"
+    try:
+        with open(temporary, "xb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        yield temporary
     except OSError as error:
-        # a full disk is told without the file, and nobody knows the temporary one
+        # the error of a full disk has no file
         known = error.filename not in (None, temporary)
         raise OSError(error.errno, error.strerror, error.filename if known else name) from None
     finally:
         with contextlib.suppress(FileNotFoundError):
             os.remove(temporary)
-    return comparison
 
 
 def compare(first: Network | TorchNetwork, second: Network | TorchNetwork) -> Comparison:
-    """Evaluate two networks on random inputs of sizes 0 to 1e6, from random states on over several steps.
+    """Compare two networks on random inputs of sizes 0 to 1e6, over several steps from random states.
 
     Raises:
-        NetworkError: They take or remember something else, are not finite at the same places, or nowhere.
+        NetworkError: Their inputs or states differ, or no output is finite.
     """
     sizes = [(one.kind, one.inputs, one.num_layers, one.hidden_size) for one in (first, second)]
     if sizes[0] != sizes[1]:
@@ -134,7 +150,7 @@ def compare(first: Network | TorchNetwork, second: Network | TorchNetwork) -> Co
     rows = len(SCALES) * ROWS
     scales = np.repeat(np.array(SCALES, np.float32), ROWS)[:, None]
     shape = (first.num_layers, rows, first.hidden_size)
-    states = [rng.uniform(-1, 1, shape).astype(np.float32) for _ in range({"mlp": 0, "gru": 1, "lstm": 2}[first.kind])]
+    states = [rng.uniform(-1, 1, shape).astype(np.float32) for _ in range(NUM_STATES[first.kind])]
     both = [(make_evaluator(one, rows), np.zeros(rows, np.float32), [*map(np.copy, states)]) for one in (first, second)]
     difference, finite = 0.0, 0
     for _ in range(STEPS):
@@ -161,15 +177,15 @@ def _difference(one: np.ndarray, other: np.ndarray) -> float:
     return float(difference / np.abs(one).max()) if difference and one.any() else np.inf if difference else 0.0
 
 
-def _check_metadata(said: Mapping[str, Any], new: Checkpoint, name: str) -> None:
-    """What the old file says is what the new one does; names of inputs and outputs belong to a file of ONNX."""
+def _check_metadata(said: Mapping[str, object], new: Checkpoint, name: str) -> None:
+    """Check that the new file has the metadata of the old one, except names of inputs and outputs of an ONNX file."""
     lost = [key for key, value in said.items() if key not in onnx.NAMES and new.metadata.get(key) != value]
     if lost:
         raise NetworkError(f"{name}: metadata {', '.join(lost)[:200]} would be lost. Convert to another format.")
 
 
-def _check_sidecar(name: str, said: Mapping[str, Any]) -> None:
-    """A JSON file that lies beside the new file goes before it, so it must not say something else."""
+def _check_sidecar(name: str, said: Mapping[str, object]) -> None:
+    """Check that a JSON file beside the new file, which goes before it, holds nothing else."""
     beside = sidecar_of(name)
     if beside is None or not os.path.lexists(beside):
         return

@@ -1,4 +1,4 @@
-"""A network evaluated on arrays: in C++ on the CPU where the core was built, else in Warp."""
+"""Evaluation of a network on arrays: in C++ on the CPU if the core is built, else in Warp."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any, Protocol
 
 from .. import native
 from ..memory import numpy_view
-from .calls import Calls
+from .calls import Array, Calls, Device
 from .network import Network
 from .program import Program
 from .torch_network import TorchNetwork
@@ -16,26 +16,26 @@ from .warp_evaluator import WarpEvaluator
 
 
 class Evaluator(Protocol):
-    """What evaluates a network.
+    """Evaluates a network.
 
     A row whose input, output or new state is not finite gets NaN and keeps its state. Results of a row depend neither
-    on the others nor on their number.
+    on other rows nor on their number.
     """
 
     @property
     def name(self) -> str:
-        """What computes: "native" with its instruction set, "warp" or "torch"."""
+        """Engine: "native" with its instruction set, "warp" or "torch"."""
         ...
 
-    def evaluate(self, x: Any, y: Any, state_in: Sequence[Any] = (), state_out: Sequence[Any] = ()) -> None:
+    def evaluate(self, x: Array, y: Array, state_in: Sequence[Array] = (), state_out: Sequence[Array] = ()) -> None:
         """Compute the outputs of all rows.
 
         Args:
             x: Inputs, float32 `(rows, inputs)`, contiguous within a row.
-            y: Where outputs go, float32 `(rows,)`.
-            state_in: Recurrent state that is read, float32 `(num_layers, rows, hidden_size)` each: hidden and cell
+            y: Outputs, float32 `(rows,)`.
+            state_in: Recurrent state before, float32 `(num_layers, rows, hidden_size)` each: hidden and cell
                 state of an LSTM, hidden state of a GRU, none without recurrent layers.
-            state_out: Where the new state goes, alike; the same arrays as `state_in` update it in place.
+            state_out: Recurrent state after; the same arrays as `state_in` update it in place.
 
         Raises:
             ValueError: By name: type, shape, layout or device of an array does not fit.
@@ -43,13 +43,13 @@ class Evaluator(Protocol):
         ...
 
 
-def make_evaluator(network: Network | TorchNetwork, rows: int, device: Any = "cpu") -> Evaluator:
-    """Lay a network out for evaluation.
+def make_evaluator(network: Network | TorchNetwork, rows: int, device: Device = "cpu") -> Evaluator:
+    """Return an evaluator of a network.
 
     Args:
-        network: What to compute.
+        network: The network.
         rows: Number of actuators.
-        device: Warp device of the arrays; NumPy arrays do on the CPU.
+        device: Warp device of the arrays; "cpu" for NumPy arrays.
     """
     if isinstance(network, TorchNetwork):
         return network.evaluator(rows, device)
@@ -63,7 +63,7 @@ class NativeEvaluator:
     """Evaluates in C++.
 
     Args:
-        program: What to compute.
+        program: The network.
         rows: Number of actuators.
 
     `ACTUATORS_ISA` forces an instruction set: avx512, avx2 or baseline.
@@ -76,20 +76,20 @@ class NativeEvaluator:
 
     @property
     def name(self) -> str:
-        """Which instruction set runs."""
+        """Engine and its instruction set."""
         return f"native {self.core.variant}"
 
-    def evaluate(self, x: Any, y: Any, state_in: Sequence[Any] = (), state_out: Sequence[Any] = ()) -> None:
+    def evaluate(self, x: Array, y: Array, state_in: Sequence[Array] = (), state_out: Sequence[Array] = ()) -> None:
         """Compute the outputs of all rows, see `Evaluator`."""
         self._calls.find(x, y, state_in, state_out)()
 
-    def _bind(self, x: Any, y: Any, state_in: list[Any], state_out: list[Any]) -> Callable[[], None]:
+    def _bind(self, x: Array, y: Array, state_in: list[Array], state_out: list[Array]) -> Callable[[], None]:
         now, after = ([numpy_view(array) for array in states] for states in (state_in, state_out))
         return self.core.bind(numpy_view(x), numpy_view(y), now, after).run
 
 
 def core_of(program: Program) -> Any:
-    """A network as the core takes it."""
+    """Return a network of the core."""
     return native.core.Network(
         program.inputs,
         program.columns,

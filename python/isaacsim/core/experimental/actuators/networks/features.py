@@ -1,4 +1,4 @@
-"""What goes into a network: measured and commanded signals, now or some steps back, shifted and scaled."""
+"""Inputs of a network: measured and commanded signals, now or some steps back, shifted and scaled."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ COLUMNS: dict[str, tuple[int, int, int, int]] = {
     "target_velocity": (0, 0, 0, 1),
     "velocity_error": (0, -1, 0, 1),
 }
-"""Factors of position, velocity, position target and velocity target in each; errors are target minus measurement.
+"""Factors of position, velocity, position target and velocity target; errors are target minus measurement.
 
-Any other column is the caller's own, an array that is given by its name.
+Any other column is an array that the caller gives by its name.
 """
 
 
@@ -23,10 +23,10 @@ class Feature:
     """One input of a network: (column − offset) · scale.
 
     Args:
-        column: One of `COLUMNS`, or the name of an array of the caller's.
-        scale: What it is multiplied with.
-        offset: What is taken away before.
-        back: How many steps back it was.
+        column: One of `COLUMNS`, or the name of an array of the caller.
+        scale: Factor.
+        offset: Subtracted before scaling.
+        back: Steps before the current one.
     """
 
     column: str

@@ -1,4 +1,4 @@
-"""From a file to a checkpoint: bounded reading, metadata beside the file, and one copy of the numbers in memory."""
+"""Loading a checkpoint from a file: bounded reading, metadata beside the file, one copy of the numbers in memory."""
 
 from __future__ import annotations
 
@@ -18,32 +18,32 @@ from .read import LARGEST, read_checkpoint
 from .torch_network import TorchNetwork
 from .trust import is_trusted
 
-# networks in use, by the bytes they were read from and whether Torch runs those
+# checkpoints in use, by digests of their files and by whether Torch runs them
 _known: WeakValueDictionary[tuple[str, str, bool], Checkpoint] = WeakValueDictionary()
 
 
 class NoSuchNetworkError(NetworkError, FileNotFoundError):
-    """There is no file of a network at that path."""
+    """No file of a network exists at the path."""
 
 
 def load_checkpoint(
     path: str | os.PathLike[str], metadata: Mapping[str, Any] | None = None, trusted: bool = False
 ) -> Checkpoint:
-    """Read the file of a network as data; nothing in it runs, unless it is trusted and not recognised.
+    """Read the file of a network as data; nothing in it runs, unless it is trusted and cannot be read.
 
     Args:
-        path: Any format, decided by content; 64 MB at most.
-        metadata: Goes before what the file says; a JSON object in `NAME.json` beside `NAME.onnx` does too.
-        trusted: Whether Torch may run what is not recognised; a path given to `trust_checkpoints` is trusted too.
+        path: A file of any format, decided by content; 64 MB at most.
+        metadata: Goes before the metadata of the file, as does a JSON object in `NAME.json` beside `NAME.onnx`.
+        trusted: Whether Torch may run a file that cannot be read; a path given to `trust_checkpoints` is trusted too.
 
     Raises:
         NetworkError: A `ValueError`; the file holds no network that can be computed here.
-        OSError: There is no such file, which is a `NetworkError` too, or it cannot be read.
+        OSError: The file does not exist, which is a `NetworkError` too, or cannot be read.
     """
     path = path_of("path", path)
     beside = sidecar_of(str(path))
     sidecar = read_file(beside) if beside and os.path.lexists(beside) else None
-    # what is read is what was asked about, whatever becomes of a link
+    # resolved once, so that permission and content are those of the same file
     real = os.path.realpath(path)
     try:
         data = read_file(real)
@@ -53,11 +53,11 @@ def load_checkpoint(
 
 
 def load_metadata(path: str | os.PathLike[str]) -> dict[str, Any]:
-    """Return what the file of a network says about it, with what a JSON file beside it adds.
+    """Return the metadata of the file of a network, together with those of a JSON file beside it.
 
     Raises:
         NetworkError: A `ValueError`; the file holds no network that can be computed here.
-        OSError: There is no such file, or it cannot be read.
+        OSError: The file does not exist, or cannot be read.
     """
     return dict(load_checkpoint(path).metadata)
 
@@ -70,21 +70,21 @@ def checkpoint_of(
     trusted: bool = False,
     folder: str | None = None,
 ) -> Checkpoint:
-    """Return the checkpoint in the bytes of a file; the same bytes give the same one as long as it is in use.
+    """Return the checkpoint in the bytes of a file; the same object for the same bytes while it is in use.
 
     Args:
         data: The bytes.
-        name: What errors call them.
+        name: Name of the file in errors.
         sidecar: Bytes of the JSON file beside it, if any.
-        metadata: Goes before either.
-        trusted: Whether Torch may run what is not recognised. What Torch runs is shared among those who trust only.
-        folder: Real path of the folder whose files may hold numbers of the network; None: no file may.
+        metadata: Goes before the metadata of both.
+        trusted: Whether Torch may run a file that cannot be read; such a checkpoint is shared between trusted calls.
+        folder: Real path of the folder whose files may hold numbers of the network; None for no file.
 
     Raises:
-        NetworkError: They hold no network that can be computed here.
+        NetworkError: The bytes hold no network that can be computed here.
     """
     digests = hashlib.sha256(data).hexdigest(), hashlib.sha256(sidecar).hexdigest() if sidecar is not None else ""
-    # what was read as data comes first, and is everybody's
+    # a checkpoint that was read as data comes first, and is shared by all calls
     for runs in (False, True)[: 1 + trusted]:
         if not metadata and (known := _known.get((*digests, runs))) is not None:
             return known
@@ -99,7 +99,7 @@ def checkpoint_of(
     given = None if folder is None else beside
     found = read_checkpoint(data, name, metadata=metadata, sidecar=sidecar, trusted=trusted, beside=given)
     if parts:
-        # other numbers may stand there the next time
+        # not kept, because the other files may change
         whole = hashlib.sha256(b"".join([data, *parts.values()])).hexdigest()
         return replace(found, digest=whole)
     if not metadata:
@@ -108,11 +108,11 @@ def checkpoint_of(
 
 
 def read_part(folder: str, location: str) -> bytes:
-    """Read a file that another one in `folder` names, by its path from there; no link may lead out.
+    """Read a file by its path relative to `folder`; no link may lead outside.
 
     Raises:
-        ValueError: It is not below the folder, no regular file, or too large.
-        OSError: There is no such file, or it cannot be read.
+        ValueError: The file is outside the folder, no regular file, or too large.
+        OSError: The file does not exist, or cannot be read.
     """
     path = os.path.realpath(os.path.join(folder, location))
     odd = not location or os.path.isabs(location) or ".." in location.replace("\\", "/").split("/")
@@ -122,19 +122,23 @@ def read_part(folder: str, location: str) -> bytes:
 
 
 def sidecar_of(name: str) -> str | None:
-    """Where metadata stand beside a file: `knee.json` for `knee.onnx`; None for a file that is called so itself."""
+    """Return the path of the metadata beside a file, `knee.json` for `knee.onnx`; None for `knee.json` itself."""
     stem, extension = os.path.splitext(name)
     return None if extension.lower() == ".json" else f"{stem}.json"
 
 
 def read_file(path: str | os.PathLike[str], *, follow: bool = True) -> bytes:
-    """Read a regular file whole, of a symbolic link what it leads to only if asked to follow it.
+    """Read a whole regular file.
+
+    Args:
+        path: The file.
+        follow: Whether to follow a symbolic link.
 
     Raises:
-        ValueError: It is none, or larger than `LARGEST`.
-        OSError: There is no such file, or it cannot be read.
+        ValueError: The file is not regular, or larger than `LARGEST`.
+        OSError: The file does not exist, or cannot be read.
     """
-    # a pipe would wait for its other end
+    # opening a pipe would wait for its other end
     flags = ["O_RDONLY", "O_NONBLOCK", "O_BINARY", *([] if follow else ["O_NOFOLLOW"])]
     descriptor = os.open(path, sum(getattr(os, flag, 0) for flag in flags))
     try:
@@ -151,6 +155,6 @@ def read_file(path: str | os.PathLike[str], *, follow: bool = True) -> bytes:
 
 
 def require_size(size: int, name: str) -> None:
-    """Raise a `ValueError` for a file of more bytes than may be read."""
+    """Raise a `ValueError` for a file that is larger than `LARGEST`."""
     if size > LARGEST:
         raise ValueError(f"{name} has {size} bytes: must be at most {LARGEST}. Use a smaller network.")

@@ -1,4 +1,4 @@
-"""What a checkpoint says about its network besides the numbers: which inputs it takes, in what units, at what step."""
+"""Metadata of a checkpoint: which inputs its network takes, in what units, at what time step."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from .features import COLUMNS, Feature
 from .network import Kind
 
 HistoryFill = Literal["zeros", "first"]
-"""What a history holds of the time before a reset: zeros, or the values of the first step after it."""
+"""Content of a history before the first step after a reset: zeros, or the values of that step."""
 
-# a history of this many steps is memory for every joint
+# a history takes memory for every joint
 MOST_STEPS = 1024
 LONGEST_JSON = 4 * 2**20
 _REMEDY = "Correct it in the file, or in a JSON file of the same name beside it."
 
 
 class Sizes(Protocol):
-    """What metadata must fit: kind, width of the input, number and width of recurrent layers; see `Network`."""
+    """Kind, width of the input, number and width of recurrent layers, which metadata must fit; see `Network`."""
 
     @property
     def kind(self) -> Kind: ...  # noqa: D102
@@ -36,23 +36,23 @@ class Sizes(Protocol):
 
 @dataclass(frozen=True)
 class Metadata:
-    """What of the metadata is used, checked against the network.
+    """The metadata that are used, checked against the network.
 
     Args:
-        model_type: "mlp", "lstm" or "gru"; what the network is when missing.
+        model_type: "mlp", "lstm" or "gru"; default the kind of the network.
         input_order: "pos_vel" or "vel_pos": which half of an MLP's inputs comes first.
-        input_idx: Steps ago at which an MLP looks, 0 the current one; default `(0,)`.
-        pos_scale: What position inputs are multiplied by; default 1.0.
-        vel_scale: What velocity inputs are multiplied by; default 1.0.
-        effort_scale: What the output is multiplied by, also read from `torque_scale`; default 1.0.
+        input_idx: Steps before the current one that an MLP takes, 0 for the current one; default `(0,)`.
+        pos_scale: Factor of position inputs; default 1.0.
+        vel_scale: Factor of velocity inputs; default 1.0.
+        effort_scale: Factor of the output, also read from `torque_scale`; default 1.0.
         input_columns: Inputs of a GRU, of `COLUMNS` and `custom_inputs`; default position error and velocity.
-        custom_inputs: The one among them that is an array of the caller's, if any.
-        input_mean: Of each column, taken from it before it is divided by `input_std`; default 0.0.
-        input_std: Of each column; default 1.0.
-        effort_mean: Added to the output after it was multiplied by `effort_std`; default 0.0.
-        effort_std: Default 1.0.
-        sample_dt: Step in seconds that the network was trained for, from `sample_dt` or `sample_dt_s`; None: any.
-        history_fill: What an MLP sees of the time before a reset: "zeros", or "first", the values of the first step
+        custom_inputs: The column that is an array of the caller, if any.
+        input_mean: Mean of each column, subtracted from it; default 0.0.
+        input_std: Standard deviation of each column, by which it is divided; default 1.0.
+        effort_mean: Mean of the effort, added to the output after scaling; default 0.0.
+        effort_std: Standard deviation of the effort, by which the output is multiplied; default 1.0.
+        sample_dt: Time step in seconds that the network was trained for, from `sample_dt` or `sample_dt_s`; None: any.
+        history_fill: Inputs of an MLP from before a reset: "zeros", or "first", the values of the first step
             after it; default "zeros".
     """
 
@@ -73,7 +73,7 @@ class Metadata:
 
     @property
     def features(self) -> tuple[Feature, ...]:
-        """What goes into the network, in its order."""
+        """Inputs of the network, in its order."""
         if self.model_type == "gru":
             columns = zip(self.input_columns, self.input_std, self.input_mean, strict=True)
             return tuple(Feature(column, 1.0 / deviation, mean) for column, deviation, mean in columns)
@@ -84,10 +84,10 @@ class Metadata:
 
 
 def check_metadata(metadata: Mapping[str, Any], network: Sizes) -> Metadata:
-    """Metadata as it is used, with defaults; keys that mean nothing here are let be.
+    """Return the metadata that are used, with defaults; unknown keys are ignored.
 
     Raises:
-        NetworkError: A key holds something else than it may, or does not fit the network.
+        NetworkError: The value of a key is invalid, or does not fit the network.
     """
     kind = metadata.get("model_type", network.kind)
     _must(kind in ("mlp", "lstm", "gru"), "model_type", kind, "be mlp, lstm or gru")
@@ -95,33 +95,49 @@ def check_metadata(metadata: Mapping[str, Any], network: Sizes) -> Metadata:
     for key in ("num_layers", "hidden_size"):
         if key in metadata:
             has, said = getattr(network, key), metadata[key]
-            # some write 2.0
+            # a float such as 2.0 is accepted
             fits = isinstance(said, int | float) and not isinstance(said, bool) and said == has
             _must(fits, key, said, f"be {has} as in the network")
-    scales: dict[str, Any] = {key: _scale(key, metadata.get(key, 1.0)) for key in ("pos_scale", "vel_scale")}
-    key = "effort_scale" if "effort_scale" in metadata else "torque_scale"
-    scales["effort_scale"] = _scale(key, metadata.get(key, 1.0))
-    sample_dt = None
-    for key in ("sample_dt_s", "sample_dt"):
-        if key in metadata:
-            sample_dt = _number(key, metadata[key], "be a finite number of seconds > 0")
-            _must(sample_dt > 0, key, sample_dt, "be a finite number of seconds > 0")
+    common = _common(metadata)
     custom = _custom_inputs(metadata, kind)
     if kind == "mlp":
-        order = metadata.get("input_order", "pos_vel")
-        _must(order in ("pos_vel", "vel_pos"), "input_order", order, "be pos_vel or vel_pos")
-        steps = metadata.get("input_idx", [0])
-        rule = f"be a list of whole numbers from 0 to {MOST_STEPS - 1}, steps ago"
-        _must(isinstance(steps, list | tuple) and 0 < len(steps) <= MOST_STEPS, "input_idx", steps, rule)
-        _must(all(_is_int(step) and 0 <= step < MOST_STEPS for step in steps), "input_idx", steps, rule)
-        rule = f"have half as many numbers as the network has inputs, {network.inputs}"
-        _must(2 * len(steps) == network.inputs, "input_idx", steps, rule)
-        fill = metadata.get("history_fill", "zeros")
-        _must(fill in ("zeros", "first"), "history_fill", fill, "be zeros or first")
-        return Metadata("mlp", order, tuple(steps), **scales, sample_dt=sample_dt, history_fill=fill)
+        return _of_mlp(metadata, network, common)
     if kind == "lstm":
         _must(network.inputs == 2, "inputs", network.inputs, "be 2, position error and velocity")
-        return Metadata("lstm", **scales, sample_dt=sample_dt)
+        return Metadata("lstm", **common)
+    return _of_gru(metadata, network, custom, common)
+
+
+def _common(metadata: Mapping[str, Any]) -> dict[str, Any]:
+    """Fields of all kinds of networks."""
+    fields: dict[str, float | None] = {key: _scale(key, metadata.get(key, 1.0)) for key in ("pos_scale", "vel_scale")}
+    key = "effort_scale" if "effort_scale" in metadata else "torque_scale"
+    fields["effort_scale"] = _scale(key, metadata.get(key, 1.0))
+    fields["sample_dt"] = None
+    for key in ("sample_dt_s", "sample_dt"):
+        if key in metadata:
+            fields["sample_dt"] = step = _number(key, metadata[key], "be a finite number of seconds > 0")
+            _must(step > 0, key, step, "be a finite number of seconds > 0")
+    return fields
+
+
+def _of_mlp(metadata: Mapping[str, Any], network: Sizes, common: Mapping[str, Any]) -> Metadata:
+    order = metadata.get("input_order", "pos_vel")
+    _must(order in ("pos_vel", "vel_pos"), "input_order", order, "be pos_vel or vel_pos")
+    steps = metadata.get("input_idx", [0])
+    rule = f"be a list of whole numbers from 0 to {MOST_STEPS - 1}, steps ago"
+    _must(isinstance(steps, list | tuple) and 0 < len(steps) <= MOST_STEPS, "input_idx", steps, rule)
+    _must(all(_is_int(step) and 0 <= step < MOST_STEPS for step in steps), "input_idx", steps, rule)
+    rule = f"have half as many numbers as the network has inputs, {network.inputs}"
+    _must(2 * len(steps) == network.inputs, "input_idx", steps, rule)
+    fill = metadata.get("history_fill", "zeros")
+    _must(fill in ("zeros", "first"), "history_fill", fill, "be zeros or first")
+    return Metadata("mlp", order, tuple(steps), **common, history_fill=fill)
+
+
+def _of_gru(
+    metadata: Mapping[str, Any], network: Sizes, custom: tuple[str, ...], common: Mapping[str, Any]
+) -> Metadata:
     columns = metadata.get("input_columns", ["position_error", "velocity"])
     known = [*COLUMNS, *custom]
     rule = f"be a list of different ones of {', '.join(known)}"
@@ -140,19 +156,18 @@ def check_metadata(metadata: Mapping[str, Any], network: Sizes) -> Metadata:
     inputs, effort = _normalization(metadata.get("normalization", {}), columns)
     return Metadata(
         "gru",
-        **scales,
+        **common,
         input_columns=tuple(columns),
         custom_inputs=custom,
         input_mean=tuple(mean for mean, _ in inputs),
         input_std=tuple(std for _, std in inputs),
         effort_mean=effort[0],
         effort_std=effort[1],
-        sample_dt=sample_dt,
     )
 
 
 def _custom_inputs(metadata: Mapping[str, Any], kind: Kind) -> tuple[str, ...]:
-    """Names of the arrays that the caller gives: one at most, and of a GRU only, as in newton 1.8."""
+    """Names of the caller's arrays: one at most, and of a GRU only, as in newton 1.8."""
     names = metadata.get("custom_inputs", [])
     alike = isinstance(names, list | tuple) and all(
         isinstance(name, str) and name.isidentifier() and not keyword.iskeyword(name) for name in names
@@ -169,7 +184,7 @@ def _custom_inputs(metadata: Mapping[str, Any], kind: Kind) -> tuple[str, ...]:
 def _normalization(
     given: object, columns: list[str] | tuple[str, ...]
 ) -> tuple[list[tuple[float, float]], tuple[float, float]]:
-    """Mean and standard deviation of each column, and of the effort; 0 and 1 where nothing is said."""
+    """Mean and standard deviation of each column, and of the effort; default 0 and 1."""
 
     def pair(side: str, name: str) -> tuple[float, float]:
         numbers: list[float] = []
@@ -178,8 +193,8 @@ def _normalization(
             for step in (side, what):
                 here = here.get(step, {}) if isinstance(here, Mapping) else None
                 _must(isinstance(here, Mapping), at, here, "be an object of numbers by name")
-            # a column that was left out among others is a mistake, and not a mean of 0
-            here = cast("Mapping[str, Any]", here)
+            # a column that is missing among others is a mistake
+            here = cast("Mapping[str, object]", here)
             _must(name in here or not here, at, sorted(here), f"have {name}")
             numbers.append(_number(f"{at}.{name}", here.get(name, default), "be a finite number"))
         _must(numbers[1] > 0, f"normalization.{side}.std.{name}", numbers[1], "be a finite number > 0")
@@ -213,14 +228,14 @@ def _scale(key: str, value: object) -> float:
 
 
 def read_json(text: bytes | str, what: str) -> Any:
-    """JSON of a file that nobody vouches for.
+    """Return the JSON of an untrusted file.
 
     Args:
         text: UTF-8, 4 MB at most.
-        what: What errors call it.
+        what: Name of the text in errors.
 
     Raises:
-        NetworkError: It is none, a name comes twice in it, it is too long or nests too deeply.
+        NetworkError: It is no JSON, contains a name twice, is too long or too deeply nested.
     """
 
     def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -242,10 +257,10 @@ def read_json(text: bytes | str, what: str) -> Any:
 
 
 def read_sidecar(text: bytes | str, what: str) -> dict[str, Any]:
-    """Metadata as a JSON object, which a file besides the checkpoint, or part of it, holds.
+    """Return metadata in a JSON object, which is a file beside the checkpoint or part of it.
 
     Raises:
-        NetworkError: It is none.
+        NetworkError: It is no JSON object.
     """
     metadata = read_json(text, what)
     if not isinstance(metadata, dict):
@@ -254,7 +269,7 @@ def read_sidecar(text: bytes | str, what: str) -> dict[str, Any]:
 
 
 def read_properties(properties: Mapping[str, str]) -> dict[str, Any]:
-    """Metadata of a file that holds texts by name: `metadata` as JSON, or without it each as JSON or as it is.
+    """Return metadata of a file that holds texts by name: `metadata` as JSON, or without it each as JSON or text.
 
     Raises:
         NetworkError: `metadata` is no JSON object.
@@ -270,11 +285,11 @@ def read_properties(properties: Mapping[str, str]) -> dict[str, Any]:
     return result
 
 
-def write_json(metadata: Mapping[str, Any]) -> str:
-    """Metadata as JSON.
+def write_json(metadata: Mapping[str, object]) -> str:
+    """Return metadata as JSON.
 
     Raises:
-        NetworkError: Something in it is no JSON.
+        NetworkError: JSON cannot hold a value.
     """
     try:
         return json.dumps(dict(metadata), allow_nan=False)

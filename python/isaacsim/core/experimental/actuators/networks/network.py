@@ -1,22 +1,24 @@
-"""A network as plain data: what every reader of a checkpoint returns, and every evaluator computes.
+"""A network as plain data: the result of every reader of a checkpoint, and the input of every evaluator.
 
 A network is a list of operations on values. Each value is a row of float32 numbers per actuator; value 0 is the input,
-operation `i` makes value `i + 1`. Nothing else can be said, so that reading a checkpoint never runs anything in it.
+operation `i` makes value `i + 1`. It holds data only, so reading a checkpoint never runs anything in it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 
 from ..errors import NetworkError
 
 Kind = Literal["mlp", "lstm", "gru"]
+NUM_STATES = {"mlp": 0, "gru": 1, "lstm": 2}
+"""Number of state arrays: none, hidden state, hidden and cell state."""
 
-# elementwise functions of one value, and the numbers they take besides
+# elementwise functions of one value, and names of their parameters
 UNARY: dict[str, tuple[str, ...]] = {
     "abs": (),
     "clamp": ("lower", "upper"),
@@ -38,14 +40,14 @@ UNARY: dict[str, tuple[str, ...]] = {
 # elementwise functions of two values of the same width; either may be one number wide
 BINARY = ("add", "sub", "mul", "div", "minimum", "maximum", "pow")
 
-# a few bytes of a file could ask for any number of values, of any width
+# a few bytes of a file may ask for any number of values, of any width
 MOST_OPERATIONS = 2000
 MOST_COLUMNS = 2**20
 
 
 @dataclass(frozen=True, eq=False)
 class Constant:
-    """Numbers that stand in the checkpoint, shape `(width,)`."""
+    """Numbers of the checkpoint, shape `(width,)`."""
 
     values: np.ndarray
 
@@ -79,7 +81,7 @@ class Binary:
 
 @dataclass(frozen=True)
 class Concatenate:
-    """Values side by side."""
+    """Values one after the other."""
 
     sources: tuple[int, ...]
 
@@ -133,10 +135,10 @@ class Network:
 
     Args:
         inputs: Width of the input.
-        operations: In the order in which they are computed; the last one is the output, one number wide.
+        operations: Operations in the order of computation; the last one is the output, one number wide.
 
     Raises:
-        NetworkError: A source comes later than its use, widths do not fit, a number is not finite, recurrent layers are
+        NetworkError: A source comes after its use, widths do not fit, a number is not finite, recurrent layers are
             not 0, 1, 2 … of one kind and size, or the output is wider than 1.
     """
 
@@ -149,7 +151,7 @@ class Network:
         if len(self.operations) > MOST_OPERATIONS:
             raise NetworkError(f"{len(self.operations)} operations: must be {MOST_OPERATIONS} at most.")
         for number, operation in enumerate(self.operations, 1):
-            widths.append(_width(operation, widths, number))
+            widths.append(_Checked(operation, widths, number).width())
             columns += widths[-1]
             if columns > MOST_COLUMNS:
                 raise NetworkError(f"values are wider than {MOST_COLUMNS} numbers together: must be narrower.")
@@ -171,7 +173,7 @@ class Network:
 
     @property
     def kind(self) -> Kind:
-        """What it remembers: nothing, hidden and cell state, or hidden state."""
+        """Recurrent layers: none, LSTM or GRU."""
         cells = self.cells
         return "mlp" if not cells else "lstm" if isinstance(cells[0], LSTMCell) else "gru"
 
@@ -187,7 +189,7 @@ class Network:
 
 
 def sources_of(operation: Operation) -> tuple[int, ...]:
-    """Numbers of the values that an operation takes."""
+    """Return the indices of the values that an operation takes."""
     match operation:
         case Constant():
             return ()
@@ -200,7 +202,7 @@ def sources_of(operation: Operation) -> tuple[int, ...]:
 
 
 def needed_for(output: int, operations: Sequence[Operation]) -> list[Operation]:
-    """The operations that value `output` needs, itself included, counted anew."""
+    """Return the operations that value `output` needs, itself included, with new indices."""
     needed = {0, output}
     for number in range(output, 0, -1):
         if number in needed:
@@ -210,7 +212,7 @@ def needed_for(output: int, operations: Sequence[Operation]) -> list[Operation]:
 
 
 def is_one_plus_abs(operations: Sequence[Operation], x: int, value: int) -> bool:
-    """Whether a value is 1 + |x|, by which x is divided where softsign is written out."""
+    """Return True if a value is 1 + |x|, the divisor of x in softsign."""
     match operations[value - 1] if value else None:
         case Binary("add", first, second):
             pair = [operations[one - 1] for one in (first, second) if one]
@@ -220,7 +222,7 @@ def is_one_plus_abs(operations: Sequence[Operation], x: int, value: int) -> bool
 
 
 def _moved(operation: Operation, place: Mapping[int, int]) -> Operation:
-    """An operation with its sources at other places."""
+    """An operation with other indices of its sources."""
     match operation:
         case Constant():
             return operation
@@ -232,52 +234,63 @@ def _moved(operation: Operation, place: Mapping[int, int]) -> Operation:
             return replace(operation, source=place[operation.source])
 
 
-def _width(operation: Operation, widths: list[int], number: int) -> int:
-    """Width of an operation's value, after everything about it was checked."""
-    what = f"operation {number}, {type(operation).__name__}"
+class _Checked:
+    """Checks one operation and computes the width of its value."""
 
-    def width_of(source: int) -> int:
-        if not 0 <= source < number:
-            raise NetworkError(f"{what}: value {source} is not there yet.")
-        return widths[source]
+    def __init__(self, operation: Operation, widths: list[int], number: int) -> None:
+        self._operation, self._widths, self._number = operation, widths, number
+        self._what = f"operation {number}, {type(operation).__name__}"
 
-    def check(name: str, array: Any, *shape: int) -> None:
+    def width(self) -> int:
+        """Return the width, after everything about the operation is checked."""
+        match self._operation:
+            case Constant(values):
+                self._check("values", values, *np.shape(values)[:1])
+                return len(values)
+            case Linear(source, weight, bias):
+                self._check("weight", weight, len(bias), self._of(source))
+                self._check("bias", bias, len(bias))
+                return len(bias)
+            case Unary(function, source, numbers):
+                if function not in UNARY or len(numbers) != len(UNARY[function]) or not np.isfinite(numbers).all():
+                    raise NetworkError(f"{self._what}: {function}{numbers} is none of {', '.join(UNARY)}.")
+                return self._of(source)
+            case Binary(function, first, second):
+                return self._binary(function, {self._of(first), self._of(second)} - {1})
+            case Concatenate(sources):
+                return sum(map(self._of, sources))
+            case Slice(source, start, stop):
+                if not 0 <= start < stop <= self._of(source):
+                    raise NetworkError(f"{self._what}: {start} … {stop} of a value {self._of(source)} wide.")
+                return stop - start
+            case LSTMCell() | GRUCell() as cell:
+                return self._cell(cell)
+
+    def _of(self, source: int) -> int:
+        """Width of a source."""
+        if not 0 <= source < self._number:
+            raise NetworkError(f"{self._what}: value {source} is not there yet.")
+        return self._widths[source]
+
+    def _check(self, name: str, array: object, *shape: int) -> None:
         if not isinstance(array, np.ndarray) or array.dtype != np.float32 or array.shape != shape:
             has = f"{array.dtype} {array.shape}" if isinstance(array, np.ndarray) else type(array).__name__
-            raise NetworkError(f"{what}: {name} is {has}: must be float32 of shape {shape}.")
+            raise NetworkError(f"{self._what}: {name} is {has}: must be float32 of shape {shape}.")
         if not np.isfinite(array).all():
-            raise NetworkError(f"{what}: {name} has a number that is not finite. Train the network again.")
+            raise NetworkError(f"{self._what}: {name} has a number that is not finite. Train the network again.")
 
-    match operation:
-        case Constant(values):
-            check("values", values, *np.shape(values)[:1])
-            return len(values)
-        case Linear(source, weight, bias):
-            out = len(bias)
-            check("weight", weight, out, width_of(source))
-            check("bias", bias, out)
-            return out
-        case Unary(function, source, numbers):
-            if function not in UNARY or len(numbers) != len(UNARY[function]) or not np.isfinite(numbers).all():
-                raise NetworkError(f"{what}: {function}{numbers} is none of {', '.join(UNARY)}.")
-            return width_of(source)
-        case Binary(function, first, second):
-            if function not in BINARY:
-                raise NetworkError(f"{what}: {function} is none of {', '.join(BINARY)}.")
-            pair = {width_of(first), width_of(second)} - {1}
-            if len(pair) > 1:
-                raise NetworkError(f"{what}: {function} of values {sorted(pair)} wide: must be equally wide.")
-            return max(pair, default=1)
-        case Concatenate(sources):
-            return sum(map(width_of, sources))
-        case Slice(source, start, stop):
-            if not 0 <= start < stop <= width_of(source):
-                raise NetworkError(f"{what}: {start} … {stop} of a value {width_of(source)} wide.")
-            return stop - start
-        case LSTMCell() | GRUCell():
-            gates, size = (4 if isinstance(operation, LSTMCell) else 3), operation.weight_hh.shape[-1]
-            check("weight_ih", operation.weight_ih, gates * size, width_of(operation.source))
-            check("weight_hh", operation.weight_hh, gates * size, size)
-            for name in ("bias",) if isinstance(operation, LSTMCell) else ("bias_ih", "bias_hh"):
-                check(name, getattr(operation, name), gates * size)
-            return size
+    def _binary(self, function: str, widths: set[int]) -> int:
+        if function not in BINARY:
+            raise NetworkError(f"{self._what}: {function} is none of {', '.join(BINARY)}.")
+        if len(widths) > 1:
+            raise NetworkError(f"{self._what}: {function} of values {sorted(widths)} wide: must be equally wide.")
+        return max(widths, default=1)
+
+    def _cell(self, cell: LSTMCell | GRUCell) -> int:
+        lstm, size = isinstance(cell, LSTMCell), cell.weight_hh.shape[-1]
+        rows = (4 if lstm else 3) * size
+        self._check("weight_ih", cell.weight_ih, rows, self._of(cell.source))
+        self._check("weight_hh", cell.weight_hh, rows, size)
+        for name in ("bias",) if lstm else ("bias_ih", "bias_hh"):
+            self._check(name, getattr(cell, name), rows)
+        return size

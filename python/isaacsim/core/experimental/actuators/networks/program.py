@@ -1,7 +1,7 @@
-"""A network laid out for evaluation: instructions over columns of numbers, one per actuator, that values share.
+"""A network laid out for evaluation: instructions on columns of numbers, one number per actuator, shared by values.
 
-Columns begin with the input and the recurrent state: hidden (and cell) state of all layers, and the same again for
-what it becomes. Behind them every value has its place from its making to its last reading, or for good.
+Columns begin with the input and the recurrent state: hidden (and cell) state of all layers before the step, and the
+same again after it. Every other value has a piece of columns from its computation to its last reading.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import numpy as np
 
 from .network import (
     BINARY,
+    NUM_STATES,
     UNARY,
     Binary,
     Concatenate,
@@ -32,19 +33,19 @@ CODES = ("constant", "copy", "linear", "lstm", "gru", *BINARY, *UNARY)
 
 @dataclass(frozen=True)
 class Instruction:
-    """One instruction; its numbers stand in `Program.numbers` from `numbers` on.
+    """One instruction; its numbers are in `Program.numbers` from `numbers` on.
 
     Args:
         code: One of `CODES`.
         out: First column that it writes.
-        width: How many.
-        first: First column of its first source; a recurrent layer has its layer's state besides.
-        first_width: How many.
-        second: First column of its second source, or of the columns that it works in.
-        second_width: How many.
-        numbers: Where its numbers begin, each array row-major: of a constant its values; of a linear map weight and
+        width: Number of columns that it writes.
+        first: First column of its first source; a recurrent layer also reads its layer's state.
+        first_width: Number of columns of its first source.
+        second: First column of its second source, or of its working columns.
+        second_width: Number of these columns.
+        numbers: Start of its numbers, each array row-major: of a constant its values; of a linear map weight and
             bias; of a recurrent layer weights and biases in the order of their names in `LSTMCell` and `GRUCell`.
-        layer: Number of the recurrent layer.
+        layer: Index of the recurrent layer.
     """
 
     code: str
@@ -62,79 +63,89 @@ class Program:
     """A network laid out.
 
     Args:
-        network: What to compute.
-        keep: Whether nothing takes the place of what was computed before, so that all can be read afterwards.
+        network: The network.
+        keep: Whether all values keep their columns, so that all can be read afterwards.
     """
 
     def __init__(self, network: Network, *, keep: bool = False) -> None:
         self.inputs, self.num_layers, self.hidden_size = network.inputs, network.num_layers, network.hidden_size
-        self.num_states = {"mlp": 0, "gru": 1, "lstm": 2}[network.kind]
+        self.num_states = NUM_STATES[network.kind]
         """Number of state arrays: hidden state, then cell state."""
         self.instructions: list[Instruction] = []
         self._numbers: list[np.ndarray] = []
         self._count = 0
-        state = self.num_layers * self.hidden_size
-        self.columns = self.inputs + 2 * self.num_states * state
-        """How many columns it works in."""
-        # what is behind the state is free from here on, but for these pieces
-        self._taken: dict[int, int] = {}
-        self._base = self.columns
-        self._new_hidden = self.inputs + self.num_states * state
-        self._lay_out(network, keep)
+        state = self.num_states * self.num_layers * self.hidden_size
+        self.columns = self.inputs + 2 * state
+        """Number of columns."""
+        self._columns = _Columns(self.columns)
+        self._new_hidden = self.inputs + state
+        self._widths = network.widths
+        self._end = len(network.operations) + 1
+        self._last = [self._end] * self._end if keep else _last_readings(network)
+        # first column of each value, and the piece of columns that it lies in, -1 for none
+        self._places, self._pieces = [0], [-1]
+        for number, operation in enumerate(network.operations, 1):
+            self._lay_out(operation, number, keep)
+            self._columns.release(number)
+        self.columns = self._columns.count
+        self.output = self._places[-1]
+        """Column of the output."""
         self.numbers = np.concatenate([np.zeros(0, np.float32), *self._numbers])
         """All numbers of all instructions, float32."""
 
-    def _lay_out(self, network: Network, keep: bool) -> None:
-        end = len(network.operations) + 1
-        last = [end] * len(network.widths) if keep else _last_readings(network)
-        places = [0]
-        # values that are parts of others keep those in place: the piece that each value lies in
-        pieces = [-1]
-        until: dict[int, int] = {}
+    def _lay_out(self, operation: Operation, number: int, keep: bool) -> None:
+        """Give the value of an operation its columns, and add its instructions."""
+        width = self._widths[number]
+        if isinstance(operation, Slice):
+            # part of another value
+            start, piece = self._places[operation.source] + operation.start, self._pieces[operation.source]
+        elif isinstance(operation, LSTMCell | GRUCell):
+            gates = self._columns.take(4 * width)
+            self._columns.hold(gates, self._end if keep else number)
+            start, piece = self._new_hidden + operation.layer * width, -1
+            self._emit(operation, start, width, gates)
+        else:
+            start = piece = self._piece_for(operation, number)
+            self._emit(operation, start, width)
+        self._places.append(start)
+        self._pieces.append(piece)
+        self._columns.hold(piece, self._last[number])
 
-        def place(number: int, start: int, piece: int) -> None:
-            places.append(start)
-            pieces.append(piece)
-            if piece >= 0:
-                until[piece] = max(until.get(piece, 0), last[number])
+    def _piece_for(self, operation: Operation, number: int) -> int:
+        """A piece for the value of an operation: of a source that ends here and is as wide, else a new one."""
+        width = self._widths[number]
+        sources = sources_of(operation) if isinstance(operation, Unary | Binary) else ()
+        ending = [
+            piece
+            for piece in (self._pieces[source] for source in sources)
+            if self._columns.ends(piece, number, width)
+            # unless a part of it is read too
+            and all(self._widths[source] == width for source in sources if self._pieces[source] == piece)
+        ]
+        return ending[-1] if ending else self._columns.take(width)
 
-        for number, operation in enumerate(network.operations, 1):
-            width = network.widths[number]
-            if isinstance(operation, Slice):
-                place(number, places[operation.source] + operation.start, pieces[operation.source])
-            elif isinstance(operation, LSTMCell | GRUCell):
-                gates = self._take(4 * width)
-                out = self._new_hidden + operation.layer * width
-                self._emit(operation, network, places, out, width, gates)
-                until[gates] = end if keep else number
-                place(number, out, -1)
-            else:
-                out = -1
-                sources = sources_of(operation) if isinstance(operation, Unary | Binary) else ()
-                for piece in (pieces[source] for source in sources):
-                    # what ends here and is as wide is replaced, unless a part of it is read besides
-                    whole = all(network.widths[source] == width for source in sources if pieces[source] == piece)
-                    if piece >= 0 and until[piece] == number and self._taken[piece] == width and whole:
-                        out = piece
-                if out < 0:
-                    out = self._take(width)
-                self._emit(operation, network, places, out, width, 0)
-                place(number, out, out)
-            for piece in [piece for piece in self._taken if until[piece] <= number]:
-                del self._taken[piece]
-        self.output = places[-1]
-        """Column of the output."""
-
-    def _take(self, width: int) -> int:
-        """First place that is free over this many columns."""
-        start = self._base
-        for piece in sorted(self._taken):
-            if piece - start >= width:
-                break
-            start = piece + self._taken[piece]
-        self._taken[start] = width
-        self.columns = max(self.columns, start + width)
-        return start
+    def _emit(self, operation: Operation, out: int, width: int, work: int = 0) -> None:
+        places, widths, add = self._places, self._widths, self.instructions.append
+        match operation:
+            case Constant(values):
+                add(Instruction("constant", out, width, numbers=self._add(values)))
+            case Linear(source, weight, bias):
+                numbers = self._add(weight, bias)
+                add(Instruction("linear", out, width, places[source], widths[source], numbers=numbers))
+            case Unary(function, source, numbers):
+                start = self._add(np.array(numbers, np.float32))
+                add(Instruction(function, out, width, places[source], width, numbers=start))
+            case Binary(function, first, second):
+                add(Instruction(function, out, width, places[first], widths[first], places[second], widths[second]))
+            case Concatenate(sources):
+                for source in sources:
+                    add(Instruction("copy", out, widths[source], places[source], widths[source]))
+                    out += widths[source]
+            case LSTMCell() | GRUCell() as cell:
+                numbers = self._add(*(one for one in vars(cell).values() if isinstance(one, np.ndarray)))
+                code = "lstm" if isinstance(cell, LSTMCell) else "gru"
+                sizes = places[cell.source], widths[cell.source], work, 4 * width
+                add(Instruction(code, out, width, *sizes, numbers, cell.layer))
 
     def _add(self, *arrays: np.ndarray) -> int:
         start = self._count
@@ -143,40 +154,47 @@ class Program:
             self._count += array.size
         return start
 
-    def _emit(self, operation: Operation, network: Network, places: list[int], out: int, width: int, work: int) -> None:
-        widths = network.widths
-        match operation:
-            case Constant(values):
-                self.instructions.append(Instruction("constant", out, width, numbers=self._add(values)))
-            case Linear(source, weight, bias):
-                numbers = self._add(weight, bias)
-                self.instructions.append(
-                    Instruction("linear", out, width, places[source], widths[source], numbers=numbers)
-                )
-            case Unary(function, source, numbers):
-                start = self._add(np.array(numbers, np.float32))
-                self.instructions.append(Instruction(function, out, width, places[source], width, numbers=start))
-            case Binary(function, first, second):
-                self.instructions.append(
-                    Instruction(function, out, width, places[first], widths[first], places[second], widths[second])
-                )
-            case Concatenate(sources):
-                for source in sources:
-                    self.instructions.append(Instruction("copy", out, widths[source], places[source], widths[source]))
-                    out += widths[source]
-            case LSTMCell() | GRUCell():
-                lstm = isinstance(operation, LSTMCell)
-                biases = [operation.bias] if lstm else [operation.bias_ih, operation.bias_hh]
-                numbers = self._add(operation.weight_ih, operation.weight_hh, *biases)
-                sizes = places[operation.source], widths[operation.source], work, 4 * width
-                code = "lstm" if lstm else "gru"
-                self.instructions.append(Instruction(code, out, width, *sizes, numbers, operation.layer))
-            case Slice():
-                raise AssertionError("a part of a value needs no instruction")
+
+class _Columns:
+    """Columns behind the state, taken and released in pieces.
+
+    Args:
+        base: First of them.
+    """
+
+    def __init__(self, base: int) -> None:
+        self._base = self.count = base
+        # width of each piece in use by its first column, and the operation after which it is released
+        self._taken: dict[int, int] = {}
+        self._until: dict[int, int] = {}
+
+    def take(self, width: int) -> int:
+        """Return the first column of the first free piece of this width."""
+        start = self._base
+        for piece in sorted(self._taken):
+            if piece - start >= width:
+                break
+            start = piece + self._taken[piece]
+        self._taken[start] = width
+        self.count = max(self.count, start + width)
+        return start
+
+    def hold(self, piece: int, number: int) -> None:
+        """Keep a piece at least up to an operation; -1 is no piece."""
+        if piece >= 0:
+            self._until[piece] = max(self._until.get(piece, 0), number)
+
+    def ends(self, piece: int, number: int, width: int) -> bool:
+        """Return True if a piece of this width is released after an operation."""
+        return piece >= 0 and self._until[piece] == number and self._taken[piece] == width
+
+    def release(self, number: int) -> None:
+        """Release pieces that are not needed after an operation."""
+        self._taken = {piece: width for piece, width in self._taken.items() if self._until[piece] > number}
 
 
 def _last_readings(network: Network) -> list[int]:
-    """Number of the operation that reads each value last, and one more than all for the output."""
+    """Number of the operation that reads each value last, for the output one more than all."""
     last = list(range(len(network.widths)))
     for number, operation in enumerate(network.operations, 1):
         for source in sources_of(operation):

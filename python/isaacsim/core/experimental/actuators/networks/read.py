@@ -1,4 +1,4 @@
-"""The one way from the bytes of a checkpoint to a network, whatever the format."""
+"""Reading a network from the bytes of a checkpoint of any format."""
 
 from __future__ import annotations
 
@@ -9,20 +9,15 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from ..errors import NetworkError
-from . import exported, onnx, safetensors, state_dict, torchscript, trust
+from . import onnx, safetensors, trust
 from .checkpoint import Checkpoint
 from .metadata import check_metadata, read_sidecar
-from .torch_network import can_run, load_with_torch
+from .network import Network
+from .torch_network import TorchNetwork, load_with_torch
 
 LARGEST = 64 * 2**20
-# ONNX last: it begins with two bytes that are hardly a magic number
-FORMATS = {
-    "safetensors": safetensors,
-    "pt2": exported,
-    "torchscript": torchscript,
-    "state dict": state_dict,
-    "onnx": onnx,
-}
+# a zip file or a pickle
+TORCH = (b"PK\3\4", b"\x80\x02")
 
 
 def read_checkpoint(
@@ -34,18 +29,17 @@ def read_checkpoint(
     trusted: bool = False,
     beside: Callable[[str], bytes] | None = None,
 ) -> Checkpoint:
-    """A network and its metadata, read as data: nothing in the file runs, unless it is trusted and not recognised.
+    """Return a network and its metadata, read as data: nothing in the file runs, unless it is trusted and needs Torch.
 
-    The format is what the file begins with; its name decides nothing.
+    The first bytes of the file decide its format, not its name.
 
     Args:
         data: The whole file, 64 MB at most.
-        name: What errors call it.
-        metadata: Metadata that the file lacks or has wrong; they
-            go before the sidecar's, and those before the file's.
-        sidecar: A JSON file of metadata, as it lies beside the checkpoint.
-        trusted: Whether Torch may run what cannot be read.
-        beside: What reads another file that this one keeps numbers in, by its path from here; None: nothing does.
+        name: Name of the file in errors.
+        metadata: Metadata that go before the sidecar's, which go before the file's.
+        sidecar: The JSON file of metadata beside the checkpoint.
+        trusted: Whether Torch may run a file that cannot be read.
+        beside: Reads another file in which this one keeps numbers, by its relative path; None if there is none.
 
     Raises:
         NetworkError: The file is of no known format, damaged or too large, computes something that cannot be read, or
@@ -54,42 +48,54 @@ def read_checkpoint(
     try:
         if len(data) > LARGEST:
             raise NetworkError(f"{len(data)} bytes: must be {LARGEST} at most. Use a smaller network.")
-        kind = next((kind for kind, reader in FORMATS.items() if reader.matches(data)), None)
-        if kind is None:
-            raise NetworkError(unrecognised(data))
         given = {**(read_sidecar(sidecar, "sidecar") if sidecar is not None else {}), **(metadata or {})}
-        try:
-            # tensors by name do not tell what stands between them; metadata do
-            if kind in ("safetensors", "state dict"):
-                network, own = FORMATS[kind].read(data, given)
-            elif kind == "onnx":
-                network, own = onnx.read(data, beside)
-            else:
-                network, own = FORMATS[kind].read(data)
-        except NetworkError as error:
-            if not can_run(kind, data):
-                raise
-            if not trusted:
-                raise NetworkError(f"{error} {trust.REMEDY}") from error
-            try:
-                network, own = load_with_torch(kind, data, given)
-            except NetworkError as second:
-                raise NetworkError(f"{second} It cannot be read as data either: {error}") from second
+        network, own, form = _read(data, given, trusted, beside)
         merged = {**own, **given}
         check_metadata(merged, network)
     except NetworkError as error:
-        # remedies name it too
+        # remedies name the file too
         file = os.path.basename(name) or name
-        told = re.sub(r"\b(Correct|Write|Copy) the file\b", lambda found: f"{found[1]} {file}", str(error))
-        raise NetworkError(f"{name}: {told}") from (error.__cause__ or error)
-    # whatever else a hostile file makes fail is one error too
+        text = re.sub(r"\b(Correct|Write|Copy) the file\b", lambda found: f"{found[1]} {file}", str(error))
+        raise NetworkError(f"{name}: {text}") from (error.__cause__ or error)
+    # a hostile file may fail in any other way
     except Exception as error:
         raise NetworkError(f"{name}: {error!r:.200}: cannot be read. Save the network again.") from error
-    return Checkpoint(network, merged, kind, hashlib.sha256(data).hexdigest())
+    return Checkpoint(network, merged, form, hashlib.sha256(data).hexdigest())
+
+
+def _read(
+    data: bytes, given: Mapping[str, Any], trusted: bool, beside: Callable[[str], bytes] | None
+) -> tuple[Network | TorchNetwork, dict[str, Any], str]:
+    """The network, the metadata of the file, and the name of the format."""
+    try:
+        return _read_as_data(data, given, beside)
+    except trust.NeedsTorchError as error:
+        if not trusted:
+            raise NetworkError(f"{error} {trust.REMEDY}") from error.__cause__
+        try:
+            return (*load_with_torch(error.form, data, given), error.form)
+        except NetworkError as second:
+            raise NetworkError(f"{second} It cannot be read as data either: {error}") from second
+
+
+def _read_as_data(
+    data: bytes, given: Mapping[str, Any], beside: Callable[[str], bytes] | None
+) -> tuple[Network, dict[str, Any], str]:
+    if safetensors.matches(data):
+        return (*safetensors.read(data, given), "safetensors")
+    if data.startswith(TORCH):
+        from . import torch_formats
+
+        if found := torch_formats.read(data, given):
+            return found
+    # last, for it begins with two bytes that are hardly a magic number
+    if onnx.matches(data):
+        return (*onnx.read(data, beside), "onnx")
+    raise NetworkError(unrecognised(data))
 
 
 def unrecognised(data: bytes) -> str:
-    """What to say of a file of no known format."""
+    """Return the error text for a file of no known format."""
     begins = {
         b"PK\3\4": "a zip file, but none that PyTorch writes",
         b"\x80": "a Python pickle",

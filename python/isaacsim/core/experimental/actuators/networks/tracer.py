@@ -1,7 +1,7 @@
-"""Follows tensors through a graph of a file, and notes what happens to one row of each: a `Network`.
+"""Follows tensors through a graph of a file, and builds the `Network` that the graph computes for one row.
 
-A tensor of the graph has one axis for rows (actuators) and holds their numbers along at most one other; all further
-axes have length 1. What would mix rows, or look at more than one step of time, cannot be said and is refused.
+A tensor of the graph has one axis of rows (actuators) and the numbers of a row along at most one other axis; all
+further axes have length 1. Operations that would mix rows, or use more than one step of time, are refused.
 """
 
 from __future__ import annotations
@@ -33,15 +33,15 @@ from .network import (
 # the axis of rows, in a shape
 ROWS = None
 Shape = tuple[Any, ...]
-# constants are folded up to this size
+# largest constant that is computed
 MOST_NUMBERS = 2**24
-# and all that are taken and made together
+# of all constants that are used and computed together
 MOST_WORK = 2**26
 
 
 @dataclass(frozen=True)
 class Value:
-    """Value `source` of the network as a tensor of this shape."""
+    """Value `source` of the network as a tensor."""
 
     source: int
     shape: Shape
@@ -64,18 +64,27 @@ class State:
     layers: tuple[int, ...]
     width: int
     flat: bool = False
-    """Whether the axis of layers, of length 1, is left out."""
+    """True if the axis of layers, of length 1, is left out."""
+
+    @property
+    def shape(self) -> Shape:
+        """Lengths of the axes."""
+        return (ROWS, self.width) if self.flat else (len(self.layers), ROWS, self.width)
 
 
 Tensor = Value | State | np.ndarray
+FOLDS: dict[str, Callable[..., np.ndarray]] = {
+    **{"add": np.add, "sub": np.subtract, "mul": np.multiply, "div": np.divide, "pow": np.power},
+    **{"minimum": np.minimum, "maximum": np.maximum},
+}
 
 
 class Tracer:
-    """Operations noted so far, and the states that recurrent layers take.
+    """The operations so far, and the states that recurrent layers take.
 
     Args:
         inputs: Width of the network's input.
-        rows: Number of rows that the graph was made for, or None when it takes any.
+        rows: Number of rows that the graph was made for, None if it takes any.
     """
 
     def __init__(self, inputs: int, rows: int | None = None) -> None:
@@ -83,22 +92,22 @@ class Tracer:
         self.rows = rows
         self.operations: list[Operation] = []
         self.taken: list[dict[str, tuple[str, int]]] = []
-        """For each layer the input and position of its states."""
+        """Input and position of the states of each layer."""
         self.cells: list[int] = []
-        """For each layer the value that is its hidden state after the step."""
+        """Value of each layer that is its hidden state after the step."""
         self._work = 0
         self._bare: set[int] = set()
-        """Products with a weight, to which a bias can still be added."""
+        """Products with a weight that have no bias yet."""
 
     def add(self, operation: Operation, shape: Shape) -> Value:
-        """Note an operation whose value is a tensor of this shape."""
+        """Add an operation whose value is a tensor of this shape."""
         if len(self.operations) >= MOST_OPERATIONS:
             raise NetworkError(f"makes more than {MOST_OPERATIONS} operations: must be fewer.")
         self.operations.append(operation)
         return Value(len(self.operations), shape)
 
-    def count(self, tensors: Iterable[Any]) -> None:
-        """Bound what is computed with constants."""
+    def count(self, tensors: Iterable[object]) -> None:
+        """Bound the constants that are used and computed."""
         self._work += sum(one.size for one in tensors if isinstance(one, np.ndarray))
         if self._work > MOST_WORK:
             raise NetworkError(f"computes more than {MOST_WORK} constant numbers: must be fewer.")
@@ -106,40 +115,37 @@ class Tracer:
     # one tensor
 
     def unary(self, function: str, x: Tensor, *numbers: float) -> Value:
-        """An elementwise function, see `network.UNARY`."""
+        """Return an elementwise function, see `network.UNARY`."""
         x = self.value(x)
         return self.add(Unary(function, x.source, tuple(map(float, numbers))), x.shape)
 
     def value(self, x: Tensor) -> Value:
-        """A tensor that depends on the input, as the hidden state after the step does."""
+        """Return a tensor that depends on the input, as the hidden state after the step does."""
         if isinstance(x, Value):
             return x
         if isinstance(x, State) and (x.which, x.name) == ("h", "") and len(x.layers) == 1:
-            shape = (ROWS, x.width) if x.flat else (1, ROWS, x.width)
-            return Value(self.cells[x.layers[0]], shape)
+            return Value(self.cells[x.layers[0]], x.shape)
         raise NetworkError("takes a state or a constant where it should take what depends on the input.")
 
     def gelu(self, x: Tensor, approximate: str) -> Tensor:
-        """Gaussian error linear unit; "none" is exact, "tanh" is what that stands for. Source: `torch.nn.GELU`."""
+        """Return the Gaussian error linear unit, exact ("none") or with "tanh". Source: `torch.nn.GELU`."""
         if approximate == "tanh":
             cube = self.binary("mul", self.binary("mul", x, x), x)
-            inner = self.binary("add", x, self.binary("mul", cube, _number(0.044715)))
-            gate = self.unary("tanh", self.binary("mul", inner, _number(math.sqrt(2 / math.pi))))
+            inner = self.binary("add", x, self.binary("mul", cube, constant(0.044715)))
+            gate = self.unary("tanh", self.binary("mul", inner, constant(math.sqrt(2 / math.pi))))
         elif approximate == "none":
-            gate = self.unary("erf", self.binary("mul", x, _number(math.sqrt(0.5))))
+            gate = self.unary("erf", self.binary("mul", x, constant(math.sqrt(0.5))))
         else:
             raise NetworkError(f"approximate {approximate!r:.50} is neither none nor tanh.")
-        return self.binary("mul", self.binary("mul", x, _number(0.5)), self.binary("add", gate, _number(1.0)))
+        return self.binary("mul", self.binary("mul", x, constant(0.5)), self.binary("add", gate, constant(1.0)))
 
     @staticmethod
     def shape(x: Tensor) -> Shape:
-        """Lengths of the axes."""
-        if isinstance(x, State):
-            return (ROWS, x.width) if x.flat else (len(x.layers), ROWS, x.width)
+        """Return the lengths of the axes."""
         return tuple(x.shape)
 
     def reshape(self, x: Tensor, target: Sequence[Any]) -> Tensor:
-        """Other axes of length 1; -1 stands for one length, `ROWS` for the number of rows."""
+        """Return a tensor with other axes of length 1; -1 is one open length, `ROWS` the number of rows."""
         if isinstance(x, np.ndarray):
             return _reshaped(x, target)
         if isinstance(x, State):
@@ -151,35 +157,27 @@ class Tracer:
         if len(fixed) > 1:
             raise NetworkError(f"makes {_text(target)} of {_text(x.shape)}: rows are one axis.")
         places = fixed or [place for place, size in enumerate(target) if size in (-1, self.rows)]
-        # where the axis of rows may be said to stand, it stays
-        places.sort(key=lambda place: place != x.shape.index(ROWS))
-        for place in places:
-            others = [int(size) for number, size in enumerate(target) if number != place]
-            if others.count(-1) == 1:
-                known = math.prod(size for size in others if size != -1)
-                if known < 1 or x.width % known:
-                    continue
-                others[others.index(-1)] = x.width // known
-            shape: Shape = (*others[:place], ROWS, *others[place:])
-            if min(others, default=1) > 0 and math.prod(others) == x.width and _order(shape) == _order(x.shape):
+        # the axis of rows keeps its place if that is possible
+        for place in sorted(places, key=lambda place: place != x.shape.index(ROWS)):
+            shape = _with_rows(x.width, target, place)
+            if shape and _order(shape) == _order(x.shape):
                 return replace(x, shape=_one_axis(shape))
         raise NetworkError(f"makes {list(target)} of {_text(x.shape)}: axes may only be added, dropped or moved.")
 
     def squeeze(self, x: Tensor, axes: Sequence[int] | None) -> Tensor:
-        """Without axes of length 1."""
+        """Return a tensor without axes of length 1."""
         if isinstance(x, State):
             if axes is None or list(axes) not in ([0], [-3]) or len(x.layers) != 1 or x.flat:
                 raise NetworkError("drops axes of a state other than that of one layer.")
             return replace(x, flat=True)
-        if axes is None:
-            axes = [place for place, size in enumerate(x.shape) if size == 1]
-        gone = {_axis(place, len(x.shape)) for place in axes}
+        every = [place for place, size in enumerate(x.shape) if size == 1]
+        gone = {_axis(place, len(x.shape)) for place in (every if axes is None else axes)}
         if any(x.shape[place] != 1 for place in gone):
             raise NetworkError(f"drops axes {sorted(gone)} of {_text(x.shape)}: they must have length 1.")
         return _with_shape(x, tuple(size for place, size in enumerate(x.shape) if place not in gone))
 
     def unsqueeze(self, x: Tensor, axes: Sequence[int]) -> Tensor:
-        """With axes of length 1 more."""
+        """Return a tensor with further axes of length 1."""
         if isinstance(x, State):
             if list(axes) not in ([0], [-3]) or not x.flat:
                 raise NetworkError("adds axes to a state other than that of one layer.")
@@ -190,7 +188,7 @@ class Tracer:
         return _with_shape(x, tuple(shape))
 
     def transpose(self, x: Tensor, order: Sequence[int]) -> Tensor:
-        """Axes in another order."""
+        """Return a tensor with its axes in another order."""
         order = [_axis(place, len(order)) for place in order]
         size = len(self.shape(x))
         if sorted(order) != list(range(size)):
@@ -204,10 +202,10 @@ class Tracer:
         return replace(x, shape=tuple(x.shape[place] for place in order))
 
     def slice(self, x: Tensor, axis: int, start: int, stop: int, step: int = 1) -> Tensor:
-        """Numbers `start … stop - 1` along an axis."""
+        """Return numbers `start … stop - 1` along an axis."""
         if step != 1:
             raise NetworkError(f"takes every {step} number: must take numbers side by side.")
-        axis, size = self._along(x, axis)
+        axis, size = self.along(x, axis)
         start, stop, _ = slice(start, stop).indices(size)
         if start >= stop:
             raise NetworkError(f"takes {start} … {stop} of {size} numbers: must take one at least.")
@@ -221,14 +219,14 @@ class Tracer:
         return self.add(Slice(x.source, start, stop), shape)
 
     def select(self, x: Tensor, axis: int, index: int) -> Tensor:
-        """One number along an axis, which is dropped."""
-        axis, size = self._along(x, axis)
+        """Return one number along an axis, which is dropped."""
+        axis, size = self.along(x, axis)
         start = _axis(index, size)
         return self.squeeze(self.slice(x, axis, start, start + 1), [axis])
 
     def take(self, x: Tensor, axis: int, indices: Sequence[int]) -> Tensor:
-        """Numbers along an axis, in any order."""
-        axis, size = self._along(x, axis)
+        """Return numbers along an axis, in any order."""
+        axis, size = self.along(x, axis)
         starts = [_axis(index, size) for index in indices]
         if isinstance(x, np.ndarray):
             return x.take(starts, axis)
@@ -239,15 +237,15 @@ class Tracer:
         return self.concatenate([self.slice(x, axis, start, start + 1) for start in starts], axis)
 
     def split(self, x: Tensor, axis: int, sizes: Sequence[int]) -> list[Tensor]:
-        """Parts of these sizes along an axis."""
-        axis, size = self._along(x, axis)
+        """Return parts of these sizes along an axis."""
+        axis, size = self.along(x, axis)
         if sum(sizes) != size or min(sizes, default=0) < 1:
             raise NetworkError(f"splits {size} numbers into {list(sizes)[:20]}: the parts must be the whole.")
         ends = np.cumsum(sizes).tolist()
         return [self.slice(x, axis, end - part, end) for part, end in zip(sizes, ends, strict=True)]
 
-    def _along(self, x: Tensor, axis: int) -> tuple[int, int]:
-        """An axis that is not that of rows, counted from the front, and its length."""
+    def along(self, x: Tensor, axis: int) -> tuple[int, int]:
+        """Return an axis other than that of rows, counted from the front, and its length."""
         if isinstance(x, State):
             if x.flat or axis not in (0, -3):
                 raise NetworkError("takes part of a state other than whole layers.")
@@ -261,7 +259,7 @@ class Tracer:
     # several tensors
 
     def concatenate(self, parts: Sequence[Tensor], axis: int) -> Tensor:
-        """Tensors side by side along an axis."""
+        """Return tensors one after the other along an axis."""
         if not parts:
             raise NetworkError("puts nothing side by side.")
         if all(isinstance(part, np.ndarray) for part in parts):
@@ -270,56 +268,50 @@ class Tracer:
             return folded(np.concatenate, list(parts), axis)
         if len(parts) == 1:
             return parts[0]
-        if axis in (0, -3) and (states := [self.state_after(part) for part in parts]) and all(states):
-            first = states[0]
-            assert first is not None
-            layers = tuple(layer for one in states if one for layer in one.layers)
-            if all(one and (one.which, one.name, one.flat) == (first.which, first.name, False) for one in states):
-                return replace(first, layers=layers)
+        if axis in (0, -3) and (state := self._joined_states(parts)):
+            return state
         values = [self.value(part) for part in parts]
         first = values[0].shape
         axis = _axis(axis, len(first))
-        if first[axis] is ROWS or any(
-            len(one.shape) != len(first) or one.shape[:axis] + one.shape[axis + 1 :] != first[:axis] + first[axis + 1 :]
-            for one in values
-        ):
+        # shapes without that axis, and their number of axes
+        others = {(len(one.shape), one.shape[:axis] + one.shape[axis + 1 :]) for one in values}
+        if first[axis] is ROWS or len(others) > 1:
             raise NetworkError(f"puts {', '.join(_text(one.shape) for one in values)} side by side along axis {axis}.")
         total = sum(one.shape[axis] or 0 for one in values)
         shape = _one_axis((*first[:axis], total, *first[axis + 1 :]))
         return self.add(Concatenate(tuple(one.source for one in values)), shape)
 
+    def _joined_states(self, parts: Sequence[Tensor]) -> State | None:
+        """The state of all layers of these states after the step; None if they are none."""
+        states = [state for part in parts if (state := self.state_after(part))]
+        if len(states) < len(parts) or len({(one.which, one.name) for one in states}) > 1:
+            return None
+        if any(one.flat for one in states):
+            return None
+        return replace(states[0], layers=tuple(layer for one in states for layer in one.layers))
+
     def binary(self, function: str, first: Tensor, second: Tensor) -> Tensor:
-        """An elementwise function of two tensors, see `network.BINARY`."""
+        """Return an elementwise function of two tensors, see `network.BINARY`."""
         if isinstance(first, np.ndarray) and isinstance(second, np.ndarray):
-            folds: dict[str, Callable[..., np.ndarray]] = {
-                **{"add": np.add, "sub": np.subtract, "mul": np.multiply, "div": np.divide, "pow": np.power},
-                **{"minimum": np.minimum, "maximum": np.maximum},
-            }
-            return folded(folds[function], first, second)
+            return folded(FOLDS[function], first, second)
         first = first if isinstance(first, np.ndarray) else self.value(first)
         second = second if isinstance(second, np.ndarray) else self.value(second)
-        size = max(len(first.shape), len(second.shape))
-        shapes = [(1,) * (size - len(one.shape)) + tuple(one.shape) for one in (first, second)]
-        shape: list[Any] = []
-        for one, other in zip(*shapes, strict=True):
-            # two values have their rows at the same place; a constant has one for all of them
-            both = isinstance(first, Value) and isinstance(second, Value)
-            if one != other and (1 not in (one, other) or (ROWS in (one, other) and both)):
-                raise NetworkError(f"computes with {_text(first.shape)} and {_text(second.shape)}: they must fit.")
-            shape.append(other if one == 1 else one)
-        result = _one_axis(tuple(shape))
+        result = _joint_shape(first, second)
         if function == "add":
             for product, bias in ((first, second), (second, first)):
                 if isinstance(product, Value) and isinstance(bias, np.ndarray) and result == product.shape:
                     if product.source in self._bare:
-                        linear = self.operations[product.source - 1]
-                        assert isinstance(linear, Linear)
-                        values = np.broadcast_to(bias.reshape(-1), linear.bias.shape).astype(np.float32)
-                        return self.add(replace(linear, bias=values), result)
+                        return self._with_bias(product, bias)
         sources = [one.source if isinstance(one, Value) else self._constant(one) for one in (first, second)]
         if function == "div" and is_one_plus_abs(self.operations, *sources):
             return self.add(Unary("softsign", sources[0]), result)
         return self.add(Binary(function, *sources), result)
+
+    def _with_bias(self, product: Value, bias: np.ndarray) -> Value:
+        linear = self.operations[product.source - 1]
+        assert isinstance(linear, Linear)
+        values = np.broadcast_to(bias.reshape(-1), linear.bias.shape).astype(np.float32)
+        return self.add(replace(linear, bias=values), product.shape)
 
     def _constant(self, values: np.ndarray) -> int:
         if values.size > MOST_NUMBERS:
@@ -327,7 +319,7 @@ class Tracer:
         return self.add(Constant(np.ascontiguousarray(values.reshape(-1), np.float32)), values.shape).source
 
     def matmul(self, x: Tensor, weight: Tensor) -> Tensor:
-        """`x @ weight`, where weight `(in, out)` is a constant."""
+        """Return `x @ weight`, where weight `(in, out)` is a constant."""
         if not isinstance(weight, np.ndarray) or weight.ndim != 2:
             raise NetworkError("multiplies two tensors of which the second is no constant matrix.")
         if isinstance(x, np.ndarray):
@@ -347,7 +339,7 @@ class Tracer:
     def lstm(
         self, x: Value, hidden: Tensor, cell: Tensor, w: np.ndarray, r: np.ndarray, bias: np.ndarray
     ) -> list[Tensor]:
-        """One layer, gates i, f, g, o: its output as wide as the hidden state, then hidden and cell state after it."""
+        """Return the output of one layer, gates i, f, g, o, and its hidden and cell state after the step."""
         layer = self._layer({"h": hidden, "c": cell})
         value = self.add(
             LSTMCell(x.source, layer, _float32(w), _float32(r), _float32(bias)), self._wide(x, r.shape[-1])
@@ -358,7 +350,7 @@ class Tracer:
     def gru(
         self, x: Value, hidden: Tensor, w: np.ndarray, r: np.ndarray, bias_ih: np.ndarray, bias_hh: np.ndarray
     ) -> list[Tensor]:
-        """One layer, gates r, z, n: its output, which is the hidden state, and the hidden state after it."""
+        """Return the output of one layer, gates r, z, n, and its hidden state after the step."""
         layer = self._layer({"h": hidden})
         cell = GRUCell(x.source, layer, _float32(w), _float32(r), _float32(bias_ih), _float32(bias_hh))
         value = self.add(cell, self._wide(x, r.shape[-1]))
@@ -372,7 +364,7 @@ class Tracer:
         return (*x.shape[:2], width)
 
     def _layer(self, states: dict[str, Tensor]) -> int:
-        """The number of the next layer, which takes these states."""
+        """Add a layer that takes these states, and return its index."""
         taken: dict[str, tuple[str, int]] = {}
         for which, state in states.items():
             if not isinstance(state, State) or len(state.layers) != 1 or not state.name:
@@ -385,57 +377,54 @@ class Tracer:
         return len(self.taken) - 1
 
     def state_after(self, x: Tensor) -> State | None:
-        """What a tensor is as state after the step: an output of a layer is its hidden state too."""
+        """Return a tensor as state after the step, None if it is none; an output of a layer is its hidden state."""
         if isinstance(x, State):
             return x if not x.name else None
         operation = self.operations[x.source - 1] if isinstance(x, Value) and x.source else None
-        if isinstance(operation, LSTMCell | GRUCell) and isinstance(x, Value) and len(x.shape) == 3 and x.shape[0] == 1:
-            return State("h", "", (operation.layer,), x.width)
+        if isinstance(operation, LSTMCell | GRUCell) and len(x.shape) == 3 and x.shape[0] == 1:
+            return State("h", "", (operation.layer,), operation.weight_hh.shape[1])
         return None
 
     # the end
 
     def finish(self, output: Tensor, states: Sequence[tuple[str, int, Tensor]]) -> Network:
-        """The network.
+        """Return the network.
 
         Args:
             output: Its effort.
             states: Input, number of layers in it, and the tensor that is that state after the step.
 
         Raises:
-            NetworkError: A state is returned that is not what the layer made of it, or a layer has no influence.
+            NetworkError: A state is returned that is not the new state of its layer, or a layer has no influence.
         """
+        # state and layer of each input and position
+        places = {
+            (name, place): (which, layer)
+            for layer, one in enumerate(self.taken)
+            for which, (name, place) in one.items()
+        }
         for name, count, after in states:
             state = self.state_after(after)
-            places = {
-                place: (which, layer)
-                for layer, one in enumerate(self.taken)
-                for which, (at, place) in one.items()
-                if at == name
-            }
-            wanted = [places.get(place) for place in range(count)]
+            wanted = [places.get((name, place)) for place in range(count)]
             if state is None or wanted != [(state.which, layer) for layer in state.layers]:
                 raise NetworkError(
                     f"state {name!r:.100}: must be taken by a recurrent layer each, and be returned as that layer left "
                     "it. Export a network that returns effort and states in the order in which it takes them."
                 )
-        used = [(at, place) for one in self.taken for at, place in one.values()]
+        used = [at for one in self.taken for at in one.values()]
         if sorted(used) != sorted((name, place) for name, count, _ in states for place in range(count)):
             raise NetworkError("every state must belong to one recurrent layer, and be returned.")
-        if output is None or not isinstance(output, Value):
+        if not isinstance(output, Value):
             raise NetworkError("effort does not depend on the input.")
-        return self._without_the_rest(output.source)
+        return self._network(output.source)
 
-    def _without_the_rest(self, output: int) -> Network:
-        """Operations that the output needs, counted anew."""
+    def _network(self, output: int) -> Network:
+        """The network of a value, without operations that it does not need."""
         operations = needed_for(output, self.operations)
-        cells = [one for one in self.operations if isinstance(one, LSTMCell | GRUCell)]
-        if sum(isinstance(one, LSTMCell | GRUCell) for one in operations) < len(cells):
+        if sum(isinstance(one, LSTMCell | GRUCell) for one in operations) < len(self.cells):
             raise NetworkError("a recurrent layer has no influence on the effort.")
-        if not output:
-            # the effort is the input as it came
-            operations = [Slice(0, 0, self.inputs)]
-        return Network(self.inputs, tuple(operations))
+        # the effort may be the input itself
+        return Network(self.inputs, tuple(operations) if output else (Slice(0, 0, self.inputs),))
 
 
 def _reshaped(x: np.ndarray, target: Sequence[Any]) -> np.ndarray:
@@ -448,7 +437,34 @@ def _reshaped(x: np.ndarray, target: Sequence[Any]) -> np.ndarray:
         raise NetworkError(str(error)) from None
 
 
-def _axis(place: Any, size: int) -> int:
+def _with_rows(width: int, target: Sequence[Any], place: int) -> Shape | None:
+    """A shape whose axis `place` is that of rows, with a length in place of -1; None if the width is another."""
+    others = [int(size) for number, size in enumerate(target) if number != place]
+    if others.count(-1) == 1:
+        known = math.prod(size for size in others if size != -1)
+        if known < 1 or width % known:
+            return None
+        others[others.index(-1)] = width // known
+    if min(others, default=1) < 1 or math.prod(others) != width:
+        return None
+    return (*others[:place], ROWS, *others[place:])
+
+
+def _joint_shape(first: Value | np.ndarray, second: Value | np.ndarray) -> Shape:
+    """Shape of two tensors broadcast together."""
+    size = max(len(first.shape), len(second.shape))
+    shapes = [(1,) * (size - len(one.shape)) + tuple(one.shape) for one in (first, second)]
+    # two values have their rows at the same place; a constant is the same for all rows
+    both = isinstance(first, Value) and isinstance(second, Value)
+    shape: list[int | None] = []
+    for one, other in zip(*shapes, strict=True):
+        if one != other and (1 not in (one, other) or (ROWS in (one, other) and both)):
+            raise NetworkError(f"computes with {_text(first.shape)} and {_text(second.shape)}: they must fit.")
+        shape.append(other if one == 1 else one)
+    return _one_axis(tuple(shape))
+
+
+def _axis(place: object, size: int) -> int:
     """An axis or index counted from the front."""
     if not isinstance(place, int | np.integer) or not -size <= place < size:
         raise NetworkError(f"goes to {place!r:.50} of {size}.")
@@ -456,12 +472,12 @@ def _axis(place: Any, size: int) -> int:
 
 
 def _order(shape: Shape) -> list[Any]:
-    """Axes that are not of length 1."""
+    """Axes of another length than 1."""
     return [size for size in shape if size != 1]
 
 
 def _one_axis(shape: Shape) -> Shape:
-    """A shape in which one axis beside that of rows has a length other than 1."""
+    """A shape, after a check that at most one axis besides that of rows has another length than 1."""
     if shape.count(ROWS) != 1 or len(_order(shape)) > 2 or len(shape) > 8:
         raise NetworkError(f"makes {_text(shape)}: must have rows, and the numbers of a row along one axis.")
     return shape
@@ -477,7 +493,8 @@ def _text(shape: Sequence[Any]) -> str:
     return f"({', '.join('rows' if size is ROWS else str(size) for size in shape)})"
 
 
-def _number(value: float) -> np.ndarray:
+def constant(value: float) -> np.ndarray:
+    """Return a number as a constant."""
     return np.array(value, np.float32)
 
 
@@ -486,7 +503,7 @@ def _float32(values: np.ndarray) -> np.ndarray:
 
 
 def folded(function: Callable[..., np.ndarray], *arguments: Any) -> np.ndarray:
-    """What becomes of constants, if it is not too large."""
+    """Return a function of constants, unless its result is too large."""
     try:
         arrays = [one for one in arguments if isinstance(one, np.ndarray)]
         if arrays and math.prod(np.broadcast_shapes(*(one.shape for one in arrays))) > MOST_NUMBERS:

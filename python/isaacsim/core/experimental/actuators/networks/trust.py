@@ -1,7 +1,7 @@
-"""What the host program permits beyond what is safe by itself; nothing in a stage or a file can add to it.
+"""Permissions that the host program gives beyond what is safe by itself; nothing in a stage or a file can add to them.
 
-Two lists of this process: files that any stage may name, which are read as data like all others, and among them those
-that Torch may run when they are not recognised. The standard library alone, for Kit's setting is read at its start.
+They hold for this process: files that any stage may name, which are read as data like all others, and among them those
+that Torch may run when they cannot be read. Imports the standard library only, since Kit reads its setting at startup.
 """
 
 from __future__ import annotations
@@ -9,40 +9,58 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any, Self
+from typing import Self
 
+from ..errors import NetworkError
 from ..specs.arguments import require_type
 
 CONVERT = "python -m isaacsim.core.experimental.actuators.networks convert --trusted IN OUT"
-"""The command that makes one file of another."""
+"""The command that converts a file."""
 REMEDY = (
     f"Where it can be trusted: convert it, `{CONVERT}`, or let Torch run it, by trusted=True or "
     "trust_checkpoints([path]) in the program, in Kit by the setting trustCheckpoints."
 )
-"""What to do about a file that only Torch can run."""
+"""Remedy for a file that only Torch can run."""
 
 _Paths = str | os.PathLike[str] | Iterable[str | os.PathLike[str]]
 
 _given: list[Permission] = []
 
 
-class Permission:
-    """What `trust_checkpoints` or `allow_checkpoints` gave, until `revoke`, or the end of its `with` block.
+class NeedsTorchError(NetworkError):
+    """A file that cannot be read as data, but that Torch may be able to run.
 
-    What was read meanwhile stays in use.
+    Args:
+        problem: Why it cannot be read.
+        form: Its format, "torchscript", "pt2" or "state dict".
+    """
+
+    def __str__(self) -> str:
+        return self.args[0]
+
+    @property
+    def form(self) -> str:
+        """Format of the file."""
+        return self.args[1]
+
+
+class Permission:
+    """A permission of `trust_checkpoints` or `allow_checkpoints`, until `revoke` or the end of its `with` block.
+
+    Networks that were read meanwhile stay in use.
     """
 
     def __init__(self, paths: _Paths, *, trusted: bool) -> None:
-        several: Any = [paths] if isinstance(paths, str | os.PathLike) else paths
+        several = [paths] if isinstance(paths, str | os.PathLike) else paths
         require_type("paths", several, Iterable, "a path or a list of them")
         self.paths = tuple(_resolved(path) for path in several)
         """Real paths of the files and folders."""
         self.trusted = trusted
-        """Whether Torch may run what is not recognised in them."""
+        """True if Torch may run the files that cannot be read."""
         _given.append(self)
 
     def revoke(self) -> None:
-        """Take it back; calling it again does nothing."""
+        """End the permission; no-op if it has ended."""
         _given[:] = [one for one in _given if one is not self]
 
     def __enter__(self) -> Self:
@@ -56,18 +74,18 @@ class Permission:
 
 
 def trust_checkpoints(paths: _Paths) -> Permission:
-    """Let any stage name these networks, and Torch run those among them that are not recognised.
+    """Let any stage name these networks, and Torch run those among them that cannot be read as data.
 
-    Such a file can do whatever a program can. One that is recognised is read as data all the same.
+    Such a file can do whatever a program can. A file that can be read as data is read as data all the same.
 
     Args:
-        paths: Files, packages (usdz) and folders, with all that lies below them; links resolved. Or one of them.
+        paths: Files, packages (usdz) and folders with everything below them, links resolved; or one of them.
 
     Returns:
-        The permission, from now on until its `revoke`, or for a `with` block.
+        The permission, valid until its `revoke`, or for a `with` block.
 
     Raises:
-        FileNotFoundError: A path leads nowhere.
+        FileNotFoundError: A path does not exist.
         ValueError: A path is empty.
 
     Example:
@@ -79,29 +97,29 @@ def trust_checkpoints(paths: _Paths) -> Permission:
 
 
 def allow_checkpoints(roots: _Paths) -> Permission:
-    """Let any stage name the networks in these folders, beside those in its own; they are read as data.
+    """Let any stage name the networks in these folders besides those in its own; they are read as data.
 
     Args:
-        roots: Folders, with all that lies below them, packages (usdz) and files; links resolved. Or one of them.
+        roots: Folders with everything below them, packages (usdz) and files, links resolved; or one of them.
 
     Returns:
-        The permission, from now on until its `revoke`, or for a `with` block.
+        The permission, valid until its `revoke`, or for a `with` block.
 
     Raises:
-        FileNotFoundError: A path leads nowhere.
+        FileNotFoundError: A path does not exist.
         ValueError: A path is empty.
     """
     return Permission(roots, trusted=False)
 
 
 def is_trusted(path: str | os.PathLike[str]) -> bool:
-    """Whether Torch may run a file, or one in a package, by its path."""
+    """Return True if Torch may run the file at a path, or one in a package there."""
     real = Path(os.path.realpath(path))
     return any(real.is_relative_to(root) for one in _given if one.trusted for root in one.paths)
 
 
 def roots() -> list[str]:
-    """Real paths whose files any stage may name."""
+    """Return real paths of the files and folders that any stage may name."""
     return [root for one in _given for root in one.paths]
 
 

@@ -1,4 +1,4 @@
-"""Weights of a network by name, and as the core takes them: all its numbers side by side, as in `Program.numbers`."""
+"""Weights of a network by name, and as the core takes them: one array of all numbers, as in `Program.numbers`."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from .network import Constant, Network, Operation, Unary
 
 
 class Weights:
-    """What of a network is trained: weights and biases of its linear maps and recurrent layers.
+    """The trained weights of a network: weights and biases of its linear maps and recurrent layers.
 
     Names are those of the tensors in a file of `safetensors.write`: number of the operation and field, `1.weight`.
 
@@ -23,7 +23,7 @@ class Weights:
     def __init__(self, network: Network) -> None:
         self._network = network
         self.shapes: dict[str, tuple[int, ...]] = {}
-        """Shape of each."""
+        """Shape of each weight."""
         self._starts: dict[str, int] = {}
         pieces: list[np.ndarray] = []
         count = 0
@@ -34,25 +34,25 @@ class Weights:
                 pieces.append(values.ravel())
                 count += values.size
         self.numbers = np.concatenate([np.zeros(0, np.float32), *pieces])
-        """All numbers of the network as they are now, float32; another array after each change."""
+        """All current numbers of the network, float32; another array after each change."""
 
     def of(self, name: str, numbers: np.ndarray) -> np.ndarray:
-        """The piece of an array like `numbers` that is this weight's, in its shape."""
+        """Return this weight's part of an array like `numbers`, in its shape."""
         start, shape = self._starts[name], self.shapes[name]
         return numbers[start : start + math.prod(shape)].reshape(shape)
 
     def change(self, values: Mapping[str, np.ndarray]) -> None:
-        """Take these numbers over, in arrays of the right shape."""
+        """Set these weights, given as arrays of their shapes."""
         numbers = self.numbers.copy()
         for name, array in values.items():
             self.of(name, numbers)[...] = array
         self.numbers = numbers
 
     def network(self) -> Network:
-        """The network with the numbers as they are now.
+        """Return the network with the current numbers.
 
         Raises:
-            NetworkError: One of them is not finite.
+            NetworkError: A number is not finite.
         """
         operations = []
         for number, operation in enumerate(self._network.operations, 1):
@@ -63,7 +63,7 @@ class Weights:
 
 
 def _arrays_of(operation: Operation) -> dict[str, np.ndarray]:
-    """The numbers of an operation by field, in their order."""
+    """The arrays of an operation by field, in their order."""
     if isinstance(operation, Unary):
         return {"numbers": np.array(operation.numbers, np.float32)}
     fields = {field.name: getattr(operation, field.name) for field in dataclasses.fields(operation)}

@@ -1,21 +1,28 @@
-"""The closed list of operations that the code of a TorchScript archive may name."""
+"""The closed list of operations that the code of a TorchScript archive and an exported graph may name."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from typing import Any
+import operator as _operator
+from collections.abc import Callable, Sequence
+from typing import Any, TypeGuard, cast
 
 import numpy as np
 
-from ..errors import NetworkError
-from .network import Concatenate, GRUCell, LSTMCell, Slice
-from .torchscript_values import (
+from ...errors import NetworkError
+from ..network import Concatenate, Slice
+from .values import (
+    GRU,
+    LSTM,
     MAX_NUMBERS,
     MAX_WIDTH,
     ROWS,
     Builder,
+    Operand,
+    Plain,
     Rows,
+    Shape,
+    Shaped,
     State,
     Tensor,
     Unknown,
@@ -25,41 +32,42 @@ from .torchscript_values import (
 )
 
 END = 2**63 - 1
-# what PyTorch calls float32 and float64, and what else arrays may be
+# PyTorch's numbers for float32 and float64
 DTYPES = {6: np.float32, 7: np.float64}
 
-# operations that only ask about an array, and do not consume it
+# operations that only ask about an array, and do not use its numbers
 QUESTIONS = {
     *("size", "dim", "len", "list", "eq", "ne", "__is__", "__isnot__", "__contains__", "format", "warn"),
     *("prim.dtype", "prim.device", "prim.unchecked_unwrap_optional"),
 }
 
-OPERATIONS: dict[str, Callable[..., Any]] = {}
+Function = Callable[..., Any]
+OPERATIONS: dict[str, Function] = {}
 
 
-def operation(*names: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Enter a function into the list; it is given the builder first."""
+def operation(*names: str) -> Callable[[Function], Function]:
+    """Add a function to the list; the builder is its first argument."""
 
-    def enter(function: Callable[..., Any]) -> Callable[..., Any]:
+    def enter(function: Function) -> Function:
         OPERATIONS.update(dict.fromkeys(names, function))
         return function
 
     return enter
 
 
-def plain(value: Any) -> bool:
-    """Is it a number or an array, known as it stands?"""
+def plain(value: object) -> TypeGuard[Plain]:
+    """Return True for a number or an array."""
     return isinstance(value, bool | int | float | np.ndarray)
 
 
-def viewed(x: Any, node: int, shape: tuple[Any, ...]) -> Tensor:
-    """Another view of the numbers of a tensor."""
+def viewed(x: Tensor, node: int, shape: Shape) -> Tensor:
+    """Return another view of the numbers of a tensor."""
     x.shared = True
     return Tensor(node, shape, shared=True)
 
 
-def known(value: Any) -> Any:
-    """A number or array, computed on the spot and still bounded."""
+def known(value: Any) -> Plain:
+    """Return a computed number or array, after its size is checked."""
     if isinstance(value, np.ndarray | np.generic):
         return np.asarray(value)
     if isinstance(value, int) and not -END <= value <= END:
@@ -67,8 +75,8 @@ def known(value: Any) -> Any:
     return value
 
 
-def folded(function: Callable[..., Any], *values: Any) -> Any:
-    """A function of numbers and arrays, with NumPy."""
+def folded(function: Function, *values: Plain) -> Plain:
+    """Return a function of numbers and arrays, computed with NumPy."""
     if math.prod(np.broadcast_shapes(*(np.shape(value) for value in values))) > MAX_NUMBERS:
         raise NetworkError(f"an array in the code would have more than {MAX_NUMBERS} numbers: must have fewer.")
     with np.errstate(all="ignore"):
@@ -79,19 +87,18 @@ def folded(function: Callable[..., Any], *values: Any) -> Any:
 
 
 def arithmetic(b: Builder, name: str, first: Any, second: Any) -> Any:
-    """An elementwise function of two values."""
+    """Return an elementwise function of two values."""
     if plain(first) and plain(second):
         return folded(PLAIN[name], first, second)
-    if isinstance(first, Tensor | np.ndarray | int | float) and isinstance(second, Tensor | np.ndarray | int | float):
+    if all(isinstance(one, Tensor) or plain(one) for one in (first, second)):
         return b.binary(name, first, second)
-    # the number of rows and what is counted besides
-    if name == "mul" and any(isinstance(one, Rows) for one in (first, second)):
-        if 1 in [one for one in (first, second) if type(one) is int]:
-            return ROWS
+    # rows times 1 are rows
+    if name == "mul" and [(type(one), one) for one in (first, second) if one is not ROWS] == [(int, 1)]:
+        return ROWS
     raise refuse(f"{name} of {type(first).__name__} and {type(second).__name__}")
 
 
-PLAIN: dict[str, Callable[..., Any]] = {
+PLAIN: dict[str, Function] = {
     "add": lambda a, b: a + b,
     "sub": lambda a, b: a - b,
     "mul": lambda a, b: a * b,
@@ -103,77 +110,77 @@ PLAIN: dict[str, Callable[..., Any]] = {
 
 
 @operation("add", "add_")
-def _add(b: Builder, x: Any, y: Any, alpha: Any = 1) -> Any:
+def _add(b: Builder, x: Operand, y: Operand, alpha: float = 1) -> Operand:
     return arithmetic(b, "add", x, y if alpha == 1 else arithmetic(b, "mul", y, alpha))
 
 
 @operation("sub", "sub_")
-def _sub(b: Builder, x: Any, y: Any, alpha: Any = 1) -> Any:
+def _sub(b: Builder, x: Operand, y: Operand, alpha: float = 1) -> Operand:
     return arithmetic(b, "sub", x, y if alpha == 1 else arithmetic(b, "mul", y, alpha))
 
 
 @operation("rsub")
-def _rsub(b: Builder, x: Any, y: Any, alpha: Any = 1) -> Any:
+def _rsub(b: Builder, x: Operand, y: Operand, alpha: float = 1) -> Operand:
     return _sub(b, y, x, alpha)
 
 
 @operation("mul", "mul_", "multiply")
-def _mul(b: Builder, x: Any, y: Any) -> Any:
+def _mul(b: Builder, x: Operand, y: Operand) -> Operand:
     return arithmetic(b, "mul", x, y)
 
 
 @operation("div", "div_", "divide", "true_divide")
-def _div(b: Builder, x: Any, y: Any, rounding_mode: None = None) -> Any:
+def _div(b: Builder, x: Operand, y: Operand, rounding_mode: None = None) -> Operand:
     if rounding_mode is not None:
         raise refuse(f"div with rounding_mode {rounding_mode!r}")
     return arithmetic(b, "div", x, y)
 
 
 @operation("minimum", "min")
-def _minimum(b: Builder, x: Any, y: Any) -> Any:
+def _minimum(b: Builder, x: Operand, y: Operand) -> Operand:
     return arithmetic(b, "minimum", x, _no_axis(y))
 
 
 @operation("maximum", "max")
-def _maximum(b: Builder, x: Any, y: Any) -> Any:
+def _maximum(b: Builder, x: Operand, y: Operand) -> Operand:
     return arithmetic(b, "maximum", x, _no_axis(y))
 
 
-def _no_axis(y: Any) -> Any:
-    """A value to compare with; a number there would be an axis."""
+def _no_axis(y: Operand) -> Operand:
+    """The value to compare with; a number would be an axis."""
     if not isinstance(y, Tensor | np.ndarray):
         raise refuse("min or max along an axis")
     return y
 
 
+# powers that are other operations
+POWERS: dict[float, Callable[[Builder, Tensor], Tensor]] = {
+    1.0: lambda b, x: Tensor(x.node, x.shape),
+    2.0: lambda b, x: b.binary("mul", x, x),
+    3.0: lambda b, x: b.binary("mul", x, b.binary("mul", x, x)),
+    0.5: lambda b, x: b.unary("sqrt", x),
+    -1.0: lambda b, x: b.unary("reciprocal", x),
+}
+
+
 @operation("pow", "pow_")
-def _pow(b: Builder, x: Any, y: Any) -> Any:
-    if isinstance(x, Tensor) and np.ndim(y) == 0 and plain(y):
-        match float(y):
-            case 1.0:
-                return Tensor(x.node, x.shape)
-            case 2.0:
-                return b.binary("mul", x, x)
-            case 3.0:
-                return b.binary("mul", x, b.binary("mul", x, x))
-            case 0.5:
-                return b.unary("sqrt", x)
-            case -1.0:
-                return b.unary("reciprocal", x)
+def _pow(b: Builder, x: Operand, y: Operand) -> Operand:
+    if isinstance(x, Tensor) and plain(y) and np.ndim(y) == 0 and (simple := POWERS.get(float(y))):
+        return simple(b, x)
     return arithmetic(b, "pow", x, y)
 
 
 @operation("addcmul")
-def _addcmul(b: Builder, x: Any, y: Any, z: Any, value: Any = 1) -> Any:
+def _addcmul(b: Builder, x: Operand, y: Operand, z: Operand, value: float = 1) -> Operand:
     return _add(b, x, arithmetic(b, "mul", y, z), value)
 
 
 @operation("square", "square_")
-def _square(b: Builder, x: Any) -> Any:
+def _square(b: Builder, x: Operand) -> Operand:
     return arithmetic(b, "mul", x, x)
 
 
-FOLDS: dict[str, Callable[..., Any]] = {
+FOLDS: dict[str, Function] = {
     "abs": np.abs,
     "neg": np.negative,
     "exp": np.exp,
@@ -187,17 +194,17 @@ FOLDS: dict[str, Callable[..., Any]] = {
 }
 
 
-def elementwise(b: Builder, name: str, x: Any, *numbers: Any) -> Any:
-    """An elementwise function of one value."""
+def elementwise(b: Builder, name: str, x: Operand) -> Operand:
+    """Return an elementwise function of one value."""
     if isinstance(x, Tensor):
-        return b.unary(name, x, *numbers)
+        return b.unary(name, x)
     if plain(x) and name in FOLDS:
         result = folded(FOLDS[name], x)
-        return result if isinstance(x, np.ndarray) else known(result.item())
+        return result if isinstance(x, np.ndarray) else known(np.asarray(result).item())
     raise refuse(f"{name} of {type(x).__name__}")
 
 
-def _simple(name: str) -> Callable[..., Any]:
+def _simple(name: str) -> Function:
     return lambda b, x: elementwise(b, name, x)
 
 
@@ -208,12 +215,12 @@ operation("sgn", "sgn_")(_simple("sign"))
 
 
 @operation("rsqrt")
-def _rsqrt(b: Builder, x: Any) -> Any:
+def _rsqrt(b: Builder, x: Operand) -> Operand:
     return elementwise(b, "reciprocal", elementwise(b, "sqrt", x))
 
 
 @operation("clamp", "clamp_", "clip")
-def _clamp(b: Builder, x: Tensor, min: Any = None, max: Any = None) -> Any:
+def _clamp(b: Builder, x: Operand, min: Operand | None = None, max: Operand | None = None) -> Operand:
     if isinstance(min, bool | int | float) and isinstance(max, bool | int | float) and isinstance(x, Tensor):
         return b.unary("clamp", x, min, max)
     if min is not None:
@@ -222,27 +229,27 @@ def _clamp(b: Builder, x: Tensor, min: Any = None, max: Any = None) -> Any:
 
 
 @operation("hardtanh", "hardtanh_")
-def _hardtanh(b: Builder, x: Tensor, min_val: float = -1.0, max_val: float = 1.0) -> Any:
+def _hardtanh(b: Builder, x: Tensor, min_val: float = -1.0, max_val: float = 1.0) -> Tensor:
     return b.unary("clamp", x, min_val, max_val)
 
 
 @operation("clamp_min", "clamp_min_")
-def _clamp_min(b: Builder, x: Tensor, min: Any) -> Any:
+def _clamp_min(b: Builder, x: Operand, min: Operand) -> Operand:
     return arithmetic(b, "maximum", x, min)
 
 
 @operation("clamp_max", "clamp_max_")
-def _clamp_max(b: Builder, x: Tensor, max: Any) -> Any:
+def _clamp_max(b: Builder, x: Operand, max: Operand) -> Operand:
     return arithmetic(b, "minimum", x, max)
 
 
 @operation("relu6", "relu6_")
-def _relu6(b: Builder, x: Tensor) -> Any:
+def _relu6(b: Builder, x: Tensor) -> Tensor:
     return b.unary("clamp", x, 0.0, 6.0)
 
 
 @operation("elu", "elu_")
-def _elu(b: Builder, x: Tensor, alpha: float = 1.0, scale: float = 1.0, input_scale: float = 1.0) -> Any:
+def _elu(b: Builder, x: Tensor, alpha: float = 1.0, scale: float = 1.0, input_scale: float = 1.0) -> Tensor:
     if input_scale != 1:
         raise refuse(f"elu with input_scale {input_scale}")
     y = b.unary("elu", x, alpha)
@@ -250,22 +257,22 @@ def _elu(b: Builder, x: Tensor, alpha: float = 1.0, scale: float = 1.0, input_sc
 
 
 @operation("selu", "selu_")
-def _selu(b: Builder, x: Tensor) -> Any:
+def _selu(b: Builder, x: Tensor) -> Tensor:
     return _elu(b, x, 1.6732632423543772848170429916717, 1.0507009873554804934193349852946)
 
 
 @operation("celu", "celu_")
-def _celu(b: Builder, x: Tensor, alpha: float = 1.0) -> Any:
+def _celu(b: Builder, x: Tensor, alpha: float = 1.0) -> Tensor:
     return b.binary("mul", b.unary("elu", b.binary("div", x, alpha), 1.0), alpha)
 
 
 @operation("leaky_relu", "leaky_relu_")
-def _leaky_relu(b: Builder, x: Tensor, negative_slope: float = 0.01) -> Any:
+def _leaky_relu(b: Builder, x: Tensor, negative_slope: float = 0.01) -> Tensor:
     return b.unary("leaky_relu", x, negative_slope)
 
 
 @operation("prelu")
-def _prelu(b: Builder, x: Tensor, weight: np.ndarray) -> Any:
+def _prelu(b: Builder, x: Tensor, weight: np.ndarray) -> Tensor:
     if np.size(weight) != 1 and (len(x.shape) != 2 or x.shape[0] is not ROWS):
         raise refuse(f"prelu of a value of shape {x.shape}")
     negative = b.binary("minimum", x, 0.0)
@@ -273,41 +280,41 @@ def _prelu(b: Builder, x: Tensor, weight: np.ndarray) -> Any:
 
 
 @operation("softplus")
-def _softplus(b: Builder, x: Tensor, beta: float = 1.0, threshold: float = 20.0) -> Any:
+def _softplus(b: Builder, x: Tensor, beta: float = 1.0, threshold: float = 20.0) -> Tensor:
     if threshold < 20:  # above it PyTorch returns x itself; from 20 on that differs by less than float32 does
         raise refuse(f"softplus with threshold {threshold}")
     return b.unary("softplus", x, beta)
 
 
 @operation("silu", "silu_")
-def _silu(b: Builder, x: Tensor) -> Any:
+def _silu(b: Builder, x: Tensor) -> Tensor:
     return b.binary("mul", x, b.unary("sigmoid", x))
 
 
 @operation("mish", "mish_")
-def _mish(b: Builder, x: Tensor) -> Any:
+def _mish(b: Builder, x: Tensor) -> Tensor:
     return b.binary("mul", x, b.unary("tanh", b.unary("softplus", x, 1.0)))
 
 
 @operation("log_sigmoid")
-def _log_sigmoid(b: Builder, x: Tensor) -> Any:
+def _log_sigmoid(b: Builder, x: Tensor) -> Tensor:
     return b.unary("neg", b.unary("softplus", b.unary("neg", x), 1.0))
 
 
 @operation("hardsigmoid", "hardsigmoid_")
-def _hardsigmoid(b: Builder, x: Tensor) -> Any:
+def _hardsigmoid(b: Builder, x: Tensor) -> Tensor:
     return b.binary("div", b.unary("clamp", b.binary("add", x, 3.0), 0.0, 6.0), 6.0)
 
 
 @operation("hardswish", "hardswish_")
-def _hardswish(b: Builder, x: Tensor) -> Any:
+def _hardswish(b: Builder, x: Tensor) -> Tensor:
     return b.binary("mul", x, _hardsigmoid(b, x))
 
 
 @operation("gelu", "gelu_")
-def _gelu(b: Builder, x: Tensor, approximate: str = "none") -> Any:
+def _gelu(b: Builder, x: Tensor, approximate: str = "none") -> Tensor:
     if approximate == "tanh":
-        cube = b.binary("mul", _pow(b, x, 3), 0.044715)
+        cube = b.binary("mul", POWERS[3.0](b, x), 0.044715)
         inner = b.unary("tanh", b.binary("mul", b.binary("add", x, cube), math.sqrt(2 / math.pi)))
     elif approximate == "none":
         inner = b.unary("erf", b.binary("mul", x, math.sqrt(0.5)))
@@ -320,12 +327,12 @@ def _gelu(b: Builder, x: Tensor, approximate: str = "none") -> Any:
 
 
 @operation("linear")
-def _linear(b: Builder, x: Tensor, weight: np.ndarray, bias: Any = None) -> Any:
+def _linear(b: Builder, x: Tensor, weight: np.ndarray, bias: Plain | None = None) -> Tensor:
     return b.linear(x, weight, bias)
 
 
 @operation("matmul", "mm")
-def _matmul(b: Builder, x: Tensor, y: Any) -> Any:
+def _matmul(b: Builder, x: Tensor, y: np.ndarray) -> Tensor:
     if not isinstance(x, Tensor) or not isinstance(y, np.ndarray) or y.ndim not in (1, 2):
         raise refuse("matmul of anything but a value and a matrix")
     product = b.linear(x, y.T if y.ndim == 2 else y[None])
@@ -333,17 +340,18 @@ def _matmul(b: Builder, x: Tensor, y: Any) -> Any:
 
 
 @operation("addmm")
-def _addmm(b: Builder, bias: Any, x: Tensor, y: np.ndarray, beta: float = 1, alpha: float = 1) -> Any:
+def _addmm(b: Builder, bias: Plain, x: Tensor, y: np.ndarray, beta: float = 1, alpha: float = 1) -> Tensor:
     if not plain(bias) or not isinstance(y, np.ndarray) or (np.ndim(bias) == 2 and np.shape(bias)[0] != 1):
         raise refuse("addmm of anything but numbers, a value and a matrix")
-    return b.linear(x, folded(lambda a: a * alpha, y).T, folded(lambda a: a * beta, np.asarray(bias)))
+    return b.linear(x, np.transpose(folded(lambda a: a * alpha, y)), folded(lambda a: a * beta, np.asarray(bias)))
 
 
 @operation("batch_norm")
+# PyTorch's parameters
 def _batch_norm(
-    b: Builder, x: Any, weight: Any, bias: Any, mean: Any, variance: Any, training: bool, momentum: float, eps: float,
-    cudnn: bool,
-) -> Any:  # fmt: skip
+    b: Builder, x: Tensor, weight: Plain | None, bias: Plain | None, mean: Any, variance: Any,
+    training: bool, momentum: float, eps: float, cudnn: bool,
+) -> Tensor:  # fmt: skip
     if training is not False or mean is None or variance is None or len(x.shape) != 2 or x.shape[0] is not ROWS:
         raise refuse("batch_norm that is training (save after eval()), or of a value not of shape (rows, width)")
     scale = 1.0 / np.sqrt(variance.astype(np.float64) + eps) * (1.0 if weight is None else weight)
@@ -352,9 +360,11 @@ def _batch_norm(
 
 
 @operation("layer_norm")
+# PyTorch's parameters
 def _layer_norm(
-    b: Builder, x: Tensor, shape: Any, weight: Any = None, bias: Any = None, eps: float = 1e-5, cudnn: bool = False
-) -> Any:
+    b: Builder, x: Tensor, shape: list[int], weight: Plain | None = None, bias: Plain | None = None,
+    eps: float = 1e-5, cudnn: bool = False,
+) -> Tensor:  # fmt: skip
     if len(shape) != 1 or x.shape[-1] is ROWS or x.shape[-1] != shape[0]:
         raise refuse(f"layer_norm over {shape} of a value of shape {x.shape}")
     average = np.full((1, shape[0]), 1.0 / shape[0])
@@ -366,31 +376,31 @@ def _layer_norm(
 
 
 @operation("dropout", "dropout_", "feature_dropout", "alpha_dropout")
-def _dropout(b: Builder, x: Any, p: float, train: bool) -> Any:
+def _dropout(b: Builder, x: Operand, p: float, train: bool) -> Operand:
     if train is not False and p != 0:
         raise refuse("dropout while training (save after eval())")
     return x
 
 
 @operation("lstm")
-def _lstm(b: Builder, x: Tensor, states: Any, *arguments: Any) -> Any:
+def _lstm(b: Builder, x: Tensor, states: object, *arguments: Any) -> tuple[Any, ...]:
     if len(arguments) != 7 or not isinstance(states, list):
         raise refuse("lstm of packed sequences")
-    return b.recur(LSTMCell, 4, x, states, "hc", arguments)
+    return b.recur(LSTM, x, states, arguments)
 
 
 @operation("gru")
-def _gru(b: Builder, x: Tensor, state: Any, *arguments: Any) -> Any:
+def _gru(b: Builder, x: Tensor, state: object, *arguments: Any) -> tuple[Any, ...]:
     if len(arguments) != 7 or not isinstance(state, State):
         raise refuse("gru of packed sequences, or without a state")
-    return b.recur(GRUCell, 3, x, [state], "h", arguments)
+    return b.recur(GRU, x, [state], arguments)
 
 
 # ---- shapes ----
 
 
-def ints(values: Any) -> list[Any]:
-    """Sizes, as one list."""
+def ints(values: object) -> list[Any]:
+    """Return sizes as one list."""
     values = list(values) if isinstance(values, list | tuple) else [values]
     if not all(type(one) is int or one is ROWS for one in values):
         raise refuse("a shape that is not made of whole numbers and the number of rows")
@@ -398,7 +408,7 @@ def ints(values: Any) -> list[Any]:
 
 
 @operation("view", "reshape", "_unsafe_view")
-def _reshape(b: Builder, x: Any, shape: Any) -> Any:
+def _reshape(b: Builder, x: Shaped, shape: object) -> Tensor | np.ndarray:
     target = ints(shape)
     if isinstance(x, np.ndarray):
         if ROWS in target:
@@ -406,30 +416,33 @@ def _reshape(b: Builder, x: Any, shape: Any) -> Any:
         return np.reshape(x, target)
     if not isinstance(x, Tensor) or target.count(-1) > 1:
         raise refuse(f"view of {type(x).__name__}")
-    rest = math.prod(n for n in target if n is not ROWS and n != -1)
-    free = x.width // rest if rest and x.width % rest == 0 else 0
-    if ROWS not in target:
-        target = [ROWS if n == -1 else n for n in target]
-        free = free if free == 1 else 0
-    elif -1 in target:
-        target = [free if n == -1 else n for n in target]
-    elif free != 1:
-        free = 0
-    if not free or target.count(ROWS) != 1 or target.count(1) < len(target) - 2:
+    target = _without_open_axis(x.width, target)
+    if target is None or target.count(ROWS) != 1 or target.count(1) < len(target) - 2:
         raise refuse(f"view of a value of shape {x.shape} as {shape}, which mixes rows or fixes their number")
-    if x.width > 1 and sides(x.shape) != sides(target):
+    if x.width > 1 and rows_first(x.shape) != rows_first(target):
         raise refuse(f"view of a value of shape {x.shape} as {shape}, which mixes rows")
     return viewed(x, x.node, tuple(target))
 
 
-def sides(shape: Any) -> bool:
-    """Do rows come before widths?"""
+def _without_open_axis(width: int, target: list[Any]) -> list[Any] | None:
+    """A shape with a length in place of -1; None if a row has another number of elements."""
+    rest = math.prod(n for n in target if n is not ROWS and n != -1)
+    free = width // rest if rest and width % rest == 0 else 0
+    if ROWS not in target:
+        return [ROWS if n == -1 else n for n in target] if free == 1 else None
+    if -1 in target:
+        return [free if n == -1 else n for n in target] if free else None
+    return target if free == 1 else None
+
+
+def rows_first(shape: Sequence[Any]) -> bool:
+    """Return True if the axis of rows comes before that of a row's numbers."""
     wide = next(place for place, n in enumerate(shape) if n is not ROWS and n != 1)
     return list(shape).index(ROWS) < wide
 
 
 @operation("flatten")
-def _flatten(b: Builder, x: Any, start_dim: int = 0, end_dim: int = -1) -> Any:
+def _flatten(b: Builder, x: Tensor | np.ndarray, start_dim: int = 0, end_dim: int = -1) -> Tensor | np.ndarray:
     shape = x.shape
     start, end = axis_of(start_dim, len(shape)), axis_of(end_dim, len(shape))
     merged = shape[start : end + 1]
@@ -441,7 +454,7 @@ def _flatten(b: Builder, x: Any, start_dim: int = 0, end_dim: int = -1) -> Any:
 
 
 @operation("unsqueeze")
-def _unsqueeze(b: Builder, x: Any, dim: int) -> Any:
+def _unsqueeze(b: Builder, x: Tensor | np.ndarray, dim: int) -> Tensor | np.ndarray:
     if isinstance(x, np.ndarray):
         return np.expand_dims(x, dim)
     shape, place = list(x.shape), axis_of(dim, len(x.shape) + 1)
@@ -450,27 +463,31 @@ def _unsqueeze(b: Builder, x: Any, dim: int) -> Any:
 
 
 @operation("squeeze")
-def _squeeze(b: Builder, x: Any, dim: Any = None) -> Any:
+def _squeeze(b: Builder, x: Shaped, dim: Any = None) -> Tensor | np.ndarray:
     if isinstance(x, State):
-        return _select(b, x, 0, 0) if dim == 0 and x.layers == 1 else _no_state(x, "squeeze")
+        if dim == 0 and x.layers == 1:
+            return _select(b, x, 0, 0)
+        raise refuse("squeeze of the hidden state")
     every = range(len(x.shape)) if dim is None else dim if isinstance(dim, list) else [dim]
-    gone = {axis_of(one, len(x.shape)) for one in every}
-    shape = tuple(n for place, n in enumerate(x.shape) if place not in gone or n is ROWS or n != 1)
+    gone = {axis_of(one, len(x.shape)) for one in every if x.shape[axis_of(one, len(x.shape))] == 1}
+    shape = tuple(n for place, n in enumerate(x.shape) if place not in gone)
     return np.reshape(x, shape) if isinstance(x, np.ndarray) else viewed(x, x.node, shape)
 
 
 @operation("permute")
-def _permute(b: Builder, x: Any, dims: Any) -> Any:
+def _permute(b: Builder, x: Shaped, dims: Sequence[int]) -> Tensor | np.ndarray:
     order = [axis_of(dim, len(x.shape)) for dim in dims]
     if sorted(order) != list(range(len(x.shape))):
         raise NetworkError(f"permute by {dims} of a value of shape {x.shape}: must name each axis once.")
     if isinstance(x, np.ndarray):
         return np.transpose(x, order)
-    return viewed(_tensor(x), x.node, tuple(x.shape[place] for place in order))
+    if isinstance(x, State):
+        raise refuse("an operation of the hidden state")
+    return viewed(x, x.node, tuple(x.shape[place] for place in order))
 
 
 @operation("transpose", "swapaxes")
-def _transpose(b: Builder, x: Any, first: int, second: int) -> Any:
+def _transpose(b: Builder, x: Shaped, first: int, second: int) -> Tensor | np.ndarray:
     order = list(range(len(x.shape)))
     one, two = axis_of(first, len(order)), axis_of(second, len(order))
     order[one], order[two] = order[two], order[one]
@@ -478,20 +495,12 @@ def _transpose(b: Builder, x: Any, first: int, second: int) -> Any:
 
 
 @operation("t", "numpy_T")
-def _t(b: Builder, x: Any) -> Any:
+def _t(b: Builder, x: Shaped) -> Shaped:
     return x if len(x.shape) < 2 else _transpose(b, x, 0, 1)
 
 
-def _tensor(x: Any) -> Tensor:
-    return x if isinstance(x, Tensor) else _no_state(x, "an operation")
-
-
-def _no_state(x: Any, what: str) -> Any:
-    raise refuse(f"{what} of {'the hidden state' if isinstance(x, State) else type(x).__name__}")
-
-
 @operation("select")
-def _select(b: Builder, x: Any, dim: int, index: int) -> Any:
+def _select(b: Builder, x: Shaped, dim: int, index: int) -> Tensor | np.ndarray:
     place = axis_of(dim, len(x.shape))
     if isinstance(x, np.ndarray):
         return np.asarray(np.take(x, index, place))
@@ -507,36 +516,36 @@ def _select(b: Builder, x: Any, dim: int, index: int) -> Any:
 
 
 def part(b: Builder, x: Tensor, start: int, stop: int, width: int) -> int:
-    """Some of the numbers of a tensor, or all."""
+    """Return the value of a range of a tensor's numbers."""
     return x.node if (start, stop) == (0, width) else b.add(Slice(x.node, start, stop))
 
 
 @operation("slice")
-def _slice(b: Builder, x: Any, dim: int = 0, start: int | None = None, end: int | None = None, step: int = 1) -> Any:
+def _slice(b: Builder, x: Shaped, dim: int = 0, start: Any = None, end: Any = None, step: int = 1) -> Shaped:
     place = axis_of(dim, len(x.shape))
     first, last = 0 if start is None else start, END if end is None else end
     if not (type(first) is int and (type(last) is int or last is ROWS) and step == 1):
         raise refuse("slice with a step, or from or to what is not a whole number")
     width = x.shape[place]
-    if not isinstance(x, np.ndarray) and not (type(width) is int and isinstance(x, Tensor)):
+    if isinstance(x, np.ndarray):
+        return x[(slice(None),) * place + (slice(*slice(first, last).indices(width)[:2]),)]
+    if isinstance(x, State) or type(width) is not int:
         if first != 0 or last not in (END, ROWS):
             raise refuse("slice of rows or of the hidden state")
         return x if isinstance(x, State) else viewed(x, x.node, x.shape)
     first, last, _ = slice(first, last).indices(width)
-    if isinstance(x, np.ndarray):
-        return x[(slice(None),) * place + (slice(first, last),)]
     if first >= last:
         raise NetworkError(f"slice {first} … {last} of a value {width} wide is empty: must not be.")
     return viewed(x, part(b, x, first, last, width), (*x.shape[:place], last - first, *x.shape[place + 1 :]))
 
 
 @operation("narrow")
-def _narrow(b: Builder, x: Any, dim: int, start: int, length: int) -> Any:
+def _narrow(b: Builder, x: Shaped, dim: int, start: int, length: int) -> Shaped:
     return _slice(b, x, dim, start, start + length)
 
 
 @operation("split", "split_with_sizes")
-def _split(b: Builder, x: Any, sizes: Any, dim: int = 0) -> Any:
+def _split(b: Builder, x: Shaped, sizes: object, dim: int = 0) -> list[Shaped]:
     width = x.shape[axis_of(dim, len(x.shape))]
     if type(width) is not int or (type(sizes) is int and sizes < 1):
         raise refuse("split of rows")
@@ -547,7 +556,7 @@ def _split(b: Builder, x: Any, sizes: Any, dim: int = 0) -> Any:
 
 
 @operation("chunk")
-def _chunk(b: Builder, x: Any, chunks: int, dim: int = 0) -> Any:
+def _chunk(b: Builder, x: Shaped, chunks: int, dim: int = 0) -> list[Shaped]:
     width = x.shape[axis_of(dim, len(x.shape))]
     if type(width) is not int:
         raise refuse("chunk of rows")
@@ -555,14 +564,14 @@ def _chunk(b: Builder, x: Any, chunks: int, dim: int = 0) -> Any:
 
 
 @operation("cat", "concat", "concatenate")
-def _cat(b: Builder, values: Any, dim: int = 0) -> Any:
+def _cat(b: Builder, values: Sequence[Tensor], dim: int = 0) -> Tensor:
     if not isinstance(values, list | tuple) or not values or not all(isinstance(one, Tensor) for one in values):
         raise refuse("cat of anything but values of rows")
     shapes = [one.shape for one in values]
     place = axis_of(dim, len(shapes[0]))
+    # all other axes are rows and lengths of 1
     others = {(*shape[:place], *shape[place + 1 :]) for shape in shapes}
-    wide = any(n not in (1, ROWS) for other in others for n in other)
-    if len(others) != 1 or wide or any(shape[place] is ROWS for shape in shapes):
+    if len(others) != 1 or {*others.pop()} - {1, ROWS} or any(shape[place] is ROWS for shape in shapes):
         raise refuse(f"cat of shapes {shapes} along axis {dim}")
     width = sum(shape[place] for shape in shapes)
     if width > MAX_WIDTH:
@@ -572,17 +581,17 @@ def _cat(b: Builder, values: Any, dim: int = 0) -> Any:
 
 
 @operation("stack")
-def _stack(b: Builder, values: Any, dim: int = 0) -> Any:
-    return _cat(b, [_unsqueeze(b, one, dim) for one in values], dim)
+def _stack(b: Builder, values: Sequence[Any], dim: int = 0) -> Tensor:
+    return _cat(b, [cast("Tensor", _unsqueeze(b, one, dim)) for one in values], dim)
 
 
 @operation("expand_as")
-def _expand_as(b: Builder, x: Any, other: Any) -> Any:
+def _expand_as(b: Builder, x: Shaped, other: Shaped) -> Tensor:
     return _expand(b, x, list(other.shape))
 
 
 @operation("expand")
-def _expand(b: Builder, x: Any, shape: Any, implicit: bool = False) -> Any:
+def _expand(b: Builder, x: Shaped, shape: object, implicit: bool = False) -> Tensor:
     target = ints(shape)
     if not isinstance(x, Tensor) or len(target) != len(x.shape):
         raise refuse("expand of numbers over rows")
@@ -592,34 +601,34 @@ def _expand(b: Builder, x: Any, shape: Any, implicit: bool = False) -> Any:
 
 
 @operation("contiguous", "detach", "alias", "detach_")
-def _itself(b: Builder, x: Any, memory_format: Any = None) -> Any:
+def _itself(b: Builder, x: Any, memory_format: object = None) -> Any:
     return x
 
 
 @operation("clone")
-def _clone(b: Builder, x: Any, memory_format: Any = None) -> Any:
+def _clone(b: Builder, x: Any, memory_format: object = None) -> Any:
     return Tensor(x.node, x.shape) if isinstance(x, Tensor) else x
 
 
 @operation("to", "float", "double", "type_as")
-def _to(b: Builder, x: Any, *arguments: Any, dtype: Any = None, device: Any = None, **_rest: Any) -> Any:
+def _to(b: Builder, x: Any, *arguments: object, dtype: object = None, **_rest: object) -> Any:
     wanted = [one for one in (dtype, *arguments[:2]) if type(one) is int]
     if any(one not in DTYPES for one in wanted):
         raise refuse(f"a conversion to numbers of type {wanted[0]} (6, float32, and 7, float64, are known)")
     return x.astype(DTYPES[wanted[0]]) if isinstance(x, np.ndarray) and wanted else x
 
 
-# ---- what code asks about values ----
+# ---- questions about values ----
 
 
 @operation("size")
-def _size(b: Builder, x: Any, dim: Any = None) -> Any:
+def _size(b: Builder, x: Shaped, dim: object = None) -> Any:
     shape = list(x.shape)
     return shape if dim is None else shape[axis_of(dim, len(shape))]
 
 
 @operation("dim")
-def _dim(b: Builder, x: Any) -> int:
+def _dim(b: Builder, x: Shaped) -> int:
     return len(x.shape)
 
 
@@ -629,22 +638,22 @@ def _len(b: Builder, x: Any) -> Any:
 
 
 @operation("prim.dtype")
-def _dtype(b: Builder, x: Any) -> int:
+def _dtype(b: Builder, x: object) -> int:
     return 7 if isinstance(x, np.ndarray) and x.dtype == np.float64 else 6
 
 
 @operation("prim.device", "device")
-def _device(b: Builder, *_x: Any) -> str:
+def _device(b: Builder, *_x: object) -> str:
     return "cpu"
 
 
 @operation("prim.layout", "prim.requires_grad", "prim.is_cuda", "is_floating_point", "is_grad_enabled")
-def _layout(b: Builder, x: Any = None) -> Any:
+def _layout(b: Builder, x: object = None) -> None:
     raise refuse("a question about layout, gradients or devices")
 
 
 @operation("prim.NumToTensor", "list", "prim.unchecked_unwrap_optional", "scalar_tensor", "tensor")
-def _same_value(b: Builder, x: Any, **_rest: Any) -> Any:
+def _same_value(b: Builder, x: Any, **_rest: object) -> Any:
     return x
 
 
@@ -658,17 +667,17 @@ def _item(b: Builder, x: Any) -> Any:
 
 
 @operation("eq")
-def _eq(b: Builder, x: Any, y: Any) -> bool:
+def _eq(b: Builder, x: object, y: object) -> bool:
     return same(x, y)
 
 
 @operation("ne")
-def _ne(b: Builder, x: Any, y: Any) -> bool:
+def _ne(b: Builder, x: object, y: object) -> bool:
     return not same(x, y)
 
 
-def _compare(function: Callable[[Any, Any], bool]) -> Callable[..., Any]:
-    def compare(b: Builder, x: Any, y: Any) -> bool:
+def _compare(function: Callable[[float, float], bool]) -> Function:
+    def compare(b: Builder, x: object, y: object) -> bool:
         if not isinstance(x, bool | int | float) or not isinstance(y, bool | int | float):
             raise refuse("a comparison with what differs from row to row")
         return function(x, y)
@@ -676,73 +685,68 @@ def _compare(function: Callable[[Any, Any], bool]) -> Callable[..., Any]:
     return compare
 
 
-for _names, _function in {
-    ("lt",): lambda x, y: x < y,
-    ("le",): lambda x, y: x <= y,
-    ("gt",): lambda x, y: x > y,
-    ("ge",): lambda x, y: x >= y,
-}.items():
-    operation(*_names)(_compare(_function))
+for _name in ("lt", "le", "gt", "ge"):
+    operation(_name)(_compare(getattr(_operator, _name)))
 
 
 @operation("__is__")
-def _is(b: Builder, x: Any, y: Any) -> bool:
+def _is(b: Builder, x: object, y: object) -> bool:
     return x is y
 
 
 @operation("__isnot__")
-def _is_not(b: Builder, x: Any, y: Any) -> bool:
+def _is_not(b: Builder, x: object, y: object) -> bool:
     return x is not y
 
 
-def _truth(x: Any) -> bool:
+def _truth(x: object) -> bool:
     if not isinstance(x, bool):
         raise refuse("a condition that differs from row to row")
     return x
 
 
 @operation("__not__")
-def _not(b: Builder, x: Any) -> bool:
+def _not(b: Builder, x: object) -> bool:
     return not _truth(x)
 
 
 @operation("__and__")
-def _and(b: Builder, x: Any, y: Any) -> bool:
+def _and(b: Builder, x: object, y: object) -> bool:
     return _truth(x) and _truth(y)
 
 
 @operation("__or__")
-def _or(b: Builder, x: Any, y: Any) -> bool:
+def _or(b: Builder, x: object, y: object) -> bool:
     return _truth(x) or _truth(y)
 
 
 @operation("__contains__")
-def _contains(b: Builder, values: Any, x: Any) -> bool:
+def _contains(b: Builder, values: Sequence[object], x: object) -> bool:
     return any(same(one, x) for one in values)
 
 
 @operation("format")
-def _format(b: Builder, text: str, *_values: Any) -> str:
+def _format(b: Builder, text: str, *_values: object) -> str:
     return str(text)[:200]
 
 
 @operation("warn")
-def _warn(b: Builder, *_values: Any) -> None:
+def _warn(b: Builder, *_values: object) -> None:
     return None
 
 
 @operation("prim.RaiseException")
-def _raise(b: Builder, text: Any = "", *_kind: Any) -> None:
+def _raise(b: Builder, text: object = "", *_kind: object) -> None:
     raise NetworkError(
         f"forward raises an error, {str(text)[:200]!r}. Save a network that takes the documented shapes."
     )
 
 
 def perform(b: Builder, name: str, arguments: list[Any], named: dict[str, Any]) -> Any:
-    """One operation by its name.
+    """Return the result of an operation by its name.
 
     Raises:
-        NetworkError: It is not in the list, or is given what it does not take.
+        NetworkError: The operation is not in the list, or does not take these arguments.
     """
     if name not in OPERATIONS:
         raise refuse(f"operation {name[:100]}")
@@ -769,7 +773,7 @@ def _perform(b: Builder, name: str, arguments: list[Any], named: dict[str, Any])
 
 
 def _in_place(b: Builder, name: str, arguments: list[Any], named: dict[str, Any]) -> Tensor:
-    """An operation that writes into its first value, which all its names see."""
+    """An operation that writes into its first argument, which changes for all its names."""
     target = arguments[0] if arguments else None
     if not isinstance(target, Tensor) or target.shared:
         raise refuse(f"operation {name}, which writes into a value that is used elsewhere,")

@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from isaacsim.core.experimental.actuators.networks import state_dict, torchscript
 from isaacsim.core.experimental.actuators.networks.network import Network, Unary
+from isaacsim.core.experimental.actuators.networks.torch_formats import state_dict, torchscript
 from network_oracle import evaluate
 
 torch = pytest.importorskip("torch", reason="PyTorch is not installed: nothing to compare with")

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from exported_archives import OPEN, WEIGHTS, archive, meta, operation, parts, tensor
 from isaacsim.core.experimental.actuators.errors import NetworkError
-from isaacsim.core.experimental.actuators.networks import exported
+from isaacsim.core.experimental.actuators.networks.torch_formats import exported
 from network_oracle import evaluate
 from small_networks import numbers
 

@@ -10,8 +10,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 from isaacsim.core.experimental.actuators.errors import NetworkError
-from isaacsim.core.experimental.actuators.networks import torchscript as reader
 from isaacsim.core.experimental.actuators.networks.network import Binary, Linear, Network, Slice, Unary
+from isaacsim.core.experimental.actuators.networks.torch_formats import torchscript as reader
 from network_oracle import evaluate, sigmoid
 from torch_archives import Object, Writer, forward, name, state_dict, torchscript
 from torch_corpus import bad_archives, with_pickle
@@ -301,7 +301,7 @@ BAD = bad_archives()
 
 @pytest.mark.parametrize("bad", BAD)
 def test_what_a_file_must_not_do(bad: str) -> None:
-    from isaacsim.core.experimental.actuators.networks import state_dict
+    from isaacsim.core.experimental.actuators.networks.torch_formats import state_dict
 
     data, told = BAD[bad]
     read = reader.read if reader.matches(data) or not state_dict.matches(data) else state_dict.read

@@ -1,50 +1,53 @@
-"""The code of a TorchScript archive, walked over step by step: its text is parsed, never compiled or executed."""
+"""The code of a TorchScript archive, interpreted statement by statement: its text is parsed, never compiled or run."""
 
 from __future__ import annotations
 
 import ast
 import math
 import warnings
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
-from ..errors import NetworkError
-from .torch_archive import Archive
-from .torch_pickle import Record
-from .torchscript_operations import perform
-from .torchscript_values import Builder, refuse
+from ...errors import NetworkError
+from .archive import Archive
+from .operations import perform
+from .unpickle import Record
+from .values import Builder, refuse
 
-# of all files together; its tree takes a thousand times as much memory
+# of all files together; a syntax tree takes a thousand times as much memory
 MAX_TEXT = 1 << 18
 MAX_STEPS = 20_000
 MAX_CALLS = 32
 MAX_NESTING = 150
 
+T = TypeVar("T")
+
 
 @dataclass(frozen=True)
 class Name:
-    """A dotted name that is looked up when it is called: `torch.add`, `__torch__.torch.nn.functional.relu`."""
+    """A dotted name, resolved when it is called: `torch.add`, `__torch__.torch.nn.functional.relu`."""
 
     path: str
 
 
 @dataclass(frozen=True, eq=False)
 class Method:
-    """A function of the archive, bound to an object where it is a method."""
+    """A function of the archive; a method is bound to an object."""
 
     where: str
     code: ast.FunctionDef
-    bound: tuple[Any, ...] = ()
+    bound: tuple[object, ...] = ()
 
 
 class _PlacedError(NetworkError):
-    """An error whose message says where in the code it happened."""
+    """An error whose message names the place in the code."""
 
 
 class _Return(Exception):
-    def __init__(self, value: Any) -> None:
+    def __init__(self, value: object) -> None:
         self.value = value
 
 
@@ -52,24 +55,24 @@ ROOTS = ("torch", "ops", "__torch__")
 
 
 class Code:
-    """The classes and functions of an archive, read when they are asked for.
+    """The classes and functions of an archive, read on demand.
 
     Args:
         archive: The archive.
-        constants: What its code calls `CONSTANTS.c0`, `CONSTANTS.c1` and so on.
+        constants: Values of `CONSTANTS.c0`, `CONSTANTS.c1` and so on in its code.
     """
 
-    def __init__(self, archive: Archive, constants: tuple[Any, ...]) -> None:
+    def __init__(self, archive: Archive, constants: tuple[object, ...]) -> None:
         self._archive = archive
         self.constants = constants
         self._files: dict[str, dict[str, ast.stmt]] = {}
         self._left = MAX_TEXT
 
     def find(self, path: str) -> ast.ClassDef | ast.FunctionDef:
-        """Definition of a qualified name.
+        """Return the definition of a qualified name.
 
         Raises:
-            NetworkError: It is not in the archive, or the text is none that PyTorch writes.
+            NetworkError: It is not in the archive, or its text is not what PyTorch writes.
         """
         module, _, name = path.rpartition(".")
         found = self._file(f"code/{module.replace('.', '/')}.py").get(name)
@@ -91,7 +94,7 @@ class Code:
         return self._files[entry]
 
     def member(self, record: Record, name: str) -> Any:
-        """An attribute of an object, a constant of its class or a method."""
+        """Return an attribute of an object, a constant of its class or a method."""
         if name in record.attributes:
             return record.attributes[name]
         kind = self.find(record.type)
@@ -105,10 +108,10 @@ class Code:
 
 
 def parse(content: bytes, entry: str) -> ast.Module:
-    """The tree of a text.
+    """Return the syntax tree of a text.
 
     Raises:
-        NetworkError: It is none, or too deeply nested.
+        NetworkError: The text is not valid, or too deeply nested.
     """
     try:
         with warnings.catch_warnings():
@@ -121,10 +124,10 @@ def parse(content: bytes, entry: str) -> ast.Module:
 
 
 def source_of(node: ast.AST) -> str:
-    """The text of a node, shortened.
+    """Return the text of a node, shortened.
 
     Raises:
-        NetworkError: It is too deeply nested.
+        NetworkError: The node is too deeply nested.
     """
     try:
         return ast.unparse(node)[:100]
@@ -133,7 +136,7 @@ def source_of(node: ast.AST) -> str:
 
 
 def literal(node: ast.expr) -> Any:
-    """A number, text or list that stands in the code."""
+    """Return a number, text or list that is written in the code."""
     match node:
         case ast.Constant(value=bool() | int() | float() | str() | None as value):
             if type(value) is int and value.bit_length() > 64:
@@ -151,11 +154,11 @@ def literal(node: ast.expr) -> Any:
 
 
 class Interpreter:
-    """Walks over functions of an archive and collects what they do to tensors.
+    """Interprets functions of an archive; operations on tensors go to a builder.
 
     Args:
         code: The code of the archive.
-        builder: Where operations go.
+        builder: Collects the operations.
     """
 
     def __init__(self, code: Code, builder: Builder) -> None:
@@ -166,7 +169,7 @@ class Interpreter:
         self._nesting = 0
 
     def call(self, method: Method, arguments: list[Any], named: dict[str, Any]) -> Any:
-        """What a function returns.
+        """Call a function and return its result.
 
         Raises:
             NetworkError: It does something outside the closed list; the message names function, line and operation.
@@ -184,19 +187,18 @@ class Interpreter:
         return None
 
     def _arguments(self, method: Method, given: list[Any], named: dict[str, Any]) -> dict[str, Any]:
-        spec = method.code.args
+        spec, name = method.code.args, method.code.name
         names = [one.arg for one in spec.args]
         if spec.vararg or spec.kwarg or spec.posonlyargs or spec.kwonlyargs or len(given) > len(names):
-            raise refuse(f"a call of {method.code.name} with {len(given)} values")
+            raise refuse(f"a call of {name} with {len(given)} values")
         defaults = dict(zip(names[len(names) - len(spec.defaults) :], spec.defaults, strict=True))
         values = dict(zip(names, given, strict=False)) | named
-        for name in names:
-            if name not in values:
-                if name not in defaults:
-                    raise refuse(f"a call of {method.code.name} without {name}")
-                values[name] = literal(defaults[name])
+        missing = [one for one in names if one not in values]
+        if without := [one for one in missing if one not in defaults]:
+            raise refuse(f"a call of {name} without {without[0]}")
+        values |= {one: literal(defaults[one]) for one in missing}
         if set(values) != set(names):
-            raise refuse(f"a call of {method.code.name} with other names")
+            raise refuse(f"a call of {name} with other names")
         return values
 
     def _block(self, method: Method, body: list[ast.stmt], values: dict[str, Any]) -> None:
@@ -230,7 +232,7 @@ class Interpreter:
             case _:
                 raise refuse(f"statement {type(statement).__name__.lower()}")
 
-    def _nest(self, action: Any) -> Any:
+    def _nest(self, action: Callable[[], T]) -> T:
         self._nesting += 1
         if self._nesting > MAX_NESTING:
             raise NetworkError(f"code is nested deeper than {MAX_NESTING}: must be flatter. Save the network anew.")
@@ -244,7 +246,7 @@ class Interpreter:
         if self.steps > MAX_STEPS:
             raise NetworkError(f"code takes more than {MAX_STEPS} steps: must take fewer. Use a smaller network.")
 
-    def _assign(self, target: ast.expr, value: Any, values: dict[str, Any]) -> None:
+    def _assign(self, target: ast.expr, value: object, values: dict[str, Any]) -> None:
         match target:
             case ast.Name(id=name):
                 values[name] = value
@@ -262,39 +264,36 @@ class Interpreter:
     def _expression(self, node: ast.expr, values: dict[str, Any]) -> Any:
         self._count()
         match node:
-            case ast.Name(id=name) if name in values:
-                return values[name]
-            case ast.Name(id=name) if name in ROOTS:
-                return Name(name)
+            case ast.Name(id=name) if name in values or name in ROOTS:
+                return values[name] if name in values else Name(name)
             case ast.Attribute(value=ast.Name(id="CONSTANTS"), attr=name):
                 return self._constant(name)
             case ast.Attribute(value=owner, attr=name):
                 return self._attribute(self._value(owner, values), name)
             case ast.Subscript(value=owner, slice=index):
                 return self._item(self._value(owner, values), self._value(index, values))
-            case ast.List(elts=items):
-                return [self._value(item, values) for item in items]
-            case ast.Tuple(elts=items):
-                return tuple(self._value(item, values) for item in items)
+            case ast.List(elts=items) | ast.Tuple(elts=items):
+                found = [self._value(item, values) for item in items]
+                return found if isinstance(node, ast.List) else tuple(found)
             case ast.Call():
                 return self._call(node, values)
             case _:
                 return literal(node)
 
-    def _constant(self, name: str) -> Any:
+    def _constant(self, name: str) -> object:
         number = int(name[1:]) if name[:1] == "c" and name[1:].isdecimal() and len(name) < 9 else -1
         if not 0 <= number < len(self._code.constants):
             raise NetworkError(f"archive has no constant {name[:100]}: must have. Save it anew with PyTorch.")
         return self._code.constants[number]
 
-    def _attribute(self, owner: Any, name: str) -> Any:
+    def _attribute(self, owner: object, name: str) -> Any:
         if isinstance(owner, Name):
             return Name(f"{owner.path}.{name}")
         if isinstance(owner, Record):
             return self._code.member(owner, name)
         raise refuse(f"attribute {name[:100]} of {type(owner).__name__}")
 
-    def _item(self, owner: Any, index: Any) -> Any:
+    def _item(self, owner: object, index: object) -> Any:
         if isinstance(owner, list | tuple) and type(index) is int and -len(owner) <= index < len(owner):
             return owner[index]
         raise refuse(f"an item of {type(owner).__name__}")
@@ -307,17 +306,19 @@ class Interpreter:
         if any(one.arg is None for one in node.keywords):
             raise refuse("a call with **")
         named = {str(one.arg): self._value(one.value, values) for one in node.keywords}
+        if isinstance(function, Name) and function.path.partition(".")[0] == "__torch__":
+            function = self._function(function.path)
         if isinstance(function, Method):
             return self.call(function, arguments, named)
         if not isinstance(function, Name):
             raise refuse(f"a call of {type(function).__name__}")
-        root, _, rest = function.path.partition(".")
-        if root == "__torch__":
-            found = self._code.find(function.path)
-            if isinstance(found, ast.ClassDef):
-                raise refuse(f"making an object of {function.path[:100]}")
-            return self.call(Method(function.path.rpartition(".")[0], found), arguments, named)
-        return perform(self._builder, rest.removeprefix("aten."), arguments, named)
+        return perform(self._builder, function.path.partition(".")[2].removeprefix("aten."), arguments, named)
+
+    def _function(self, path: str) -> Method:
+        found = self._code.find(path)
+        if isinstance(found, ast.ClassDef):
+            raise refuse(f"making an object of {path[:100]}")
+        return Method(path.rpartition(".")[0], found)
 
     def _builtin(self, name: str, node: ast.Call, values: dict[str, Any]) -> Any:
         arguments = node.args
@@ -334,7 +335,7 @@ class Interpreter:
                 return self._cast(name, self._value(value, values))
         raise refuse(f"operation {name[:100]}")
 
-    def _cast(self, name: str, value: Any) -> Any:
+    def _cast(self, name: str, value: object) -> Any:
         if name == "float" and isinstance(value, str) and value in ("inf", "-inf", "nan"):
             return float(value)
         value = perform(self._builder, "item", [value], {})
@@ -344,10 +345,10 @@ class Interpreter:
 
 
 def arrays(root: Record) -> dict[str, np.ndarray]:
-    """All arrays of an object and what it holds, by the path of their attributes."""
+    """Return all arrays in an object, by the path of their attributes."""
     found: dict[str, np.ndarray] = {}
     seen: set[int] = set()
-    waiting: list[tuple[str, Any]] = [("", root)]
+    waiting: list[tuple[str, object]] = [("", root)]
     while waiting:
         path, value = waiting.pop()
         if isinstance(value, np.ndarray):

@@ -15,8 +15,8 @@ from isaacsim.core.experimental.actuators import (
     convert_checkpoint,
 )
 from isaacsim.core.experimental.actuators.errors import NetworkError
-from isaacsim.core.experimental.actuators.networks import state_dict as reader
 from isaacsim.core.experimental.actuators.networks.network import Linear
+from isaacsim.core.experimental.actuators.networks.torch_formats import state_dict as reader
 from network_oracle import evaluate, unary
 from torch_archives import Object, state_dict
 

@@ -1,7 +1,7 @@
-"""What the code of a TorchScript archive computes with: values known by name only, and the operations on them.
+"""Values that the code of a TorchScript archive or an exported graph computes with, and the network built from them.
 
-`Tensor` stands for numbers that differ from row to row; everything else is a plain Python value or an array.
-Operations on tensors become operations of a network, all others are computed on the spot.
+A `Tensor` holds numbers that differ from row to row; everything else is a plain Python value or an array. Operations
+on tensors become operations of a network, all others are computed immediately.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import NetworkError
-from .network import (
+from ...errors import NetworkError
+from ..network import (
     MOST_OPERATIONS,
     Binary,
     Constant,
@@ -51,9 +51,13 @@ ROWS = Rows()
 
 @dataclass(eq=False)
 class Unknown:
-    """A size of the hidden state, not known before the recurrent layer is met; what the code compares it with is it."""
+    """A size of the hidden state before the recurrent layer is met; becomes the first number it is compared with."""
 
     value: int | None = None
+
+
+# lengths of axes: whole numbers, `ROWS` and unknown ones
+Shape = tuple[Any, ...]
 
 
 @dataclass(eq=False)
@@ -63,11 +67,11 @@ class Tensor:
     Args:
         node: Index of its value in the network.
         shape: One axis is `ROWS`; of the others at most one is not 1.
-        shared: Some other tensor may view the same numbers.
+        shared: True if another tensor may view the same numbers.
     """
 
     node: int
-    shape: tuple[Any, ...]
+    shape: Shape
     shared: bool = False
 
     @property
@@ -78,29 +82,46 @@ class Tensor:
 
 @dataclass(eq=False)
 class State:
-    """A hidden or cell state, of all layers: the old one, or of the layers in `nodes` the new one."""
+    """A hidden or cell state of all layers: before the step, or after it where `nodes` names the layers' values."""
 
     name: str
-    layers: Any
-    size: Any
+    layers: int | Unknown
+    size: int | Unknown
     nodes: tuple[int, ...] | None = None
 
     @property
-    def shape(self) -> tuple[Any, ...]:
+    def shape(self) -> Shape:
         """Layers, rows, hidden size."""
         return (self.layers, ROWS, self.size)
 
 
+Plain = bool | int | float | np.ndarray
+Operand = Tensor | Plain
+Shaped = Tensor | State | np.ndarray
+
+
+@dataclass(frozen=True)
+class Recurrent:
+    """A kind of recurrent layer: its operation, number of gates, and names of its states."""
+
+    cell: Callable[..., Operation]
+    gates: int
+    states: str
+
+
+LSTM, GRU = Recurrent(LSTMCell, 4, "hc"), Recurrent(GRUCell, 3, "h")
+
+
 def refuse(what: str) -> NetworkError:
-    """What to say of something outside the closed list."""
+    """Return the error for something outside the closed list."""
     return NetworkError(f"{what}: cannot be read as data. {REMEDY}")
 
 
-def same(first: Any, second: Any, deep: bool = False) -> bool:
-    """Are two plain values equal? An unknown size becomes what it is compared with.
+def same(first: object, second: object, deep: bool = False) -> bool:
+    """Return True if two plain values are equal; an unknown size becomes the value that it is compared with.
 
     Raises:
-        NetworkError: It depends on the number of rows or on their numbers.
+        NetworkError: The result depends on the number of rows or on their numbers.
     """
     if isinstance(first, list | tuple) and isinstance(second, list | tuple):
         if deep or len(first) > 16:
@@ -109,13 +130,7 @@ def same(first: Any, second: Any, deep: bool = False) -> bool:
     if isinstance(second, Unknown):
         first, second = second, first
     if isinstance(first, Unknown):
-        if first is second:
-            return True
-        if type(second) is not int:
-            raise refuse("a comparison of the size of the hidden state")
-        if first.value is None:
-            first.value = second
-        return first.value == second
+        return _resolve(first, second)
     if first is ROWS and second is ROWS:
         return True
     if not all(isinstance(one, bool | int | float | str | None) for one in (first, second)):
@@ -123,15 +138,25 @@ def same(first: Any, second: Any, deep: bool = False) -> bool:
     return first == second
 
 
-def axis_of(dim: Any, ndim: int) -> int:
-    """An axis counted from the front."""
+def _resolve(unknown: Unknown, other: object) -> bool:
+    if unknown is other:
+        return True
+    if type(other) is not int:
+        raise refuse("a comparison of the size of the hidden state")
+    if unknown.value is None:
+        unknown.value = other
+    return unknown.value == other
+
+
+def axis_of(dim: object, ndim: int) -> int:
+    """Return an axis counted from the front."""
     if type(dim) is not int or not -ndim <= dim < ndim:
         raise NetworkError(f"axis {dim} of {ndim}: is not there. Save the network anew.")
     return dim % ndim
 
 
-def joint_shape(first: Sequence[Any], second: Sequence[Any]) -> tuple[Any, ...]:
-    """Shape of two values broadcast together.
+def joint_shape(first: Shape, second: Shape) -> Shape:
+    """Return the shape of two values broadcast together.
 
     Raises:
         NetworkError: They do not fit, or rows meet something else than rows.
@@ -157,19 +182,19 @@ class Builder:
     def __init__(self, inputs: int) -> None:
         self.operations: list[Operation] = []
         self.inputs = inputs
-        self.used: set[tuple[Any, ...]] = set()
+        self.used: set[tuple[object, ...]] = set()
         self.work = 0
         self.recurrent = False
 
     def add(self, operation: Operation) -> int:
-        """Index of the value of a new operation."""
+        """Add an operation and return the index of its value."""
         if len(self.operations) >= MOST_OPERATIONS:
             raise NetworkError(f"network has more than {MOST_OPERATIONS} operations: must be fewer.")
         self.operations.append(operation)
         return len(self.operations)
 
-    def use(self, array: Any) -> np.ndarray:
-        """An array as float32, noted as consumed."""
+    def use(self, array: Plain) -> np.ndarray:
+        """Return an array as float32 and mark it as used."""
         array = np.asarray(array)
         self.use_of(array)
         if array.size > MAX_NUMBERS:
@@ -177,38 +202,37 @@ class Builder:
         return array.astype(np.float32)
 
     def use_of(self, array: np.ndarray) -> None:
-        """Note that an array was consumed."""
+        """Mark an array as used."""
         self.used.add(identity(array))
         self.count(array)
 
     def count(self, array: np.ndarray) -> None:
-        """Bound what is computed on the spot."""
+        """Bound the numbers that are computed immediately."""
         self.work += array.nbytes // 4
         if self.work > MAX_WORK:
             raise NetworkError(f"code computes more than {MAX_WORK} numbers: must be fewer. Use a smaller network.")
 
-    def constant(self, array: Any) -> int:
-        """Index of a constant value."""
+    def constant(self, array: Plain) -> int:
+        """Return the index of a constant value."""
         return self.add(Constant(self.use(array).reshape(-1)))
 
     def unary(self, function: str, x: Tensor, *numbers: float) -> Tensor:
-        """An elementwise function."""
+        """Return an elementwise function of one value."""
         return Tensor(self.add(Unary(function, x.node, tuple(map(float, numbers)))), x.shape)
 
-    def binary(self, function: str, first: Any, second: Any) -> Tensor:
-        """An elementwise function of two values, at least one of which is a tensor."""
-        shapes = [one.shape if isinstance(one, Tensor) else np.shape(one) for one in (first, second)]
-        shape = joint_shape(*shapes)
-        for one in (first, second):
-            if isinstance(one, Tensor) and one.shape.count(ROWS) != 1:
-                raise refuse("a value without rows")
-        nodes = [one.node if isinstance(one, Tensor) else self.constant(one) for one in (first, second)]
+    def binary(self, function: str, first: Operand, second: Operand) -> Tensor:
+        """Return an elementwise function of two values, at least one of which is a tensor."""
+        pair = (first, second)
+        shape = joint_shape(*(one.shape if isinstance(one, Tensor) else np.shape(one) for one in pair))
+        if any(isinstance(one, Tensor) and one.shape.count(ROWS) != 1 for one in pair):
+            raise refuse("a value without rows")
+        nodes = [one.node if isinstance(one, Tensor) else self.constant(one) for one in pair]
         if function == "div" and is_one_plus_abs(self.operations, *nodes):
             return Tensor(self.add(Unary("softsign", nodes[0])), shape)
         return Tensor(self.add(Binary(function, *nodes)), shape)
 
-    def linear(self, x: Tensor, weight: np.ndarray, bias: Any = None) -> Tensor:
-        """`x @ weight.T + bias` along the last axis."""
+    def linear(self, x: Tensor, weight: np.ndarray, bias: Plain | None = None) -> Tensor:
+        """Return `x @ weight.T + bias` along the last axis."""
         if weight.ndim != 2 or not x.shape or x.shape[-1] is ROWS or x.shape[-1] != weight.shape[1]:
             raise NetworkError(f"a linear layer of weight {weight.shape} does not fit a value of shape {x.shape}.")
         array = self.use(weight)
@@ -216,17 +240,13 @@ class Builder:
         numbers = np.zeros(out, np.float32) if bias is None else np.broadcast_to(self.use(bias).reshape(-1), (out,))
         return Tensor(self.add(Linear(x.node, array, np.ascontiguousarray(numbers))), (*x.shape[:-1], out))
 
-    def recur(
-        self, cell: Callable[..., Operation], gates: int, x: Tensor, states: list[Any], names: str, arguments: Any
-    ) -> tuple[Tensor, ...]:
-        """Recurrent layers of one step: their output and new states.
+    def recur(self, kind: Recurrent, x: Tensor, states: Sequence[Any], arguments: Sequence[Any]) -> tuple[Any, ...]:
+        """Return the output and the new states of one step of recurrent layers.
 
         Args:
-            cell: `LSTMCell` or `GRUCell`.
-            gates: 4 or 3.
+            kind: `LSTM` or `GRU`.
             x: Their input, shape `(rows, 1, in)`, or `(1, rows, in)` where batches do not come first.
             states: The old states.
-            names: What they must be, "hc" or "h".
             arguments: Weights, whether biases, number of layers, dropout, whether training, whether both directions,
                 whether batches come first.
         """
@@ -236,41 +256,40 @@ class Builder:
         self.recurrent = True
         if both is not False or (train and dropout):
             raise refuse("a recurrent layer of two directions, or with dropout while training (save after eval())")
-        got = [state.name if isinstance(state, State) and state.nodes is None else "?" for state in states]
-        if got != list(names):
-            raise refuse("a recurrent layer whose state is not what forward was given")
-        if not isinstance(x, Tensor) or len(x.shape) != 3 or x.shape[:2] != ((ROWS, 1) if batch_first else (1, ROWS)):
-            shape = x.shape if isinstance(x, Tensor) else "none"
-            raise refuse(f"a recurrent layer with an input of shape {shape} (with batch_first: rows, 1, in)")
+        _check_step(kind, x, states, (ROWS, 1) if batch_first else (1, ROWS))
         each = 4 if biases else 2
         if type(layers) is not int or not isinstance(weights, list | tuple) or len(weights) != each * layers:
             raise refuse(f"{len(weights)} weights of a recurrent layer (projections are not known)")
-        shape, node, hidden, nodes = x.shape, x.node, 0, []
+        node, size, nodes = x.node, 0, []
         for layer in range(layers):
-            arrays = [self.use(weight) for weight in weights[layer * each : (layer + 1) * each]]
-            size = hidden or arrays[1].shape[-1]
-            if any(len(array) != gates * size for array in arrays) or arrays[1].shape != (gates * size, size):
-                raise NetworkError(f"layer {layer} has weights of shapes {[array.shape for array in arrays]}.")
-            hidden = size
-            if not biases:
-                arrays += [np.zeros(gates * size, np.float32)] * 2
-            if cell is LSTMCell:
-                both_biases = arrays[2].astype(np.float64) + arrays[3]
-                arrays[2:] = [both_biases.astype(np.float32)]
-            node = self.add(cell(node, layer, *arrays))
+            arrays = self._weights_of(kind, layer, weights[layer * each : (layer + 1) * each], size)
+            size = arrays[1].shape[-1]
+            node = self.add(kind.cell(node, layer, *arrays))
             nodes.append(node)
-        for state in states:
-            if not (same(state.layers, layers) and same(state.size, hidden)):
-                raise NetworkError(f"hidden state is not of {layers} layers of {hidden}, as the recurrent layer is.")
-        new = [State(name, layers, hidden, tuple(nodes)) for name in names]
-        return (Tensor(node, (*shape[:2], hidden)), *new)  # type: ignore[return-value]
+        if not all(same(state.layers, layers) and same(state.size, size) for state in states):
+            raise NetworkError(f"hidden state is not of {layers} layers of {size}, as the recurrent layer is.")
+        new = [State(name, layers, size, tuple(nodes)) for name in kind.states]
+        return (Tensor(node, (*x.shape[:2], size)), *new)
+
+    def _weights_of(self, kind: Recurrent, layer: int, weights: Sequence[Plain], size: int) -> list[np.ndarray]:
+        """Arrays of the operation of one layer; hidden size 0 is not known yet."""
+        arrays = [self.use(weight) for weight in weights]
+        size = size or arrays[1].shape[-1]
+        rows = kind.gates * size
+        if any(len(array) != rows for array in arrays) or arrays[1].shape != (rows, size):
+            raise NetworkError(f"layer {layer} has weights of shapes {[array.shape for array in arrays]}.")
+        if len(arrays) == 2:
+            arrays += [np.zeros(rows, np.float32)] * 2
+        if kind is LSTM:
+            arrays[2:] = [(arrays[2].astype(np.float64) + arrays[3]).astype(np.float32)]
+        return arrays
 
     def network(self, output: Tensor, held: Mapping[str, np.ndarray]) -> Network:
-        """What was collected, without what the output does not need.
+        """Return the network, without operations that the output does not need.
 
         Args:
-            output: Of the network.
-            held: Tensors of the checkpoint by name, all of which must have been consumed.
+            output: Output of the network.
+            held: Tensors of the checkpoint by name, all of which must have been used.
 
         Raises:
             NetworkError: Something of the checkpoint has no part in the output.
@@ -286,6 +305,16 @@ class Builder:
         return network
 
 
-def identity(array: np.ndarray) -> tuple[Any, ...]:
-    """What tells one array of a checkpoint from another."""
+def _check_step(kind: Recurrent, x: object, states: Sequence[object], axes: Shape) -> None:
+    """Check that a recurrent layer takes its states and one step of time."""
+    got = [state.name if isinstance(state, State) and state.nodes is None else "?" for state in states]
+    if got != list(kind.states):
+        raise refuse("a recurrent layer whose state is not what forward was given")
+    if not isinstance(x, Tensor) or len(x.shape) != 3 or x.shape[:2] != axes:
+        shape = x.shape if isinstance(x, Tensor) else "none"
+        raise refuse(f"a recurrent layer with an input of shape {shape} (with batch_first: rows, 1, in)")
+
+
+def identity(array: np.ndarray) -> tuple[object, ...]:
+    """Return what distinguishes the arrays of a checkpoint: address, shape and strides."""
     return (array.__array_interface__["data"][0], array.shape, array.strides)

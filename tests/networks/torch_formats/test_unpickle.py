@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 from isaacsim.core.experimental.actuators.errors import NetworkError
-from isaacsim.core.experimental.actuators.networks.torch_archive import Archive, entry_names
-from isaacsim.core.experimental.actuators.networks.torch_pickle import (
+from isaacsim.core.experimental.actuators.networks.torch_formats.unpickle import (
     FUNCTIONS,
     Record,
     RecordType,
@@ -18,7 +17,7 @@ from isaacsim.core.experimental.actuators.networks.torch_pickle import (
     json_of,
     load,
 )
-from torch_archives import Object, Raw, Writer, name, zipped
+from torch_archives import Object, Raw, Writer, name
 from torch_corpus import bad_pickles
 
 
@@ -122,15 +121,3 @@ def test_metadata_is_json() -> None:
     for value in (loop, wide, {1: 2}, Record("__torch__.M"), {"a": object()}):
         with pytest.raises(NetworkError, match="metadata"):
             json_of(value)
-
-
-def test_entries_without_their_folder() -> None:
-    data = zipped({"data.pkl": b"x", "data/0": b"yz"})
-    archive = Archive(data)
-    assert entry_names(data) == archive.names() == ["data.pkl", "data/0"]
-    assert archive.read("data/0") == b"yz" and "data/1" not in archive
-    with pytest.raises(NetworkError, match="no 'data/1'"):
-        archive.read("data/1")
-    assert entry_names(b"PK\3\4 and nothing") == entry_names(b"\x80\x02.") == []
-    with pytest.raises(NetworkError, match="at most 2"):
-        Archive(data, max_bytes=2)
