@@ -41,6 +41,16 @@ class SimulationDivergedError(RuntimeError):
         return type(self), (str(self), self.robots), vars(self)
 
 
+def diverged(robots: Sequence[str], loose: Sequence[str], dt: float) -> SimulationDivergedError:
+    """Return the error of robots, and of loose bodies, whose state is not finite after a physics step of `dt` [s]."""
+    names = [*robots, *loose]
+    return SimulationDivergedError(
+        f"the simulation diverged: {', '.join(names[:5])}{' …' if len(names) > 5 else ''} has positions or velocities "
+        f"that are not finite. Lower the gains or dt = {dt:g} s, or raise the joints' armature; reset() starts over.",
+        robots,
+    )
+
+
 class NotCopied:
     """What cannot be copied or pickled, for a copy would share what is live; a subclass may say how it can."""
 

@@ -82,6 +82,11 @@ class RootArrays:
         return cls(*(np.zeros((robots, columns), np.float32) for columns in (7, 6, 3)))
 
 
+def name_in(path: str) -> str:
+    """Return the last segment of a prim path."""
+    return path.rsplit("/", 1)[-1]
+
+
 def _zeros(size: int) -> np.ndarray:
     """A float32 array that begins with a cache line, of 16 numbers: vectors read from it do not cross lines."""
     memory = np.zeros(size + 16, np.float32)

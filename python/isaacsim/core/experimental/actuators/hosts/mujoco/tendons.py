@@ -12,6 +12,7 @@ import numpy as np
 import warp as wp
 
 from ...values import resolve_indices
+from ..articulation import name_in
 from ..copied import warp_copy
 from ..physics_articulation import PhysicsArticulation
 from .dynamics import Layout
@@ -36,7 +37,7 @@ class FixedTendons(PhysicsArticulation):
     def fixed_tendon_names(self) -> list[str]:
         """Names of the fixed tendons, in the order of the getters."""
         model, ids = self._tendons()
-        return [model.tendon(number).name.rsplit("/", 1)[-1] for number in ids]
+        return [name_in(model.tendon(number).name) for number in ids]
 
     def get_fixed_tendon_stiffnesses(self, *, indices: Any = None) -> wp.array:
         """Stiffnesses [N/m, N·m/rad], shape `(robots, tendons)`."""

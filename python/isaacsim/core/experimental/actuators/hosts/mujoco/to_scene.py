@@ -199,17 +199,25 @@ def _frames_of_bodies(kind: str, data: np.ndarray) -> Any:
 
 
 def _apart(model: Any) -> Iterator[tuple[int, int]]:
-    """Pairs of bodies that MuJoCo keeps from touching, whatever their shapes are; -1 is the world.
+    """Pairs of bodies without contact in MuJoCo, whatever their shapes are; -1 is the world.
 
-    Those that are excluded, those that are one piece, and such pieces that a joint connects; what cannot move touches
-    whatever moves.
+    These are excluded pairs, bodies welded together, and bodies whose welded groups a joint connects. Static bodies
+    touch all that move.
     """
-    piece = [int(body) for body in model.body_weldid]
-    below = {one: piece[int(model.body_parentid[one])] for one in set(piece) if one}
+    group = model.body_weldid.tolist()
+    apart = _groups_apart(model)
     excluded = {frozenset(((int(at) >> 16), int(at) & 0xFFFF)) for at in model.exclude_signature}
-    parents = not _is_off(model, mujoco.mjtDisableBit.mjDSBL_FILTERPARENT)
     for a, b in itertools.combinations(range(model.nbody), 2):
-        one, other = piece[a], piece[b]
-        joined = parents and one and other and (below[one] == other or below[other] == one)
-        if (one == other and one) or joined or frozenset((a, b)) in excluded:
+        if frozenset((group[a], group[b])) in apart or frozenset((a, b)) in excluded:
             yield a - 1, b - 1
+
+
+def _groups_apart(model: Any) -> set[frozenset[int]]:
+    """Groups of welded bodies without contact in themselves or with each other; group 0 is all that is static."""
+    group = model.body_weldid.tolist()
+    moving = set(group) - {0}
+    apart = {frozenset((one,)) for one in moving}
+    if not _is_off(model, mujoco.mjtDisableBit.mjDSBL_FILTERPARENT):
+        parents = {one: group[int(model.body_parentid[one])] for one in moving}
+        apart |= {frozenset(pair) for pair in parents.items() if pair[1]}
+    return apart

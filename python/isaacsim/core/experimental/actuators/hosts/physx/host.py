@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ...errors import HostError, NotCopied, SimulationDivergedError
+from ...errors import HostError, NotCopied, SimulationDivergedError, diverged
 from ...usd.joint_properties import authored, axis_of
 from ...usd.physics.beginnings import BEGIN_ELSEWHERE, warn_of_beginnings
 from ...usd.stage import StageEdits, require_si
@@ -350,9 +350,4 @@ class PhysxHost(NotCopied):
     def _divergence(self, arrays: DofArrays) -> SimulationDivergedError:
         bad = ~(np.isfinite(arrays.positions) & np.isfinite(arrays.velocities))
         robots = [robot.path for robot in self._robots if bad[robot.offset :][: len(robot.dof_names)].any()]
-        return SimulationDivergedError(
-            f"the simulation diverged: {', '.join(robots[:5])}{' …' if len(robots) > 5 else ''} has positions or "
-            f"velocities that are not finite. Lower the gains or dt = {self.dt:g} s, or raise the joints' armature; "
-            "reset() starts over.",
-            robots,
-        )
+        return diverged(robots, [], self.dt)

@@ -7,6 +7,7 @@ from typing import Any
 
 from ...usd.articulation import axes_of, bodies_of, every_prim
 from ...usd.authored import authored
+from ..articulation import name_in
 
 
 class LinkGraph:
@@ -54,7 +55,7 @@ class LinkGraph:
         Returns:
             Both, or None where the stage has no such tree.
         """
-        starts = [link for link in self._around if _name(link) == links[0]]
+        starts = [link for link in self._around if name_in(link) == links[0]]
         for start in sorted(starts, key=lambda link: not f"{link}/".startswith(f"{root}/")):
             found, used = [start], []
             for link, joint in zip(links[1:], joints, strict=True):
@@ -71,7 +72,7 @@ class LinkGraph:
         """Ways from the links found to another one of these names."""
         for parent in found:
             for path, child in self._around[parent]:
-                if _name(path) == joint and _name(child) == link and child not in found:
+                if name_in(path) == joint and name_in(child) == link and child not in found:
                     yield path, child
 
     def _link_of(self, path: str) -> str | None:
@@ -88,6 +89,3 @@ def _could_be_driven(stage: Any, joint: Any) -> bool:
     parts = (stage.GetPrimAtPath(part) for body in bodies for part in body.GetPrefixes())
     return any(part and part.HasAPI("PhysicsRigidBodyAPI") for part in parts)
 
-
-def _name(path: str) -> str:
-    return path.rsplit("/", 1)[-1]

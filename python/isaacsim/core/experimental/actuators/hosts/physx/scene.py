@@ -27,6 +27,7 @@ from ...errors import UnsupportedSceneError
 from ...usd.articulation import articulation_roots, every_prim
 from ...usd.instances import misnamed, rename_misnamed
 from ...usd.physics.robots import warn_of_strays
+from ..articulation import name_in
 from .links import LinkGraph
 from .tensors import RobotTensors, bind
 
@@ -164,13 +165,16 @@ class PhysxScene:
             for column, values in columns.items():
                 self._tensors.write(column, np.clip(values, -_UNLIMITED, _UNLIMITED))
             return
-        chosen = [i for i, places in enumerate(self._places) if at is None or np.isin(places, at).any()]
+        joints = range(len(self._places))
+        prims = None
+        if at is not None:
+            joints = [joint for joint in joints if np.isin(self._places[joint], at).any()]
+            prims = [self._joint_handles[joint] for joint in joints]
         arrays = {}
         for column, values in columns.items():
             # not by np.errstate, see values.py
             given = np.clip(values * self._scale(column, values), -_UNLIMITED, _UNLIMITED).astype(np.float32)
-            arrays[column] = [given[self._places[i]] for i in chosen]
-        prims = None if at is None else [self._joint_handles[i] for i in chosen]
+            arrays[column] = [given[self._places[joint]] for joint in joints]
         self._write(SimObjectType.ARTICULATION_JOINT, arrays, prims)
 
     def restore(self) -> None:
@@ -384,7 +388,7 @@ def _gravity(stage: Any) -> np.ndarray:
 
 def _axis(stage: Any, joint: str, ordinal: int) -> Axis:
     """The `ordinal`th free axis of a joint."""
-    prim, name = stage.GetPrimAtPath(joint), joint.rsplit("/", 1)[-1]
+    prim, name = stage.GetPrimAtPath(joint), name_in(joint)
     if prim.GetTypeName() in ("PhysicsRevoluteJoint", "PhysicsPrismaticJoint"):
         return Axis(joint, name, linear=prim.GetTypeName() == "PhysicsPrismaticJoint")
     free = [axis for axis in _TURNS if not _is_locked(prim, axis)]
