@@ -307,7 +307,7 @@ class Attachment:
         if self._holds_drives and self._are_robots_there():
             taken = self, self._bus, self.articulation
             drives = [functools.partial(release_drives, *taken, self.driven)] if self.columns else []
-            is_set = self.drawn.note() or self._properties
+            is_set = self.drawn.store() or self._properties
             do_all([*drives, *([functools.partial(restore_properties, *taken)] if is_set else [])])
         self._holds_drives = False
 

@@ -67,4 +67,3 @@ class PhysicsArticulation(DofProperties, Dynamics, DefaultState, Contacts):
     def link_paths(self) -> list[list[str]]:
         """Path of each link of each row."""
         return [list(robot.links) for robot in self._current()]
-

@@ -827,7 +827,7 @@ def _prototype(scene: Scene, articulation: Articulation, offset: int) -> Robot:
     axes, bodies = articulation.axes, [scene.bodies[number] for number in articulation.bodies]
     joints = tuple(axis.joint for axis in axes)
     return Robot(
-        *_absolute([articulation.path]),
+        _absolute([articulation.path])[0],
         _absolute(joints),
         tuple(axis.name for axis in axes),
         (articulation.path, joints),

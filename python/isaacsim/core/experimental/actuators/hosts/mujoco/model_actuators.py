@@ -19,6 +19,7 @@ import numpy as np
 from ...specs.arguments import require_type
 from ...specs.linear_actuators import Law, law_of, motor_of, ranges_without_motor, refused
 from ...specs.motors import MotorConfig
+from .address import element_name
 from .own_library import mujoco
 
 _KINDS = {"mjTRN_TENDON": "a tendon", "mjTRN_SITE": "a site", "mjTRN_BODY": "a body", "mjTRN_SLIDERCRANK": "a crank"}
@@ -62,10 +63,11 @@ def read_motors(model: mujoco.MjModel) -> tuple[dict[str, MotorConfig], list[str
     ranges: list[str] = []
     for joint, laws in laws_of.items():
         if wrong := _not_a_motor(model, joint, laws):
-            problems += _named(model, wrong)
+            problems += with_names(model, wrong)
         else:
             motors.update([motor_of_joint(model, joint, list(laws.values()))])
-            ranges += ranges_without_motor({repr(actuator_name(model, one)): law for one, law in laws.items()})
+            by_name = {repr(element_name(model, "actuator", actuator)): law for actuator, law in laws.items()}
+            ranges += ranges_without_motor(by_name)
     warned = []
     if problems:
         warned.append(
@@ -88,8 +90,9 @@ def _not_a_motor(model: mujoco.MjModel, joint: int, laws: Mapping[int, Law]) -> 
     return wrong
 
 
-def _named(model: mujoco.MjModel, reasons: Iterable[tuple[int, str]]) -> list[str]:
-    return [f"{actuator_name(model, actuator)!r} ({why})" for actuator, why in reasons]
+def with_names(model: mujoco.MjModel, reasons: Iterable[tuple[int, str]]) -> list[str]:
+    """Return reasons by actuator as text with the names of the actuators."""
+    return [f"{element_name(model, 'actuator', actuator)!r} ({why})" for actuator, why in reasons]
 
 
 def motor_of_joint(model: mujoco.MjModel, joint: int, laws: Sequence[Law]) -> tuple[str, MotorConfig]:
@@ -97,7 +100,7 @@ def motor_of_joint(model: mujoco.MjModel, joint: int, laws: Sequence[Law]) -> tu
     dof = int(model.jnt_dofadr[joint])
     limit = float(model.jnt_actfrcrange[joint, 1]) if model.jnt_actfrclimited[joint] else math.inf
     armature, friction = (float(column[dof]) for column in (model.dof_armature, model.dof_frictionloss))
-    return re.escape(_joint_name(model, joint)).replace("\\-", "-"), motor_of(laws, limit, armature, friction)
+    return re.escape(element_name(model, "joint", joint)).replace("\\-", "-"), motor_of(laws, limit, armature, friction)
 
 
 def laws_by_joint(model: mujoco.MjModel) -> tuple[dict[int, dict[int, Law]], list[str]]:
@@ -109,11 +112,11 @@ def laws_by_joint(model: mujoco.MjModel) -> tuple[dict[int, dict[int, Law]], lis
     by_joint = actuators_by_joint(model)
     covered = {actuator for found in by_joint.values() for actuator in found}
     elsewhere = sorted(set(range(len(model.actuator_group))) - covered)
-    problems = _named(model, ((actuator, _target(model, actuator)) for actuator in elsewhere))
+    problems = with_names(model, ((actuator, _target(model, actuator)) for actuator in elsewhere))
     for joint, actuators in sorted(by_joint.items()):
         read = {actuator: _linear(model, actuator) for actuator in actuators}
-        if wrong := refused(read, _joint_name(model, joint)):
-            problems += _named(model, wrong)
+        if wrong := refused(read, element_name(model, "joint", joint)):
+            problems += with_names(model, wrong)
         else:
             laws_of[joint] = {actuator: law for actuator, law in read.items() if isinstance(law, Law)}
     return laws_of, problems
@@ -222,14 +225,5 @@ def _target(model: mujoco.MjModel, actuator: int) -> str:
     if kind in _ON_JOINTS:
         joint = int(model.actuator_trnid[actuator, 0])
         ball = model.jnt_type[joint] == int(mujoco.mjtJoint.mjJNT_BALL)
-        return f"acts on the {'ball' if ball else 'free'} joint {model.joint(joint).name or f'joint_{joint}'!r}"
+        return f"acts on the {'ball' if ball else 'free'} joint {element_name(model, 'joint', joint)!r}"
     return f"acts on {_KINDS.get(kind, kind)}"
-
-
-def _joint_name(model: mujoco.MjModel, joint: int) -> str:
-    return model.joint(joint).name or f"joint_{joint}"
-
-
-def actuator_name(model: mujoco.MjModel, actuator: int) -> str:
-    """Name of an actuator; one without a name is told by its number."""
-    return model.actuator(actuator).name or f"actuator_{actuator}"

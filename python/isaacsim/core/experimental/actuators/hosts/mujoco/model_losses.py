@@ -14,7 +14,7 @@ import numpy as np
 from ...specs.arguments import DEFAULT_DT
 from ...specs.linear_actuators import NO_BOUNDS
 from ...usd.physics.scene import Axis, Scene
-from .address import SOFTNESS
+from .address import SOFTNESS, element_name
 
 # what of a model has names and no place on a stage
 _OTHERS = {
@@ -57,7 +57,7 @@ def losses_of(scene: Scene, model: Any) -> list[str]:
 
 
 def _names(model: Any, kind: str, numbers: Iterable[int]) -> list[str]:
-    return [getattr(model, kind)(int(at)).name or f"{kind}_{at}" for at in numbers]
+    return [element_name(model, kind, at) for at in numbers]
 
 
 def _of_joints(scene: Scene, model: Any) -> dict[str, list[str]]:

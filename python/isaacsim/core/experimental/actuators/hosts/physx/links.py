@@ -88,4 +88,3 @@ def _could_be_driven(stage: Any, joint: Any) -> bool:
     bodies = bodies_of(stage, str(joint.GetPath())) if counts and axes_of(joint) else []
     parts = (stage.GetPrimAtPath(part) for body in bodies for part in body.GetPrefixes())
     return any(part and part.HasAPI("PhysicsRigidBodyAPI") for part in parts)
-
