@@ -18,7 +18,7 @@ from .specs.arguments import flag_of, number_of, require_type
 from .specs.fields import shown
 from .specs.patterns import pattern_problem
 from .untraced import untraced
-from .values import resolve_indices
+from .values import Indices, resolve_indices
 
 if TYPE_CHECKING:
     from .pipeline.randomization import JointProperties, Randomized
@@ -107,7 +107,7 @@ class ActuatorSet(NotCopied):
         signals: Sequence[str] = SIGNALS,
         *,
         capacity: int | None = None,
-        robots: Any = None,
+        robots: Indices = None,
         dofs: str | int | Sequence[str] | Sequence[int] | None = None,
     ) -> Recorder:
         """Record what the actuators do, for as long as a `with` block lasts.
@@ -319,16 +319,16 @@ class ActuatorSet(NotCopied):
         """Column of each actuated joint, in the order of the actuators."""
         return self._assembly.columns
 
-    def _forget(self, indices: Any) -> None:
+    def _forget(self, indices: Indices) -> None:
         """Reset the state of robots: indices or a mask, None for all."""
         self._assembly.reset(None if indices is None else self._chosen(indices))
 
-    def _chosen(self, indices: Any) -> Any:
-        """Robots to reset: their numbers, or the mask itself where it lies on the GPU of the actuators."""
+    def _chosen(self, indices: Indices) -> list[int] | wp.array:
+        """Robots to reset: their numbers, or the mask itself where it is on the GPU of the actuators."""
         device, count = self._assembly.device, self._assembly.num_robots
-        there = isinstance(indices, wp.array) and indices.device == device and not device.is_cpu
-        if there and indices.dtype is wp.bool and indices.shape == (count,):
-            return indices
+        if isinstance(indices, wp.array) and indices.device == device and not device.is_cpu:
+            if indices.dtype is wp.bool and indices.shape == (count,):
+                return indices
         return resolve_indices(indices, count, "robot").tolist()
 
     def _observed(self, read: Callable[[], np.ndarray]) -> np.ndarray:

@@ -25,6 +25,7 @@ from .specs.stages import parts_of
 
 if TYPE_CHECKING:
     from .usd.author import EqualMotors
+    from .usd.handles import Stage
 
 
 def add_actuator(
@@ -37,7 +38,7 @@ def add_actuator(
     delay: DelayConfig | None = None,
     others: Sequence[Config] = (),
     overwrite_existing: bool = False,
-    stage: Any = None,
+    stage: Stage | None = None,
 ) -> Any:
     """Define the actuator prim `<articulation_root>/Actuators/<name>` and return it.
 
@@ -93,7 +94,7 @@ def add_motors(
     articulation_root: str,
     motors: Motors,
     *,
-    stage: Any = None,
+    stage: Stage | None = None,
     overwrite_existing: bool = False,
     layer: str | os.PathLike[str] | None = None,
 ) -> list[Any]:

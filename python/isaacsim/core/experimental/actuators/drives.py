@@ -12,7 +12,6 @@ import warnings
 import weakref
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 
@@ -27,30 +26,30 @@ class _Drive:
 
     stiffness: np.float32
     damping: np.float32
-    owners: weakref.WeakSet[Any] = field(default_factory=weakref.WeakSet)
+    owners: weakref.WeakSet[object] = field(default_factory=weakref.WeakSet)
 
-    def share(self, owner: object, stiffness: np.float32, damping: np.float32) -> list[Any]:
+    def share(self, owner: object, stiffness: np.float32, damping: np.float32) -> list[object]:
         """Take over gains that were set since, which are the ones to restore, and return the other owners."""
         if stiffness or damping:
             self.stiffness, self.damping = stiffness, damping
         return [other for other in self.owners if other is not owner]
 
 
-_taken: weakref.WeakKeyDictionary[Any, dict[str, _Drive]] = weakref.WeakKeyDictionary()
+_taken: weakref.WeakKeyDictionary[object, dict[str, _Drive]] = weakref.WeakKeyDictionary()
 
 
-def physics_of(bus: PhysicsBus) -> Any:
+def physics_of(bus: PhysicsBus) -> object:
     """Return the key of the physics behind a bus, which several buses may share."""
     return getattr(bus, "physics", bus)
 
 
-def take_drives(owner: Any, bus: PhysicsBus, articulation: ArticulationPort, columns: list[int]) -> None:
+def take_drives(owner: object, bus: PhysicsBus, articulation: ArticulationPort, columns: list[int]) -> None:
     """Set the drive gains of the given columns to zero in all rows, and store the former gains."""
     if not columns:
         return
     drives = _taken.setdefault(physics_of(bus), {})
     stiffnesses, dampings = (as_numpy(gains) for gains in articulation.get_dof_gains())
-    shared: dict[str, list[Any]] = {}
+    shared: dict[str, list[object]] = {}
     for row, paths in enumerate(axis_paths(articulation)):
         for column in columns:
             if (drive := drives.get(paths[column])) is None:
@@ -72,7 +71,7 @@ def take_drives(owner: Any, bus: PhysicsBus, articulation: ArticulationPort, col
         articulation.set_dof_gains(stiffnesses=0.0, dampings=0.0, dof_indices=columns, update_default_gains=False)
 
 
-def release_drives(owner: Any, bus: PhysicsBus, articulation: ArticulationPort, columns: list[int]) -> None:
+def release_drives(owner: object, bus: PhysicsBus, articulation: ArticulationPort, columns: list[int]) -> None:
     """Clear efforts and restore gains of joints without another owner whose gains are still zero.
 
     A failure of either does not prevent the other; the gains stay stored for another attempt.
@@ -94,7 +93,7 @@ def release_drives(owner: Any, bus: PhysicsBus, articulation: ArticulationPort, 
         drives.pop(paths[row][column], None)
 
 
-def clear_efforts(owner: Any, bus: PhysicsBus, articulation: ArticulationPort, columns: list[int]) -> None:
+def clear_efforts(owner: object, bus: PhysicsBus, articulation: ArticulationPort, columns: list[int]) -> None:
     """Set the efforts of joints without another owner to zero."""
     drives = _taken.get(physics_of(bus), {})
     paths = axis_paths(articulation)

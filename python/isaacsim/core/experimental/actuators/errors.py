@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NoReturn
 
 
 class ActuatorParseError(ValueError):
@@ -57,7 +57,7 @@ class NotCopied:
     _INSTEAD: ClassVar[str]
     """What to do instead, a sentence or two."""
 
-    def __reduce__(self) -> Any:
+    def __reduce__(self) -> NoReturn:
         raise TypeError(
             f"{type(self).__qualname__} cannot be copied or pickled: it is bound to arrays or to a simulation, which "
             f"a copy would share. {self._INSTEAD}"

@@ -43,7 +43,7 @@ class _Change:
 
     before: np.ndarray
     set: np.float32
-    owners: weakref.WeakSet[Any] = field(default_factory=weakref.WeakSet)
+    owners: weakref.WeakSet[object] = field(default_factory=weakref.WeakSet)
 
 
 @dataclass(frozen=True)
@@ -58,22 +58,22 @@ class _Access:
     options: tuple[tuple[str, Any], ...] = ()
     """Further keyword arguments of the setter."""
 
-    def read(self, articulation: Any) -> np.ndarray:
+    def read(self, articulation: object) -> np.ndarray:
         """Values, shape `(parts, robots, DOFs)`."""
         found = getattr(articulation, self.getter)()
         found = found if isinstance(found, tuple) else (found,)
         return np.array([as_numpy(part) for part in found[self.first :][: self.parts]])
 
-    def is_offered(self, articulation: Any) -> bool:
+    def is_offered(self, articulation: object) -> bool:
         """Return True if the articulation has both."""
         return hasattr(articulation, self.getter) and hasattr(articulation, self.setter)
 
-    def write(self, articulation: Any, values: np.ndarray, columns: Sequence[int]) -> None:
+    def write(self, articulation: object, values: np.ndarray, columns: Sequence[int]) -> None:
         """Set values, shape `(parts, robots, DOFs)`, in some columns."""
         self.set(articulation, [np.ascontiguousarray(part[:, columns]) for part in values], columns)
 
     def set(
-        self, articulation: Any, parts: Sequence[np.ndarray], columns: Sequence[int], rows: np.ndarray | None = None
+        self, articulation: object, parts: Sequence[np.ndarray], columns: Sequence[int], rows: np.ndarray | None = None
     ) -> None:
         """Set parts `(rows, columns)`; None means all rows."""
         given = [None] * self.first + [*parts]
@@ -99,13 +99,13 @@ _ACCESS = {
 }
 
 
-def read_property(articulation: Any, name: str) -> np.ndarray | None:
+def read_property(articulation: object, name: str) -> np.ndarray | None:
     """Return the values of a property, `(robots, DOFs)`; None where the articulation has no getter."""
     access = _ACCESS[name]
     return access.read(articulation)[0] if hasattr(articulation, access.getter) else None
 
 
-def effort_limits(articulation: Any) -> np.ndarray | None:
+def effort_limits(articulation: object) -> np.ndarray | None:
     """Return effort limits of joints [N·m or N], `(robots, DOFs)`, inf for none; None where there is no getter."""
     found = read_property(articulation, "effort_limit_sim")
     # PhysX returns the largest float32 for no limit
@@ -113,11 +113,11 @@ def effort_limits(articulation: Any) -> np.ndarray | None:
 
 
 _NO_LIMIT = 1e36
-_taken: weakref.WeakKeyDictionary[Any, dict[tuple[str, str], _Change]] = weakref.WeakKeyDictionary()
+_taken: weakref.WeakKeyDictionary[object, dict[tuple[str, str], _Change]] = weakref.WeakKeyDictionary()
 
 
 def set_properties(
-    owner: Any, bus: PhysicsBus, articulation: ArticulationPort, given: Sequence[tuple[JointValues, list[int]]]
+    owner: object, bus: PhysicsBus, articulation: ArticulationPort, given: Sequence[tuple[JointValues, list[int]]]
 ) -> None:
     """Set properties of joints in the columns given with them, and store their former values.
 
@@ -176,7 +176,7 @@ class DrawnProperties:
         articulation: The robots.
     """
 
-    def __init__(self, owner: Any, bus: PhysicsBus, articulation: ArticulationPort) -> None:
+    def __init__(self, owner: object, bus: PhysicsBus, articulation: ArticulationPort) -> None:
         # the owner holds it
         self._owner, self._bus, self._articulation = weakref.ref(owner), bus, articulation
         # values in the simulator, `(robots, DOFs)`, and the columns that were drawn
@@ -231,7 +231,7 @@ class DrawnProperties:
         self._drawn = {}
 
 
-def restore_properties(owner: Any, bus: PhysicsBus, articulation: ArticulationPort) -> None:
+def restore_properties(owner: object, bus: PhysicsBus, articulation: ArticulationPort) -> None:
     """Restore the properties of joints without another owner where they still have the values that were set."""
     if not bus.ready:
         # physics is stopping, and other listeners were called first

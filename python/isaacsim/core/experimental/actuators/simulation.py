@@ -15,6 +15,7 @@ from .hosts.opened import enter, leave
 from .hosts.port import PhysicsBus
 from .specs.arguments import DEFAULT_DT, flag_of, names_of, number_of, path_of, require_type, whole_of
 from .untraced import untraced
+from .values import Indices
 
 if TYPE_CHECKING:
     from .viewing.view import View
@@ -215,7 +216,7 @@ class Simulation(NotCopied):
         """
         self._host.step(whole_of("steps", steps))
 
-    def reset(self, env_ids: Any = None) -> None:
+    def reset(self, env_ids: Indices = None) -> None:
         """Put environments back to the state and targets the stage authors, and their actuators' state with them.
 
         Args:

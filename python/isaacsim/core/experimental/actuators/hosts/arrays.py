@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ..errors import NotCopied
 from .articulation import ArrayArticulation, DofArrays, Robot
 from .bus import EventBus
+
+if TYPE_CHECKING:
+    from ..usd.handles import Stage
 
 
 class ArraysHost(NotCopied):
@@ -31,7 +34,7 @@ class ArraysHost(NotCopied):
         num_robots: int = 1,
         *,
         path: str = "/Robot",
-        stage: Any = None,
+        stage: Stage | None = None,
         dof_paths: Sequence[str] | None = None,
     ) -> None:
         self.bus = EventBus()

@@ -9,7 +9,7 @@ import numpy as np
 import warp as wp
 
 from ..errors import HostError
-from ..values import as_numpy
+from ..values import ArrayLike, as_numpy
 from .port import ArticulationPort, Buffers, JointViews, nothing, require_members
 from .transfer import transfer
 
@@ -205,7 +205,7 @@ def _layout_problem(address: int, strides: tuple[Any, ...], shape: tuple[int, in
     return ""
 
 
-def _float32(values: Any, shape: tuple[int, int], getter: str) -> Any:
+def _float32(values: ArrayLike, shape: tuple[int, int], getter: str) -> Any:
     """What a getter returned, as something a Warp array takes over.
 
     Raises:

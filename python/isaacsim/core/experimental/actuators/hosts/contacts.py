@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import Any
 
 import warp as wp
 
 from ..errors import HostError
 from ..specs.arguments import names_of
 from ..specs.patterns import pattern_problem
-from ..values import resolve_indices
+from ..values import Indices, resolve_indices
 from .articulation import ArrayArticulation, PhysicsBackend, name_in
 from .copied import warp_copy
 
@@ -46,7 +45,7 @@ class Contacts(ArrayArticulation):
         self._backend.observe_contacts(self, self._numbers, chosen)
         self._contact_links = tuple(names[i] for i in chosen)
 
-    def get_link_contact_forces(self, *, indices: Any = None) -> wp.array:
+    def get_link_contact_forces(self, *, indices: Indices = None) -> wp.array:
         """Net forces [N] of all contacts on each observed link, shape `(robots, observed links, 3)`, world frame.
 
         Values are those of the last physics step; they are zero until the first step after play, after a reset of the

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import warp as wp
 
-from ..values import broadcast, resolve_indices
+from ..values import ArrayLike, Indices, broadcast, resolve_indices
 from .body_state import BodyState
 from .copied import warp_copy
 
@@ -21,16 +19,16 @@ class DefaultState(BodyState):
 
     def set_default_state(
         self,
-        positions: Any = None,
-        orientations: Any = None,
-        linear_velocities: Any = None,
-        angular_velocities: Any = None,
-        dof_positions: Any = None,
-        dof_velocities: Any = None,
-        dof_efforts: Any = None,
+        positions: ArrayLike | None = None,
+        orientations: ArrayLike | None = None,
+        linear_velocities: ArrayLike | None = None,
+        angular_velocities: ArrayLike | None = None,
+        dof_positions: ArrayLike | None = None,
+        dof_velocities: ArrayLike | None = None,
+        dof_efforts: ArrayLike | None = None,
         *,
-        indices: Any = None,
-        dof_indices: Any = None,
+        indices: Indices = None,
+        dof_indices: Indices = None,
     ) -> None:
         """Store a state for `reset_to_default_state`; arguments that are None keep their stored values.
 
@@ -56,7 +54,7 @@ class DefaultState(BodyState):
         for name, values in rows.items():
             self._default_state[name][places[name]] = values
 
-    def get_default_state(self, *, indices: Any = None, dof_indices: Any = None) -> tuple[wp.array | None, ...]:
+    def get_default_state(self, *, indices: Indices = None, dof_indices: Indices = None) -> tuple[wp.array | None, ...]:
         """Return the stored values in the order of the arguments of `set_default_state`; None where there are none."""
         found = []
         for name in (*_ROOT, *_DOFS):
@@ -109,7 +107,7 @@ class DefaultState(BodyState):
         if not (kept and all(kept[name].shape == shape for name, shape in shapes.items())):
             self._default_state = {name: np.full(shape, np.nan, np.float32) for name, shape in shapes.items()}
 
-    def _place(self, name: str, indices: Any, dof_indices: Any) -> tuple[np.ndarray, ...]:
+    def _place(self, name: str, indices: Indices, dof_indices: Indices) -> tuple[np.ndarray, ...]:
         """Rows and columns of a stored array."""
         rows = resolve_indices(indices, len(self), "robot")
         columns = resolve_indices(dof_indices, self.num_dofs, "DOF") if name in _DOFS else np.arange(_ROOT[name])

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import warp as wp
 
 from ..errors import NotCopied
 from ..specs.arguments import names_of
 from ..usd.axes import told_apart
+from ..values import ArrayLike, Indices
 
 
 def span(paths: Sequence[str]) -> str:
@@ -39,13 +39,13 @@ class DofAccess(NotCopied):
         """Joint path of each axis of each row."""
         raise NotImplementedError
 
-    def _get(self, name: str, indices: Any, dof_indices: Any) -> wp.array:
+    def _get(self, name: str, indices: Indices, dof_indices: Indices) -> wp.array:
         raise NotImplementedError
 
-    def _set(self, name: str, values: Any, indices: Any, dof_indices: Any) -> None:
+    def _set(self, name: str, values: ArrayLike, indices: Indices, dof_indices: Indices) -> None:
         raise NotImplementedError
 
-    def _state_was_set(self, name: str, indices: Any, dof_indices: Any) -> None:
+    def _state_was_set(self, name: str, indices: Indices, dof_indices: Indices) -> None:
         """Positions or velocities were set: whoever has to be told, is told here."""
 
     def __repr__(self) -> str:
@@ -68,44 +68,50 @@ class DofAccess(NotCopied):
 
     # state
 
-    def get_dof_positions(self, *, indices: Any = None, dof_indices: Any = None) -> wp.array:
+    def get_dof_positions(self, *, indices: Indices = None, dof_indices: Indices = None) -> wp.array:
         """Positions [rad or m]."""
         return self._get("positions", indices, dof_indices)
 
-    def set_dof_positions(self, positions: Any, *, indices: Any = None, dof_indices: Any = None) -> None:
+    def set_dof_positions(self, positions: ArrayLike, *, indices: Indices = None, dof_indices: Indices = None) -> None:
         """Set positions [rad or m], and the position targets to the same values."""
         self._set("positions", positions, indices, dof_indices)
         self._set("position_targets", positions, indices, dof_indices)
         self._state_was_set("positions", indices, dof_indices)
 
-    def get_dof_velocities(self, *, indices: Any = None, dof_indices: Any = None) -> wp.array:
+    def get_dof_velocities(self, *, indices: Indices = None, dof_indices: Indices = None) -> wp.array:
         """Velocities [rad/s or m/s]."""
         return self._get("velocities", indices, dof_indices)
 
-    def set_dof_velocities(self, velocities: Any, *, indices: Any = None, dof_indices: Any = None) -> None:
+    def set_dof_velocities(
+        self, velocities: ArrayLike, *, indices: Indices = None, dof_indices: Indices = None
+    ) -> None:
         """Set velocities [rad/s or m/s], and the velocity targets to the same values."""
         self._set("velocities", velocities, indices, dof_indices)
         self._set("velocity_targets", velocities, indices, dof_indices)
         self._state_was_set("velocities", indices, dof_indices)
 
-    def get_dof_position_targets(self, *, indices: Any = None, dof_indices: Any = None) -> wp.array:
+    def get_dof_position_targets(self, *, indices: Indices = None, dof_indices: Indices = None) -> wp.array:
         """Position targets [rad or m]."""
         return self._get("position_targets", indices, dof_indices)
 
-    def set_dof_position_targets(self, positions: Any, *, indices: Any = None, dof_indices: Any = None) -> None:
+    def set_dof_position_targets(
+        self, positions: ArrayLike, *, indices: Indices = None, dof_indices: Indices = None
+    ) -> None:
         """Set position targets [rad or m], of joint drives and actuators alike."""
         self._set("position_targets", positions, indices, dof_indices)
 
-    def get_dof_velocity_targets(self, *, indices: Any = None, dof_indices: Any = None) -> wp.array:
+    def get_dof_velocity_targets(self, *, indices: Indices = None, dof_indices: Indices = None) -> wp.array:
         """Velocity targets [rad/s or m/s]."""
         return self._get("velocity_targets", indices, dof_indices)
 
-    def set_dof_velocity_targets(self, velocities: Any, *, indices: Any = None, dof_indices: Any = None) -> None:
+    def set_dof_velocity_targets(
+        self, velocities: ArrayLike, *, indices: Indices = None, dof_indices: Indices = None
+    ) -> None:
         """Set velocity targets [rad/s or m/s], of joint drives and actuators alike."""
         self._set("velocity_targets", velocities, indices, dof_indices)
 
     # drives
 
-    def get_dof_gains(self, *, indices: Any = None, dof_indices: Any = None) -> tuple[wp.array, wp.array]:
+    def get_dof_gains(self, *, indices: Indices = None, dof_indices: Indices = None) -> tuple[wp.array, wp.array]:
         """Stiffnesses [N·m/rad or N/m] and dampings [N·m·s/rad or N·s/m] of the joint drives."""
         return self._get("stiffnesses", indices, dof_indices), self._get("dampings", indices, dof_indices)

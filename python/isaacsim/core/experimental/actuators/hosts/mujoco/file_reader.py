@@ -133,7 +133,7 @@ def _read_urdf(path: Path, urdf: Urdf, standing: Standing) -> tuple[Any, Any, St
     return spec, model, {}, []
 
 
-def _urdf_motors(spec: Any, model: Any, urdf: Urdf) -> dict[str, MotorConfig]:
+def _urdf_motors(spec: mujoco.MjSpec, model: mujoco.MjModel, urdf: Urdf) -> dict[str, MotorConfig]:
     """Motors without a control law for the joints of a URDF file that follow no other."""
     followers = {follower for follower, *_ in urdf.mimics}
     joints = [joint for joint in spec.joints if _KINDS[int(joint.type)] == "axes" and joint.name not in followers]
@@ -155,7 +155,7 @@ def _complete_bodies(bodies: Sequence[Body], urdf: Urdf) -> None:
             axis.hardness = {}
 
 
-def _begin(path: Path, model: Any, bodies: Sequence[Body], begin: Start, standing: Standing) -> None:
+def _begin(path: Path, model: mujoco.MjModel, bodies: Sequence[Body], begin: Start, standing: Standing) -> None:
     """Move the initial state of axes out of `begin` into the axes; warn of positions outside the limits."""
     axes = [axis for body in bodies for axis in body.axes]
     for axis in axes:
@@ -208,7 +208,7 @@ def _refused(path: Path, error: ValueError) -> UnsupportedSceneError:
     return UnsupportedSceneError(f"{path}: MuJoCo cannot open it: {said}. Correct the file.")
 
 
-def _complete(spec: Any, urdf: Urdf) -> None:
+def _complete(spec: mujoco.MjSpec, urdf: Urdf) -> None:
     """Add options, mimic joints, massless links and mesh inertias, which MuJoCo does not read of a URDF file."""
     spec.option.timestep = DEFAULT_DT
     spec.option.integrator = mujoco.mjtIntegrator.mjINT_IMPLICITFAST
@@ -233,7 +233,7 @@ def _complete(spec: Any, urdf: Urdf) -> None:
                 geom.group = 3
 
 
-def _compiled(path: Path, spec: Any) -> Any:
+def _compiled(path: Path, spec: mujoco.MjSpec) -> Any:
     """The model of a URDF file, with moving links that lack mass and flat meshes repaired."""
     light: list[str] = []
     flat: list[str] = []
@@ -256,7 +256,7 @@ def _compiled(path: Path, spec: Any) -> Any:
     return model
 
 
-def _repair(spec: Any, refused: str, light: list[str], flat: list[str]) -> bool:
+def _repair(spec: mujoco.MjSpec, refused: str, light: list[str], flat: list[str]) -> bool:
     """Repair the link or mesh that an error of MuJoCo names and note it; return False if it cannot be repaired."""
     massless, coplanar = (re.search(pattern, refused) for pattern in (_MASSLESS, _FLAT))
     if massless and massless[1] not in light:
@@ -271,14 +271,14 @@ def _repair(spec: Any, refused: str, light: list[str], flat: list[str]) -> bool:
     return False
 
 
-def _warn_of_lost_inertias(path: Path, urdf: Urdf, model: Any) -> None:
+def _warn_of_lost_inertias(path: Path, urdf: Urdf, model: mujoco.MjModel) -> None:
     """Warn of inertias of moving links without mass."""
     static = {model.body(body).name for body in np.flatnonzero(model.body_weldid == 0)}
     lost = [name for name in urdf.lost_inertias if name not in static]
     warn_of_lost_inertias(f"{path}: ", lost, 'Give them a <mass value="…"/> > 0.', stacklevel=6)
 
 
-def _flatten(spec: Any, name: str) -> None:
+def _flatten(spec: mujoco.MjSpec, name: str) -> None:
     """Make a mesh visual only, by a copy: MuJoCo keeps checking one that was made to collide."""
     old, new = spec.mesh(name), spec.add_mesh(name=f"{name} (flat)")
     new.file, new.scale, new.inertia = old.file, old.scale, old.inertia
@@ -288,7 +288,7 @@ def _flatten(spec: Any, name: str) -> None:
     spec.delete(old)
 
 
-def _exclude_neighbours(spec: Any, model: Any) -> None:
+def _exclude_neighbours(spec: mujoco.MjSpec, model: mujoco.MjModel) -> None:
     """Exclude contacts of links with static links they are joined to, which MuJoCo does not exclude by itself."""
     static = [body for body in range(1, model.nbody) if model.body_weldid[body] == 0 and model.body_geomnum[body]]
     for body in range(1, model.nbody):
@@ -297,7 +297,7 @@ def _exclude_neighbours(spec: Any, model: Any) -> None:
                 spec.add_exclude(bodyname1=model.body(body).name, bodyname2=model.body(other).name)
 
 
-def _name_all(spec: Any) -> None:
+def _name_all(spec: mujoco.MjSpec) -> None:
     """Name unnamed bodies and joints by number, as `MujocoSimulation` does."""
     for kind, elements in (("body", list(spec.bodies)), ("joint", list(spec.joints))):
         taken = {element.name for element in elements}
@@ -309,7 +309,7 @@ def _name_all(spec: Any) -> None:
                 element.name = name
 
 
-def _drives(model: Any) -> tuple[dict[int, dict[int, Law]], list[str]]:
+def _drives(model: mujoco.MjModel) -> tuple[dict[int, dict[int, Law]], list[str]]:
     """Laws of the actuators that joint drives can replace, by joint, and the other actuators with the reasons."""
     laws, problems = laws_by_joint(model)
     for joint, found in list(laws.items()):
@@ -319,7 +319,7 @@ def _drives(model: Any) -> tuple[dict[int, dict[int, Law]], list[str]]:
     return laws, problems
 
 
-def _drive_problem(model: Any, joint: int, laws: Mapping[int, Law]) -> str:
+def _drive_problem(model: mujoco.MjModel, joint: int, laws: Mapping[int, Law]) -> str:
     """Why a joint drive cannot replace the actuators of a joint; empty if it can."""
     if any(law.const_effort for law in laws.values()):
         return "it pushes with a constant"
@@ -331,7 +331,7 @@ def _drive_problem(model: Any, joint: int, laws: Mapping[int, Law]) -> str:
     return ""
 
 
-def _replace_actuators(spec: Any, model: Any, laws: dict[int, dict[int, Law]]) -> None:
+def _replace_actuators(spec: mujoco.MjSpec, model: mujoco.MjModel, laws: dict[int, dict[int, Law]]) -> None:
     """Delete the actuators that drives replace, with their sensors; joints take over their limits and inertias."""
     joints = {joint.id: joint for joint in spec.joints}
     for number, found in laws.items():
@@ -348,7 +348,7 @@ def _replace_actuators(spec: Any, model: Any, laws: dict[int, dict[int, Law]]) -
         spec.delete(actuator)
 
 
-def _carry_over(model: Any, joint: Any, actuators: Collection[int]) -> None:
+def _carry_over(model: mujoco.MjModel, joint: mujoco.MjsJoint, actuators: Collection[int]) -> None:
     """Add armature and damping of actuators to their joint, in the spec and in the model."""
     for actuator in actuators:
         square = gear_of(model, actuator) ** 2
@@ -358,7 +358,7 @@ def _carry_over(model: Any, joint: Any, actuators: Collection[int]) -> None:
     model.dof_armature[dof], model.dof_damping[dof] = joint.armature, joint.damping[0]
 
 
-def _bounds(model: Any, joint: int, laws: Collection[Law]) -> tuple[float, float]:
+def _bounds(model: mujoco.MjModel, joint: int, laws: Collection[Law]) -> tuple[float, float]:
     """Lower and upper limit of the total effort of a joint's actuators."""
     pairs = [(-np.inf, np.inf), *(law.bounds for law in laws)]
     pairs += [tuple(model.jnt_actfrcrange[joint])] if model.jnt_actfrclimited[joint] else []
@@ -366,7 +366,7 @@ def _bounds(model: Any, joint: int, laws: Collection[Law]) -> tuple[float, float
     return float(low.max()), float(high.min())
 
 
-def _begin_elsewhere(model: Any) -> str:
+def _begin_elsewhere(model: mujoco.MjModel) -> str:
     """Remedy for joints that begin outside their limits; names a keyframe within the limits if there is one."""
     joints = [joint for joint in np.flatnonzero(model.jnt_limited) if _KINDS[model.jnt_type[joint]] == "axes"]
     positions, (lower, upper) = model.key_qpos[:, model.jnt_qposadr[joints]], model.jnt_range[joints].T
@@ -381,14 +381,16 @@ def _begin_elsewhere(model: Any) -> str:
     )
 
 
-def _bodies(spec: Any, model: Any, laws: dict[int, dict[int, Law]]) -> list[Body]:
+def _bodies(spec: mujoco.MjSpec, model: mujoco.MjModel, laws: dict[int, dict[int, Law]]) -> list[Body]:
     """All bodies but the world, in MuJoCo's order."""
     bodies = {body.id: body.name for body in spec.bodies}
     joints = {joint.id: joint.name for joint in spec.joints}
     return [_body(model, number, bodies[number], joints, laws) for number in range(1, model.nbody)]
 
 
-def _body(model: Any, number: int, name: str, joints: dict[int, str], laws: dict[int, dict[int, Law]]) -> Body:
+def _body(
+    model: mujoco.MjModel, number: int, name: str, joints: dict[int, str], laws: dict[int, dict[int, Law]]
+) -> Body:
     first, path = int(model.body_jntadr[number]), f"/{name.strip('/')}"
     here = range(first, first + int(model.body_jntnum[number]))
     kinds = {joint: _KINDS[model.jnt_type[joint]] for joint in here}
@@ -409,7 +411,7 @@ def _body(model: Any, number: int, name: str, joints: dict[int, str], laws: dict
     )
 
 
-def _axis(model: Any, joint: int, body: str, name: str, laws: list[Law]) -> Axis:
+def _axis(model: mujoco.MjModel, joint: int, body: str, name: str, laws: list[Law]) -> Axis:
     """A hinge or slide, with the drive that replaces its actuators."""
     linear = model.jnt_type[joint] == int(mujoco.mjtJoint.mjJNT_SLIDE)
     dof, place = model.jnt_dofadr[joint], model.jnt_qposadr[joint]

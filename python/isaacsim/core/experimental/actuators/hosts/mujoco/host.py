@@ -12,7 +12,7 @@ import weakref
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields, replace
 from types import SimpleNamespace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import mujoco
 import numpy as np
@@ -22,7 +22,7 @@ from mujoco.batch import Batch
 from ...errors import HostError, NotCopied, SimulationDivergedError, diverged
 from ...specs.motors import MotorConfig
 from ...usd.physics.scene import FIELDS, Articulation, Body, Scene
-from ...values import resolve_indices
+from ...values import Indices, resolve_indices
 from ..articulation import DofArrays, Robot, RootArrays
 from ..bus import EventBus
 from ..copied import warp_copy
@@ -39,6 +39,9 @@ from .roots import RootMirrors
 from .tendons import FixedTendons
 from .user_warnings import MUTE, ignore, warnings_to
 from .velocity_limits import linear_couplings, velocity_limiter
+
+if TYPE_CHECKING:
+    from ...usd.handles import Stage
 
 # fields of the model by what `write_link_inertias` sets
 _INERTIAS = {"masses": ("body_mass",), "places": ("body_ipos", "body_iquat"), "moments": ("body_inertia",)}
@@ -62,7 +65,7 @@ class MujocoArticulation(FixedTendons):
 
     _backend: MujocoHost  # pyright: ignore[reportIncompatibleVariableOverride]
 
-    def get_dof_drive_efforts(self, *, indices: Any = None, dof_indices: Any = None) -> wp.array:
+    def get_dof_drive_efforts(self, *, indices: Indices = None, dof_indices: Indices = None) -> wp.array:
         """Efforts [N·m or N] that the joints' own drives produced in the last physics step."""
         self._live()
         rows = self._backend.drive_efforts()[self._index(indices, dof_indices)]
@@ -208,7 +211,7 @@ class MujocoHost(NotCopied):
         finally:
             MUTE.on = False
 
-    def reset(self, env_ids: Any = None) -> None:
+    def reset(self, env_ids: Indices = None) -> None:
         """Put environments back to the state and targets the stage authors; the others are not touched."""
         if self._batch is None:
             raise HostError("physics is not running: call play() before reset().")
@@ -789,14 +792,14 @@ class MujocoHost(NotCopied):
         return speeds
 
 
-def _read(stage: Any, **options: Any) -> Scene:
+def _read(stage: Stage, **options: Any) -> Scene:
     """The physics of a stage; whoever has files only needs no USD."""
     from ...usd.physics.read import read_scene
 
     return read_scene(stage, **options)
 
 
-def _edits_of(stage: Any) -> Any:
+def _edits_of(stage: Stage | None) -> Any:
     """What tells whether the stage is edited; a file that was read stays as it was."""
     if stage is None:
         return SimpleNamespace(pending=False, clear=lambda: None)

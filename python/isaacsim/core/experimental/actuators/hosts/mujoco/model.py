@@ -117,7 +117,7 @@ def describe_model(scene: Scene, dt: float, contact_links: Iterable[str] = ()) -
     return spec, names
 
 
-def _add_scene(spec: Any, scene: Scene, names: dict[int, str]) -> None:
+def _add_scene(spec: mujoco.MjSpec, scene: Scene, names: dict[int, str]) -> None:
     """Put a scene into an empty spec, and note the names of its axes."""
     spec.compiler.degree = False
     spec.compiler.autolimits = True
@@ -140,7 +140,7 @@ def _add_scene(spec: Any, scene: Scene, names: dict[int, str]) -> None:
         spec.add_exclude(bodyname1=a, bodyname2=b)
 
 
-def _add_mimic(spec: Any, mimic: Mimic, names: dict[int, str]) -> None:
+def _add_mimic(spec: mujoco.MjSpec, mimic: Mimic, names: dict[int, str]) -> None:
     spec.add_equality(
         type=mujoco.mjtEq.mjEQ_JOINT,
         objtype=mujoco.mjtObj.mjOBJ_JOINT,
@@ -174,7 +174,7 @@ def _axis_name(body: Body, axis: Axis) -> str:
     return axis.joint if alone else f"{axis.joint}:{axis.usd_name}"
 
 
-def _add_body(spec: Any, parent: Any, body: Body, names: dict[int, str]) -> Any:
+def _add_body(spec: mujoco.MjSpec, parent: mujoco.MjsBody, body: Body, names: dict[int, str]) -> Any:
     handle = parent.add_body(name=body.path, pos=body.position, quat=body.quaternion, gravcomp=body.weightless)
     if body.mass > 0:
         handle.explicitinertial = True
@@ -194,7 +194,7 @@ def _add_body(spec: Any, parent: Any, body: Body, names: dict[int, str]) -> Any:
     return handle
 
 
-def _add_axis(spec: Any, handle: Any, body: Body, axis: Axis, name: str) -> None:
+def _add_axis(spec: mujoco.MjSpec, handle: mujoco.MjsBody, body: Body, axis: Axis, name: str) -> None:
     joint = handle.add_joint(
         name=name,
         type=mujoco.mjtJoint.mjJNT_SLIDE if axis.linear else mujoco.mjtJoint.mjJNT_HINGE,
@@ -219,7 +219,7 @@ def _add_axis(spec: Any, handle: Any, body: Body, axis: Axis, name: str) -> None
     _complete_axis(spec, joint, axis)
 
 
-def _complete_axis(spec: Any, joint: Any, axis: Axis) -> None:
+def _complete_axis(spec: mujoco.MjSpec, joint: mujoco.MjsJoint, axis: Axis) -> None:
     """Make the dry friction of an axis as hard as it is said to be, else hard, and add its drives, without gains."""
     for name, values in (axis.hardness or hard(spec.option.timestep)).items():
         setattr(joint, f"{name}_friction", values)
@@ -236,7 +236,7 @@ def _complete_axis(spec: Any, joint: Any, axis: Axis) -> None:
         )
 
 
-def _hold_others(spec: Any, scene: Scene, names: dict[int, str]) -> None:
+def _hold_others(spec: mujoco.MjSpec, scene: Scene, names: dict[int, str]) -> None:
     """Let the drives of joints that are in no articulation act as they are authored: nobody sets their gains."""
     robots = {id(axis) for articulation in scene.articulations for axis in articulation.axes}
     others = [axis for body in scene.bodies for axis in body.axes if id(axis) not in robots]
@@ -251,7 +251,7 @@ def _hold_others(spec: Any, scene: Scene, names: dict[int, str]) -> None:
             spec.actuator(name + suffix).biasprm = bias
 
 
-def _add_tendon(spec: Any, handles: list[Any], tendon: Tendon, names: dict[int, str]) -> None:
+def _add_tendon(spec: mujoco.MjSpec, handles: list[mujoco.MjsBody], tendon: Tendon, names: dict[int, str]) -> None:
     added = spec.add_tendon(name=tendon.name, springlength=tendon.rest)
     for name, value in tendon.values.items():
         place = getattr(added, name)
@@ -276,7 +276,7 @@ def _add_tendon(spec: Any, handles: list[Any], tendon: Tendon, names: dict[int, 
             added.wrap_site(site)
 
 
-def _add_loop(spec: Any, handles: list[Any], loop: Loop) -> None:
+def _add_loop(spec: mujoco.MjSpec, handles: list[mujoco.MjsBody], loop: Loop) -> None:
     """A joint as constraints between sites: where they are is where they shall meet."""
 
     def connect(kind: Any, end: str, shift: float = 0.0) -> None:
@@ -300,7 +300,7 @@ def _add_loop(spec: Any, handles: list[Any], loop: Loop) -> None:
         connect(mujoco.mjtEq.mjEQ_CONNECT, "/axis", _HINGE_SPAN)
 
 
-def _add_shape(spec: Any, handle: Any, shape: Shape, name: str) -> None:
+def _add_shape(spec: mujoco.MjSpec, handle: mujoco.MjsBody, shape: Shape, name: str) -> None:
     geometry: dict[str, Any] = {"size": shape.size}
     if shape.kind == "PLANE":
         geometry = {"size": _PLANE_SIZE}
@@ -325,21 +325,21 @@ def _add_shape(spec: Any, handle: Any, shape: Shape, name: str) -> None:
     )
 
 
-def add_look(spec: Any) -> None:
+def add_look(spec: mujoco.MjSpec) -> None:
     """Add sky, light and ground for rendering where the file has none; physics runs without them."""
     _add_sky(spec)
     _add_light(spec)
     _add_ground(spec)
 
 
-def _add_sky(spec: Any) -> None:
+def _add_sky(spec: mujoco.MjSpec) -> None:
     if not any(texture.type == mujoco.mjtTexture.mjTEXTURE_SKYBOX for texture in spec.textures):
         sky = {"builtin": mujoco.mjtBuiltin.mjBUILTIN_GRADIENT, "type": mujoco.mjtTexture.mjTEXTURE_SKYBOX}
         spec.add_texture(name=f"{LOOK}/sky", **sky, rgb1=_SKY, rgb2=_HORIZON, width=256, height=1536)
         spec.visual.rgba.haze = [*_HORIZON, 1.0]
 
 
-def _add_light(spec: Any) -> None:
+def _add_light(spec: mujoco.MjSpec) -> None:
     spec.visual.quality.shadowsize = 8192
     spec.visual.quality.offsamples = 8
     headlight, plain = spec.visual.headlight, _PLAIN.visual.headlight
@@ -354,7 +354,7 @@ def _add_light(spec: Any) -> None:
     )
 
 
-def _add_ground(spec: Any) -> None:
+def _add_ground(spec: mujoco.MjSpec) -> None:
     """Give planes without a material the texture of the ground; add a plane where there is none."""
     grid = {"builtin": mujoco.mjtBuiltin.mjBUILTIN_CHECKER, "mark": mujoco.mjtMark.mjMARK_EDGE}
     kind = {"type": mujoco.mjtTexture.mjTEXTURE_2D, "width": 512, "height": 512}

@@ -40,7 +40,7 @@ _OPTIONS = ("cone", "impratio", "wind", "density", "viscosity", "magnetic", "ena
 _OF_CONTACTS = ("solref", "solimp", "margin", "gap", "condim", "priority", "solmix")
 
 
-def losses_of(scene: Scene, model: Any) -> list[str]:
+def losses_of(scene: Scene, model: mujoco.MjModel) -> list[str]:
     """Return what a stage of the scene will lack, each with the names of what lacks it.
 
     Args:
@@ -56,11 +56,11 @@ def losses_of(scene: Scene, model: Any) -> list[str]:
     return [f"{what}: {', '.join(names)}" for what, names in lost.items() if names]
 
 
-def _names(model: Any, kind: str, numbers: Iterable[int]) -> list[str]:
+def _names(model: mujoco.MjModel, kind: str, numbers: Iterable[int]) -> list[str]:
     return [element_name(model, kind, at) for at in numbers]
 
 
-def _of_joints(scene: Scene, model: Any) -> dict[str, list[str]]:
+def _of_joints(scene: Scene, model: mujoco.MjModel) -> dict[str, list[str]]:
     """Names of the joints that lose something, by what they lose."""
     by_test = {
         "limits, friction, damping and springs of ball and free joints": _has_passive,
@@ -82,19 +82,19 @@ def _has_target_ranges(axis: Axis) -> bool:
     return axis.position_range != NO_BOUNDS or axis.velocity_range != NO_BOUNDS
 
 
-def _is_one_sided(model: Any, joint: int) -> bool:
+def _is_one_sided(model: mujoco.MjModel, joint: int) -> bool:
     """True if the effort limits of a joint differ in magnitude."""
     return bool(model.jnt_actfrclimited[joint]) and np.sum(model.jnt_actfrcrange[joint]) != 0.0
 
 
-def _has_soft_limits(model: Any, joint: int) -> bool:
+def _has_soft_limits(model: mujoco.MjModel, joint: int) -> bool:
     """True if the limits of a joint have other solver parameters than MuJoCo's defaults."""
     usual = {"solref": SOFTNESS["solref"], "solimp": SOFTNESS["solimp"], "margin": 0.0}
     fields = ((getattr(model, f"jnt_{name}")[joint], values) for name, values in usual.items())
     return bool(model.jnt_limited[joint]) and any(not np.allclose(field, values) for field, values in fields)
 
 
-def _has_passive(model: Any, joint: int) -> bool:
+def _has_passive(model: mujoco.MjModel, joint: int) -> bool:
     """True if a ball or free joint has limits, friction, damping or a spring."""
     if model.jnt_type[joint] in _SINGLE:
         return False
@@ -104,7 +104,7 @@ def _has_passive(model: Any, joint: int) -> bool:
     return bool(model.jnt_limited[joint]) or any(np.any(field) for field in (*fields, model.jnt_stiffness[joint]))
 
 
-def _has_powers(model: Any, joint: int) -> bool:
+def _has_powers(model: mujoco.MjModel, joint: int) -> bool:
     """Whether damping or a spring is a polynomial, as newer versions have them."""
     for field, at in (("dof_damping", model.jnt_dofadr[joint]), ("jnt_stiffness", joint)):
         polynomial = getattr(model, f"{field}poly", None)
@@ -113,13 +113,13 @@ def _has_powers(model: Any, joint: int) -> bool:
     return False
 
 
-def _other_equalities(model: Any) -> list[int]:
+def _other_equalities(model: mujoco.MjModel) -> list[int]:
     """Constraints that are no joint of a stage, a joint that is held at a position among them, or that are off."""
     held = (model.eq_type == int(mujoco.mjtEq.mjEQ_JOINT)) & (model.eq_obj2id < 0)
     return np.flatnonzero(~np.isin(model.eq_type, _EQUALITIES) | ~model.eq_active0.astype(bool) | held).tolist()
 
 
-def _other_contacts(model: Any) -> list[int]:
+def _other_contacts(model: mujoco.MjModel) -> list[int]:
     """Shapes that touch otherwise than by default."""
     plain = mujoco.MjSpec().default.geom
     usual = {name: getattr(plain, name) for name in _OF_CONTACTS}
@@ -132,7 +132,7 @@ def _other_contacts(model: Any) -> list[int]:
     return found
 
 
-def _options(model: Any) -> list[str]:
+def _options(model: mujoco.MjModel) -> list[str]:
     """Options of the file, with their values, that are not those that a stage is simulated with."""
     found = []
     if not np.isclose(model.opt.timestep, DEFAULT_DT):

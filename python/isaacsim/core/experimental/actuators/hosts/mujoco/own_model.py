@@ -21,7 +21,7 @@ from ...errors import HostError, NotCopied
 from ...specs.arguments import require_type, whole_of
 from ...specs.fields import shown
 from ...specs.motors import MotorConfig
-from ...values import resolve_indices
+from ...values import ArrayLike, Indices, resolve_indices
 from ..articulation import DofArrays, Robot
 from ..bus import EventBus
 from ..dof_properties import DofProperties
@@ -57,7 +57,7 @@ class OwnArticulation(DofProperties):
 
     _backend: MujocoSimulation  # pyright: ignore[reportIncompatibleVariableOverride]
 
-    def silence_drives(self, silent: bool, *, indices: Any = None, dof_indices: Any = None) -> None:
+    def silence_drives(self, silent: bool, *, indices: Indices = None, dof_indices: Indices = None) -> None:
         """Keep the model's own actuators of some joints from acting, or let them act again."""
         self._live()
         if silent:
@@ -168,13 +168,13 @@ class OwnArticulation(DofProperties):
             raise HostError("the simulation is closed: its joints are no longer read and written here. Make a new one.")
         return arrays
 
-    def _get(self, name: str, indices: Any, dof_indices: Any) -> wp.array:
+    def _get(self, name: str, indices: Indices, dof_indices: Indices) -> wp.array:
         self._live()
         if name in _STATE and name != "efforts":
             self._pull()
         return super()._get(name, indices, dof_indices)
 
-    def _set(self, name: str, values: Any, indices: Any, dof_indices: Any) -> None:
+    def _set(self, name: str, values: ArrayLike, indices: Indices, dof_indices: Indices) -> None:
         self._live()
         super()._set(name, values, indices, dof_indices)
         if name == "efforts":
@@ -286,7 +286,7 @@ class MujocoSimulation(NotCopied):
             self.data.step()
             self.step_count += 1
 
-    def reset(self, env_ids: Any = None, *, keyframe: str | int | None = None) -> None:
+    def reset(self, env_ids: Indices = None, *, keyframe: str | int | None = None) -> None:
         """Put environments back as `mujoco.mj_resetData` does, with efforts 0 and targets where the joints are.
 
         The state of their actuators is reset too. Call this, or, after a reset of your own, `actuators.reset`.

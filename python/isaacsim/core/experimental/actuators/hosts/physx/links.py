@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ...usd.articulation import axes_of, bodies_of, every_prim
 from ...usd.authored import authored
 from ..articulation import name_in
+
+if TYPE_CHECKING:
+    from ...usd.handles import Stage
 
 
 class LinkGraph:
@@ -20,7 +23,7 @@ class LinkGraph:
     `strays` are paths of joints between bodies that are no links.
     """
 
-    def __init__(self, stage: Any, links: Collection[str]) -> None:
+    def __init__(self, stage: Stage, links: Collection[str]) -> None:
         self._around: dict[str, list[tuple[str, str]]] = {link: [] for link in links}
         self._to_world: dict[str, list[tuple[str, bool]]] = {link: [] for link in links}
         self.strays: list[str] = []
@@ -82,7 +85,7 @@ class LinkGraph:
         return path if path in self._around else None
 
 
-def _could_be_driven(stage: Any, joint: Any) -> bool:
+def _could_be_driven(stage: Stage, joint: Any) -> bool:
     """Whether a joint would be one of a robot if its bodies were links."""
     counts = authored(joint, "physics:jointEnabled", True) and not authored(joint, "physics:excludeFromArticulation")
     bodies = bodies_of(stage, str(joint.GetPath())) if counts and axes_of(joint) else []
