@@ -57,12 +57,7 @@ class ArraysHost(NotCopied):
         """Allocate the arrays, all zero, and announce that physics is ready."""
         self._arrays = DofArrays.zeros(sum(len(robot.dof_names) for robot in self._robots))
         self.generation += 1
-        try:
-            self.bus.emit_ready()
-        except BaseException:
-            # play is all or nothing: what became ready is told of the stop
-            self.stop()
-            raise
+        self.bus.start(self.stop)
 
     def step(self, dt: float) -> None:
         """Run the pre-step callbacks; efforts stay in the arrays for the caller to look at."""

@@ -345,24 +345,6 @@ class ArrayArticulation(DofAccess):
         """Set efforts [N·m or N]; they act in every physics step until others are set, a reset or a stop."""
         self._set("efforts", efforts, indices, dof_indices)
 
-    def set_dof_gains(
-        self,
-        stiffnesses: ArrayLike | None = None,
-        dampings: ArrayLike | None = None,
-        *,
-        indices: Indices = None,
-        dof_indices: Indices = None,
-        update_default_gains: bool = True,
-    ) -> None:
-        """Set stiffnesses, dampings or both of the joint drives; there are no stored defaults to update."""
-        given = {"stiffnesses": stiffnesses, "dampings": dampings}
-        arrays, at = self._live(), self._index(indices, dof_indices)
-        # both are checked before either is set
-        rows = {name: broadcast(values, at.shape, name) for name, values in given.items() if values is not None}
-        for name, values in rows.items():
-            getattr(arrays, name)[at] = values
-        self._backend.write_gains()
-
     def buffers(self) -> Buffers:
         """Positions, velocities, targets and efforts in place, float32, `(robots, DOFs)`: no getter, no copy.
 
@@ -452,6 +434,14 @@ class ArrayArticulation(DofAccess):
             return
         at = self._index(indices, dof_indices)
         getattr(arrays, name)[at] = broadcast(values, at.shape, name)
+
+    def _set_all(self, given: Mapping[str, ArrayLike | None], indices: Indices, dof_indices: Indices) -> None:
+        arrays, at = self._live(), self._index(indices, dof_indices)
+        # all are checked before any is set
+        rows = {name: broadcast(values, at.shape, name) for name, values in given.items() if values is not None}
+        for name, values in rows.items():
+            getattr(arrays, name)[at] = values
+        self._backend.write_gains()
 
     def _views_of(self, arrays: DofArrays) -> dict[str, np.ndarray]:
         """A view of the rows of each array; none where the robots are not evenly spaced. Made once per play."""

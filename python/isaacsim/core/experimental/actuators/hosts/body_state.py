@@ -32,7 +32,7 @@ class BodyState(ArrayArticulation):
 
     def get_world_poses(self, *, indices: Indices = None) -> tuple[wp.array, wp.array]:
         """Positions [m], shape `(robots, 3)`, and quaternions, `(robots, 4)`, of the root links."""
-        return _split(self._of_roots("poses", indices), 3)
+        return _split(self._of_roots("poses", indices))
 
     def set_world_poses(
         self, positions: ArrayLike | None = None, orientations: ArrayLike | None = None, *, indices: Indices = None
@@ -58,7 +58,7 @@ class BodyState(ArrayArticulation):
 
     def get_velocities(self, *, indices: Indices = None) -> tuple[wp.array, wp.array]:
         """Linear [m/s] and angular [rad/s] velocities of the root links, shape `(robots, 3)` each."""
-        return _split(self._of_roots("velocities", indices), 3)
+        return _split(self._of_roots("velocities", indices))
 
     def set_velocities(
         self,
@@ -139,13 +139,13 @@ class BodyState(ArrayArticulation):
         self, *, indices: Indices = None, link_indices: Indices = None
     ) -> tuple[wp.array, wp.array]:
         """Positions [m], shape `(robots, links, 3)`, and quaternions, `(robots, links, 4)`, of the links."""
-        return self._links_of(self._backend.link_poses, indices, link_indices)
+        return _split(self._collect(self._backend.link_poses, indices, link_indices))
 
     def get_link_velocities(
         self, *, indices: Indices = None, link_indices: Indices = None
     ) -> tuple[wp.array, wp.array]:
         """Linear [m/s] and angular [rad/s] velocities of the links, shape `(robots, links, 3)` each."""
-        return self._links_of(self._backend.link_velocities, indices, link_indices)
+        return _split(self._collect(self._backend.link_velocities, indices, link_indices))
 
     def get_link_masses(self, *, indices: Indices = None, link_indices: Indices = None) -> wp.array:
         """Masses [kg], shape `(robots, links)`."""
@@ -156,7 +156,7 @@ class BodyState(ArrayArticulation):
 
         Both are in the link frames.
         """
-        return _split(self._collect(self._backend.link_coms, indices, link_indices), 3)
+        return _split(self._collect(self._backend.link_coms, indices, link_indices))
 
     def get_link_inertias(self, *, indices: Indices = None, link_indices: Indices = None) -> wp.array:
         """Inertias [kg m²] about the centres of mass, along the axes of the link frames, shape `(robots, links, 9)`."""
@@ -176,7 +176,7 @@ class BodyState(ArrayArticulation):
             indices: Rows; None means all.
             link_indices: Links; None means all.
         """
-        return _split(self._collect(self._backend.incoming_forces, indices, link_indices), 3)
+        return _split(self._collect(self._backend.incoming_forces, indices, link_indices))
 
     def set_link_masses(self, masses: ArrayLike, *, indices: Indices = None, link_indices: Indices = None) -> None:
         """Set masses [kg], shape `(robots, links)`, until physics stops; inertias stay as they are.
@@ -266,20 +266,12 @@ class BodyState(ArrayArticulation):
         robots = self._picked(indices)
         return robots, resolve_indices(link_indices, len(self._robots[0].links), "link")
 
-    def _chosen(self, link_indices: Indices) -> Any:
-        """What picks links."""
-        return resolve_indices(link_indices, len(self._robots[0].links), "link") if link_indices is not None else ...
-
-    def _links_of(
-        self, read: Callable[[np.ndarray], np.ndarray], indices: Indices, link_indices: Indices
-    ) -> tuple[wp.array, wp.array]:
-        """What is read of the robots asked for, of these of the links asked for, in two."""
-        return _split(self._collect(read, indices, link_indices), 3)
-
     def _collect(self, read: Callable[[np.ndarray], np.ndarray], indices: Indices, link_indices: Indices) -> np.ndarray:
-        """What is read of the robots asked for, of these of the links asked for."""
-        found, links = self._read(read, indices), self._chosen(link_indices)
-        return found if links is ... else found[:, links]
+        """Values of some links of some robots."""
+        found = self._read(read, indices)
+        if link_indices is None:
+            return found
+        return found[:, resolve_indices(link_indices, len(self._robots[0].links), "link")]
 
 
 def _turns(quaternions: np.ndarray) -> np.ndarray:
@@ -302,7 +294,6 @@ def _require_inertias(inertias: np.ndarray, kept: np.ndarray) -> None:
         raise ValueError(f"inertias[{place[0]}, {place[1]}]: {rule}. Correct it.")
 
 
-def _split(both: np.ndarray, at: int) -> tuple[wp.array, wp.array]:
-    """An array in two: the first `at` numbers of the last axis, and the rest."""
-    first, rest = both[..., :at], both[..., at:]
-    return warp_copy(first), warp_copy(rest)
+def _split(both: np.ndarray) -> tuple[wp.array, wp.array]:
+    """The first three numbers along the last axis, and the rest."""
+    return warp_copy(both[..., :3]), warp_copy(both[..., 3:])

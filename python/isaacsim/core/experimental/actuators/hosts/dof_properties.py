@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import enum
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -274,7 +275,7 @@ class DofProperties(ArrayArticulation):
             return super()._set(name, values, indices, dof_indices)
         self._set_all({name: values}, indices, dof_indices)
 
-    def _set_all(self, given: dict[str, Any], indices: Indices, dof_indices: Indices) -> None:
+    def _set_all(self, given: Mapping[str, ArrayLike | None], indices: Indices, dof_indices: Indices) -> None:
         """Set properties that are not None, after all of them were checked."""
         self._current()
         at = self._index(indices, dof_indices)

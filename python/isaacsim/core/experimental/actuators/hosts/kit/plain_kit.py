@@ -143,20 +143,6 @@ class KitArticulation(DofAccess):
         """Set efforts [N·m or N]; they act until they are set again."""
         self._set("actuation_forces", efforts, indices, dof_indices)
 
-    def set_dof_gains(
-        self,
-        stiffnesses: ArrayLike | None = None,
-        dampings: ArrayLike | None = None,
-        *,
-        indices: Indices = None,
-        dof_indices: Indices = None,
-        update_default_gains: bool = True,
-    ) -> None:
-        """Set stiffnesses, dampings or both of the joint drives; there are no stored defaults to update."""
-        for name, values in (("stiffnesses", stiffnesses), ("dampings", dampings)):
-            if values is not None:
-                self._set(name, values, indices, dof_indices)
-
     # inside
 
     def _has_ended(self) -> bool:

@@ -162,12 +162,7 @@ class MujocoHost(NotCopied):
         self._roots = self._root_mirrors()
         self._bind_roots()
         self._initialise(np.arange(self.num_envs))
-        try:
-            self.bus.emit_ready()
-        except BaseException:
-            # play is all or nothing: what became ready is told of the stop
-            self.stop()
-            raise
+        self.bus.start(self.stop)
 
     def step(self, steps: int = 1) -> None:
         """Run physics steps, the pre-step callbacks before each.

@@ -86,12 +86,7 @@ class PhysxHost(NotCopied):
         self.write_gains()
         self.generation += 1
         self._initialise(scene, arrays)
-        try:
-            self.bus.emit_ready()
-        except BaseException:
-            # play is all or nothing: what became ready is told of the stop
-            self.stop()
-            raise
+        self.bus.start(self.stop)
 
     def step(self, steps: int = 1) -> None:
         """Run physics steps, the pre-step callbacks before each.
