@@ -19,8 +19,8 @@ def test_list_names(name: str) -> None:
 @pytest.mark.parametrize(
     "line",
     [
-        "def set_dof_feedforward_effort_targets(self, target_feedforward_efforts: Any, *, indices: Any = None, "
-        "dof_indices: Any = None) -> None",
+        "def set_dof_feedforward_effort_targets(self, target_feedforward_efforts: ArrayLike, *, "
+        "indices: Indices = None, dof_indices: Indices = None) -> None",
         "property actuated_dof_indices: list[int]",
         "integral_max: float = inf",
         "clamping: list[Clamping | ClampingConfig] = …",

@@ -18,7 +18,7 @@ from .specs.arguments import flag_of, number_of, require_type
 from .specs.fields import shown
 from .specs.patterns import pattern_problem
 from .untraced import untraced
-from .values import resolve_indices
+from .values import Indices, resolve_indices
 
 if TYPE_CHECKING:
     from .pipeline.randomization import JointProperties, Randomized
@@ -110,7 +110,7 @@ class ActuatorSet(NotCopied):
         signals: Sequence[str] = SIGNALS,
         *,
         capacity: int | None = None,
-        robots: Any = None,
+        robots: Indices = None,
         dofs: str | int | Sequence[str] | Sequence[int] | None = None,
     ) -> Recorder:
         """Record what the actuators do, for as long as a `with` block lasts.
@@ -290,24 +290,28 @@ class ActuatorSet(NotCopied):
         return [f"robot {robot}" for robot in range(self._assembly.num_robots)]
 
     def _joints_of(self, dofs: Any) -> list[int]:
-        """Actuated joints by patterns of names or by columns, as the assembly numbers them, in the order of columns."""
+        """Actuated joints by name patterns or columns, in the numbering of the assembly, ordered by column."""
+        columns = self._columns
+        if dofs is None:
+            chosen = set(columns)
+        else:
+            given = [dofs] if isinstance(dofs, str | int) else dofs
+            require_type("dofs", given, Iterable, "a pattern or column of joints, or a list of them")
+            chosen = {column for one in given for column in self._columns_of(one)}
+        return [columns.index(column) for column in sorted(chosen)]
+
+    def _columns_of(self, dof: str | int) -> list[int]:
+        """Columns of the actuated joints that a name pattern or column stands for, at least one."""
         columns, names = self._columns, self._assembly.dof_names
-        chosen = columns if dofs is None else []
-        several: Any = [dofs] if isinstance(dofs, str | int) else [] if dofs is None else dofs
-        require_type("dofs", several, Iterable, "a pattern or column of joints, or a list of them")
-        for one in several:
-            if not isinstance(one, str):
-                found = [column for column in columns if column == number_of("dofs", one)]
-            elif problem := pattern_problem(one):
-                raise ValueError(f"dofs: {shown(one)} {problem}")
-            else:
-                found = [column for column, name in zip(columns, names, strict=True) if re.fullmatch(one, name)]
-            if not found:
-                raise ValueError(
-                    f"dofs: {one!r} is no actuated joint: must be one of {names}, or its column. Correct it."
-                )
-            chosen = [*chosen, *found]
-        return [columns.index(column) for column in sorted({*chosen})]
+        if not isinstance(dof, str):
+            found = [column for column in columns if column == number_of("dofs", dof)]
+        elif problem := pattern_problem(dof):
+            raise ValueError(f"dofs: {shown(dof)} {problem}")
+        else:
+            found = [column for column, name in zip(columns, names, strict=True) if re.fullmatch(dof, name)]
+        if not found:
+            raise ValueError(f"dofs: {dof!r} is no actuated joint: must be one of {names}, or its column. Correct it.")
+        return found
 
     def _joint_properties(self) -> JointProperties | None:
         """What sets armature and friction, where anything does."""
@@ -318,16 +322,16 @@ class ActuatorSet(NotCopied):
         """Column of each actuated joint, in the order of the actuators."""
         return self._assembly.columns
 
-    def _forget(self, indices: Any) -> None:
+    def _forget(self, indices: Indices) -> None:
         """Reset the state of robots: indices or a mask, None for all."""
         self._assembly.reset(None if indices is None else self._chosen(indices))
 
-    def _chosen(self, indices: Any) -> Any:
-        """Robots to reset: their numbers, or the mask itself where it lies on the GPU of the actuators."""
+    def _chosen(self, indices: Indices) -> list[int] | wp.array:
+        """Robots to reset: their numbers, or the mask itself where it is on the GPU of the actuators."""
         device, count = self._assembly.device, self._assembly.num_robots
-        there = isinstance(indices, wp.array) and indices.device == device and not device.is_cpu
-        if there and indices.dtype is wp.bool and indices.shape == (count,):
-            return indices
+        if isinstance(indices, wp.array) and indices.device == device and not device.is_cpu:
+            if indices.dtype is wp.bool and indices.shape == (count,):
+                return indices
         return resolve_indices(indices, count, "robot").tolist()
 
     def _observed(self, read: Callable[[], np.ndarray]) -> np.ndarray:

@@ -33,7 +33,7 @@ from .specs.arguments import flag_of
 from .specs.motors import Motors
 from .untraced import untraced
 from .usd.axes import disambiguate
-from .values import resolve_indices
+from .values import ArrayLike, Indices, resolve_indices
 
 if TYPE_CHECKING:
     from .compat.isaac_lab.table import ResolutionTable
@@ -363,7 +363,7 @@ class ArticulationActuators(ActuatorSet):
         paths = self._attachment.paths
         return [dataclasses.replace(fault, robot_path=paths[fault.robot]) for fault in self._assembly.faults()]
 
-    def stability(self, *, indices: Any = None, dt: float | None = None) -> Stability:
+    def stability(self, *, indices: Indices = None, dt: float | None = None) -> Stability:
         """Return how far the robots are from vibrating, with the pose, gains and armatures they have now.
 
         An effort is computed once per physics step and held; gains that are too large for the inertia at the joint make
@@ -424,7 +424,7 @@ class ArticulationActuators(ActuatorSet):
         self._attachment.step(step_dt)
 
     @untraced
-    def reset(self, *, indices: Any = None) -> None:
+    def reset(self, *, indices: Indices = None) -> None:
         """Forget delays and faults; feedforward stays. A reset of all robots forgets a stored error too.
 
         Args:
@@ -443,7 +443,7 @@ class ArticulationActuators(ActuatorSet):
 
     @untraced
     def set_dof_feedforward_effort_targets(
-        self, target_feedforward_efforts: Any, *, indices: Any = None, dof_indices: Any = None
+        self, target_feedforward_efforts: ArrayLike, *, indices: Indices = None, dof_indices: Indices = None
     ) -> None:
         """Set the feedforward efforts; they stay until overwritten, through reset and stop.
 

@@ -26,7 +26,7 @@ from .hosts.port import ArticulationPort, Buffers, PhysicsBus, Subscription, not
 from .motor_properties import DrawnProperties, JointValues, forget_properties, restore_properties, set_properties
 from .pipeline.assembly import Assembly
 from .specs.arguments import number_of
-from .values import as_numpy, broadcast, resolve_indices
+from .values import ArrayLike, Indices, as_numpy, broadcast, resolve_indices
 
 _INFINITY = float("inf")
 _numbers = itertools.count()
@@ -52,7 +52,7 @@ class Steppable(Protocol):
         """Step before a physics step."""
         ...
 
-    def reset(self, *, indices: Any = None) -> None:
+    def reset(self, *, indices: Indices = None) -> None:
         """Forget the state of some robots, or of all."""
         ...
 
@@ -64,7 +64,7 @@ class Steppable(Protocol):
 class Beginning(Protocol):
     """The state in which joints begin."""
 
-    def put(self, articulation: Any, rows: Sequence[int] | None = None) -> None:
+    def put(self, articulation: ArticulationPort, rows: Sequence[int] | None = None) -> None:
         """Put robots, all by default, into it."""
         ...
 
@@ -216,7 +216,7 @@ class Attachment:
 
     # feedforward
 
-    def set_feedforward(self, values: Any, indices: Any, dof_indices: Any) -> None:
+    def set_feedforward(self, values: ArrayLike, indices: Indices, dof_indices: Indices) -> None:
         """Overwrite feedforward efforts, which outlive physics; see `set_dof_feedforward_effort_targets`."""
         rows = resolve_indices(indices, self.num_robots, "robot")
         columns = resolve_indices(dof_indices, self.feedforward.shape[1], "DOF")
@@ -322,7 +322,7 @@ class Attachment:
         if self._holds_drives and self._are_robots_there():
             taken = self, self._bus, self.articulation
             drives = [functools.partial(release_drives, *taken, self.driven)] if self.columns else []
-            is_set = self.drawn.note() or self._properties
+            is_set = self.drawn.store() or self._properties
             do_all([*drives, *([functools.partial(restore_properties, *taken)] if is_set else [])])
         self._holds_drives = False
 

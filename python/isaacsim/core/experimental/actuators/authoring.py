@@ -1,4 +1,4 @@
-"""Put actuators into a robot's USD stage, and get them back as configs."""
+"""Author actuators on a robot's USD stage, and read them back as configs."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ import itertools
 import os
 import re
 import warnings
-from collections.abc import Sequence
-from typing import Any, cast
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
@@ -23,6 +23,10 @@ from .specs.configs import ClampingConfig, Config, ControlConfig, DelayConfig
 from .specs.motors import MotorConfig, Motors
 from .specs.stages import parts_of
 
+if TYPE_CHECKING:
+    from .usd.author import EqualMotors
+    from .usd.handles import Stage
+
 
 def add_actuator(
     articulation_root: str,
@@ -34,7 +38,7 @@ def add_actuator(
     delay: DelayConfig | None = None,
     others: Sequence[Config] = (),
     overwrite_existing: bool = False,
-    stage: Any = None,
+    stage: Stage | None = None,
 ) -> Any:
     """Define the actuator prim `<articulation_root>/Actuators/<name>` and return it.
 
@@ -90,7 +94,7 @@ def add_motors(
     articulation_root: str,
     motors: Motors,
     *,
-    stage: Any = None,
+    stage: Stage | None = None,
     overwrite_existing: bool = False,
     layer: str | os.PathLike[str] | None = None,
 ) -> list[Any]:
@@ -132,7 +136,7 @@ def add_motors(
     """
     with needs("add_motors", "usd"):
         from .usd.articulation import unloaded_at
-        from .usd.author import EqualMotors, author_actuators, joints_to_drive
+        from .usd.author import author_actuators, joints_to_drive
         from .usd.motors import effort_limits
         from .usd.other_drives import unmoved
         from .usd.own_layer import own_layer
@@ -144,22 +148,11 @@ def add_motors(
         found = resolve_motors(motors, names, paths, 1, limits=lambda: effort_limits(where, paths, names)[None])
     except ValueError as error:
         raise ValueError(f"{error}{unloaded_hint(unloaded_at(where, articulation_root))}") from error
-    taken: set[str] = set()
-    authored: list[EqualMotors] = []
-    for motor in found:
-        parts = _split(motor.spec) if motor.spec is not None else []
-        for part in parts:
-            prims = [_prim_name(joint, taken) for joint in part.dof_names]
-            authored.append(EqualMotors(part, prims, _shared_name(motor.pattern, part.dof_names, len(parts))))
-    properties = [
-        (name, dict(zip([(paths[at], names[at]) for at in motor.columns], _per_joint(motor, value), strict=True)))
-        for motor in found
-        for given, value in motor.properties.items()
-        for name in _USD_PROPERTIES[given]
-    ]
-    if layer is None or not found:
-        edited = contextlib.nullcontext()
-    else:
+    authored = _equal_motors(found)
+    axes = list(zip(paths, names, strict=True))
+    properties = [part for motor in found for part in _usd_properties(motor, axes)]
+    edited = contextlib.nullcontext()
+    if layer is not None and found:
         edited = own_layer(where, paths[found[0].columns[0]], path_of("layer", layer))
     with edited:
         prims = author_actuators(where, articulation_root, authored, properties, overwrite_existing=overwrite_existing)
@@ -217,7 +210,7 @@ def motors_of(source: Any, articulation_root: str | None = None) -> dict[str, Mo
 
 
 def _motors_of_host(host: Any, root: str | None) -> dict[str, MotorConfig]:
-    """Motors of one robot of a model that MuJoCo read by itself."""
+    """Motors of one robot of a file that MuJoCo's own parser read."""
     roots = {robot.prototype[0]: robot for robot in host.robots()} if root is None else {root: host.articulation(root)}
     if len(roots) != 1:
         raise ValueError(
@@ -231,12 +224,32 @@ def _motors_of_host(host: Any, root: str | None) -> dict[str, MotorConfig]:
 _USD_PROPERTIES = {"armature": ("armatures",), "friction": ("static_frictions", "dynamic_frictions")}
 
 
-def _per_joint(motor: Motor, value: Any) -> list[float]:
-    return np.broadcast_to(value, len(motor.columns)).tolist()
+def _usd_properties(
+    motor: Motor, axes: Sequence[tuple[str, str]]
+) -> Iterator[tuple[str, dict[tuple[str, str], float]]]:
+    """Names of joint properties of a motor, with the value of each joint axis."""
+    own = [axes[column] for column in motor.columns]
+    for given, value in motor.properties.items():
+        for name in _USD_PROPERTIES[given]:
+            yield name, dict(zip(own, np.broadcast_to(value, len(own)).tolist(), strict=True))
+
+
+def _equal_motors(motors: Sequence[Motor]) -> list[EqualMotors]:
+    """Groups of joints with equal motors, with unique names of their prims."""
+    from .usd.author import EqualMotors
+
+    taken: set[str] = set()
+    groups: list[EqualMotors] = []
+    for motor in motors:
+        parts = _split(motor.spec) if motor.spec is not None else []
+        for part in parts:
+            prims = [_prim_name(joint, taken) for joint in part.dof_names]
+            groups.append(EqualMotors(part, prims, _shared_name(motor.pattern, part.dof_names, len(parts))))
+    return groups
 
 
 def _split(spec: ActuatorSpec) -> list[ActuatorSpec]:
-    """The same actuator as several, the joints of each having the same numbers."""
+    """Split an actuator into several whose joints have the same numbers."""
     groups: dict[tuple[Any, ...], list[int]] = {}
     for joint in range(len(spec.targets)):
         numbers = [_at(value, joint) for config in spec.stages for value in vars(config).values()]
@@ -254,7 +267,7 @@ def _split(spec: ActuatorSpec) -> list[ActuatorSpec]:
 
 
 def _acts(config: Config) -> bool:
-    """Whether a config is no delay of no steps: newton refuses a file with such a prim."""
+    """Return False for a delay of 0 steps: newton refuses a file with such a prim."""
     return not isinstance(config, DelayConfig) or config.delay_steps > 0
 
 
@@ -263,7 +276,7 @@ def _of_joint(config: Any, joint: int) -> Any:
 
 
 def _at(value: Any, joint: int) -> Any:
-    """A value of one joint; tables are no values per joint."""
+    """The value of one joint; tables are shared by all joints."""
     return value[joint].item() if isinstance(value, np.ndarray) else value
 
 
@@ -278,23 +291,23 @@ def _prim_name(joint: str, taken: set[str]) -> str:
 
 def _shared_name(pattern: str, joints: Sequence[str], parts: int) -> str:
     """Return a name for the motor of several joints: from its pattern, or the common part of the joint names."""
-    # a list of all names is no pattern, and long
+    # a list of all names is long, and no pattern
     if parts == 1 and pattern not in ("|".join(joints), "|".join(map(re.escape, joints))):
-        # what stands for any of some characters says nothing
+        # character classes carry no meaning
         return _identifier(re.sub(r"\\[A-Za-z]", " ", pattern))
     last = _common([name[::-1] for name in joints])[::-1]
     return _identifier(max(_common(joints), last, key=len))
 
 
 def _identifier(text: str) -> str:
-    """A name for a prim."""
-    # letters of any script may stand in a name
+    """A valid prim name."""
+    # letters of any script are valid
     text = "".join(letter if f"_{letter}".isidentifier() else "_" for letter in text)
     text = re.sub("_+", "_", text).strip("_") or "joints"
     return text if text.isidentifier() else f"joint_{text}"
 
 
 def _common(names: Sequence[str]) -> str:
-    """What names begin with, all of them."""
+    """The common prefix of names."""
     alike = itertools.takewhile(lambda letters: len(set(letters)) == 1, zip(*names, strict=False))
     return "".join(letters[0] for letters in alike)

@@ -1,7 +1,7 @@
-"""Take joint drives over while actuators are attached, and give them back.
+"""Take over joint drives while actuators are attached, and restore them afterwards.
 
-Several wrappers may drive one joint. The first to come notes the drive's gains, the last to leave restores them. Notes
-are kept per physics, mostly a bus, and forgotten when it stops: play reads the gains from the stage again.
+Several wrappers may drive one joint. The first one stores the drive's gains, and the last one to detach restores them.
+Gains are stored per physics, usually a bus, and dropped when it stops: play reads the gains from the stage again.
 """
 
 from __future__ import annotations
@@ -12,7 +12,6 @@ import warnings
 import weakref
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 
@@ -23,43 +22,43 @@ from .values import as_numpy
 
 @dataclass
 class _Drive:
-    """One joint's drive as it was before anybody took it over."""
+    """Gains of a joint's drive before wrappers took it over."""
 
     stiffness: np.float32
     damping: np.float32
-    owners: weakref.WeakSet[Any] = field(default_factory=weakref.WeakSet)
+    owners: weakref.WeakSet[object] = field(default_factory=weakref.WeakSet)
+
+    def share(self, owner: object, stiffness: np.float32, damping: np.float32) -> list[object]:
+        """Take over gains that were set since, which are the ones to restore, and return the other owners."""
+        if stiffness or damping:
+            self.stiffness, self.damping = stiffness, damping
+        return [other for other in self.owners if other is not owner]
 
 
-_taken: weakref.WeakKeyDictionary[Any, dict[str, _Drive]] = weakref.WeakKeyDictionary()
+_taken: weakref.WeakKeyDictionary[object, dict[str, _Drive]] = weakref.WeakKeyDictionary()
 
 
-def physics_of(bus: PhysicsBus) -> Any:
-    """Whose joints they are: buses may be several to look at one and the same physics."""
+def physics_of(bus: PhysicsBus) -> object:
+    """Return the key of the physics behind a bus, which several buses may share."""
     return getattr(bus, "physics", bus)
 
 
-def take_drives(owner: Any, bus: PhysicsBus, articulation: ArticulationPort, columns: list[int]) -> None:
-    """Set the drive gains of the given columns to zero, in all rows, and note what they were."""
+def take_drives(owner: object, bus: PhysicsBus, articulation: ArticulationPort, columns: list[int]) -> None:
+    """Set the drive gains of the given columns to zero in all rows, and store the former gains."""
     if not columns:
         return
     drives = _taken.setdefault(physics_of(bus), {})
     stiffnesses, dampings = (as_numpy(gains) for gains in articulation.get_dof_gains())
-    shared: dict[str, Any] = {}
+    shared: dict[str, list[object]] = {}
     for row, paths in enumerate(axis_paths(articulation)):
         for column in columns:
-            stiffness, damping = stiffnesses[row, column], dampings[row, column]
-            drive = drives.get(paths[column])
-            if drive is None:
-                drive = drives[paths[column]] = _Drive(stiffness, damping)
-            elif stiffness or damping:
-                # somebody gave the drive new gains since: those are the ones to restore
-                drive.stiffness, drive.damping = stiffness, damping
-            for other in drive.owners:
-                if other is not owner:
-                    shared[paths[column]] = other
+            if (drive := drives.get(paths[column])) is None:
+                drive = drives[paths[column]] = _Drive(stiffnesses[row, column], dampings[row, column])
+            elif others := drive.share(owner, stiffnesses[row, column], dampings[row, column]):
+                shared[paths[column]] = others
             drive.owners.add(owner)
     if shared:
-        joint, other = next(iter(shared.items()))
+        joint, (other, *_) = next(iter(shared.items()))
         warnings.warn(
             f"{len(shared)} joints, <{joint}> for one, are driven by two actuator wrappers, {other!r} and {owner!r}: "
             "the one that steps last wins. Close one of them or give them different joints.",
@@ -72,33 +71,33 @@ def take_drives(owner: Any, bus: PhysicsBus, articulation: ArticulationPort, col
         articulation.set_dof_gains(stiffnesses=0.0, dampings=0.0, dof_indices=columns, update_default_gains=False)
 
 
-def release_drives(owner: Any, bus: PhysicsBus, articulation: ArticulationPort, columns: list[int]) -> None:
-    """Clear efforts and restore gains of joints that nobody else drives and whose gains are still zero.
+def release_drives(owner: object, bus: PhysicsBus, articulation: ArticulationPort, columns: list[int]) -> None:
+    """Clear efforts and restore gains of joints without another owner whose gains are still zero.
 
-    Each of the two is done though the other fails; the notes are kept then, for another try.
+    A failure of either does not prevent the other; the gains stay stored for another attempt.
     """
     if not bus.ready:
-        # physics is just stopping, and others were told before the owner
+        # physics is stopping, and other listeners were called first
         return forget_drives(bus)
-    notes = _taken.get(physics_of(bus), {})
+    drives = _taken.get(physics_of(bus), {})
     paths = axis_paths(articulation)
     freed: dict[tuple[int, int], _Drive] = {}
     for row, column in itertools.product(range(len(paths)), columns):
-        if (drive := notes.get(paths[row][column])) is None:
+        if (drive := drives.get(paths[row][column])) is None:
             continue
         drive.owners.discard(owner)
         if not drive.owners:
             freed[row, column] = drive
     do_all([lambda: _clear_efforts(articulation, freed), lambda: _restore_gains(articulation, columns, freed)])
     for row, column in freed:
-        notes.pop(paths[row][column], None)
+        drives.pop(paths[row][column], None)
 
 
-def clear_efforts(owner: Any, bus: PhysicsBus, articulation: ArticulationPort, columns: list[int]) -> None:
-    """Set the efforts of the joints to zero that nobody else drives."""
-    notes = _taken.get(physics_of(bus), {})
+def clear_efforts(owner: object, bus: PhysicsBus, articulation: ArticulationPort, columns: list[int]) -> None:
+    """Set the efforts of joints without another owner to zero."""
+    drives = _taken.get(physics_of(bus), {})
     paths = axis_paths(articulation)
-    shared = {path for path, drive in notes.items() if any(other is not owner for other in drive.owners)}
+    shared = {path for path, drive in drives.items() if any(other is not owner for other in drive.owners)}
     everywhere = itertools.product(range(len(paths)), columns)
     _clear_efforts(articulation, [(row, column) for row, column in everywhere if paths[row][column] not in shared])
 
@@ -109,11 +108,11 @@ def _clear_efforts(articulation: ArticulationPort, freed: Collection[tuple[int, 
 
 
 def _grids(places: Collection[tuple[int, int]]) -> list[dict[str, np.ndarray]]:
-    """Rows and columns as the indices of a few calls."""
+    """Group rows and columns into the indices of a few calls."""
     joints_of: dict[int, list[int]] = {}
     for row, column in places:
         joints_of.setdefault(row, []).append(column)
-    # rows with the same joints go together, mostly all of them
+    # rows with the same joints share a call, usually all of them
     rows_with: dict[tuple[int, ...], list[int]] = {}
     for row, joints in joints_of.items():
         rows_with.setdefault(tuple(joints), []).append(row)
@@ -121,7 +120,7 @@ def _grids(places: Collection[tuple[int, int]]) -> list[dict[str, np.ndarray]]:
 
 
 def _restore_gains(articulation: ArticulationPort, columns: list[int], freed: Mapping[tuple[int, int], _Drive]) -> None:
-    """Give drives the gains they had, where these are still zero; others were set by somebody who wants them."""
+    """Restore the gains of drives where they are still zero; other gains were set by the user."""
     if (silence := getattr(articulation, "silence_drives", None)) is not None:
         return do_all(functools.partial(silence, False, **grid) for grid in _grids(freed))
     stiffnesses, dampings = (as_numpy(gains).copy() for gains in articulation.get_dof_gains())
@@ -134,11 +133,11 @@ def _restore_gains(articulation: ArticulationPort, columns: list[int], freed: Ma
 
 
 def forget_drives(bus: PhysicsBus) -> None:
-    """Physics has stopped: the notes of this bus are void."""
+    """Drop the stored gains of a bus whose physics has stopped."""
     _taken.pop(physics_of(bus), None)
 
 
 def axis_paths(articulation: ArticulationPort) -> list[list[str]]:
-    """One unique text per row and axis; the axes of one joint share its path."""
+    """Return a unique name per row and axis; the axes of one joint share its path."""
     names = articulation.dof_names
     return [[f"{path}:{name}" for path, name in zip(row, names, strict=True)] for row in articulation.dof_paths]

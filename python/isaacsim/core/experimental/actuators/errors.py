@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NoReturn
 
 
 class ActuatorParseError(ValueError):
@@ -41,13 +41,23 @@ class SimulationDivergedError(RuntimeError):
         return type(self), (str(self), self.robots), vars(self)
 
 
+def diverged(robots: Sequence[str], loose: Sequence[str], dt: float) -> SimulationDivergedError:
+    """Return the error of robots, and of loose bodies, whose state is not finite after a physics step of `dt` [s]."""
+    names = [*robots, *loose]
+    return SimulationDivergedError(
+        f"the simulation diverged: {', '.join(names[:5])}{' …' if len(names) > 5 else ''} has positions or velocities "
+        f"that are not finite. Lower the gains or dt = {dt:g} s, or raise the joints' armature; reset() starts over.",
+        robots,
+    )
+
+
 class NotCopied:
     """What cannot be copied or pickled, for a copy would share what is live; a subclass may say how it can."""
 
     _INSTEAD: ClassVar[str]
     """What to do instead, a sentence or two."""
 
-    def __reduce__(self) -> Any:
+    def __reduce__(self) -> NoReturn:
         raise TypeError(
             f"{type(self).__qualname__} cannot be copied or pickled: it is bound to arrays or to a simulation, which "
             f"a copy would share. {self._INSTEAD}"

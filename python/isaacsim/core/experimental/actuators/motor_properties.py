@@ -1,15 +1,16 @@
-"""Hand what motors add to their joints, armature and friction for two, to the simulator, and give it back.
+"""Set joint properties of motors, such as armature and friction, in the simulator, and restore them afterwards.
 
-As with drives, several wrappers may be of one joint: the first to come notes what the joint had, the last to leave
-restores it, unless somebody set something else since. Notes are kept per physics and forgotten when it stops: play
-reads the joints from the stage again.
+As with drives, several wrappers may share a joint: the first one stores the joint's values, and the last one to detach
+restores them, unless other values were set since. Values are stored per physics and dropped when it stops: play reads
+the joints from the stage again.
 """
 
 from __future__ import annotations
 
+import functools
 import warnings
 import weakref
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -37,42 +38,42 @@ class JointValues:
 
 
 @dataclass
-class _Note:
-    """A property of one joint: what it was before, and what was set."""
+class _Change:
+    """A property of one joint: its former value and the value that was set."""
 
     before: np.ndarray
     set: np.float32
-    owners: weakref.WeakSet[Any] = field(default_factory=weakref.WeakSet)
+    owners: weakref.WeakSet[object] = field(default_factory=weakref.WeakSet)
 
 
 @dataclass(frozen=True)
 class _Access:
-    """Getter and setter of an articulation, and what one value stands for there; rows of a property are its parts."""
+    """Getter and setter of an articulation for a property, which consists of one or more of the values they handle."""
 
     getter: str
     setter: str
     parts: int
     first: int = 0
-    """Which of what the getter returns and the setter takes is the first part."""
+    """Index of the first of these values among those of the getter and setter."""
     options: tuple[tuple[str, Any], ...] = ()
-    """What else the setter is told."""
+    """Further keyword arguments of the setter."""
 
-    def read(self, articulation: Any) -> np.ndarray:
+    def read(self, articulation: object) -> np.ndarray:
         """Values, shape `(parts, robots, DOFs)`."""
         found = getattr(articulation, self.getter)()
         found = found if isinstance(found, tuple) else (found,)
         return np.array([as_numpy(part) for part in found[self.first :][: self.parts]])
 
-    def is_offered(self, articulation: Any) -> bool:
-        """Whether the articulation has it."""
+    def is_offered(self, articulation: object) -> bool:
+        """Return True if the articulation has both."""
         return hasattr(articulation, self.getter) and hasattr(articulation, self.setter)
 
-    def write(self, articulation: Any, values: np.ndarray, columns: Sequence[int]) -> None:
+    def write(self, articulation: object, values: np.ndarray, columns: Sequence[int]) -> None:
         """Set values, shape `(parts, robots, DOFs)`, in some columns."""
         self.set(articulation, [np.ascontiguousarray(part[:, columns]) for part in values], columns)
 
     def set(
-        self, articulation: Any, parts: Sequence[np.ndarray], columns: Sequence[int], rows: np.ndarray | None = None
+        self, articulation: object, parts: Sequence[np.ndarray], columns: Sequence[int], rows: np.ndarray | None = None
     ) -> None:
         """Set parts `(rows, columns)`; None means all rows."""
         given = [None] * self.first + [*parts]
@@ -98,70 +99,76 @@ _ACCESS = {
 }
 
 
-def read_property(articulation: Any, name: str) -> np.ndarray | None:
-    """Values of a property, `(robots, DOFs)`; None where the articulation does not tell them."""
+def read_property(articulation: object, name: str) -> np.ndarray | None:
+    """Return the values of a property, `(robots, DOFs)`; None where the articulation has no getter."""
     access = _ACCESS[name]
     return access.read(articulation)[0] if hasattr(articulation, access.getter) else None
 
 
-def effort_limits(articulation: Any) -> np.ndarray | None:
-    """Effort limits of joints [N·m or N], `(robots, DOFs)`, inf for none; None where they are not told."""
+def effort_limits(articulation: object) -> np.ndarray | None:
+    """Return effort limits of joints [N·m or N], `(robots, DOFs)`, inf for none; None where there is no getter."""
     found = read_property(articulation, "effort_limit_sim")
-    # PhysX tells the largest number of single precision
+    # PhysX returns the largest float32 for no limit
     return None if found is None else np.where(found > _NO_LIMIT, np.inf, found)
 
 
 _NO_LIMIT = 1e36
-_taken: weakref.WeakKeyDictionary[Any, dict[tuple[str, str], _Note]] = weakref.WeakKeyDictionary()
+_taken: weakref.WeakKeyDictionary[object, dict[tuple[str, str], _Change]] = weakref.WeakKeyDictionary()
 
 
 def set_properties(
-    owner: Any, bus: PhysicsBus, articulation: ArticulationPort, given: Sequence[tuple[JointValues, list[int]]]
+    owner: object, bus: PhysicsBus, articulation: ArticulationPort, given: Sequence[tuple[JointValues, list[int]]]
 ) -> None:
-    """Set properties of joints, each in the columns beside it, and note what they were.
+    """Set properties of joints in the columns given with them, and store their former values.
 
-    Warns, with the names of the joints, where the articulation has no such property.
+    Warns:
+        UserWarning: The articulation has no such property; names the joints.
     """
-    notes = _taken.setdefault(physics_of(bus), {})
-    paths = axis_paths(articulation)
-    for name, access in _ACCESS.items():
+    changes, paths = _taken.setdefault(physics_of(bus), {}), axis_paths(articulation)
+    for name in _ACCESS:
         mine = [(one, columns) for one, columns in given if one.name == name]
-        if not mine:
-            continue
-        if not access.is_offered(articulation):
+        if mine and (problem := _set_property(owner, articulation, paths, mine, changes)):
             joints = ", ".join(joint for one, _ in mine for _, joint in one.axes)
-            warnings.warn(
-                f"{owner!r}: {name} of joints {joints} has no effect: {type(articulation).__name__} has no "
-                f"{access.setter}. Author it in the robot's file, or leave it out.",
-                stacklevel=7,
-            )
-            continue
-        before = access.read(articulation)
-        after = before.copy()
-        for one, columns in mine:
-            after[:, :, columns] = one.values
-        columns = sorted(column for _, of_one in mine for column in of_one)
-        try:
-            access.write(articulation, after, columns)
-        except HostError as error:
-            # of one limit only: who has the setter may still have no such thing
-            if name != "velocity_limit_sim":
-                raise
-            joints = ", ".join(joint for one, _ in mine for _, joint in one.axes)
-            warnings.warn(f"{owner!r}: {name} of joints {joints} has no effect: {error}", stacklevel=7)
-            continue
-        for row, of_row in enumerate(paths):
-            for column in columns:
-                note = notes.setdefault((name, of_row[column]), _Note(before[:, row, column], after[0, row, column]))
-                if not np.array_equal(before[:, row, column], np.broadcast_to(note.set, access.parts)):
-                    # somebody set another value since: that is the one to restore
-                    note.before = before[:, row, column]
-                note.set = after[0, row, column]
-                note.owners.add(owner)
+            warnings.warn(f"{owner!r}: {name} of joints {joints} has no effect: {problem}", stacklevel=7)
+
+
+def _set_property(
+    owner: object,
+    articulation: ArticulationPort,
+    paths: Sequence[Sequence[str]],
+    given: Sequence[tuple[JointValues, list[int]]],
+    changes: dict[tuple[str, str], _Change],
+) -> str:
+    """Set one property of joints and store their former values; return why it has no effect, empty if it has."""
+    name = given[0][0].name
+    access = _ACCESS[name]
+    if not access.is_offered(articulation):
+        return f"{type(articulation).__name__} has no {access.setter}. Author it in the robot's file, or leave it out."
+    before = access.read(articulation)
+    after = before.copy()
+    for one, columns in given:
+        after[:, :, columns] = one.values
+    columns = sorted(column for _, of_one in given for column in of_one)
+    try:
+        access.write(articulation, after, columns)
+    except HostError as error:
+        # a simulator may have the setter of this limit without having the limit
+        if name != "velocity_limit_sim":
+            raise
+        return str(error)
+    for row, of_row in enumerate(paths):
+        for column in columns:
+            change = changes.setdefault((name, of_row[column]), _Change(before[:, row, column], after[0, row, column]))
+            if not np.array_equal(before[:, row, column], np.broadcast_to(change.set, access.parts)):
+                # a value that was set since is the one to restore
+                change.before = before[:, row, column]
+            change.set = after[0, row, column]
+            change.owners.add(owner)
+    return ""
 
 
 class DrawnProperties:
-    """Armature and friction that are drawn at random, again and again, and given back as the others are.
+    """Armature and friction that are drawn at random repeatedly, and restored like the others.
 
     Args:
         owner: Who draws them.
@@ -169,14 +176,14 @@ class DrawnProperties:
         articulation: The robots.
     """
 
-    def __init__(self, owner: Any, bus: PhysicsBus, articulation: ArticulationPort) -> None:
+    def __init__(self, owner: object, bus: PhysicsBus, articulation: ArticulationPort) -> None:
         # the owner holds it
         self._owner, self._bus, self._articulation = weakref.ref(owner), bus, articulation
-        # what stands in the simulator, `(robots, DOFs)`, and in which columns it was drawn
+        # values in the simulator, `(robots, DOFs)`, and the columns that were drawn
         self._drawn: dict[str, tuple[np.ndarray, list[int]]] = {}
 
     def problem(self, name: str) -> str:
-        """Why a property cannot be drawn, as the end of a message; empty where it can."""
+        """Return why a property cannot be drawn, as the end of a message; empty if it can."""
         access = _ACCESS[name]
         if access.is_offered(self._articulation):
             return ""
@@ -193,7 +200,7 @@ class DrawnProperties:
             joints = axis_paths(self._articulation)[0]
             now = access.read(self._articulation)[0].copy()
             given = JointValues(name, [(joints[at], joints[at]) for at in columns], now[:, columns])
-            # notes of what they were, once
+            # stores the former values, once
             set_properties(self._owner(), self._bus, self._articulation, [(given, columns)])
             self._drawn[name] = now, columns
         drawn = self._drawn[name][0]
@@ -205,55 +212,54 @@ class DrawnProperties:
         parts = [np.ascontiguousarray(values)] * access.parts
         access.set(self._articulation, parts, columns, None if every else rows)
 
-    def note(self) -> bool:
-        """Note what was drawn last as what was set: where that still holds, `restore_properties` restores.
+    def store(self) -> bool:
+        """Store the last drawn values as those that were set, so that `restore_properties` replaces them.
 
         Returns:
-            Whether anything was drawn.
+            True if anything was drawn.
         """
-        notes = _taken.get(physics_of(self._bus), {})
+        changes = _taken.get(physics_of(self._bus), {})
         for name, (values, columns) in self._drawn.items():
             for row, paths in enumerate(axis_paths(self._articulation)):
                 for column in columns:
-                    if (note := notes.get((name, paths[column]))) is not None:
-                        note.set = values[row, column]
+                    if (change := changes.get((name, paths[column]))) is not None:
+                        change.set = values[row, column]
         return bool(self._drawn)
 
     def forget(self) -> None:
-        """Physics has stopped: what was drawn is gone with it."""
+        """Drop the drawn values, which end with physics."""
         self._drawn = {}
 
 
-def restore_properties(owner: Any, bus: PhysicsBus, articulation: ArticulationPort) -> None:
-    """Give joints that no other wrapper is of the properties they had, where these are still what was set."""
+def restore_properties(owner: object, bus: PhysicsBus, articulation: ArticulationPort) -> None:
+    """Restore the properties of joints without another owner where they still have the values that were set."""
     if not bus.ready:
-        # physics is just stopping, and others were told before the owner
+        # physics is stopping, and other listeners were called first
         return forget_properties(bus)
-    notes = _taken.get(physics_of(bus), {})
+    changes = _taken.get(physics_of(bus), {})
     place = {
         path: (row, column) for row, of_row in enumerate(axis_paths(articulation)) for column, path in enumerate(of_row)
     }
-    mine = {key: note for key, note in notes.items() if owner in note.owners and key[1] in place}
+    mine = {key: change for key, change in changes.items() if owner in change.owners and key[1] in place}
 
     def restore(name: str) -> None:
-        access = _ACCESS[name]
-        freed = {place[path]: note for (of, path), note in mine.items() if of == name and set(note.owners) == {owner}}
+        own = {path: change for (of, path), change in mine.items() if of == name}
+        freed = {place[path]: change for path, change in own.items() if set(change.owners) == {owner}}
         if freed:
+            access = _ACCESS[name]
             values = access.read(articulation)
-            for (row, column), note in freed.items():
-                if (values[:, row, column] == note.set).all():
-                    values[:, row, column] = note.before
+            for (row, column), change in freed.items():
+                if (values[:, row, column] == change.set).all():
+                    values[:, row, column] = change.before
             access.write(articulation, values, sorted({column for _, column in freed}))
-        for key, note in mine.items():
-            if key[0] == name:
-                note.owners.discard(owner)
-                if not note.owners:
-                    del notes[key]
+        for path, change in own.items():
+            change.owners.discard(owner)
+            if not change.owners:
+                del changes[name, path]
 
-    parts: list[Callable[[], None]] = [lambda name=name: restore(name) for name in _ACCESS]
-    do_all(parts)
+    do_all(functools.partial(restore, name) for name in _ACCESS)
 
 
 def forget_properties(bus: PhysicsBus) -> None:
-    """Physics has stopped: the notes of this bus are void."""
+    """Drop the stored values of a bus whose physics has stopped."""
     _taken.pop(physics_of(bus), None)

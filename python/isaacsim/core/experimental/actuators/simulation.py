@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING, Any, Self
 
 from .errors import HostError, NotCopied
 from .extras import LIBRARIES, needs
-from .hosts import opened
+from .hosts.opened import enter, leave
 from .hosts.port import PhysicsBus
 from .specs.arguments import DEFAULT_DT, flag_of, names_of, number_of, path_of, require_type, whole_of
 from .untraced import untraced
+from .values import Indices
 
 if TYPE_CHECKING:
     from .viewing.view import View
@@ -101,10 +102,7 @@ class Simulation(NotCopied):
         keyframe: str | int | None = None,
         initial_positions: Mapping[str, float] | None = None,
     ) -> None:
-        if dt is not None and not (math.isfinite(number_of("dt", dt)) and dt > 0):
-            raise ValueError(f"dt = {dt}: must be a finite number of seconds > 0, 1/240 for instance.")
-        if not (1 <= (count := number_of("num_envs", num_envs)) <= _MOST_ENVS and count.is_integer()):
-            raise ValueError(f"num_envs = {num_envs}: must be an integer >= 1 and <= {_MOST_ENVS}.")
+        _require_numbers(dt, num_envs)
         is_file = isinstance(source, str | os.PathLike) and path_of("source", source).suffix.lower() in _ROBOT_FILES
         if is_file and engine == "physx":
             raise ValueError(
@@ -112,20 +110,24 @@ class Simulation(NotCopied):
                 "`Simulation(file).save_usd(path)`."
             )
         host_class = _host_class(engine)
-        added = {"floating_base": flag_of("floating_base", floating_base), "ground": flag_of("ground", ground)}
-        if not is_file:
-            _refuse_on_stages(engine, **added, keyframe=keyframe, initial_positions=initial_positions)
-        begun = {"keyframe": keyframe, "initial_positions": {} if initial_positions is None else initial_positions}
-        what, own_dt = (
-            _open_file(Path(source), strict_inertia, added | begun) if is_file else (_open_stage(source), DEFAULT_DT)
-        )
-        options = {"strict_inertia": strict_inertia} if engine == "mujoco" else {}
-        if engine == "mujoco" and not is_file:
-            options["initial_positions"] = begun["initial_positions"]
-        self._source = "a stage" if source is what else os.fspath(source)
-        self._host = host_class(what, float(own_dt if dt is None else dt), int(num_envs), **options)
+        standing = {
+            "floating_base": flag_of("floating_base", floating_base),
+            "ground": flag_of("ground", ground),
+            "keyframe": keyframe,
+            "initial_positions": initial_positions,
+        }
+        if is_file:
+            opened, own_dt = _open_file(Path(source), strict_inertia, standing)
+        else:
+            _refuse_on_stages(engine, **standing)
+            opened, own_dt = _open_stage(source), DEFAULT_DT
+        options = {}
+        if engine == "mujoco":
+            options = {"strict_inertia": strict_inertia, "initial_positions": None if is_file else initial_positions}
+        self._source = "a stage" if source is opened else os.fspath(source)
+        self._host = host_class(opened, float(own_dt if dt is None else dt), int(num_envs), **options)
         self.engine = engine
-        opened.enter(self)
+        enter(self)
 
     @property
     def stage(self) -> Any:
@@ -214,7 +216,7 @@ class Simulation(NotCopied):
         """
         self._host.step(whole_of("steps", steps))
 
-    def reset(self, env_ids: Any = None) -> None:
+    def reset(self, env_ids: Indices = None) -> None:
         """Put environments back to the state and targets the stage authors, and their actuators' state with them.
 
         Args:
@@ -233,7 +235,7 @@ class Simulation(NotCopied):
     def close(self) -> None:
         """Stop and cease to be the current simulation; calling it again does nothing."""
         self._host.stop()
-        opened.leave(self)
+        leave(self)
 
     def render(self, width: int = 1280, height: int = 720, *, env: int = 0, **camera: Any) -> Any:
         """Return a picture, uint8, shape `(height, width, 3)`; the robots fill it unless the camera is placed.
@@ -360,6 +362,14 @@ class Simulation(NotCopied):
         return f"<Simulation of {self._source} by {self.engine}: dt {self.dt:.6g} s, {self.num_envs} x, {state}>"
 
 
+def _require_numbers(dt: float | None, num_envs: int) -> None:
+    """Refuse a step or a number of environments that is out of range."""
+    if dt is not None and not (math.isfinite(number_of("dt", dt)) and dt > 0):
+        raise ValueError(f"dt = {dt}: must be a finite number of seconds > 0, 1/240 for instance.")
+    if not (1 <= (count := number_of("num_envs", num_envs)) <= _MOST_ENVS and count.is_integer()):
+        raise ValueError(f"num_envs = {num_envs}: must be an integer >= 1 and <= {_MOST_ENVS}.")
+
+
 def _refuse_on_stages(engine: str, **asked: Any) -> None:
     """Refuse what only files can be asked for, or only MuJoCo."""
     for name in ("floating_base", "ground", "keyframe"):
@@ -379,7 +389,8 @@ def _open_file(path: Path, strict_inertia: bool, standing: Mapping[str, Any]) ->
     from .hosts.mujoco.file_reader import read_file
     from .hosts.mujoco.standing import Standing
 
-    scene = read_file(path, strict_inertia=strict_inertia, standing=Standing(**standing))
+    given = {name: value for name, value in standing.items() if value is not None}
+    scene = read_file(path, strict_inertia=strict_inertia, standing=Standing(**given))
     return scene, scene.spec.option.timestep
 
 

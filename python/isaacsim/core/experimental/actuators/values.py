@@ -1,19 +1,34 @@
-"""Values that users give as arrays: numbers, float32 rows, and checked indices."""
+"""Arrays given by users: numbers, float32 rows, and checked indices."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Protocol, TypeAlias
 
 import numpy as np
+import numpy.typing as npt
 
 from .specs.fields import shown
 from .untraced import refuse_traced
 
-# entries of a range that is made an array
+# largest number of entries of a range that is converted to an array
 _LONGEST = 100_000_000
 
 
-def as_numpy(values: Any) -> np.ndarray:
+class SupportsNumpy(Protocol):
+    """An array with a method `numpy()`, of Warp or Torch for example."""
+
+    def numpy(self) -> Any:
+        """Return it as a NumPy array."""
+        ...
+
+
+ArrayLike: TypeAlias = npt.ArrayLike | SupportsNumpy
+"""Scalars, lists and arrays of any library."""
+Indices: TypeAlias = ArrayLike | None
+"""Indices or a boolean mask; None means all."""
+
+
+def as_numpy(values: ArrayLike) -> np.ndarray:
     """Return scalars, lists, NumPy or Warp arrays as a NumPy array.
 
     Raises:
@@ -32,7 +47,7 @@ def as_numpy(values: Any) -> np.ndarray:
         raise ValueError(f"{shown(values)}: must be an array. Give rows of one length.") from None
 
 
-def as_numbers(values: Any, what: str) -> np.ndarray:
+def as_numbers(values: ArrayLike, what: str) -> np.ndarray:
     """Return scalars, lists, NumPy or Warp arrays as a NumPy array of numbers.
 
     Raises:
@@ -44,7 +59,7 @@ def as_numbers(values: Any, what: str) -> np.ndarray:
     return array
 
 
-def as_integers(values: Any, what: str) -> np.ndarray:
+def as_integers(values: ArrayLike, what: str) -> np.ndarray:
     """Return an integer, a list or an array of them as a NumPy array of one dimension.
 
     Raises:
@@ -60,7 +75,7 @@ def as_integers(values: Any, what: str) -> np.ndarray:
     return array
 
 
-def resolve_indices(indices: Any, count: int, what: str) -> np.ndarray:
+def resolve_indices(indices: Indices, count: int, what: str) -> np.ndarray:
     """Return indices as int64; None means all, a boolean array of length `count` is a mask.
 
     Raises:
@@ -80,7 +95,7 @@ def resolve_indices(indices: Any, count: int, what: str) -> np.ndarray:
     return array.astype(np.int64)
 
 
-def broadcast(values: Any, shape: tuple[int, ...], what: str, *, infinite: bool = False) -> np.ndarray:
+def broadcast(values: ArrayLike, shape: tuple[int, ...], what: str, *, infinite: bool = False) -> np.ndarray:
     """Return finite float32 values of the given shape, broadcast as NumPy does; `infinite` lets ±inf pass.
 
     Raises:

@@ -1,10 +1,11 @@
-"""Make graphs of the `OmniGraph` prims of a stage, or say all that is wrong with them."""
+"""Load graphs from the `OmniGraph` prims of a stage, or report all problems."""
 
 from __future__ import annotations
 
 import os
 import re
 import warnings
+from collections.abc import Iterable
 from typing import Any
 
 from ..omnigraph.database import Database, make_database
@@ -20,7 +21,7 @@ from .registry import database_of, known_node_types
 from .wiring import put_in_order, wire
 
 _ON_DEMAND = "pipelineStageOnDemand"
-# what a graph says of itself when it says nothing, and what it may say
+# default and allowed values of the settings of a graph
 _SETTINGS = {
     "evaluator:type": ("push", ["execution"]),
     "evaluationMode": ("Automatic", ["Automatic", "Standalone"]),
@@ -32,7 +33,7 @@ _SETTINGS = {
 
 
 def has_graphs(source: str | os.PathLike[str] | Any) -> bool:
-    """Return whether a USD file or stage has an action graph that is active.
+    """Return True if a USD file or stage has an active action graph.
 
     Raises:
         FileNotFoundError: No such file.
@@ -58,7 +59,7 @@ def load_graphs(source: str | os.PathLike[str] | Any) -> list[Graph]:
 
 
 def _graph(prim: GraphPrim, issues: list[str]) -> Graph:
-    """Return a graph; problems go to `issues`, and it must not run when there are any."""
+    """Return a graph, which must not run where `issues` gets any problem."""
     settings = _settings(prim, issues)
     graph = Graph(prim.path, settings["pipelineStage"] == _ON_DEMAND)
     for name, variable in prim.variables.items():
@@ -77,12 +78,12 @@ def _graph(prim: GraphPrim, issues: list[str]) -> Graph:
 
 
 def _settings(prim: GraphPrim, issues: list[str]) -> dict[str, str]:
-    """What the graph says of itself."""
+    """The settings of a graph."""
     found = {}
     for name, (default, allowed) in _SETTINGS.items():
         authored = prim.settings.get(name)
-        says, where = (authored.value, authored.layer) if authored is not None else (None, "not authored")
-        found[name] = str(says) if says is not None and str(says) else default
+        value, where = (authored.value, authored.layer) if authored is not None else (None, "not authored")
+        found[name] = str(value) if value is not None and str(value) else default
         if found[name] not in allowed:
             issues.append(
                 f"<{prim.path}>.{name} = {found[name]!r} ({where}): must be {' or '.join(allowed)} outside Kit. "
@@ -92,7 +93,7 @@ def _settings(prim: GraphPrim, issues: list[str]) -> dict[str, str]:
 
 
 def _database(node: NodePrim, issues: list[str]) -> type[Database] | None:
-    """The database class of a node, with the ports that this one node adds to its type."""
+    """The database class of a node, with the ports that the node adds to its type."""
     if not node.type:
         issues.append(
             f"<{node.path}>.node:type is not authored: must name a node type. Author it or deactivate the node."
@@ -117,7 +118,7 @@ def _database(node: NodePrim, issues: list[str]) -> type[Database] | None:
 
 
 def _added_ports(node: NodePrim, database: type[Database]) -> dict[str, Port]:
-    """The ports that the type lets a graph add, and this node has."""
+    """The ports of a node beyond those of its type, as far as the type allows more."""
     declared: NodePorts | None = getattr(database.NODE_TYPE_CLASS, "PORTS", None)
     if declared is None or declared.more is None:
         return {}
@@ -134,20 +135,15 @@ def _node(node: NodePrim, database: type[Database], graph: Graph, issues: list[s
     """Return a node with the values that the stage gives its ports."""
     made = GraphNode(node.path, database, graph)
     known = database.DESCRIPTION.ports
-    # outputs are computed, and a wire wins over a value
+    # a connection overrides a value
     values = {name: port for name, port in node.ports.items() if port.value is not None and not port.sources}
     for name, authored in values.items():
-        if name in known and not name.startswith("outputs:") and known[name].type.base != "execution":
+        if name in known and _is_settable(known[name]):
             try:
                 made.db.write(name, authored.value)
             except ValueError as error:
                 issues.append(f"{error} It is in {authored.layer}.")
-    if unknown := [name for name in values if name not in known and name.startswith("inputs:")]:
-        warnings.warn(
-            f"<{node.path}>: {', '.join(unknown)} have no effect: {node.type} outside Kit has "
-            f"{', '.join(port for port in known if port.startswith('inputs:'))}. Remove them, or run the graph in Kit.",
-            stacklevel=2,
-        )
+    _warn_of_unknown_inputs(node, values, known)
     if getattr(database.NODE_TYPE_CLASS, "DEMANDS_PHYSICS_STEPS", False) and not graph.on_demand:
         issues.append(
             f"<{node.path}> needs a graph that is evaluated at physics steps: <{graph.path}>.pipelineStage must be "
@@ -156,8 +152,23 @@ def _node(node: NodePrim, database: type[Database], graph: Graph, issues: list[s
     return made
 
 
+def _is_settable(port: Port) -> bool:
+    """True if a stage may set a value of the port: outputs are computed, and executions are pulsed."""
+    return port.group != "outputs" and port.type.base != "execution"
+
+
+def _warn_of_unknown_inputs(node: NodePrim, values: Iterable[str], known: Iterable[str]) -> None:
+    inputs = [name for name in known if name.startswith("inputs:")]
+    if unknown := [name for name in values if name.startswith("inputs:") and name not in inputs]:
+        warnings.warn(
+            f"<{node.path}>: {', '.join(unknown)} have no effect: {node.type} outside Kit has {', '.join(inputs)}. "
+            "Remove them, or run the graph in Kit.",
+            stacklevel=3,
+        )
+
+
 def _known(kind: str) -> str:
-    """The type of a variable, or `any` when OmniGraph has no such type."""
+    """The type of a variable, or `any` where OmniGraph has no such type."""
     try:
         return parse_type(kind).text
     except ValueError:

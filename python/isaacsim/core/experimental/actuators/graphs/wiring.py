@@ -1,7 +1,9 @@
-"""Connect the nodes of a graph as its stage says, and find out in which order they compute."""
+"""Connect the nodes of a graph as its stage authors it, and find the order in which they compute."""
 
 from __future__ import annotations
 
+import itertools
+from collections.abc import Mapping, Sequence
 from graphlib import CycleError, TopologicalSorter
 
 from ..usd.graph import GraphPrim, NodePrim
@@ -61,29 +63,41 @@ def _wire_problem(end: GraphNode, name: str, source: GraphNode, port: str) -> st
 
 
 def put_in_order(graph: Graph, issues: list[str]) -> None:
-    """Put the ports of each node and the pure nodes before it in order, and look for circles."""
+    """Order the ports of each node and the pure nodes it depends on; report cycles."""
     nodes = list(graph.nodes.values())
-    pulsed_by: dict[GraphNode, list[GraphNode]] = {node: [] for node in nodes}
-    for node in nodes:
-        node.followers = {port: node.followers[port] for port in node.db.DESCRIPTION.ports if port in node.followers}
-        for end in (end for ends in node.followers.values() for end in ends):
-            pulsed_by[end].append(node)
-    _sorted(pulsed_by, "execution", issues)
+    _order_executions(nodes, issues)
     needs = {node: [source for source, _ in node.wires.values() if source.is_pure] for node in nodes}
     pure = _sorted({node: needs[node] for node in nodes if node.is_pure}, "data", issues)
     place = {node: at for at, node in enumerate(pure)}
     for node in nodes:
-        # pure nodes run for others only, and may be one behind the other by thousands
-        waiting, behind = [] if node.is_pure else list(needs[node]), set[GraphNode]()
-        while waiting:
-            source = waiting.pop()
-            waiting += needs[source] if source not in behind else ()
-            behind.add(source)
-        node.upstream = sorted(behind & place.keys(), key=place.__getitem__)
+        # pure nodes run for others only
+        upstream = set() if node.is_pure else _behind(node, needs)
+        node.upstream = sorted(upstream & place.keys(), key=place.__getitem__)
+
+
+def _order_executions(nodes: Sequence[GraphNode], issues: list[str]) -> None:
+    """Put the followers of each node into the order of its ports."""
+    pulsed_by: dict[GraphNode, list[GraphNode]] = {node: [] for node in nodes}
+    for node in nodes:
+        node.followers = {port: node.followers[port] for port in node.db.DESCRIPTION.ports if port in node.followers}
+        for end in itertools.chain.from_iterable(node.followers.values()):
+            pulsed_by[end].append(node)
+    _sorted(pulsed_by, "execution", issues)
+
+
+def _behind(node: GraphNode, needs: Mapping[GraphNode, Sequence[GraphNode]]) -> set[GraphNode]:
+    """All nodes that a node depends on, without recursion: chains may have thousands of nodes."""
+    waiting, found = list(needs[node]), set[GraphNode]()
+    while waiting:
+        source = waiting.pop()
+        if source not in found:
+            found.add(source)
+            waiting += needs[source]
+    return found
 
 
 def _sorted(before: dict[GraphNode, list[GraphNode]], what: str, issues: list[str]) -> list[GraphNode]:
-    """Nodes in an order where each comes after those before it; none when they run in a circle."""
+    """Nodes in topological order; none where there is a cycle, which is reported."""
     try:
         return list(TopologicalSorter(before).static_order())
     except CycleError as error:

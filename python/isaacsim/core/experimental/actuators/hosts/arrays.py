@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ..errors import NotCopied
 from .articulation import ArrayArticulation, DofArrays, Robot
 from .bus import EventBus
+
+if TYPE_CHECKING:
+    from ..usd.handles import Stage
 
 
 class ArraysHost(NotCopied):
@@ -31,7 +34,7 @@ class ArraysHost(NotCopied):
         num_robots: int = 1,
         *,
         path: str = "/Robot",
-        stage: Any = None,
+        stage: Stage | None = None,
         dof_paths: Sequence[str] | None = None,
     ) -> None:
         self.bus = EventBus()
@@ -54,12 +57,7 @@ class ArraysHost(NotCopied):
         """Allocate the arrays, all zero, and announce that physics is ready."""
         self._arrays = DofArrays.zeros(sum(len(robot.dof_names) for robot in self._robots))
         self.generation += 1
-        try:
-            self.bus.emit_ready()
-        except BaseException:
-            # play is all or nothing: what became ready is told of the stop
-            self.stop()
-            raise
+        self.bus.start(self.stop)
 
     def step(self, dt: float) -> None:
         """Run the pre-step callbacks; efforts stay in the arrays for the caller to look at."""

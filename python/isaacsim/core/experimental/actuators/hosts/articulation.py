@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 import warp as wp
@@ -15,10 +15,13 @@ import warp as wp
 from ..errors import HostError
 from ..specs.arguments import names_of
 from ..usd.roots import Roots, no_match, no_pattern, require_same_joints
-from ..values import as_integers, broadcast, resolve_indices
+from ..values import ArrayLike, Indices, as_integers, broadcast, resolve_indices
 from .copied import warp_copy
 from .dof_access import DofAccess
 from .port import Buffers, JointViews, nothing
+
+if TYPE_CHECKING:
+    from ..usd.handles import Stage
 
 
 @dataclass(frozen=True)
@@ -82,6 +85,11 @@ class RootArrays:
         return cls(*(np.zeros((robots, columns), np.float32) for columns in (7, 6, 3)))
 
 
+def name_in(path: str) -> str:
+    """Return the last segment of a prim path."""
+    return path.rsplit("/", 1)[-1]
+
+
 def _zeros(size: int) -> np.ndarray:
     """A float32 array that begins with a cache line, of 16 numbers: vectors read from it do not cross lines."""
     memory = np.zeros(size + 16, np.float32)
@@ -123,7 +131,7 @@ class PhysicsBackend(DofBackend, Protocol):
     engine: str
     """Name of the simulator, for messages."""
 
-    stage: Any
+    stage: Stage | None
     """The USD stage; None where there is none."""
 
     def property_of_file(self, name: str) -> np.ndarray:
@@ -329,31 +337,13 @@ class ArrayArticulation(DofAccess):
 
     # efforts and drives
 
-    def get_dof_efforts(self, *, indices: Any = None, dof_indices: Any = None) -> wp.array:
+    def get_dof_efforts(self, *, indices: Indices = None, dof_indices: Indices = None) -> wp.array:
         """Efforts [N·m or N] that were set last."""
         return self._get("efforts", indices, dof_indices)
 
-    def set_dof_efforts(self, efforts: Any, *, indices: Any = None, dof_indices: Any = None) -> None:
+    def set_dof_efforts(self, efforts: ArrayLike, *, indices: Indices = None, dof_indices: Indices = None) -> None:
         """Set efforts [N·m or N]; they act in every physics step until others are set, a reset or a stop."""
         self._set("efforts", efforts, indices, dof_indices)
-
-    def set_dof_gains(
-        self,
-        stiffnesses: Any = None,
-        dampings: Any = None,
-        *,
-        indices: Any = None,
-        dof_indices: Any = None,
-        update_default_gains: bool = True,
-    ) -> None:
-        """Set stiffnesses, dampings or both of the joint drives; there are no stored defaults to update."""
-        given = {"stiffnesses": stiffnesses, "dampings": dampings}
-        arrays, at = self._live(), self._index(indices, dof_indices)
-        # both are checked before either is set
-        rows = {name: broadcast(values, at.shape, name) for name, values in given.items() if values is not None}
-        for name, values in rows.items():
-            getattr(arrays, name)[at] = values
-        self._backend.write_gains()
 
     def buffers(self) -> Buffers:
         """Positions, velocities, targets and efforts in place, float32, `(robots, DOFs)`: no getter, no copy.
@@ -425,25 +415,33 @@ class ArrayArticulation(DofAccess):
         self._current()
         return arrays
 
-    def _index(self, indices: Any, dof_indices: Any) -> np.ndarray:
+    def _index(self, indices: Indices, dof_indices: Indices) -> np.ndarray:
         rows = resolve_indices(indices, len(self._robots), "robot")
         columns = resolve_indices(dof_indices, self._at.shape[1], "DOF")
         # all robots are chosen mostly, and that costs less
         return self._at[:, columns] if indices is None else self._at[rows[:, None], columns]
 
-    def _get(self, name: str, indices: Any, dof_indices: Any) -> wp.array:
+    def _get(self, name: str, indices: Indices, dof_indices: Indices) -> wp.array:
         arrays = self._live()
         if indices is None and dof_indices is None and (views := self._views_of(arrays)):
             return warp_copy(views[name])
         return warp_copy(getattr(arrays, name)[self._index(indices, dof_indices)])
 
-    def _set(self, name: str, values: Any, indices: Any, dof_indices: Any) -> None:
+    def _set(self, name: str, values: ArrayLike, indices: Indices, dof_indices: Indices) -> None:
         arrays = self._live()
         if indices is None and dof_indices is None and (views := self._views_of(arrays)):
             views[name][...] = broadcast(values, self._at.shape, name)
             return
         at = self._index(indices, dof_indices)
         getattr(arrays, name)[at] = broadcast(values, at.shape, name)
+
+    def _set_all(self, given: Mapping[str, ArrayLike | None], indices: Indices, dof_indices: Indices) -> None:
+        arrays, at = self._live(), self._index(indices, dof_indices)
+        # all are checked before any is set
+        rows = {name: broadcast(values, at.shape, name) for name, values in given.items() if values is not None}
+        for name, values in rows.items():
+            getattr(arrays, name)[at] = values
+        self._backend.write_gains()
 
     def _views_of(self, arrays: DofArrays) -> dict[str, np.ndarray]:
         """A view of the rows of each array; none where the robots are not evenly spaced. Made once per play."""
@@ -462,21 +460,21 @@ class ArrayArticulation(DofAccess):
         even = pitch >= shape[1] and np.array_equal(first, start + pitch * np.arange(len(first)))
         return (start, pitch) if even else None
 
-    def _read(self, read: Callable[[np.ndarray], np.ndarray], indices: Any) -> np.ndarray:
+    def _read(self, read: Callable[[np.ndarray], np.ndarray], indices: Indices) -> np.ndarray:
         """What is read of the robots asked for; of none of them, an empty array of the same kind."""
         numbers = self._picked(indices)
         return read(numbers) if len(numbers) else read(self._numbers[:1])[:0]
 
-    def _picked(self, indices: Any) -> np.ndarray:
+    def _picked(self, indices: Indices) -> np.ndarray:
         """Numbers of the robots asked for."""
         self._live()
         return self._numbers[resolve_indices(indices, len(self._robots), "robot")]
 
-    def _state_was_set(self, name: str, indices: Any, dof_indices: Any) -> None:
+    def _state_was_set(self, name: str, indices: Indices, dof_indices: Indices) -> None:
         self._backend.write_state(name, self._index(indices, dof_indices))
 
 
-def _match(patterns: str | Sequence[str], robots: Sequence[Robot], stage: Any) -> list[int]:
+def _match(patterns: str | Sequence[str], robots: Sequence[Robot], stage: Stage | None) -> list[int]:
     """Rows for the patterns, by the robots' own paths or by that of their prototype."""
     copies: dict[str, list[int]] = {}
     for row, robot in enumerate(robots):
@@ -495,7 +493,7 @@ def _match(patterns: str | Sequence[str], robots: Sequence[Robot], stage: Any) -
     return list(picked)
 
 
-def _unloaded(stage: Any) -> list[str]:
+def _unloaded(stage: Stage | None) -> list[str]:
     """Payloads that may hold a robot."""
     if stage is None:
         return []

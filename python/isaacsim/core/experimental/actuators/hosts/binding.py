@@ -9,7 +9,7 @@ import numpy as np
 import warp as wp
 
 from ..errors import HostError
-from ..values import as_numpy
+from ..values import ArrayLike, as_numpy
 from .port import ArticulationPort, Buffers, JointViews, nothing, require_members
 from .transfer import transfer
 
@@ -169,28 +169,29 @@ def _require_in_place(buffers: Buffers, host: str, shape: tuple[int, int], devic
 
 
 def _in_place_problem(array: Any, shape: tuple[int, int], device: Any, written: bool) -> str:
-    """What of an array does not let it be read, or `written`, where it lies; empty if nothing."""
+    """Why an array cannot be read, or `written`, in place; empty if it can."""
     if isinstance(array, wp.array):
-        dtype, where, address, is_writable = array.dtype, array.device, array.ptr or 0, True
+        dtype, where, address, writable = array.dtype, array.device, array.ptr or 0, True
     elif isinstance(array, np.ndarray):
         # another byte order is another type
         dtype = wp.float32 if array.dtype == np.float32 else array.dtype
-        where, address, is_writable = wp.get_device("cpu"), array.ctypes.data, array.flags.writeable
+        where, address, writable = wp.get_device("cpu"), array.ctypes.data, array.flags.writeable
     else:
         return f"is a {type(array).__name__}: must be a NumPy or Warp array"
-    if dtype is not wp.float32:
-        return f"has dtype {getattr(dtype, '__name__', dtype)}: must be float32"
-    if tuple(array.shape) != shape:
-        return f"has shape {tuple(array.shape)}: must be (robots, DOFs) = {shape}"
-    if where != device:
-        return f"is on {where}: must be on {device}, the device of the articulation"
-    if written and not is_writable:
-        return "is read-only: must be writable"
-    return "" if 0 in shape else _place_problem(address, tuple(array.strides), shape, written)
+    found = tuple(array.shape)
+    problems = {
+        f"has dtype {getattr(dtype, '__name__', dtype)}: must be float32": dtype is not wp.float32,
+        f"has shape {found}: must be (robots, DOFs) = {shape}": found != shape,
+        f"is on {where}: must be on {device}, the device of the articulation": where != device,
+        "is read-only: must be writable": written and not writable,
+    }
+    if problem := next((text for text, holds in problems.items() if holds), ""):
+        return problem
+    return "" if 0 in shape else _layout_problem(address, tuple(array.strides), shape, written)
 
 
-def _place_problem(address: int, strides: tuple[Any, ...], shape: tuple[int, int], written: bool) -> str:
-    """What is wrong with where the numbers of an array lie."""
+def _layout_problem(address: int, strides: tuple[Any, ...], shape: tuple[int, int], written: bool) -> str:
+    """Why the memory layout of an array does not serve; empty if it does."""
     number, (rows, columns) = 4, shape
     pitch, step = strides
     if columns > 1 and step != number:
@@ -204,7 +205,7 @@ def _place_problem(address: int, strides: tuple[Any, ...], shape: tuple[int, int
     return ""
 
 
-def _float32(values: Any, shape: tuple[int, int], getter: str) -> Any:
+def _float32(values: ArrayLike, shape: tuple[int, int], getter: str) -> Any:
     """What a getter returned, as something a Warp array takes over.
 
     Raises:

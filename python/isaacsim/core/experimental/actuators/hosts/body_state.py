@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import warp as wp
 
-from ..values import broadcast, resolve_indices
+from ..values import ArrayLike, Indices, broadcast, resolve_indices
 from .articulation import ArrayArticulation, PhysicsBackend
 from .copied import warp_copy
 from .port import Buffers
@@ -30,11 +30,13 @@ class BodyState(ArrayArticulation):
 
     # root links
 
-    def get_world_poses(self, *, indices: Any = None) -> tuple[wp.array, wp.array]:
+    def get_world_poses(self, *, indices: Indices = None) -> tuple[wp.array, wp.array]:
         """Positions [m], shape `(robots, 3)`, and quaternions, `(robots, 4)`, of the root links."""
-        return _split(self._of_roots("poses", indices), 3)
+        return _split(self._of_roots("poses", indices))
 
-    def set_world_poses(self, positions: Any = None, orientations: Any = None, *, indices: Any = None) -> None:
+    def set_world_poses(
+        self, positions: ArrayLike | None = None, orientations: ArrayLike | None = None, *, indices: Indices = None
+    ) -> None:
         """Place the root links, and the robots with them; joint positions and all velocities stay.
 
         Args:
@@ -54,12 +56,16 @@ class BodyState(ArrayArticulation):
             poses[:, 3:] = _turns(turns)
         self._backend.write_root_poses(robots, poses)
 
-    def get_velocities(self, *, indices: Any = None) -> tuple[wp.array, wp.array]:
+    def get_velocities(self, *, indices: Indices = None) -> tuple[wp.array, wp.array]:
         """Linear [m/s] and angular [rad/s] velocities of the root links, shape `(robots, 3)` each."""
-        return _split(self._of_roots("velocities", indices), 3)
+        return _split(self._of_roots("velocities", indices))
 
     def set_velocities(
-        self, linear_velocities: Any = None, angular_velocities: Any = None, *, indices: Any = None
+        self,
+        linear_velocities: ArrayLike | None = None,
+        angular_velocities: ArrayLike | None = None,
+        *,
+        indices: Indices = None,
     ) -> None:
         """Set velocities of the root links; what is None stays.
 
@@ -79,23 +85,23 @@ class BodyState(ArrayArticulation):
             velocities[:, 3:] = broadcast(angular_velocities, (len(robots), 3), "angular_velocities")
         self._backend.write_root_velocities(robots, velocities)
 
-    def get_linear_velocities(self, *, indices: Any = None) -> wp.array:
+    def get_linear_velocities(self, *, indices: Indices = None) -> wp.array:
         """Linear velocities [m/s] of the root links, shape `(robots, 3)`."""
         return self.get_velocities(indices=indices)[0]
 
-    def set_linear_velocities(self, velocities: Any, *, indices: Any = None) -> None:
+    def set_linear_velocities(self, velocities: ArrayLike, *, indices: Indices = None) -> None:
         """Set linear velocities [m/s] of the root links; see `set_velocities`."""
         self.set_velocities(linear_velocities=velocities, indices=indices)
 
-    def get_angular_velocities(self, *, indices: Any = None) -> wp.array:
+    def get_angular_velocities(self, *, indices: Indices = None) -> wp.array:
         """Angular velocities [rad/s] of the root links, shape `(robots, 3)`."""
         return self.get_velocities(indices=indices)[1]
 
-    def set_angular_velocities(self, velocities: Any, *, indices: Any = None) -> None:
+    def set_angular_velocities(self, velocities: ArrayLike, *, indices: Indices = None) -> None:
         """Set angular velocities [rad/s] of the root links; see `set_velocities`."""
         self.set_velocities(angular_velocities=velocities, indices=indices)
 
-    def get_projected_gravity(self, *, indices: Any = None) -> wp.array:
+    def get_projected_gravity(self, *, indices: Indices = None) -> wp.array:
         """Direction of gravity in the frames of the root links, shape `(robots, 3)`: a policy's sense of what is down.
 
         Unit vectors, (0, 0, -1) for a robot that stands upright; zeros where the stage has no gravity.
@@ -129,32 +135,36 @@ class BodyState(ArrayArticulation):
 
     # links
 
-    def get_link_world_poses(self, *, indices: Any = None, link_indices: Any = None) -> tuple[wp.array, wp.array]:
+    def get_link_world_poses(
+        self, *, indices: Indices = None, link_indices: Indices = None
+    ) -> tuple[wp.array, wp.array]:
         """Positions [m], shape `(robots, links, 3)`, and quaternions, `(robots, links, 4)`, of the links."""
-        return self._links_of(self._backend.link_poses, indices, link_indices)
+        return _split(self._collect(self._backend.link_poses, indices, link_indices))
 
-    def get_link_velocities(self, *, indices: Any = None, link_indices: Any = None) -> tuple[wp.array, wp.array]:
+    def get_link_velocities(
+        self, *, indices: Indices = None, link_indices: Indices = None
+    ) -> tuple[wp.array, wp.array]:
         """Linear [m/s] and angular [rad/s] velocities of the links, shape `(robots, links, 3)` each."""
-        return self._links_of(self._backend.link_velocities, indices, link_indices)
+        return _split(self._collect(self._backend.link_velocities, indices, link_indices))
 
-    def get_link_masses(self, *, indices: Any = None, link_indices: Any = None) -> wp.array:
+    def get_link_masses(self, *, indices: Indices = None, link_indices: Indices = None) -> wp.array:
         """Masses [kg], shape `(robots, links)`."""
         return warp_copy(self._collect(self._backend.link_masses, indices, link_indices))
 
-    def get_link_coms(self, *, indices: Any = None, link_indices: Any = None) -> tuple[wp.array, wp.array]:
+    def get_link_coms(self, *, indices: Indices = None, link_indices: Indices = None) -> tuple[wp.array, wp.array]:
         """Centres of mass [m], shape `(robots, links, 3)`, and quaternions of the principal axes, `(robots, links, 4)`.
 
         Both are in the link frames.
         """
-        return _split(self._collect(self._backend.link_coms, indices, link_indices), 3)
+        return _split(self._collect(self._backend.link_coms, indices, link_indices))
 
-    def get_link_inertias(self, *, indices: Any = None, link_indices: Any = None) -> wp.array:
+    def get_link_inertias(self, *, indices: Indices = None, link_indices: Indices = None) -> wp.array:
         """Inertias [kg m²] about the centres of mass, along the axes of the link frames, shape `(robots, links, 9)`."""
         found = self._collect(self._backend.link_inertias, indices, link_indices)
         return warp_copy(found.reshape(*found.shape[:2], 9))
 
     def get_link_incoming_joint_force(
-        self, *, indices: Any = None, link_indices: Any = None
+        self, *, indices: Indices = None, link_indices: Indices = None
     ) -> tuple[wp.array, wp.array]:
         """Forces [N] and torques [N·m] that joints exert on the links they carry, shape `(robots, links, 3)` each.
 
@@ -166,9 +176,9 @@ class BodyState(ArrayArticulation):
             indices: Rows; None means all.
             link_indices: Links; None means all.
         """
-        return _split(self._collect(self._backend.incoming_forces, indices, link_indices), 3)
+        return _split(self._collect(self._backend.incoming_forces, indices, link_indices))
 
-    def set_link_masses(self, masses: Any, *, indices: Any = None, link_indices: Any = None) -> None:
+    def set_link_masses(self, masses: ArrayLike, *, indices: Indices = None, link_indices: Indices = None) -> None:
         """Set masses [kg], shape `(robots, links)`, until physics stops; inertias stay as they are.
 
         Raises:
@@ -184,7 +194,12 @@ class BodyState(ArrayArticulation):
         self._backend.write_link_inertias(robots, links, {"masses": given})
 
     def set_link_coms(
-        self, positions: Any = None, orientations: Any = None, *, indices: Any = None, link_indices: Any = None
+        self,
+        positions: ArrayLike | None = None,
+        orientations: ArrayLike | None = None,
+        *,
+        indices: Indices = None,
+        link_indices: Indices = None,
     ) -> None:
         """Set centres of mass and their principal axes in the link frames, until physics stops; what is None stays.
 
@@ -209,7 +224,7 @@ class BodyState(ArrayArticulation):
             places[..., 3:] = _turns(flat).reshape(*shape, 4)
         self._backend.write_link_inertias(robots, links, {"places": places})
 
-    def set_link_inertias(self, inertias: Any, *, indices: Any = None, link_indices: Any = None) -> None:
+    def set_link_inertias(self, inertias: ArrayLike, *, indices: Indices = None, link_indices: Indices = None) -> None:
         """Set inertias [kg m²] about the centres of mass, along the link's axes, `(robots, links, 9)`, until stop.
 
         Raises:
@@ -237,7 +252,7 @@ class BodyState(ArrayArticulation):
 
     # inside
 
-    def _of_roots(self, name: str, indices: Any) -> np.ndarray:
+    def _of_roots(self, name: str, indices: Indices) -> np.ndarray:
         """Poses, velocities, or the direction of gravity, of the root links of the robots asked for."""
         robots = self._picked(indices)
         if (arrays := self._backend.root_arrays()) is not None:
@@ -246,25 +261,17 @@ class BodyState(ArrayArticulation):
             return seen_from(self._backend.root_poses(robots)[:, 3:], unit(self._backend.gravity))
         return getattr(self._backend, f"root_{name}")(robots)
 
-    def _links_asked(self, indices: Any, link_indices: Any) -> tuple[np.ndarray, np.ndarray]:
+    def _links_asked(self, indices: Indices, link_indices: Indices) -> tuple[np.ndarray, np.ndarray]:
         """Numbers of robots, and of links, asked for."""
         robots = self._picked(indices)
         return robots, resolve_indices(link_indices, len(self._robots[0].links), "link")
 
-    def _chosen(self, link_indices: Any) -> Any:
-        """What picks links."""
-        return resolve_indices(link_indices, len(self._robots[0].links), "link") if link_indices is not None else ...
-
-    def _links_of(
-        self, read: Callable[[np.ndarray], np.ndarray], indices: Any, link_indices: Any
-    ) -> tuple[wp.array, wp.array]:
-        """What is read of the robots asked for, of these of the links asked for, in two."""
-        return _split(self._collect(read, indices, link_indices), 3)
-
-    def _collect(self, read: Callable[[np.ndarray], np.ndarray], indices: Any, link_indices: Any) -> np.ndarray:
-        """What is read of the robots asked for, of these of the links asked for."""
-        found, links = self._read(read, indices), self._chosen(link_indices)
-        return found if links is ... else found[:, links]
+    def _collect(self, read: Callable[[np.ndarray], np.ndarray], indices: Indices, link_indices: Indices) -> np.ndarray:
+        """Values of some links of some robots."""
+        found = self._read(read, indices)
+        if link_indices is None:
+            return found
+        return found[:, resolve_indices(link_indices, len(self._robots[0].links), "link")]
 
 
 def _turns(quaternions: np.ndarray) -> np.ndarray:
@@ -287,7 +294,6 @@ def _require_inertias(inertias: np.ndarray, kept: np.ndarray) -> None:
         raise ValueError(f"inertias[{place[0]}, {place[1]}]: {rule}. Correct it.")
 
 
-def _split(both: np.ndarray, at: int) -> tuple[wp.array, wp.array]:
-    """An array in two: the first `at` numbers of the last axis, and the rest."""
-    first, rest = both[..., :at], both[..., at:]
-    return warp_copy(first), warp_copy(rest)
+def _split(both: np.ndarray) -> tuple[wp.array, wp.array]:
+    """The first three numbers along the last axis, and the rest."""
+    return warp_copy(both[..., :3]), warp_copy(both[..., 3:])

@@ -118,9 +118,17 @@ class EventBus(NotCopied):
                 entry.close()
 
     def emit_ready(self) -> None:
-        """Physics is ready: tell everybody."""
+        """Announce that physics is ready."""
         self.ready = True
         self._ready.emit()
+
+    def start(self, stop: Callable[[], None]) -> None:
+        """Announce that physics is ready; where a callback fails, call `stop` and raise the error."""
+        try:
+            self.emit_ready()
+        except BaseException:
+            stop()
+            raise
 
     def emit_pre_step(self, dt: float, context: Any = None) -> None:
         """A physics step of `dt` seconds follows."""

@@ -4,20 +4,19 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import Any
 
 import warp as wp
 
 from ..errors import HostError
 from ..specs.arguments import names_of
 from ..specs.patterns import pattern_problem
-from ..values import resolve_indices
-from .articulation import ArrayArticulation, PhysicsBackend
+from ..values import Indices, resolve_indices
+from .articulation import ArrayArticulation, PhysicsBackend, name_in
 from .copied import warp_copy
 
 
 class Contacts(ArrayArticulation):
-    """Contact forces; they cost nothing until links are chosen."""
+    """Contact forces; computed only for observed links."""
 
     _backend: PhysicsBackend
 
@@ -29,37 +28,28 @@ class Contacts(ArrayArticulation):
         return list(self._contact_links)
 
     def observe_contact_forces(self, links: str | Sequence[str] | None) -> None:
-        """Choose the links of `get_link_contact_forces`, instead of those chosen before.
+        """Choose the links of `get_link_contact_forces`, replacing the earlier choice.
 
-        Best before play: while physics runs, its model is made anew. State and properties stay to the bit.
+        Best called before play: while physics runs, its model is rebuilt; state and properties stay bit-identical.
 
         Args:
-            links: Regular expressions, `.*_FOOT` for instance, that the whole name of a link matches; each must match
-                one at least. None ends observing.
+            links: Regular expressions such as `.*_FOOT`, which match whole link names; each must match at least one.
+                None stops observing.
 
         Raises:
-            ValueError: A pattern is none or matches no link.
-            HostError: The simulator does not tell contact forces.
+            ValueError: A pattern is invalid or matches no link.
+            HostError: The simulator has no contact forces.
         """
-        names = [path.rsplit("/", 1)[-1] for path in self._current()[0].links]
-        patterns = [] if links is None else names_of("links", links, "a pattern")
-        for pattern in patterns:
-            if problem := pattern_problem(pattern):
-                raise ValueError(f"links: {pattern!r} {problem}")
-            if not any(re.fullmatch(pattern, name) for name in names):
-                raise ValueError(
-                    f"links: {pattern!r} matches no link: must match the whole name of at least one of "
-                    f"{', '.join(names)}. Correct or remove it."
-                )
-        chosen = [i for i, name in enumerate(names) if any(re.fullmatch(pattern, name) for pattern in patterns)]
+        names = [name_in(path) for path in self._current()[0].links]
+        chosen = _matches([] if links is None else names_of("links", links, "a pattern"), names)
         self._backend.observe_contacts(self, self._numbers, chosen)
         self._contact_links = tuple(names[i] for i in chosen)
 
-    def get_link_contact_forces(self, *, indices: Any = None) -> wp.array:
+    def get_link_contact_forces(self, *, indices: Indices = None) -> wp.array:
         """Net forces [N] of all contacts on each observed link, shape `(robots, observed links, 3)`, world frame.
 
-        They are those of the last physics step, and zero before the first one after play, after a reset of the
-        environment and after `observe_contact_forces`.
+        Values are those of the last physics step; they are zero until the first step after play, after a reset of the
+        environment or after `observe_contact_forces`.
 
         Args:
             indices: Rows; None means all.
@@ -72,9 +62,25 @@ class Contacts(ArrayArticulation):
             raise HostError(
                 "contact forces: no links were chosen. Call observe_contact_forces with patterns of their names first."
             )
-        names = [path.rsplit("/", 1)[-1] for path in self._robots[0].links]
+        names = [name_in(path) for path in self._robots[0].links]
         if missing := [name for name in self._contact_links if name not in names]:
             raise HostError(f"links {missing} are no longer there. Call observe_contact_forces again.")
         rows = self._numbers[resolve_indices(indices, len(self._robots), "robot")]
         forces = self._backend.contact_forces(rows, [names.index(name) for name in self._contact_links])
         return warp_copy(forces)
+
+
+def _matches(patterns: Sequence[str], names: Sequence[str]) -> list[int]:
+    """Indices of the names that any pattern matches; each pattern must match at least one."""
+    found: set[int] = set()
+    for pattern in patterns:
+        if problem := pattern_problem(pattern):
+            raise ValueError(f"links: {pattern!r} {problem}")
+        matched = {i for i, name in enumerate(names) if re.fullmatch(pattern, name)}
+        if not matched:
+            raise ValueError(
+                f"links: {pattern!r} matches no link: must match the whole name of at least one of "
+                f"{', '.join(names)}. Correct or remove it."
+            )
+        found |= matched
+    return sorted(found)

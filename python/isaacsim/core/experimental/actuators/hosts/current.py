@@ -14,6 +14,7 @@ from .opened import opened as _open
 from .port import Host, require_host
 
 if TYPE_CHECKING:
+    from ..usd.handles import Stage
     from .physics_articulation import PhysicsArticulation
 
 
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 class _StageOnly:
     """Stands among the hosts for a stage without physics."""
 
-    stage: Any
+    stage: Stage
 
 
 # of the Kit application that this process is, once somebody needed it
@@ -46,7 +47,7 @@ def use_host(host: Host) -> Iterator[Host]:
 
 
 @contextlib.contextmanager
-def use_stage(stage: Any) -> Iterator[Any]:
+def use_stage(stage: Stage) -> Iterator[Stage]:
     """Make `stage` the one `add_actuator` edits inside a `with` block; no physics is needed, and none starts.
 
     Example:
@@ -76,7 +77,7 @@ def current_host() -> Host:
     )
 
 
-def current_stage() -> Any:
+def current_stage() -> Stage:
     """The stage of the innermost open host or `use_stage`; with none open, that of Kit.
 
     Raises:

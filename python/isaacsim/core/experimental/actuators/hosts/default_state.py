@@ -1,38 +1,36 @@
-"""A state that an articulation keeps and goes back to."""
+"""Default state of an articulation, stored and restored on request."""
 
 from __future__ import annotations
-
-from typing import Any
 
 import numpy as np
 import warp as wp
 
-from ..values import broadcast, resolve_indices
+from ..values import ArrayLike, Indices, broadcast, resolve_indices
 from .body_state import BodyState
 from .copied import warp_copy
 
-# in the order of `get_default_state`, with the numbers per robot of what is not per DOF
+# in the order of `get_default_state`, with the number of components per robot where it is not per DOF
 _ROOT = {"positions": 3, "orientations": 4, "linear_velocities": 3, "angular_velocities": 3}
 _DOFS = ("dof_positions", "dof_velocities", "dof_efforts")
 
 
 class DefaultState(BodyState):
-    """The default state; NaN stands for what was not given one."""
+    """The default state; NaN marks values without a default."""
 
     def set_default_state(
         self,
-        positions: Any = None,
-        orientations: Any = None,
-        linear_velocities: Any = None,
-        angular_velocities: Any = None,
-        dof_positions: Any = None,
-        dof_velocities: Any = None,
-        dof_efforts: Any = None,
+        positions: ArrayLike | None = None,
+        orientations: ArrayLike | None = None,
+        linear_velocities: ArrayLike | None = None,
+        angular_velocities: ArrayLike | None = None,
+        dof_positions: ArrayLike | None = None,
+        dof_velocities: ArrayLike | None = None,
+        dof_efforts: ArrayLike | None = None,
         *,
-        indices: Any = None,
-        dof_indices: Any = None,
+        indices: Indices = None,
+        dof_indices: Indices = None,
     ) -> None:
-        """Keep a state for `reset_to_default_state`; what is None stays as it was kept.
+        """Store a state for `reset_to_default_state`; arguments that are None keep their stored values.
 
         Args:
             positions: Of the root links [m], shape `(robots, 3)`.
@@ -56,8 +54,8 @@ class DefaultState(BodyState):
         for name, values in rows.items():
             self._default_state[name][places[name]] = values
 
-    def get_default_state(self, *, indices: Any = None, dof_indices: Any = None) -> tuple[wp.array | None, ...]:
-        """Return what `set_default_state` keeps, in the order of its arguments; None for what was never given."""
+    def get_default_state(self, *, indices: Indices = None, dof_indices: Indices = None) -> tuple[wp.array | None, ...]:
+        """Return the stored values in the order of the arguments of `set_default_state`; None where there are none."""
         found = []
         for name in (*_ROOT, *_DOFS):
             place = self._place(name, indices, dof_indices)
@@ -67,30 +65,39 @@ class DefaultState(BodyState):
         return tuple(found)
 
     def reset_to_default_state(self) -> None:
-        """Put the robots into the default state, as far as it was given.
+        """Put the robots into the default state, as far as it is stored.
 
         Raises:
-            HostError: Physics is not running, or it cannot put them there.
+            HostError: Physics is not running, or a root link cannot be moved.
         """
         self._live()
-        kept = self._default_state
-        # a root is put where all numbers of a kind are known, a joint where its own is
-        known = {name: ~np.isnan(values) for name, values in kept.items()}
+        # a root value is set where all its components are known, a DOF value where it is known itself
+        known = {name: ~np.isnan(values) for name, values in self._default_state.items()}
         given = [known[name].all(axis=1, keepdims=True) for name in _ROOT] + [known[name] for name in _DOFS]
+        # robots with the same values known are set together
         patterns, which = np.unique(np.hstack(given), axis=0, return_inverse=True)
         for number, pattern in enumerate(patterns):
             rows = np.flatnonzero(which.ravel() == number)
-            root = [kept[name][rows] if has else None for name, has in zip(_ROOT, pattern, strict=False)]
-            if pattern[:2].any():
-                self.set_world_poses(*root[:2], indices=rows)
-            if pattern[2:4].any():
-                self.set_velocities(*root[2:], indices=rows)
-            for name, has in zip(_DOFS, pattern[4:].reshape(len(_DOFS), -1), strict=True):
-                columns = np.flatnonzero(has)
-                if columns.size:
-                    getattr(self, f"set_{name}")(kept[name][np.ix_(rows, columns)], indices=rows, dof_indices=columns)
+            self._reset_roots(rows, pattern[: len(_ROOT)])
+            self._reset_dofs(rows, pattern[len(_ROOT) :].reshape(len(_DOFS), -1))
 
     # inside
+
+    def _reset_roots(self, rows: np.ndarray, known: np.ndarray) -> None:
+        """Set the root values of some robots that are known."""
+        root = [self._default_state[name][rows] if has else None for name, has in zip(_ROOT, known, strict=True)]
+        if known[:2].any():
+            self.set_world_poses(*root[:2], indices=rows)
+        if known[2:].any():
+            self.set_velocities(*root[2:], indices=rows)
+
+    def _reset_dofs(self, rows: np.ndarray, known: np.ndarray) -> None:
+        """Set the DOF values of some robots that are known."""
+        for name, has in zip(_DOFS, known, strict=True):
+            columns = np.flatnonzero(has)
+            if columns.size:
+                values = self._default_state[name][np.ix_(rows, columns)]
+                getattr(self, f"set_{name}")(values, indices=rows, dof_indices=columns)
 
     def _resolve(self) -> None:
         super()._resolve()
@@ -100,8 +107,8 @@ class DefaultState(BodyState):
         if not (kept and all(kept[name].shape == shape for name, shape in shapes.items())):
             self._default_state = {name: np.full(shape, np.nan, np.float32) for name, shape in shapes.items()}
 
-    def _place(self, name: str, indices: Any, dof_indices: Any) -> tuple[np.ndarray, ...]:
-        """Rows and columns of what is kept."""
+    def _place(self, name: str, indices: Indices, dof_indices: Indices) -> tuple[np.ndarray, ...]:
+        """Rows and columns of a stored array."""
         rows = resolve_indices(indices, len(self), "robot")
         columns = resolve_indices(dof_indices, self.num_dofs, "DOF") if name in _DOFS else np.arange(_ROOT[name])
         return np.ix_(rows, columns)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import enum
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,7 @@ from ..errors import HostError
 from ..specs.arguments import flag_of
 from ..specs.fields import shown
 from ..usd.axes import is_angular
-from ..values import broadcast, resolve_indices
+from ..values import ArrayLike, Indices, broadcast, resolve_indices
 from .articulation import ArrayArticulation, PhysicsBackend, Robot
 
 # what is nowhere but in the host's arrays, and what is there while physics runs
@@ -52,7 +53,7 @@ class DofProperties(ArrayArticulation):
         """Whether each joint axis turns or slides."""
         return [DofType.Rotation if is_angular(axis) else DofType.Translation for axis in self._current()[0].axes]
 
-    def get_dof_drive_types(self, *, indices: Any = None, dof_indices: Any = None) -> list[list[str]]:
+    def get_dof_drive_types(self, *, indices: Indices = None, dof_indices: Indices = None) -> list[list[str]]:
         """Whether drives give a `force` or an `acceleration`, `(robots, DOFs)`, as the stage authors it.
 
         Files have forces only, and MuJoCo takes accelerations for forces, with a warning.
@@ -72,17 +73,17 @@ class DofProperties(ArrayArticulation):
 
     # drives
 
-    def get_dof_gains(self, *, indices: Any = None, dof_indices: Any = None) -> tuple[wp.array, wp.array]:
+    def get_dof_gains(self, *, indices: Indices = None, dof_indices: Indices = None) -> tuple[wp.array, wp.array]:
         """Stiffnesses [N·m/rad or N/m] and dampings [N·m·s/rad or N·s/m] of the joint drives."""
         return self._get_all(("stiffnesses", "dampings"), indices, dof_indices)
 
     def set_dof_gains(
         self,
-        stiffnesses: Any = None,
-        dampings: Any = None,
+        stiffnesses: ArrayLike | None = None,
+        dampings: ArrayLike | None = None,
         *,
-        indices: Any = None,
-        dof_indices: Any = None,
+        indices: Indices = None,
+        dof_indices: Indices = None,
         update_default_gains: bool = True,
     ) -> None:
         """Set stiffnesses, dampings or both of the joint drives.
@@ -105,7 +106,7 @@ class DofProperties(ArrayArticulation):
                 if values is not None:
                     defaults[name][at] = broadcast(values, at.shape, name)
 
-    def switch_dof_control_mode(self, mode: str, *, indices: Any = None, dof_indices: Any = None) -> None:
+    def switch_dof_control_mode(self, mode: str, *, indices: Indices = None, dof_indices: Indices = None) -> None:
         """Set the gains of the joint drives for a kind of control, from the default gains.
 
         These are what the stage authors, until `set_dof_gains` sets others.
@@ -126,16 +127,18 @@ class DofProperties(ArrayArticulation):
         dampings = 0.0 if mode == "effort" else defaults["dampings"][at]
         self._set_all({"stiffnesses": stiffnesses, "dampings": dampings}, indices, dof_indices)
 
-    def get_dof_max_efforts(self, *, indices: Any = None, dof_indices: Any = None) -> wp.array:
+    def get_dof_max_efforts(self, *, indices: Indices = None, dof_indices: Indices = None) -> wp.array:
         """Largest efforts [N·m or N] of the joint drives; inf is no limit."""
         return self._get("max_efforts", indices, dof_indices)
 
-    def set_dof_max_efforts(self, max_efforts: Any, *, indices: Any = None, dof_indices: Any = None) -> None:
+    def set_dof_max_efforts(
+        self, max_efforts: ArrayLike, *, indices: Indices = None, dof_indices: Indices = None
+    ) -> None:
         """Set the largest efforts [N·m or N] of the joint drives, >= 0; they do not bound `set_dof_efforts`."""
         self._set("max_efforts", max_efforts, indices, dof_indices)
 
     def get_dof_drive_model_properties(
-        self, *, indices: Any = None, dof_indices: Any = None
+        self, *, indices: Indices = None, dof_indices: Indices = None
     ) -> tuple[wp.array, wp.array, wp.array]:
         """Speed-effort gradients [rad/s/(N·m) or m/s/N], largest actuator velocities [rad/s or m/s] and
         velocity-dependent resistances [N·m·s/rad or N·s/m] of the joint drives.
@@ -144,12 +147,12 @@ class DofProperties(ArrayArticulation):
 
     def set_dof_drive_model_properties(
         self,
-        speed_effort_gradients: Any = None,
-        maximum_actuator_velocities: Any = None,
-        velocity_dependent_resistances: Any = None,
+        speed_effort_gradients: ArrayLike | None = None,
+        maximum_actuator_velocities: ArrayLike | None = None,
+        velocity_dependent_resistances: ArrayLike | None = None,
         *,
-        indices: Any = None,
-        dof_indices: Any = None,
+        indices: Indices = None,
+        dof_indices: Indices = None,
     ) -> None:
         """Set what bounds the efforts of the joint drives at speed; what is None stays.
 
@@ -161,12 +164,17 @@ class DofProperties(ArrayArticulation):
 
     # joints
 
-    def get_dof_limits(self, *, indices: Any = None, dof_indices: Any = None) -> tuple[wp.array, wp.array]:
+    def get_dof_limits(self, *, indices: Indices = None, dof_indices: Indices = None) -> tuple[wp.array, wp.array]:
         """Lower and upper position limits [rad or m]; ∓inf is no limit."""
         return self._get_all(("lower_limits", "upper_limits"), indices, dof_indices)
 
     def set_dof_limits(
-        self, lower: Any = None, upper: Any = None, *, indices: Any = None, dof_indices: Any = None
+        self,
+        lower: ArrayLike | None = None,
+        upper: ArrayLike | None = None,
+        *,
+        indices: Indices = None,
+        dof_indices: Indices = None,
     ) -> None:
         """Set lower position limits, upper ones or both [rad or m]; ∓inf is no limit.
 
@@ -175,11 +183,13 @@ class DofProperties(ArrayArticulation):
         """
         self._set_all({"lower_limits": lower, "upper_limits": upper}, indices, dof_indices)
 
-    def get_dof_max_velocities(self, *, indices: Any = None, dof_indices: Any = None) -> wp.array:
+    def get_dof_max_velocities(self, *, indices: Indices = None, dof_indices: Indices = None) -> wp.array:
         """Largest velocities [rad/s or m/s]; inf is no limit."""
         return self._get("max_velocities", indices, dof_indices)
 
-    def set_dof_max_velocities(self, max_velocities: Any, *, indices: Any = None, dof_indices: Any = None) -> None:
+    def set_dof_max_velocities(
+        self, max_velocities: ArrayLike, *, indices: Indices = None, dof_indices: Indices = None
+    ) -> None:
         """Set the largest velocities [rad/s or m/s], >= 0; inf is no limit, 0 holds a joint.
 
         On MuJoCo, an axis that a physics step left faster is put to its limit after it, position included.
@@ -189,28 +199,28 @@ class DofProperties(ArrayArticulation):
         """
         self._set("max_velocities", max_velocities, indices, dof_indices)
 
-    def get_dof_armatures(self, *, indices: Any = None, dof_indices: Any = None) -> wp.array:
+    def get_dof_armatures(self, *, indices: Indices = None, dof_indices: Indices = None) -> wp.array:
         """Inertias [kg m² or kg] that are added to those of the joints."""
         return self._get("armatures", indices, dof_indices)
 
-    def set_dof_armatures(self, armatures: Any, *, indices: Any = None, dof_indices: Any = None) -> None:
+    def set_dof_armatures(self, armatures: ArrayLike, *, indices: Indices = None, dof_indices: Indices = None) -> None:
         """Set inertias [kg m² or kg], >= 0, that are added to those of the joints."""
         self._set("armatures", armatures, indices, dof_indices)
 
     def get_dof_friction_properties(
-        self, *, indices: Any = None, dof_indices: Any = None
+        self, *, indices: Indices = None, dof_indices: Indices = None
     ) -> tuple[wp.array, wp.array, wp.array]:
         """Static and dynamic friction efforts [N·m or N] and viscous friction coefficients [N·m·s/rad or N·s/m]."""
         return self._get_all(_FRICTION, indices, dof_indices)
 
     def set_dof_friction_properties(
         self,
-        static_frictions: Any = None,
-        dynamic_frictions: Any = None,
-        viscous_frictions: Any = None,
+        static_frictions: ArrayLike | None = None,
+        dynamic_frictions: ArrayLike | None = None,
+        viscous_frictions: ArrayLike | None = None,
         *,
-        indices: Any = None,
-        dof_indices: Any = None,
+        indices: Indices = None,
+        dof_indices: Indices = None,
     ) -> None:
         """Set friction; what is None stays.
 
@@ -249,7 +259,7 @@ class DofProperties(ArrayArticulation):
             self._default_gains = found
         return self._default_gains
 
-    def _get(self, name: str, indices: Any, dof_indices: Any) -> wp.array:
+    def _get(self, name: str, indices: Indices, dof_indices: Indices) -> wp.array:
         if name in _STATE or (name in _IN_ARRAYS and not self._is_stopped()):
             return super()._get(name, indices, dof_indices)
         self._current()
@@ -257,15 +267,15 @@ class DofProperties(ArrayArticulation):
         rows = self._authored(name)[at] if self._is_stopped() else self._backend.read_property(name)[at]
         return wp.array(rows, dtype=wp.float32, device="cpu")
 
-    def _get_all(self, names: tuple[str, ...], indices: Any, dof_indices: Any) -> Any:
+    def _get_all(self, names: tuple[str, ...], indices: Indices, dof_indices: Indices) -> Any:
         return tuple(self._get(name, indices, dof_indices) for name in names)
 
-    def _set(self, name: str, values: Any, indices: Any, dof_indices: Any) -> None:
+    def _set(self, name: str, values: ArrayLike, indices: Indices, dof_indices: Indices) -> None:
         if name in _STATE or (name in _IN_ARRAYS and not self._is_stopped()):
             return super()._set(name, values, indices, dof_indices)
         self._set_all({name: values}, indices, dof_indices)
 
-    def _set_all(self, given: dict[str, Any], indices: Any, dof_indices: Any) -> None:
+    def _set_all(self, given: Mapping[str, ArrayLike | None], indices: Indices, dof_indices: Indices) -> None:
         """Set properties that are not None, after all of them were checked."""
         self._current()
         at = self._index(indices, dof_indices)
@@ -349,7 +359,7 @@ class DofProperties(ArrayArticulation):
         write_properties(self._backend.stage, columns, axes)
 
 
-def _checked(name: str, values: Any, shape: tuple[int, int]) -> np.ndarray:
+def _checked(name: str, values: ArrayLike, shape: tuple[int, int]) -> np.ndarray:
     """Values of a property in float32, where it makes sense."""
     rows = broadcast(values, shape, name, infinite=name in _UNBOUNDED)
     if name in _MAGNITUDES and (rows < 0).any():

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..errors import HostError
+from .articulation import name_in
 from .contacts import Contacts
 from .default_state import DefaultState
 from .dof_properties import DofProperties
@@ -45,7 +46,7 @@ class PhysicsArticulation(DofProperties, Dynamics, DefaultState, Contacts):
     @property
     def joint_names(self) -> list[str]:
         """Names of the joints inside a robot; one that fixes the base to the world is not among them."""
-        return [_name(path) for path in self._current()[0].joints]
+        return [name_in(path) for path in self._current()[0].joints]
 
     @property
     def joint_paths(self) -> list[list[str]]:
@@ -60,13 +61,9 @@ class PhysicsArticulation(DofProperties, Dynamics, DefaultState, Contacts):
     @property
     def link_names(self) -> list[str]:
         """Names of the links, the root first."""
-        return [_name(path) for path in self._current()[0].links]
+        return [name_in(path) for path in self._current()[0].links]
 
     @property
     def link_paths(self) -> list[list[str]]:
         """Path of each link of each row."""
         return [list(robot.links) for robot in self._current()]
-
-
-def _name(path: str) -> str:
-    return path.rsplit("/", 1)[-1]

@@ -13,7 +13,9 @@ from typing import TYPE_CHECKING, Any
 from isaacsim.core.experimental.actuators.nodes.state import OgnArticulationActuatorsInternalState, release_all
 
 if TYPE_CHECKING:
+    from isaacsim.core.experimental.actuators.hosts.port import ArticulationPort
     from isaacsim.core.experimental.actuators.nodes.node_actuators import NodeActuators
+    from isaacsim.core.experimental.actuators.omnigraph.database import Database
 
 _log = logging.getLogger(__name__)
 
@@ -48,7 +50,7 @@ class OgnArticulationActuators:
             _log.exception("Articulation Actuators: a deleted node could not give its robot back")
 
     @staticmethod
-    def compute(db: Any) -> bool:
+    def compute(db: Database) -> bool:
         """Handle a pulse; an error is logged with what to do, and the next pulse tries again."""
         # the same words at each failing pulse: OmniGraph shows them as long as it fails, and prints them once
         try:
@@ -59,40 +61,47 @@ class OgnArticulationActuators:
             return False
 
 
-def _compute(db: Any, state: OgnArticulationActuatorsInternalState) -> bool:
+def _compute(db: Database, state: OgnArticulationActuatorsInternalState) -> bool:
     enabled = _enabled()
     actuators = state.actuators
-    if db.inputs.resetIn == enabled:
+    resets = db.inputs.resetIn == enabled
+    if resets and actuators is not None:
+        actuators.reset()
+    # reset alone makes no actuators and no step
+    if resets and db.inputs.execIn != enabled:
         if actuators is not None:
-            actuators.reset()
-        # reset alone makes no actuators and no step
-        if db.inputs.execIn != enabled:
-            if actuators is not None:
-                _show(db, actuators)
-            return True
+            _show(db, actuators)
+        return True
 
     robot_path = db.inputs.robotPath or [_path(target) for target in db.inputs.targetPrim]
     if not robot_path:
         db.log_error("robotPath is empty, and so is targetPrim: one must name the robot. Set robotPath.")
         return False
-    auto, step_dt = bool(db.inputs.autoStepPrePhysics), db.inputs.stepDt
-    if not auto and not (math.isfinite(step_dt) and step_dt > 0):
-        raise ValueError(
-            f"stepDt = {step_dt}: must be a finite number of seconds > 0 when autoStepPrePhysics is off. "
-            "Connect deltaSimulationTime of On Physics Step, or enter the physics step."
-        )
-
-    actuators = state.update(robot_path, auto)
+    step_dt = _own_step(db)
+    actuators = state.update(robot_path, step_dt is None)
     _set_feedforward(db, actuators)
     actuators.require_running()
-    if not auto:
+    if step_dt is not None:
         actuators.step_actuators(step_dt)
     _show(db, actuators)
     db.outputs.execOut = enabled
     return True
 
 
-def _set_feedforward(db: Any, actuators: NodeActuators) -> None:
+def _own_step(db: Database) -> float | None:
+    """Return the step [s] that the node itself makes; None where actuators step before each physics step."""
+    if db.inputs.autoStepPrePhysics:
+        return None
+    step_dt = db.inputs.stepDt
+    if not (math.isfinite(step_dt) and step_dt > 0):
+        raise ValueError(
+            f"stepDt = {step_dt}: must be a finite number of seconds > 0 when autoStepPrePhysics is off. "
+            "Connect deltaSimulationTime of On Physics Step, or enter the physics step."
+        )
+    return step_dt
+
+
+def _set_feedforward(db: Database, actuators: NodeActuators) -> None:
     """Pass the feedforward on; an empty one leaves that of before."""
     inputs = db.inputs
     dof_indices = inputs.dofIndices if len(inputs.dofIndices) else None
@@ -107,7 +116,7 @@ def _set_feedforward(db: Any, actuators: NodeActuators) -> None:
         )
 
 
-def _columns(names: list[str], robots: Any) -> list[int]:
+def _columns(names: list[str], robots: ArticulationPort) -> list[int]:
     """Return the columns of joints by name."""
     known = list(robots.dof_names)
     for name in names:
@@ -119,7 +128,7 @@ def _columns(names: list[str], robots: Any) -> list[int]:
     return [known.index(name) for name in names]
 
 
-def _show(db: Any, actuators: NodeActuators) -> None:
+def _show(db: Database, actuators: NodeActuators) -> None:
     """Write the outputs."""
     db.outputs.dofNames = actuators.actuated_dof_names
     db.outputs.computedEfforts = actuators.computed_efforts.ravel().astype(float)
@@ -136,7 +145,7 @@ def _path(target: Any) -> str:
     return target.GetString() if hasattr(target, "GetString") else str(target)
 
 
-def _database() -> Any:
+def _database() -> type[Database]:
     """Return the database class: what Kit generated from the `.ogn` file, or ours where there is no Kit."""
     try:
         return importlib.import_module(GENERATED).OgnArticulationActuatorsDatabase

@@ -77,10 +77,7 @@ class OgnType:
         if self.base == "execution":
             return ExecutionAttributeState(self._numbers(value, np.uint32, "biu").item())
         if self.base == "target":
-            paths = [value] if isinstance(value, str) else value
-            if not isinstance(paths, Iterable):
-                raise self._wrong(value, "paths")
-            return tuple(str(path) for path in paths)
+            return self._paths(value)
         if self.base in _TEXTS:
             return self._texts(value)
         dtype = _NUMBERS[self.base]
@@ -89,7 +86,7 @@ class OgnType:
         return array if array.ndim else array.item()
 
     def takes(self, other: OgnType) -> bool:
-        """Whether every value of another type is one of this too; where a type is open, only the value can tell."""
+        """True if every value of another type is valid for this one; open types are decided by the value."""
         if self.base in _OPEN or other.base in _OPEN:
             return True
         if (self.shape, self.is_array) != (other.shape, other.is_array):
@@ -99,6 +96,12 @@ class OgnType:
             return np.can_cast(given, dtype, "safe") and (dtype.kind == "b") == (given.kind == "b")
         return self.base == other.base or (self.base in _TEXTS and other.base in _TEXTS)
 
+    def _paths(self, value: Any) -> tuple[str, ...]:
+        paths = [value] if isinstance(value, str) else value
+        if not isinstance(paths, Iterable):
+            raise self._wrong(value, "paths")
+        return tuple(str(path) for path in paths)
+
     def _texts(self, value: Any) -> Any:
         is_list = self.is_array and isinstance(value, Iterable)
         given = [value] if isinstance(value, str) else list(value) if is_list else [None]
@@ -107,16 +110,10 @@ class OgnType:
         return np.array(given, object) if self.is_array else value
 
     def _numbers(self, value: Any, dtype: Any, kinds: str) -> np.ndarray:
-        try:
-            array = np.asarray(value)
-        except ValueError:
-            # rows of different lengths
-            raise self._wrong(value, "rows of one length") from None
+        """Numbers of a dtype, converted from one of the given kinds."""
+        array = self._shaped(value)
         if array.size == 0 and self.is_array:
             return self.zeros(0)
-        dims = array.shape[:1] if self.is_array else ()
-        if array.ndim != self.is_array + len(self.shape) or array.shape != (*dims, *self.shape):
-            raise self._wrong(value, f"shape {('n', *self.shape) if self.is_array else self.shape}")
         if array.dtype.kind not in kinds:
             raise self._wrong(value, {"b": "booleans", "iu": "integers"}.get(kinds, "numbers"))
         if dtype is not np.bool_:
@@ -125,6 +122,20 @@ class OgnType:
             if finite.size and not limits.min <= finite.min() <= finite.max() <= limits.max:
                 raise self._wrong(value, f"numbers in {limits.min} … {limits.max}")
         return array.astype(dtype)
+
+    def _shaped(self, value: Any) -> np.ndarray:
+        """A value as an array of the type's shape, or an empty one."""
+        try:
+            array = np.asarray(value)
+        except ValueError:
+            # rows of different lengths
+            raise self._wrong(value, "rows of one length") from None
+        if array.size == 0 and self.is_array:
+            return array
+        dims = array.shape[:1] if self.is_array else ()
+        if array.ndim != self.is_array + len(self.shape) or array.shape != (*dims, *self.shape):
+            raise self._wrong(value, f"shape {('n', *self.shape) if self.is_array else self.shape}")
+        return array
 
     def _wrong(self, value: Any, wanted: str) -> ValueError:
         return ValueError(f"{value!r}: must be {self.text}. Give {wanted}.")

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 from ...omnigraph.node_ports import NodePorts
 from .robots import SELECTION, selected_joints
+
+if TYPE_CHECKING:
+    from ...omnigraph.database import Database
 
 
 class IsaacArticulationController:
@@ -25,7 +28,7 @@ class IsaacArticulationController:
     )
 
     @staticmethod
-    def compute(db: Any) -> bool:
+    def compute(db: Database) -> bool:
         """Pass the commands on."""
         robots, joints = selected_joints(db)
         for command, setter in (

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 from ...omnigraph.node_ports import NodePorts
 from .robots import SELECTION, selected_joints
+
+if TYPE_CHECKING:
+    from ...omnigraph.database import Database
 
 
 class IsaacArticulationState:
@@ -20,7 +23,7 @@ class IsaacArticulationState:
     )
 
     @staticmethod
-    def compute(db: Any) -> bool:
+    def compute(db: Database) -> bool:
         """Read them."""
         robots, joints = selected_joints(db)
         db.outputs.jointPositions = robots.get_dof_positions(dof_indices=joints).numpy().ravel()

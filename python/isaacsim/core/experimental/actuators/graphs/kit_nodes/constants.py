@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 from ...omnigraph.node_ports import NodePorts
 
+if TYPE_CHECKING:
+    from ...omnigraph.database import Database
 
-def _compute(db: Any) -> bool:
+
+def _compute(db: Database) -> bool:
     """Nothing to compute: the value is there."""
     del db
     return True

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ...omnigraph.node_ports import NodePorts
+
+if TYPE_CHECKING:
+    from ...omnigraph.database import Database
 
 
 class ToFloat:
@@ -15,7 +18,7 @@ class ToFloat:
     PORTS = NodePorts(inputs={"value": "any"}, outputs={"converted": "any"})
 
     @staticmethod
-    def compute(db: Any) -> bool:
+    def compute(db: Database) -> bool:
         """Convert."""
         return _convert(db, np.float32)
 
@@ -26,12 +29,12 @@ class ToDouble:
     PORTS = NodePorts(inputs={"value": "any"}, outputs={"converted": "any"})
 
     @staticmethod
-    def compute(db: Any) -> bool:
+    def compute(db: Database) -> bool:
         """Convert."""
         return _convert(db, np.float64)
 
 
-def _convert(db: Any, dtype: type[np.floating]) -> bool:
+def _convert(db: Database, dtype: type[np.floating]) -> bool:
     value = np.asarray(db.inputs.value)
     if value.dtype.kind not in "biuf":
         raise ValueError(f"value = {db.inputs.value!r}: must be a number or several. Connect one.")

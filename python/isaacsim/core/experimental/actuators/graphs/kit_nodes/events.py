@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import time
-from typing import Any
+from typing import TYPE_CHECKING
 
 from ...omnigraph.node_ports import NodePorts
 from ...omnigraph.ogn_types import ExecutionAttributeState
+
+if TYPE_CHECKING:
+    from ...omnigraph.database import Database
 
 _TIMES = {"time": "double", "deltaSeconds": "double", "frame": "double"}
 
@@ -17,7 +20,7 @@ class OnPlaybackTick:
     PORTS = NodePorts(outputs={"tick": "execution", **_TIMES})
 
     @staticmethod
-    def compute(db: Any) -> bool:
+    def compute(db: Database) -> bool:
         """Tick."""
         _tell_time(db)
         db.outputs.tick = ExecutionAttributeState.ENABLED
@@ -38,7 +41,7 @@ class OnTick:
         return {"frames": 0}
 
     @staticmethod
-    def compute(db: Any) -> bool:
+    def compute(db: Database) -> bool:
         """Tick when it is time."""
         _tell_time(db)
         db.outputs.absoluteSimTime = db.node.graph.clock.total_time
@@ -65,7 +68,7 @@ class OnPhysicsStep:
         return {}
 
     @staticmethod
-    def compute(db: Any) -> bool:
+    def compute(db: Database) -> bool:
         """Tell both times, and fire."""
         now = time.perf_counter()
         db.outputs.deltaSimulationTime = db.node.graph.clock.delta
@@ -75,6 +78,6 @@ class OnPhysicsStep:
         return True
 
 
-def _tell_time(db: Any) -> None:
+def _tell_time(db: Database) -> None:
     clock = db.node.graph.clock
     db.outputs.time, db.outputs.deltaSeconds, db.outputs.frame = clock.time, clock.delta, clock.frame

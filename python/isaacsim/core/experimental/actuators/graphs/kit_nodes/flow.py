@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 from ...omnigraph.node_ports import NodePorts
 from ...omnigraph.ogn_types import ExecutionAttributeState
+
+if TYPE_CHECKING:
+    from ...omnigraph.database import Database
 
 
 class Branch:
@@ -17,7 +20,7 @@ class Branch:
     )
 
     @staticmethod
-    def compute(db: Any) -> bool:
+    def compute(db: Database) -> bool:
         """Fire one of the two."""
         if db.inputs.condition:
             db.outputs.execTrue = ExecutionAttributeState.ENABLED
@@ -36,7 +39,7 @@ class Sequence:
     )
 
     @staticmethod
-    def compute(db: Any) -> bool:
+    def compute(db: Database) -> bool:
         """Fire them all; the runner follows one after the other."""
         for port in db.DESCRIPTION.group("outputs"):
             setattr(db.outputs, port.name, ExecutionAttributeState.ENABLED)

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ...hosts.current import Articulation
 
+if TYPE_CHECKING:
+    from ...omnigraph.database import Database
+
 # inputs that say so
 SELECTION = {"targetPrim": "target", "robotPath": "string", "jointNames": "token[]", "jointIndices": "int[]"}
 
 
-def selected_joints(db: Any) -> tuple[Any, np.ndarray]:
+def selected_joints(db: Database) -> tuple[Any, np.ndarray]:
     """Return the articulation and the columns that `SELECTION` picks: by name, else by index, else all.
 
     Raises:

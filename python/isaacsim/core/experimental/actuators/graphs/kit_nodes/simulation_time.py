@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 from ...omnigraph.node_ports import NodePorts
+
+if TYPE_CHECKING:
+    from ...omnigraph.database import Database
 
 
 class IsaacReadSimulationTime:
@@ -13,7 +16,7 @@ class IsaacReadSimulationTime:
     PORTS = NodePorts(inputs={"resetOnStop": "bool"}, outputs={"simulationTime": "double"})
 
     @staticmethod
-    def compute(db: Any) -> bool:
+    def compute(db: Database) -> bool:
         """Tell it."""
         clock = db.node.graph.clock
         db.outputs.simulationTime = clock.time if db.inputs.resetOnStop else clock.total_time

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 from ...omnigraph.node_ports import NodePorts
 from ...omnigraph.ogn_types import ExecutionAttributeState
+
+if TYPE_CHECKING:
+    from ...omnigraph.database import Database
 
 _WHICH = {"variableName": "token", "graph": "target", "targetPath": "token"}
 
@@ -16,7 +19,7 @@ class ReadVariable:
     PORTS = NodePorts(inputs=_WHICH, outputs={"value": "any"})
 
     @staticmethod
-    def compute(db: Any) -> bool:
+    def compute(db: Database) -> bool:
         """Read."""
         db.outputs.value = db.get_variable(_name(db))
         return True
@@ -31,7 +34,7 @@ class WriteVariable:
     )
 
     @staticmethod
-    def compute(db: Any) -> bool:
+    def compute(db: Database) -> bool:
         """Write, and go on."""
         name = _name(db)
         db.set_variable(name, db.inputs.value)
@@ -40,7 +43,7 @@ class WriteVariable:
         return True
 
 
-def _name(db: Any) -> str:
+def _name(db: Database) -> str:
     """The variable's name, of this graph and no other."""
     own = db.node.graph.path
     if elsewhere := {*db.inputs.graph, db.inputs.targetPath} - {"", own}:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import traceback
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import carb  # pyright: ignore[reportMissingImports]
 import omni.timeline  # pyright: ignore[reportMissingImports]
@@ -14,6 +14,9 @@ from ...usd.articulation import articulation_roots, unloaded_payloads
 from ...usd.roots import match_roots
 from ..bus import EventBus, weakly
 from ..port import Subscription
+
+if TYPE_CHECKING:
+    from ...usd.handles import Stage
 
 # whoever else is told of a stop or of another stage meets actuators that know
 BEFORE_OTHERS = -1000
@@ -141,12 +144,12 @@ def log_errors(call: Callable[..., None], *args: Any) -> None:
         carb.log_error(f"{error}\n{''.join(traceback.format_exception(error))}")
 
 
-def context_stage() -> Any:
+def context_stage() -> Stage | None:
     """The stage that Kit has open, or None."""
     return omni.usd.get_context().get_stage()
 
 
-def find_robots(stage: Any, patterns: str | Sequence[str]) -> list[str]:
+def find_robots(stage: Stage | None, patterns: str | Sequence[str]) -> list[str]:
     """Paths of the articulation roots on `stage`, which may be None, that the patterns stand for.
 
     Raises:

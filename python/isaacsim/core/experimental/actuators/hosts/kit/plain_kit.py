@@ -13,7 +13,7 @@ import warp as wp
 from ...errors import HostError
 from ...usd.joint_order import dof_names, joint_orders
 from ...usd.roots import require_same_joints
-from ...values import broadcast, resolve_indices
+from ...values import ArrayLike, Indices, broadcast, resolve_indices
 from ..bus import weakly
 from ..dof_access import DofAccess
 from .events import BEFORE_OTHERS, KitBus, context_stage, find_robots, on_stage_change, on_timeline
@@ -135,27 +135,13 @@ class KitArticulation(DofAccess):
 
     # efforts and drives
 
-    def get_dof_efforts(self, *, indices: Any = None, dof_indices: Any = None) -> wp.array:
+    def get_dof_efforts(self, *, indices: Indices = None, dof_indices: Indices = None) -> wp.array:
         """Efforts set last [N·m or N]."""
         return self._get("actuation_forces", indices, dof_indices)
 
-    def set_dof_efforts(self, efforts: Any, *, indices: Any = None, dof_indices: Any = None) -> None:
+    def set_dof_efforts(self, efforts: ArrayLike, *, indices: Indices = None, dof_indices: Indices = None) -> None:
         """Set efforts [N·m or N]; they act until they are set again."""
         self._set("actuation_forces", efforts, indices, dof_indices)
-
-    def set_dof_gains(
-        self,
-        stiffnesses: Any = None,
-        dampings: Any = None,
-        *,
-        indices: Any = None,
-        dof_indices: Any = None,
-        update_default_gains: bool = True,
-    ) -> None:
-        """Set stiffnesses, dampings or both of the joint drives; there are no stored defaults to update."""
-        for name, values in (("stiffnesses", stiffnesses), ("dampings", dampings)):
-            if values is not None:
-                self._set(name, values, indices, dof_indices)
 
     # inside
 
@@ -195,7 +181,7 @@ class KitArticulation(DofAccess):
             )
         return self._view
 
-    def _get(self, name: str, indices: Any, dof_indices: Any) -> wp.array:
+    def _get(self, name: str, indices: Indices, dof_indices: Indices) -> wp.array:
         full = getattr(self._live(), f"get_dof_{name}")()
         if indices is None and dof_indices is None:
             return full[:, : len(self._dof_names)]
@@ -206,7 +192,7 @@ class KitArticulation(DofAccess):
         wp.copy(picked, grid)
         return picked
 
-    def _set(self, name: str, values: Any, indices: Any, dof_indices: Any) -> None:
+    def _set(self, name: str, values: ArrayLike, indices: Indices, dof_indices: Indices) -> None:
         view = self._live()
         full = getattr(view, f"get_dof_{name}")()
         rows, columns = self._grid(indices, dof_indices, full.device)
@@ -218,7 +204,7 @@ class KitArticulation(DofAccess):
         wp.copy(grid, values)
         getattr(view, f"set_dof_{name}")(full, rows)
 
-    def _grid(self, indices: Any, dof_indices: Any, device: Any) -> list[wp.array]:
+    def _grid(self, indices: Indices, dof_indices: Indices, device: Any) -> list[wp.array]:
         picked = (
             resolve_indices(indices, len(self._paths), "robot"),
             resolve_indices(dof_indices, len(self._dof_names), "DOF"),

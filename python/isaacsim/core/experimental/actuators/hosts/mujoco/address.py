@@ -68,3 +68,8 @@ def address_of(model: mujoco.MjModel, joints: Sequence[int]) -> AxisAddress:
     """The places of some hinges and slides of a model."""
     at = np.array(joints, np.int64)
     return AxisAddress(at, model.jnt_qposadr[at].astype(np.int64), model.jnt_dofadr[at].astype(np.int64))
+
+
+def element_name(model: mujoco.MjModel, kind: str, number: int) -> str:
+    """Name of an element of a model, a body or joint for example; one without a name is named by its number."""
+    return getattr(model, kind)(int(number)).name or f"{kind}_{number}"

@@ -1,6 +1,6 @@
-"""MJCF and URDF files, read by MuJoCo's own parser: the `Scene` names what stands in the `MjSpec` that it made.
+"""MJCF and URDF files, read by MuJoCo's own parser, as a `Scene` beside the `MjSpec` of the parser.
 
-Actuators that a joint drive stands for become the drive of their joint. All others stay as the file has them.
+Actuators that a joint drive can replace become the drive of their joint. All others stay as the file has them.
 """
 
 # MuJoCo ships no type stubs
@@ -12,7 +12,7 @@ import contextlib
 import re
 import warnings
 import xml.etree.ElementTree as ET
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -22,51 +22,48 @@ import numpy as np
 from ...errors import UnsupportedSceneError
 from ...specs.arguments import DEFAULT_DT, ROBOT_FILES
 from ...specs.linear_actuators import NO_BOUNDS, Law
+from ...specs.motors import MotorConfig
 from ...usd.physics.beginnings import OFF, begin_at, warn_of_beginnings
 from ...usd.physics.inertias import SCREW, warn_of_lost_inertias
 from ...usd.physics.scene import Articulation, Axis, Body, Scene
 from ..rotations import matrices
-from .model_actuators import actuator_name, gear_of, laws_by_joint, motor_of_joint, read_motors
+from .model_actuators import gear_of, laws_by_joint, motor_of_joint, read_motors, with_names
 from .standing import Standing, Start, add_ground, free_bases, keyframe_of
 from .urdf import Urdf, prepare
 from .user_warnings import warnings_to
 
-# what MuJoCo says of a link without mass, and of a flat mesh, with their names
-_MASSLESS_OR_FLAT = (r"mass and inertia of moving bodies.*\n.*name '(.*?)'", r"mesh '(.*?)' has coplanar vertices")
+# errors of MuJoCo about a link without mass and about a flat mesh, with their names
+_MASSLESS, _FLAT = r"mass and inertia of moving bodies.*\n.*name '(.*?)'", r"mesh '(.*?)' has coplanar vertices"
 # as `mjtJoint` numbers them
 _KINDS = ("free", "ball", "axes", "axes")
 
 
 def read_file(path: Path, *, strict_inertia: bool = False, standing: Standing | None = None) -> Scene:
-    """Return what stands in an MJCF or URDF file.
+    """Return the scene of an MJCF or URDF file.
 
     Every child of the world with a hinge or slide in its subtree is a robot.
 
     Args:
         path: The file.
-        strict_inertia: Whether inertias of a URDF file that no body can have are refused, and not repaired; MuJoCo
+        strict_inertia: Refuse physically impossible inertias of a URDF file instead of repairing them; MuJoCo always
             refuses those of an MJCF file.
-        standing: What is added to the file, and where its joints begin; None means nothing.
+        standing: Additions to the file and initial joint positions; None means none.
 
     Raises:
         FileNotFoundError: No such file.
-        ValueError: What is asked to be added does not fit the file.
+        ValueError: A requested addition does not fit the file.
         UnsupportedSceneError: MuJoCo cannot read it; the message names the element.
 
     Warns:
-        UserWarning: Actuators that no joint drive stands for, by name, or links of a URDF file that were repaired.
+        UserWarning: Actuators that are no joint drive, or repaired links of a URDF file, by name.
     """
     if not path.is_file():
         raise FileNotFoundError(f"{path}: no such file. Give the path of {ROBOT_FILES}.")
     urdf = _urdf(path, strict_inertia)
     standing = standing or Standing()
-    freed: list[str] = []
-    begin: Start = {}
     with _listening(path):
-        if urdf is None:
-            spec, model, begin, freed = _read_mjcf(path, standing)
-        else:
-            spec, model = _read_urdf(path, urdf, standing)
+        found = _read_mjcf(path, standing) if urdf is None else _read_urdf(path, urdf, standing)
+    spec, model, begin, freed = found
     _name_all(spec)
     laws, not_drives = _drives(model)
     if not_drives:
@@ -75,25 +72,16 @@ def read_file(path: Path, *, strict_inertia: bool = False, standing: Standing | 
             "them, with control 0; take them out of the file, or drive their joints by motors.",
             stacklevel=4,
         )
-    _take_actuators(spec, model, laws)
+    _replace_actuators(spec, model, laws)
     motors, not_in_motors = read_motors(model)
-    velocity_limits = urdf.velocity_limits if urdf else {}
-    bodies = _bodies(spec, model, laws, velocity_limits)
-    for body in bodies:
-        if urdf is not None and body.path in urdf.fixed:
-            body.joint = f"/{body.path}/{urdf.fixed[body.path]}"
-    axes = [axis for body in bodies for axis in body.axes]
+    bodies = _bodies(spec, model, laws)
     if urdf is not None:
-        # no URDF says how high its robot stands
-        freed = [body.path for body in bodies if body.kind == "free"]
-        followers = {follower for follower, *_ in urdf.mimics}
-        joints = [joint for joint in spec.joints if _KINDS[int(joint.type)] == "axes" and joint.name not in followers]
-        motors = dict(motor_of_joint(model, joint.id, []) for joint in joints)
-        for axis in axes:
-            # those are MuJoCo's defaults
-            axis.hardness = {}
-    _begin(path, model, axes, begin, standing)
-    # elements lose their numbers
+        motors = _urdf_motors(spec, model, urdf)
+        _complete_bodies(bodies, urdf)
+        # URDF states no height of the base
+        freed = _floating(bodies)
+    _begin(path, model, bodies, begin, standing)
+    # adding an element renumbers the others
     if standing.ground:
         add_ground(path, spec)
     return Scene(
@@ -114,7 +102,7 @@ def read_file(path: Path, *, strict_inertia: bool = False, standing: Standing | 
 
 
 def _read_mjcf(path: Path, standing: Standing) -> tuple[Any, Any, Start, list[str]]:
-    """An MJCF file and its model, where its joints begin in the keyframe asked for, and the root bodies made free."""
+    """Spec and model of an MJCF file, the state of the requested keyframe, and the root bodies made floating."""
     spec = _parsed(path, lambda: mujoco.MjSpec.from_file(str(path)))
     model = _parsed(path, spec.compile)
     _name_all(spec)
@@ -128,8 +116,8 @@ def _read_mjcf(path: Path, standing: Standing) -> tuple[Any, Any, Start, list[st
     return spec, model, begin, freed
 
 
-def _read_urdf(path: Path, urdf: Urdf, standing: Standing) -> tuple[Any, Any]:
-    """A URDF file and its model."""
+def _read_urdf(path: Path, urdf: Urdf, standing: Standing) -> tuple[Any, Any, Start, list[str]]:
+    """As `_read_mjcf`, of a URDF file, which has no keyframes."""
     if standing.keyframe is not None:
         raise ValueError(
             f"keyframe = {standing.keyframe!r}: must be in the file, and URDF has none ({path}). Give "
@@ -140,13 +128,36 @@ def _read_urdf(path: Path, urdf: Urdf, standing: Standing) -> tuple[Any, Any]:
     if standing.floating_base:
         free_bases(path, spec)
     model = _compiled(path, spec)
-    _let_neighbours_touch(spec, model)
+    _exclude_neighbours(spec, model)
     _warn_of_lost_inertias(path, urdf, model)
-    return spec, model
+    return spec, model, {}, []
 
 
-def _begin(path: Path, model: Any, axes: Sequence[Axis], begin: Start, standing: Standing) -> None:
-    """Put axes where they begin, and take them out of `begin`; warn of those outside their limits."""
+def _urdf_motors(spec: mujoco.MjSpec, model: mujoco.MjModel, urdf: Urdf) -> dict[str, MotorConfig]:
+    """Motors without a control law for the joints of a URDF file that follow no other."""
+    followers = {follower for follower, *_ in urdf.mimics}
+    joints = [joint for joint in spec.joints if _KINDS[int(joint.type)] == "axes" and joint.name not in followers]
+    return dict(motor_of_joint(model, joint.id, []) for joint in joints)
+
+
+def _floating(bodies: Sequence[Body]) -> list[str]:
+    return [body.path for body in bodies if body.kind == "free"]
+
+
+def _complete_bodies(bodies: Sequence[Body], urdf: Urdf) -> None:
+    """Add names of fixed joints and velocity limits, which MuJoCo does not read of a URDF file."""
+    for body in bodies:
+        if body.path in urdf.fixed:
+            body.joint = f"/{body.path}/{urdf.fixed[body.path]}"
+        for axis in body.axes:
+            axis.max_velocity = urdf.velocity_limits.get(axis.name, axis.max_velocity)
+            # MuJoCo's defaults, which URDF does not state
+            axis.hardness = {}
+
+
+def _begin(path: Path, model: mujoco.MjModel, bodies: Sequence[Body], begin: Start, standing: Standing) -> None:
+    """Move the initial state of axes out of `begin` into the axes; warn of positions outside the limits."""
+    axes = [axis for body in bodies for axis in body.axes]
     for axis in axes:
         if axis.name in begin:
             (axis.position,), (axis.velocity,) = begin.pop(axis.name)
@@ -157,7 +168,7 @@ def _begin(path: Path, model: Any, axes: Sequence[Axis], begin: Start, standing:
 
 
 def _urdf(path: Path, strict_inertia: bool) -> Urdf | None:
-    """A URDF file as MuJoCo can read it; None for another one, of which MuJoCo says what is wrong."""
+    """A URDF file prepared for MuJoCo; None for any other file, which MuJoCo's own parser checks."""
     content = path.read_bytes()
     try:
         try:
@@ -165,7 +176,7 @@ def _urdf(path: Path, strict_inertia: bool) -> Urdf | None:
         except ET.ParseError as error:
             if "unbound prefix" not in str(error):
                 raise
-            # elements of other programs, whose namespaces nobody declared
+            # elements of other programs with undeclared namespaces
             root = ET.fromstring(re.sub(rb"([<\s/][A-Za-z_][\w.-]*):(?=[A-Za-z_][\w.-]*[\s=/>])", rb"\1_", content))
     except ET.ParseError as error:
         raise UnsupportedSceneError(f"{path}: no XML ({error}). Correct the file.") from error
@@ -174,7 +185,7 @@ def _urdf(path: Path, strict_inertia: bool) -> Urdf | None:
 
 @contextlib.contextmanager
 def _listening(path: Path) -> Iterator[None]:
-    """Pass on what MuJoCo warns of."""
+    """Report warnings of MuJoCo as Python warnings."""
     said: list[str] = []
     with warnings_to(said.append):
         yield
@@ -183,7 +194,7 @@ def _listening(path: Path) -> Iterator[None]:
 
 
 def _parsed(path: Path, read: Any) -> Any:
-    """What MuJoCo makes of a file."""
+    """The result of a MuJoCo parser."""
     try:
         return read()
     except ValueError as error:
@@ -191,14 +202,14 @@ def _parsed(path: Path, read: Any) -> Any:
 
 
 def _refused(path: Path, error: ValueError) -> UnsupportedSceneError:
-    """The reason MuJoCo gives, in one line."""
+    """MuJoCo's error in one line."""
     lines = [line.strip().rstrip(":.") for line in str(error).splitlines()]
     said = re.sub(r"^(XML )?Error: (Error )?", "", ", ".join(filter(None, lines)))
     return UnsupportedSceneError(f"{path}: MuJoCo cannot open it: {said}. Correct the file.")
 
 
-def _complete(spec: Any, urdf: Urdf) -> None:
-    """Add what MuJoCo does not read of a URDF file, and what it has no element for, as USD has it."""
+def _complete(spec: mujoco.MjSpec, urdf: Urdf) -> None:
+    """Add options, mimic joints, massless links and mesh inertias, which MuJoCo does not read of a URDF file."""
     spec.option.timestep = DEFAULT_DT
     spec.option.integrator = mujoco.mjtIntegrator.mjINT_IMPLICITFAST
     for follower, leader, offset, ratio in urdf.mimics:
@@ -214,32 +225,24 @@ def _complete(spec: Any, urdf: Urdf) -> None:
             body.mass, body.fullinertia, body.inertia = 0.0, [np.nan, *[0.0] * 5], [0.0] * 3
         shapes = list(body.geoms)
         for geom in shapes:
-            # masses are given: meshes may be flat or open
+            # links state their masses, so meshes may be flat or open
             if geom.meshname and body.name not in urdf.without_inertia:
                 spec.mesh(geom.meshname).inertia = mujoco.mjtMeshInertia.mjMESH_INERTIA_SHELL
-            # pictures show what is made to be seen
+            # rendering shows the visual shapes where there are any
             if geom.contype and any(not other.contype for other in shapes):
                 geom.group = 3
 
 
-def _compiled(path: Path, spec: Any) -> Any:
-    """The model of a URDF file, in which links may move that have no mass, and meshes may be flat."""
+def _compiled(path: Path, spec: mujoco.MjSpec) -> Any:
+    """The model of a URDF file, with moving links that lack mass and flat meshes repaired."""
     light: list[str] = []
     flat: list[str] = []
-    while True:
+    model = None
+    while model is None:
         try:
             model = spec.compile()
-            break
         except ValueError as error:
-            found = [re.search(pattern, str(error)) for pattern in _MASSLESS_OR_FLAT]
-            if found[0] and found[0][1] not in light:
-                light.append(found[0][1])
-                body = spec.body(light[-1])
-                body.explicitinertial, body.mass, body.inertia = True, SCREW[0], [SCREW[1]] * 3
-            elif found[1] and found[1][1] not in flat:
-                flat.append(found[1][1])
-                _flatten(spec, flat[-1])
-            else:
+            if not _repair(spec, str(error), light, flat):
                 raise _refused(path, error) from error
     if light:
         warnings.warn(
@@ -253,15 +256,30 @@ def _compiled(path: Path, spec: Any) -> Any:
     return model
 
 
-def _warn_of_lost_inertias(path: Path, urdf: Urdf, model: Any) -> None:
-    """Tell of inertias that links without mass state; those of links that cannot move count for nothing."""
+def _repair(spec: mujoco.MjSpec, refused: str, light: list[str], flat: list[str]) -> bool:
+    """Repair the link or mesh that an error of MuJoCo names and note it; return False if it cannot be repaired."""
+    massless, coplanar = (re.search(pattern, refused) for pattern in (_MASSLESS, _FLAT))
+    if massless and massless[1] not in light:
+        light.append(massless[1])
+        body = spec.body(light[-1])
+        body.explicitinertial, body.mass, body.inertia = True, SCREW[0], [SCREW[1]] * 3
+        return True
+    if coplanar and coplanar[1] not in flat:
+        flat.append(coplanar[1])
+        _flatten(spec, flat[-1])
+        return True
+    return False
+
+
+def _warn_of_lost_inertias(path: Path, urdf: Urdf, model: mujoco.MjModel) -> None:
+    """Warn of inertias of moving links without mass."""
     static = {model.body(body).name for body in np.flatnonzero(model.body_weldid == 0)}
     lost = [name for name in urdf.lost_inertias if name not in static]
     warn_of_lost_inertias(f"{path}: ", lost, 'Give them a <mass value="…"/> > 0.', stacklevel=6)
 
 
-def _flatten(spec: Any, name: str) -> None:
-    """Let a mesh be seen only; one that was to collide once remains so in MuJoCo, and another takes its place."""
+def _flatten(spec: mujoco.MjSpec, name: str) -> None:
+    """Make a mesh visual only, by a copy: MuJoCo keeps checking one that was made to collide."""
     old, new = spec.mesh(name), spec.add_mesh(name=f"{name} (flat)")
     new.file, new.scale, new.inertia = old.file, old.scale, old.inertia
     for geom in spec.geoms:
@@ -270,8 +288,8 @@ def _flatten(spec: Any, name: str) -> None:
     spec.delete(old)
 
 
-def _let_neighbours_touch(spec: Any, model: Any) -> None:
-    """Let no link collide with the links it is joined to: MuJoCo makes an exception of those fixed to the world."""
+def _exclude_neighbours(spec: mujoco.MjSpec, model: mujoco.MjModel) -> None:
+    """Exclude contacts of links with static links they are joined to, which MuJoCo does not exclude by itself."""
     static = [body for body in range(1, model.nbody) if model.body_weldid[body] == 0 and model.body_geomnum[body]]
     for body in range(1, model.nbody):
         if model.body_weldid[body] == body and model.body_weldid[model.body_parentid[body]] == 0:
@@ -279,8 +297,8 @@ def _let_neighbours_touch(spec: Any, model: Any) -> None:
                 spec.add_exclude(bodyname1=model.body(body).name, bodyname2=model.body(other).name)
 
 
-def _name_all(spec: Any) -> None:
-    """Give bodies and joints without a name one by number, as `MujocoSimulation` does."""
+def _name_all(spec: mujoco.MjSpec) -> None:
+    """Name unnamed bodies and joints by number, as `MujocoSimulation` does."""
     for kind, elements in (("body", list(spec.bodies)), ("joint", list(spec.joints))):
         taken = {element.name for element in elements}
         for element in elements:
@@ -291,53 +309,65 @@ def _name_all(spec: Any) -> None:
                 element.name = name
 
 
-def _drives(model: Any) -> tuple[dict[int, dict[int, Law]], list[str]]:
-    """The laws of actuators by joint that a drive stands for, and every other actuator, with the reason."""
+def _drives(model: mujoco.MjModel) -> tuple[dict[int, dict[int, Law]], list[str]]:
+    """Laws of the actuators that joint drives can replace, by joint, and the other actuators with the reasons."""
     laws, problems = laws_by_joint(model)
     for joint, found in list(laws.items()):
-        actuator, why = next(iter(found)), ""
-        if any(law.const_effort for law in found.values()):
-            why = "it pushes with a constant"
-        elif model.jnt_actgravcomp[joint] and any(law.limited for law in found.values()):
-            why = "its limit is not that of gravity compensation, which its joint counts as its own"
-        elif any(np.any(model.actuator_dampingpoly[one]) for one in found if hasattr(model, "actuator_dampingpoly")):
-            why = "its damping grows with speed"
-        if why:
-            problems.append(f"{actuator_name(model, actuator)!r} ({why})")
+        if why := _drive_problem(model, joint, found):
+            problems += with_names(model, [(next(iter(found)), why)])
             del laws[joint]
     return laws, problems
 
 
-def _take_actuators(spec: Any, model: Any, laws: dict[int, dict[int, Law]]) -> None:
-    """Take out the actuators that drives replace, with what measures them; their limits become those of the joints."""
-    taken = {actuator for found in laws.values() for actuator in found}
+def _drive_problem(model: mujoco.MjModel, joint: int, laws: Mapping[int, Law]) -> str:
+    """Why a joint drive cannot replace the actuators of a joint; empty if it can."""
+    if any(law.const_effort for law in laws.values()):
+        return "it pushes with a constant"
+    if model.jnt_actgravcomp[joint] and any(law.limited for law in laws.values()):
+        return "its limit is not that of gravity compensation, which its joint counts as its own"
+    polynomials = getattr(model, "actuator_dampingpoly", None)
+    if polynomials is not None and np.any(polynomials[list(laws)]):
+        return "its damping grows with speed"
+    return ""
+
+
+def _replace_actuators(spec: mujoco.MjSpec, model: mujoco.MjModel, laws: dict[int, dict[int, Law]]) -> None:
+    """Delete the actuators that drives replace, with their sensors; joints take over their limits and inertias."""
     joints = {joint.id: joint for joint in spec.joints}
-    for joint, found in laws.items():
-        low, high = _bounds(model, joint, found.values())
+    for number, found in laws.items():
+        joint, (low, high) = joints[number], _bounds(model, number, found.values())
         if np.isfinite([low, high]).all() and low < high:
-            joints[joint].actfrclimited = mujoco.mjtLimited.mjLIMITED_TRUE
-            joints[joint].actfrcrange = [low, high]
-        # those of newer versions have armature and damping, which are the joint's now
-        for actuator in found if hasattr(model, "actuator_armature") else ():
-            square, dof = gear_of(model, actuator) ** 2, model.jnt_dofadr[joint]
-            joints[joint].armature += square * model.actuator_armature[actuator]
-            joints[joint].damping[0] += square * model.actuator_damping[actuator]
-            model.dof_armature[dof], model.dof_damping[dof] = joints[joint].armature, joints[joint].damping[0]
-    # what measures an actuator goes with it
-    for actuator in [actuator for actuator in spec.actuators if actuator.id in taken]:
+            joint.actfrclimited = mujoco.mjtLimited.mjLIMITED_TRUE
+            joint.actfrcrange = [low, high]
+        # newer versions have armature and damping of actuators
+        if hasattr(model, "actuator_armature"):
+            _carry_over(model, joint, found)
+    replaced = set().union(*laws.values())
+    # deleting an actuator deletes its sensors
+    for actuator in [one for one in spec.actuators if one.id in replaced]:
         spec.delete(actuator)
 
 
-def _bounds(model: Any, joint: int, laws: Collection[Law]) -> tuple[float, float]:
-    """Between which efforts the actuators of a joint are held."""
+def _carry_over(model: mujoco.MjModel, joint: mujoco.MjsJoint, actuators: Collection[int]) -> None:
+    """Add armature and damping of actuators to their joint, in the spec and in the model."""
+    for actuator in actuators:
+        square = gear_of(model, actuator) ** 2
+        joint.armature += square * model.actuator_armature[actuator]
+        joint.damping[0] += square * model.actuator_damping[actuator]
+    dof = model.jnt_dofadr[joint.id]
+    model.dof_armature[dof], model.dof_damping[dof] = joint.armature, joint.damping[0]
+
+
+def _bounds(model: mujoco.MjModel, joint: int, laws: Collection[Law]) -> tuple[float, float]:
+    """Lower and upper limit of the total effort of a joint's actuators."""
     pairs = [(-np.inf, np.inf), *(law.bounds for law in laws)]
     pairs += [tuple(model.jnt_actfrcrange[joint])] if model.jnt_actfrclimited[joint] else []
     low, high = np.array(pairs, float).T
     return float(low.max()), float(high.min())
 
 
-def _begin_elsewhere(model: Any) -> str:
-    """What to do about joints that begin outside their limits: a keyframe that is within them is named."""
+def _begin_elsewhere(model: mujoco.MjModel) -> str:
+    """Remedy for joints that begin outside their limits; names a keyframe within the limits if there is one."""
     joints = [joint for joint in np.flatnonzero(model.jnt_limited) if _KINDS[model.jnt_type[joint]] == "axes"]
     positions, (lower, upper) = model.key_qpos[:, model.jnt_qposadr[joints]], model.jnt_range[joints].T
     within = np.flatnonzero(((positions >= lower - OFF) & (positions <= upper + OFF)).all(axis=1))
@@ -351,44 +381,38 @@ def _begin_elsewhere(model: Any) -> str:
     )
 
 
-def _bodies(spec: Any, model: Any, laws: dict[int, dict[int, Law]], velocity_limits: dict[str, float]) -> list[Body]:
+def _bodies(spec: mujoco.MjSpec, model: mujoco.MjModel, laws: dict[int, dict[int, Law]]) -> list[Body]:
     """All bodies but the world, in MuJoCo's order."""
-    handles = {body.id: body for body in spec.bodies}
+    bodies = {body.id: body.name for body in spec.bodies}
     joints = {joint.id: joint.name for joint in spec.joints}
-    bodies = []
-    for number in range(1, model.nbody):
-        name = handles[number].name
-        first = int(model.body_jntadr[number])
-        here = range(first, first + int(model.body_jntnum[number]))
-        kinds = {_KINDS[model.jnt_type[joint]] for joint in here} or {"fixed"}
-        axes = [
-            _axis(model, joint, f"/{name.strip('/')}", joints[joint], list(laws.get(joint, {}).values()))
-            for joint in here
-            if _KINDS[model.jnt_type[joint]] == "axes"
-        ]
-        for axis in axes:
-            axis.max_velocity = velocity_limits.get(axis.name, axis.max_velocity)
-        axes_of_inertia = matrices(model.body_iquat[number])
-        bodies.append(
-            Body(
-                path=name,
-                joint=f"/{name.strip('/')}/{joints[first].strip('/') if here else 'fixed'}",
-                parent=int(model.body_parentid[number]) - 1,
-                kind="axes" if "axes" in kinds else kinds.pop(),
-                position=model.body_pos[number].copy(),
-                quaternion=model.body_quat[number].copy(),
-                anchor=model.jnt_pos[first].copy() if here else np.zeros(3),
-                axes=axes,
-                mass=float(model.body_mass[number]),
-                com=model.body_ipos[number].copy(),
-                inertia=axes_of_inertia * model.body_inertia[number] @ axes_of_inertia.T,
-            )
-        )
-    return bodies
+    return [_body(model, number, bodies[number], joints, laws) for number in range(1, model.nbody)]
 
 
-def _axis(model: Any, joint: int, body: str, name: str, laws: list[Law]) -> Axis:
-    """A hinge or slide, with the drive that stands for its actuators."""
+def _body(
+    model: mujoco.MjModel, number: int, name: str, joints: dict[int, str], laws: dict[int, dict[int, Law]]
+) -> Body:
+    first, path = int(model.body_jntadr[number]), f"/{name.strip('/')}"
+    here = range(first, first + int(model.body_jntnum[number]))
+    kinds = {joint: _KINDS[model.jnt_type[joint]] for joint in here}
+    single = [joint for joint, kind in kinds.items() if kind == "axes"]
+    axes_of_inertia = matrices(model.body_iquat[number])
+    return Body(
+        path=name,
+        joint=f"{path}/{joints[first].strip('/') if here else 'fixed'}",
+        parent=int(model.body_parentid[number]) - 1,
+        kind="axes" if single else kinds.get(first, "fixed"),
+        position=model.body_pos[number].copy(),
+        quaternion=model.body_quat[number].copy(),
+        anchor=model.jnt_pos[first].copy() if here else np.zeros(3),
+        axes=[_axis(model, joint, path, joints[joint], list(laws.get(joint, {}).values())) for joint in single],
+        mass=float(model.body_mass[number]),
+        com=model.body_ipos[number].copy(),
+        inertia=axes_of_inertia * model.body_inertia[number] @ axes_of_inertia.T,
+    )
+
+
+def _axis(model: mujoco.MjModel, joint: int, body: str, name: str, laws: list[Law]) -> Axis:
+    """A hinge or slide, with the drive that replaces its actuators."""
     linear = model.jnt_type[joint] == int(mujoco.mjtJoint.mjJNT_SLIDE)
     dof, place = model.jnt_dofadr[joint], model.jnt_qposadr[joint]
     lower, upper = model.jnt_range[joint] if model.jnt_limited[joint] else (-np.inf, np.inf)

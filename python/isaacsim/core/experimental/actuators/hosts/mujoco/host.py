@@ -9,20 +9,20 @@ import ctypes
 import functools
 import os
 import weakref
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import fields
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import fields, replace
 from types import SimpleNamespace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import mujoco
 import numpy as np
 import warp as wp
 from mujoco.batch import Batch
 
-from ...errors import HostError, NotCopied, SimulationDivergedError
+from ...errors import HostError, NotCopied, SimulationDivergedError, diverged
 from ...specs.motors import MotorConfig
-from ...usd.physics.scene import FIELDS, Scene
-from ...values import resolve_indices
+from ...usd.physics.scene import FIELDS, Articulation, Body, Scene
+from ...values import Indices, resolve_indices
 from ..articulation import DofArrays, Robot, RootArrays
 from ..bus import EventBus
 from ..copied import warp_copy
@@ -39,6 +39,9 @@ from .roots import RootMirrors
 from .tendons import FixedTendons
 from .user_warnings import MUTE, ignore, warnings_to
 from .velocity_limits import linear_couplings, velocity_limiter
+
+if TYPE_CHECKING:
+    from ...usd.handles import Stage
 
 # fields of the model by what `write_link_inertias` sets
 _INERTIAS = {"masses": ("body_mass",), "places": ("body_ipos", "body_iquat"), "moments": ("body_inertia",)}
@@ -62,7 +65,7 @@ class MujocoArticulation(FixedTendons):
 
     _backend: MujocoHost  # pyright: ignore[reportIncompatibleVariableOverride]
 
-    def get_dof_drive_efforts(self, *, indices: Any = None, dof_indices: Any = None) -> wp.array:
+    def get_dof_drive_efforts(self, *, indices: Indices = None, dof_indices: Indices = None) -> wp.array:
         """Efforts [N·m or N] that the joints' own drives produced in the last physics step."""
         self._live()
         rows = self._backend.drive_efforts()[self._index(indices, dof_indices)]
@@ -159,12 +162,7 @@ class MujocoHost(NotCopied):
         self._roots = self._root_mirrors()
         self._bind_roots()
         self._initialise(np.arange(self.num_envs))
-        try:
-            self.bus.emit_ready()
-        except BaseException:
-            # play is all or nothing: what became ready is told of the stop
-            self.stop()
-            raise
+        self.bus.start(self.stop)
 
     def step(self, steps: int = 1) -> None:
         """Run physics steps, the pre-step callbacks before each.
@@ -208,7 +206,7 @@ class MujocoHost(NotCopied):
         finally:
             MUTE.on = False
 
-    def reset(self, env_ids: Any = None) -> None:
+    def reset(self, env_ids: Indices = None) -> None:
         """Put environments back to the state and targets the stage authors; the others are not touched."""
         if self._batch is None:
             raise HostError("physics is not running: call play() before reset().")
@@ -752,32 +750,31 @@ class MujocoHost(NotCopied):
         return flat.reshape(self.num_envs, self._width)
 
     def _divergence(self, before: np.ndarray | None) -> SimulationDivergedError:
-        """Name what is not finite; where a whole simulation is, what was fastest just before it became so.
+        """Name the robots and loose bodies that diverged.
 
         Args:
-            before: State of the simulations at which this call of `step` began; None where nobody has to ask.
+            before: State of the simulations at which this call of `step` began; None where there is one robot only.
         """
-        starts = self.model.jnt_dofadr, self.model.jnt_qposadr
-        bad = np.logical_or.reduceat(~np.isfinite(self._qvel), starts[0], axis=1)
-        bad |= np.logical_or.reduceat(~np.isfinite(self._qpos), starts[1], axis=1)
+        bad = np.logical_or.reduceat(~np.isfinite(self._qvel), self.model.jnt_dofadr, axis=1)
+        bad |= np.logical_or.reduceat(~np.isfinite(self._qpos), self.model.jnt_qposadr, axis=1)
+        path_of = {(robot.env, robot.prototype[0]): robot.path for robot in self._robots}
         robots: list[str] = []
         loose: list[str] = []
         for env in np.flatnonzero(bad.any(axis=1)).tolist():
             hit = [path for path, joints in self._owners.items() if bad[env, joints].any()]
-            if len(hit) > 1 and before is not None and np.isfinite(speeds := self._last_speeds(env, before[env])).all():
-                # MuJoCo spreads one NaN over the whole simulation
-                speeds = np.maximum.reduceat(speeds, starts[0])
-                hit = [max(hit, key=lambda path: speeds[self._owners[path]].max())]
-            here = {robot.prototype[0]: robot.path for robot in self._robots if robot.env == env}
-            robots += [here[path] for path in hit if path in here]
-            loose += [path for path in hit if path not in here]
-        names = robots + loose
-        return SimulationDivergedError(
-            f"the simulation diverged: {', '.join(names[:5])}{' …' if len(names) > 5 else ''} has positions or "
-            f"velocities that are not finite. Lower the gains or dt = {self.dt:g} s, or raise the joints' armature; "
-            "reset() starts over.",
-            robots,
-        )
+            if len(hit) > 1 and before is not None:
+                hit = self._fastest(hit, env, before[env])
+            for path in hit:
+                (robots if (env, path) in path_of else loose).append(path_of.get((env, path), path))
+        return diverged(robots, loose, self.dt)
+
+    def _fastest(self, paths: list[str], env: int, before: np.ndarray) -> list[str]:
+        """The fastest of some robots in the last finite state, for MuJoCo spreads one NaN over the whole simulation."""
+        speeds = self._last_speeds(env, before)
+        if not np.isfinite(speeds).all():
+            return paths
+        by_joint = np.maximum.reduceat(speeds, self.model.jnt_dofadr)
+        return [max(paths, key=lambda path: by_joint[self._owners[path]].max())]
 
     def _last_speeds(self, env: int, before: np.ndarray) -> np.ndarray:
         """Speeds of an environment in the last state that was finite, found by simulating again from one before."""
@@ -790,14 +787,14 @@ class MujocoHost(NotCopied):
         return speeds
 
 
-def _read(stage: Any, **options: Any) -> Scene:
+def _read(stage: Stage, **options: Any) -> Scene:
     """The physics of a stage; whoever has files only needs no USD."""
     from ...usd.physics.read import read_scene
 
     return read_scene(stage, **options)
 
 
-def _edits_of(stage: Any) -> Any:
+def _edits_of(stage: Stage | None) -> Any:
     """What tells whether the stage is edited; a file that was read stays as it was."""
     if stage is None:
         return SimpleNamespace(pending=False, clear=lambda: None)
@@ -808,44 +805,65 @@ def _edits_of(stage: Any) -> Any:
 
 def _robots(scene: Scene, num_envs: int, width: int) -> list[Robot]:
     """Every robot of every environment, with its place in the mirrors."""
-    robots = []
-    for env in range(num_envs):
-        offset = env * width
-        for articulation in scene.articulations:
-            bodies = [scene.bodies[number] for number in articulation.bodies]
-            joints = tuple(axis.joint for axis in articulation.axes)
-            # names in a file may have slashes
-            above = 1 if scene.spec is None and articulation.path.count("/") > 1 else 0
-            place = functools.partial(_path_in_env, env=env, num_envs=num_envs, above=above)
-            robots.append(
-                Robot(
-                    place(articulation.path),
-                    tuple(map(place, joints)),
-                    tuple(axis.name for axis in articulation.axes),
-                    (articulation.path, joints),
-                    env,
-                    offset,
-                    axes=tuple(axis.usd_name for axis in articulation.axes),
-                    links=tuple(place(body.path) for body in bodies),
-                    joints=tuple(
-                        place(joint)
-                        for body in bodies
-                        if body.parent >= 0 or body.kind not in ("fixed", "free")
-                        for joint in body.joints
-                    ),
-                    floating=bodies[0].kind == "free",
-                )
-            )
-            offset += len(joints)
-    return robots
+    prototypes, first = [], 0
+    for articulation in scene.articulations:
+        prototypes.append(_prototype(scene, articulation, first))
+        first += len(articulation.axes)
+    if num_envs == 1:
+        return prototypes
+    # names in a file may have slashes
+    above = [int(scene.spec is None and one.path.count("/") > 1) for one in scene.articulations]
+    return [
+        _copy_in_env(robot, env, env * width + robot.offset, functools.partial(_path_in_env, env=env, above=depth))
+        for env in range(num_envs)
+        for robot, depth in zip(prototypes, above, strict=True)
+    ]
 
 
-def _path_in_env(path: str, env: int, num_envs: int, above: int) -> str:
+def _prototype(scene: Scene, articulation: Articulation, offset: int) -> Robot:
+    """A robot as the scene has it."""
+    axes, bodies = articulation.axes, [scene.bodies[number] for number in articulation.bodies]
+    joints = tuple(axis.joint for axis in axes)
+    return Robot(
+        _absolute([articulation.path])[0],
+        _absolute(joints),
+        tuple(axis.name for axis in axes),
+        (articulation.path, joints),
+        0,
+        offset,
+        axes=tuple(axis.usd_name for axis in axes),
+        links=_absolute(body.path for body in bodies),
+        joints=_absolute(_inner_joints(bodies)),
+        floating=bodies[0].kind == "free",
+    )
+
+
+def _inner_joints(bodies: Sequence[Body]) -> Iterator[str]:
+    """Joints inside a robot, without one that fixes or frees its base."""
+    for body in bodies:
+        if body.parent >= 0 or body.kind not in ("fixed", "free"):
+            yield from body.joints
+
+
+def _absolute(paths: Iterable[str]) -> tuple[str, ...]:
+    return tuple(f"/{path.strip('/')}" for path in paths)
+
+
+def _copy_in_env(robot: Robot, env: int, offset: int, place: Callable[[str], str]) -> Robot:
+    """The copy of a robot in an environment, whose paths `place` derives from those of the prototype."""
+    links, joints = tuple(map(place, robot.links)), tuple(map(place, robot.joints))
+    dof_paths = tuple(map(place, robot.dof_paths))
+    return replace(
+        robot, path=place(robot.path), dof_paths=dof_paths, links=links, joints=joints, env=env, offset=offset
+    )
+
+
+def _path_in_env(path: str, env: int, above: int) -> str:
     """Path of a prototype's prim in one environment, as Isaac Sim's cloner would name it: below `above` segments."""
     segments = path.strip("/").split("/")
-    if num_envs > 1 and "env_0" in segments:
+    if "env_0" in segments:
         segments[segments.index("env_0")] = f"env_{env}"
-    elif num_envs > 1:
+    else:
         segments[above:above] = ["envs", f"env_{env}"]
     return "/" + "/".join(segments)
 

@@ -16,7 +16,7 @@ import numpy as np
 
 from ...errors import UnsupportedSceneError
 from ...specs.linear_actuators import NO_BOUNDS
-from ...usd.physics.scene import Axis, Body, Loop, Scene, Shape, Tendon
+from ...usd.physics.scene import Axis, Body, Loop, Mimic, Scene, Shape, Tendon
 from .address import LOCKED, NO_FORCE, OPEN_END, AxisAddress, address_of
 from .dry_friction import hard
 from .standing import put_on_ground
@@ -117,7 +117,7 @@ def describe_model(scene: Scene, dt: float, contact_links: Iterable[str] = ()) -
     return spec, names
 
 
-def _add_scene(spec: Any, scene: Scene, names: dict[int, str]) -> None:
+def _add_scene(spec: mujoco.MjSpec, scene: Scene, names: dict[int, str]) -> None:
     """Put a scene into an empty spec, and note the names of its axes."""
     spec.compiler.degree = False
     spec.compiler.autolimits = True
@@ -129,14 +129,7 @@ def _add_scene(spec: Any, scene: Scene, names: dict[int, str]) -> None:
     for number, shape in enumerate(scene.shapes):
         _add_shape(spec, handles[shape.body + 1], shape, f"{shape.path}#{number}")
     for mimic in scene.mimics:
-        spec.add_equality(
-            type=mujoco.mjtEq.mjEQ_JOINT,
-            objtype=mujoco.mjtObj.mjOBJ_JOINT,
-            name1=names[id(mimic.follower)],
-            data=[*mimic.coefficients, *[0.0] * (mujoco.mjNEQDATA - len(mimic.coefficients))],
-            **({} if mimic.leader is None else {"name2": names[id(mimic.leader)]}),
-            **mimic.hardness,
-        )
+        _add_mimic(spec, mimic, names)
     for loop in scene.loops:
         _add_loop(spec, [handles[body + 1] for body in loop.bodies], loop)
     for tendon in scene.tendons:
@@ -145,6 +138,17 @@ def _add_scene(spec: Any, scene: Scene, names: dict[int, str]) -> None:
     for pair in scene.no_contact:
         a, b = (scene.bodies[number].path if number >= 0 else "world" for number in pair)
         spec.add_exclude(bodyname1=a, bodyname2=b)
+
+
+def _add_mimic(spec: mujoco.MjSpec, mimic: Mimic, names: dict[int, str]) -> None:
+    spec.add_equality(
+        type=mujoco.mjtEq.mjEQ_JOINT,
+        objtype=mujoco.mjtObj.mjOBJ_JOINT,
+        name1=names[id(mimic.follower)],
+        data=[*mimic.coefficients, *[0.0] * (mujoco.mjNEQDATA - len(mimic.coefficients))],
+        **({} if mimic.leader is None else {"name2": names[id(mimic.leader)]}),
+        **mimic.hardness,
+    )
 
 
 def initial_state(scene: Scene, model: mujoco.MjModel) -> tuple[np.ndarray, np.ndarray]:
@@ -170,7 +174,7 @@ def _axis_name(body: Body, axis: Axis) -> str:
     return axis.joint if alone else f"{axis.joint}:{axis.usd_name}"
 
 
-def _add_body(spec: Any, parent: Any, body: Body, names: dict[int, str]) -> Any:
+def _add_body(spec: mujoco.MjSpec, parent: mujoco.MjsBody, body: Body, names: dict[int, str]) -> Any:
     handle = parent.add_body(name=body.path, pos=body.position, quat=body.quaternion, gravcomp=body.weightless)
     if body.mass > 0:
         handle.explicitinertial = True
@@ -190,7 +194,7 @@ def _add_body(spec: Any, parent: Any, body: Body, names: dict[int, str]) -> Any:
     return handle
 
 
-def _add_axis(spec: Any, handle: Any, body: Body, axis: Axis, name: str) -> None:
+def _add_axis(spec: mujoco.MjSpec, handle: mujoco.MjsBody, body: Body, axis: Axis, name: str) -> None:
     joint = handle.add_joint(
         name=name,
         type=mujoco.mjtJoint.mjJNT_SLIDE if axis.linear else mujoco.mjtJoint.mjJNT_HINGE,
@@ -215,7 +219,7 @@ def _add_axis(spec: Any, handle: Any, body: Body, axis: Axis, name: str) -> None
     _complete_axis(spec, joint, axis)
 
 
-def _complete_axis(spec: Any, joint: Any, axis: Axis) -> None:
+def _complete_axis(spec: mujoco.MjSpec, joint: mujoco.MjsJoint, axis: Axis) -> None:
     """Make the dry friction of an axis as hard as it is said to be, else hard, and add its drives, without gains."""
     for name, values in (axis.hardness or hard(spec.option.timestep)).items():
         setattr(joint, f"{name}_friction", values)
@@ -232,7 +236,7 @@ def _complete_axis(spec: Any, joint: Any, axis: Axis) -> None:
         )
 
 
-def _hold_others(spec: Any, scene: Scene, names: dict[int, str]) -> None:
+def _hold_others(spec: mujoco.MjSpec, scene: Scene, names: dict[int, str]) -> None:
     """Let the drives of joints that are in no articulation act as they are authored: nobody sets their gains."""
     robots = {id(axis) for articulation in scene.articulations for axis in articulation.axes}
     others = [axis for body in scene.bodies for axis in body.axes if id(axis) not in robots]
@@ -247,7 +251,7 @@ def _hold_others(spec: Any, scene: Scene, names: dict[int, str]) -> None:
             spec.actuator(name + suffix).biasprm = bias
 
 
-def _add_tendon(spec: Any, handles: list[Any], tendon: Tendon, names: dict[int, str]) -> None:
+def _add_tendon(spec: mujoco.MjSpec, handles: list[mujoco.MjsBody], tendon: Tendon, names: dict[int, str]) -> None:
     added = spec.add_tendon(name=tendon.name, springlength=tendon.rest)
     for name, value in tendon.values.items():
         place = getattr(added, name)
@@ -272,7 +276,7 @@ def _add_tendon(spec: Any, handles: list[Any], tendon: Tendon, names: dict[int, 
             added.wrap_site(site)
 
 
-def _add_loop(spec: Any, handles: list[Any], loop: Loop) -> None:
+def _add_loop(spec: mujoco.MjSpec, handles: list[mujoco.MjsBody], loop: Loop) -> None:
     """A joint as constraints between sites: where they are is where they shall meet."""
 
     def connect(kind: Any, end: str, shift: float = 0.0) -> None:
@@ -296,7 +300,7 @@ def _add_loop(spec: Any, handles: list[Any], loop: Loop) -> None:
         connect(mujoco.mjtEq.mjEQ_CONNECT, "/axis", _HINGE_SPAN)
 
 
-def _add_shape(spec: Any, handle: Any, shape: Shape, name: str) -> None:
+def _add_shape(spec: mujoco.MjSpec, handle: mujoco.MjsBody, shape: Shape, name: str) -> None:
     geometry: dict[str, Any] = {"size": shape.size}
     if shape.kind == "PLANE":
         geometry = {"size": _PLANE_SIZE}
@@ -321,24 +325,37 @@ def _add_shape(spec: Any, handle: Any, shape: Shape, name: str) -> None:
     )
 
 
-def add_look(spec: Any) -> None:
-    """Sky, light and ground for rendered pictures, where a file has none; physics does without."""
+def add_look(spec: mujoco.MjSpec) -> None:
+    """Add sky, light and ground for rendering where the file has none; physics runs without them."""
+    _add_sky(spec)
+    _add_light(spec)
+    _add_ground(spec)
+
+
+def _add_sky(spec: mujoco.MjSpec) -> None:
     if not any(texture.type == mujoco.mjtTexture.mjTEXTURE_SKYBOX for texture in spec.textures):
         sky = {"builtin": mujoco.mjtBuiltin.mjBUILTIN_GRADIENT, "type": mujoco.mjtTexture.mjTEXTURE_SKYBOX}
         spec.add_texture(name=f"{LOOK}/sky", **sky, rgb1=_SKY, rgb2=_HORIZON, width=256, height=1536)
         spec.visual.rgba.haze = [*_HORIZON, 1.0]
+
+
+def _add_light(spec: mujoco.MjSpec) -> None:
     spec.visual.quality.shadowsize = 8192
     spec.visual.quality.offsamples = 8
     headlight, plain = spec.visual.headlight, _PLAIN.visual.headlight
     if np.array_equal([headlight.ambient, headlight.diffuse], [plain.ambient, plain.diffuse]):
         headlight.ambient, headlight.diffuse = [0.35] * 3, [0.35] * 3
-    lights = [light for body in spec.bodies for light in body.lights]
-    if not lights:
-        # narrower, and the ground would throw shadows on itself
-        spec.visual.map.shadowclip = 3.0
-        spec.worldbody.add_light(
-            name=LOOK, dir=[-0.35, 0.35, -0.87], type=mujoco.mjtLightType.mjLIGHT_DIRECTIONAL, diffuse=[0.6] * 3
-        )
+    if any(body.lights for body in spec.bodies):
+        return
+    # narrower, and the ground would throw shadows on itself
+    spec.visual.map.shadowclip = 3.0
+    spec.worldbody.add_light(
+        name=LOOK, dir=[-0.35, 0.35, -0.87], type=mujoco.mjtLightType.mjLIGHT_DIRECTIONAL, diffuse=[0.6] * 3
+    )
+
+
+def _add_ground(spec: mujoco.MjSpec) -> None:
+    """Give planes without a material the texture of the ground; add a plane where there is none."""
     grid = {"builtin": mujoco.mjtBuiltin.mjBUILTIN_CHECKER, "mark": mujoco.mjtMark.mjMARK_EDGE}
     kind = {"type": mujoco.mjtTexture.mjTEXTURE_2D, "width": 512, "height": 512}
     spec.add_texture(name=LOOK, **grid, **kind, rgb1=_GROUND[0], rgb2=_GROUND[1], markrgb=_GROUND[2])
@@ -350,7 +367,7 @@ def add_look(spec: Any) -> None:
         if not plane.material:
             plane.material, plane.rgba = LOOK, _PLAIN.default.geom.rgba
     if not planes:
-        # `picture` puts it where the robots stand
+        # `picture` moves it below the robots
         spec.worldbody.add_geom(
             name=LOOK, type=mujoco.mjtGeom.mjGEOM_PLANE, size=_PLANE_SIZE, material=LOOK, contype=0, conaffinity=0
         )

@@ -12,16 +12,18 @@ from __future__ import annotations
 import math
 import re
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 
 from ...specs.arguments import require_type
 from ...specs.linear_actuators import Law, law_of, motor_of, ranges_without_motor, refused
 from ...specs.motors import MotorConfig
+from .address import element_name
 from .own_library import mujoco
 
 _KINDS = {"mjTRN_TENDON": "a tendon", "mjTRN_SITE": "a site", "mjTRN_BODY": "a body", "mjTRN_SLIDERCRANK": "a crank"}
+_AFFINE_GAINS, _AFFINE_BIASES = ("mjGAIN_FIXED", "mjGAIN_AFFINE", "mjGAIN_PID"), ("mjBIAS_NONE", "mjBIAS_AFFINE")
 _ON_JOINTS = ("mjTRN_JOINT", "mjTRN_JOINTINPARENT")
 
 
@@ -60,14 +62,12 @@ def read_motors(model: mujoco.MjModel) -> tuple[dict[str, MotorConfig], list[str
     motors: dict[str, MotorConfig] = {}
     ranges: list[str] = []
     for joint, laws in laws_of.items():
-        wrong = [(actuator, why) for actuator in laws if (why := laws[actuator].asymmetry)]
-        if not wrong and (why := _joint_limit_problem(model, joint)):
-            wrong = [(next(iter(laws)), why)]
-        if wrong:
-            problems += [f"{actuator_name(model, actuator)!r} ({why})" for actuator, why in wrong]
+        if wrong := _not_a_motor(model, joint, laws):
+            problems += with_names(model, wrong)
         else:
             motors.update([motor_of_joint(model, joint, list(laws.values()))])
-            ranges += ranges_without_motor({repr(actuator_name(model, one)): law for one, law in laws.items()})
+            by_name = {repr(element_name(model, "actuator", actuator)): law for actuator, law in laws.items()}
+            ranges += ranges_without_motor(by_name)
     warned = []
     if problems:
         warned.append(
@@ -82,12 +82,25 @@ def read_motors(model: mujoco.MjModel) -> tuple[dict[str, MotorConfig], list[str
     return motors, warned
 
 
+def _not_a_motor(model: mujoco.MjModel, joint: int, laws: Mapping[int, Law]) -> list[tuple[int, str]]:
+    """Actuators that keep a joint from having a motor, with the reasons."""
+    wrong = [(actuator, why) for actuator, law in laws.items() if (why := law.asymmetry)]
+    if not wrong and (why := _joint_limit_problem(model, joint)):
+        return [(next(iter(laws)), why)]
+    return wrong
+
+
+def with_names(model: mujoco.MjModel, reasons: Iterable[tuple[int, str]]) -> list[str]:
+    """Return reasons by actuator as text with the names of the actuators."""
+    return [f"{element_name(model, 'actuator', actuator)!r} ({why})" for actuator, why in reasons]
+
+
 def motor_of_joint(model: mujoco.MjModel, joint: int, laws: Sequence[Law]) -> tuple[str, MotorConfig]:
     """The pattern and the motor of a joint with actuators that have symmetric bounds; none of them is a motor too."""
     dof = int(model.jnt_dofadr[joint])
     limit = float(model.jnt_actfrcrange[joint, 1]) if model.jnt_actfrclimited[joint] else math.inf
     armature, friction = (float(column[dof]) for column in (model.dof_armature, model.dof_frictionloss))
-    return re.escape(_joint_name(model, joint)).replace("\\-", "-"), motor_of(laws, limit, armature, friction)
+    return re.escape(element_name(model, "joint", joint)).replace("\\-", "-"), motor_of(laws, limit, armature, friction)
 
 
 def laws_by_joint(model: mujoco.MjModel) -> tuple[dict[int, dict[int, Law]], list[str]]:
@@ -95,16 +108,15 @@ def laws_by_joint(model: mujoco.MjModel) -> tuple[dict[int, dict[int, Law]], lis
 
     A joint is there with all of its actuators or with none.
     """
-    problems: list[str] = []
     laws_of: dict[int, dict[int, Law]] = {}
     by_joint = actuators_by_joint(model)
     covered = {actuator for found in by_joint.values() for actuator in found}
-    for actuator in sorted(set(range(len(model.actuator_group))) - covered):
-        problems.append(f"{actuator_name(model, actuator)!r} ({_target(model, actuator)})")
+    elsewhere = sorted(set(range(len(model.actuator_group))) - covered)
+    problems = with_names(model, ((actuator, _target(model, actuator)) for actuator in elsewhere))
     for joint, actuators in sorted(by_joint.items()):
         read = {actuator: _linear(model, actuator) for actuator in actuators}
-        if wrong := refused(read, _joint_name(model, joint)):
-            problems += [f"{actuator_name(model, actuator)!r} ({why})" for actuator, why in wrong]
+        if wrong := refused(read, element_name(model, "joint", joint)):
+            problems += with_names(model, wrong)
         else:
             laws_of[joint] = {actuator: law for actuator, law in read.items() if isinstance(law, Law)}
     return laws_of, problems
@@ -133,28 +145,35 @@ def gains_by_joint(model: mujoco.MjModel) -> dict[int, tuple[float, float]]:
 
 def _linear(model: mujoco.MjModel, actuator: int) -> Law | str:
     """An actuator as a law of its joint, or why it is none."""
-    gain_type = mujoco.mjtGain(model.actuator_gaintype[actuator]).name
-    bias_type = mujoco.mjtBias(model.actuator_biastype[actuator]).name
-    gain, bias = model.actuator_gainprm[actuator], model.actuator_biasprm[actuator]
     if why := _state_problem(model, actuator):
         return why
-    if gain_type == "mjGAIN_DCMOTOR":
-        resistance, constant = gain[:2]
-        if gain[2:].any() or bias.any() or not _takes_voltage(model, actuator):
-            return "a DC motor with more than motor constant and resistance"
-        strength, (b0, b1, b2) = constant / resistance, (0.0, 0.0, -(constant**2) / resistance)
-    elif gain_type in ("mjGAIN_FIXED", "mjGAIN_AFFINE", "mjGAIN_PID") and bias_type in ("mjBIAS_NONE", "mjBIAS_AFFINE"):
-        if gain_type == "mjGAIN_AFFINE" and gain[1:3].any():
-            return "its gain depends on position or velocity"
-        strength, (b0, b1, b2) = gain[0], bias[:3] if bias_type == "mjBIAS_AFFINE" else np.zeros(3)
-    else:
-        return f"its force is of kind {gain_type.removeprefix('mjGAIN_').lower()}"
+    force = _affine_force(model, actuator)
+    if isinstance(force, str):
+        return force
     forces, controls, control = None, None, _first_control(model, actuator)
     if model.actuator_forcelimited[actuator]:
         forces = tuple(model.actuator_forcerange[actuator].tolist())
     if control is not None and model.actuator_ctrllimited[control]:
         controls = tuple(model.actuator_ctrlrange[control].tolist())
-    return law_of(gear_of(model, actuator), float(strength), (b0, b1, b2), forces, controls)
+    return law_of(gear_of(model, actuator), *force, forces, controls)
+
+
+def _affine_force(model: mujoco.MjModel, actuator: int) -> tuple[float, tuple[float, float, float]] | str:
+    """Gain and (b0, b1, b2) of a force `gain·u + b0 + b1·q + b2·q̇`, or why it is of another form."""
+    gain_type = mujoco.mjtGain(model.actuator_gaintype[actuator]).name
+    bias_type = mujoco.mjtBias(model.actuator_biastype[actuator]).name
+    gain, bias = model.actuator_gainprm[actuator], model.actuator_biasprm[actuator]
+    if gain_type == "mjGAIN_DCMOTOR":
+        resistance, constant = gain[:2]
+        if gain[2:].any() or bias.any() or not _takes_voltage(model, actuator):
+            return "a DC motor with more than motor constant and resistance"
+        return float(constant / resistance), (0.0, 0.0, -(constant**2) / resistance)
+    if gain_type not in _AFFINE_GAINS or bias_type not in _AFFINE_BIASES:
+        return f"its force is of kind {gain_type.removeprefix('mjGAIN_').lower()}"
+    if gain_type == "mjGAIN_AFFINE" and gain[1:3].any():
+        return "its gain depends on position or velocity"
+    b0, b1, b2 = bias[:3] if bias_type == "mjBIAS_AFFINE" else np.zeros(3)
+    return float(gain[0]), (b0, b1, b2)
 
 
 def _joint_limit_problem(model: mujoco.MjModel, joint: int) -> str:
@@ -206,14 +225,5 @@ def _target(model: mujoco.MjModel, actuator: int) -> str:
     if kind in _ON_JOINTS:
         joint = int(model.actuator_trnid[actuator, 0])
         ball = model.jnt_type[joint] == int(mujoco.mjtJoint.mjJNT_BALL)
-        return f"acts on the {'ball' if ball else 'free'} joint {model.joint(joint).name or f'joint_{joint}'!r}"
+        return f"acts on the {'ball' if ball else 'free'} joint {element_name(model, 'joint', joint)!r}"
     return f"acts on {_KINDS.get(kind, kind)}"
-
-
-def _joint_name(model: mujoco.MjModel, joint: int) -> str:
-    return model.joint(joint).name or f"joint_{joint}"
-
-
-def actuator_name(model: mujoco.MjModel, actuator: int) -> str:
-    """Name of an actuator; one without a name is told by its number."""
-    return model.actuator(actuator).name or f"actuator_{actuator}"

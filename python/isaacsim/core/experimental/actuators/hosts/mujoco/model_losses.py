@@ -13,8 +13,8 @@ import numpy as np
 
 from ...specs.arguments import DEFAULT_DT
 from ...specs.linear_actuators import NO_BOUNDS
-from ...usd.physics.scene import Scene
-from .address import SOFTNESS
+from ...usd.physics.scene import Axis, Scene
+from .address import SOFTNESS, element_name
 
 # what of a model has names and no place on a stage
 _OTHERS = {
@@ -32,14 +32,15 @@ _OTHERS = {
 }
 _EQUALITIES = [int(getattr(mujoco.mjtEq, f"mjEQ_{kind}")) for kind in ("CONNECT", "WELD", "JOINT")]
 _SHAPES = [int(getattr(mujoco.mjtGeom, f"mjGEOM_{kind}")) for kind in ("HFIELD", "SDF")]
-_SINGLE = (int(mujoco.mjtJoint.mjJNT_SLIDE), int(mujoco.mjtJoint.mjJNT_HINGE))
+_BALL, _SINGLE = int(mujoco.mjtJoint.mjJNT_BALL), (int(mujoco.mjtJoint.mjJNT_SLIDE), int(mujoco.mjtJoint.mjJNT_HINGE))
+
 # options with MuJoCo's defaults, and the integrator that a stage gets
 _DEFAULTS: Any = mujoco.MjSpec().compile()
 _OPTIONS = ("cone", "impratio", "wind", "density", "viscosity", "magnetic", "enableflags")
 _OF_CONTACTS = ("solref", "solimp", "margin", "gap", "condim", "priority", "solmix")
 
 
-def losses_of(scene: Scene, model: Any) -> list[str]:
+def losses_of(scene: Scene, model: mujoco.MjModel) -> list[str]:
     """Return what a stage of the scene will lack, each with the names of what lacks it.
 
     Args:
@@ -55,67 +56,70 @@ def losses_of(scene: Scene, model: Any) -> list[str]:
     return [f"{what}: {', '.join(names)}" for what, names in lost.items() if names]
 
 
-def _names(model: Any, kind: str, numbers: Iterable[int]) -> list[str]:
-    return [getattr(model, kind)(int(at)).name or f"{kind}_{at}" for at in numbers]
+def _names(model: mujoco.MjModel, kind: str, numbers: Iterable[int]) -> list[str]:
+    return [element_name(model, kind, at) for at in numbers]
 
 
-def _of_joints(scene: Scene, model: Any) -> dict[str, list[str]]:
-    """What joints have."""
-    axes = [axis for body in scene.bodies for axis in body.axes]
-    others = np.flatnonzero(~np.isin(model.jnt_type, _SINGLE))
-    carried = [int(joint) for joint in others if _has_passive(model, int(joint))]
-    one_sided = [
-        int(joint) for joint in np.flatnonzero(model.jnt_actfrclimited) if np.sum(model.jnt_actfrcrange[joint]) != 0.0
-    ]
-    limited = np.flatnonzero(model.jnt_limited)
-    fields = (
-        (model.jnt_solref, SOFTNESS["solref"]),
-        (model.jnt_solimp, SOFTNESS["solimp"]),
-        (model.jnt_margin[:, None], [0.0]),
-    )
-    soft = [int(joint) for joint in limited if any(not np.allclose(field[joint], usual) for field, usual in fields)]
-    turned = [name for name in scene.begin if model.joint(name).type[0] == int(mujoco.mjtJoint.mjJNT_BALL)]
-    curved = [int(joint) for joint in range(model.njnt) if _has_powers(model, joint)]
-    return {
-        "limits, friction, damping and springs of ball and free joints": _names(model, "joint", carried),
-        "lower effort limits that are not the upper ones": _names(model, "joint", one_sided),
-        "how hard limits of joints are": _names(model, "joint", soft),
-        "how ball joints begin": turned,
-        "damping and springs that grow": _names(model, "joint", curved),
-        "ranges of the targets of drives": [
-            axis.name for axis in axes if NO_BOUNDS != axis.position_range or NO_BOUNDS != axis.velocity_range
-        ],
+def _of_joints(scene: Scene, model: mujoco.MjModel) -> dict[str, list[str]]:
+    """Names of the joints that lose something, by what they lose."""
+    by_test = {
+        "limits, friction, damping and springs of ball and free joints": _has_passive,
+        "lower effort limits that are not the upper ones": _is_one_sided,
+        "how hard limits of joints are": _has_soft_limits,
+        "damping and springs that grow": _has_powers,
     }
+    lost = {
+        what: _names(model, "joint", [joint for joint in range(model.njnt) if loses(model, joint)])
+        for what, loses in by_test.items()
+    }
+    lost["how ball joints begin"] = [name for name in scene.begin if model.joint(name).type[0] == _BALL]
+    axes = [axis for body in scene.bodies for axis in body.axes]
+    lost["ranges of the targets of drives"] = [axis.name for axis in axes if _has_target_ranges(axis)]
+    return lost
 
 
-def _has_passive(model: Any, joint: int) -> bool:
-    """Whether a ball or free joint has more than its freedom."""
+def _has_target_ranges(axis: Axis) -> bool:
+    return axis.position_range != NO_BOUNDS or axis.velocity_range != NO_BOUNDS
+
+
+def _is_one_sided(model: mujoco.MjModel, joint: int) -> bool:
+    """True if the effort limits of a joint differ in magnitude."""
+    return bool(model.jnt_actfrclimited[joint]) and np.sum(model.jnt_actfrcrange[joint]) != 0.0
+
+
+def _has_soft_limits(model: mujoco.MjModel, joint: int) -> bool:
+    """True if the limits of a joint have other solver parameters than MuJoCo's defaults."""
+    usual = {"solref": SOFTNESS["solref"], "solimp": SOFTNESS["solimp"], "margin": 0.0}
+    fields = ((getattr(model, f"jnt_{name}")[joint], values) for name, values in usual.items())
+    return bool(model.jnt_limited[joint]) and any(not np.allclose(field, values) for field, values in fields)
+
+
+def _has_passive(model: mujoco.MjModel, joint: int) -> bool:
+    """True if a ball or free joint has limits, friction, damping or a spring."""
+    if model.jnt_type[joint] in _SINGLE:
+        return False
     first = int(model.jnt_dofadr[joint])
-    dofs = slice(first, first + (3 if model.jnt_type[joint] == int(mujoco.mjtJoint.mjJNT_BALL) else 6))
+    dofs = slice(first, first + (3 if model.jnt_type[joint] == _BALL else 6))
     fields = (model.dof_frictionloss[dofs], model.dof_damping[dofs])
     return bool(model.jnt_limited[joint]) or any(np.any(field) for field in (*fields, model.jnt_stiffness[joint]))
 
 
-def _has_powers(model: Any, joint: int) -> bool:
+def _has_powers(model: mujoco.MjModel, joint: int) -> bool:
     """Whether damping or a spring is a polynomial, as newer versions have them."""
-    damping, stiffness = model.dof_damping[model.jnt_dofadr[joint]], model.jnt_stiffness[joint]
-    polynomials = [getattr(model, name, None) for name in ("dof_dampingpoly", "jnt_stiffnesspoly")]
-    more = [np.ravel(damping)[1:], np.ravel(stiffness)[1:]]
-    more += [
-        np.ravel(one[at])
-        for one, at in zip(polynomials, (model.jnt_dofadr[joint], joint), strict=True)
-        if one is not None
-    ]
-    return any(np.any(one) for one in more)
+    for field, at in (("dof_damping", model.jnt_dofadr[joint]), ("jnt_stiffness", joint)):
+        polynomial = getattr(model, f"{field}poly", None)
+        if np.any(np.ravel(getattr(model, field)[at])[1:]) or (polynomial is not None and np.any(polynomial[at])):
+            return True
+    return False
 
 
-def _other_equalities(model: Any) -> list[int]:
+def _other_equalities(model: mujoco.MjModel) -> list[int]:
     """Constraints that are no joint of a stage, a joint that is held at a position among them, or that are off."""
     held = (model.eq_type == int(mujoco.mjtEq.mjEQ_JOINT)) & (model.eq_obj2id < 0)
     return np.flatnonzero(~np.isin(model.eq_type, _EQUALITIES) | ~model.eq_active0.astype(bool) | held).tolist()
 
 
-def _other_contacts(model: Any) -> list[int]:
+def _other_contacts(model: mujoco.MjModel) -> list[int]:
     """Shapes that touch otherwise than by default."""
     plain = mujoco.MjSpec().default.geom
     usual = {name: getattr(plain, name) for name in _OF_CONTACTS}
@@ -128,7 +132,7 @@ def _other_contacts(model: Any) -> list[int]:
     return found
 
 
-def _options(model: Any) -> list[str]:
+def _options(model: mujoco.MjModel) -> list[str]:
     """Options of the file, with their values, that are not those that a stage is simulated with."""
     found = []
     if not np.isclose(model.opt.timestep, DEFAULT_DT):

@@ -5,17 +5,15 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import mujoco
 
 
-def other_actuators(spec: Any) -> dict[str, str]:
+def other_actuators(spec: mujoco.MjSpec) -> dict[str, str]:
     """Names of actuators that are left in a file, by the joint or else the thing they act on."""
     return {actuator.target: actuator.name or actuator.target for actuator in spec.actuators}
 
 
-def followers(spec: Any) -> set[str]:
+def followers(spec: mujoco.MjSpec) -> set[str]:
     """Names of joints that an equality ties to others."""
     joint = mujoco.mjtEq.mjEQ_JOINT
     return {equality.name1 for equality in spec.equalities if equality.type == joint and equality.active}

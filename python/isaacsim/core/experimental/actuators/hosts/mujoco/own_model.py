@@ -18,11 +18,10 @@ import numpy as np
 import warp as wp
 
 from ...errors import HostError, NotCopied
-from ...specs.arguments import names_of, require_type, whole_of
+from ...specs.arguments import require_type, whole_of
 from ...specs.fields import shown
 from ...specs.motors import MotorConfig
-from ...usd.roots import Roots, no_pattern
-from ...values import resolve_indices
+from ...values import ArrayLike, Indices, resolve_indices
 from ..articulation import DofArrays, Robot
 from ..bus import EventBus
 from ..dof_properties import DofProperties
@@ -33,6 +32,7 @@ from .address import address_of
 from .dry_friction import follow_step
 from .fields import KNOWN, read_property, write_properties
 from .model_actuators import actuators_by_joint, gains_by_joint, read_motors, warn_of
+from .model_robots import ModelRobots
 from .own_data import BatchData, DataList
 from .own_library import mujoco
 
@@ -41,8 +41,6 @@ if TYPE_CHECKING:
 
 _open: weakref.WeakSet[MujocoSimulation] = weakref.WeakSet()
 
-# as `mjtJoint` numbers them
-_BALL, _SLIDE, _HINGE = 1, 2, 3
 _STATE = {
     "positions": ("qpos", "position"),
     "velocities": ("qvel", "velocity"),
@@ -59,7 +57,7 @@ class OwnArticulation(DofProperties):
 
     _backend: MujocoSimulation  # pyright: ignore[reportIncompatibleVariableOverride]
 
-    def silence_drives(self, silent: bool, *, indices: Any = None, dof_indices: Any = None) -> None:
+    def silence_drives(self, silent: bool, *, indices: Indices = None, dof_indices: Indices = None) -> None:
         """Keep the model's own actuators of some joints from acting, or let them act again."""
         self._live()
         if silent:
@@ -170,13 +168,13 @@ class OwnArticulation(DofProperties):
             raise HostError("the simulation is closed: its joints are no longer read and written here. Make a new one.")
         return arrays
 
-    def _get(self, name: str, indices: Any, dof_indices: Any) -> wp.array:
+    def _get(self, name: str, indices: Indices, dof_indices: Indices) -> wp.array:
         self._live()
         if name in _STATE and name != "efforts":
             self._pull()
         return super()._get(name, indices, dof_indices)
 
-    def _set(self, name: str, values: Any, indices: Any, dof_indices: Any) -> None:
+    def _set(self, name: str, values: ArrayLike, indices: Indices, dof_indices: Indices) -> None:
         self._live()
         super()._set(name, values, indices, dof_indices)
         if name == "efforts":
@@ -232,20 +230,10 @@ class MujocoSimulation(NotCopied):
         self.bus = EventBus()
         self.step_count = 0
         self._dt = self.data.dt
-        kinds = model.jnt_type
-        joints = [joint for joint in range(model.njnt) if kinds[joint] in (_HINGE, _SLIDE)]
-        self.other_joints = {
-            _name(model, "joint", joint): "ball" if kinds[joint] == _BALL else "free"
-            for joint in set(range(model.njnt)) - set(joints)
-        }
-        if not joints:
-            raise ValueError(
-                f"the model has neither hinge nor slide joints, only {self.other_joints or 'fixed bodies'}: actuators "
-                "drive those. Add one."
-            )
-        self._address = address_of(model, joints)
+        self._robots = ModelRobots(model, self.num_envs)
+        joints, self.other_joints = self._robots.joints, self._robots.other_joints
         self.width = len(joints)
-        self._describe()
+        self._address = address_of(model, joints)
         self._arrays: DofArrays | None = DofArrays.zeros(self.num_envs * self.width)
         self._actuators = [actuators_by_joint(model).get(joint, []) for joint in joints]
         self._silent = np.zeros((self.num_envs, self.width), bool)
@@ -266,7 +254,7 @@ class MujocoSimulation(NotCopied):
             ValueError: No body has such a name, or none of its subtree's joints is a hinge or slide.
         """
         if self._arrays is None:
-            raise HostError("the simulation is closed. Make a new one of the same model and data.")
+            raise self._closed()
         return OwnArticulation(self, paths)
 
     # simulation
@@ -290,7 +278,7 @@ class MujocoSimulation(NotCopied):
         """
         for _ in range(whole_of("steps", steps)):
             if self._arrays is None:
-                raise HostError("the simulation is closed. Make a new one of the same model and data.")
+                raise self._closed()
             self.bus.emit_pre_step(self.data.dt, None)
             if self._arrays is None:
                 # a callback closed it
@@ -298,7 +286,7 @@ class MujocoSimulation(NotCopied):
             self.data.step()
             self.step_count += 1
 
-    def reset(self, env_ids: Any = None, *, keyframe: str | int | None = None) -> None:
+    def reset(self, env_ids: Indices = None, *, keyframe: str | int | None = None) -> None:
         """Put environments back as `mujoco.mj_resetData` does, with efforts 0 and targets where the joints are.
 
         The state of their actuators is reset too. Call this, or, after a reset of your own, `actuators.reset`.
@@ -313,7 +301,7 @@ class MujocoSimulation(NotCopied):
             IndexError: There is none of that number.
         """
         if self._arrays is None:
-            raise HostError("the simulation is closed. Make a new one of the same model and data.")
+            raise self._closed()
         envs = np.unique(resolve_indices(env_ids, self.num_envs, "environment"))
         self.data.reset(envs, -1 if keyframe is None else self._keyframe(keyframe))
         self.grid("efforts")[envs] = 0.0
@@ -351,25 +339,12 @@ class MujocoSimulation(NotCopied):
     # backend of the articulations
 
     def find(self, patterns: str | Sequence[str]) -> list[Robot]:
-        """The robots that some paths stand for, environment by environment."""
-        picked: dict[tuple[int, int], None] = {}
-        for pattern in names_of("articulation paths", patterns, "a path"):
-            segments = pattern.strip("/").split("/")
-            envs, path = range(self.num_envs), pattern
-            if self.num_envs > 1 and segments[0] == "envs" and len(segments) > 2:
-                envs = self._envs.find(segments[1])
-                path = "/".join(segments[2:])
-            bodies = self._roots.find(path)
-            if not envs or not bodies:
-                raise self._no_body(pattern, segments[-1])
-            picked |= dict.fromkeys((env, body) for env in envs for body in bodies)
-        if not picked:
-            raise no_pattern()
-        return [self._robot(env, body) for env, body in picked]
+        """Return the robots that paths match, environment by environment."""
+        return self._robots.find(patterns)
 
     def robots(self) -> list[Robot]:
-        """The whole model in each environment."""
-        return [self._robot(env, 0) for env in range(self.num_envs)]
+        """Return the whole model in each environment."""
+        return self._robots.whole_model()
 
     def arrays(self) -> DofArrays | None:
         """The mirrors, or None when closed; what they hold of the state is as old as the last look at it."""
@@ -451,52 +426,8 @@ class MujocoSimulation(NotCopied):
 
     # inside
 
-    def _describe(self) -> None:
-        """Note what the bodies and their joints are called, and which axes stand below each body."""
-        model, joints = self.model, self._address.joint
-        bodies = [_name(model, "body", body).strip("/") for body in range(model.nbody)]
-        names = [_name(model, "joint", joint) for joint in joints]
-        # bodies stand depth-first: a subtree is a range, and so are its joints
-        last = np.arange(model.nbody)
-        for body in range(model.nbody - 1, 0, -1):
-            parent = model.body_parentid[body]
-            last[parent] = max(last[parent], last[body])
-        owners = model.jnt_bodyid[joints]
-        first, end = np.searchsorted(owners, np.arange(model.nbody)), np.searchsorted(owners, last, side="right")
-        self._bodies = [body for body in range(model.nbody) if end[body] > first[body]]
-        self._bare = [bodies[body] for body in range(model.nbody) if end[body] == first[body]]
-        self._roots = Roots(bodies[body] for body in self._bodies)
-        self._envs = Roots(f"env_{env}" for env in range(self.num_envs))
-        self._parts = []
-        for body in self._bodies:
-            axes = range(first[body], end[body])
-            paths = tuple(f"/{bodies[owners[axis]]}/{names[axis].strip('/')}" for axis in axes)
-            kinds = tuple("angular" if model.jnt_type[joints[axis]] == _HINGE else "linear" for axis in axes)
-            self._parts.append((f"/{bodies[body]}", paths, tuple(names[axis] for axis in axes), kinds, axes.start))
-
-    def _robot(self, env: int, number: int) -> Robot:
-        path, dof_paths, names, kinds, first = self._parts[number]
-        place = "" if self.num_envs == 1 else f"/envs/env_{env}"
-        return Robot(
-            place + path,
-            tuple(place + one for one in dof_paths),
-            names,
-            (path, dof_paths),
-            env,
-            env * self.width + first,
-            axes=kinds,
-        )
-
-    def _no_body(self, pattern: str, name: str) -> ValueError:
-        if name in self._bare:
-            return ValueError(
-                f"body {name!r}: no joint of its subtree is a hinge or slide, which actuators drive; the model's "
-                f"others are {self.other_joints or 'none'}. Name one of {self._roots.paths}."
-            )
-        return ValueError(
-            f"articulation path {pattern!r} matches none of the bodies with hinges or slides: {self._roots.paths}. "
-            "Give the name of the robot's root body; each path segment may be a regular expression."
-        )
+    def _closed(self) -> HostError:
+        return HostError("the simulation is closed. Make a new one of the same model and data.")
 
     def _hold(self, envs: np.ndarray) -> None:
         """Let position targets be where the joints are."""
@@ -541,6 +472,12 @@ def _environments(model: mujoco.MjModel, data: Any) -> DataList | BatchData:
             f"data is a {type(data).__name__}: must be a mujoco.MjData, a list of them or a mujoco.batch.Batch. Pass "
             "one of these."
         )
+    _require_own(model, datas)
+    return DataList(model, datas)
+
+
+def _require_own(model: mujoco.MjModel, datas: Sequence[mujoco.MjData]) -> None:
+    """Refuse data that are none, the same twice, or of another model."""
     if not datas or len({id(one) for one in datas}) < len(datas):
         raise ValueError(f"data holds {len(datas)} MjData: must be at least one, and each once. Correct the list.")
     sizes = model.nq, model.nv, model.nu
@@ -550,9 +487,3 @@ def _environments(model: mujoco.MjModel, data: Any) -> DataList | BatchData:
                 f"data[{number}] has (nq, nv, nu) = {found}, the model {sizes}: must be data of this model. Make it by "
                 "mujoco.MjData(model)."
             )
-    return DataList(model, datas)
-
-
-def _name(model: mujoco.MjModel, kind: str, number: int) -> str:
-    """Name of a body or joint; one without a name is told by its number."""
-    return getattr(model, kind)(int(number)).name or f"{kind}_{number}"

@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 import mujoco
 import numpy as np
@@ -36,7 +35,7 @@ class Standing:
     initial_positions: Mapping[str, float] = field(default_factory=dict)
 
 
-def free_bases(path: Path, spec: Any) -> list[str]:
+def free_bases(path: Path, spec: mujoco.MjSpec) -> list[str]:
     """Give each robot with a fixed base a free joint; return the names of their root bodies.
 
     Raises:
@@ -58,7 +57,7 @@ def free_bases(path: Path, spec: Any) -> list[str]:
     return freed
 
 
-def add_ground(path: Path, spec: Any) -> None:
+def add_ground(path: Path, spec: mujoco.MjSpec) -> None:
     """Add a horizontal plane at height 0 that touches all that collides.
 
     Raises:
@@ -78,7 +77,7 @@ def add_ground(path: Path, spec: Any) -> None:
     )
 
 
-def keyframe_of(path: Path, spec: Any, model: Any, key: str | int) -> Start:
+def keyframe_of(path: Path, spec: mujoco.MjSpec, model: mujoco.MjModel, key: str | int) -> Start:
     """Return positions and velocities of a keyframe by the name of each joint.
 
     Raises:
@@ -101,7 +100,7 @@ def keyframe_of(path: Path, spec: Any, model: Any, key: str | int) -> Start:
     return start
 
 
-def put_on_ground(model: Any, qpos: np.ndarray, roots: Sequence[str]) -> None:
+def put_on_ground(model: mujoco.MjModel, qpos: np.ndarray, roots: Sequence[str]) -> None:
     """Move floating robots up or down until the lowest thing of each that collides touches the added ground."""
     if not roots:
         return

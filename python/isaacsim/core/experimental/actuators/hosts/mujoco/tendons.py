@@ -11,7 +11,8 @@ import mujoco
 import numpy as np
 import warp as wp
 
-from ...values import resolve_indices
+from ...values import Indices, resolve_indices
+from ..articulation import name_in
 from ..copied import warp_copy
 from ..physics_articulation import PhysicsArticulation
 from .dynamics import Layout
@@ -36,24 +37,24 @@ class FixedTendons(PhysicsArticulation):
     def fixed_tendon_names(self) -> list[str]:
         """Names of the fixed tendons, in the order of the getters."""
         model, ids = self._tendons()
-        return [model.tendon(number).name.rsplit("/", 1)[-1] for number in ids]
+        return [name_in(model.tendon(number).name) for number in ids]
 
-    def get_fixed_tendon_stiffnesses(self, *, indices: Any = None) -> wp.array:
+    def get_fixed_tendon_stiffnesses(self, *, indices: Indices = None) -> wp.array:
         """Stiffnesses [N/m, N·m/rad], shape `(robots, tendons)`."""
         return self._numbers_of("tendon_stiffness", indices)
 
-    def get_fixed_tendon_dampings(self, *, indices: Any = None) -> wp.array:
+    def get_fixed_tendon_dampings(self, *, indices: Indices = None) -> wp.array:
         """Dampings [N·s/m, N·m·s/rad], shape `(robots, tendons)`."""
         return self._numbers_of("tendon_damping", indices)
 
-    def get_fixed_tendon_limits(self, *, indices: Any = None) -> wp.array:
+    def get_fixed_tendon_limits(self, *, indices: Indices = None) -> wp.array:
         """Lower and upper limits of the lengths, shape `(robots, tendons, 2)`; ±inf where there are none."""
         model, ids = self._tendons()
         open_ended = np.array([-np.inf, np.inf])
         limits = np.where(model.tendon_limited[ids, None] != 0, model.tendon_range[ids], open_ended)
         return self._of_rows(limits, indices)
 
-    def get_fixed_tendon_rest_lengths(self, *, indices: Any = None) -> wp.array:
+    def get_fixed_tendon_rest_lengths(self, *, indices: Indices = None) -> wp.array:
         """Lengths at which the springs pull no more, shape `(robots, tendons)`; of a dead band the lower end."""
         model, ids = self._tendons()
         return self._of_rows(model.tendon_lengthspring[ids, 0], indices)
@@ -66,11 +67,11 @@ class FixedTendons(PhysicsArticulation):
         model, layout = self._backend.model, self._backend.layout_of(prototype)
         return model, fixed_tendons(model, layout)
 
-    def _numbers_of(self, field: str, indices: Any) -> wp.array:
+    def _numbers_of(self, field: str, indices: Indices) -> wp.array:
         model, ids = self._tendons()
         return self._of_rows(getattr(model, field)[ids], indices)
 
-    def _of_rows(self, values: np.ndarray, indices: Any) -> wp.array:
+    def _of_rows(self, values: np.ndarray, indices: Indices) -> wp.array:
         """The same values for each robot asked for."""
         self._live()
         rows = resolve_indices(indices, len(self._robots), "robot")

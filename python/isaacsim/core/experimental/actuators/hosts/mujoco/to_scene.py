@@ -69,14 +69,14 @@ def whole_scene(scene: Scene) -> tuple[Scene, list[str]]:
     return whole, [*_outside_robots(whole), *losses_of(scene, model)]
 
 
-def _compiled(spec: Any) -> Any:
+def _compiled(spec: mujoco.MjSpec) -> Any:
     """The model; what MuJoCo warns of was told when the file was read."""
     with warnings_to(ignore), warnings.catch_warnings():
         warnings.simplefilter("ignore")
         return spec.copy().compile()
 
 
-def _require_plain_joints(model: Any) -> None:
+def _require_plain_joints(model: mujoco.MjModel) -> None:
     """Refuse joints that are no joint of USD together."""
     balls = {int(body) for body in model.jnt_bodyid[model.jnt_type == _BALL]}
     if mixed := [model.body(body).name for body in sorted(balls) if model.body_jntnum[body] > 1]:
@@ -86,7 +86,7 @@ def _require_plain_joints(model: Any) -> None:
         )
 
 
-def _armature(model: Any, body: int) -> float:
+def _armature(model: mujoco.MjModel, body: int) -> float:
     """That of a body's free or ball joint."""
     joint = int(model.body_jntadr[body])
     if joint < 0 or int(model.jnt_type[joint]) not in (_FREE, _BALL):
@@ -94,7 +94,7 @@ def _armature(model: Any, body: int) -> float:
     return float(model.dof_armature[model.jnt_dofadr[joint]])
 
 
-def _beginning(model: Any, body: int, qpos: np.ndarray, qvel: np.ndarray) -> dict[str, np.ndarray]:
+def _beginning(model: mujoco.MjModel, body: int, qpos: np.ndarray, qvel: np.ndarray) -> dict[str, np.ndarray]:
     """Where a free body begins, and how fast."""
     joint = int(model.body_jntadr[body])
     place, speed = int(model.jnt_qposadr[joint]), int(model.jnt_dofadr[joint])
@@ -102,11 +102,11 @@ def _beginning(model: Any, body: int, qpos: np.ndarray, qvel: np.ndarray) -> dic
     return {"position": pose[:3], "quaternion": pose[3:], "velocity": qvel[speed : speed + 6]}
 
 
-def _is_off(model: Any, flag: Any) -> bool:
+def _is_off(model: mujoco.MjModel, flag: Any) -> bool:
     return bool(model.opt.disableflags & int(flag))
 
 
-def _named(scene: Scene, model: Any) -> list[Articulation]:
+def _named(scene: Scene, model: mujoco.MjModel) -> list[Articulation]:
     """The robots; one that is alone has the name of the model, where it has one."""
     name = model.names[: model.names.index(b"\0")].decode()
     if len(scene.articulations) != 1 or name in _NAMELESS:
@@ -114,7 +114,7 @@ def _named(scene: Scene, model: Any) -> list[Articulation]:
     return [replace(scene.articulations[0], path=f"/{name.strip('/')}")]
 
 
-def _shapes(model: Any) -> Iterator[Shape]:
+def _shapes(model: mujoco.MjModel) -> Iterator[Shape]:
     meshes: dict[int, tuple[np.ndarray, np.ndarray]] = {}
     touching = not _is_off(model, mujoco.mjtDisableBit.mjDSBL_CONTACT)
     for geom in range(model.ngeom):
@@ -146,22 +146,22 @@ def _shapes(model: Any) -> Iterator[Shape]:
         )
 
 
-def _mesh(model: Any, mesh: int) -> tuple[np.ndarray, np.ndarray]:
+def _mesh(model: mujoco.MjModel, mesh: int) -> tuple[np.ndarray, np.ndarray]:
     start, count = model.mesh_vertadr[mesh], model.mesh_vertnum[mesh]
     first, faces = model.mesh_faceadr[mesh], model.mesh_facenum[mesh]
     return model.mesh_vert[start : start + count].astype(float), model.mesh_face[first : first + faces].copy()
 
 
-def _hardness(model: Any, equality: int) -> dict[str, list[float]]:
+def _hardness(model: mujoco.MjModel, equality: int) -> dict[str, list[float]]:
     return {"solref": model.eq_solref[equality].tolist(), "solimp": model.eq_solimp[equality].tolist()}
 
 
-def _active(model: Any, kinds: Iterable[int]) -> Iterator[int]:
+def _active(model: mujoco.MjModel, kinds: Iterable[int]) -> Iterator[int]:
     """Equality constraints of some kinds that hold at the beginning."""
     return (at for at in range(model.neq) if int(model.eq_type[at]) in kinds and model.eq_active0[at])
 
 
-def _mimics(model: Any, axes: dict[str, Axis]) -> Iterator[Mimic]:
+def _mimics(model: mujoco.MjModel, axes: dict[str, Axis]) -> Iterator[Mimic]:
     for equality in _active(model, [int(mujoco.mjtEq.mjEQ_JOINT)]):
         follower, leader = int(model.eq_obj1id[equality]), int(model.eq_obj2id[equality])
         if leader >= 0:
@@ -169,7 +169,7 @@ def _mimics(model: Any, axes: dict[str, Axis]) -> Iterator[Mimic]:
             yield Mimic(*pair, tuple(model.eq_data[equality, :5].tolist()), _hardness(model, equality))
 
 
-def _loops(model: Any) -> Iterator[Loop]:
+def _loops(model: mujoco.MjModel) -> Iterator[Loop]:
     """Constraints that connect or weld two bodies."""
     for equality in _active(model, _LOOPS):
         kind = _LOOPS[int(model.eq_type[equality])]
@@ -198,18 +198,26 @@ def _frames_of_bodies(kind: str, data: np.ndarray) -> Any:
     return (data[3:6].copy(), data[6:10].copy()), (data[:3].copy(), still)
 
 
-def _apart(model: Any) -> Iterator[tuple[int, int]]:
-    """Pairs of bodies that MuJoCo keeps from touching, whatever their shapes are; -1 is the world.
+def _apart(model: mujoco.MjModel) -> Iterator[tuple[int, int]]:
+    """Pairs of bodies without contact in MuJoCo, whatever their shapes are; -1 is the world.
 
-    Those that are excluded, those that are one piece, and such pieces that a joint connects; what cannot move touches
-    whatever moves.
+    These are excluded pairs, bodies welded together, and bodies whose welded groups a joint connects. Static bodies
+    touch all that move.
     """
-    piece = [int(body) for body in model.body_weldid]
-    below = {one: piece[int(model.body_parentid[one])] for one in set(piece) if one}
+    group = model.body_weldid.tolist()
+    apart = _groups_apart(model)
     excluded = {frozenset(((int(at) >> 16), int(at) & 0xFFFF)) for at in model.exclude_signature}
-    parents = not _is_off(model, mujoco.mjtDisableBit.mjDSBL_FILTERPARENT)
     for a, b in itertools.combinations(range(model.nbody), 2):
-        one, other = piece[a], piece[b]
-        joined = parents and one and other and (below[one] == other or below[other] == one)
-        if (one == other and one) or joined or frozenset((a, b)) in excluded:
+        if frozenset((group[a], group[b])) in apart or frozenset((a, b)) in excluded:
             yield a - 1, b - 1
+
+
+def _groups_apart(model: mujoco.MjModel) -> set[frozenset[int]]:
+    """Groups of welded bodies without contact in themselves or with each other; group 0 is all that is static."""
+    group = model.body_weldid.tolist()
+    moving = set(group) - {0}
+    apart = {frozenset((one,)) for one in moving}
+    if not _is_off(model, mujoco.mjtDisableBit.mjDSBL_FILTERPARENT):
+        parents = {one: group[int(model.body_parentid[one])] for one in moving}
+        apart |= {frozenset(pair) for pair in parents.items() if pair[1]}
+    return apart

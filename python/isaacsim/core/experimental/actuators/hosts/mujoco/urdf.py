@@ -1,8 +1,8 @@
-"""A URDF file as MuJoCo can read it: meshes found, and what MuJoCo would drop or refuse said or set right.
+"""Prepare a URDF file for MuJoCo: find meshes, and repair or report what MuJoCo would drop or refuse.
 
-MuJoCo's defaults for URDF are made for speed: links on fixed joints are fused into their parents, what is only seen is
+MuJoCo's defaults for URDF are made for speed: links on fixed joints are fused into their parents, visual shapes are
 dropped, and paths of meshes lose their folders. Here links keep their names and masses, and meshes of the same name in
-two folders stay two.
+two folders stay apart.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 import warnings
 import xml.etree.ElementTree as ET
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -23,23 +24,23 @@ _FIXED = "fixed"
 _INERTIA = (("ixx", 0, 0), ("iyy", 1, 1), ("izz", 2, 2), ("ixy", 0, 1), ("ixz", 0, 2), ("iyz", 1, 2))
 # MuJoCo refuses STL files with more
 _MOST_FACES = 200000
-# what a binary STL file is, after 80 bytes and the number of faces
+# record of a binary STL file, which begins with 80 bytes and the number of faces
 _FACE = np.dtype([("normal", "<f4", 3), ("corners", "<f4", (3, 3)), ("rest", "<u2")])
 
 
 @dataclass
 class Urdf:
-    """What MuJoCo is to read, and what it does not.
+    """A URDF file for MuJoCo, and the data that MuJoCo does not read.
 
     Args:
         xml: The file, for MuJoCo.
-        meshes: Files by the names that `xml` has for them.
+        meshes: Contents of mesh files by their names in `xml`.
         mimics: Follower, leader, offset and ratio.
         velocity_limits: By joint.
-        fixed: Names of fixed joints, by the link that each carries.
-        without_inertia: Links that state none.
-        massless: Links that state that they have no mass.
-        lost_inertias: Those of them that state an inertia all the same.
+        fixed: Names of fixed joints by their child links.
+        without_inertia: Links without `<inertial>`.
+        massless: Links with mass 0.
+        lost_inertias: Links with mass 0 that state an inertia.
     """
 
     xml: str = ""
@@ -53,33 +54,21 @@ class Urdf:
 
 
 def prepare(path: Path, robot: ET.Element, strict_inertia: bool) -> Urdf:
-    """Return a URDF file as MuJoCo can read it.
+    """Return a URDF file prepared for MuJoCo.
 
     Args:
-        path: Of the file.
-        robot: Its root element; it is changed.
-        strict_inertia: Whether inertias that no body can have are refused, and not repaired.
+        path: Path of the file.
+        robot: Its root element; changed in place.
+        strict_inertia: Refuse physically impossible inertias instead of repairing them.
 
     Raises:
-        UnsupportedSceneError: It is a template.
+        UnsupportedSceneError: The file is a template.
 
     Warns:
-        UserWarning: Meshes were left out, inertias were repaired, or a joint mimics none; names links and joints.
+        UserWarning: Meshes were left out, inertias were repaired, or a mimic has no leader; names links and joints.
     """
-    values = (value for element in robot.iter() for value in element.attrib.values())
-    if (value := next((value for value in values if "${" in value or "$(" in value), None)) is not None:
-        raise UnsupportedSceneError(
-            f"{path}: {value!r} is to be expanded by xacro, for the file is a template. Expand it: `xacro {path.name} "
-            "> robot.urdf`."
-        )
-    made = Urdf()
-    made.mimics = _take_mimics(path, robot)
-    for joint in robot.iter("joint"):
-        limit, child = joint.find("limit"), joint.find("child")
-        if joint.get("type") == _FIXED and child is not None:
-            made.fixed[child.get("link", "")] = joint.get("name", "")
-        if limit is not None and (velocity := float(limit.get("velocity", 0))) > 0:
-            made.velocity_limits[joint.get("name", "")] = velocity
+    _require_expanded(path, robot)
+    made = Urdf(mimics=_take_mimics(path, robot), velocity_limits=_velocity_limits(robot), fixed=_fixed_joints(robot))
     made.without_inertia = {link.get("name", "") for link in robot.iter("link") if link.find("inertial") is None}
     folder = _set_options(robot, path.parent)
     _take_meshes(path, robot, folder, made.meshes)
@@ -89,15 +78,42 @@ def prepare(path: Path, robot: ET.Element, strict_inertia: bool) -> Urdf:
     return made
 
 
+def _require_expanded(path: Path, robot: ET.Element) -> None:
+    """Refuse a template."""
+    values = (value for element in robot.iter() for value in element.attrib.values())
+    if (value := next((value for value in values if "${" in value or "$(" in value), None)) is not None:
+        raise UnsupportedSceneError(
+            f"{path}: {value!r} is to be expanded by xacro, for the file is a template. Expand it: `xacro {path.name} "
+            "> robot.urdf`."
+        )
+
+
+def _velocity_limits(robot: ET.Element) -> dict[str, float]:
+    """Velocity limits > 0, by joint."""
+    limits = {
+        joint.get("name", ""): float(limit.get("velocity", 0))
+        for joint in robot.iter("joint")
+        for limit in joint.findall("limit")[:1]
+    }
+    return {name: limit for name, limit in limits.items() if limit > 0}
+
+
+def _fixed_joints(robot: ET.Element) -> dict[str, str]:
+    """Names of fixed joints by their child links."""
+    fixed = (joint for joint in robot.iter("joint") if joint.get("type") == _FIXED)
+    return {child.get("link", ""): joint.get("name", "") for joint in fixed for child in joint.findall("child")[:1]}
+
+
+def _child(element: ET.Element, tag: str, **attributes: str) -> ET.Element:
+    """The first child of that tag, added with `attributes` where there is none."""
+    found = element.find(tag)
+    return ET.SubElement(element, tag, attributes) if found is None else found
+
+
 def _set_options(robot: ET.Element, folder: Path) -> Path:
-    """Choose what MuJoCo does with links, where the file does not; return and forget the folder it has for meshes."""
-    extension = robot.find("mujoco")
-    if extension is None:
-        extension = ET.SubElement(robot, "mujoco")
-    compiler = extension.find("compiler")
-    if compiler is None:
-        compiler = ET.SubElement(extension, "compiler")
-    # a link that is fused loses its name, its frame and its contacts
+    """Set compiler options that the file leaves open; remove and return its mesh folder."""
+    compiler = _child(_child(robot, "mujoco"), "compiler")
+    # a fused link loses its name, its frame and its contacts
     for option in ("fusestatic", "discardvisual"):
         compiler.set(option, compiler.get(option, "false"))
     given = [compiler.attrib.pop(name, "") for name in ("meshdir", "assetdir")]
@@ -105,14 +121,14 @@ def _set_options(robot: ET.Element, folder: Path) -> Path:
 
 
 def _take_mimics(path: Path, robot: ET.Element) -> list[tuple[str, str, float, float]]:
-    """Take mimics out of the file: not every version of MuJoCo reads them, and none says which leader is missing."""
+    """Take mimics out of the file: not every version of MuJoCo reads them, and none names a missing leader."""
     moving = {joint.get("name") for joint in robot.iter("joint") if joint.get("type") not in (None, _FIXED)}
     found = []
     for joint in robot.iter("joint"):
         for mimic in joint.findall("mimic"):
             joint.remove(mimic)
             name, leader = joint.get("name", ""), mimic.get("joint", "")
-            # what is fixed follows nobody
+            # a fixed joint follows no other
             if name not in moving:
                 continue
             if leader not in moving:
@@ -127,52 +143,62 @@ def _take_mimics(path: Path, robot: ET.Element) -> list[tuple[str, str, float, f
 
 
 def _take_meshes(path: Path, robot: ET.Element, folder: Path, meshes: dict[str, bytes]) -> None:
-    """Find the files of meshes, and give each a name of its own."""
+    """Read the files of meshes and give each a unique name; drop shapes that MuJoCo would refuse."""
     dropped: dict[str, list[str]] = {"visual": [], "collision": []}
     names: dict[Path, str] = {}
     for link in robot.iter("link"):
         for element in [*link.findall("visual"), *link.findall("collision")]:
-            # names of shapes are used by nobody, and often by two
+            # names of shapes are not used, and often not unique
             element.attrib.pop("name", None)
-            if (mesh := element.find("geometry/mesh")) is None:
-                # what has no size is neither seen nor touched, and MuJoCo refuses it
+            mesh = element.find("geometry/mesh")
+            if mesh is None:
+                # a shape without size has no effect, and MuJoCo refuses it
                 if any(_is_empty(shape) for shape in element.iterfind("geometry/*")):
                     link.remove(element)
-                continue
-            uri = mesh.get("filename", "")
-            file = _find(uri, path.parent, folder)
-            if file is None or not _is_readable(file):
+            elif why := _take_mesh(mesh, path.parent, folder, names):
                 link.remove(element)
-                why = "is missing" if file is None else "MuJoCo cannot read it"
-                dropped[element.tag].append(f"{link.get('name')} ({uri}: {why})")
-            else:
-                names.setdefault(file, f"{len(names)}_{file.name}")
-                mesh.set("filename", names[file])
+                dropped[element.tag].append(f"{link.get('name')} ({mesh.get('filename', '')}: {why})")
+    _warn_of_dropped(path, dropped)
+    meshes.update({name: _content(file) for file, name in names.items()})
+
+
+def _take_mesh(mesh: ET.Element, here: Path, folder: Path, names: dict[Path, str]) -> str:
+    """Find the file of a mesh and give it a unique name; return why it cannot be used, empty if it can."""
+    file = _find(mesh.get("filename", ""), here, folder)
+    if file is None:
+        return "is missing"
+    if not _is_readable(file):
+        return "MuJoCo cannot read it"
+    names.setdefault(file, f"{len(names)}_{file.name}")
+    mesh.set("filename", names[file])
+    return ""
+
+
+def _warn_of_dropped(path: Path, dropped: Mapping[str, list[str]]) -> None:
     for kind, what in (("visual", "are not drawn"), ("collision", "do not collide")):
         if dropped[kind]:
             warnings.warn(
                 f"{path}: meshes of these links {what}: {', '.join(dict.fromkeys(dropped[kind]))}. Put them there, in "
                 f"one of the formats {', '.join(_READABLE)}, of up to {_MOST_FACES} faces; packages are looked for in "
                 "the folder of the file and in those above it.",
-                stacklevel=7,
+                stacklevel=8,
             )
-    meshes.update({name: _content(file) for file, name in names.items()})
 
 
 def _is_empty(shape: ET.Element) -> bool:
-    """Whether a box, cylinder or sphere has no size."""
+    """True if a box, cylinder or sphere has no size."""
     sizes = " ".join(shape.get(name, "") for name in ("size", "radius", "length")).split()
     return any(float(size) <= 0 for size in sizes)
 
 
 def _is_readable(file: Path) -> bool:
-    """Whether MuJoCo has the format, and is not overtaxed."""
+    """True if MuJoCo reads the format and the number of faces."""
     suffix, size = file.suffix.lower(), file.stat().st_size
     return suffix in _READABLE and not (suffix == ".stl" and size > 84 + _FACE.itemsize * _MOST_FACES)
 
 
 def _find(uri: str, here: Path, folder: Path) -> Path | None:
-    """The file that a URI of a mesh means."""
+    """The file of a mesh URI."""
     scheme, _, rest = uri.rpartition("://")
     candidates = [folder / rest, here / rest, folder / Path(rest).name]
     if scheme in ("package", "model"):
@@ -185,7 +211,7 @@ def _find(uri: str, here: Path, folder: Path) -> Path | None:
 
 
 def _content(file: Path) -> bytes:
-    """A mesh as MuJoCo reads it, which knows STL in its binary form only."""
+    """Content of a mesh file, with text STL converted to binary, the only form MuJoCo reads."""
     content = file.read_bytes()
     if file.suffix.lower() != ".stl" or len(content) == 84 + _FACE.itemsize * int.from_bytes(content[80:84], "little"):
         return content
@@ -196,51 +222,47 @@ def _content(file: Path) -> bytes:
 
 
 def _repair_inertias(path: Path, robot: ET.Element, made: Urdf, strict: bool) -> None:
-    """Make inertias that no body has the nearest ones that a body can have, and note links that have no mass."""
+    """Replace impossible inertias by the nearest possible ones, and note links without mass."""
     changed: dict[str, float] = {}
     for link in robot.iter("link"):
-        inertial, mass = link.find("inertial"), link.find("inertial/mass")
+        name, inertial = link.get("name", ""), link.find("inertial")
         if inertial is None:
             continue
-        if mass is None:
-            mass = ET.SubElement(inertial, "mass", value="0")
-        element = inertial.find("inertia")
-        if element is None:
-            element = ET.SubElement(inertial, "inertia")
+        mass, element = _child(inertial, "mass", value="0"), _child(inertial, "inertia")
         inertia = _inertia(element)
         if float(mass.get("value", 0)) <= 0:
-            # what has no mass has no inertia, and MuJoCo wants one
+            # the link has no inertia either, but MuJoCo requires one
             mass.set("value", "0")
-            element.attrib.update({name: str(float(row == column)) for name, row, column in _INERTIA})
-            made.massless.add(link.get("name", ""))
-            if inertia.any():
-                made.lost_inertias.append(link.get("name", ""))
+            _set_inertia(element, np.eye(3))
+            made.massless.add(name)
+            made.lost_inertias += [name] if inertia.any() else []
             continue
         new, change = repaired(inertia)
+        if change > ROUNDING:
+            changed[name] = change
         if change > 0.0:
-            if change > ROUNDING:
-                changed[link.get("name", "")] = change
-            for name, row, column in _INERTIA:
-                element.set(name, repr(float(new[row, column])))
+            _set_inertia(element, new)
     report_inertias(f"{path}: ", changed, strict, stacklevel=8)
 
 
 def _inertia(element: ET.Element) -> np.ndarray:
-    """The 3 × 3 matrix that an `<inertia>` states."""
+    """The 3 × 3 matrix of an `<inertia>` element."""
     inertia = np.zeros((3, 3))
     for name, row, column in _INERTIA:
         inertia[row, column] = inertia[column, row] = float(element.get(name, 0))
     return inertia
 
 
+def _set_inertia(element: ET.Element, inertia: np.ndarray) -> None:
+    element.attrib.update({name: repr(float(inertia[row, column])) for name, row, column in _INERTIA})
+
+
 def _free_root(robot: ET.Element) -> None:
-    """Call a root on which a floating joint stands the world: MuJoCo has free joints at the top only."""
-    joints = list(robot.iter("joint"))
-    children = {child.get("link") for joint in joints for child in joint.findall("child")}
-    for joint in joints:
-        parent = joint.find("parent")
-        if joint.get("type") == "floating" and parent is not None and (root := parent.get("link")) not in children:
-            for element in robot.iter():
-                for name in ("name", "link"):
-                    if element.tag in ("link", "parent") and element.get(name) == root:
-                        element.set(name, "world")
+    """Rename a root that carries a floating joint to `world`: MuJoCo allows free joints at the top only."""
+    children = {child.get("link") for child in robot.iterfind(".//joint/child")}
+    parents = {parent.get("link") for parent in robot.iterfind(".//joint[@type='floating']/parent")}
+    for root in parents - children - {None}:
+        for element in [*robot.iter("link"), *robot.iter("parent")]:
+            for name in ("name", "link"):
+                if element.get(name) == root:
+                    element.set(name, "world")

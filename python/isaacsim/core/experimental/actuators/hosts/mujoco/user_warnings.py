@@ -9,7 +9,6 @@ import contextlib
 import sys
 import weakref
 from collections.abc import Callable, Iterator
-from typing import Any
 
 import mujoco
 
@@ -40,18 +39,18 @@ class Mute:
         self.on = False
         """Whether warnings are dropped."""
         # a simulation may be gone without a stop
-        self._users: weakref.WeakSet[Any] = weakref.WeakSet()
+        self._users: weakref.WeakSet[object] = weakref.WeakSet()
         self._former: Callable[[str], None] | None = None
         self._handler = self._hear
 
-    def acquire(self, user: Any) -> None:
+    def acquire(self, user: object) -> None:
         """Be the handler until this one and all others are released, or gone."""
         self._users.add(user)
         if (current := mujoco.get_mju_user_warning()) is not self._handler:
             self._former = current
             mujoco.set_mju_user_warning(self._handler)
 
-    def release(self, user: Any) -> None:
+    def release(self, user: object) -> None:
         """Let the handler before be the handler again, unless another was set meanwhile."""
         self._users.discard(user)
         if not self._users and mujoco.get_mju_user_warning() is self._handler:

@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ...errors import HostError, NotCopied, SimulationDivergedError
+from ...errors import HostError, NotCopied, SimulationDivergedError, diverged
 from ...usd.joint_properties import authored, axis_of
 from ...usd.physics.beginnings import BEGIN_ELSEWHERE, warn_of_beginnings
 from ...usd.stage import StageEdits, require_si
-from ...values import resolve_indices
+from ...values import Indices, resolve_indices
 from ..articulation import DofArrays, Robot
 from ..bus import EventBus
 from ..physics_articulation import PhysicsArticulation
 from .properties import SceneProperties
 from .scene import PhysxScene
 from .solver import velocity_weight
+
+if TYPE_CHECKING:
+    from ...usd.handles import Stage
 
 _STATE = {"positions": "jointPosition", "velocities": "jointVelocity"}
 _OPEN_ENDS = {"lower_limits": -np.inf, "upper_limits": np.inf}
@@ -37,7 +40,7 @@ class PhysxHost(NotCopied):
 
     engine = "PhysX"
 
-    def __init__(self, stage: Any, dt: float, num_envs: int = 1) -> None:
+    def __init__(self, stage: Stage, dt: float, num_envs: int = 1) -> None:
         if num_envs != 1:
             raise ValueError(
                 f"num_envs = {num_envs}: must be 1 with engine='physx', which simulates the stage as it is. "
@@ -83,12 +86,7 @@ class PhysxHost(NotCopied):
         self.write_gains()
         self.generation += 1
         self._initialise(scene, arrays)
-        try:
-            self.bus.emit_ready()
-        except BaseException:
-            # play is all or nothing: what became ready is told of the stop
-            self.stop()
-            raise
+        self.bus.start(self.stop)
 
     def step(self, steps: int = 1) -> None:
         """Run physics steps, the pre-step callbacks before each.
@@ -112,7 +110,7 @@ class PhysxHost(NotCopied):
                     raise self._divergence(arrays)
             self.step_count += 1
 
-    def reset(self, env_ids: Any = None) -> None:
+    def reset(self, env_ids: Indices = None) -> None:
         """Put everything back to the state and targets the stage authors; None and 0 name the one environment."""
         scene, arrays = self._running()
         if len(envs := resolve_indices(env_ids, 1, "environment")):
@@ -350,9 +348,4 @@ class PhysxHost(NotCopied):
     def _divergence(self, arrays: DofArrays) -> SimulationDivergedError:
         bad = ~(np.isfinite(arrays.positions) & np.isfinite(arrays.velocities))
         robots = [robot.path for robot in self._robots if bad[robot.offset :][: len(robot.dof_names)].any()]
-        return SimulationDivergedError(
-            f"the simulation diverged: {', '.join(robots[:5])}{' …' if len(robots) > 5 else ''} has positions or "
-            f"velocities that are not finite. Lower the gains or dt = {self.dt:g} s, or raise the joints' armature; "
-            "reset() starts over.",
-            robots,
-        )
+        return diverged(robots, [], self.dt)

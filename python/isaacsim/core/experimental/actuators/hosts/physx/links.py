@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ...usd.articulation import axes_of, bodies_of, every_prim
 from ...usd.authored import authored
+from ..articulation import name_in
+
+if TYPE_CHECKING:
+    from ...usd.handles import Stage
 
 
 class LinkGraph:
@@ -19,7 +23,7 @@ class LinkGraph:
     `strays` are paths of joints between bodies that are no links.
     """
 
-    def __init__(self, stage: Any, links: Collection[str]) -> None:
+    def __init__(self, stage: Stage, links: Collection[str]) -> None:
         self._around: dict[str, list[tuple[str, str]]] = {link: [] for link in links}
         self._to_world: dict[str, list[tuple[str, bool]]] = {link: [] for link in links}
         self.strays: list[str] = []
@@ -54,7 +58,7 @@ class LinkGraph:
         Returns:
             Both, or None where the stage has no such tree.
         """
-        starts = [link for link in self._around if _name(link) == links[0]]
+        starts = [link for link in self._around if name_in(link) == links[0]]
         for start in sorted(starts, key=lambda link: not f"{link}/".startswith(f"{root}/")):
             found, used = [start], []
             for link, joint in zip(links[1:], joints, strict=True):
@@ -71,7 +75,7 @@ class LinkGraph:
         """Ways from the links found to another one of these names."""
         for parent in found:
             for path, child in self._around[parent]:
-                if _name(path) == joint and _name(child) == link and child not in found:
+                if name_in(path) == joint and name_in(child) == link and child not in found:
                     yield path, child
 
     def _link_of(self, path: str) -> str | None:
@@ -81,13 +85,9 @@ class LinkGraph:
         return path if path in self._around else None
 
 
-def _could_be_driven(stage: Any, joint: Any) -> bool:
+def _could_be_driven(stage: Stage, joint: Any) -> bool:
     """Whether a joint would be one of a robot if its bodies were links."""
     counts = authored(joint, "physics:jointEnabled", True) and not authored(joint, "physics:excludeFromArticulation")
     bodies = bodies_of(stage, str(joint.GetPath())) if counts and axes_of(joint) else []
     parts = (stage.GetPrimAtPath(part) for body in bodies for part in body.GetPrefixes())
     return any(part and part.HasAPI("PhysicsRigidBodyAPI") for part in parts)
-
-
-def _name(path: str) -> str:
-    return path.rsplit("/", 1)[-1]

@@ -67,15 +67,15 @@ class SceneProperties:
         """
         after = {name: self._with(name, values[name], at) for name in values}
         self._require_limits(after)
-        self._require_frictions(after)
+        frictions = self._frictions(after)
         columns = {_COLUMNS[name]: column for name, column in after.items() if name in _COLUMNS}
-        if set(_FRICTIONS) & set(after):
-            # at no time may the dynamic one be above the static one
-            static, dynamic = (after.get(name, self.read(name)) for name in _FRICTIONS)
+        if frictions is not None:
+            # the dynamic friction must never exceed the static one, between the writes included
+            static, dynamic = frictions
             self._scene.write({"jointStaticFriction": np.maximum(static, self.read("static_frictions"))}, at)
             columns.pop("jointStaticFriction", None)
             columns |= {"jointDynamicFriction": dynamic, "jointStaticFriction": static}
-        if set(_LIMITS) & set(after):
+        if not after.keys().isdisjoint(_LIMITS):
             columns["jointLimit"] = np.stack([after.get(name, self.read(name)) for name in _LIMITS], axis=1)
         if columns:
             self._scene.write(columns, at)
@@ -137,9 +137,10 @@ class SceneProperties:
                     "cannot give it any while it runs. Set them before play(), however wide."
                 )
 
-    def _require_frictions(self, after: Mapping[str, np.ndarray]) -> None:
-        if not set(_FRICTIONS) & set(after):
-            return
+    def _frictions(self, after: Mapping[str, np.ndarray]) -> tuple[np.ndarray, np.ndarray] | None:
+        """Static and dynamic frictions, checked; None where neither is set."""
+        if after.keys().isdisjoint(_FRICTIONS):
+            return None
         static, dynamic = (after.get(name, self.read(name)) for name in _FRICTIONS)
         if (wrong := np.flatnonzero(static < dynamic)).size:
             raise HostError(
@@ -147,3 +148,4 @@ class SceneProperties:
                 f"{dynamic[wrong[0]]:g} of <{self._scene.joints[wrong[0]]}>: engine 'physx' needs it to be >=. "
                 "Give both, or a greater static one."
             )
+        return static, dynamic

@@ -15,7 +15,7 @@ import warnings
 import weakref
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import ovphysx
@@ -27,8 +27,12 @@ from ...errors import UnsupportedSceneError
 from ...usd.articulation import articulation_roots, every_prim
 from ...usd.instances import misnamed, rename_misnamed
 from ...usd.physics.robots import warn_of_strays
+from ..articulation import name_in
 from .links import LinkGraph
 from .tensors import RobotTensors, bind
+
+if TYPE_CHECKING:
+    from ...usd.handles import Stage
 
 # what a value per radian is multiplied with, as a power of degrees per radian
 _POWER = {
@@ -109,7 +113,7 @@ class PhysxScene:
         UnsupportedSceneError: PhysX cannot read the stage.
     """
 
-    def __init__(self, stage: Any) -> None:
+    def __init__(self, stage: Stage) -> None:
         _prepare_process()
         self.gravity = _gravity(stage)
         self._stage = ovstage.Stage("actuators")
@@ -164,14 +168,19 @@ class PhysxScene:
             for column, values in columns.items():
                 self._tensors.write(column, np.clip(values, -_UNLIMITED, _UNLIMITED))
             return
-        chosen = [i for i, places in enumerate(self._places) if at is None or np.isin(places, at).any()]
+        joints = self._joints_at(at)
+        prims = None if at is None else [self._joint_handles[joint] for joint in joints]
         arrays = {}
         for column, values in columns.items():
             # not by np.errstate, see values.py
             given = np.clip(values * self._scale(column, values), -_UNLIMITED, _UNLIMITED).astype(np.float32)
-            arrays[column] = [given[self._places[i]] for i in chosen]
-        prims = None if at is None else [self._joint_handles[i] for i in chosen]
+            arrays[column] = [given[self._places[joint]] for joint in joints]
         self._write(SimObjectType.ARTICULATION_JOINT, arrays, prims)
+
+    def _joints_at(self, at: np.ndarray | None) -> list[int]:
+        """Joints of PhysX that hold any of the places `at`; None means all."""
+        every = range(len(self._places))
+        return [joint for joint in every if at is None or np.isin(self._places[joint], at).any()]
 
     def restore(self) -> None:
         """Put roots, joints and loose bodies back to their state at the beginning."""
@@ -243,7 +252,7 @@ class PhysxScene:
         none = np.abs(values) >= _ALMOST_UNLIMITED
         return np.where(none, np.copysign(np.inf, values), values * scale).astype(np.float32)
 
-    def _read_robots(self, stage: Any) -> list[PhysxRobot]:
+    def _read_robots(self, stage: Stage) -> list[PhysxRobot]:
         """All articulations, in stage order."""
         roots = articulation_roots(stage)
         kind = SimObjectType.ARTICULATION
@@ -287,7 +296,9 @@ class PhysxScene:
         self._joint_handles = list(joints.values())
         self._places = [np.array(places[joint]) for joint in joints]
 
-    def _read_state(self, stage: Any) -> Iterator[tuple[SimObjectType, dict[str, list[np.ndarray]], list[int] | None]]:
+    def _read_state(
+        self, stage: Stage
+    ) -> Iterator[tuple[SimObjectType, dict[str, list[np.ndarray]], list[int] | None]]:
         for kind, names in _STATE.items():
             # nothing here moves a kinematic body
             prims = [
@@ -356,7 +367,7 @@ class PhysxScene:
                 session.commit_sync(group)
 
 
-def _as_text(stage: Any) -> str:
+def _as_text(stage: Stage) -> str:
     """The whole stage in one layer: PhysX brings a USD of its own, which shares no objects with ours."""
     layer = stage.Flatten()
 
@@ -370,7 +381,7 @@ def _as_text(stage: Any) -> str:
     return layer.ExportToString()
 
 
-def _gravity(stage: Any) -> np.ndarray:
+def _gravity(stage: Stage) -> np.ndarray:
     """Acceleration of free fall [m/s²]; that of the earth, downwards, where the stage does not say."""
     down = [0.0, -1.0, 0.0] if stage.GetMetadata("upAxis") == "Y" else [0.0, 0.0, -1.0]
     scenes = [prim for prim in every_prim(stage.GetPseudoRoot()) if prim.GetTypeName() == "PhysicsScene"]
@@ -382,9 +393,9 @@ def _gravity(stage: Any) -> np.ndarray:
     return along / np.linalg.norm(along) * (magnitude if magnitude is not None and magnitude >= 0.0 else 9.81)
 
 
-def _axis(stage: Any, joint: str, ordinal: int) -> Axis:
+def _axis(stage: Stage, joint: str, ordinal: int) -> Axis:
     """The `ordinal`th free axis of a joint."""
-    prim, name = stage.GetPrimAtPath(joint), joint.rsplit("/", 1)[-1]
+    prim, name = stage.GetPrimAtPath(joint), name_in(joint)
     if prim.GetTypeName() in ("PhysicsRevoluteJoint", "PhysicsPrismaticJoint"):
         return Axis(joint, name, linear=prim.GetTypeName() == "PhysicsPrismaticJoint")
     free = [axis for axis in _TURNS if not _is_locked(prim, axis)]
@@ -412,6 +423,6 @@ def _prepare_process() -> None:
     ovphysx.set_log_level(LogLevel.ERROR)
 
 
-def _close(physx: Any, stage: Any) -> None:
+def _close(physx: ovphysx.PhysX, stage: ovstage.Stage) -> None:
     physx.destroy()
     stage.destroy()

@@ -7,13 +7,16 @@ Measured on one step of the shipped robots in the air, to 1e-3; not in contact w
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ...usd.articulation import every_prim
 from ...usd.schema import applied_schemas
 
+if TYPE_CHECKING:
+    from ...usd.handles import Stage
 
-def velocity_weight(stage: Any, root: str) -> float:
+
+def velocity_weight(stage: Stage, root: str) -> float:
     """Weight of the velocity after a step, in the step of positions.
 
     Args:

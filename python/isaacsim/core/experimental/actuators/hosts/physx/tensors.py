@@ -11,10 +11,13 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from ovphysx.types import TensorType
+
+if TYPE_CHECKING:
+    import ovphysx
 
 # in SI: per radian, where sessions are per degree
 _OF_DOFS = {
@@ -33,7 +36,7 @@ _OF_LINKS: dict[tuple[str, ...], int] = {
 }
 
 
-def bind(physx: Any, paths: Sequence[str], tensor_type: int) -> Any:
+def bind(physx: ovphysx.PhysX, paths: Sequence[str], tensor_type: int) -> Any:
     """A tensor of some robots, a row per path; it ends with `physx` at the latest."""
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "ovphysx tensor bindings are deprecated", DeprecationWarning)
@@ -51,7 +54,7 @@ class RobotTensors:
         dofs: Path of each robot and the number of its joint axes.
     """
 
-    def __init__(self, physx: Any, dofs: Mapping[str, int]) -> None:
+    def __init__(self, physx: ovphysx.PhysX, dofs: Mapping[str, int]) -> None:
         self._physx, self._paths = physx, list(dofs)
         # rows are as long as those of the robot with the most axes
         counts = np.array(list(dofs.values()))
