@@ -1,4 +1,4 @@
-"""Articulations and joints are found wherever a stage may hold them."""
+"""Articulations and joints are found anywhere on a stage."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def stage_from(text: str) -> Usd.Stage:
 
 
 def stage_with(*prims: str | tuple[str, str]) -> Usd.Stage:
-    """A stage with prims of a type, `Xform` where none is given, made in this order."""
+    """A stage with prims of a type, `Xform` by default, defined in this order."""
     stage = Usd.Stage.CreateInMemory()
     for prim in prims:
         path, kind = (prim, "Xform") if isinstance(prim, str) else prim
@@ -130,7 +130,7 @@ def test_stage_without_articulations_has_no_roots():
     [({}, []), ({"body0": "/A"}, ["/A"]), ({"body1": "/B"}, ["/B"]), ({"body0": "/A", "body1": "/B"}, ["/A", "/B"])],
 )
 def test_bodies_of_a_joint(sides, bodies):
-    """List the bodies that a joint names; the world is none."""
+    """The world is no body."""
     stage = stage_with("/A", "/B", ("/hip", "PhysicsRevoluteJoint"))
     for side, body in sides.items():
         stage.GetPrimAtPath("/hip").CreateRelationship(f"physics:{side}").SetTargets([body])

@@ -41,7 +41,7 @@ def _nothing_named_before(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def robot_file(path: Path, model: str) -> Path:
-    """A robot whose knee names a network, written as text, as if somebody else had."""
+    """A robot whose knee names a network, written as text by another program."""
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(f"""#usda 1.0
 (
@@ -112,7 +112,7 @@ def asset(tmp_path: Path) -> Path:
     ],
 )
 def test_file_of_the_tree_is_read(path: str, asset: Path) -> None:
-    """Relative to the layer, wherever the program runs."""
+    """Relative to the layer, from any working directory."""
     assert found(robot_file(asset / "robot.usda", path)).metadata == {"pos_scale": 3.0}
 
 
@@ -147,7 +147,7 @@ def test_package_holds_its_networks(asset: Path, tmp_path: Path) -> None:
 
 
 def test_json_beside_the_file_adds_metadata(asset: Path) -> None:
-    """It goes before what the file says."""
+    """It precedes the metadata of the file."""
     (asset / "nets" / "knee.json").write_text('{"vel_scale": 5.0, "pos_scale": 4.0}')
     file = robot_file(asset / "robot.usda", "nets/knee.safetensors")
     assert found(file).metadata == {"pos_scale": 4.0, "vel_scale": 5.0}
@@ -269,7 +269,7 @@ def test_file_named_by_the_program_takes_its_json_along(asset: Path, tmp_path: P
 
 
 def test_layer_in_memory_has_no_folder(asset: Path) -> None:
-    """What it names was not named by `add_actuator`, so it may come from anywhere."""
+    """Its files were not named by `add_actuator`: they may come from anywhere."""
     stage = Usd.Stage.CreateInMemory()
     text = robot_file(asset / "robot.usda", str(asset / "nets" / "knee.safetensors")).read_text()
     stage.GetRootLayer().ImportFromString(text)

@@ -166,12 +166,12 @@ def author(stage: Usd.Stage, **changes: Any) -> Usd.Prim:
 
 
 def texts(stage: Usd.Stage) -> dict[str, str]:
-    """What every layer of the stage says."""
+    """The text of every layer of the stage."""
     return {layer.identifier: layer.ExportToString() for layer in stage.GetUsedLayers()}
 
 
 def prim_text(stage: Usd.Stage) -> str:
-    """What the root layer says of the actuator."""
+    """The text of the actuator in the root layer."""
     return stage.GetRootLayer().GetPrimAtPath(PATH).GetAsText()
 
 
@@ -366,7 +366,7 @@ def test_overwrite_is_free_to_find_nothing(stage):
 
 
 def test_uses_the_current_stage(stage):
-    """Author on the stage of the current host when none is given."""
+    """The stage of the current host is the default."""
     with use_host(ArraysHost(["hip"], path=ROOT, stage=stage)):
         add_actuator(ROOT, "hip", "act", PD)
     assert actuator_paths(stage) == [PATH]
@@ -522,7 +522,7 @@ def unselected_variant_of_the_parent(stage: Usd.Stage) -> None:
 
 
 def muted(stage: Usd.Stage) -> None:
-    # kept alive, since the stage lets go of it
+    # the stage keeps only weak references
     stage.below = layer_below(stage)
     stage.SetEditTarget(Usd.EditTarget(stage.below))
     stage.MuteLayer(stage.below.identifier)
@@ -871,7 +871,7 @@ def test_every_law_reads_back_as_written(config):
 
 @dataclass
 class Tuned(PIDControlConfig):
-    """A config of somebody's own, with a field that is none of USD's."""
+    """A config of the program, with a field that is not in USD."""
 
     source: str = "bench 4"
 

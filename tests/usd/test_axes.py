@@ -15,7 +15,7 @@ def test_what_turns(axis: str, angular: bool) -> None:
 
 
 def test_axis_in_a_name() -> None:
-    """That of a joint with one has none."""
+    """The name for a joint with one axis has none."""
     assert (axis_in("hip:rotX"), axis_in("hip")) == ("rotX", "")
 
 

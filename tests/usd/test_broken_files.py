@@ -11,7 +11,7 @@ HINGE, BOB = "/World/Pendulum/joints/hinge", "/World/Pendulum/bob"
 
 
 def broken(tmp_path, path, line):
-    """The pendulum, with a property of a prim authored otherwise in a stronger layer."""
+    """The pendulum, with a property of a prim overridden in a stronger layer."""
     names = path.strip("/").split("/")
     collides = '(prepend apiSchemas = ["PhysicsCollisionAPI"])' if names[-1].startswith("shape") else ""
     above = "".join(f'over "{name}"\n{{\n' for name in names[:-1])
@@ -64,14 +64,14 @@ def test_device_is_no_file():
     ],
 )
 def test_value_of_another_type_names_its_prim(tmp_path, path, line, named):
-    """Refuse a value of another type than its schema has, or none that can be, where it is read."""
+    """Values of the wrong type or out of range are errors when they are read."""
     with pytest.raises(ValueError, match=f"<{path}>.*{named.replace('[', '.')}.*must be") as caught:
         Simulation(broken(tmp_path, path, line))
     assert "Correct it" in str(caught.value)
 
 
 def test_attribute_in_place_of_a_relationship_leads_nowhere(tmp_path):
-    """Inspect a robot with an attribute where a body should be named, and say that it cannot be simulated."""
+    """The robot is inspected without its body, and simulation is an error."""
     file = broken(tmp_path, HINGE, 'custom string physics:body1 = "x"')
     inspect_robots(file)
     with pytest.raises(ValueError, match=r"/World/Pendulum|broken\.usda"):
@@ -79,7 +79,7 @@ def test_attribute_in_place_of_a_relationship_leads_nowhere(tmp_path):
 
 
 def test_graph_value_of_an_unknown_type_names_its_port(tmp_path):
-    """Refuse the value of a port whose type USD does not know."""
+    """The value of a port of a type that USD does not know is an error."""
     text = (
         (ROBOTS.parent / "graphs/pd_from_usd.usda").read_text("utf-8").replace("@../", f"@{ROBOTS.parent.as_posix()}/")
     )

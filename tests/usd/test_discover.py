@@ -125,7 +125,7 @@ def stacked(*layers: Sdf.Layer) -> Usd.Stage:
 
 
 def override(*values: str, name: str = "opinion.usda") -> Sdf.Layer:
-    """A layer that says something about the actuator of a weaker one."""
+    """A layer with opinions on the actuator of a weaker one."""
     rows = "\n".join(values)
     for prim in ("act", "Actuators", "Robot", "World"):
         rows = f'over "{prim}"\n{{\n{rows}\n}}\n'
@@ -191,14 +191,14 @@ def test_leaves_out_what_is_not_applied():
     ],
 )
 def test_accepts_values_of_any_numeric_type(row, part):
-    """Read a number in range whatever USD type holds it."""
+    """A number in range is read from any USD type."""
     found = spec(stage_of(actuator(row)))
     assert part in (found.controller, *found.clamping, found.delay)
 
 
 @pytest.mark.parametrize("row", ["int newton:kp = 3", "float newton:kp = 3"])
 def test_gains_become_float(row):
-    """Return a gain as float, whatever USD type holds it."""
+    """A gain is a float, from any USD type."""
     assert type(spec(stage_of(actuator(row))).controller.kp) is float
 
 
@@ -229,7 +229,7 @@ SAMPLES = "float newton:kp.timeSamples = {\n0: 9,\n}"
 
 
 def test_default_value_over_time_samples_is_read():
-    """Read the default value of a layer that hides time samples of a weaker one, without a word."""
+    """The default value of a layer hides time samples of a weaker one, without a warning."""
     weak = layer(world(robot(actuator(SAMPLES))))
     assert spec(stacked(override("float newton:kp = 5"), weak)).controller.kp == 5.0
 
@@ -240,7 +240,7 @@ SPLINE = "double newton:kp.spline = {\n1: 9,\n}"
 @pytest.mark.parametrize("row", [SAMPLES, SPLINE])
 @pytest.mark.parametrize("stronger", [True, False])
 def test_values_over_time_beside_a_default_value_are_named(row, stronger):
-    """Read the default value where the same or a stronger layer has values over time, and say so."""
+    """The default value is read, with a warning of values over time in the same or a stronger layer."""
     default = f"{row.split()[0]} newton:kp = 5"
     weak = layer(world(robot(actuator(default, *([] if stronger else [row])))))
     stage = stacked(override(row if stronger else ""), weak)
@@ -302,7 +302,6 @@ def test_reads_every_robot_file(robots, name):
 
 
 def test_reads_the_pendulum(robots):
-    """Return what the pendulum's file says."""
     stage = Usd.Stage.Open(str(robots / "pendulum.usda"))
     hinge = "/World/Pendulum/joints/hinge"
     assert discover(stage, "/World/Pendulum", [hinge]) == [
@@ -332,7 +331,7 @@ def test_reports_a_lost_actuator(layout, targets):
 
 
 def test_finds_an_actuator_outside_the_robot():
-    """Find an actuator by what it drives, wherever it lies."""
+    """An actuator is found by its targets, at any place."""
     stage = Usd.Stage.Open(layer(world(actuator(name="far"), robot())))
     assert spec(stage).path == "/World/far"
 
@@ -360,7 +359,7 @@ def test_finds_actuators_of_referenced_robots(instanceable):
 
 
 def payload_stage(load: Usd.Stage.InitialLoadSet) -> Usd.Stage:
-    """A robot whose actuators lie in a payload, beside a prim with another payload."""
+    """A robot with actuators in a payload, beside a prim with another payload."""
     source = layer(f'def Scope "Actuators"\n{{\n{actuator(targets="")}\n}}')
     payload = f"prepend payload = @{source.identifier}@</Actuators>"
     text = robot(f'over "act"\n{{\nrel newton:targets = <{HIP}>\n}}')
@@ -486,7 +485,7 @@ def test_lists_every_actuator_of_the_stage():
 # what is reported
 
 VALUES = {
-    # row of the prim: what the message says of it
+    # line of the prim, and a pattern of the message
     "float newton:kp = nan": "newton:kp = nan (layer robot.usda): must be finite and >= 0",
     "float newton:kp = inf": "newton:kp = inf (layer robot.usda): must be finite and >= 0",
     "float newton:kp = -inf": "newton:kp = -inf (layer robot.usda): must be finite and >= 0",
@@ -634,7 +633,7 @@ every_problem = pytest.mark.parametrize(("text", "says"), PROBLEMS.values(), ids
 
 @every_problem
 def test_problem_names_prim_attribute_layer_and_value(text, says):
-    """Report the problem in one line that starts with the prim and says what is wrong."""
+    """The problem is one line that starts with the prim."""
     (issue,) = issues(stage_of(text))
     assert issue.startswith(f"<{ACT}>") and says in issue and "\n" not in issue
 
@@ -667,7 +666,7 @@ def test_value_beats_its_connection():
 
 
 def test_cut_connection_falls_back():
-    """Treat an attribute whose connection is gone as not authored."""
+    """An attribute with a removed connection is not authored."""
     stage = stacked(
         override("float newton:kp.connect = None"),
         layer(world(robot(actuator(f"float newton:kp.connect = <{HIP}.x>")))),
@@ -704,7 +703,7 @@ def test_problem_names_the_layer_that_holds_the_value(declaration):
 
 
 def test_problem_names_the_strongest_value():
-    """Name the layer whose value wins."""
+    """The layer is that of the strongest value."""
     stage = stacked(override("float newton:kp = nan"), layer(world(robot(actuator("float newton:kp = 5")))))
     assert "newton:kp = nan (layer opinion.usda)" in issues(stage)[0]
 
@@ -726,7 +725,7 @@ def test_actuator_of_a_robot_drives_that_robot():
 
 
 def test_actuator_drives_one_robot():
-    """Report an actuator whose targets belong to two robots to both of them."""
+    """An actuator with targets in two robots is reported to both of them."""
     stage = two_robots(actuator(targets=f"[<{HIP}>, </World/Twin/joints/hip>]"), "")
     with pytest.raises(ActuatorParseError) as caught:
         discover(stage, "/World/Twin", [joint.replace("Robot", "Twin") for joint in JOINTS])
@@ -761,7 +760,7 @@ def test_error_is_a_value_error_with_one_line_per_problem():
 # what is warned of
 
 HINTS = {
-    # property as authored: what the warning says of it
+    # authored property, and a pattern of the warning
     "float newton:Kp = 5": "Did you mean newton:kp?",
     "float newton:kpp = 5": "Did you mean newton:kp?",
     "float newton:max_effort = 5": "Did you mean newton:maxEffort?",
@@ -781,7 +780,7 @@ HINTS = {
 
 @pytest.mark.parametrize(("row", "hint"), HINTS.items(), ids=HINTS)
 def test_property_without_effect_is_named(row, hint):
-    """Warn of a `newton:*` property that no applied schema has, with prim, layer and what may be meant."""
+    """A `newton:*` property of no applied schema is a warning with prim, layer and a suggestion."""
     with pytest.warns(UserWarning) as caught:
         specs(stage_of(actuator(row)))
     name = row.split()[1]
@@ -791,7 +790,7 @@ def test_property_without_effect_is_named(row, hint):
 
 @pytest.mark.parametrize("row", ["float Newton:kp = 5", "float NEWTON:kp = 5", "float n\u0435wton:kp = 5"])
 def test_namespace_that_looks_like_ours_is_named(row):
-    """Warn of a property whose namespace differs by case or by a letter of another script."""
+    """A property in a namespace that differs by case or by a letter of another script is a warning."""
     with pytest.warns(UserWarning, match=r"no schema applied here has it, .* Did you mean newton:kp\?") as caught:
         specs(stage_of(actuator(row)))
     (warning,) = (str(each.message) for each in caught)
@@ -856,7 +855,7 @@ def test_unknown_schema_leaves_the_actuator_usable(schema_name, says):
 
 
 ALIKE = {
-    # schema as authored: as the warning shows it, and what is meant
+    # authored schema, as the warning shows it, and the suggestion
     "newtonPIDControlAPI": ("newtonPIDControlAPI", "NewtonPIDControlAPI"),
     "NEWTONPIDCONTROLAPI": ("NEWTONPIDCONTROLAPI", "NewtonPIDControlAPI"),
     "NewtonPIDControl": ("NewtonPIDControl", "NewtonPIDControlAPI"),
@@ -885,7 +884,7 @@ ALIKE = {
     ("schema_name", "shown", "meant"), [(one, *two) for one, two in ALIKE.items()], ids=map(ascii, ALIKE)
 )
 def test_schema_that_looks_like_a_known_one_is_named(schema_name, shown, meant):
-    """Warn of a name that differs by letters, case or signs that nobody sees, beside a good controller."""
+    """A name that differs by letters, case or invisible characters is a warning, beside a good controller."""
     with pytest.warns(UserWarning) as caught:
         found = spec(stage_of(actuator(schemas=(PD, schema_name))))
     (warning,) = (str(each.message) for each in caught)
@@ -900,7 +899,7 @@ def test_misspelt_controller_alone_is_an_error():
 
 
 def test_unknown_controller_leaves_the_joint_to_its_drive():
-    """Warn and read the other prims; asked for alone, the prim is an error."""
+    """The other prims are read with a warning; the prim alone is an error."""
     text = actuator(name="magic", schemas=("NewtonMagicControlAPI",))
     stage = stage_of(text, actuator(name="known", targets=f"<{SLIDE}>"))
     with pytest.warns(UserWarning, match=r"applies NewtonMagicControlAPI.*\. Its joints keep their own drives"):
@@ -921,7 +920,7 @@ def acme(monkeypatch) -> None:
 
 
 def test_properties_for_a_component_of_the_host_are_not_judged(acme):
-    """Say nothing of properties when the host program has registered one of the schemas, whose own they may be."""
+    """Properties may belong to a schema that the host program registered: no warning is given."""
     found = spec(stage_of(actuator("float newton:gripForce = 5", schemas=("AcmeGripAPI", CLAMP))))
     assert found.controller == ForeignConfig("AcmeGripAPI", "controller", {"grip_force": 5.0})
 
@@ -958,11 +957,11 @@ def test_prim_is_parsed_wherever_it_stands(specifier):
     assert parse_prim(stage.GetPrimAtPath(ACT)).controller == PDControlConfig(5.0, 0.0)
 
 
-# what belongs to nobody
+# prims of no articulation
 
 
 def test_actuator_of_nobody_is_named():
-    """Warn of a broken prim that could be meant for either of two robots, and read both."""
+    """A broken prim between two robots is a warning, and both robots are read."""
     parts = (robot(actuator()), robot(actuator()).replace("Robot", "Twin"), actuator(name="lost", targets=""))
     stage = Usd.Stage.Open(layer(world(*parts)))
     with pytest.warns(UserWarning, match="</World/lost> is ignored: it drives no joint of an articulation") as caught:
@@ -984,7 +983,7 @@ class Trap:
 
 
 def test_model_file_is_not_opened(tmp_path):
-    """Read a prim without touching the model file it names, whatever that holds."""
+    """A prim is read without opening its model file."""
     trap, sprung = tmp_path / "trap.pt", tmp_path / "sprung"
     trap.write_bytes(pickle.dumps(Trap(str(sprung))))
     trap.chmod(0)
@@ -1065,7 +1064,7 @@ def said_of(text: str) -> tuple[Any, ...]:
 @pytest.mark.parametrize("config", [config for config in OURS if config.EARLIER_SCHEMA])
 @pytest.mark.parametrize("rows", [{}, VALUED, BAD], ids=["fallbacks", "values", "problems"])
 def test_earlier_name_of_a_schema_is_read_as_that_of_today(config, rows):
-    """To the last bit and the last word; a prim with both has one law."""
+    """The results are identical; a prim with both names has one law."""
     today, earlier = config.SCHEMA, config.EARLIER_SCHEMA
     said = said_of(own(config, today, rows=rows.get(config, ())))
     assert config.__name__ in said[0] and bool(said[1]) is (rows is BAD) and not said[2]
@@ -1128,7 +1127,7 @@ PLUGINS = {"none": [False, False], "newton's": [True, False], "all": [True, True
 
 @pytest.fixture(scope="module")
 def readings(tmp_path_factory) -> dict[str, list[str]]:
-    """What a fresh Python reads in many files, with the schema plugins and without."""
+    """Results of reading many files in a new Python process, with the schema plugins and without."""
     folder = tmp_path_factory.mktemp("readings")
     files = []
     for text in (*GOOD.values(), *map(actuator, HINTS), *(text for text, _ in PROBLEMS.values()), *OWN):

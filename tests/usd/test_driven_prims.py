@@ -1,4 +1,4 @@
-"""What a stage says reaches the efforts, however the robot is laid out and composed."""
+"""Values of a stage reach the efforts, for robots of any layout and composition."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ STIFF = PDControlConfig(10.0, 0.0)
 
 
 def robot_stage(root: str = ROBOT) -> Usd.Stage:
-    """A robot with two hinges whose articulation root is the prim at `root`."""
+    """A robot with two hinges and the articulation root at `root`."""
     stage = Usd.Stage.CreateInMemory()
     stage.DefinePrim(f"{ROBOT}/base", "Xform")
     for path in (HIP, KNEE):
@@ -75,7 +75,7 @@ def test_articulation_root_may_be_robot_link_or_joint(root):
     [(0, [10.0, 20.0, 30.0]), (1, [10.0, 10.0, 20.0]), (2, [10.0, 10.0, 10.0]), (None, [10.0, 10.0, 20.0])],
 )
 def test_delay_of_the_stage(steps, knee):
-    """Delay by the authored steps, 0 among them, and by the schema's 1 where none are authored."""
+    """The delay is the authored number of steps, also 0, and the schema's 1 by default."""
     stage = robot_stage()
     prim = add_actuator(ROBOT, "knee", "act", STIFF, delay=DelayConfig(steps or 0), stage=stage)
     if steps is None:
@@ -269,7 +269,7 @@ def test_every_axis_of_a_joint_is_driven_by_its_name(way: str) -> None:
 
 
 def test_axes_come_back_as_they_went_in() -> None:
-    """With armature and friction of each axis; and go through a reference to the robot."""
+    """With armature and friction of each axis, also through a reference to the robot."""
     stage = wrist()
     motors = {
         "wrist:rotX": MotorConfig(STIFF, armature=0.5),
@@ -286,7 +286,7 @@ def test_axes_come_back_as_they_went_in() -> None:
 
 
 def test_only_axis_of_a_generic_joint_is_the_joint() -> None:
-    """Its name does without, and so does the prim; one that says it all the same is understood."""
+    """Its name and its prim need no axis; an axis is accepted."""
     stage = wrist(("rotY",))
     for name in ("wrist", "wrist:rotY"):
         prim = add_actuator(ROBOT, name, "act", STIFF, stage=stage, overwrite_existing=True)
@@ -339,7 +339,7 @@ def test_one_axis_has_one_actuator() -> None:
 
 
 def cgs(stage: Usd.Stage) -> Usd.Stage:
-    """The same numbers in centimetres and grams."""
+    """The same robot in centimeters and grams."""
     UsdGeom.SetStageMetersPerUnit(stage, 0.01)
     UsdPhysics.SetStageKilogramsPerUnit(stage, 0.001)
     return stage
@@ -408,7 +408,7 @@ def test_prim_whose_numbers_have_no_one_unit_is_refused() -> None:
 
 
 def test_values_of_a_schema_of_ones_own_have_no_known_unit(monkeypatch: pytest.MonkeyPatch) -> None:
-    """They are taken in metres and kilograms only."""
+    """They are read in meters and kilograms only."""
     monkeypatch.setattr(schema, "_foreign", {"SpringAPI": "clamping"})
     stage = robot_stage()
     add_actuator(ROBOT, "knee", "act", STIFF, stage=stage).AddAppliedSchema("SpringAPI")

@@ -110,7 +110,7 @@ def test_nodes_are_those_of_the_graph_in_stage_order() -> None:
 
 
 def test_node_has_type_and_ports() -> None:
-    """What the editor knows about a node is no port."""
+    """Attributes of the editor are no ports."""
     read = saved_node("OnPlaybackTick")
     assert read.type == "omni.graph.action.OnPlaybackTick"
     assert list(read.ports) == ["outputs:deltaSeconds", "outputs:tick"]
@@ -132,7 +132,7 @@ def test_target_is_a_value() -> None:
 
 @pytest.mark.parametrize(("name", "port"), [("Controller", "inputs:robotPath"), ("Targets", "inputs:input0")])
 def test_unset_value_is_none(name: str, port: str) -> None:
-    """Whether connected or not."""
+    """With and without a connection."""
     assert saved_node(name).ports[port].value is None
 
 

@@ -1,6 +1,6 @@
-"""Ten thousand prims that nobody would write: each is read exactly as authored, or refused by name.
+"""Ten thousand random prims: each is read exactly as authored, or refused by name.
 
-The rules are written down here a second time, from the schema's documentation, and decide what has to happen.
+The rules are written here a second time, from the schema's documentation, and decide the expected result.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ INF = math.inf
 
 @dataclass
 class Rule:
-    """What an attribute may hold."""
+    """Valid values of an attribute."""
 
     kind: str
     fallback: Any = None
@@ -52,7 +52,7 @@ class Rule:
     infinite: bool = False
 
     def allows(self, value: Any) -> bool:
-        """Whether a number is in range."""
+        """Return True if a number is in range."""
         if math.isnan(value):
             return False
         if math.isinf(value):
@@ -120,7 +120,7 @@ NOTHING, BLOCK = object(), object()
 
 @dataclass
 class Opinion:
-    """What one layer says of one property."""
+    """The opinion of one layer on one property."""
 
     type: str
     default: Any = NOTHING
@@ -190,7 +190,7 @@ def any_value(rng: np.random.Generator, rule: Rule, calm: bool) -> tuple[str, An
 
 
 def any_opinion(rng: np.random.Generator, rule: Rule, calm: bool) -> Opinion:
-    """What a layer may say of a property, all sorts of it unless `calm`."""
+    """A random opinion of a layer on a property, a valid one if `calm`."""
     kind, value = any_value(rng, rule, calm)
     opinion = Opinion(kind, value)
     # some types hold no value at all
@@ -391,7 +391,7 @@ def open_scene(robot: Sdf.Layer, scene: str) -> tuple[Usd.Stage, str]:
 
 
 def expected_value(rule: Rule, opinions: list[Opinion | None]) -> tuple[bool, Any]:
-    """Whether an attribute is good, and what it then says."""
+    """True if an attribute is valid, and its value."""
     stack = [opinion for opinion in opinions if opinion]
     if any(opinion.relationship for opinion in stack):
         return False, None
@@ -423,7 +423,7 @@ def expected_value(rule: Rule, opinions: list[Opinion | None]) -> tuple[bool, An
 
 
 def expected_spec(prim: Prim, root: str) -> ActuatorSpec | None:
-    """What the prim says, or None when it has to be refused."""
+    """The expected spec of the prim; None if it is refused."""
     applied = [schema for schema in prim.schemas if schema not in prim.deleted]
     if sum(schema in CONTROLLERS for schema in applied) != 1:
         return None
@@ -462,7 +462,7 @@ def expected_spec(prim: Prim, root: str) -> ActuatorSpec | None:
 
 
 def refusal(call: Callable[..., Any], *arguments: Any) -> tuple[Any, tuple[str, ...]]:
-    """What a call returns, and the problems it raises; any other exception fails the test."""
+    """The result of a call, and the problems it raises; any other exception fails the test."""
     try:
         return call(*arguments), ()
     except ActuatorParseError as error:
@@ -471,7 +471,7 @@ def refusal(call: Callable[..., Any], *arguments: Any) -> tuple[Any, tuple[str, 
 
 
 def as_text(prim: Usd.Prim) -> str:
-    """All that layers say of a prim."""
+    """The text of all layers of the prim."""
     return "".join(spec.GetAsText() for spec in prim.GetPrimStack())
 
 
@@ -521,13 +521,13 @@ def check_batch(rng: np.random.Generator, scene: str, number: int, counts: Count
 
 
 def check_public_parser(prim: Usd.Prim, wanted: ActuatorSpec | None, issues: tuple[str, ...]) -> None:
-    """The public parser says the same, and refuses networks whose files are not there with a ValueError."""
+    """The public parser has the same result, and refuses networks with missing files with a ValueError."""
     if wanted is not None and isinstance(wanted.controller, NeuralControlConfig):
         with pytest.raises(ValueError, match="newton:modelPath = "):
             parse_actuator_prim(prim)
         return
     parsed, same = refusal(parse_actuator_prim, prim)
-    # it looks for the files of networks too, and there are none
+    # the public parser reads files of networks, which are missing
     files = {told for told in same if "newton:modelPath = " in told} - set(issues)
     assert tuple(told for told in same if told not in files) == issues
     if wanted is None:
@@ -553,7 +553,7 @@ def check(seed: int, count: int) -> Counter[str]:
 
 @pytest.mark.parametrize(("plugin", "count"), [("no plugin", 10_000), ("plugin", 3_000)])
 def test_hostile_prims(plugin, count):
-    """Accept a prim exactly when the rules allow it, with exactly what it says; refuse it by name otherwise."""
+    """A prim is accepted exactly when the rules allow it, with exactly its values; others are refused by name."""
     # a Python of its own: a schema plugin cannot be unregistered, and USD keeps a layer for each set of schemas
     done = subprocess.run(
         [sys.executable, "-W", "error", __file__, plugin, str(count)],

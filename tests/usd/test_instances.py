@@ -1,4 +1,4 @@
-"""Drives that are called otherwise than the axis of their joint: read as its own, and named."""
+"""Drives with another instance name than the axis of their joint are read, with a message."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def driven(*instances: str, kind: str = "Revolute", axis: str = "Y") -> Usd.Stag
 
 @pytest.mark.parametrize("instance", ["X", "Y", "Z", "rotX", "rotZ", "Angular"])
 def test_drive_of_a_letter_is_that_of_the_axis(instance: str) -> None:
-    """Whatever the letter: the joint has one axis. Degrees stay degrees."""
+    """With any letter, for the joint has one axis; values stay in degrees."""
     stage = driven(instance)
     np.testing.assert_allclose(read_property(stage, "stiffnesses", [(HINGE, "angular")]), [math.degrees(1.0)])
     (line,) = misnamed(stage, [HINGE])
@@ -39,7 +39,7 @@ def test_drive_of_a_letter_is_that_of_the_axis(instance: str) -> None:
 
 @pytest.mark.parametrize("instance", ["X", "transZ"])
 def test_drive_of_a_slide(instance: str) -> None:
-    """In metres."""
+    """Values are in meters."""
     stage = driven(instance, kind="Prismatic")
     assert read_property(stage, "stiffnesses", [(SLIDE, "linear")]).tolist() == [1.0]
     assert f"{DRIVE}:{instance}: read as {DRIVE}:linear" in misnamed(stage, [SLIDE])[0]
@@ -50,7 +50,7 @@ def test_drive_of_a_slide(instance: str) -> None:
     [(("angular", "X"), "angular"), (("X", "angular"), "angular"), (("X", "Y"), "Y"), (("X", "Z"), "X")],
 )
 def test_own_name_wins_and_then_the_letter_of_the_axis(instances: tuple[str, str], read: str) -> None:
-    """What is not read is named besides."""
+    """Instances that are not read have a message."""
     stage = driven(*instances)
     assert instance_for(stage.GetPrimAtPath(HINGE), DRIVE, "angular") == read
     (other,) = set(instances) - {read}
@@ -69,7 +69,7 @@ def test_drive_of_no_axis_is_named(instance: str) -> None:
 
 
 def test_joint_of_several_axes_has_letters() -> None:
-    """Of these nothing is said."""
+    """They have no message."""
     stage = driven("rotX", "transY", "X", kind="")
     assert [line.split()[2] for line in misnamed(stage, [SLIDE])] == [f"{DRIVE}:X,"]
 

@@ -40,7 +40,7 @@ def test_order_is_breadth_first(root: str) -> None:
 
 
 def test_joints_of_one_link_come_by_name() -> None:
-    """However they were written down; the order that PhysX and MuJoCo have for the quadruped."""
+    """In any order of the file, as in PhysX and MuJoCo for the quadruped."""
     (joints,) = joint_orders(stage_of(ROBOTS / "anymal_c.usda"), ["/World/Anymal"])
     assert [joint.rsplit("/", 1)[1] for joint in joints[:4]] == ["LF_HAA", "LH_HAA", "RF_HAA", "RH_HAA"]
     pytest.importorskip("mujoco", reason="the embedded simulator is not installed")
@@ -57,7 +57,7 @@ def test_root_link_comes_first() -> None:
 
 @pytest.mark.parametrize("name", ["unitree_go1.usda", "i2rt_yam.usda"])
 def test_topmost_link_comes_first(name: str) -> None:
-    """Where links lie within each other and none is fixed, begin where physics does."""
+    """With nested links of which none is fixed, physics starts there."""
     pytest.importorskip("mujoco", reason="the embedded simulator is not installed")
     with Simulation(ROBOTS / name) as sim:
         (root,) = articulation_roots(sim.stage)
@@ -75,14 +75,14 @@ def test_fixed_link_comes_first() -> None:
 
 @pytest.mark.parametrize(("attribute", "value"), [("excludeFromArticulation", True), ("jointEnabled", False)])
 def test_joint_that_is_no_part_is_left_out(attribute: str, value: bool) -> None:
-    """Neither list it nor go on behind it."""
+    """It is neither listed nor followed."""
     made = tree("/World/R")
     made.stage.GetPrimAtPath("/World/R/shoulder_b").GetAttribute(f"physics:{attribute}").Set(value)
     assert names(made, "/World/R") == ["shoulder_a", "elbow_a"]
 
 
 def test_other_robots_are_left_out() -> None:
-    """List each articulation's own joints, in the order asked for."""
+    """Each articulation has its own joints, in the order of the request."""
     made = tree("/World/R")
     made.root("/World/S")
     made.body("/World/S/base")
@@ -123,7 +123,7 @@ def found(stage: Usd.Stage, path: str) -> list[str]:
 
 
 def test_joints_below_a_prim_are_its_own() -> None:
-    """Of every kind, in stage order, those of instances too; the prim itself is none of them."""
+    """Joints of every kind in stage order, those of instances too, without the prim itself."""
     stage = tree("/World/R").stage
     stage.DefinePrim("/World/R/wheel", "PhysicsRevoluteJoint")
     stage.DefinePrim("/World/R/wheel/axle", "PhysicsRevoluteJoint")
@@ -161,7 +161,7 @@ def list_joints(stage: Usd.Stage, robot: str, *joints: str) -> None:
 
 
 def test_listed_joints_come_first_in_the_order_of_the_list() -> None:
-    """What is not listed follows; a joint that is listed twice, or is gone, does no harm."""
+    """The others follow; a joint that is listed twice or is missing has no effect."""
     stage = tree("/World/R").stage
     listed = [f"/World/R/{name}" for name in ("elbow_b", "shoulder_b", "gone", "elbow_b")]
     list_joints(stage, "/World/R", *listed)
@@ -199,7 +199,7 @@ def test_list_above_a_robot_orders_its_joints_only() -> None:
 
 
 def test_list_leaves_the_order_of_dofs_alone() -> None:
-    """Which is that of physics; a list that is no relationship is none."""
+    """Their order is that of physics; a list that is no relationship is ignored."""
     stage = tree("/World/R").stage
     before = joint_orders(stage, ["/World/R"])
     list_joints(stage, "/World/R", "/World/R/elbow_b")

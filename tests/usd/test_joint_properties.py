@@ -1,4 +1,4 @@
-"""Per-DOF properties on a stage: where they stand, which opinion holds, what can be written."""
+"""Per-DOF properties on a stage: their attributes, the strongest opinion, and writing."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ from small_stages import SmallStage, pendulum
 
 HINGE = "/World/Robot/hinge"
 AXIS = [(HINGE, "angular")]
-# layers live no longer than somebody holds them
+# the caller keeps the layers alive
 KEPT: list[Sdf.Layer] = []
 
 
 @pytest.fixture
 def made() -> SmallStage:
-    """A pendulum, with nothing said of its hinge."""
+    """A pendulum without authored properties of its hinge."""
     return pendulum()
 
 
@@ -44,7 +44,7 @@ def test_every_property_is_read_as_it_was_written(made: SmallStage, name: str, a
 
 @pytest.mark.parametrize("axis", ["angular", "linear", "rotY", "transX"])
 def test_numbers_of_the_stage_are_in_its_units(made: SmallStage, axis: str) -> None:
-    """A mass is 1000 of them in grams, a length 100 in centimetres, and what follows from both; angles are degrees."""
+    """A mass is 1000 times larger in grams, a length 100 times in centimeters; angles are in degrees."""
     UsdGeom.SetStageMetersPerUnit(made.stage, 0.01)
     UsdPhysics.SetStageKilogramsPerUnit(made.stage, 0.001)
     turns = axis in ("angular", "rotY")
@@ -72,7 +72,7 @@ def test_attribute_without_its_schema_says_nothing(made: SmallStage) -> None:
 
 @pytest.mark.parametrize("value", [0.0, -1.0])
 def test_no_velocity_limit_of_newton_is_zero(made: SmallStage, value: float) -> None:
-    """Converted files have such where the original says nothing; a limit of PhysX beside it holds, and may be 0."""
+    """Converters write 0 for a missing limit; a limit of PhysX beside it applies, and may be 0."""
     made.attribute(HINGE, "newton:velocityLimit", value)
     assert read_property(made.stage, "max_velocities", AXIS) == [math.inf]
     write_properties(made.stage, {"max_velocities": np.array([0.0])}, AXIS)
@@ -94,7 +94,7 @@ def test_no_velocity_limit_of_newton_is_zero(made: SmallStage, value: float) -> 
 def test_other_schemas_are_read_where_that_of_the_axis_is_silent(
     made: SmallStage, attribute: str, name: str, expected: float
 ) -> None:
-    """The axis has the last word."""
+    """The schema of the axis precedes the others."""
     made.attribute(HINGE, attribute, 2.0)
     assert read_property(made.stage, name, AXIS) == [pytest.approx(expected)]
     with Usd.EditContext(made.stage, made.stage.GetSessionLayer()):
@@ -198,7 +198,7 @@ def test_what_cannot_be_written_is_refused(made: SmallStage, spoil: Callable[[Us
 
 
 def test_hidden_by_a_stronger_layer_is_undone(made: SmallStage) -> None:
-    """Also where the edit target had never heard of the joint."""
+    """Also if the edit target had no opinion on the joint."""
     weak = Sdf.Layer.CreateAnonymous(".usda")
     made.stage.GetRootLayer().subLayerPaths.append(weak.identifier)
     write_properties(made.stage, {"armatures": np.array([0.5])}, AXIS)
@@ -253,7 +253,7 @@ def of_urdf(made: SmallStage, values: dict[str, float]) -> None:
 
 
 def test_limits_that_a_converter_left_hold_in_si(made: SmallStage) -> None:
-    """Whatever the units of the stage are."""
+    """With any units of the stage."""
     UsdGeom.SetStageMetersPerUnit(made.stage, 0.01)
     of_urdf(made, {name: value for name, (_, value) in URDF.items()})
     for name, value in URDF.values():

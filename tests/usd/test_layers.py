@@ -1,4 +1,4 @@
-"""Which layer says a value."""
+"""The layer that holds a value."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ ARM = ROBOTS / "arm_2dof.usda"
 
 
 def test_the_strongest_layer_that_says_it() -> None:
-    """By the name of its file; None where nobody does, and where a schema is missing."""
+    """By the name of its file; None without an opinion, or without the schema."""
     above = Sdf.Layer.CreateAnonymous("above.usda")
     above.subLayerPaths.append(str(ARM))
     stage = Usd.Stage.Open(above)

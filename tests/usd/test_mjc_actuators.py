@@ -79,7 +79,7 @@ def test_motor_is_that_of_the_same_mjcf(values: dict[str, Any], actuator: str) -
 
 
 def test_range_of_position_targets_is_none_of_a_motor() -> None:
-    """It is told of, in units of the joint."""
+    """A warning has the range in units of the joint."""
     made = pendulum()
     mjc_actuator(made, "drive", **position(-2.0), **forces(-1.0, 4.0, "ctrl"))
     with pytest.warns(
@@ -117,7 +117,7 @@ def test_range_of_an_actuator_is_that_of_the_targets_of_a_drive(
 
 @pytest.mark.filterwarnings("ignore:joints belong to no robot")
 def test_drives_of_what_is_no_robot_hold_targets_within_the_range_too() -> None:
-    """Nobody sets theirs: they go to the end that is nearer to the authored target."""
+    """Their targets are never set: the drives go to the end that is nearer to the authored target."""
     pytest.importorskip("mujoco")
     made = pendulum()
     made.body("/World/Door/frame")
@@ -205,7 +205,7 @@ def test_limit_of_a_joint_that_is_none_of_a_motor() -> None:
 
 
 def test_drive_of_a_joint_does_what_the_actuator_does() -> None:
-    """Gains and limits of efforts, by the gear; a velocity that is asked for limits none."""
+    """Gains and effort limits include the gear; a velocity target limits no effort."""
     made = pendulum()
     mjc_actuator(made, "drive", **position(-2.0), **forces(-3.0, 2.0), armature=0.25)
     (axis,) = read_scene(made.stage).articulations[0].axes

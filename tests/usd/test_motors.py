@@ -121,7 +121,7 @@ def test_joints_with_other_values_get_prims_of_their_own(stage: Any) -> None:
 
 
 def test_each_joint_has_a_prim_that_says_no_more_than_its_target(stage: Any) -> None:
-    """Values are in one class prim, from which they compose; what one prim says otherwise holds for it alone."""
+    """Values are composed from one class prim; an override on one prim applies to that one only."""
     left, right = add_motors(LEG, {".*_HAA": [PD, MaxEffortClampingConfig(4.0)]}, stage=stage)
     for prim, joint in ((left, "L_HAA"), (right, "R_HAA")):
         assert prim.GetRelationship("newton:targets").GetTargets() == [f"{LEG}/{joint}"]
@@ -143,7 +143,7 @@ def test_limits_and_delays_are_authored_as_newton_takes_them(stage: Any) -> None
 
 
 def test_a_class_goes_with_the_last_prim_that_inherits_from_it(stage: Any) -> None:
-    """And is not shared with a motor that comes later."""
+    """It is not shared with a later motor."""
     add_motors(LEG, {"L_.*": [PD]}, stage=stage)
     prims = add_motors(LEG, {"R_.*": [PD], "slide": [PD]}, stage=stage)
     assert shared(prims) == ["_R", "_R", None]
@@ -171,7 +171,7 @@ def test_a_robot_that_is_referred_to_brings_the_class_along(stage: Any) -> None:
 
 
 def test_joints_that_turn_and_slide_share_a_motor_in_other_units() -> None:
-    """In centimetres their equal gains are other numbers, which no class can hold."""
+    """In centimeters their equal gains are different numbers, which one class cannot hold."""
     stage = leg()
     stage.SetMetadata("metersPerUnit", 0.01)
     prims = add_motors(LEG, {"L_HAA|slide": [PD]}, stage=stage)
@@ -196,7 +196,7 @@ def test_names_in_any_script_come_back() -> None:
 
 
 def test_armature_and_friction_are_the_joints_own(stage: Any) -> None:
-    """In single precision, by joint where they differ; joints that have none stand apart."""
+    """In single precision, by joint if they differ; joints without them have their own motor."""
     motors = {
         ".*_HAA": MotorConfig(PD, armature={"L.*": 0.25, "R.*": 0.5}, friction=0.125),
         ".*_KFE": MotorConfig(PD, friction=0.75),
@@ -248,7 +248,7 @@ def test_an_error_amid_writing_leaves_the_layer_as_it_was(stage: Any, monkeypatc
 
 
 def test_a_joint_property_that_cannot_be_authored_is_an_error(stage: Any) -> None:
-    """A stronger layer says otherwise; nothing is authored then."""
+    """A stronger layer overrides it; nothing is authored."""
     with Usd.EditContext(stage, stage.GetSessionLayer()):
         add_motors(LEG, {".*_HAA": MotorConfig(armature=0.5)}, stage=stage)
     before = text(stage)
@@ -258,7 +258,7 @@ def test_a_joint_property_that_cannot_be_authored_is_an_error(stage: Any) -> Non
 
 
 def test_overwrite_replaces_what_drives_the_joints(stage: Any) -> None:
-    """Unless it drives others too, or stands in another layer."""
+    """Unless it drives other joints too, or is in another layer."""
     add_actuator(LEG, ["L_HAA", "L_KFE"], "left", PD, stage=stage)
     add_actuator(LEG, "slide", "push", PD, stage=stage)
     add_motors(LEG, {"L.*|slide": [PIDControlConfig(1.0, 2.0, 3.0)]}, stage=stage, overwrite_existing=True)
@@ -282,7 +282,7 @@ def test_joints_outside_articulations_match_no_pattern(stage: Any) -> None:
 
 
 def test_motors_of_a_file_and_of_one_robot_of_several() -> None:
-    """Which robot is asked for where there are several."""
+    """The robot must be named if there are several."""
     assert motors_of(ROBOTS / "pendulum.usda")["hinge"].controller is not None
     stage = two_robots(ROBOTS / "pendulum.usda", "/World/Pendulum")
     with pytest.raises(ValueError, match=r"stands for \[.*\], must for one"):
@@ -293,7 +293,7 @@ def test_motors_of_a_file_and_of_one_robot_of_several() -> None:
 
 
 def test_networks_come_with_full_paths_that_the_stage_may_name(tmp_path: Path) -> None:
-    """What a stage may not read it cannot have read through a program either."""
+    """A file that a stage may not name cannot be read by a program through it."""
     (tmp_path / "robot").mkdir()
     write_network(tmp_path / "robot" / "net.safetensors", random_network("mlp", 2), {"model_type": "mlp"})
     made = leg()
@@ -310,7 +310,7 @@ def test_networks_come_with_full_paths_that_the_stage_may_name(tmp_path: Path) -
 
 @pytest.mark.filterwarnings("ignore:.*performance envelope:UserWarning")
 def test_the_envelope_of_a_drive_is_no_motors() -> None:
-    """Said again where the drive becomes one, for not every simulator says so before."""
+    """The warning is repeated when the drive becomes a motor: not every simulator gives it."""
     made = pendulum()
     made.drive("/World/Robot/hinge", stiffness=1.0)
     made.stage.GetPrimAtPath("/World/Robot/hinge").AddAppliedSchema("PhysxDrivePerformanceEnvelopeAPI:angular")

@@ -1,4 +1,4 @@
-"""What moves joints that have neither actuator nor drive."""
+"""Joints that move without an actuator and a drive."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ HINGE = "/World/Robot/hinge"
 
 @pytest.mark.parametrize("schema", ["NewtonMimicAPI", "MjcEqualityJointAPI", "PhysxMimicJointAPI:rotX"])
 def test_joints_that_follow(schema: str) -> None:
-    """By each of the schemas that say so, unless it is switched off."""
+    """By each of the schemas, unless it is disabled."""
     made = pendulum()
     assert not follows(made.stage, HINGE)
     made.stage.GetPrimAtPath(HINGE).AddAppliedSchema(schema)

@@ -1,4 +1,4 @@
-"""A robot without actuators says what drives its joints instead, and how to get motors."""
+"""The message of a robot without actuators names what drives its joints, and how to get motors."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ ROBOT = "/World/Robot"
 
 
 def warning_of(stage: Any) -> str:
-    """What the wrapper warns of, once."""
+    """The only warning of the wrapper."""
     with Simulation(stage), pytest.warns(UserWarning) as caught:
         assert ArticulationActuators(ROBOT).actuators == []
     assert len(caught) == 1 and caught[0].filename == __file__
@@ -57,7 +57,7 @@ def test_nothing_is_said_to_be_nothing() -> None:
 
 
 def test_a_host_without_stage_has_none_to_find() -> None:
-    """The remedy is the same; a wrapper that is asked not to look does not complain."""
+    """The remedy is the same; a wrapper that does not search gives no warning."""
     with use_host(ArraysHost(["hip"])):
         with pytest.warns(UserWarning, match="there is no USD stage to find any on. Describe motors"):
             ArticulationActuators("/Robot")

@@ -1,4 +1,4 @@
-"""Motors in a layer of their own: it comes with the joints, and with nothing else."""
+"""Motors in a separate layer are composed with the joints, and with nothing else."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def robot_file(folder: Path, name: str = "robot.usda") -> Path:
 
 
 def asset(folder: Path) -> Path:
-    """A robot whose physics is in a layer behind a variant, as assets for several simulators have it."""
+    """A robot with its physics in a layer behind a variant, as in assets for several simulators."""
     robot_file(folder, "physics.usda")
     stage: Any = Usd.Stage.CreateNew(str(folder / "robot.usda"))
     robot = stage.DefinePrim("/Robot")
@@ -39,7 +39,7 @@ def asset(folder: Path) -> Path:
 
 
 def test_a_new_file_becomes_a_sublayer(tmp_path: Path) -> None:
-    """Prims and joint properties are in it; the robot's file says no more than where it is."""
+    """Prims and joint properties are in it; the robot's file gets its path only."""
     file = robot_file(tmp_path)
     before = file.read_text()
     stage: Any = Usd.Stage.Open(str(file))
@@ -54,7 +54,7 @@ def test_a_new_file_becomes_a_sublayer(tmp_path: Path) -> None:
 
 
 def test_motors_come_with_the_variant_that_has_the_joints(tmp_path: Path) -> None:
-    """A robot without physics has none of them."""
+    """A robot without physics has no motors."""
     stage: Any = Usd.Stage.Open(str(asset(tmp_path)))
     add_motors("/Robot", MOTORS, stage=stage, layer=tmp_path / "motors.usda")
     stage.Save()

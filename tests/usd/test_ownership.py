@@ -1,4 +1,4 @@
-"""Every actuator prim belongs to one articulation at most, and a broken one to the robot it was meant for."""
+"""Every actuator prim belongs to at most one articulation, and a broken one to the robot it is meant for."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def test_prim_between_robots_goes_to_the_one_it_points_at():
 @pytest.mark.parametrize("path", ["/World/act", "/act", "/Elsewhere/act"])
 @BROKEN
 def test_prim_between_robots_belongs_to_nobody(path, targets):
-    """Claim nothing that could be meant for either of two robots, or lies apart from all."""
+    """A prim between two robots, or apart from all, belongs to none."""
     stage = stage_with("/World/A/hip", "/World/B/hip", roots=("/World/A", "/World/B"))
     owners = [Ownership(stage, f"/World/{name}", [f"/World/{name}/hip"]) for name in "AB"]
     assert [owner.of(path, targets) for owner in owners] == ["nobody's", "nobody's"]
@@ -117,7 +117,7 @@ def test_joint_of_the_robot_that_is_not_its_own_is_no_door():
     ids=["nowhere", "below", "above"],
 )
 def test_root_may_lack_the_schema(schema, root):
-    """Serve a host whose articulation is named by a prim above or below the one with the schema, or has none."""
+    """The articulation of a host may be named by a prim above or below the one with the schema, or have none."""
     stage = stage_with("/World/R/hip", roots=schema)
     stage.DefinePrim("/World/R/base")
     assert Ownership(stage, root, ["/World/R/hip"]).of("/World/R/Actuators/act", []) == "ours"

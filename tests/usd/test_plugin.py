@@ -23,7 +23,7 @@ from isaacsim.core.experimental.actuators.usd.plugin import register_schemas
 register_schemas()
 register_schemas()
 """
-# everything that USD knows of the schemas that it is asked for
+# all that USD knows of the requested schemas
 KNOWN = """
 from pxr import Sdf, Usd
 registry, found = Usd.SchemaRegistry(), {}
@@ -68,7 +68,7 @@ def complaints(file):
 
 
 def fresh_python(code: str, *arguments: str, **variables: str) -> Any:
-    """What a new process prints last, as JSON; a warning is a failure, and so is a word of USD's."""
+    """The last line that a new process prints, as JSON; warnings and messages of USD are failures."""
     done = subprocess.run(
         [sys.executable, "-W", "error", "-c", f"import json, sys\n{code}", *arguments],
         env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path)), **variables},
@@ -82,7 +82,7 @@ def fresh_python(code: str, *arguments: str, **variables: str) -> Any:
 
 @pytest.fixture(scope="module")
 def known() -> dict[str, Any]:
-    """What USD knows of our schemas once they are registered."""
+    """USD's definitions of our schemas after registration."""
     return fresh_python(REGISTERED + KNOWN, *(config.SCHEMA for config in OURS))
 
 
@@ -116,14 +116,14 @@ def test_properties_are_the_fields(known: dict[str, Any], config: Any) -> None:
 
 
 def test_no_schema_is_known_under_two_names() -> None:
-    """Files of version 0.9 are read here by names that USD is not told."""
+    """Names of version 0.9 are read here, and not registered with USD."""
     names = [config.EARLIER_SCHEMA for config in OURS if config.EARLIER_SCHEMA]
     assert names and fresh_python(REGISTERED + KNOWN, *names) == {}
     assert len({config.SCHEMA for config in OURS} | set(names)) == len(OURS) + len(names)
 
 
 def test_nothing_is_registered_for_programs_without_usd() -> None:
-    """Nor by reading actuators of a stage that somebody else opened."""
+    """Nor by reading actuators of a stage that another program opened."""
     code = "import isaacsim.core.experimental.actuators\nprint(json.dumps('pxr' in sys.modules))"
     assert fresh_python(code) is False
     code = "import isaacsim.core.experimental.actuators.usd.discover"
@@ -153,7 +153,7 @@ def test_another_copy_may_be_there(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("there", ["nothing", "nonsense", "no newton"])
 def test_what_cannot_be_registered_is_no_error(there: str, tmp_path: Path) -> None:
-    """A folder that is gone, one that is broken, and a Kit without newton's schemas."""
+    """A missing folder, a broken one, and a Kit without newton's schemas."""
     code = REGISTERED
     if there == "no newton":
         code = f'sys.modules["newton_usd_schemas"] = None{code}'
@@ -167,7 +167,7 @@ def test_what_cannot_be_registered_is_no_error(there: str, tmp_path: Path) -> No
 
 
 def test_a_stage_that_is_open_already_is_no_error() -> None:
-    """USD goes without the schemas then, and the same is read."""
+    """USD ignores the schemas then, and reading has the same results."""
     code = "from pxr import Usd\nstage = Usd.Stage.CreateInMemory()\nstage.DefinePrim('/a', 'Xform')"
     assert fresh_python(code + REGISTERED + KNOWN, OURS[0].SCHEMA) == {}
 

@@ -67,7 +67,7 @@ def test_pattern_picks_every_root_below(patterns, picked):
     ["/World/X", "/World/A/base", "/World/a", "World/.*/.*/.*/.*", "", "/World/A/.*", "/World/envs/.*/D"],
 )
 def test_no_match_lists_what_exists(pattern):
-    """Name the pattern and list the articulations when none matches."""
+    """The error names the pattern and lists the articulations."""
     with pytest.raises(ValueError) as caught:
         match_roots(pattern, ROOTS)
     assert repr(pattern) in str(caught.value) and str(ROOTS) in str(caught.value)
@@ -78,12 +78,12 @@ def test_no_match_lists_what_exists(pattern):
     [("/World", [0, 2]), ("/World/Arm", [0]), ("/World/Arm/hand", [1]), ("/World/Arm/.*", [1]), ("/World/.*", [0, 2])],
 )
 def test_root_inside_another_is_not_counted_again(pattern, picked):
-    """A root stands for itself alone, whatever is below it."""
+    """A root stands for itself only."""
     assert match_roots(pattern, ["/World/Arm", "/World/Arm/hand", "/World/Base"]) == picked
 
 
 def test_robots_that_differ_are_told_apart():
-    """Name two that differ, and the paths of those that are alike, as far as somebody would read them."""
+    """The error names two that differ, and groups the paths of those that are the same, up to a bound."""
     paths = [f"/World/Robot_{i}" for i in range(7)]
     with pytest.raises(ValueError) as caught:
         require_same_joints(paths, [["hip"], *[["hip", "knee"]] * 6])
@@ -126,7 +126,7 @@ def test_no_match_on_an_empty_stage_says_so():
 
 
 def test_no_match_names_payloads_that_are_not_loaded():
-    """With the call that loads each, as far as somebody would read them."""
+    """With the call that loads each, up to a bound."""
     with pytest.raises(
         ValueError, match=r"expression\. The payload of </World/X> is not loaded: `stage\.Load\('/World/X'\)`\.$"
     ):
@@ -143,7 +143,7 @@ def test_one_of_several_patterns_without_a_match_is_reported():
 
 @pytest.mark.parametrize("segment", ["[", "(", "*", "a{2,1}", "(?P<n", "a{99999999999999999999}"])
 def test_bad_expression_is_named(segment):
-    """Name a pattern that is no regular expression and say what to do."""
+    """The error has the pattern and a remedy."""
     with pytest.raises(ValueError) as caught:
         match_roots(f"/World/{segment}", ROOTS)
     words = (repr(f"/World/{segment}"), f"segment {segment!r} must be a regular expression", "Correct it")
@@ -152,14 +152,14 @@ def test_bad_expression_is_named(segment):
 
 @pytest.mark.parametrize("segment", ["((((.*)*)*)*)*Q", "(a+)+", "(a|a)*Q", ".*.*.*.*Q"])
 def test_expression_that_takes_years_is_refused(segment: str) -> None:
-    """It is told, and not tried: this test would not come back."""
+    """It is refused without being tried."""
     with pytest.raises(ValueError, match="can take years to try") as caught:
         match_roots(f"/World/{segment}", ["/World/" + "a" * 60])
     assert repr(f"/World/{segment}") in str(caught.value)
 
 
 def test_expression_that_takes_years_on_a_long_name_is_refused() -> None:
-    """Names come from strangers too; on a short one the same expression is tried."""
+    """Names come from files too; on a short name the same expression is tried."""
     assert Roots(["/World/aaa"]).find("/World/.*.*Q") == []
     with pytest.raises(ValueError, match="can take years to try"):
         Roots(["/World/" + "a" * 10_000]).find("/World/.*.*Q")

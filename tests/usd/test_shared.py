@@ -1,4 +1,4 @@
-"""Class prims of actuators: what is said of a prim itself, and which classes nobody needs any more."""
+"""Class prims of actuators: opinions on a prim itself, and classes without heirs."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def hinge(stage: Any) -> Any:
 
 
 def test_a_class_is_not_the_prim_itself(stage: Any) -> None:
-    """Its opinions stay when the prim goes; those of stronger layers are the prim's own."""
+    """Its opinions remain without the prim; opinions of stronger layers are the prim's own."""
     assert classes_of(hinge(stage)) == [SCOPE.AppendChild("_motor")]
     assert len(hinge(stage).GetPrimStack()) == 2
     assert [spec.layer for spec in own_specs(hinge(stage))] == [stage.GetRootLayer()]

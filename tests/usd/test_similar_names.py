@@ -42,7 +42,7 @@ def test_far_name_means_none(name: str) -> None:
 
 
 def test_name_of_a_million_signs_takes_no_time() -> None:
-    """Letters, or signs that nobody sees."""
+    """Letters, or invisible characters."""
     start = time.process_time()
     assert nearest("N" * 1_000_000, KNOWN) is None
     assert nearest(KNOWN[0] + "\u200b" * 1_000_000, KNOWN) == KNOWN[0]
@@ -53,7 +53,7 @@ def test_name_of_a_million_signs_takes_no_time() -> None:
     "name", ["plain", "with blank", "tab\t", "back\\slash", "\u200b", "caf\u00e9", "\U0001f916", "\n"]
 )
 def test_visible_name_is_one_word_and_comes_back(name: str) -> None:
-    """Printable ASCII without blanks."""
+    """Printable ASCII without spaces."""
     shown = escaped(name)
     assert shown.isascii() and shown.isprintable() and " " not in shown and unescaped(shown) == name
 

@@ -95,7 +95,7 @@ def "A" (
 @pytest.mark.parametrize("ending", BROKEN)
 @pytest.mark.parametrize("arc", ["reference", "payload", "sublayer", "variant"])
 def test_broken_part_is_named(arc, ending, file, capfd):
-    """In one line, however a layer refers to it."""
+    """In one line, for each composition arc."""
     text = SELECTED.format("gripper") if arc == "variant" else f"#usda 1.0\n{ARCS[arc][0]}\n"
     file.write_text(text.replace("b.usda", f"broken.{ending}"))
     broken = file.with_name(f"broken.{ending}")
@@ -175,12 +175,12 @@ def test_folder_is_no_file(tmp_path):
         open_stage(tmp_path)
 
 
-# metres
+# meters
 
 
 @pytest.mark.parametrize("unit", [1, 1.0, 1 + 1e-12, None])
 def test_metres_are_accepted(stage, unit):
-    """Accept metres, and a stage that does not say."""
+    """Meters are accepted, and a stage without a unit."""
     if unit is not None:
         stage.SetMetadata("metersPerUnit", float(unit))
     require_meters(stage)
@@ -198,7 +198,7 @@ def test_other_length_units_are_refused(stage, unit):
 
 
 def test_kilograms_are_asked_for_where_properties_are_told_in_si(stage):
-    """Beside metres."""
+    """Beside meters."""
     require_si(stage)
     stage.SetMetadata("kilogramsPerUnit", 0.001)
     with pytest.raises(UnsupportedSceneError, match=r"plain\.usda: kilogramsPerUnit = 0\.001: .* Convert the"):
@@ -268,7 +268,7 @@ def test_edit_of_another_stage_is_none(stage):
 
 
 def test_watch_is_not_kept_alive(stage):
-    """Let a watch go when nobody holds it, and edit on without it."""
+    """A watch without references is collected, and edits go on."""
     edits = StageEdits(stage)
     gone = weakref.ref(edits)
     del edits

@@ -23,7 +23,7 @@ from isaacsim.core.experimental.actuators.specs.fields import parameters_of
 from isaacsim.core.experimental.actuators.usd.units import StageUnits, from_stage, to_stage, units_of
 from pxr import Usd, UsdGeom, UsdPhysics
 
-# centimetres and grams: a newton is 1e5 of its forces, a newton metre 1e7 of its torques
+# in centimeters and grams, 1 N is 1e5 units of force, 1 N·m is 1e7 units of torque
 CGS = StageUnits(0.01, 0.001)
 ANGULAR, LINEAR = 1e7, 1e5
 
@@ -47,7 +47,7 @@ def stage(length: float | None = None, mass: float | None = None) -> Usd.Stage:
     ],
 )
 def test_units_are_those_authored_or_si(length: float | None, mass: float | None, units: StageUnits) -> None:
-    """USD's own fallback is the centimetre, which nobody means."""
+    """USD's own fallback is the centimeter."""
     assert units_of(stage(length, mass)) == units
     assert units.si is (units == StageUnits(1.0, 1.0))
 

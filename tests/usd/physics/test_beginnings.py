@@ -1,4 +1,4 @@
-"""Robots that begin outside their joints' limits say so, once for a stage."""
+"""Warnings of robots that begin outside the limits of their joints."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ HINGE = "/World/Robot/hinge"
 
 
 def said_of(made: SmallStage) -> list[str]:
-    """What reading a stage warns of."""
+    """Warnings while a stage is read."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         read_scene(made.stage)
@@ -43,7 +43,7 @@ def test_joint_that_begins_outside_its_limits_is_named(
 
 
 def test_all_joints_are_told_of_in_one_warning() -> None:
-    """A slide too, in metres."""
+    """Positions of slides are in meters."""
     made = pendulum(limits=(10, 20))
     made.body("/World/Robot/foot")
     made.joint("/World/Robot/slide", "Prismatic", "/World/Robot/bob", "/World/Robot/foot", limits=(0.1, 0.2))

@@ -1,4 +1,4 @@
-"""Joints that follow others: by a polynomial, on fixed joints, switched off, or after nobody."""
+"""Joints that follow others: polynomials, fixed joints, disabled couplings, and missing leaders."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def mimics(made: SmallStage) -> list[Mimic]:
 
 @pytest.mark.parametrize("kind", ["Revolute", "Prismatic"])
 def test_follower_takes_the_polynomial(kind: str) -> None:
-    """In MuJoCo, where the leader is held: the follower goes where the powers of the leader's position say."""
+    """In MuJoCo, a follower goes to the polynomial of its leader's position."""
     made = coupled(kind=kind)
     made.stage.GetPrimAtPath(FOLLOWER).AddAppliedSchema("MjcEqualityJointAPI")
     author(made, newton__mimicCoef0=3.0, newton__mimicCoef1=0.5, mjc__coef2=-0.25, mjc__coef3=0.125, mjc__coef4=0.0625)
@@ -127,7 +127,6 @@ def test_leader_that_closes_a_loop_is_named() -> None:
 
 
 def test_several_axes_cannot_be_followed() -> None:
-    """Which one is not said."""
     made = coupled(kind="")
     for axis in ("transX", "transY", "transZ", "rotX"):
         limit = UsdPhysics.LimitAPI.Apply(made.stage.GetPrimAtPath(FOLLOWER), axis)

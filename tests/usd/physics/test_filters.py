@@ -1,4 +1,4 @@
-"""What touches what, as MuJoCo finds it: four boxes in one place, of a robot and a body of its own."""
+"""Contacts in MuJoCo between four overlapping boxes, of a robot and a loose body."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ ALL = {"a-b", "a2-b", "a-c", "a2-c", "b-c"}
 
 
 def heap() -> SmallStage:
-    """Two links on a base, tied to each other, the first with two colliders, and a loose body: all of them overlap.
+    """Two links on a base, connected to each other, the first with two colliders, and a loose body: all overlap.
 
-    Not one link on the other: MuJoCo lets no body touch the one that carries it.
+    The links are siblings: in MuJoCo a body and its parent do not touch.
     """
     made = SmallStage()
     made.root(ROBOT)
@@ -82,7 +82,7 @@ def test_all_bodies_touch() -> None:
 
 
 def test_bodies_of_a_joint_do_not_touch() -> None:
-    """Unless the joint says so."""
+    """Unless the joint enables their collision."""
     made = heap()
     UsdPhysics.Joint(made.stage.GetPrimAtPath(JOINT)).CreateCollisionEnabledAttr(False)
     assert found(made) == {"a-c", "a2-c", "b-c"}
@@ -90,7 +90,7 @@ def test_bodies_of_a_joint_do_not_touch() -> None:
 
 @pytest.mark.parametrize("name", ["newton:selfCollisionEnabled", "physxArticulation:enabledSelfCollisions"])
 def test_links_of_a_robot_need_not_touch(name: str) -> None:
-    """What is no link still does."""
+    """A loose body still touches the links."""
     made = heap()
     made.attribute(ROBOT, name, False)
     assert found(made) == {"a-c", "a2-c", "b-c"}
@@ -165,7 +165,7 @@ def test_too_many_filters_are_refused() -> None:
 
 @pytest.mark.parametrize("seed", range(30))
 def test_bits_keep_apart_what_is_to_be_and_nothing_else(seed: int) -> None:
-    """MuJoCo lets two touch where a bit of what the one is, is in what the other touches, either way."""
+    """Two shapes touch if the own mask of one has a bit of the contact mask of the other."""
     chance = random.Random(seed)
     colliders = colliders_of(8)
     pairs = list(itertools.combinations(range(8), 2))

@@ -1,4 +1,4 @@
-"""Shapes are as large in MuJoCo as on the stage, whatever is scaled, turned or mirrored; broken ones are named."""
+"""Shapes have the same extents in MuJoCo as on the stage, scaled, turned or mirrored; broken ones are named."""
 
 from __future__ import annotations
 
@@ -192,7 +192,7 @@ def test_flat_mesh_is_left_out_with_a_warning() -> None:
     ],
 )
 def test_mesh_may_be_approximated(approximation: str, kind: str, size: tuple, position: tuple) -> None:
-    """By what is around it; a convex mesh is its hull, and nobody is told."""
+    """A bounding shape replaces the mesh; a convex mesh is its own hull, without a warning."""
     made = pyramid()
     prim = made.stage.GetPrimAtPath(PATH)
     UsdPhysics.MeshCollisionAPI.Apply(prim).CreateApproximationAttr(approximation)

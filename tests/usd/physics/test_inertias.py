@@ -81,7 +81,7 @@ def test_nothing_becomes_little(matrix: np.ndarray) -> None:
 
 
 def impossible() -> SmallStage:
-    """Two links whose inertias no body has, and a base that is right."""
+    """Two links with impossible inertias, and a base with a possible one."""
     made = pendulum()
     made.body("/World/Robot/tip", inertia=(0.1, 0.1, -0.1))
     made.joint("/World/Robot/knee", "Revolute", BOB, "/World/Robot/tip")
@@ -100,7 +100,6 @@ def test_one_warning_names_all_links_and_what_was_changed() -> None:
 
 
 def test_strict_refuses_them() -> None:
-    """Here, and where a user says so."""
     with pytest.raises(UnsupportedSceneError, match=rf"<{BOB}> \(0.17\).*strict_inertia=False"):
         read_scene(impossible().stage, strict_inertia=True)
     with pytest.raises(UnsupportedSceneError, match=rf"<{BOB}> \(0.17\).*strict_inertia=False"):

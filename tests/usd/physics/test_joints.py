@@ -1,4 +1,4 @@
-"""Joints: one behind the other or a loop, where they begin, what MuJoCo's attributes say; loops that stay closed."""
+"""Joints: series and loops, initial positions, attributes of MuJoCo; loops stay closed."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def test_joint_that_is_driven_or_slides_closes_no_loop(kind: str, driven: bool, 
 
 @pytest.mark.parametrize(("schema", "kind"), [("MjcEqualityConnectAPI", "ball"), ("MjcEqualityWeldAPI", "fixed")])
 def test_constraint_of_mujoco_leaves_nothing_free(schema: str, kind: str) -> None:
-    """Whatever joint it stands on: it closes loops, and carries what no robot owns."""
+    """A constraint closes loops and carries bodies of no robot, on any joint prim."""
     made = triangle()
     made.body("/World/loose")
     made.joint("/World/hang", "Revolute", None, "/World/loose")
@@ -244,14 +244,14 @@ def test_joint_begins_where_its_link_is_authored(kind: str, value: float, expect
 
 
 def test_authored_state_goes_before_the_pose() -> None:
-    """Without a word."""
+    """No warning is given."""
     made = posed(35.0, limits=(-20, 20))
     made.state(HINGE, position=10.0)
     assert the_axis(made).position == pytest.approx(math.radians(10), rel=1e-6)
 
 
 def test_pose_outside_the_limits_is_told() -> None:
-    """With the position it stands for, and the joint begins at 0."""
+    """The warning has the position, and the joint begins at 0."""
     with pytest.warns(UserWarning, match=rf"limits .* do not let them be.*{HINGE} \(0.6109, limits -0.3491 … 0.3491\)"):
         assert the_axis(posed(35.0, limits=(-20, 20))).position == 0.0
 
@@ -297,7 +297,7 @@ def test_one_warning_names_several_joints() -> None:
 def test_attribute_of_mujoco_is_read(
     attribute: str, value: float, field: str, angular: bool, unit: str | None, kind: str
 ) -> None:
-    """Gains are per radian; angles are in degrees unless the scene says radians."""
+    """Gains are per radian; angles are in degrees, or in radians if the scene authors so."""
     made = pendulum(kind=kind)
     made.attribute(HINGE, attribute, value)
     if unit is not None:
@@ -414,7 +414,7 @@ def four_bar(kind: str) -> SmallStage:
 
 @pytest.mark.parametrize(("kind", "found"), [("Fixed", "fixed"), ("Revolute", "hinge"), ("Spherical", "ball")])
 def test_four_bar_linkage_stays_closed_while_it_is_driven(kind: str, found: str) -> None:
-    """Within a millimetre at the pin, and turned apart by less than a hundredth where that is held."""
+    """Within a millimeter at the pin, and within 0.01 rad for a fixed joint."""
     scene = read_scene(four_bar(kind).stage)
     assert [loop.kind for loop in scene.loops] == [found]
     model, _ = build_model(scene, 0.001)

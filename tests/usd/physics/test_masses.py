@@ -21,14 +21,14 @@ KINDS = ("Sphere", "Cube", "Capsule", "Cylinder", "Mesh")
 CORNERS = list(itertools.product((-1.0, 1.0), repeat=3))
 SIDES = [[0, 1, 3, 2], [4, 6, 7, 5], [0, 4, 5, 1], [2, 3, 7, 6], [0, 2, 6, 4], [1, 5, 7, 3]]
 
-# what a solid has per unit of density: mass, centre, inertia about the centre
+# mass, center of mass and inertia about it per unit of density
 Solid = tuple[float, np.ndarray, np.ndarray]
 
 
 def solid(kind: str, a: float, b: float, c: float) -> Solid:
-    """Closed forms, with the axis along z: radius a and height b of what is round, else half extents.
+    """Closed forms with the axis along z: radius a and height b of round shapes, half extents of others.
 
-    Source: Goldstein, Classical Mechanics, and for the half spheres of a capsule that their centre is 3/8 r out.
+    Source: Goldstein, Classical Mechanics; the center of mass of a half sphere of a capsule is 3/8 r from its middle.
     """
     if kind == "Sphere":
         volume = 4 / 3 * math.pi * a**3
@@ -39,7 +39,7 @@ def solid(kind: str, a: float, b: float, c: float) -> Solid:
         return volume, np.zeros(3), np.diag([side, side, volume * a**2 / 2])
     if kind == "Capsule":
         tube, cap = math.pi * a**2 * b, 2 / 3 * math.pi * a**3
-        # a half sphere about its centre of mass: that about the sphere's centre less that of the shift
+        # a half sphere about its center of mass, by the parallel axis theorem
         about = 0.4 * cap * a**2 - cap * (3 / 8 * a) ** 2
         side = tube * (3 * a**2 + b**2) / 12 + 2 * (about + cap * (b / 2 + 3 / 8 * a) ** 2)
         return tube + 2 * cap, np.zeros(3), np.diag([side, side, tube * a**2 / 2 + 0.8 * cap * a**2])
@@ -58,9 +58,9 @@ def one_body(stage: Usd.Stage) -> Body:
 
 
 class Randomly:
-    """A body with random colliders and whatever may be authored of either, on a stage with units.
+    """A body with random colliders and random authored values, on a stage with any units.
 
-    Sizes and masses are those of a hand, whatever the units are.
+    Sizes and masses are those of a hand.
     """
 
     def __init__(self, rng: np.random.Generator, length: float = 1.0, mass: float = 1.0) -> None:
@@ -100,7 +100,7 @@ class Randomly:
         if "inertia" in what:
             moments = self.rng.uniform(0.02, 0.03, 3) / (self.mass * self.length**2)
             properties.CreateDiagonalInertiaAttr(Gf.Vec3f(*moments.tolist()))
-            # USD would take the axes of the colliders, and nobody means those
+            # USD would take the principal axes of the colliders
             properties.CreatePrincipalAxesAttr(self.turn())
 
     def collider(self, kind: str, number: int) -> Usd.Prim:
@@ -136,7 +136,7 @@ class Randomly:
         binding.Bind(material, UsdShade.Tokens.weakerThanDescendants, "physics")
 
     def expected(self) -> tuple[float, np.ndarray, np.ndarray]:
-        """Mass, centre and inertia by USD, in SI."""
+        """Mass, center of mass and inertia by USD, in SI."""
         api = UsdPhysics.RigidBodyAPI(self.body)
         mass, moments, com, axes = api.ComputeMassProperties(lambda prim: self.solids[str(prim.GetPath())])
         turn = matrix(axes)
@@ -161,7 +161,7 @@ COLLIDER = [(), ("mass",), ("density",), ("mass", "density"), ("mass", "com", "i
 @pytest.mark.parametrize("what", BODY, ids="+".join)
 @pytest.mark.filterwarnings("ignore:inertias that no body")
 def test_what_is_authored_of_a_body_is_as_usd_has_it(what: tuple[str, ...], rng: np.random.Generator) -> None:
-    """Mass, density, centre and inertia in every combination, over all kinds of colliders."""
+    """Mass, density, center of mass and inertia in every combination, with all kinds of colliders."""
     made = Randomly(rng)
     for number, kind in enumerate(KINDS):
         made.collider(kind, number)
@@ -185,7 +185,7 @@ def test_what_is_authored_of_a_collider_is_as_usd_has_it(
 @pytest.mark.parametrize("seed", range(6))
 @pytest.mark.filterwarnings("ignore:inertias that no body")
 def test_random_bodies_are_as_usd_has_them(seed: int, units: tuple[float, float]) -> None:
-    """Anything authored of anything, in metres and kilograms, centimetres and grams."""
+    """Random authored values, in meters and kilograms, centimeters and grams."""
     rng = np.random.default_rng(seed)
     made = Randomly(rng, *units)
     made.author(made.body, BODY[rng.integers(len(BODY))])
@@ -202,7 +202,7 @@ def test_random_bodies_are_as_usd_has_them(seed: int, units: tuple[float, float]
 
 @pytest.mark.parametrize("axis", ["X", "Y", "Z"])
 def test_cone_is_that_of_the_closed_form(axis: str) -> None:
-    """Volume π/3 r² h, its centre h/4 above the base, 3/10 m r² about its axis; it has 32 sides, so within 1.3 %."""
+    """Volume π/3 r² h, center of mass h/4 above the base, 3/10 m r² about the axis; with 32 sides, within 1.3 %."""
     made = SmallStage()
     UsdPhysics.RigidBodyAPI.Apply(UsdGeom.Xform.Define(made.stage, "/World/body").GetPrim())
     made.shape("/World/body/g", "Cone", radius=0.3, height=0.8, axis=axis)
@@ -217,7 +217,7 @@ def test_cone_is_that_of_the_closed_form(axis: str) -> None:
 
 @pytest.mark.parametrize("order", [1, -1])
 def test_mesh_is_a_solid_however_its_faces_are_wound(order: int) -> None:
-    """A corner of a cube: volume a³/6, centre at a quarter, the variance of each coordinate 3/80 a²."""
+    """A corner of a cube: volume a³/6, center of mass at a/4, variance of each coordinate 3/80 a²."""
     made = SmallStage()
     UsdPhysics.RigidBodyAPI.Apply(UsdGeom.Xform.Define(made.stage, "/World/body").GetPrim())
     points = 0.6 * np.array([(0, 0, 0), (1, 0, 0), (0, 1, 0), (0, 0, 1)])
@@ -253,7 +253,7 @@ def test_mass_that_cannot_be_is_named(name: str, value: float) -> None:
 
 
 def test_mass_without_a_shape_is_a_sphere() -> None:
-    """Of 0.1 m, as PhysX has it."""
+    """With a radius of 0.1 m, as in PhysX."""
     made = SmallStage()
     made.body("/World/body", mass=3.0, com=(0.1, 0, 0)).RemoveProperty("physics:diagonalInertia")
     body = one_body(made.stage)
@@ -271,7 +271,7 @@ def test_inertia_of_newton_goes_before_a_diagonal_one() -> None:
 
 
 def test_density_of_a_body_goes_before_that_of_its_material() -> None:
-    """Which goes before that of water."""
+    """The density of a material precedes that of water."""
     made = SmallStage()
     body = UsdGeom.Xform.Define(made.stage, "/World/body").GetPrim()
     UsdPhysics.RigidBodyAPI.Apply(body)

@@ -66,7 +66,7 @@ def only(made: SmallStage) -> Tendon:
 
 
 def length(made: SmallStage, hinge: float = 0.0, slide: float = 0.0) -> float:
-    """What MuJoCo says of the tendon's length."""
+    """MuJoCo's length of the tendon."""
     model, _ = build_model(read_scene(made.stage), 0.001)
     data = mujoco.MjData(model)
     for path, position in ((HINGE, hinge), (SLIDE, slide)):
@@ -76,7 +76,7 @@ def length(made: SmallStage, hinge: float = 0.0, slide: float = 0.0) -> float:
 
 
 def test_fixed_tendon_is_a_sum_of_positions() -> None:
-    """Coefficients go with the indices, and not with the order of the relationship."""
+    """Coefficients follow the order of the indices, not that of the relationship."""
     made = robot()
     fixed(made)
     found = only(made)
@@ -107,7 +107,7 @@ def test_what_a_tendon_has() -> None:
 
 
 def test_friction_of_a_tendon_is_as_soft_as_it_says() -> None:
-    """As that of a joint: what is not said is MuJoCo's."""
+    """Missing values are MuJoCo's defaults."""
     made = robot()
     fixed(made, frictionloss=3.0, solreffriction=[0.03, 1.0])
     model, _ = build_model(read_scene(made.stage), 0.001)
@@ -134,7 +134,7 @@ def test_limits_are_those_in_force(values: dict[str, Any], limits: tuple[float, 
 
 
 def test_spatial_tendon_goes_through_points_of_bodies() -> None:
-    """In metres and in the frame of the body that a site is on, which may be the world."""
+    """Points are in meters, in the frame of the body of the site or in the world."""
     made = robot()
     for link in ("base", "bob", "foot"):
         made.stage.GetPrimAtPath(f"{ROBOT}/{link}").GetAttribute("xformOp:translate").Set(Gf.Vec3d(0, 0, 1))

@@ -1,4 +1,4 @@
-"""What is read from a stage, before MuJoCo sees it: names, SI units, places, and what is refused."""
+"""The scene that is read from a stage: names, SI units, poses, and errors."""
 
 from __future__ import annotations
 
@@ -117,7 +117,7 @@ def test_robot_of_one_body_has_no_axes(place: str) -> None:
 
 
 def test_loose_body_is_no_robot() -> None:
-    """newton makes an articulation of it; nobody asked for one."""
+    """newton makes an articulation of it."""
     made = pendulum()
     made.body("/World/ball")
     assert [a.path for a in read_scene(made.stage).articulations] == ["/World/Robot"]
@@ -154,7 +154,7 @@ def test_broken_actuator_prim_does_not_stop_physics() -> None:
     ],
 )
 def test_limits_are_in_rad_and_m(kind: str, limits: tuple, expected: tuple[float, float]) -> None:
-    """Or infinite where there are none."""
+    """Missing limits are infinite."""
     axis = hinge_of(pendulum(kind=kind, limits=limits))
     assert (axis.lower, axis.upper) == pytest.approx(expected, rel=1e-6)
 
@@ -219,7 +219,7 @@ def test_armature_of_newton_wins_over_that_of_physx() -> None:
 @pytest.mark.parametrize("gain", ["stiffness", "damping"])
 @pytest.mark.parametrize(("kind", "axis"), [("Revolute", "angular"), ("Prismatic", "linear"), ("", "rotZ")])
 def test_acceleration_drive_is_named_in_a_warning(kind: str, axis: str, gain: str) -> None:
-    """Its gains mean something else."""
+    """Its gains have another unit."""
     made = pendulum(kind=kind)
     made.drive(HINGE, axis, **{gain: 3.0}, type="acceleration")
     with pytest.warns(UserWarning, match=rf"'acceleration' act as force drives here: {HINGE}\. Author"):
@@ -287,7 +287,7 @@ print("coupled:", Simulation(made.stage)._host.model.neq)
 
 
 def test_mimic_joint_is_coupled_whoever_opened_the_first_stage() -> None:
-    """USD takes schemas in before its first stage only, and this one is not asked for."""
+    """USD takes schemas only before its first stage, which another program may have opened."""
     code = MIMIC.format(support=str(REPOSITORY / "tests" / "support"))
     done = subprocess.run(
         [sys.executable, "-c", code],
@@ -303,7 +303,7 @@ def test_mimic_joint_is_coupled_whoever_opened_the_first_stage() -> None:
 
 
 def test_free_body_starts_where_it_stands() -> None:
-    """In the world, whatever lies above it."""
+    """At its pose in the world, below any prim."""
     made = SmallStage()
     UsdGeom.Xform.Define(made.stage, "/World/group").AddTranslateOp().Set(Gf.Vec3d(1, 2, 3))
     made.body("/World/group/ball", (0.5, 0, 0), turn=((0, 0, 1), 90))
@@ -313,7 +313,7 @@ def test_free_body_starts_where_it_stands() -> None:
 
 
 def test_free_velocity_is_that_of_the_origin() -> None:
-    """USD gives that of the centre of mass [m/s] and the angular one [deg/s]; MuJoCo wants the origin's."""
+    """USD has the velocity of the center of mass [m/s] and degrees per second; MuJoCo has that of the origin."""
     made = SmallStage()
     prim = made.body("/World/ball", com=(0.5, 0, 0))
     rigid = UsdPhysics.RigidBodyAPI(prim)
@@ -325,7 +325,7 @@ def test_free_velocity_is_that_of_the_origin() -> None:
 
 
 def test_free_velocity_turns_with_the_body() -> None:
-    """newton reads authored velocities in the body's frame; MuJoCo wants the linear one in the world."""
+    """newton reads authored velocities in the body's frame; MuJoCo's linear velocity is in the world."""
     made = SmallStage()
     prim = made.body("/World/ball", turn=((0, 0, 1), 90))
     rigid = UsdPhysics.RigidBodyAPI(prim)
@@ -384,7 +384,7 @@ def test_gravity_is_that_of_the_scene(up: str, direction, magnitude: float | Non
 
 
 def scaled(length: float, mass: float) -> Scene:
-    """The physics of a telescope whose stage has other units of length and mass, and numbers to match."""
+    """The physics of a telescope on a stage with other units of length and mass, with converted numbers."""
     made = SmallStage()
     force = mass * length
     made.root("/World/Robot")
@@ -424,7 +424,7 @@ def test_other_units_are_converted(length: float, mass: float) -> None:
 
 
 def test_unit_that_is_not_authored_is_the_metre() -> None:
-    """Unlike USD's own default of a centimetre, which nobody means in a robot file."""
+    """USD's own default is the centimeter."""
     made = pendulum()
     made.stage.ClearMetadata("metersPerUnit")
     assert len(read_scene(made.stage).articulations) == 1
@@ -480,7 +480,7 @@ def test_four_bar_linkage_is_closed() -> None:
 @pytest.mark.filterwarnings("ignore:joints belong to no robot")
 @pytest.mark.parametrize(("beside", "robots"), [(False, ["/World/a"]), (True, ["/World/Robot"])])
 def test_joint_between_loose_bodies_is_simulated(beside: bool, robots: list[str]) -> None:
-    """One of them is free, and the other hangs on it: a robot where nothing on the stage says what is one."""
+    """One of them is free and carries the other: on a stage without root prims they are a robot."""
     made = pendulum() if beside else SmallStage()
     made.body("/World/a")
     made.body("/World/b")
@@ -501,7 +501,7 @@ def test_joint_against_the_tree_turns_the_other_way() -> None:
 
 
 def test_excluded_branch_hangs_on_the_robot() -> None:
-    """Its joint is none of the robot's, and its body moves with it all the same."""
+    """Its joint is not part of the robot, and its body still moves with it."""
     made = pendulum()
     made.body("/World/Robot/bell")
     prim = made.joint("/World/Robot/string", "Revolute", "/World/Robot/bob", "/World/Robot/bell")
@@ -546,7 +546,7 @@ def test_crossed_limits_are_refused_by_name(kind: str) -> None:
 
 
 def test_axis_without_a_limit_is_free() -> None:
-    """USD says so: a joint that locks the five others is a hinge."""
+    """In USD, a joint that locks the five others is a hinge."""
     made = pendulum(kind="")
     for axis in ("transX", "transY", "transZ", "rotX", "rotY"):
         limit = UsdPhysics.LimitAPI.Apply(made.stage.GetPrimAtPath(HINGE), axis)
@@ -588,7 +588,7 @@ def test_shape_has_the_size_mujoco_wants(kind: str, values: dict, size: tuple, c
 
 
 def test_meshes_are_scaled() -> None:
-    """Vertices are in metres."""
+    """Vertices are in meters."""
     made = SmallStage()
     made.mesh("/World/tent", [(0, 0, 0), (1, 0, 0), (0, 1, 0), (0, 0, 1)], [[0, 2, 1], [0, 1, 3], [0, 3, 2], [1, 2, 3]])
     UsdGeom.Xformable(made.stage.GetPrimAtPath("/World/tent")).AddScaleOp().Set(Gf.Vec3f(1, 2, 3))
@@ -597,7 +597,7 @@ def test_meshes_are_scaled() -> None:
 
 
 def test_instanced_geometry_is_read() -> None:
-    """As most assets of Isaac Sim have it."""
+    """Most assets of Isaac Sim are instanced."""
     made = pendulum()
     library = made.stage.CreateClassPrim("/library")
     made.shape(f"{library.GetPath()}/g", "Sphere", radius=0.3)
@@ -608,7 +608,7 @@ def test_instanced_geometry_is_read() -> None:
     assert (shape.path, shape.size[0]) == ("/World/Robot/bob/geometry/g", pytest.approx(0.3))
 
 
-# numbers that are none
+# numbers that are not finite
 
 
 def test_joint_nowhere_is_refused_by_name() -> None:
@@ -650,7 +650,7 @@ def test_colliders_that_are_switched_off_are_no_shapes() -> None:
 
 
 def test_meshes_of_three_points_are_not_drawn() -> None:
-    """MuJoCo has none such."""
+    """MuJoCo's meshes have at least four points."""
     made = SmallStage()
     mesh = UsdGeom.Mesh.Define(made.stage, "/World/triangle")
     mesh.CreatePointsAttr([(0, 0, 0), (1, 0, 0), (0, 1, 0)])
@@ -660,7 +660,7 @@ def test_meshes_of_three_points_are_not_drawn() -> None:
 
 
 def test_link_that_is_fixed_to_the_world_stays_where_it_is_authored() -> None:
-    """Whatever the joint says."""
+    """The frames of the joint do not move it."""
     made = pendulum()
     made.stage.GetPrimAtPath("/World/Robot/fix").GetAttribute("physics:localPos0").Set(Gf.Vec3f(0, 0, 5))
     np.testing.assert_array_equal(body_of(read_scene(made.stage), "/World/Robot/base").position, (0, 0, 0))
@@ -689,7 +689,7 @@ def test_root_link_that_nothing_hangs_on_is_no_robot() -> None:
 
 
 def test_largest_part_below_a_root_is_the_robot() -> None:
-    """A loose body there is none, whatever its name."""
+    """A loose body with a smaller name is no robot."""
     made = pendulum()
     made.body("/World/Robot/a_loose_one")
     (robot,) = read_scene(made.stage).articulations
@@ -697,7 +697,7 @@ def test_largest_part_below_a_root_is_the_robot() -> None:
 
 
 def test_excluded_joint_that_carries_a_robot_is_none_of_its_own() -> None:
-    """What it hangs on is no link of it."""
+    """Its other body is no link of the robot."""
     made = pendulum()
     made.stage.RemovePrim("/World/Robot/fix")
     made.body("/World/cart")

@@ -1,4 +1,4 @@
-"""Joints of links without an articulation root, beside a robot, are in none, and are told of."""
+"""Joints of links without an articulation root belong to no robot, with a warning."""
 
 from __future__ import annotations
 

@@ -45,7 +45,7 @@ def one(_edges: Sequence[Edge]) -> int:
 
 @given(worlds())
 def test_every_body_and_every_joint_has_its_place_once(world) -> None:
-    """Parents come first, and a joint either carries a body or closes a loop."""
+    """Parents come first, and each joint either carries a body or closes a loop."""
     count, edges, roots, owners = world
     branches, loops = grow(count, edges, roots, owners, one)
     assert sorted(branch.body for branch in branches) == list(range(count))
@@ -90,7 +90,7 @@ def edge(path: str, one: int, other: int, *, weak: bool = False, rank: int = 1) 
 
 
 def test_joint_of_a_lower_rank_stays_in_the_tree() -> None:
-    """Whatever their paths are."""
+    """With any paths."""
     edges = [edge("/a", 0, 1), edge("/b", 1, 2), edge("/c", 2, 0, rank=0), edge("/d", 2, 3, rank=0)]
     branches, loops = grow(4, edges, [0], [0] * 4, one)
     assert [str(edge.path) for edge in loops] == ["/b"]
@@ -98,20 +98,20 @@ def test_joint_of_a_lower_rank_stays_in_the_tree() -> None:
 
 
 def test_strong_joint_goes_before_a_weak_one() -> None:
-    """Even one of a lower rank that comes first."""
+    """Even before one of lower rank."""
     branches, loops = grow(2, [edge("/a", 0, 1, weak=True, rank=0), edge("/b", 0, 1)], [0], [0, 0], one)
     assert [str(edge.path) for edge in loops] == ["/a"]
     assert [str(edge.path) for edge in branches[1].joints] == ["/b"]
 
 
 def test_robot_starts_at_its_root() -> None:
-    """Where nothing ties it to the world; loose bodies come as they are numbered."""
+    """Unless a joint ties it to the world; loose bodies are in the order of their numbers."""
     branches, _ = grow(4, [edge("/a", 0, 1), edge("/b", 1, 2)], [2], [0, 0, 0, None], one)
     assert [(branch.body, branch.parent) for branch in branches] == [(2, -1), (3, -1), (1, 2), (0, 1)]
 
 
 def test_joints_one_behind_the_other_carry_together() -> None:
-    """As many as are said to be; the others close loops."""
+    """The given number of joints; the others close loops."""
     edges = [edge(f"/{name}", 0, 1) for name in "abc"]
     branches, loops = grow(2, edges, [0], [0, 0], lambda bundle: 2)
     assert [str(edge.path) for edge in branches[1].joints] == ["/a", "/b"]

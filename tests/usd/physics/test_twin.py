@@ -1,6 +1,6 @@
-"""Newton's importer as twin: masses, axes, and the dynamics at random states, of every file with bodies in its wheel.
+"""newton's importer as reference: masses, axes, and dynamics at random states, of every file with bodies in its wheel.
 
-Its builder is translated into a model of MuJoCo here, and none of its kernels is compiled for that.
+Its builder is translated into a MuJoCo model here, without compiling its kernels.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ Pose = tuple[np.ndarray, np.ndarray]
 
 @functools.cache
 def ours(file: Path) -> tuple[Scene, mujoco.MjModel]:
-    """What we make of a file."""
+    """Our scene of a file."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         scene = read_scene(open_stage(file))
@@ -66,7 +66,7 @@ def ours(file: Path) -> tuple[Scene, mujoco.MjModel]:
 
 @functools.cache
 def theirs(file: Path) -> Any:
-    """What newton makes of it."""
+    """newton's model of it."""
     builder, usd = newton.ModelBuilder(), newton.usd
     with warnings.catch_warnings(), quiet_warp():
         warnings.simplefilter("ignore")
@@ -168,7 +168,7 @@ def twin_model(file: Path) -> mujoco.MjModel:
 
 
 def dynamics(model: mujoco.MjModel, seed: int) -> dict[str, np.ndarray]:
-    """`M` and bias at a random state, by names of DOFs: the same state for models that number them otherwise."""
+    """`M` and bias at a random state, by names of DOFs: the state is the same for models with another order."""
     data, at = mujoco.MjData(model), {}
     for joint in sorted((model.joint(number) for number in range(model.njnt)), key=lambda joint: joint.name):
         rng = np.random.default_rng([seed, *joint.name.encode()])
@@ -192,7 +192,7 @@ def dynamics(model: mujoco.MjModel, seed: int) -> dict[str, np.ndarray]:
 
 
 def test_no_file_is_left_out_in_silence() -> None:
-    """Each name that is left out is that of a file, and what has no bodies has none."""
+    """Each omitted name is that of a file, and files without bodies have none."""
     stems = {file.stem for file in [*FOUND, *FILES]}
     assert set(BODILESS + MANY + OTHER_AXES) <= stems
     for file in FOUND:
@@ -203,7 +203,7 @@ def test_no_file_is_left_out_in_silence() -> None:
 
 @every_file
 def test_masses_are_the_same(file: Path) -> None:
-    """Of every body, by path: mass and inertia as part of theirs, the centre in metres."""
+    """By path: mass and inertia relative to newton's, center of mass in meters."""
     builder = theirs(file)
     twins = {path: number for number, path in enumerate(builder.body_label)}
     bodies = ours(file)[0].bodies

@@ -1,4 +1,4 @@
-"""What a file of another format becomes on a stage: the same equations of motion."""
+"""A file of another format and its stage have the same equations of motion."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from isaacsim.core.experimental.actuators import Simulation
 from places import ROBOTS
 from pxr import UsdGeom, UsdPhysics
 
-# joints of every kind, several of one body with references, turned frames, off-centre masses
+# joints of every kind, several of one body with references, turned frames, centers of mass off the origin
 MANY = """
 <mujoco model="many">
   <compiler angle="radian"/>
@@ -85,7 +85,7 @@ def test_robots_of_installed_packages(tmp_path: Path, package: str, path: str) -
 
 
 def test_dofs_are_breadth_first(tmp_path: Path) -> None:
-    """Joints of one link by name, whatever the file's order is."""
+    """Joints of one link are sorted by name, in any order of the file."""
     saved(URDF, tmp_path, "urdf")
     with Simulation(tmp_path / "robot.usda") as simulation:
         assert simulation.articulation("/World/tree").dof_names == ["to_a", "to_b", "to_a_tip", "to_b_tip"]

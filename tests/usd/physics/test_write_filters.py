@@ -1,4 +1,4 @@
-"""What does not touch in a file does not on its stage."""
+"""Contacts that a file filters are filtered on its stage."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import pytest
 from converted import saved
 from isaacsim.core.experimental.actuators import Simulation
 
-# a chain that stands inside of itself, so that all that may touch does
+# a chain that overlaps itself: all shapes that may touch do
 CHAIN = """
 <mujoco model="chain">
   <option gravity="0 0 0"/>
@@ -46,7 +46,7 @@ def touching(file: Path) -> set[frozenset[str]]:
 
 @pytest.mark.parametrize("case", CASES)
 def test_the_same_shapes_touch(tmp_path: Path, case: str) -> None:
-    """As MuJoCo has it of the file, parents and children not among them."""
+    """The contacts are those of the file in MuJoCo, without those of parents and children."""
     text = CHAIN.format_map(dict.fromkeys(["floor", "a", "b", "d", "contact"], "") | CASES[case])
     if case == "off":
         text = text.replace('gravity="0 0 0"/>', 'gravity="0 0 0"><flag contact="disable"/></option>')

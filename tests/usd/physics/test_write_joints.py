@@ -1,4 +1,4 @@
-"""What joints of a file have, on a stage."""
+"""Joints of a file on its stage."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def test_a_model_of_the_stage_has_what_that_of_the_file_has(tmp_path: Path, fiel
     with converted(tmp_path / "leg.xml", tmp_path) as (before, after, _):
         rows = slice(2 if field == "dof_solref" else None)
         if field == "dof_solref":
-            # of a joint without friction it says nothing
+            # solver parameters of friction are not written without friction
             rows = slice(1)
         assert getattr(before, size) == getattr(after, size) == 3
         np.testing.assert_allclose(getattr(after, field)[rows], getattr(before, field)[rows], rtol=1e-6, atol=1e-12)
@@ -78,7 +78,7 @@ def test_a_joint_follows_from_any_reference(tmp_path: Path) -> None:
 
 
 def test_constraints_close_loops(tmp_path: Path) -> None:
-    """Without strain where the file has none."""
+    """Without violation, as in the file."""
     (tmp_path / "leg.xml").write_text(LEG.replace('<joint joint1="knee" joint2="hip" polycoef="0.3 2 0.5 0 0"/>', ""))
     with converted(tmp_path / "leg.xml", tmp_path) as (before, after, _):
         assert sorted(after.eq_type) == sorted(before.eq_type)

@@ -33,7 +33,7 @@ ARM = """
 
 @pytest.mark.parametrize("field", ["geom_type", "geom_aabb", "geom_pos", "geom_quat", "geom_friction"])
 def test_colliders_are_those_of_the_file(tmp_path: Path, field: str) -> None:
-    """In a model that MuJoCo makes of the stage; quaternions may have the other sign, a plane and meshes are others."""
+    """In MuJoCo's model of the stage; quaternions may have the opposite sign, a plane and meshes differ."""
     (tmp_path / "arm.xml").write_text(ARM)
     with converted(tmp_path / "arm.xml", tmp_path) as (before, after, _):
         found = [
@@ -45,7 +45,7 @@ def test_colliders_are_those_of_the_file(tmp_path: Path, field: str) -> None:
 
 
 def test_a_mesh_is_where_the_file_has_it(tmp_path: Path) -> None:
-    """Whatever frame MuJoCo gives it."""
+    """In any frame that MuJoCo gives it."""
     (tmp_path / "arm.xml").write_text(ARM)
     found = []
     with converted(tmp_path / "arm.xml", tmp_path) as (before, after, _):
@@ -66,7 +66,7 @@ def test_a_mesh_stands_there_once(tmp_path: Path) -> None:
 
 
 def test_what_is_only_seen_does_not_collide(tmp_path: Path) -> None:
-    """It has a colour, and what is not seen is a guide."""
+    """It has a color, and a hidden collider is a guide."""
     stage = saved(ARM, tmp_path)
     seen = stage.GetPrimAtPath("/World/arm/arm/tip_2")
     assert not seen.HasAPI(UsdPhysics.CollisionAPI)
