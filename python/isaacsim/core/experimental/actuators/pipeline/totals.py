@@ -6,8 +6,11 @@ robots that no law asks for a total of.
 
 Every term is what the state before the step publishes, in whichever order the steps come. A step that was already made
 in this round has the signal as it found it; one that is still to come publishes it now. A round ends when a step comes
-a second time, so steps need no common clock. Terms are added in the order of the columns of the articulation, in
-float32 from 0, so that the bits of a total do not depend on the engine or on how joints are spread.
+a second time, so steps need no common clock. Without one, a step that was left out of some rounds and comes again ahead
+of the others counts as the end of the round before, until all of them are reset.
+
+Terms are added in the order of the columns of the articulation, in float32 from 0, so that the bits of a total do not
+depend on the engine or on how joints are spread.
 """
 
 # Warp kernels are no Python types
@@ -162,25 +165,43 @@ class Round:
         self._made.discard(id(member))
 
 
-def share_totals(shared: Sequence[tuple[Shared, Sequence[Hashable]]]) -> None:
+def share_totals(
+    shared: Sequence[tuple[Shared, Sequence[Hashable]]], changed: Sequence[Hashable] | None = None
+) -> None:
     """Let steps that run joints of the same robots add up their totals together, from the next step on.
 
     Args:
         shared: The steps of each wrapper, and what names its robots.
+        changed: Robots whose wrappers have changed: others are as they were. None means all.
     """
-    members = [
-        Member(step, robots, [one.columns[joint] for joint in joints], one.device)
-        for one, robots in shared
-        for joints, step in one.parts
-        if step.plan.has_totals
-    ]
+    chosen = list(shared) if changed is None else _linked(shared, changed)
     found: dict[int, tuple[Round, Member]] = {}
-    for group in _together(members):
+    for group in _together([member for one, robots in chosen for member in _members_of(one, robots)]):
         if len(group) > 1 and any(member.totals for member in group):
             together = Round(group)
             found |= {id(member.step): (together, member) for member in group}
-    for one, _ in shared:
+    for one, _ in chosen:
         one.join_rounds(found)
+
+
+def _linked(
+    shared: Sequence[tuple[Shared, Sequence[Hashable]]], robots: Sequence[Hashable]
+) -> list[tuple[Shared, Sequence[Hashable]]]:
+    """The wrappers that have some of these robots, or are linked to them by others."""
+    known, found = set(robots), list[tuple[Shared, Sequence[Hashable]]]()
+    while near := [one for one in shared if one not in found and not known.isdisjoint(one[1])]:
+        found += near
+        known.update(*(own for _, own in near))
+    return found
+
+
+def _members_of(shared: Shared, robots: Sequence[Hashable]) -> list[Member]:
+    """The steps of a wrapper that ask for a total or publish what one adds up."""
+    return [
+        Member(step, robots, [shared.columns[joint] for joint in joints], shared.device)
+        for joints, step in shared.parts
+        if step.plan.has_totals
+    ]
 
 
 def _together(members: Sequence[Member]) -> list[list[Member]]:

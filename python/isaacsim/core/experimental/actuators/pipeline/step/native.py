@@ -60,11 +60,7 @@ class NativeStep:
 
         What laws publish is written here at the start of a step, see `publish`.
         """
-        for name in plan.asked:
-            self._core.give_signal(list(SIGNALS).index(name), numpy_view(self.signals[name]))
-        for one in plan.published:
-            array = sum(len(stateful.law.STATE) for stateful in plan.stateful[: one.law]) + one.state
-            self._core.add_published(array, numpy_view(self.signals[one.signal]), one.neutral)
+        self._give_signals()
         for number, stage in enumerate(plan.stages):
             for points, values, served in stage.curves:
                 self._core.add_curve(number, prepare_curve(points, values), _slots(served))
@@ -261,6 +257,15 @@ class NativeStep:
         """Bytes held besides the articulation's arrays and parameters of single robots."""
         held = [*self._state.arrays(), *map(numpy_view, self.signals.values())]
         return self._core.memory + sum(array.nbytes for array in held)
+
+    def _give_signals(self) -> None:
+        """Hand the signals to the core: those that laws ask for, and those that they publish."""
+        plan, arrays = self.plan, {name: numpy_view(array) for name, array in self.signals.items()}
+        for name in plan.asked:
+            self._core.give_signal(list(SIGNALS).index(name), arrays[name])
+        for one in plan.published:
+            array = sum(len(stateful.law.STATE) for stateful in plan.stateful[: one.law]) + one.state
+            self._core.add_published(array, arrays[one.signal], one.neutral)
 
     def _numbers(self, rows: Any) -> list[int]:
         return [self._number[id(row)] for row in rows]

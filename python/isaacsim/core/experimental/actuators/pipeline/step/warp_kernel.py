@@ -362,7 +362,7 @@ def step_kernel(
         rows += names
         law = _Law(clamp, CLAMPING_SIGNALS, f"clamp_{number}", names, number_of(clamp))
         called |= law.functions
-        good = law.lines("effort = wp.nan", ("effort",) if KINDS[clamp.KIND].gives else ())
+        good = law.lines("effort = wp.nan", ["effort"][: KINDS[clamp.KIND].gives])
         if clamp.CURVES:
             where = f"slots.curve_first[{number}, slot], slots.curve_count[{number}, slot]"
             good.insert(0, f"clamp_{number}_curve = curve(q, slots.curves, {where})")
