@@ -249,6 +249,20 @@ def test_robots_are_told_apart(rng: np.random.Generator) -> None:
         assert expected.all()
 
 
+def test_total_that_nothing_is_added_to() -> None:
+    """Is 0: laws ask for it, and none publishes its terms."""
+
+    def asking(name: str) -> ActuatorEntry:
+        entry = heated.entry(name)
+        entry.others = [one for one in entry.others if not isinstance(one, heated.ElectricalMetered)]
+        return entry
+
+    both = Spread([asking("hip")], [asking("knee")])
+    for one in both.assemblies:
+        one.step(DT)
+    assert not both.total(0).any() and not both.total(1).any()
+
+
 # ---- wrappers
 
 

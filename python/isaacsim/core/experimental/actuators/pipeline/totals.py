@@ -106,26 +106,36 @@ class _Sum:
     """
 
     def __init__(self, name: str, members: Sequence[Member], rows: Mapping[Hashable, int]) -> None:
-        self._name, self._device = name, members[0].device
+        self._device = members[0].device
         part = SIGNALS[name].total_of
         terms = sorted((one.columns[slot], n, slot) for n, one in enumerate(members) for slot in one.publishing(part))
         self._terms = wp.zeros((len(rows), len(terms)), dtype=wp.float32, device=self._device)
         self._rows = {id(member): self._ints([rows[robot] for robot in member.robots]) for member in members}
-        # shape and inputs of what puts the terms of each member into their places
-        self._gathered: list[tuple[tuple[int, int], list[wp.array]]] = []
+        # launches that put the terms of each member into their places, and what they read
+        self._gathering: list[tuple[Any, list[wp.array]]] = []
         for number, member in enumerate(members):
             mine = [(place, slot) for place, (_, owner, slot) in enumerate(terms) if owner == number]
             if mine:
                 places, slots = map(self._ints, zip(*mine, strict=True))
                 inputs = [member.step.signals[part], slots, self._rows[id(member)], places]
-                self._gathered.append(((len(member.robots), len(mine)), inputs))
+                shape = len(member.robots), len(mine)
+                self._gathering.append((self._recorded(_gather_kernel, shape, inputs, self._terms), inputs))
+        # by identity of the member, those that write the total where its laws read it
+        self._adding: dict[int, Any] = {}
+        for member in members:
+            if name in member.totals:
+                inputs = [self._terms, self._rows[id(member)]]
+                total = member.step.signals[name]
+                self._adding[id(member)] = self._recorded(_add_kernel, len(member.robots), inputs, total)
 
     def give(self, member: Member) -> None:
         """Add up, and write the total where the laws of a step read it."""
-        for shape, inputs in self._gathered:
-            wp.launch(_gather_kernel, shape, inputs, [self._terms], device=self._device, record_tape=False)
-        inputs, total = [self._terms, self._rows[id(member)]], member.step.signals[self._name]
-        wp.launch(_add_kernel, len(member.robots), inputs, [total], device=self._device, record_tape=False)
+        for launch, _ in self._gathering:
+            launch.launch()
+        self._adding[id(member)].launch()
+
+    def _recorded(self, kernel: wp.Kernel, dim: Any, inputs: list[wp.array], output: wp.array) -> Any:
+        return wp.launch(kernel, dim, inputs, [output], device=self._device, record_cmd=True)
 
     def _ints(self, values: Any) -> wp.array:
         return wp.array(np.asarray(values, np.int32), dtype=wp.int32, device=self._device)
