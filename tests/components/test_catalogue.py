@@ -7,7 +7,7 @@ import sys
 from typing import Any
 
 import pytest
-from isaacsim.core.experimental.actuators import ClampingPositionBased, Controller
+from isaacsim.core.experimental.actuators import ClampingPositionBased, Controller, ControllerPID
 from isaacsim.core.experimental.actuators.components import catalogue
 from isaacsim.core.experimental.actuators.specs.fields import parameters_of
 
@@ -51,3 +51,12 @@ from isaacsim.core.experimental.actuators import Actuator, ArticulationActuators
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize(
+    "said", [{"START": {"integral": 1.0}}, {"KEPT": ("integral",)}, {"PUBLISHES": {"power": "integral"}}]
+)
+def test_a_subclass_that_says_other_things_of_its_state_is_no_built_in_law(said: dict[str, Any]) -> None:
+    """Else what it says would be lost: engines know the built-in class only."""
+    assert catalogue.law_of(type("Same", (ControllerPID,), {})) is catalogue.law_of(ControllerPID) is not None
+    assert catalogue.law_of(type("Other", (ControllerPID,), said)) is None

@@ -24,8 +24,8 @@ import entries as odd
 # nothing to give them
 WITHOUT_ARGUMENTS = {
     *("Calls.is_current", "Evaluation.run", "Network.variant", "Plan.arrays", "Plan.faults", "Plan.layout"),
-    *("Plan.limit", "Plan.memory", "Plan.steps", "Plan.unsettle", "Plan.variant", "Transfer.run", "laws", "variants"),
-    *("InTurn.run", "Roots.run", "EffectiveInertias.run", "VelocityLimits.run"),
+    *("Plan.limit", "Plan.memory", "Plan.publish", "Plan.steps", "Plan.unsettle", "Plan.variant", "Transfer.run"),
+    *("InTurn.run", "Roots.run", "EffectiveInertias.run", "VelocityLimits.run", "laws", "variants"),
 }
 # for the benchmarks: they take as long as they are told
 MEASURES = {"Plan.time_steps", "time_stream"}

@@ -8,6 +8,7 @@ import subprocess
 from importlib import metadata
 from pathlib import Path
 
+import heated
 import numpy as np
 import pytest
 import warp as wp
@@ -21,6 +22,7 @@ from isaacsim.core.experimental.actuators import (
 )
 from isaacsim.core.experimental.actuators.components import network_run
 from isaacsim.core.experimental.actuators.networks import warp_evaluator
+from isaacsim.core.experimental.actuators.pipeline import totals
 from isaacsim.core.experimental.actuators.pipeline.entry import ActuatorEntry
 from isaacsim.core.experimental.actuators.pipeline.plan import Plan, compile_plan
 from isaacsim.core.experimental.actuators.pipeline.step import warp_functions
@@ -62,8 +64,8 @@ def ptxas() -> str | None:
 
 
 def test_what_stands_between_the_phases_compiles_for_cuda(tmp_path: Path) -> None:
-    """Networks and what hands their efforts on, in modules of their own."""
-    for module in (network_run, warp_evaluator, warp_functions):
+    """Networks, what hands their efforts on, and what is published and added up, in modules of their own."""
+    for module in (network_run, warp_evaluator, warp_functions, totals):
         folder = tmp_path / module.__name__
         (file, *_) = wp.compile_aot_module(wp.get_module(module.__name__), arch=90, module_dir=folder, use_ptx=True)
         assert ".visible .entry" in Path(file).read_text().replace("\0", "")
@@ -71,10 +73,11 @@ def test_what_stands_between_the_phases_compiles_for_cuda(tmp_path: Path) -> Non
 
 @pytest.mark.parametrize("phase", ["step", "command", "limit"])
 def test_stages_of_all_kinds_compile_for_cuda(phase: str, tmp_path: Path) -> None:
-    """Sensors, electrical and passive laws, and laws that ask for signals, with what is observed."""
-    plan = compile_plan([*joint_entries(), *asking_entries(), *sensing_entries()], ROBOTS)
+    """Sensors, electrical, thermal and passive laws, and laws that ask for signals, with what is observed."""
+    heating = [heated.entry(name) for name in heated.NAMES]
+    plan = compile_plan([*joint_entries(), *asking_entries(), *sensing_entries(), *heating], ROBOTS)
     stages, feedback = (tuple(stage.law for stage in some) for some in (plan.stages, plan.feedback))
-    assert plan.asked and feedback
+    assert plan.asked and plan.published and feedback
     module = step_kernel(plan.controllers, stages, feedback, "columns", phase, True).module
     (file, *_) = wp.compile_aot_module(module, arch=90, module_dir=tmp_path, use_ptx=True)
     assert ".visible .entry" in Path(file).read_text().replace("\0", "")

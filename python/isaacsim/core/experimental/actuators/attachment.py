@@ -306,16 +306,21 @@ class Attachment:
 
     def _share_totals(self) -> None:
         """Let the wrappers of the same robots add up totals together, this one while it is open."""
-        if (mine := getattr(self, "_assembly", None)) is None or not mine.has_totals:
+        if not self._has_totals:
             return
         # most robots have none
         from .pipeline.totals import share_totals
 
         if self.closed:
-            mine.join_rounds({})
-        attached = [one for one in _open if one.bus is self._bus and not one.closed]
-        shared = [(one, getattr(one, "_assembly", None)) for one in sorted(attached, key=lambda one: one.number)]
-        share_totals([(found, one.paths) for one, found in shared if found is not None and found.has_totals])
+            self._assembly.join_rounds({})
+        attached = [one for one in _open if one.bus is self._bus and not one.closed and one._has_totals]
+        attached.sort(key=lambda one: one.number)
+        share_totals([(one._assembly, one.paths) for one in attached], self.paths)
+
+    @property
+    def _has_totals(self) -> bool:
+        """True if its actuators ask for totals of robots or publish what these add up; False before `open`."""
+        return hasattr(self, "_assembly") and self._assembly.has_totals
 
     def _give_drives_back(self) -> None:
         """Clear the efforts, restore gains and properties, if they were taken and physics was not stopped since."""

@@ -196,8 +196,15 @@ def law_of(component_type: type) -> Law | None:
     # a class can only inherit from what is loaded, so nothing is loaded for the question
     for base in component_type.__mro__:
         if (law := _by_class().get(f"{base.__module__}.{base.__name__}")) is not None:
-            return law if getattr(component_type, "LAW", None) is law.component.LAW else None
+            same = getattr(component_type, "LAW", None) is law.component.LAW
+            return law if same and _is_as_said(law, component_type) else None
     return None
+
+
+def _is_as_said(law: Law, component_type: type) -> bool:
+    """True if a class says of its state what the component class of a line does."""
+    said = {name: getattr(law.component, name) for name in ("START", "KEPT", "PUBLISHES")}
+    return all(getattr(component_type, name, value) == value for name, value in said.items())
 
 
 def canonical_rank(one: Any) -> tuple[int, int]:

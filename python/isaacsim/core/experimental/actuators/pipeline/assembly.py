@@ -6,6 +6,7 @@ core was not built; components that compute arrays themselves stand between the 
 
 from __future__ import annotations
 
+import functools
 import itertools
 import logging
 from collections.abc import Callable, Mapping, Sequence
@@ -122,13 +123,7 @@ class Assembly:
             for component in entry.stages:
                 vars(component)["_in_use"] = True
         self._rounds: dict[int, tuple[Round, Member]] = {}
-        self.has_totals = any(step.plan.has_totals for _, step in self._parts)
-        """True if laws ask for totals of robots, or publish what these add up."""
-        if self.has_totals:
-            # most robots have none
-            from .totals import share_totals
-
-            share_totals([(self, range(num_robots))])
+        self._share_totals()
         self._choose_step()
         self._randomization: Randomization | None = None
 
@@ -269,6 +264,8 @@ class Assembly:
             randomization.draw(drawn, again=True)
         for _, part in self._parts:
             part.reset(robots)
+        if robots is None:
+            self._begin_rounds()
         for watcher in self._watchers:
             watcher.reset(robots)
 
@@ -300,8 +297,7 @@ class Assembly:
             ValueError: It is of another layout, or comes from other actuators; nothing is changed then.
         """
         restore(self._parts, saved)
-        for together, member in self._rounds.values():
-            together.forget(member)
+        self._begin_rounds()
         for watcher in self._watchers:
             watcher.reset(None)
 
@@ -354,6 +350,24 @@ class Assembly:
         for _, part in self._parts:
             part.add_up_totals(id(part) not in self._rounds)
         self._choose_step()
+
+    @functools.cached_property
+    def has_totals(self) -> bool:
+        """True if laws ask for totals of robots, or publish what these add up."""
+        return any(step.plan.has_totals for _, step in self._parts)
+
+    def _share_totals(self) -> None:
+        """Let the steps add up totals together."""
+        if self.has_totals:
+            # most robots have none
+            from .totals import share_totals
+
+            share_totals([(self, range(self.num_robots))])
+
+    def _begin_rounds(self) -> None:
+        """Take the steps for ones that are still to come: their states are new."""
+        for together, member in self._rounds.values():
+            together.forget(member)
 
     def faults(self) -> list[Fault]:
         """The first fault of each joint and robot since its reset; reads the device."""

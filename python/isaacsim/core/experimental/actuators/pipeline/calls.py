@@ -118,11 +118,16 @@ def step_of(actuator: Called, computed: wp.array, before: Any = None) -> Any:
         step.observe(True)
     if before is not None:
         step.set_faults(before.faults(), before.steps)
-        published = {one.signal for one in before.plan.published}
-        for name, array in step.signals.items():
-            if (written := before.signals.get(name)) is not None and name not in published:
-                wp.copy(array, written)
+        _keep_written(before, step)
     return step
+
+
+def _keep_written(before: Any, step: Any) -> None:
+    """Copy the signals that a program wrote for one step of an actuator to the one that follows it."""
+    published = {one.signal for one in before.plan.published}
+    for name, array in step.signals.items():
+        if (written := before.signals.get(name)) is not None and name not in published:
+            wp.copy(array, written)
 
 
 def contents_of(actuator: Called) -> list[Contents]:

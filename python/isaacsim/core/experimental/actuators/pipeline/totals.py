@@ -6,8 +6,11 @@ robots that no law asks for a total of.
 
 Every term is what the state before the step publishes, in whichever order the steps come. A step that was already made
 in this round has the signal as it found it; one that is still to come publishes it now. A round ends when a step comes
-a second time, so steps need no common clock. Terms are added in the order of the columns of the articulation, in
-float32 from 0, so that the bits of a total do not depend on the engine or on how joints are spread.
+a second time, so steps need no common clock. Without one, a step that was left out of some rounds and comes again ahead
+of the others counts as the end of the round before, until all of them are reset.
+
+Terms are added in the order of the columns of the articulation, in float32 from 0, so that the bits of a total do not
+depend on the engine or on how joints are spread.
 """
 
 # Warp kernels are no Python types
@@ -103,26 +106,36 @@ class _Sum:
     """
 
     def __init__(self, name: str, members: Sequence[Member], rows: Mapping[Hashable, int]) -> None:
-        self._name, self._device = name, members[0].device
+        self._device = members[0].device
         part = SIGNALS[name].total_of
         terms = sorted((one.columns[slot], n, slot) for n, one in enumerate(members) for slot in one.publishing(part))
         self._terms = wp.zeros((len(rows), len(terms)), dtype=wp.float32, device=self._device)
         self._rows = {id(member): self._ints([rows[robot] for robot in member.robots]) for member in members}
-        # shape and inputs of what puts the terms of each member into their places
-        self._gathered: list[tuple[tuple[int, int], list[wp.array]]] = []
+        # launches that put the terms of each member into their places, and what they read
+        self._gathering: list[tuple[Any, list[wp.array]]] = []
         for number, member in enumerate(members):
             mine = [(place, slot) for place, (_, owner, slot) in enumerate(terms) if owner == number]
             if mine:
                 places, slots = map(self._ints, zip(*mine, strict=True))
                 inputs = [member.step.signals[part], slots, self._rows[id(member)], places]
-                self._gathered.append(((len(member.robots), len(mine)), inputs))
+                shape = len(member.robots), len(mine)
+                self._gathering.append((self._recorded(_gather_kernel, shape, inputs, self._terms), inputs))
+        # by identity of the member, those that write the total where its laws read it
+        self._adding: dict[int, Any] = {}
+        for member in members:
+            if name in member.totals:
+                inputs = [self._terms, self._rows[id(member)]]
+                total = member.step.signals[name]
+                self._adding[id(member)] = self._recorded(_add_kernel, len(member.robots), inputs, total)
 
     def give(self, member: Member) -> None:
         """Add up, and write the total where the laws of a step read it."""
-        for shape, inputs in self._gathered:
-            wp.launch(_gather_kernel, shape, inputs, [self._terms], device=self._device, record_tape=False)
-        inputs, total = [self._terms, self._rows[id(member)]], member.step.signals[self._name]
-        wp.launch(_add_kernel, len(member.robots), inputs, [total], device=self._device, record_tape=False)
+        for launch, _ in self._gathering:
+            launch.launch()
+        self._adding[id(member)].launch()
+
+    def _recorded(self, kernel: wp.Kernel, dim: Any, inputs: list[wp.array], output: wp.array) -> Any:
+        return wp.launch(kernel, dim, inputs, [output], device=self._device, record_cmd=True)
 
     def _ints(self, values: Any) -> wp.array:
         return wp.array(np.asarray(values, np.int32), dtype=wp.int32, device=self._device)
@@ -162,25 +175,43 @@ class Round:
         self._made.discard(id(member))
 
 
-def share_totals(shared: Sequence[tuple[Shared, Sequence[Hashable]]]) -> None:
+def share_totals(
+    shared: Sequence[tuple[Shared, Sequence[Hashable]]], changed: Sequence[Hashable] | None = None
+) -> None:
     """Let steps that run joints of the same robots add up their totals together, from the next step on.
 
     Args:
         shared: The steps of each wrapper, and what names its robots.
+        changed: Robots whose wrappers have changed: others are as they were. None means all.
     """
-    members = [
-        Member(step, robots, [one.columns[joint] for joint in joints], one.device)
-        for one, robots in shared
-        for joints, step in one.parts
-        if step.plan.has_totals
-    ]
+    chosen = list(shared) if changed is None else _linked(shared, changed)
     found: dict[int, tuple[Round, Member]] = {}
-    for group in _together(members):
+    for group in _together([member for one, robots in chosen for member in _members_of(one, robots)]):
         if len(group) > 1 and any(member.totals for member in group):
             together = Round(group)
             found |= {id(member.step): (together, member) for member in group}
-    for one, _ in shared:
+    for one, _ in chosen:
         one.join_rounds(found)
+
+
+def _linked(
+    shared: Sequence[tuple[Shared, Sequence[Hashable]]], robots: Sequence[Hashable]
+) -> list[tuple[Shared, Sequence[Hashable]]]:
+    """The wrappers that have some of these robots, or are linked to them by others."""
+    known, found = set(robots), list[tuple[Shared, Sequence[Hashable]]]()
+    while near := [one for one in shared if one not in found and not known.isdisjoint(one[1])]:
+        found += near
+        known.update(*(own for _, own in near))
+    return found
+
+
+def _members_of(shared: Shared, robots: Sequence[Hashable]) -> list[Member]:
+    """The steps of a wrapper that ask for a total or publish what one adds up."""
+    return [
+        Member(step, robots, [shared.columns[joint] for joint in joints], shared.device)
+        for joints, step in shared.parts
+        if step.plan.has_totals
+    ]
 
 
 def _together(members: Sequence[Member]) -> list[list[Member]]:

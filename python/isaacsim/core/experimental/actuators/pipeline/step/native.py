@@ -59,6 +59,7 @@ class NativeStep:
 
         What laws publish is written here at the start of a step, see `publish`.
         """
+<<<<<<< HEAD
         for name in plan.asked:
             self._core.give_signal(list(SIGNALS).index(name), numpy_view(self.signals[name]))
         for one in plan.published:
@@ -66,6 +67,12 @@ class NativeStep:
             self._core.add_published(array, numpy_view(self.signals[one.signal]), one.neutral)
         for number, one in plan.curves():
             self._core.add_curve(number, one.number, one.rows, _slots(one.used))
+=======
+        self._give_signals()
+        for number, stage in enumerate(plan.stages):
+            for points, values, served in stage.curves:
+                self._core.add_curve(number, prepare_curve(points, values), _slots(served))
+>>>>>>> e2
         self._core.start_at([start for one in plan.stateful for start in one.starts])
         self.scattered: list[tuple[np.ndarray, np.ndarray]] = []
         """Live arrays whose numbers are not side by side, and where `step` copies them to."""
@@ -259,6 +266,15 @@ class NativeStep:
         """Bytes held besides the articulation's arrays and parameters of single robots."""
         held = [*self._state.arrays(), *map(numpy_view, self.signals.values())]
         return self._core.memory + sum(array.nbytes for array in held)
+
+    def _give_signals(self) -> None:
+        """Hand the signals to the core: those that laws ask for, and those that they publish."""
+        plan, arrays = self.plan, {name: numpy_view(array) for name, array in self.signals.items()}
+        for name in plan.asked:
+            self._core.give_signal(list(SIGNALS).index(name), arrays[name])
+        for one in plan.published:
+            array = sum(len(stateful.law.STATE) for stateful in plan.stateful[: one.law]) + one.state
+            self._core.add_published(array, arrays[one.signal], one.neutral)
 
     def _numbers(self, rows: Any) -> list[int]:
         return [self._number[id(row)] for row in rows]

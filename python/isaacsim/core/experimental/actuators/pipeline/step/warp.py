@@ -16,7 +16,7 @@ from ...components.base import clear_kernel
 from ...components.law import LawClass
 from ...memory import warp_view
 from ...specs.signals import SIGNALS
-from ..plan import Plan, Row, is_network
+from ..plan import Plan, Published, Row, is_network
 from .binding import Columns, Indices
 from .state import StepState, mask_of, new_state
 from .warp_functions import (
@@ -70,8 +70,7 @@ class WarpStep:
 
         What laws publish is written here at the start of a step, see `publish`.
         """
-        # what is published, with the place of each slot among those that have the law
-        self._published = [(one, self._ints(plan.stateful[one.law].places)) for one in plan.published]
+        self._published = self._published_places()
         # signal and slots of each total, and where it goes
         self._totals: list[tuple[wp.array, wp.array, wp.array]] = []
         self._slots = self._new_slots()
@@ -220,6 +219,11 @@ class WarpStep:
             (self.signals[part], self._ints(slots), self.signals[name]) for name, part, slots in totals if len(slots)
         ]
         self._launches.clear()
+
+    def _published_places(self) -> list[tuple[Published, wp.array]]:
+        """What is published, with the place of each slot among those that have the law."""
+        plan = self.plan
+        return [(one, self._ints(plan.stateful[one.law].places)) for one in plan.published]
 
     def _publishing(self, number: int, chosen: wp.array | None, **options: Any) -> tuple[Any, list[Any]]:
         """Launch what publishes a number, of chosen robots or of all, and what it reads."""
@@ -406,7 +410,7 @@ class WarpStep:
             inputs += [None if array is None else warp_view(array) for array in binding.indices]
             computed = binding.computed
             efforts += [warp_view(binding.effort_indices), None if computed is None else warp_view(computed)]
-        inputs += [self.signals[name] for name in self.plan.asked]
+        inputs += map(self.signals.__getitem__, self.plan.asked)
         told = self._observed if phase != "command" else ()
         arguments = [self._slots, *self._rows.values(), self._steps, 0.0, *inputs]
         in_place = phase == "limit" and self._now is self._after
