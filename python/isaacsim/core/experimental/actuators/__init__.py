@@ -80,7 +80,7 @@ _OTHERS = {
 
 @functools.cache
 def _home() -> dict[str, str]:
-    """The module of each public name, `__init__.pyi` in a form that costs nothing before somebody asks."""
+    """The module of each public name: `__init__.pyi` in a form that costs nothing until it is used."""
     from .components.catalogue import LAWS, laws, snake_case
     from .specs.configs import CONFIGS
 

@@ -1,4 +1,4 @@
-"""`ActuatorSet`: what the actuators of some robots are asked and told, whoever steps them."""
+"""`ActuatorSet`: the common interface of a set of actuators."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class ActuatorSet(NotCopied):
     _assembly: Assembly
     _observing = False
 
-    # what it consists of
+    # parts
 
     @property
     def actuators(self) -> list[Actuator]:
@@ -55,10 +55,10 @@ class ActuatorSet(NotCopied):
 
     @property
     def engine(self) -> str:
-        """What computes the efforts: `native` with its instruction set, `warp`, `custom`, or several of them."""
+        """Engine of the efforts: `native` with its instruction set, `warp`, `custom`, or several of them."""
         return self._assembly.name
 
-    # what they did
+    # results
 
     def observe_efforts(self, on: bool = True) -> None:
         """Keep from the next step on what `computed_efforts`, `motor_efforts` and `limited_by` show, or stop it.
@@ -88,8 +88,8 @@ class ActuatorSet(NotCopied):
     def motor_efforts(self) -> np.ndarray:
         """Efforts of the last step that came out of the clamps [N·m or N], shaped like `computed_efforts`.
 
-        They are at the joint, behind a transmission. Passive stages, friction say, act on them; without such stages
-        they are the efforts that are applied.
+        They are at the joint, behind a transmission. Passive stages such as friction act on them; without such stages
+        they are the applied efforts.
 
         Raises:
             RuntimeError: `observe_efforts` was not called.
@@ -115,8 +115,8 @@ class ActuatorSet(NotCopied):
     ) -> Recorder:
         """Record what the actuators do, for as long as a `with` block lasts.
 
-        After each step of the actuators, everything is noted; a step that raises is not. Several may record at once.
-        It costs nothing where nobody records. On a GPU each step is waited for, and cannot be captured in a graph.
+        Every completed step of the actuators is recorded. Several recorders may run at once.
+        Without a recorder, steps cost nothing extra. On a GPU, steps are synchronized and cannot be captured in graphs.
 
         Args:
             signals: Of `positions`, `velocities`, `position_targets`, `velocity_targets`, `delayed_position_targets`,
@@ -128,10 +128,10 @@ class ActuatorSet(NotCopied):
             dofs: Regular expressions that match names of joints in full, or columns; None means all actuated joints.
 
         Returns:
-            What the `with` statement takes, and gives a `Recording` for.
+            A context manager that returns a `Recording`.
 
         Raises:
-            ValueError: A signal, robot or actuated joint that there is none of, or a capacity below 1.
+            ValueError: An unknown signal, robot or actuated joint, or a capacity below 1.
             RuntimeError: It was closed.
 
         Example:
@@ -156,7 +156,7 @@ class ActuatorSet(NotCopied):
 
         return Recorder(self._assembly, self._robot_names(), signals, capacity, rows, self._joints_of(dofs))
 
-    # what controllers ask for besides
+    # additional inputs of controllers
 
     @untraced
     def set_custom_input(self, name: str, array: Any) -> None:
@@ -177,7 +177,7 @@ class ActuatorSet(NotCopied):
         self._require_open()
         self._assembly.set_custom_input(name, array, self._num_dofs())
 
-    # what differs from robot to robot
+    # differences between robots
 
     def randomize(self, parameters: Randomized, *, seed: int, each_reset: bool = True, first_robot: int = 0) -> None:
         """Draw parameters of the motors at random, for each robot and joint, now and at each reset of a robot.
@@ -192,7 +192,7 @@ class ActuatorSet(NotCopied):
             parameters: By name, a distribution for all joints that have the parameter, or distributions by pattern of
                 joint names.
             seed: Of the random numbers, which depend on it, the parameter, joint, robot and number of resets only.
-            each_reset: Whether to draw anew at each reset of a robot, or once.
+            each_reset: Draw again at each reset of a robot, instead of once.
             first_robot: Number of the first robot, where robots are spread over several processes.
 
         Raises:
@@ -231,10 +231,10 @@ class ActuatorSet(NotCopied):
         self.randomize({"delay_steps": Uniform(low, high, per_robot=True)}, seed=seed)
         self._assembly.reset()
 
-    # what they remember
+    # state
 
     def save_state(self) -> dict[str, np.ndarray]:
-        """Return what the actuators remember (delays, integrals, faults) as plain arrays, for `numpy.savez` say.
+        """Return the state of the actuators (delays, integrals, faults) as plain arrays, for `numpy.savez` for example.
 
         Parameters and feedforward are inputs and not part of it.
 
@@ -245,7 +245,7 @@ class ActuatorSet(NotCopied):
         return self._assembly.save()
 
     def restore_state(self, saved: Mapping[str, np.ndarray]) -> None:
-        """Take over what `save_state` returned: the efforts from here on are bit for bit those from there on.
+        """Restore the state that `save_state` returned: subsequent efforts are bit-identical.
 
         Args:
             saved: From these actuators, or from the same ones on as many robots.
@@ -261,7 +261,7 @@ class ActuatorSet(NotCopied):
     # end of life
 
     def close(self) -> None:
-        """Let go of the components that were given: they keep their values, and others can take them."""
+        """Release the components that were given: they keep their values, and others can use them."""
         self._assembly.release()
 
     def __enter__(self) -> Self:
@@ -271,7 +271,7 @@ class ActuatorSet(NotCopied):
         self.close()
 
     def __del__(self) -> None:
-        # the interpreter may be going down, the constructor may have failed
+        # the interpreter may be shutting down, or the constructor may have failed
         with contextlib.suppress(Exception):
             self.close()
 
@@ -286,7 +286,7 @@ class ActuatorSet(NotCopied):
         raise NotImplementedError
 
     def _robot_names(self) -> Sequence[str]:
-        """What each robot is called."""
+        """Names of the robots."""
         return [f"robot {robot}" for robot in range(self._assembly.num_robots)]
 
     def _joints_of(self, dofs: Any) -> list[int]:
@@ -314,7 +314,7 @@ class ActuatorSet(NotCopied):
         return found
 
     def _joint_properties(self) -> JointProperties | None:
-        """What sets armature and friction, where anything does."""
+        """Access to armature and friction; None where there is none."""
         return None
 
     @property

@@ -72,7 +72,7 @@ class ArticulationActuators(ActuatorSet):
             may be a regular expression.
         auto_step_pre_physics: Step before every physics step by itself.
         device: Warp device; None means the articulation's, which is taken with a warning in place of another one.
-        trusted: Whether Torch may run networks of the robot that are not recognised, and with that whatever is in these
+        trusted: Allow Torch to run networks of the robot that are not recognized, and with that any code in these
             files; default False. `trust_checkpoints` permits single files.
 
     Raises:
@@ -152,10 +152,10 @@ class ArticulationActuators(ActuatorSet):
 
         Args:
             paths: As for the constructor.
-            motors: By pattern, a `MotorConfig` or a list of configs that stands for one.
+            motors: By pattern, a `MotorConfig` or a list of configs in its place.
             auto_step_pre_physics: Step before every physics step by itself.
             device: As for the constructor.
-            trusted: Whether Torch may run networks that are not recognised; see `trust_checkpoints`.
+            trusted: Allow Torch to run networks that are not recognized; see `trust_checkpoints`.
 
         Raises:
             ValueError: A pattern matches nothing, a joint has two motors, or a value cannot be used; lists every
@@ -268,7 +268,7 @@ class ArticulationActuators(ActuatorSet):
             groups: Cfgs by name of the group: those of `compat.isaac_lab`, or Isaac Lab's own. Or Isaac Lab's cfg of
                 the whole articulation: its `actuators` are the groups, and joints begin as its `init_state` says, at
                 every play and reset, and at once where physics runs. A warning names what of it is not taken.
-            rules: Which value holds where cfg and robot differ: as Isaac Lab's documentation says, or as its code does.
+            rules: Which value applies where cfg and robot differ: by Isaac Lab's documentation, or by its code.
             seed: Of the random delays.
             actuator_value_resolution_debug_print: Log `resolution_table` as a warning.
             auto_step_pre_physics: Step before every physics step by itself.
@@ -327,7 +327,7 @@ class ArticulationActuators(ActuatorSet):
             self.randomize({"delay_steps": found.delays}, seed=seed)
         return self
 
-    # what it consists of
+    # parts
 
     def resolution_table(self) -> ResolutionTable:
         """Return where the values of groups and robot differed, as `rows`, `text` and `json`.
@@ -350,7 +350,7 @@ class ArticulationActuators(ActuatorSet):
 
         Columns are those of `actuated_dof_indices`. Zero before the first step, after an error and while physics is
         stopped. A step does nothing for it: where the simulator shares its arrays (`buffers()`), it is what these hold,
-        also when somebody wrote there after the step.
+        including values written there after the step.
         """
         return self._attachment.applied_efforts()
 
@@ -377,7 +377,7 @@ class ArticulationActuators(ActuatorSet):
             dt: Physics step [s]; None means the simulator's.
 
         Raises:
-            HostError: Physics does not run, or the simulator does not tell mass matrices with armatures or its step.
+            HostError: Physics does not run, or the simulator lacks mass matrices with armatures or its step.
             ValueError: An index is out of range, or `dt` is not a finite number > 0.
 
         Example:
@@ -425,7 +425,7 @@ class ArticulationActuators(ActuatorSet):
 
     @untraced
     def reset(self, *, indices: Indices = None) -> None:
-        """Forget delays and faults; feedforward stays. A reset of all robots forgets a stored error too.
+        """Reset delays, states and faults; feedforward stays. A reset of all robots also clears a stored error.
 
         Args:
             indices: Robot indices or mask; None means all. A mask that is a Warp array on the articulation's GPU stays

@@ -1,7 +1,7 @@
 """Attach the actuators of one wrapper to physics: ready, step, reset and stop events, and what goes wrong in them.
 
 Physics comes and goes while the wrapper lives. With every ready event its arrays are bound, the drives taken and
-stepping resumed; with every stop all of that is void.
+stepping resumed; every stop invalidates all of that.
 """
 
 from __future__ import annotations
@@ -46,14 +46,14 @@ def _do_both(first: Callable[[], None], second: Callable[[], None]) -> None:
 
 
 class Steppable(Protocol):
-    """Whose actuators are attached: physics calls these methods, so that a subclass's own are the ones that run."""
+    """A wrapper whose actuators are attached; physics calls these methods, so that a subclass can override them."""
 
     def step_actuators(self, step_dt: float, context: Any = None) -> None:
         """Step before a physics step."""
         ...
 
     def reset(self, *, indices: Indices = None) -> None:
-        """Forget the state of some robots, or of all."""
+        """Reset the state of some robots, or of all."""
         ...
 
     def physics_ready(self) -> None:
@@ -70,18 +70,18 @@ class Beginning(Protocol):
 
 
 class Attachment:
-    """The tie between a wrapper and physics.
+    """Binding between a wrapper and physics.
 
-    The wrapper holds it and not the other way round: a wrapper that nobody holds closes itself.
+    The wrapper holds the attachment and not the other way round: a wrapper without references closes itself.
 
     Args:
         owner: The wrapper; held weakly.
         bus: Physics events.
         robots: The articulation.
         axes: The driven joint of each slot: its path on the prototype, and its name.
-        auto_step: Whether to step before every physics step.
+        auto_step: Step before every physics step.
         properties: What motors add to their joints.
-        is_plain: Whether `step_actuators` of the owner does nothing but `step` here, and need not be called.
+        is_plain: True if `step_actuators` of the owner only calls `step` here, and can be skipped.
 
     Raises:
         HostError: A joint is not in the articulation.
@@ -117,7 +117,7 @@ class Attachment:
         self.beginning: Beginning | None = None
         """Initial joint state; None keeps that of the simulator."""
         self.number = next(_numbers)
-        """Grows from one to the next that is made."""
+        """Serial number in the order of creation."""
         _open.add(self)
 
     @property
@@ -141,7 +141,7 @@ class Attachment:
         return sorted(self.columns)
 
     def __repr__(self) -> str:
-        # messages speak of the wrapper, which is what users know
+        # messages name the wrapper, which users know
         return f"<ArticulationActuators of {span(self.paths)}: {len(self._axes)} joints x {self.num_robots} robots>"
 
     # life
@@ -162,8 +162,8 @@ class Attachment:
         """
         self.closed, self.buffers = True, None
         self._share_totals()
-        # drives that could not be given back decide which events are still heard
-        ends = [functools.partial(self._hear_no_more, subscription) for subscription in self._subscriptions]
+        # the stop subscription stays open while drives are not restored
+        ends = [functools.partial(self._close_subscription, subscription) for subscription in self._subscriptions]
         do_all([self._unsubscribe_step, self._give_drives_back, *ends])
 
     def require_open(self) -> None:
@@ -202,7 +202,7 @@ class Attachment:
             raise
 
     def resume(self) -> None:
-        """Forget the error that stopped stepping, and step again where that was asked for."""
+        """Clear the error that stopped stepping, and resume automatic stepping if it is enabled."""
         self.error = None
         self._assembly.reset()
         if self._auto_step:
@@ -233,8 +233,8 @@ class Attachment:
     # events
 
     def _on_ready(self) -> None:
-        """Physics runs: attach to it; an error is kept, for some simulators pass none on."""
-        # physics may be initialised again in mid-session; the arrays of before are void
+        """Attach to running physics; an error is stored, for some simulators suppress it."""
+        # physics may be initialized again in mid-session, which invalidates the former arrays
         self._unsubscribe_step()
         self.buffers, self._holds_drives = None, False
         try:
@@ -248,7 +248,7 @@ class Attachment:
             owner.physics_ready()
 
     def _on_reset(self, env_ids: Sequence[int] | None) -> None:
-        """Environments start over: so does the state of their actuators."""
+        """Reset the actuators of environments that were reset."""
         if (owner := self._owner()) is not None:
             rows = None if env_ids is None else self._robots.envs_to_rows(env_ids)
             if self.beginning is not None:
@@ -256,7 +256,7 @@ class Attachment:
             owner.reset(indices=rows)
 
     def _on_stop(self) -> None:
-        """Physics is gone, and with it arrays and gains."""
+        """Release arrays and gains, which end with physics."""
         self._unsubscribe_step()
         self.buffers, self._holds_drives = None, False
         forget_drives(self._bus)
@@ -280,7 +280,7 @@ class Attachment:
             )
         columns = self._find_columns(self._axes)
         feedforward = np.zeros((self.num_robots, self.articulation.num_dofs), np.float32)
-        # joints may have come or gone, and stand elsewhere
+        # joints may be added, removed or reordered
         feedforward[:, columns] = self.feedforward[:, self.columns]
         self.paths, self.columns, self.feedforward = paths, columns, feedforward
         buffers = self._robots.buffers(columns)
@@ -292,7 +292,7 @@ class Attachment:
         if follow is not nothing:
             buffers = dataclasses.replace(buffers, refresh=functools.partial(_do_both, refresh, follow))
         self.buffers, self._holds_drives = buffers, True
-        # physics of a small robot takes no longer than the way through the owner and `step`
+        # physics of a small robot takes no longer than the calls through the owner and `step`
         self._steps_alone = self._is_plain and buffers.refresh is nothing is buffers.commit and bool(self._axes)
         self.error = None
         take_drives(self, self._bus, self.articulation, self.driven)
@@ -331,8 +331,8 @@ class Attachment:
             do_all([*drives, *([functools.partial(restore_properties, *taken)] if is_set else [])])
         self._holds_drives = False
 
-    def _hear_no_more(self, subscription: Subscription) -> None:
-        """Take a callback out; that of the stop, which makes drives void, not before they are given back."""
+    def _close_subscription(self, subscription: Subscription) -> None:
+        """Close a subscription; that of the stop, which invalidates drives, only after they are restored."""
         if not (self._holds_drives and subscription is self._subscriptions[0]):
             subscription.close()
             self._subscriptions = [other for other in self._subscriptions if other is not subscription]
@@ -349,7 +349,7 @@ class Attachment:
         return [there.index(axis) for axis in axes]
 
     def _require_nothing_to_step(self) -> None:
-        """Raise what keeps the actuators from stepping; where there are none, nothing does but an error of before."""
+        """Raise the reason why the actuators cannot step; without actuators only a stored error counts."""
         if self.error is not None:
             raise self.error
         if not self._axes:
@@ -360,7 +360,7 @@ class Attachment:
         raise self._not_running()
 
     def _are_robots_there(self) -> bool:
-        """Whether the robots are on the stage, as far as their articulation can tell."""
+        """True if the robots are on the stage, or their articulation does not know."""
         return getattr(self.articulation, "valid", True)
 
     def _robots_gone(self) -> HostError:
@@ -376,13 +376,13 @@ class Attachment:
         )
 
     def _lost(self) -> HostError | None:
-        """What to say of an error while there is nothing any more to read or write."""
+        """The error of robots or physics that are gone; None if both are there."""
         if not self._are_robots_there():
             return self._robots_gone()
         return None if self._bus.ready else self._not_running()
 
     def _step_failed(self, error: BaseException) -> None:
-        """Leave no effort behind, after an interrupt too; where physics is gone, raise that instead of the error."""
+        """Clear the efforts, after an interrupt too; where physics is gone, raise that instead of the error."""
         lost = self._lost()
         if lost is None:
             self._clear_efforts(error)
@@ -390,7 +390,7 @@ class Attachment:
             raise lost from error
 
     def _clear_efforts(self, error: BaseException) -> None:
-        """Leave no effort behind after an error, which stays the one to report."""
+        """Clear the efforts after an error, which stays the one to report."""
         if self.buffers is not None:
             # what the step wrote until then, where the simulator is given a copy
             written = as_numpy(self.buffers.efforts)
@@ -403,7 +403,7 @@ class Attachment:
             error.add_note(f"Besides, the efforts could not be cleared: {other!r}")
 
     def _subscribe_step(self) -> None:
-        """Step from now on, unless an error stopped stepping; without physics there is nothing to step yet."""
+        """Step before every physics step from now on, unless an error stopped stepping or physics does not run."""
         if self._step_subscription is None and self.buffers is not None and self.error is None:
             self._step_subscription = self._bus.on_pre_step(self._pre_step())
 

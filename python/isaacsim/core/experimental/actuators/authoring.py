@@ -43,7 +43,7 @@ def add_actuator(
     """Define the actuator prim `<articulation_root>/Actuators/<name>` and return it.
 
     Everything is checked before the stage is touched. Units are rad, rad/s and N·m (m, m/s and N for prismatic joints),
-    never degrees; on a stage that is not in metres and kilograms they become those of the stage. Wrappers that exist
+    never degrees; on a stage that is not in meters and kilograms they become those of the stage. Wrappers that exist
     already do not pick the prim up.
 
     Args:
@@ -108,7 +108,7 @@ def add_motors(
     Args:
         articulation_root: Path of the robot's prim.
         motors: By pattern, which matches names of the robot's joints in full, a `MotorConfig` or a list of configs
-            that stands for one; see `ArticulationActuators.from_configs`. A stage holds no values per robot, and of
+            in its place; see `ArticulationActuators.from_configs`. A stage holds no values per robot, and of
             `MaxEffortClampingConfig("joint")` the number that its joint has.
         stage: Where to author; None means that of the innermost `use_stage` or simulation.
         overwrite_existing: Replace prims of the same names, and others that drive these joints.

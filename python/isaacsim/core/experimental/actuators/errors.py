@@ -27,7 +27,7 @@ class UnsupportedSceneError(ValueError):
 
 
 class NetworkError(ValueError):
-    """A file holds no network that can be computed here; the message says what of it."""
+    """A file holds no network that can be computed here; the message names the reason."""
 
 
 class SimulationDivergedError(RuntimeError):
@@ -52,10 +52,10 @@ def diverged(robots: Sequence[str], loose: Sequence[str], dt: float) -> Simulati
 
 
 class NotCopied:
-    """What cannot be copied or pickled, for a copy would share what is live; a subclass may say how it can."""
+    """Base class of objects that cannot be copied or pickled, for a copy would share live data."""
 
     _INSTEAD: ClassVar[str]
-    """What to do instead, a sentence or two."""
+    """Alternative to a copy, a sentence or two."""
 
     def __reduce__(self) -> NoReturn:
         raise TypeError(

@@ -18,7 +18,7 @@ except ImportError:
 
 # where OmniGraph looks for nodes, below the extension's root: at the import path
 _NODES = Path(*__name__.split(".")[:-1], "nodes")
-# files and folders whose networks Torch may run when they are not recognised
+# files and folders whose networks Torch may run when they are not recognized
 _TRUST = f"/exts/{__package__}/trustCheckpoints"
 # what shutdown calls, first to last, of the modules that were in use
 _AT_SHUTDOWN = (
@@ -35,7 +35,7 @@ class Extension(IExt):  # pyright: ignore[reportGeneralTypeIssues]
     _trusted: Any = None
 
     def on_startup(self, ext_id: str) -> None:
-        """Say which version runs, trust what the setting lists, register schemas, and the node if Kit does not find it.
+        """Log the running version, trust listed checkpoints, register schemas, and the node if Kit does not find it.
 
         Args:
             ext_id: The extension as Kit names it: name, a dash, version.
@@ -72,8 +72,8 @@ class Extension(IExt):  # pyright: ignore[reportGeneralTypeIssues]
 
 
 def _register_schemas() -> None:
-    """Tell USD of our schemas; before Kit opens its first stage, or Kit goes without them."""
-    # whoever runs Kit without USD needs none
+    """Register our schemas with USD; they take effect only before Kit opens its first stage."""
+    # a Kit without USD needs no schemas
     with contextlib.suppress(ImportError):
         from .usd.plugin import register_schemas
 

@@ -1,4 +1,4 @@
-"""What extras bring, and what to say to who misses it."""
+"""Libraries of extras, and the error of a missing one."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ DISTRIBUTIONS: dict[str, str] = {
     "rerun": "rerun-sdk",
 }
 _NAME = "articulation-actuators"
-# of the clone, where the package stands in one
+# root of the clone that the package may be in
 _ROOT = (Path(__file__).parent / "../../../../..").resolve()
 
 
@@ -65,7 +65,7 @@ def needs(subject: str, extra: str, error: type[BaseException] = ModuleNotFoundE
 
 
 def install_command(extra: str) -> str:
-    """Return the command that installs an extra, from where the package stands.
+    """Return the command that installs an extra, for the location of the package.
 
     Args:
         extra: Name of the extra.

@@ -31,7 +31,7 @@ def warp_view(array: Any) -> wp.array:
 
 
 def overlap(one: Any, other: Any) -> bool:
-    """Whether two arrays of NumPy or Warp share part of their memory: not where it is each number of both alike."""
+    """Return True if two arrays of NumPy or Warp overlap in memory without being the same array."""
     first, second = _placed(one), _placed(other)
     return np.shares_memory(first, second) and lie_of(first) != lie_of(second)
 

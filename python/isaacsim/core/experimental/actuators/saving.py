@@ -15,28 +15,28 @@ from pathlib import Path
 def whole_file(path: str | os.PathLike[str]) -> Iterator[Path]:
     """Give a `with` block another name to write to, which becomes the wanted one at its end; an error leaves neither.
 
-    A file that was there stays until then. What is no file, such as a device or a pipe, is written as it stands.
+    An existing file stays until then. A target that is no file, such as a device or a pipe, is written directly.
 
     Args:
         path: Where the file goes, in a folder that is there.
 
     Raises:
-        OSError: It cannot be written; of the kind that the system says, and naming the file and a remedy.
+        OSError: It cannot be written; the system's kind of error, naming the file and a remedy.
     """
     wanted = Path(path)
     require_place(wanted)
     if wanted.exists() and not wanted.is_file():
-        with _told(wanted):
+        with _naming(wanted):
             yield wanted
         return
     # a link stays one
     final = Path(os.path.realpath(wanted))
-    with _told(wanted):
+    with _naming(wanted):
         folder = Path(tempfile.mkdtemp(prefix=f".{final.stem}-", dir=final.parent))
     try:
         # of the same name, for there are writers that look at it, or note it down
         written = folder / final.name
-        with _told(wanted):
+        with _naming(wanted):
             yield written
             if final.exists():
                 shutil.copymode(final, written)
@@ -61,13 +61,15 @@ def require_place(path: Path) -> None:
 
 
 @contextlib.contextmanager
-def _told(wanted: Path) -> Iterator[None]:
-    """Say of which file an error is, where it comes from the system."""
+def _naming(wanted: Path) -> Iterator[None]:
+    """Add the file and a remedy to errors of the system."""
     try:
         yield
     except OSError as error:
-        number, said = error.errno or 0, os.strerror(error.errno) if error.errno else str(error)
+        number, reason = error.errno or 0, os.strerror(error.errno) if error.errno else str(error)
         remedy = "Make room" if number in (errno.ENOSPC, errno.EDQUOT) else "Change that"
-        told = type(OSError(number, said))(f"{wanted}: cannot be written: {said}. {remedy}, or choose another place.")
-        told.errno = error.errno
-        raise told from error
+        named = type(OSError(number, reason))(
+            f"{wanted}: cannot be written: {reason}. {remedy}, or choose another place."
+        )
+        named.errno = error.errno
+        raise named from error

@@ -56,10 +56,10 @@ class Simulation(NotCopied):
             copy, be it that of the robot on the stage, of a prim above it, `/World` or `/`, or a pattern,
             `/World/envs/env_.*/Arm`; one copy alone is meant by a path through its `env_i`. Only with MuJoCo.
         engine: "mujoco", which the extra `sim` brings, or "physx" for the physics of Isaac Sim, the extra `physx`.
-        strict_inertia: Whether an inertia that no body can have is refused; else MuJoCo gets the closest one that a
+        strict_inertia: Refuse physically impossible inertias; else MuJoCo gets the closest one that a
             body can have, and a warning names the links.
-        floating_base: Whether robots of an MJCF or URDF file whose base is fixed get a base that floats.
-        ground: Whether an MJCF or URDF file gets a horizontal plane at height 0. Robots with `floating_base`, and
+        floating_base: Give robots of an MJCF or URDF file with a fixed base a floating one.
+        ground: Add a horizontal plane at height 0 to an MJCF or URDF file. Robots with `floating_base`, and
             those of a URDF file that float by themselves, then begin on it: moved up or down until the lowest part that
             collides touches.
         keyframe: Name or number of the keyframe of an MJCF file in which physics begins, velocities included; its
@@ -161,7 +161,7 @@ class Simulation(NotCopied):
 
     @property
     def playing(self) -> bool:
-        """Whether physics runs."""
+        """True while physics runs."""
         return self._host.playing
 
     @property
@@ -207,7 +207,7 @@ class Simulation(NotCopied):
     def step(self, steps: int = 1) -> None:
         """Advance physics by `steps` steps of `dt`; actuators run before each of them.
 
-        The result is that of as many single steps to the bit, for less: where nobody listens, no Python runs between.
+        The result is bit-identical to as many single steps, and faster: without listeners, no Python runs in between.
 
         Raises:
             HostError: Called before `play`.
@@ -265,14 +265,14 @@ class Simulation(NotCopied):
     ) -> View:
         """Show the simulation while it runs: MuJoCo's own viewer where there is a display, else a web page.
 
-        Both show the robots and, translucent, where their position targets would have them. The page shows besides what
+        Both show the robots and, translucent, their target poses. The page also shows what
         each motor does within its limits, and has sliders for targets and gains; the extra `view` brings it. Wrappers
         are found by themselves.
 
         Args:
-            native: Whether in MuJoCo's viewer; None means where there is a display.
+            native: Use MuJoCo's viewer; None means where there is a display.
             port: Of the page; the next that is free is taken where it is in use.
-            open_browser: Whether to open the page in a browser; None means where there is a display. Its address is
+            open_browser: Open the page in a browser; None means where there is a display. Its address is
                 printed otherwise.
             host: Address that the page is served at; every program that reaches it can move the robots, without a
                 password. Browsers are refused on pages that are not the view's own.
@@ -340,10 +340,10 @@ class Simulation(NotCopied):
             from .usd.physics.write import save_scene
         scene, lost = whole_scene(self._host.file)
         renamed = save_scene(scene, wanted)
-        told = [f"USD has no place for {'; '.join(lost)}."] if lost else []
-        told += [f"Names that USD refuses were changed: {', '.join(renamed)}."] if renamed else []
-        if told:
-            warnings.warn(f"{self._source}: {' '.join(told)}", stacklevel=2)
+        lost_or_renamed = [f"USD has no place for {'; '.join(lost)}."] if lost else []
+        lost_or_renamed += [f"Names that USD refuses were changed: {', '.join(renamed)}."] if renamed else []
+        if lost_or_renamed:
+            warnings.warn(f"{self._source}: {' '.join(lost_or_renamed)}", stacklevel=2)
 
     def _mujoco(self, what: str) -> Any:
         """The host, where it is MuJoCo."""
@@ -385,7 +385,7 @@ def _refuse_on_stages(engine: str, **asked: Any) -> None:
 
 
 def _open_file(path: Path, strict_inertia: bool, standing: Mapping[str, Any]) -> tuple[Any, float]:
-    """What stands in an MJCF or URDF file, and its physics step."""
+    """Scene of an MJCF or URDF file, and its physics step."""
     from .hosts.mujoco.file_reader import read_file
     from .hosts.mujoco.standing import Standing
 

@@ -1,4 +1,4 @@
-"""What compilers that trace Python do with actuators, which are native code that reads arrays where they lie.
+"""Keep actuators, which are native code that reads arrays in place, out of compilers that trace Python.
 
 `torch.compile` ends its graph before a call and begins another one behind it. Two things see to that: a mark on a
 function, as `torch.compiler.disable` leaves it, which ends the graph of the caller; and a note on its code, by which

@@ -113,7 +113,7 @@ def broadcast(values: ArrayLike, shape: tuple[int, ...], what: str, *, infinite:
         raise ValueError(
             f"{what} has shape {array.shape}: must fit {shape}, that of the indices given ({error})."
         ) from None
-    # not by np.errstate: wrappers that nobody closed come here in __del__, amid whatever the collector interrupted, and
+    # not by np.errstate: unclosed wrappers come here in __del__, amid whatever the collector interrupted, and
     # to enter one errstate within the entering of another crashes CPython
     fits = np.abs(array) <= np.finfo(np.float32).max
     if infinite:

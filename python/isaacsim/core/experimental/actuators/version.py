@@ -1,3 +1,3 @@
-"""The version, where whoever needs it does not need the package."""
+"""The version, readable without the package."""
 
 __version__ = "0.9.0"

@@ -11,7 +11,7 @@ class Clock:
 
     Args:
         time: Simulated time since play [s].
-        delta: What an evaluation stands for: a frame, or a physics step [s].
+        delta: Duration of an evaluation: a frame, or a physics step [s].
         frame: Frames since play.
         total_time: Simulated time of this play and those before it [s].
     """

@@ -1,4 +1,4 @@
-"""What is wrong with the action graphs of a stage."""
+"""Problems of the action graphs of a stage."""
 
 from __future__ import annotations
 

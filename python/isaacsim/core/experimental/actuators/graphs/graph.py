@@ -46,7 +46,7 @@ class Graph(Scope):
 
     @property
     def runs_at_physics_steps(self) -> bool:
-        """Whether it is evaluated before every physics step: a node demands it."""
+        """True if a node demands evaluation before every physics step."""
         classes = {node.db.NODE_TYPE_CLASS for node in self.nodes.values()}
         return any(getattr(one, "DEMANDS_PHYSICS_STEPS", False) for one in classes)
 
@@ -98,14 +98,14 @@ class Graph(Scope):
             raise GraphError([str(error)]) from error
 
     def close(self) -> None:
-        """Let the nodes give back what they hold, robots for instance; calling it again does nothing."""
+        """Release the resources of the nodes, robots for example; calling it again does nothing."""
         for node in self.nodes.values():
             node.db.release_instance(node)
 
     # inside
 
     def _run_from(self, event: GraphNode) -> bool:
-        """Ask an event, and run what follows; return whether it happened."""
+        """Evaluate an event and run its followers; return True if it happened."""
         happened = False
         waiting: list[tuple[GraphNode, list[str]]] = [(event, [])]
         while waiting:
@@ -118,13 +118,13 @@ class Graph(Scope):
         return happened
 
     def _run(self, node: GraphNode, fired: Iterable[str] = ()) -> bool:
-        """Run a node after what it depends on; return whether all of them succeeded."""
+        """Run a node after its dependencies; return True if all of them succeeded."""
         if not all(self._compute_once(pure) for pure in node.upstream):
             return False
         return self._run_one(node, fired)
 
     def _run_one(self, node: GraphNode, fired: Iterable[str] = ()) -> bool:
-        """Run a node alone, and say what it said; return whether it succeeded."""
+        """Run a node alone, and report its messages; return True if it succeeded."""
         self._runs += 1
         if self._runs > MAX_RUNS:
             raise GraphError(
@@ -145,7 +145,7 @@ class Graph(Scope):
         return self._computed[pure][1]
 
     def _report(self, node: GraphNode) -> None:
-        """Say what a node said, each message once."""
+        """Log the messages of a node, each once."""
         for text in node.get_compute_messages(Severity.ERROR):
             if (message := _with_path(node, text)) not in self.errors:
                 self.errors.append(message)

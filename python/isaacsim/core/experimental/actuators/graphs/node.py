@@ -57,13 +57,13 @@ class GraphNode(Node):
         return done and self._fires_plainly()
 
     def pulsed(self) -> Iterator[tuple[GraphNode, list[str]]]:
-        """What follows on the execution outputs that the node fired, in the order of its ports."""
+        """Followers on the execution outputs that the node fired, in the order of its ports."""
         for port, nodes in self.followers.items():
             if self.db.read(port):
                 yield from nodes.items()
 
     def _fires_plainly(self) -> bool:
-        """Whether each execution output is enabled or disabled, and nothing else."""
+        """True if each execution output is either enabled or disabled."""
         for port in self.followers:
             if (state := self.db.read(port)) not in (ExecutionAttributeState.DISABLED, ExecutionAttributeState.ENABLED):
                 self.db.log_error(f"{port} = {state.name}: must be ENABLED or DISABLED outside Kit. Use one of them.")

@@ -1,4 +1,4 @@
-"""Which class implements which node type. Only the program that runs can add to it; a stage cannot."""
+"""Registry of node types and their classes. Only the running program can add to it; a stage cannot."""
 
 from __future__ import annotations
 

@@ -65,7 +65,7 @@ class GraphRunner(NotCopied):
 
     @property
     def errors(self) -> list[str]:
-        """What failed in nodes, each distinct message once, beginning with the path of the node."""
+        """Errors of nodes, each distinct message once, beginning with the path of the node."""
         return [message for graph in self.graphs for message in graph.errors]
 
     def graph(self, path: str) -> Graph:
@@ -97,7 +97,7 @@ class GraphRunner(NotCopied):
             self.simulation.step()
 
     def close(self) -> None:
-        """Let the nodes give back what they hold; calling it again does nothing."""
+        """Release the resources of the nodes; calling it again does nothing."""
         self._subscription.close()
         for graph in self.graphs:
             graph.close()

@@ -1,4 +1,4 @@
-"""What nodes see of the graph they are in."""
+"""The part of a graph that its nodes can access."""
 
 from __future__ import annotations
 

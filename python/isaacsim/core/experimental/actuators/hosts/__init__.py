@@ -1,1 +1,1 @@
-"""Where articulations and physics events come from: one file per simulator, behind three protocols."""
+"""Sources of articulations and physics events: one file per simulator, behind three protocols."""

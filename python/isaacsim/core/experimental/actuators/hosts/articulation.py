@@ -98,10 +98,10 @@ def _zeros(size: int) -> np.ndarray:
 
 
 class DofBackend(Protocol):
-    """What `ArrayArticulation` needs from its host."""
+    """Requirements of `ArrayArticulation` on its host."""
 
     generation: int
-    """Changes whenever robots or arrays were made anew."""
+    """Changes whenever robots or arrays are replaced."""
 
     def robots(self) -> list[Robot]:
         """All robots, known before physics runs."""
@@ -121,11 +121,11 @@ class DofBackend(Protocol):
 
 
 class PhysicsBackend(DofBackend, Protocol):
-    """What embedded physics tells besides. But for the first two, everything is asked for while physics runs only.
+    """Further requirements on hosts with embedded physics. All but the first two hold while physics runs only.
 
     Positions are [m], quaternions (w, x, y, z), velocities [m/s] and [rad/s], all in the world frame. The linear
-    velocity of a link is that of its centre of mass. With a floating base, the first six of a robot's coordinates are
-    the linear and the angular velocity of its root link; its DOFs follow. Robots are told by their numbers in `robots`.
+    velocity of a link is that of its center of mass. With a floating base, the first six of a robot's coordinates are
+    the linear and the angular velocity of its root link; its DOFs follow. Robots are given by index in `robots`.
     """
 
     engine: str
@@ -139,9 +139,9 @@ class PhysicsBackend(DofBackend, Protocol):
         ...
 
     def read_property(self, name: str) -> np.ndarray:
-        """A property of `PROPERTIES` in `usd.joint_properties` as it is in force, SI, flat; ±inf is no limit.
+        """A property of `PROPERTIES` in `usd.joint_properties` in force, SI, flat; ±inf is no limit.
 
-        What physics has no use for is what the stage authors. Gains and targets are not asked for: `arrays` has them.
+        Properties that physics does not use have their authored values. Gains and targets are in `arrays` instead.
         """
         ...
 
@@ -166,7 +166,7 @@ class PhysicsBackend(DofBackend, Protocol):
         ...
 
     def velocity_weights(self, robots: np.ndarray) -> np.ndarray:
-        """Of the velocity after a step, in the step of positions, `(robots,)`."""
+        """Weights of the velocity after a step in the step of positions, `(robots,)`."""
         ...
 
     def jacobians(self, robots: np.ndarray) -> np.ndarray:
@@ -184,7 +184,7 @@ class PhysicsBackend(DofBackend, Protocol):
         ...
 
     def projected_forces(self) -> np.ndarray:
-        """What these are along the joints' axes, flat."""
+        """Incoming forces projected on the joints' axes, flat."""
         ...
 
     def link_masses(self, robots: np.ndarray) -> np.ndarray:
@@ -196,7 +196,7 @@ class PhysicsBackend(DofBackend, Protocol):
         ...
 
     def link_inertias(self, robots: np.ndarray) -> np.ndarray:
-        """Inertias about the centres of mass [kg m²], along the axes of the link frame, `(robots, links, 3, 3)`."""
+        """Inertias about the centers of mass [kg m²], along the axes of the link frame, `(robots, links, 3, 3)`."""
         ...
 
     def write_link_inertias(self, robots: np.ndarray, links: np.ndarray, values: Mapping[str, np.ndarray]) -> None:
@@ -205,7 +205,7 @@ class PhysicsBackend(DofBackend, Protocol):
         Args:
             robots: Which robots.
             links: Which links of each.
-            values: Any of `masses`, `(robots, links)`; `places`, of the centres of mass and their principal axes in the
+            values: Any of `masses`, `(robots, links)`; `places`, of the centers of mass and their principal axes in the
                 link frame, `(robots, links, 7)`; `moments` about these axes, `(robots, links, 3)`.
 
         Raises:
@@ -231,11 +231,11 @@ class PhysicsBackend(DofBackend, Protocol):
         ...
 
     def root_poses(self, robots: np.ndarray) -> np.ndarray:
-        """Those of the root links, `(robots, 7)`."""
+        """Poses of the root links, `(robots, 7)`."""
         ...
 
     def root_velocities(self, robots: np.ndarray) -> np.ndarray:
-        """Those of the root links, `(robots, 6)`."""
+        """Velocities of the root links, `(robots, 6)`."""
         ...
 
     def write_root_poses(self, robots: np.ndarray, poses: np.ndarray) -> None:
@@ -258,7 +258,7 @@ class PhysicsBackend(DofBackend, Protocol):
         """Have contact forces of these links of these robots computed, as long as the observer lives; none ends it.
 
         Raises:
-            HostError: Physics does not tell them.
+            HostError: Physics has no contact forces.
         """
         ...
 
@@ -348,7 +348,7 @@ class ArrayArticulation(DofAccess):
     def buffers(self) -> Buffers:
         """Positions, velocities, targets and efforts in place, float32, `(robots, DOFs)`: no getter, no copy.
 
-        Where the selected robots stand evenly spaced, as copies of an environment do, these are views of the
+        Where the selected robots are evenly spaced, as copies of an environment are, these are views of the
         simulator's arrays; else copies that `refresh()` reads and `commit()` writes. Targets and efforts may be
         written; positions and velocities are set by `set_dof_positions` and `set_dof_velocities` only. The arrays live
         from play to stop.
@@ -375,7 +375,7 @@ class ArrayArticulation(DofAccess):
     # inside
 
     def _following(self, mirrors: Mapping[str, np.ndarray]) -> JointViews:
-        """What other mirrors, flat arrays, have of the selected robots."""
+        """Views of other flat mirrors for the selected robots, or copies."""
         at, shape = self._at, self._at.shape
         if (even := self._spacing()) is not None:
             return JointViews({name: _rows(array, *even, shape) for name, array in mirrors.items()}, nothing)
@@ -397,7 +397,7 @@ class ArrayArticulation(DofAccess):
         self._generation = generation
 
     def _take(self, rows: list[Robot]) -> None:
-        """Let these be the robots."""
+        """Select robots."""
         require_same_joints([robot.path for robot in rows], [robot.dof_names for robot in rows])
         self._robots, self._viewed = rows, None
         self._at = np.array([robot.offset for robot in rows])[:, None] + np.arange(len(rows[0].dof_names))
@@ -418,7 +418,7 @@ class ArrayArticulation(DofAccess):
     def _index(self, indices: Indices, dof_indices: Indices) -> np.ndarray:
         rows = resolve_indices(indices, len(self._robots), "robot")
         columns = resolve_indices(dof_indices, self._at.shape[1], "DOF")
-        # all robots are chosen mostly, and that costs less
+        # the usual case, and faster
         return self._at[:, columns] if indices is None else self._at[rows[:, None], columns]
 
     def _get(self, name: str, indices: Indices, dof_indices: Indices) -> wp.array:
@@ -453,7 +453,7 @@ class ArrayArticulation(DofAccess):
         return self._views
 
     def _spacing(self) -> tuple[int, int] | None:
-        """Where the first robot stands among the mirrors, and how far apart they are; None where they are not even."""
+        """Offset of the first robot in the mirrors, and the pitch; None where robots are not evenly spaced."""
         shape, first = self._at.shape, self._at[:, 0] if self._at.size else np.zeros(len(self._at), int)
         pitch = int(first[1] - first[0]) if len(first) > 1 else shape[1]
         start = int(first[0])
@@ -461,7 +461,7 @@ class ArrayArticulation(DofAccess):
         return (start, pitch) if even else None
 
     def _read(self, read: Callable[[np.ndarray], np.ndarray], indices: Indices) -> np.ndarray:
-        """What is read of the robots asked for; of none of them, an empty array of the same kind."""
+        """Values of some robots; of none, an empty array of the same shape per robot."""
         numbers = self._picked(indices)
         return read(numbers) if len(numbers) else read(self._numbers[:1])[:0]
 

@@ -49,7 +49,7 @@ class Binding:
 
     @property
     def in_stage_units(self) -> bool:
-        """Whether its arrays are in the units of the stage and not in SI."""
+        """True if its arrays are in the units of the stage and not in SI."""
         return bool(getattr(self.articulation, "in_stage_units", False))
 
     def envs_to_rows(self, env_ids: Sequence[int]) -> list[int]:
@@ -84,10 +84,10 @@ class Binding:
             wanted: By name of the signal: joints and array `(robots, these joints)`, as `Assembly.signals` has them.
             columns: Of the joints.
         """
-        tell = getattr(self.articulation, "joint_signals", None)
-        if tell is None or not wanted:
+        offer = getattr(self.articulation, "joint_signals", None)
+        if offer is None or not wanted:
             return nothing
-        views: JointViews = tell(list(wanted))
+        views: JointViews = offer(list(wanted))
         copies = [
             (views.arrays[name], [columns[joint] for joint in joints], array)
             for name, parts in wanted.items()
@@ -113,7 +113,7 @@ class Binding:
         device = wp.get_device(self.device)
         state = {name: wp.zeros(shape, dtype=wp.float32, device=device) for name in _STATE}
         efforts = wp.zeros(shape, dtype=wp.float32, device=device)
-        # Warp copies views of picked rows and columns, which its types do not say
+        # Warp copies indexed arrays, but its types do not allow it
         grid = [wp.array(picked, dtype=wp.int32, device=device) for picked in (list(range(shape[0])), columns)]
         actuated: Any = wp.indexedarray(efforts, grid)
         packed = wp.zeros((shape[0], len(columns)), dtype=wp.float32, device=device)
@@ -132,9 +132,9 @@ class Binding:
 def _taken_on_device(
     copies: Sequence[tuple[wp.array, list[int], wp.array]], num_robots: int, device: str
 ) -> Callable[[], None]:
-    """What copies columns of arrays on a device to other arrays there."""
+    """A function that copies columns of arrays on a device to other arrays there."""
     rows = wp.array(np.arange(num_robots, dtype=np.int32), device=device)
-    # Warp copies views of picked rows and columns, which its types do not say
+    # Warp copies indexed arrays, but its types do not allow it
     picked: list[tuple[Any, wp.array]] = [
         (wp.indexedarray(source, [rows, wp.array(at, dtype=wp.int32, device=device)]), array)
         for source, at, array in copies
@@ -206,7 +206,7 @@ def _layout_problem(address: int, strides: tuple[Any, ...], shape: tuple[int, in
 
 
 def _float32(values: ArrayLike, shape: tuple[int, int], getter: str) -> Any:
-    """What a getter returned, as something a Warp array takes over.
+    """Values of a getter, in a form that a Warp array can be assigned from.
 
     Raises:
         HostError: It has another shape.

@@ -22,8 +22,8 @@ _OF_ROOTS = {"root_poses": "poses", "root_velocities": "velocities", "projected_
 class BodyState(ArrayArticulation):
     """Root links by Isaac Sim's names, and all links; they need running physics.
 
-    Isaac Sim reaches links with `RigidPrim(link_paths)`; here, methods of the articulation tell of them. Everything is
-    in the world frame. Quaternions are (w, x, y, z); linear velocities are those of the centre of mass.
+    Isaac Sim reaches links with `RigidPrim(link_paths)`; here, the articulation has methods for them. Everything is
+    in the world frame. Quaternions are (w, x, y, z); linear velocities are those of the center of mass.
     """
 
     _backend: PhysicsBackend
@@ -159,7 +159,7 @@ class BodyState(ArrayArticulation):
         return _split(self._collect(self._backend.link_coms, indices, link_indices))
 
     def get_link_inertias(self, *, indices: Indices = None, link_indices: Indices = None) -> wp.array:
-        """Inertias [kg m²] about the centres of mass, along the axes of the link frames, shape `(robots, links, 9)`."""
+        """Inertias [kg m²] about the centers of mass, along the axes of the link frames, shape `(robots, links, 9)`."""
         found = self._collect(self._backend.link_inertias, indices, link_indices)
         return warp_copy(found.reshape(*found.shape[:2], 9))
 
@@ -201,7 +201,7 @@ class BodyState(ArrayArticulation):
         indices: Indices = None,
         link_indices: Indices = None,
     ) -> None:
-        """Set centres of mass and their principal axes in the link frames, until physics stops; what is None stays.
+        """Set centers of mass and their principal axes in the link frames, until physics stops; what is None stays.
 
         Args:
             positions: [m], shape `(robots, links, 3)`.
@@ -225,7 +225,7 @@ class BodyState(ArrayArticulation):
         self._backend.write_link_inertias(robots, links, {"places": places})
 
     def set_link_inertias(self, inertias: ArrayLike, *, indices: Indices = None, link_indices: Indices = None) -> None:
-        """Set inertias [kg m²] about the centres of mass, along the link's axes, `(robots, links, 9)`, until stop.
+        """Set inertias [kg m²] about the centers of mass, along the link's axes, `(robots, links, 9)`, until stop.
 
         Raises:
             HostError: Not with PhysX.

@@ -1,4 +1,4 @@
-"""Physics events: the bus of the hosts written here, and how to listen to anybody's without being kept alive by it."""
+"""Physics events: the bus of the hosts in this package, and weak subscriptions to any bus."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _AFTER_ARTICULATION = 1
 
 
 class _Event:
-    """Who listens to one kind of event, in the order in which they are called."""
+    """Listeners of one kind of event, in the order of their calls."""
 
     def __init__(self) -> None:
         self._take(())
@@ -30,14 +30,14 @@ class _Event:
         self._take(tuple(other for other in self.entries if other is not entry))
 
     def _take(self, entries: tuple[_Subscription, ...]) -> None:
-        # made anew by every change, so that callbacks may register and unregister while they are called
+        # replaced on every change, so that callbacks may register and unregister while they are called
         self.entries = entries
         # one alone is called without a loop
         self.call: Callable[..., None] = entries[0].call if len(entries) == 1 else self.emit
-        """Call everybody; see `emit`."""
+        """Call all listeners; see `emit`."""
 
     def emit(self, *args: Any) -> None:
-        """Call everybody, whatever the others do; the first error is raised at the end and mentions the rest."""
+        """Call all listeners; the first error is raised at the end, with notes on the others."""
         first: Exception | None = None
         for entry in self.entries:
             try:
@@ -83,7 +83,7 @@ class EventBus(NotCopied):
         self._serial = itertools.count()
         self._ready, self._reset, self._stop = _Event(), _Event(), _Event()
         self.pre_step = _Event()
-        """Who listens to physics steps: a simulator may call `pre_step.call(dt, context)` itself."""
+        """Listeners of physics steps; a simulator may call `pre_step.call(dt, context)` itself."""
 
     def on_ready(self, callback: Callable[[], None], *, order: int = 0) -> _Subscription:
         """Call `callback()` whenever physics becomes ready."""
@@ -103,7 +103,7 @@ class EventBus(NotCopied):
 
     @property
     def has_pre_step(self) -> bool:
-        """Whether anybody listens to physics steps."""
+        """True if there are listeners of physics steps."""
         return bool(self.pre_step.entries)
 
     @property
@@ -112,7 +112,7 @@ class EventBus(NotCopied):
         return sum(len(event.entries) for event in (self._ready, self.pre_step, self._reset, self._stop))
 
     def clear(self) -> None:
-        """Forget all callbacks; their subscriptions may still be closed."""
+        """Drop all callbacks; their subscriptions may still be closed."""
         for event in (self._ready, self.pre_step, self._reset, self._stop):
             for entry in event.entries:
                 entry.close()
@@ -165,7 +165,7 @@ def weakly(method: Any, gone: Callable[[], None] | None = None) -> Callable[...,
         method: Of the object.
         gone: Called instead once the object is gone.
     """
-    # a bound method that is made anew for each call costs more than the call
+    # making a bound method for each call costs more than the call
     reference, function = weakref.ref(method.__self__), method.__func__
 
     def call(*args: Any) -> None:
@@ -178,4 +178,4 @@ def weakly(method: Any, gone: Callable[[], None] | None = None) -> Callable[...,
 
 
 def _nothing(*_args: Any) -> None:
-    """What a closed subscription calls."""
+    """Callback of a closed subscription."""

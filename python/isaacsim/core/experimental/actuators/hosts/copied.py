@@ -31,5 +31,5 @@ def _made(own: np.ndarray) -> wp.array:
 
 @functools.lru_cache(maxsize=256)
 def _fields(shape: tuple[int, ...]) -> dict[str, Any]:
-    """What arrays of a shape have in common: all but where their numbers are."""
+    """Attributes that all arrays of a shape share: all but the address."""
     return dict(vars(_made(np.zeros(shape, np.float32))))

@@ -1,4 +1,4 @@
-"""Which simulator `ArticulationActuators`, `Articulation` and `add_actuator` mean."""
+"""The current simulator of `ArticulationActuators`, `Articulation` and `add_actuator`."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class _StageOnly:
     stage: Stage
 
 
-# of the Kit application that this process is, once somebody needed it
+# host of the Kit application of this process, made on first use
 _kit: list[Any] = []
 
 # of the same application before Isaac Sim was there; what was made with one goes on with it
@@ -98,7 +98,7 @@ def Articulation(paths: str | Sequence[str]) -> PhysicsArticulation:
 
     With embedded physics their `buffers()` are the arrays of the simulator itself: joints read and targets written
     without a copy. Type checkers take them for a `PhysicsArticulation`. In Isaac Sim they are its own, with the same
-    methods and more; in a simulator of one's own they may be less, an `ArticulationPort`.
+    methods and more; in a user's own simulator they may have fewer, those of `ArticulationPort`.
 
     Args:
         paths: Path of an articulation root, or of a prim above some: then all of them; or several paths. Each segment
@@ -112,7 +112,7 @@ def Articulation(paths: str | Sequence[str]) -> PhysicsArticulation:
 
 
 def close_kit_host() -> None:
-    """Take the callbacks of Kit's host out; whoever needs it next gets a new one."""
+    """Close Kit's host; the next use makes a new one."""
     hosts = [*_kit, *_former]
     _kit.clear()
     _former.clear()
@@ -136,7 +136,7 @@ def _kit_host() -> Host | None:
 
 
 def _is_kit() -> bool:
-    """Whether a Kit application runs in this process; looks for nothing that is not there yet."""
+    """True if a Kit application runs in this process; imports nothing."""
     app = sys.modules.get("omni.kit.app")
     try:
         return app is not None and app.get_app() is not None

@@ -32,7 +32,7 @@ _MODES = ("position", "velocity", "effort")
 
 
 class DofType(enum.Enum):
-    """What a DOF does, by the names of `omni.physics.tensors.DofType`."""
+    """Kind of motion of a DOF, with the names of `omni.physics.tensors.DofType`."""
 
     Rotation = "rotation"
     Translation = "translation"
@@ -50,11 +50,11 @@ class DofProperties(ArrayArticulation):
 
     @property
     def dof_types(self) -> list[DofType]:
-        """Whether each joint axis turns or slides."""
+        """Kind of motion of each joint axis."""
         return [DofType.Rotation if is_angular(axis) else DofType.Translation for axis in self._current()[0].axes]
 
     def get_dof_drive_types(self, *, indices: Indices = None, dof_indices: Indices = None) -> list[list[str]]:
-        """Whether drives give a `force` or an `acceleration`, `(robots, DOFs)`, as the stage authors it.
+        """Types of the joint drives, `force` or `acceleration`, `(robots, DOFs)`, as the stage authors them.
 
         Files have forces only, and MuJoCo takes accelerations for forces, with a warning.
         """
@@ -93,7 +93,7 @@ class DofProperties(ArrayArticulation):
             dampings: [N·m·s/rad or N·s/m].
             indices: Rows; None means all.
             dof_indices: Columns; None means all.
-            update_default_gains: Whether `switch_dof_control_mode` comes back to these gains.
+            update_default_gains: Make these the gains that `switch_dof_control_mode` restores.
         """
         given = {"stiffnesses": stiffnesses, "dampings": dampings}
         updates = flag_of("update_default_gains", update_default_gains)
@@ -195,7 +195,7 @@ class DofProperties(ArrayArticulation):
         On MuJoCo, an axis that a physics step left faster is put to its limit after it, position included.
 
         Raises:
-            HostError: The joints are those of one's own MuJoCo model, which has no such limits.
+            HostError: The joints are those of a `MujocoSimulation`, which has no such limits.
         """
         self._set("max_velocities", max_velocities, indices, dof_indices)
 

@@ -16,7 +16,7 @@ class Dynamics(ArrayArticulation):
     """Matrices and forces; they need running physics.
 
     With a floating base the coordinates of a robot are the linear and the angular velocity of its root link, at its
-    centre of mass and in the world frame, then the DOFs: `C = DOFs + 6`. Otherwise `C = DOFs`.
+    center of mass and in the world frame, then the DOFs: `C = DOFs + 6`. Otherwise `C = DOFs`.
     """
 
     _backend: PhysicsBackend
@@ -26,7 +26,7 @@ class Dynamics(ArrayArticulation):
         return warp_copy(self._read(self._backend.mass_matrices, indices))
 
     def get_velocity_weights(self, *, indices: Indices = None) -> wp.array:
-        """How positions are stepped, shape `(robots,)`: with weight w, `q⁺ = q + dt·((1 − w)·v + w·v⁺)`.
+        """Weights w of the position step `q⁺ = q + dt·((1 − w)·v + w·v⁺)`, shape `(robots,)`.
 
         1 on MuJoCo, (n + 1)/(2·n) on PhysX with n solver position iterations.
         """
@@ -36,7 +36,7 @@ class Dynamics(ArrayArticulation):
         """Linear, then angular velocities of the links by the coordinates, shape `(robots, L, 6, C)`.
 
         `L` is the number of links; with a fixed base, the root link is left out. Velocities are in the world frame,
-        linear ones those of the centres of mass.
+        linear ones those of the centers of mass.
         """
         return warp_copy(self._read(self._backend.jacobians, indices))
 

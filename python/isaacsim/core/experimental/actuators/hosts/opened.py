@@ -6,7 +6,7 @@ import weakref
 from collections.abc import Callable
 from typing import Any
 
-# innermost last; a simulation that nobody holds any more drops out by itself
+# innermost last; held weakly, so that a dropped simulation disappears
 opened: list[Callable[[], Any]] = []
 
 
@@ -17,5 +17,5 @@ def enter(host: Any) -> None:
 
 
 def leave(host: Any) -> None:
-    """Take `host` out, wherever it stands; calling it again does nothing."""
+    """Remove `host`; calling it again does nothing."""
     opened[:] = [entry for entry in opened if entry() not in (None, host)]

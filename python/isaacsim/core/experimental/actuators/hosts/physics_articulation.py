@@ -13,11 +13,11 @@ from .dynamics import Dynamics
 
 
 class PhysicsArticulation(DofProperties, Dynamics, DefaultState, Contacts):
-    """Robots on embedded physics: the array surface plus what only physics and the stage can tell."""
+    """Robots on embedded physics: joint arrays plus quantities of physics and the stage."""
 
     @property
     def valid(self) -> bool:
-        """Whether the robots are on the stage still."""
+        """True if the robots are still on the stage."""
         return self._backend.stage is None or all(prim and prim.IsActive() for prim in self.prims)
 
     @property
@@ -33,7 +33,7 @@ class PhysicsArticulation(DofProperties, Dynamics, DefaultState, Contacts):
         return [stage.GetPrimAtPath(robot.prototype[0]) for robot in self._robots]
 
     def is_physics_tensor_entity_valid(self) -> bool:
-        """Whether physics runs, so that state can be read and written."""
+        """Return True if physics runs, so that state can be read and written."""
         return self._backend.arrays() is not None
 
     # joints and links; all rows have the same names

@@ -1,7 +1,7 @@
-"""What a simulator offers to actuators: the current stage, articulations by path, and physics events.
+"""Contract of a simulator with actuators: the current stage, articulations by path, and physics events.
 
-`Host`, `PhysicsBus` and `ArticulationPort` are required as they stand. Each member of `PhysicsBusExtras` and
-`ArticulationExtras` is optional on its own; without it, what its docstring says holds.
+`Host`, `PhysicsBus` and `ArticulationPort` are required in full. Each member of `PhysicsBusExtras` and
+`ArticulationExtras` is optional on its own; its docstring says what holds without it.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class Buffers:
         commit: Call after writing efforts, or targets.
         root_poses: Position [m] and quaternion (w, x, y, z) of the root links, `(num_robots, 7)`, to be read; this and
             what follows is None where the simulator does not keep it in arrays.
-        root_velocities: Linear velocity [m/s] of their centres of mass and angular one [rad/s], `(num_robots, 6)`.
+        root_velocities: Linear velocity [m/s] of their centers of mass and angular one [rad/s], `(num_robots, 6)`.
         projected_gravity: Direction of gravity in their frames, `(num_robots, 3)`.
     """
 
@@ -60,7 +60,7 @@ class JointViews:
 
 
 def nothing() -> None:
-    """What `refresh` and `commit` are where the arrays are those of the simulator."""
+    """The `refresh` and `commit` of arrays that are the simulator's own; does nothing."""
 
 
 class Subscription(Protocol):
@@ -79,7 +79,7 @@ class PhysicsBus(Protocol):
 
     @property
     def ready(self) -> bool:
-        """Whether physics runs, so that articulations can be read and written."""
+        """True if physics runs, so that articulations can be read and written."""
         ...
 
     def on_ready(self, callback: Callable[[], None], *, order: int = 0) -> Subscription:
@@ -96,11 +96,11 @@ class PhysicsBus(Protocol):
 
 
 class PhysicsBusExtras(Protocol):
-    """What a bus may offer besides."""
+    """Optional members of a bus."""
 
     @property
     def physics(self) -> Any:
-        """Stands for the physics that the bus tells of, where several buses tell of the same. Else the bus itself."""
+        """Key of the physics behind the bus, equal for buses that share it. Without it, the bus itself."""
         ...
 
     def on_reset(self, callback: Callable[[Sequence[int] | None], None], *, order: int = 0) -> Subscription:
@@ -177,11 +177,11 @@ class ArticulationPort(Protocol):
 
 
 class ArticulationExtras(Protocol):
-    """What an articulation may offer besides."""
+    """Optional members of an articulation."""
 
     @property
     def device(self) -> str:
-        """Where actuators compute, as Warp names it. Without it, `_device`; without that, the CPU."""
+        """Device of the actuators, as Warp names it. Without it, `_device`; without that, the CPU."""
         ...
 
     @property
@@ -196,7 +196,7 @@ class ArticulationExtras(Protocol):
 
     @property
     def in_stage_units(self) -> bool:
-        """Whether arrays are in the stage's units of length and mass, as in Kit. Without it they are in SI.
+        """True if arrays are in the stage's units of length and mass, as in Kit. Without it they are in SI.
 
         Numbers of actuator prims are in the units of the stage, and are converted to those of the arrays.
         """
@@ -204,7 +204,7 @@ class ArticulationExtras(Protocol):
 
     @property
     def valid(self) -> bool:
-        """Whether the robots are still there. Without it they are."""
+        """True if the robots still exist. Without it they do."""
         ...
 
     def envs_to_rows(self, env_ids: Sequence[int]) -> list[int]:
@@ -221,14 +221,14 @@ class ArticulationExtras(Protocol):
     def get_mass_matrices(self, *, indices: Any = None) -> Any:
         """Mass matrices with the armatures in them, shape `(robots, C, C)`; the DOFs are the last coordinates.
 
-        With it, and a property `dt` of the host, the physics step [s], actuators tell when a robot will vibrate.
+        With it, and a property `dt` of the host, the physics step [s], actuators warn of robots that will vibrate.
         """
         ...
 
     def get_velocity_weights(self, *, indices: Any = None) -> Any:
         """Weights w of the velocities after a step in the step of positions, shape `(robots,)`. Without it, 1.
 
-        `q⁺ = q + dt·((1 − w)·v + w·v⁺)`; it counts where actuators tell when a robot will vibrate.
+        `q⁺ = q + dt·((1 − w)·v + w·v⁺)`; it counts where actuators warn of robots that will vibrate.
         """
         ...
 
@@ -277,7 +277,7 @@ def require_host(host: Any) -> None:
 
 
 def require_members(offered: Any, protocol: type) -> None:
-    """Refuse an object of somebody's simulator that lacks members of `protocol`.
+    """Refuse an object of a user's simulator that lacks members of `protocol`.
 
     Raises:
         HostError: Naming them all.
@@ -291,7 +291,7 @@ def require_members(offered: Any, protocol: type) -> None:
 
 
 def _require_key(bus: PhysicsBus) -> None:
-    """Refuse a bus that notes cannot be kept by."""
+    """Refuse a bus that cannot be a weak dictionary key."""
     try:
         hash(bus)
         weakref.ref(bus)

@@ -1,4 +1,4 @@
-"""What the modules beside this one share."""
+"""Functions shared by the modules beside this one."""
 
 from __future__ import annotations
 

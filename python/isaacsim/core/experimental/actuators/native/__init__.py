@@ -1,7 +1,7 @@
 """The compiled core, or None where it was not built; its source is `native/` in the repository.
 
-A core that is there and cannot be loaded (cut short, made for another system, lacking a symbol) is told by a
-RuntimeWarning, and Warp computes in its place. ACTUATORS_CORE=off does without the core.
+A core that exists but cannot be loaded (truncated, for another system, with a missing symbol) is reported by a
+RuntimeWarning, and Warp computes in its place. ACTUATORS_CORE=off disables the core.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ from typing import Any
 
 
 def _check_whole(path: str) -> None:
-    """Raise ImportError for a library of Linux that is cut short, which would end the process while it loads."""
+    """Raise ImportError for a truncated Linux library, which would crash the process while loading."""
     with open(path, "rb") as file:
         head = file.read(64)
     if head[:5] == b"\x7fELF\x02":
-        # the table of sections comes last
+        # the section table is at the end
         start, size, count = (int.from_bytes(head[a:b], sys.byteorder) for a, b in ((40, 48), (58, 60), (60, 62)))
         if start + size * count > os.path.getsize(path):
             raise ImportError("the file is cut short")

@@ -9,7 +9,7 @@ import sys
 import traceback
 from typing import TYPE_CHECKING, Any
 
-# in full: whatever name Kit imports this module by, state and classes are those that everybody else has
+# absolute import: Kit may import this module by another name, but state and classes must be the shared ones
 from isaacsim.core.experimental.actuators.nodes.state import OgnArticulationActuatorsInternalState, release_all
 
 if TYPE_CHECKING:
@@ -29,11 +29,11 @@ _NAMES = (
 
 
 class OgnArticulationActuators:
-    """Implements `OgnArticulationActuators.ogn`, which says what each input and output is."""
+    """Implements `OgnArticulationActuators.ogn`, which describes each input and output."""
 
     @staticmethod
     def internal_state() -> OgnArticulationActuatorsInternalState:
-        """Return what a node remembers."""
+        """Return the state of a new node."""
         return OgnArticulationActuatorsInternalState()
 
     @staticmethod
@@ -42,7 +42,7 @@ class OgnArticulationActuators:
         try:
             state = _database().get_internal_state(node, graph_instance_id)
         except Exception:
-            # the graph is half gone: actuators that nobody holds any more close by themselves
+            # the graph is being deleted: actuators without references close by themselves
             return
         try:
             state.release()
@@ -52,7 +52,7 @@ class OgnArticulationActuators:
     @staticmethod
     def compute(db: Database) -> bool:
         """Handle a pulse; an error is logged with what to do, and the next pulse tries again."""
-        # the same words at each failing pulse: OmniGraph shows them as long as it fails, and prints them once
+        # the same message at each failing pulse: OmniGraph shows it while the node fails, and prints it once
         try:
             return _compute(db, db.per_instance_state)
         except Exception as error:
@@ -102,7 +102,7 @@ def _own_step(db: Database) -> float | None:
 
 
 def _set_feedforward(db: Database, actuators: NodeActuators) -> None:
-    """Pass the feedforward on; an empty one leaves that of before."""
+    """Set the feedforward; an empty one leaves the former values."""
     inputs = db.inputs
     dof_indices = inputs.dofIndices if len(inputs.dofIndices) else None
     if len(inputs.dofNames):

@@ -1,4 +1,4 @@
-"""`ArticulationActuators` that also tell what a node shows: names of joints, and the error that stopped stepping."""
+"""`ArticulationActuators` with outputs of the node: names of joints, and the error that stopped stepping."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ from typing import Any, Literal
 
 NODE_TYPE = "isaacsim.core.experimental.actuators.ArticulationActuators"
 
-# the database class that was registered here, if any, and what tells when OmniGraph comes and goes
+# the database class registered here, if any, and subscriptions to enabling and disabling of OmniGraph
 _registered: list[Any] = []
 _subscriptions: list[Any] = []
 

@@ -1,4 +1,4 @@
-"""What the node *Articulation Actuators* remembers between pulses: its actuators."""
+"""State of the node *Articulation Actuators* between pulses: its actuators."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class OgnArticulationActuatorsInternalState:
 
     @property
     def initialized(self) -> bool:
-        """Whether there are actuators."""
+        """True if there are actuators."""
         return self._actuators is not None
 
     @property
@@ -35,11 +35,11 @@ class OgnArticulationActuatorsInternalState:
         return self._actuators
 
     def initialize(self, robot_path: str | list[str], auto: bool) -> NodeActuators:
-        """Make the actuators and return them; those of before are released.
+        """Make the actuators and return them; former ones are released.
 
         Args:
             robot_path: Path of the robot, or several.
-            auto: Whether they step by themselves before every physics step.
+            auto: Step automatically before every physics step.
         """
         # Warp and USD are loaded when the first pulse needs them
         from .node_actuators import NodeActuators
@@ -51,7 +51,7 @@ class OgnArticulationActuatorsInternalState:
         return actuators
 
     def update(self, robot_path: str | list[str], auto: bool) -> NodeActuators:
-        """Return the actuators of this robot, made anew when it is another one than before."""
+        """Return the actuators of this robot; new ones if the robot has changed."""
         if (actuators := self._actuators) is None or robot_path != self._robot_path:
             return self.initialize(robot_path, auto)
         if auto != self._auto_step_pre_physics:
@@ -69,7 +69,7 @@ class OgnArticulationActuatorsInternalState:
 
 
 def release_all() -> None:
-    """Release the states of all nodes; each makes its actuators anew at its next pulse."""
+    """Release the states of all nodes; each makes new actuators at its next pulse."""
     for state in list(_states):
         try:
             state.release()

@@ -1,4 +1,4 @@
-"""Stands in for OmniGraph where there is none: attribute types, `.ogn` files, and what a node reads and writes.
+"""Substitute for OmniGraph outside Kit: attribute types, `.ogn` files, and databases of nodes.
 
 Nodes run on it unchanged. It knows nothing of graphs, see `graphs`, and Kit does not load it.
 """

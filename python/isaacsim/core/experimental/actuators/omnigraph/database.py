@@ -1,4 +1,4 @@
-"""What a node reads and writes when there is no OmniGraph: a database class made from its `.ogn` file.
+"""Database of a node without OmniGraph: a class made from the node's `.ogn` file.
 
 In Kit, OmniGraph generates such a class; this one has the same members, so that a node runs here unchanged.
 """
@@ -19,7 +19,7 @@ from .ogn_file import NodeDescription, read_ogn
 
 
 class Severity(enum.IntEnum):
-    """How bad a message is, as in `omni.graph.core`."""
+    """Severity of a message, as in `omni.graph.core`."""
 
     INFO = 0
     WARNING = 1
@@ -48,11 +48,11 @@ class Node:
         return self._path
 
     def get_compute_count(self) -> int:
-        """How often the node ran."""
+        """Number of runs of the node."""
         return self._count
 
     def get_compute_messages(self, severity: Severity) -> list[str]:
-        """What the node said in its last run."""
+        """Messages of the node's last run."""
         return [text for level, text in self._messages if level == severity]
 
     def log_compute_message(self, severity: Severity, message: str) -> bool:
@@ -64,7 +64,7 @@ class Node:
         return known or said in self._before
 
     def begin_compute(self) -> None:
-        """Count a run and make room for what it says."""
+        """Count a run and start a new list of messages."""
         self._count += 1
         self._before, self._messages = self._messages, []
 
@@ -114,7 +114,7 @@ class Database:
 
     DESCRIPTION: ClassVar[NodeDescription]
     NODE_TYPE_CLASS: ClassVar[Any]
-    # what the node class remembers: by node, then by instance, None for what all instances share
+    # states of the node class by node, then by instance; None for all instances
     _states: ClassVar[weakref.WeakKeyDictionary[Any, dict[int | None, Any]]]
 
     def __init__(self, node: Any, graph_instance_id: int = 0) -> None:
@@ -125,7 +125,7 @@ class Database:
             self.write(name, port.default)
         self.inputs, self.outputs, self.state = (Ports(self, group) for group in ("inputs", "outputs", "state"))
 
-    # values, for whoever runs the node
+    # values, for the runner of the node
 
     def read(self, name: str) -> Any:
         """Return the value of a port, named in full: `outputs:faults` for instance."""
@@ -174,11 +174,11 @@ class Database:
         """Set a variable."""
         self.node.variables.write(name, value)
 
-    # what the node remembers
+    # state of the node
 
     @property
     def per_instance_state(self) -> Any:
-        """What the node class remembers for this instance."""
+        """State of the node class for this instance."""
         return self.get_internal_state(self.node, self.graph_instance_id)
 
     @property
@@ -188,17 +188,17 @@ class Database:
 
     @property
     def shared_state(self) -> Any:
-        """What the node class remembers for all instances of the node."""
+        """State of the node class for all instances of the node."""
         return self.shared_internal_state(self.node)
 
     @classmethod
     def register(cls, node_class: type) -> None:
-        """Say which class implements the node."""
+        """Set the class that implements the node."""
         cls.NODE_TYPE_CLASS = node_class
 
     @classmethod
     def get_internal_state(cls, node: Any, graph_instance_id: int | None) -> Any:
-        """Return what the node class remembers for an instance, made when it is first asked for."""
+        """Return the state of the node class for an instance, made on first use."""
         states = cls._states.setdefault(node, {})
         if graph_instance_id not in states:
             states[graph_instance_id] = cls.NODE_TYPE_CLASS.internal_state()
@@ -206,17 +206,17 @@ class Database:
 
     @classmethod
     def per_instance_internal_state(cls, node: Any) -> Any:
-        """Return what the node class remembers for the first instance."""
+        """Return the state of the node class for the first instance."""
         return cls.get_internal_state(node, 0)
 
     @classmethod
     def shared_internal_state(cls, node: Any) -> Any:
-        """Return what the node class remembers for all instances of a node."""
+        """Return the state of the node class for all instances of a node."""
         return cls.get_internal_state(node, None)
 
     @classmethod
     def release_instance(cls, node: Any, graph_instance_id: int = 0) -> None:
-        """Tell the node class that an instance is deleted, then forget it."""
+        """Notify the node class that an instance is deleted, then drop its state."""
         try:
             if (release := getattr(cls.NODE_TYPE_CLASS, "release_instance", None)) is not None:
                 release(node, graph_instance_id)
@@ -226,17 +226,17 @@ class Database:
     # messages
 
     def log_error(self, message: str, add_context: bool = True) -> None:
-        """Say why the node failed."""
+        """Log why the node failed."""
         self._log(Severity.ERROR, message, add_context)
 
     def log_warning(self, message: str, add_context: bool = True) -> None:
-        """Say what may not be as meant."""
+        """Log a warning."""
         self._log(Severity.WARNING, message, add_context)
 
     log_warn = log_warning
 
     def log_info(self, message: str, add_context: bool = True) -> None:
-        """Say what may be of interest."""
+        """Log an information."""
         self._log(Severity.INFO, message, add_context)
 
     def _log(self, severity: Severity, message: str, add_context: bool) -> None:

@@ -14,7 +14,7 @@ Declared = str | tuple[str, Any]
 
 @dataclass(frozen=True)
 class NodePorts:
-    """What a node class says of its ports in its attribute `PORTS`.
+    """The ports of a node class, in its attribute `PORTS`.
 
     Args:
         inputs: Types by name, `"double[]"` for instance, or pairs of type and default.

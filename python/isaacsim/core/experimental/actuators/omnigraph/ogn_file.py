@@ -20,7 +20,7 @@ class Port:
         group: `inputs`, `outputs` or `state`.
         name: Without the group.
         type: What it holds.
-        default: What it holds when nobody set it.
+        default: Value if it is not set.
         optional: Whether it may stay without a value.
         ui_name: What users read.
         description: What it is for.
@@ -37,7 +37,7 @@ class Port:
 
 @dataclass(frozen=True)
 class NodeDescription:
-    """What an `.ogn` file says.
+    """Content of an `.ogn` file.
 
     Args:
         name: Node type, with the extension's name in front.
@@ -51,7 +51,7 @@ class NodeDescription:
 
     @property
     def description(self) -> str:
-        """What the node does."""
+        """Description of the node."""
         return text_of(self.keys["description"])
 
     def group(self, group: str) -> list[Port]:
@@ -65,7 +65,7 @@ def read_ogn(file: Path) -> NodeDescription:
 
 
 def parse_ogn(text: str, where: str) -> NodeDescription:
-    """Return what the text of an `.ogn` file says; messages begin with `where`.
+    """Return the description in the text of an `.ogn` file; messages begin with `where`.
 
     Raises:
         ValueError: It does not hold one node, or a port has no type, an unknown one, or a default of another type.

@@ -51,7 +51,7 @@ class OgnType:
     is_array: bool
 
     def default(self) -> Any:
-        """Return the value of an attribute that nobody set."""
+        """Return the value of an attribute that was not set."""
         if self.is_array:
             return self.zeros(0)
         if self.base in _OPEN:

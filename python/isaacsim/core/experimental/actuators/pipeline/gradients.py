@@ -84,22 +84,14 @@ def require_gradients(label: str, step: Any) -> None:
             "caller's has none. Leave it out, or give the law as a wp.func"
         )
         refuse(label, f"{', '.join(names)}: {why}" if names else why)
-<<<<<<< HEAD
-    if sensors := [stage.law.__name__ for stage in step.plan.feedback]:
-        refuse(label, f"what a sensor gives ({', '.join(sensors)}) has none. Leave it out")
-    laws = [law for law, _ in step.plan.laws]
-    if hidden := [law.__name__ for law in laws if law.PUBLISHES or not KINDS[law.KIND].gives]:
-        refuse(label, f"what a law publishes, or leaves besides efforts ({', '.join(hidden)}), has none. Leave it out")
-    if transmissions := [stage.law.__name__ for stage in step.plan.transmissions]:
-        refuse(label, f"a transmission ({', '.join(transmissions)}) has none. Leave it out")
-=======
     _refuse_laws(label, [law for law, _ in step.plan.laws])
 
 
 def _refuse_laws(label: str, laws: Sequence[LawClass]) -> None:
-    """Refuse laws through which nothing goes back."""
+    """Refuse laws without gradients."""
     for what, names in (
         ("what a sensor gives ({})", [law.__name__ for law in laws if KINDS[law.KIND].senses]),
+        ("a transmission ({})", [law.__name__ for law in laws if KINDS[law.KIND].converts]),
         ("what a law publishes, or leaves besides efforts ({}),", [law.__name__ for law in laws if _is_hidden(law)]),
     ):
         if names:
@@ -109,7 +101,6 @@ def _refuse_laws(label: str, laws: Sequence[LawClass]) -> None:
 def _is_hidden(law: LawClass) -> bool:
     """True if the next step reads what a law leaves otherwise than by its state."""
     return bool(law.PUBLISHES) or not KINDS[law.KIND].gives
->>>>>>> e2
 
 
 def refuse(label: str, why: str) -> NoReturn:

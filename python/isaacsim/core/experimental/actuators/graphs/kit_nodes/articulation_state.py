@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 class IsaacArticulationState:
     """Positions [rad or m] and velocities [rad/s or m/s] of joints, robot after robot.
 
-    What Isaac Sim measures besides, efforts, forces and torques, is not there.
+    Efforts, forces and torques, which Isaac Sim measures, are not available.
     """
 
     PORTS = NodePorts(

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 class ToFloat:
-    """The same numbers in single precision."""
+    """Converts numbers to single precision."""
 
     PORTS = NodePorts(inputs={"value": "any"}, outputs={"converted": "any"})
 
@@ -24,7 +24,7 @@ class ToFloat:
 
 
 class ToDouble:
-    """The same numbers in double precision."""
+    """Converts numbers to double precision."""
 
     PORTS = NodePorts(inputs={"value": "any"}, outputs={"converted": "any"})
 

@@ -1,4 +1,4 @@
-"""Where an execution goes on."""
+"""Control flow."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 class Branch:
-    """Goes on at one of two outputs, as a condition says."""
+    """Continues at one of two outputs, depending on a condition."""
 
     PORTS = NodePorts(
         inputs={"execIn": "execution", "condition": "bool"},
@@ -30,7 +30,7 @@ class Branch:
 
 
 class Sequence:
-    """Goes on at all its outputs, one after the other, each to its end; a graph may add outputs."""
+    """Continues at all its outputs, one after the other, each to its end; a graph may add outputs."""
 
     PORTS = NodePorts(
         inputs={"execIn": "execution"},

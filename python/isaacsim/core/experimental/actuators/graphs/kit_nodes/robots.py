@@ -1,4 +1,4 @@
-"""Which robots and joints a node means."""
+"""Robots and joints selected by the inputs of a node."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ...hosts.current import Articulation
 if TYPE_CHECKING:
     from ...omnigraph.database import Database
 
-# inputs that say so
+# inputs that select robots and joints
 SELECTION = {"targetPrim": "target", "robotPath": "string", "jointNames": "token[]", "jointIndices": "int[]"}
 
 

@@ -18,7 +18,7 @@ from ..port import Subscription
 if TYPE_CHECKING:
     from ...usd.handles import Stage
 
-# whoever else is told of a stop or of another stage meets actuators that know
+# actuators learn of a stop or of another stage before other listeners
 BEFORE_OTHERS = -1000
 
 
@@ -32,11 +32,11 @@ _PHYSICS = _Physics()
 class KitBus:
     """The physics events of a Kit application, see `PhysicsBus`; another stage ends all subscriptions.
 
-    Callbacks are kept here. Kit holds one pre-step callback for all of them, and only while somebody waits for steps.
+    Callbacks are kept here. Kit holds one pre-step callback for all of them, only while there are listeners of steps.
     Errors are logged.
 
     Args:
-        is_ready: Whether articulations can be read and written.
+        is_ready: Returns True if articulations can be read and written.
     """
 
     # joints are the same on every bus of a process
@@ -45,7 +45,7 @@ class KitBus:
     def __init__(self, is_ready: Callable[[], bool]) -> None:
         self._events = EventBus()
         self._is_ready = is_ready
-        # how many stages were opened or closed: what was made on another one is void
+        # number of stages opened or closed: articulations made on another one are invalid
         self.stage_changes = 0
         self._for_ready: set[_Counted] = set()
         self._for_steps: set[_Counted] = set()
@@ -55,7 +55,7 @@ class KitBus:
 
     @property
     def ready(self) -> bool:
-        """Whether physics runs, so that articulations can be read and written."""
+        """True if physics runs, so that articulations can be read and written."""
         return self._is_ready()
 
     def on_ready(self, callback: Callable[[], None], *, order: int = 0) -> Subscription:
@@ -71,18 +71,18 @@ class KitBus:
         return self._events.on_stop(callback, order=order)
 
     def emit_ready(self) -> None:
-        """Physics is ready: tell everybody."""
+        """Announce that physics is ready."""
         log_errors(self._events.emit_ready)
         self.update()
 
     def emit_stop(self) -> None:
-        """Physics has stopped: tell everybody."""
+        """Announce that physics has stopped."""
         self._begin = None
         log_errors(self._events.emit_stop)
         self.update()
 
     def forget(self) -> None:
-        """Another stage is open, or none: tell everybody that physics has stopped, and forget them."""
+        """Announce a stop because the stage has changed, and drop all listeners."""
         self.stage_changes += 1
         self.emit_stop()
         self._events.clear()
@@ -91,12 +91,12 @@ class KitBus:
         self.update()
 
     def begin_with_next_step(self, begin: Callable[[], None]) -> None:
-        """Call `begin()` before the next physics step, for a simulator that does not tell when it is ready."""
+        """Call `begin()` before the next physics step, for a simulator without a ready event."""
         self._begin = begin
         self.update()
 
     def update(self) -> None:
-        """Listen to physics steps exactly while somebody waits for one."""
+        """Listen to physics steps exactly while there are listeners of them."""
         # Kit's own list must not change while it is walked; the next change from outside catches up
         if self._in_step:
             return
@@ -122,7 +122,7 @@ class KitBus:
 
 
 class _Counted:
-    """A subscription that tells the bus when it comes and goes."""
+    """A subscription that updates the bus when it is made and closed."""
 
     def __init__(self, bus: KitBus, all_such: set[_Counted], inner: Subscription) -> None:
         self._bus, self._all_such, self._inner = bus, all_such, inner
@@ -150,7 +150,7 @@ def context_stage() -> Stage | None:
 
 
 def find_robots(stage: Stage | None, patterns: str | Sequence[str]) -> list[str]:
-    """Paths of the articulation roots on `stage`, which may be None, that the patterns stand for.
+    """Return paths of the articulation roots on `stage`, which may be None, that the patterns match.
 
     Raises:
         ValueError: As `match_roots`.
@@ -162,8 +162,8 @@ def find_robots(stage: Stage | None, patterns: str | Sequence[str]) -> list[str]
 def on_stage_change(callback: Callable[[], None]) -> list[Any]:
     """Call `callback()` once for each stage that goes, before others, until the list returned is dropped.
 
-    That is when it is closed, or another one is opened all the same: what is made when a stage is opened is no part of
-    the one before, whoever is told first.
+    A stage goes when it is closed, or when another one is opened: objects made while a stage opens belong to the new
+    one, whatever the order of listeners.
     """
     context, kinds = omni.usd.get_context(), omni.usd.StageEventType
     is_closed = context.get_stage() is None

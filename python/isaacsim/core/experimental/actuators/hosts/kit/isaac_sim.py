@@ -23,13 +23,13 @@ _AFTER_ISAAC_SIM = 1
 
 
 class IsaacSimArticulation(Articulation):
-    """Isaac Sim's articulation of all robots that the paths stand for; with another stage it ends."""
+    """Isaac Sim's articulation of all robots that the paths match; another stage ends it."""
 
     # so do the physics of Kit compute
     in_stage_units = True
-    # the simulation view that it was told of
-    _told: Any = None
-    _is_deaf = False
+    # the simulation view it was last notified of
+    _notified_view: Any = None
+    _has_warned = False
 
     def __init__(self, host: IsaacSimHost, paths: str | Sequence[str]) -> None:
         self._bus, self._stage_changes = host.bus, host.bus.stage_changes
@@ -39,25 +39,25 @@ class IsaacSimArticulation(Articulation):
 
     @property
     def device(self) -> str:
-        """Where physics computes; Isaac Sim's own `_device` says so after play only."""
+        """Device of physics, which Isaac Sim's own `_device` holds after play only."""
         return str(SimulationManager.get_device() or self._device)
 
     @property
     def valid(self) -> bool:
-        """Whether the robots are on the stage, which is still the one they were made on."""
+        """True if the robots are on the stage, and the stage is the one they were made on."""
         return self._stage_changes == self._bus.stage_changes and super().valid
 
     def _on_physics_ready(self, event: Any) -> None:
         super()._on_physics_ready(event)
-        self._told = SimulationManager.get_physics_simulation_view()
+        self._notified_view = SimulationManager.get_physics_simulation_view()
 
-    def hear_of(self, view: Any) -> None:
-        """Make good for it if Isaac Sim did not tell that physics is ready, for its callback was overwritten."""
-        was_told = self._told is None or self._told is view
-        if not self.valid or (was_told and self.is_physics_tensor_entity_valid()):
+    def notify_ready(self, view: Any) -> None:
+        """Notify the articulation that physics is ready if Isaac Sim has not: its callback may be overwritten."""
+        was_notified = self._notified_view is None or self._notified_view is view
+        if not self.valid or (was_notified and self.is_physics_tensor_entity_valid()):
             return
-        if not self._is_deaf:
-            self._is_deaf = True
+        if not self._has_warned:
+            self._has_warned = True
             carb.log_warn(
                 f"articulation <{self.paths[0]}>: its callbacks in Isaac Sim were overwritten, for "
                 "SimulationManager.enable_default_callbacks() numbers callbacks from 0 again. Its actuators tell it of "
@@ -69,7 +69,7 @@ class IsaacSimArticulation(Articulation):
 class IsaacSimHost:
     """The simulation of the Isaac Sim application.
 
-    It listens where Isaac Sim's `SimulationManager` does, and not through it: that one forgets callbacks, and numbers
+    It listens to the events of Isaac Sim's `SimulationManager` directly, for the manager drops callbacks, and numbers
     them so that one may overwrite another.
     """
 
@@ -119,13 +119,13 @@ class IsaacSimHost:
     # inside
 
     def _is_running(self) -> bool:
-        """Whether the simulation view that was there at the last ready event still is."""
+        """True if the simulation view of the last ready event still exists."""
         return self._view is not None and SimulationManager.get_physics_simulation_view() is self._view
 
     def _on_ready(self, _event: Any) -> None:
         self._view = SimulationManager.get_physics_simulation_view()
         for robots in tuple(self._articulations):
-            log_errors(robots.hear_of, self._view)
+            log_errors(robots.notify_ready, self._view)
         self.bus.emit_ready()
 
     def _on_stop(self, _event: Any) -> None:

@@ -106,7 +106,7 @@ class KitArticulation(DofAccess):
 
     @property
     def valid(self) -> bool:
-        """Whether the robots are on the stage, which is still the one they were made on."""
+        """True if the robots are on the stage, and the stage is the one they were made on."""
         stage = None if self._has_ended() else self._host.stage
         return stage is not None and all(stage.GetPrimAtPath(path) for path in self._paths)
 
@@ -129,7 +129,7 @@ class KitArticulation(DofAccess):
 
     @property
     def device(self) -> str:
-        """Where physics computes; the CPU until it runs."""
+        """Device of physics; the CPU until it runs."""
         self._resolve_again()
         return "cpu" if self._view is None or self._has_ended() else str(self._view.get_dof_positions().device)
 
@@ -149,7 +149,7 @@ class KitArticulation(DofAccess):
         return self._stage_changes != self._host.bus.stage_changes
 
     def _resolve_again(self) -> None:
-        """Robots and joints may have changed with play and stop; those of another stage are none of these."""
+        """Resolve again after play and stop, which may change robots and joints, unless the stage has changed."""
         if self._generation != self._host.generation and not self._has_ended():
             self._resolve()
 
@@ -187,7 +187,7 @@ class KitArticulation(DofAccess):
             return full[:, : len(self._dof_names)]
         rows, columns = self._grid(indices, dof_indices, full.device)
         picked = wp.zeros((len(rows), len(columns)), dtype=wp.float32, device=full.device)
-        # Warp copies views of picked rows and columns, which its types do not say
+        # Warp copies indexed arrays, but its types do not allow it
         grid: Any = wp.indexedarray(full, [rows, columns])
         wp.copy(picked, grid)
         return picked

@@ -1,4 +1,4 @@
-"""Where joint axes stand in MuJoCo's arrays, its fields by environment, and how they say what has no number."""
+"""Addresses of joint axes in MuJoCo's arrays, model fields by environment, and MuJoCo's encodings of limits."""
 
 # MuJoCo ships no type stubs
 # pyright: reportAttributeAccessIssue=false
@@ -20,13 +20,13 @@ LOCKED = 1e-6
 NO_FORCE = 1e-300
 # where the open end of a one-sided limit is put, out of reach [rad or m]
 OPEN_END = 1e6
-# how soft constraints are by default, which says that nobody chose
+# default softness of constraints, taken as not chosen by the user
 SOFTNESS = {"solref": (0.02, 1.0), "solimp": (0.9, 0.95, 0.001, 0.5, 2.0)}
 
 
 @dataclass(frozen=True)
 class AxisAddress:
-    """Where axes stand: among joints, in `qpos`, and in `qvel`."""
+    """Indices of axes among joints, in `qpos` and in `qvel`."""
 
     joint: np.ndarray
     position: np.ndarray
@@ -53,7 +53,7 @@ class Fields(ABC):
 
     @abstractmethod
     def former(self, name: str) -> np.ndarray:
-        """The same before anything was written."""
+        """Values of a field before anything was written."""
 
     @abstractmethod
     def own(self, name: str) -> np.ndarray:
@@ -61,7 +61,7 @@ class Fields(ABC):
 
     @abstractmethod
     def written(self, name: str, envs: np.ndarray | slice) -> None:
-        """Let the model's constants follow a field that was written."""
+        """Update the model's constants after a field was written."""
 
 
 def address_of(model: mujoco.MjModel, joints: Sequence[int]) -> AxisAddress:

@@ -1,4 +1,4 @@
-"""What a viewer shows of one environment, as plain arrays: bodies as triangles, where they are, where they shall be."""
+"""Scene of one environment for viewers, as plain arrays: triangles of bodies, their poses and their target poses."""
 
 # MuJoCo ships no type stubs
 # pyright: reportAttributeAccessIssue=false
@@ -31,11 +31,11 @@ _AWAY = 0.04
 
 @dataclass(frozen=True)
 class Piece:
-    """All of one colour that is fixed to a body.
+    """All of one color that is fixed to a body.
 
     Args:
         body: Number of the body, a row of the poses.
-        robot: Whether it is part of a robot.
+        robot: True if it is part of a robot.
         color: Red, green, blue and opacity, 0 … 1.
         vertices: In the frame of the body [m], `(points, 3)`; two for one point where its normals differ.
         faces: Numbers of the vertices of triangles, `(faces, 3)`.
@@ -51,7 +51,7 @@ class Piece:
 
 
 class Drawing:
-    """What is to be seen of a simulation.
+    """The drawn bodies of a simulation.
 
     Args:
         host: The simulation, which plays.
@@ -67,7 +67,7 @@ class Drawing:
         self.robots = {path: bodies.tolist() for path, bodies in host.bodies_of().items()}
         """Bodies of each robot, by its path in the prototype."""
         self.pieces = list(_pieces(self.model, robots))
-        """What is drawn, but for planes."""
+        """Drawn parts of bodies, without planes."""
         host.pose(self.model, self.data)
         mujoco.mj_kinematics(self.model, self.data)
         self.box = box_of(points_of(self.model, self.data, robots))
@@ -88,14 +88,14 @@ class Drawing:
         return self._forward(self.data)
 
     def target_poses(self, env: int, targets: np.ndarray) -> np.ndarray:
-        """The same with axes at their targets, in the order of the robots; NaN leaves an axis where it is."""
+        """Return the poses with axes at their targets, in the order of the robots; NaN leaves an axis where it is."""
         self._host.pose(self.model, self.shadow, env)
         there = np.isfinite(targets)
         self.shadow.qpos[self._host.position_columns[there]] = targets[there]
         return self._forward(self.shadow)
 
     def away(self) -> np.ndarray:
-        """Whether each body is visibly elsewhere than its target, `(bodies,)`, as of the last poses of both."""
+        """Return a mask of the bodies visibly away from their targets, `(bodies,)`, at the last poses of both."""
         here, there = (
             np.einsum("bij,bkj->bki", data.xmat.reshape(-1, 3, 3), self._corners) + data.xpos[:, None]
             for data in (self.data, self.shadow)
@@ -109,7 +109,7 @@ class Drawing:
 
 
 def _pieces(model: mujoco.MjModel, robots: np.ndarray) -> Iterator[Piece]:
-    """What is drawn of each body, by colour."""
+    """Drawn parts of each body, by color."""
     found: dict[tuple[int, tuple[float, ...]], list[tuple[np.ndarray, ...]]] = {}
     for geom in np.flatnonzero(is_shown(model)).tolist():
         triangles = _triangles(model, geom)
@@ -166,7 +166,7 @@ def _part(values: np.ndarray, starts: np.ndarray, counts: np.ndarray, number: in
 
 
 def _turned(profile: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """What a line of points (radius, height), from below, sweeps as it turns about z."""
+    """Surface of revolution about z of a line of points (radius, height), given from below."""
     angles = np.linspace(0, 2 * math.pi, _AROUND, endpoint=False)
     circle = np.stack([np.cos(angles), np.sin(angles)], axis=-1)
     rings = [np.c_[radius * circle, np.full(_AROUND, height)] for radius, height in profile]
@@ -190,7 +190,7 @@ def _height_field(model: mujoco.MjModel, number: int) -> tuple[np.ndarray, np.nd
 
 
 def _creased(vertices: np.ndarray, faces: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The same triangles with vertices of their own on either side of a sharp edge, so that it is not smoothed."""
+    """Duplicate vertices on sharp edges, so that these are not smoothed."""
     corners = vertices[faces]
     normals = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
     sizes = np.linalg.norm(normals, axis=1)

@@ -35,7 +35,7 @@ def follow_friction(fields: Fields, at: AxisAddress, friction: np.ndarray, envs:
 
     Args:
         fields: Of the model.
-        at: Where the axes stand.
+        at: Addresses of the axes.
         friction: What is set, float32, of the shape of `fields[envs, axes]`.
         envs: Environments.
         axes: Axes.

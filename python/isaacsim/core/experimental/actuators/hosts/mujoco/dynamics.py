@@ -22,14 +22,14 @@ from .kinematics import CYCLES, cross
 
 @dataclass(frozen=True)
 class Layout:
-    """Where a robot stands in MuJoCo's arrays.
+    """Indices of a robot in MuJoCo's arrays.
 
     Args:
         bodies: Of its links, the root first.
         joints: Frames of the joints that carry them, in the links: places [m] and quaternions, `(links, 7)`.
         dofs: Of its axes, among velocities.
-        floating: Whether the root body has a free joint.
-        fixed: Whether the root body is fixed to the world.
+        floating: True if the root body has a free joint.
+        fixed: True if the root body is fixed to the world.
     """
 
     bodies: np.ndarray
@@ -73,7 +73,7 @@ class Equations:
         self._weight = model.opt.gravity * (not model.opt.disableflags & mujoco.mjtDisableBit.mjDSBL_GRAVITY)
 
     def mass_matrices(self, state: State, layout: Layout, envs: np.ndarray) -> np.ndarray:
-        """Of a robot's coordinates, `(environments, C, C)`.
+        """Mass matrices of a robot, `(environments, C, C)`.
 
         Args:
             state: Of the environments.
@@ -94,14 +94,14 @@ class Equations:
         return matrices
 
     def jacobians(self, state: State, layout: Layout, envs: np.ndarray) -> np.ndarray:
-        """Of each link that can move, `(environments, links, 6, C)`; arguments as above."""
+        """Jacobians of the links that can move, `(environments, links, 6, C)`; arguments as above."""
         found, model = self._placed.at(*state), self._model
         links = layout.bodies[1:] if layout.fixed else layout.bodies
         jacobians = np.zeros((len(envs), len(links), 6, layout.first + len(layout.dofs)))
         link, axis = np.nonzero(self._carried(links, model.dof_bodyid[layout.dofs]))
         # rows, then columns: in half the time of both at once
-        centres = found.xipos[envs].take(links, 1)
-        arms = centres.take(link, 1) - found.subtree_com[envs].take(model.body_rootid[links[link]], 1)
+        centers = found.xipos[envs].take(links, 1)
+        arms = centers.take(link, 1) - found.subtree_com[envs].take(model.body_rootid[links[link]], 1)
         turns = found.cdof[envs].take(layout.dofs[axis], 1)
         spins = turns[..., :3]
         linear = turns[..., 3:] + cross(spins, arms)
@@ -111,7 +111,7 @@ class Equations:
         if layout.floating:
             root = layout.bodies[0]
             on_root = np.flatnonzero(self._carried(links, np.array([root])))
-            from_root = centres.take(on_root, 1) - found.xipos[envs, None, root]
+            from_root = centers.take(on_root, 1) - found.xipos[envs, None, root]
             for i, j, k in CYCLES:
                 jacobians[:, on_root, i, i] = jacobians[:, on_root, 3 + i, 3 + i] = 1.0
                 jacobians[:, on_root, j, 3 + k] = from_root[..., i]
@@ -135,7 +135,7 @@ class Equations:
         roots = [layout.bodies[0] for layout in layouts if layout.floating]
         momenta = self._momenta(found, state.fields)
         for root in roots:
-            # where the centre of mass of a turning root has no acceleration, its origin has
+            # where the center of mass of a turning root has no acceleration, its origin has
             frames = found.xmat[:, root].reshape(-1, 3, 3)
             spins = np.einsum("eij,ej->ei", frames, qvel[:, base_of(self._model, root)][:, 3:])
             arms = found.xipos[:, root] - found.xpos[:, root]
@@ -147,13 +147,13 @@ class Equations:
 
     @functools.cached_property
     def _placed(self) -> Forward:
-        """What positions determine."""
+        """Quantities that depend on positions."""
         outputs = "xpos", "xmat", "xipos", "cdof", "subtree_com", "M"
         return Forward(self._model, self._num_envs, mujoco.mjtStage.mjSTAGE_POS, outputs)
 
     @functools.cached_property
     def _moving(self) -> Forward:
-        """What velocities determine; tendons are without armature, which MuJoCo adds to the forces of inertia."""
+        """Quantities that depend on velocities, without tendon armatures, which MuJoCo adds to the bias forces."""
         outputs = "xpos", "xmat", "xipos", "cdof", "subtree_com", "qfrc_bias"
         model = copy.copy(self._model)
         model.tendon_armature[:] = 0.0
@@ -168,7 +168,7 @@ class Equations:
         return fields.constant("body_subtreemass")[:, bodies, None] * motion
 
     def _carried(self, bodies: np.ndarray, by: np.ndarray) -> np.ndarray:
-        """Whether a body is one of some others, or stands on it, `(bodies, others)`."""
+        """Mask of the bodies that are, or descend from, some others, `(bodies, others)`."""
         parents, found = self._model.body_parentid, np.zeros((len(bodies), len(by)), bool)
         at = bodies
         while at.any():
@@ -192,7 +192,7 @@ class Equations:
 
     @staticmethod
     def _base_coordinates(found: Any, layout: Layout, envs: np.ndarray) -> np.ndarray:
-        """MuJoCo's free joint (origin, world; angular, body) by velocities of the centre of mass, in the world."""
+        """MuJoCo's free joint (origin, world; angular, body) by velocities of the center of mass, in the world."""
         root = layout.bodies[0]
         turn = np.zeros((len(envs), 6, 6))
         turn[:, np.arange(3), np.arange(3)] = 1.0
@@ -214,7 +214,7 @@ def incoming_forces(model: mujoco.MjModel, data: mujoco.MjData, layout: Layout) 
     bodies = layout.bodies
     frames = data.xmat[bodies].reshape(-1, 3, 3)
     places = data.xpos[bodies] + np.einsum("lij,lj->li", frames, layout.joints[:, :3])
-    # MuJoCo has the torque first, about the centre of mass of the whole tree
+    # MuJoCo has the torque first, about the center of mass of the whole tree
     torques, forces = data.cfrc_int[bodies, :3], data.cfrc_int[bodies, 3:]
     torques = torques + np.cross(data.subtree_com[model.body_rootid[bodies]] - places, forces)
     turns = frames @ matrices(layout.joints[:, 3:])
@@ -222,7 +222,7 @@ def incoming_forces(model: mujoco.MjModel, data: mujoco.MjData, layout: Layout) 
 
 
 def projected_forces(model: mujoco.MjModel, data: mujoco.MjData) -> np.ndarray:
-    """What the joints' forces and torques are along each of MuJoCo's coordinates; arguments as above."""
+    """Joint forces and torques projected on MuJoCo's coordinates; arguments as above."""
     return np.einsum("di,di->d", data.cdof, data.cfrc_int[model.dof_bodyid])
 
 

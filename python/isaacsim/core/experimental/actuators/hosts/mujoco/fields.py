@@ -1,4 +1,4 @@
-"""Fields of MuJoCo's model that differ between environments once somebody sets them, and the properties they hold."""
+"""Fields of MuJoCo's model, which differ between environments once they are set, and the properties they hold."""
 
 # MuJoCo ships no type stubs
 # pyright: reportAttributeAccessIssue=false
@@ -51,12 +51,12 @@ class ModelFields(Fields):
         return self._own[name] if name in self._own else self.former(name)
 
     def former(self, name: str) -> np.ndarray:
-        """The same before anything was written: those of the model."""
+        """Values of a field before anything was written: those of the model."""
         value = np.asarray(operator.attrgetter(name)(self._model))
         return np.broadcast_to(value, (self._batch.nsim, *value.shape))
 
     def differs(self, name: str) -> bool:
-        """Whether environments have values of their own."""
+        """Return True if environments have different values."""
         return name in self._own
 
     def own(self, name: str) -> np.ndarray:
@@ -66,7 +66,7 @@ class ModelFields(Fields):
         return self._own[name]
 
     def written(self, name: str, envs: np.ndarray | slice) -> None:
-        """Let the model's constants follow a field that was written."""
+        """Update the model's constants after a field was written."""
         if name in CONSTANTS:
             self._batch.set_const(None if isinstance(envs, slice) else np.unique(envs))
 

@@ -61,7 +61,7 @@ def read_file(path: Path, *, strict_inertia: bool = False, standing: Standing | 
         raise FileNotFoundError(f"{path}: no such file. Give the path of {ROBOT_FILES}.")
     urdf = _urdf(path, strict_inertia)
     standing = standing or Standing()
-    with _listening(path):
+    with _reporting_warnings(path):
         found = _read_mjcf(path, standing) if urdf is None else _read_urdf(path, urdf, standing)
     spec, model, begin, freed = found
     _name_all(spec)
@@ -128,7 +128,7 @@ def _read_urdf(path: Path, urdf: Urdf, standing: Standing) -> tuple[Any, Any, St
     if standing.floating_base:
         free_bases(path, spec)
     model = _compiled(path, spec)
-    _exclude_neighbours(spec, model)
+    _exclude_neighbors(spec, model)
     _warn_of_lost_inertias(path, urdf, model)
     return spec, model, {}, []
 
@@ -184,13 +184,13 @@ def _urdf(path: Path, strict_inertia: bool) -> Urdf | None:
 
 
 @contextlib.contextmanager
-def _listening(path: Path) -> Iterator[None]:
+def _reporting_warnings(path: Path) -> Iterator[None]:
     """Report warnings of MuJoCo as Python warnings."""
-    said: list[str] = []
-    with warnings_to(said.append):
+    messages: list[str] = []
+    with warnings_to(messages.append):
         yield
-    if said:
-        warnings.warn(f"{path}: MuJoCo warns: {'; '.join(dict.fromkeys(said))}. Correct the file.", stacklevel=6)
+    if messages:
+        warnings.warn(f"{path}: MuJoCo warns: {'; '.join(dict.fromkeys(messages))}. Correct the file.", stacklevel=6)
 
 
 def _parsed(path: Path, read: Any) -> Any:
@@ -204,8 +204,8 @@ def _parsed(path: Path, read: Any) -> Any:
 def _refused(path: Path, error: ValueError) -> UnsupportedSceneError:
     """MuJoCo's error in one line."""
     lines = [line.strip().rstrip(":.") for line in str(error).splitlines()]
-    said = re.sub(r"^(XML )?Error: (Error )?", "", ", ".join(filter(None, lines)))
-    return UnsupportedSceneError(f"{path}: MuJoCo cannot open it: {said}. Correct the file.")
+    message = re.sub(r"^(XML )?Error: (Error )?", "", ", ".join(filter(None, lines)))
+    return UnsupportedSceneError(f"{path}: MuJoCo cannot open it: {message}. Correct the file.")
 
 
 def _complete(spec: mujoco.MjSpec, urdf: Urdf) -> None:
@@ -288,7 +288,7 @@ def _flatten(spec: mujoco.MjSpec, name: str) -> None:
     spec.delete(old)
 
 
-def _exclude_neighbours(spec: mujoco.MjSpec, model: mujoco.MjModel) -> None:
+def _exclude_neighbors(spec: mujoco.MjSpec, model: mujoco.MjModel) -> None:
     """Exclude contacts of links with static links they are joined to, which MuJoCo does not exclude by itself."""
     static = [body for body in range(1, model.nbody) if model.body_weldid[body] == 0 and model.body_geomnum[body]]
     for body in range(1, model.nbody):

@@ -1,4 +1,4 @@
-"""What MuJoCo derives from states of many environments, computed in its own threads.
+"""Derived quantities of MuJoCo for the states of many environments, computed in its own threads.
 
 The batch is apart from that of the physics: what is bound of a batch is copied in every step.
 """
@@ -20,7 +20,7 @@ from mujoco.batch import Batch
 from .fields import ModelFields
 from .user_warnings import ignore, warnings_to
 
-# the last one would begin anew where a state is not finite
+# AUTORESET would reset a state that is not finite
 _OFF = ("CONTACT", "CONSTRAINT", "SENSOR", "ACTUATION", "SPRING", "DAMPER", "AUTORESET")
 
 
@@ -39,7 +39,7 @@ class Forward:
         for name in _OFF:
             own.opt.disableflags |= int(getattr(mujoco.mjtDisableBit, f"mjDSBL_{name}", 0))
         own.opt.gravity[:] = 0.0
-        # centres of mass may be moved, see `movable_coms`
+        # centers of mass may be moved, see `movable_coms`
         own.body_sameframe[:] = 0
         self._batch = Batch(own, num_envs, nthread=1 if num_envs == 1 else 0)
         self._qpos, self._qvel = self._batch.bind("qpos"), self._batch.bind("qvel")
@@ -56,7 +56,7 @@ class Forward:
         """
         fields.bodies_to(self._batch)
         self._qpos[:], self._qvel[:] = qpos, qvel
-        # whoever steps reports divergence
+        # the physics step reports divergence
         with warnings_to(ignore):
             self._batch.forward(ids=envs, stage=self._stage)
         return SimpleNamespace(**self._outputs)

@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 
 # fields of the model by what `write_link_inertias` sets
 _INERTIAS = {"masses": ("body_mass",), "places": ("body_ipos", "body_iquat"), "moments": ("body_inertia",)}
-# physics steps that nothing interrupts, as long as nobody listens
+# physics steps in one call while there are no listeners
 _AT_ONCE = 64
 
 # a forked child has the memory of its parent and none of its threads
@@ -61,7 +61,7 @@ os.register_at_fork(after_in_child=_after_fork)
 
 
 class MujocoArticulation(FixedTendons):
-    """Robots on MuJoCo, which tells what drives do."""
+    """Robots on MuJoCo, with efforts of joint drives and signals for laws."""
 
     _backend: MujocoHost  # pyright: ignore[reportIncompatibleVariableOverride]
 
@@ -88,7 +88,7 @@ class MujocoHost(NotCopied):
         source: USD stage, in whatever units, or the scene of a file.
         dt: Physics step [s].
         num_envs: Number of copies.
-        strict_inertia: Whether an inertia that no body can have is refused, and not repaired.
+        strict_inertia: Refuse physically impossible inertias instead of repairing them.
         initial_positions: Where joints of a stage begin, by pattern; those of a scene are in it.
     """
 
@@ -113,7 +113,7 @@ class MujocoHost(NotCopied):
         self.bus = EventBus()
         self.generation = 0
         self.step_count = 0
-        # paths of links whose contacts somebody wants to know
+        # paths of links with observed contacts, by observer
         self._observers: weakref.WeakKeyDictionary[object, set[str]] = weakref.WeakKeyDictionary()
         self._movable_coms = False
         self._edits = _edits_of(self.stage)
@@ -135,7 +135,7 @@ class MujocoHost(NotCopied):
 
     @property
     def playing(self) -> bool:
-        """Whether physics runs."""
+        """True while physics runs."""
         return self._batch is not None
 
     def play(self) -> None:
@@ -161,13 +161,13 @@ class MujocoHost(NotCopied):
         self.generation += 1
         self._roots = self._root_mirrors()
         self._bind_roots()
-        self._initialise(np.arange(self.num_envs))
+        self._initialize(np.arange(self.num_envs))
         self.bus.start(self.stop)
 
     def step(self, steps: int = 1) -> None:
         """Run physics steps, the pre-step callbacks before each.
 
-        Where there are none, nor limits of velocity to look after, MuJoCo runs on by itself.
+        Without callbacks and velocity limits, MuJoCo runs many steps in one call.
 
         Raises:
             SimulationDivergedError: A joint or base is not finite any more; names the robots.
@@ -217,7 +217,7 @@ class MujocoHost(NotCopied):
             moved = self._fields.restore_bases(envs)
             if self._roots is not None:
                 self._roots.update_fixed(moved)
-            self._initialise(envs)
+            self._initialize(envs)
         self.bus.emit_reset(None if env_ids is None else envs.tolist())
 
     def stop(self) -> None:
@@ -263,7 +263,7 @@ class MujocoHost(NotCopied):
             getattr(drawn, name)[:] = self._fields.read(name)[env]
 
     def layout_of(self, prototype: str) -> Layout:
-        """Where an articulation stands in the model, by its path in the prototype."""
+        """Layout of an articulation, by its path in the prototype."""
         return self._layouts[prototype]
 
     def bodies_of(self) -> dict[str, np.ndarray]:
@@ -272,7 +272,7 @@ class MujocoHost(NotCopied):
 
     @property
     def position_columns(self) -> np.ndarray:
-        """Where the positions of an environment's axes stand in `qpos`, in the order of the mirrors."""
+        """Columns of an environment's axes in `qpos`, in the order of the mirrors."""
         return self._address.position
 
     def model_now(self, env: int = 0) -> mujoco.MjModel:
@@ -324,7 +324,7 @@ class MujocoHost(NotCopied):
         return self._drive.reshape(-1)
 
     def read_property(self, name: str) -> np.ndarray:
-        """A property as it is in force, flat; what MuJoCo has no use for is what the stage authors."""
+        """A property in force, flat; properties that MuJoCo does not use have their authored values."""
         if name in KNOWN:
             return read_property(self._fields, self._address, name).reshape(-1)
         if name == "max_velocities":
@@ -342,7 +342,7 @@ class MujocoHost(NotCopied):
         return np.tile(np.array(values, float), self.num_envs)
 
     def motors(self) -> dict[str, MotorConfig]:
-        """What a file that MuJoCo reads by itself says of its motors, by pattern.
+        """Motors of a file that MuJoCo's own parser read, by pattern.
 
         Warns:
             UserWarning: No motor stands for some of its actuators, or for the range of their targets.
@@ -369,7 +369,7 @@ class MujocoHost(NotCopied):
         return self._efforts(lambda equations, state: equations.coriolis(state, layouts))
 
     def mass_matrices(self, robots: np.ndarray) -> np.ndarray:
-        """Of the coordinates of some robots, armature included."""
+        """Mass matrices of some robots, armature included."""
         equations, state = self._equations_of(robots)
         return self._of_layouts(robots, lambda layout, envs: equations.mass_matrices(state, layout, envs))
 
@@ -378,7 +378,7 @@ class MujocoHost(NotCopied):
         return np.ones(len(robots))
 
     def jacobians(self, robots: np.ndarray) -> np.ndarray:
-        """Of each link that can move, by the coordinates of some robots."""
+        """Jacobians of the links of some robots that can move."""
         equations, state = self._equations_of(robots)
         return self._of_layouts(robots, lambda layout, envs: equations.jacobians(state, layout, envs))
 
@@ -388,7 +388,7 @@ class MujocoHost(NotCopied):
         return np.stack([incoming_forces(self.model, self.data(env), layout) for env, layout in some])
 
     def projected_forces(self) -> np.ndarray:
-        """What they are along each axis, in the order of the mirrors."""
+        """Joint forces projected on each axis, in the order of the mirrors."""
         rows = [projected_forces(self.model, self.data(env))[self._address.velocity] for env in range(self.num_envs)]
         return np.concatenate(rows)
 
@@ -524,7 +524,7 @@ class MujocoHost(NotCopied):
             if None in columns:
                 path = self._robots[robots[at[0]]].path
                 raise HostError(f"<{path}>: its contacts are not observed. Call observe_contact_forces again.")
-            # MuJoCo tells what the link does to the others
+            # MuJoCo reports the force of the link on the others
             forces[at] = 0.0 - self._contact[envs[:, None, None], np.array(columns)[:, None] + np.arange(3)]
         return forces
 
@@ -566,7 +566,7 @@ class MujocoHost(NotCopied):
         self._has_several = len(self._owners) > 1
 
     def _observed(self) -> set[str]:
-        """Paths of the links of the stage whose contacts somebody wants to know."""
+        """Paths of the links of the stage with observed contacts."""
         there = {body.path for body in self._scene.bodies}
         return there.intersection(*[set().union(*self._observers.values())])
 
@@ -603,14 +603,14 @@ class MujocoHost(NotCopied):
         write_properties(self._fields, self._address, values, envs, axes)
 
     def _working_batch(self) -> Batch:
-        """The simulations; in a forked child made anew, as they were, for it has none of the threads of its parent."""
+        """The simulations; rebuilt in a forked child, which has none of its parent's threads."""
         if not self._has_threads:
             self._reopen()
         assert self._batch is not None
         return self._batch
 
     def _reopen(self) -> None:
-        """Make the simulations anew, as they are."""
+        """Rebuild the simulations with their current state."""
         batch, fields, arrays = self._batch, self._fields, self._arrays
         assert batch is not None and arrays is not None
         self._batch, self._equations = self._open_batch(), None
@@ -624,7 +624,7 @@ class MujocoHost(NotCopied):
         self._has_threads = False
         ctypes.pythonapi.Py_IncRef(ctypes.py_object(tuple(vars(self).values())))
 
-    def _initialise(self, envs: np.ndarray) -> None:
+    def _initialize(self, envs: np.ndarray) -> None:
         """Write the authored state and targets of some environments."""
         arrays, at, (qpos, qvel) = self._arrays, self._address, self._initial
         assert self._batch is not None and arrays is not None
@@ -677,7 +677,7 @@ class MujocoHost(NotCopied):
         return RootMirrors(self, layouts, columns)
 
     def _bind_roots(self) -> None:
-        """Let the arrays of the root links follow the state as it is now, and from now on."""
+        """Bind the arrays of the root links to the state."""
         self._follow_roots = None
         if self._roots is not None:
             self._roots.bind(self._qpos, self._qvel, self._fields.read("body_ipos"))
@@ -696,7 +696,7 @@ class MujocoHost(NotCopied):
         return self._equations, State(self._fields, np.unique(self._envs_of(robots)), self._qpos, self._qvel)
 
     def _of_layouts(self, robots: np.ndarray, compute: Callable[[Layout, np.ndarray], np.ndarray]) -> np.ndarray:
-        """What is computed of the robots of each layout in some environments, in the order of the robots."""
+        """Results of `compute` for the robots of each layout, in the order of the robots."""
         parts = [(at, compute(layout, envs)) for layout, at, envs in self._by_layout(robots)]
         if len(parts) == 1:
             return parts[0][1]
@@ -711,7 +711,7 @@ class MujocoHost(NotCopied):
         return self._fields.read(name)[envs[rows], bodies]
 
     def _by_layout(self, robots: np.ndarray) -> Iterator[tuple[Layout, np.ndarray, np.ndarray]]:
-        """Layout of robots that are alike, where they stand among these robots, and their environments."""
+        """Each layout of some robots, the indices of its robots among these, and their environments."""
         envs, numbers = np.divmod(robots, len(self._layouts))
         for number, layout in enumerate(self._layouts.values()):
             at = np.flatnonzero(numbers == number)
@@ -741,7 +741,7 @@ class MujocoHost(NotCopied):
         return np.einsum("rij,rj->ri", frames.reshape(-1, 3, 3), places)
 
     def _efforts(self, compute: Callable[[Equations, State], np.ndarray]) -> np.ndarray:
-        """What is computed of all environments, in the order of the mirrors."""
+        """Efforts of all environments, in the order of the mirrors."""
         efforts = compute(*self._equations_of(np.arange(len(self._robots))))
         return efforts[:, self._address.velocity].reshape(-1)
 
@@ -788,14 +788,14 @@ class MujocoHost(NotCopied):
 
 
 def _read(stage: Stage, **options: Any) -> Scene:
-    """The physics of a stage; whoever has files only needs no USD."""
+    """The physics of a stage; imported here, for files need no USD."""
     from ...usd.physics.read import read_scene
 
     return read_scene(stage, **options)
 
 
 def _edits_of(stage: Stage | None) -> Any:
-    """What tells whether the stage is edited; a file that was read stays as it was."""
+    """Tracker of edits of the stage; a file is read once and has none."""
     if stage is None:
         return SimpleNamespace(pending=False, clear=lambda: None)
     from ...usd.stage import StageEdits
@@ -869,7 +869,7 @@ def _path_in_env(path: str, env: int, above: int) -> str:
 
 
 def _layouts(scene: Scene, model: mujoco.MjModel, dofs: np.ndarray) -> dict[str, Layout]:
-    """Where each articulation stands in one environment, by its path."""
+    """Layout of each articulation in one environment, by its path."""
     layouts, first = {}, 0
     for articulation in scene.articulations:
         links = [scene.bodies[number] for number in articulation.bodies]

@@ -1,4 +1,4 @@
-"""What laws may ask of joints: effective inertia and load, in arrays that follow the simulations.
+"""Signals of joints for laws: effective inertia and load, in arrays that follow the simulations.
 
 The effective inertia of a joint is 1/(M⁻¹)ᵢᵢ, from the factors of the mass matrices that MuJoCo's step needs. The load
 is the effort that balances gravity and Coriolis forces. Both are those of the state before the step.
@@ -23,12 +23,12 @@ SIGNALS = ("inertia", "load")
 
 
 class JointSignals:
-    """Signals of the axes of all environments, float32 `(environments, axes)`, as far as somebody asked for them.
+    """Requested signals of the axes of all environments, float32 `(environments, axes)`.
 
     Args:
         model: What the environments are copies of.
         num_envs: Number of environments.
-        columns: Where the axes stand among velocities.
+        columns: Columns of the axes among velocities.
     """
 
     def __init__(self, model: mujoco.MjModel, num_envs: int, columns: np.ndarray) -> None:
@@ -37,7 +37,7 @@ class JointSignals:
         self.arrays: dict[str, np.ndarray] = {}
         """Signals by name."""
         self.follow: Callable[[], None] | None = None
-        """To be called after each physics step; None where nobody asked for an inertia."""
+        """To be called after each physics step; None where no inertia is requested."""
         self._copy: Callable[[], bool] | None = None
 
     def ask(self, names: Iterable[str]) -> bool:
@@ -71,7 +71,7 @@ class JointSignals:
 
 
 class _EffectiveInertias:
-    """What the class of that name in the native core does, in NumPy."""
+    """NumPy version of the class of that name in the native core."""
 
     def __init__(
         self,

@@ -1,4 +1,4 @@
-"""Where bodies are and how they move, environment by environment.
+"""Poses and velocities of bodies, environment by environment.
 
 This is MuJoCo's forward kinematics and nothing else: `mujoco.batch.Batch.forward` finds contacts and builds constraints
 too, and what is bound of a batch is copied in every step.
@@ -54,7 +54,7 @@ class Kinematics:
         return found
 
     def velocities(self, fields: ModelFields, envs: np.ndarray, qpos: np.ndarray, qvel: np.ndarray) -> np.ndarray:
-        """Linear velocity of the centre of mass, and angular velocity, of each body, `(environments, bodies, 6)`.
+        """Linear velocity of the center of mass, and angular velocity, of each body, `(environments, bodies, 6)`.
 
         Args:
             fields: Of the model.
@@ -65,7 +65,7 @@ class Kinematics:
         model, data = self._model, self._data
         moving, arms = np.empty((len(envs), model.nbody, 6)), np.empty((len(envs), model.nbody, 3))
         here, speed = data.qpos, data.qvel
-        velocities, centres, trees = data.cvel, data.xipos, data.subtree_com
+        velocities, centers, trees = data.cvel, data.xipos, data.subtree_com
         places, top = self._places(fields), model.body_rootid
         rows = zip(envs.tolist(), qpos[envs], qvel[envs], moving, arms, strict=True)
         for env, state, rate, row, arm in rows:
@@ -76,8 +76,8 @@ class Kinematics:
             mujoco.mj_comPos(model, data)
             mujoco.mj_comVel(model, data)
             row[:] = velocities
-            np.subtract(centres, trees[top], out=arm)
-        # MuJoCo has angular velocities first, and linear ones at the centre of mass of the whole tree
+            np.subtract(centers, trees[top], out=arm)
+        # MuJoCo has angular velocities first, and linear ones at the center of mass of the whole tree
         spins = moving[..., :3]
         return np.concatenate([moving[..., 3:] + cross(spins, arms), spins], axis=-1)
 
@@ -88,7 +88,7 @@ class Kinematics:
             if fields.differs(name):
                 found.append((getattr(self._model, name), fields.read(name)))
         if fields.differs("body_ipos"):
-            # MuJoCo takes centres of mass for origins where they were so
+            # MuJoCo takes centers of mass for origins where they were so
             self._model.body_sameframe[:] = 0
         return found
 

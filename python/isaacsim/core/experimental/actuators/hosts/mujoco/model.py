@@ -1,4 +1,4 @@
-"""Translate a `Scene` into a MuJoCo model and find where each joint axis stands in it."""
+"""Translate a `Scene` into a MuJoCo model, and find the addresses of its joint axes."""
 
 # MuJoCo ships no type stubs
 # pyright: reportAttributeAccessIssue=false
@@ -33,7 +33,7 @@ _GEOMETRIES = {
 }
 # without ends, and how far apart [m] the lines are that MuJoCo draws in
 _PLANE_SIZE = [0.0, 0.0, 0.1]
-# names of what is added for pictures, and its colours: of the ground those of its fields and of its lines
+# names of what is added for pictures, and its colors: of the ground those of its fields and of its lines
 LOOK = "#look"
 _SKY, _HORIZON = [0.72, 0.82, 0.92], [0.95, 0.96, 0.97]
 _GROUND = [0.80, 0.82, 0.84], [0.76, 0.78, 0.80], [0.60, 0.63, 0.66]
@@ -47,13 +47,13 @@ _DRIVES = ("/position", "/velocity")
 _PLAIN = mujoco.MjSpec()
 # what ends the name of a contact sensor
 CONTACT = "#contact"
-# of a contact sensor: what it tells of contacts, as bits; how it reduces them, by their net force; to how many
+# of a contact sensor: measured quantities as bits, reduction to the net force, number of results
 _NET_FORCE = [1 << mujoco.mjtConDataField.mjCONDATA_FORCE.value, 3, 1]
 
 
 @dataclass(frozen=True)
 class DriveAddress(AxisAddress):
-    """Where the axes of a scene stand, in the order of its articulations, and their drives."""
+    """Addresses of the axes of a scene, in the order of its articulations, and of their drives."""
 
     position_drive: np.ndarray
     velocity_drive: np.ndarray
@@ -62,14 +62,14 @@ class DriveAddress(AxisAddress):
 def build_model(
     scene: Scene, dt: float, contact_links: Iterable[str] = (), *, look: bool = False, movable_coms: bool = False
 ) -> tuple[mujoco.MjModel, DriveAddress]:
-    """Return the compiled model of `scene`, and where its axes stand; see `describe_model`, and `add_look`.
+    """Return the compiled model of `scene` and the addresses of its axes; see `describe_model` and `add_look`.
 
     Args:
         scene: What is simulated.
         dt: Physics step [s].
         contact_links: Bodies whose contacts are measured.
-        look: Whether the model is to be drawn.
-        movable_coms: Whether centres of mass may be moved later: MuJoCo computes bodies whose centre is their origin in
+        look: Add sky, light and ground for rendering.
+        movable_coms: Allow centers of mass to be moved later: MuJoCo computes bodies whose center is their origin in
             a shorter way, and cannot leave that.
     """
     spec, names = describe_model(scene, dt, contact_links)
@@ -79,7 +79,7 @@ def build_model(
     if look:
         add_look(spec)
     try:
-        # of a file, what MuJoCo warns of was told when it was read
+        # warnings about a file were reported when it was read
         with warnings_to(ignore) if scene.spec is not None else contextlib.nullcontext():
             model = spec.compile()
     except ValueError as error:
@@ -237,7 +237,7 @@ def _complete_axis(spec: mujoco.MjSpec, joint: mujoco.MjsJoint, axis: Axis) -> N
 
 
 def _hold_others(spec: mujoco.MjSpec, scene: Scene, names: dict[int, str]) -> None:
-    """Let the drives of joints that are in no articulation act as they are authored: nobody sets their gains."""
+    """Set the authored gains of drives outside articulations, which stay fixed."""
     robots = {id(axis) for articulation in scene.articulations for axis in articulation.axes}
     others = [axis for body in scene.bodies for axis in body.axes if id(axis) not in robots]
     for axis in others:

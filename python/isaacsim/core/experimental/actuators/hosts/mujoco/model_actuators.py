@@ -144,7 +144,7 @@ def gains_by_joint(model: mujoco.MjModel) -> dict[int, tuple[float, float]]:
 
 
 def _linear(model: mujoco.MjModel, actuator: int) -> Law | str:
-    """An actuator as a law of its joint, or why it is none."""
+    """An actuator as a law of its joint, or the reason why it is none."""
     if why := _state_problem(model, actuator):
         return why
     force = _affine_force(model, actuator)
@@ -177,7 +177,7 @@ def _affine_force(model: mujoco.MjModel, actuator: int) -> tuple[float, tuple[fl
 
 
 def _joint_limit_problem(model: mujoco.MjModel, joint: int) -> str:
-    """Why the limit that a joint puts on its actuators is none of a motor; empty if it is."""
+    """Why the limit of a joint on its actuators is no motor limit; empty if it is."""
     if not model.jnt_actfrclimited[joint]:
         return ""
     low, high = model.jnt_actfrcrange[joint]
@@ -187,20 +187,20 @@ def _joint_limit_problem(model: mujoco.MjModel, joint: int) -> str:
 
 
 def _state_problem(model: mujoco.MjModel, actuator: int) -> str:
-    """What an actuator remembers from step to step; empty if nothing."""
+    """State that an actuator carries from step to step; empty if none."""
     dynamics = mujoco.mjtDyn(model.actuator_dyntype[actuator]).name
     if model.actuator_plugin[actuator] >= 0:
         return "a plugin"
     if model.actuator_actnum[actuator] or dynamics not in ("mjDYN_NONE", "mjDYN_DCMOTOR"):
         return f"activation dynamics of kind {dynamics.removeprefix('mjDYN_').lower()}"
-    # only newer versions have it
+    # newer versions only
     delays = getattr(model, "actuator_delay", None)
     return f"a delay of {delays[actuator]:g} s" if delays is not None and delays[actuator] else ""
 
 
 def _takes_voltage(model: mujoco.MjModel, actuator: int) -> bool:
     inputs = getattr(mujoco, "mjtCtrlInput", None)
-    # older versions say it among the numbers of the gain, 0 for voltage
+    # older versions encode it in the gain parameters, 0 for voltage
     return inputs is None or model.actuator_ctrlspec[actuator] == int(inputs.mjINPUT_VOLTAGE)
 
 
@@ -212,7 +212,7 @@ def gear_of(model: mujoco.MjModel, actuator: int) -> float:
 
 
 def _first_control(model: mujoco.MjModel, actuator: int) -> int | None:
-    """Where an actuator's first control stands; newer versions have actuators with several, or none."""
+    """Index of an actuator's first control; newer versions have actuators with several, or none."""
     places = getattr(model, "actuator_ctrladr", None)
     if places is None:
         return actuator
@@ -220,7 +220,7 @@ def _first_control(model: mujoco.MjModel, actuator: int) -> int | None:
 
 
 def _target(model: mujoco.MjModel, actuator: int) -> str:
-    """What an actuator acts on that is no hinge or slide."""
+    """Target of an actuator that is no hinge or slide, in words."""
     kind = mujoco.mjtTrn(model.actuator_trntype[actuator]).name
     if kind in _ON_JOINTS:
         joint = int(model.actuator_trnid[actuator, 0])

@@ -1,4 +1,4 @@
-"""What a MuJoCo model says that a `Scene` does not, in words."""
+"""Names of the features of a MuJoCo model that a `Scene` cannot hold."""
 
 # MuJoCo ships no type stubs
 # pyright: reportAttributeAccessIssue=false
@@ -105,7 +105,7 @@ def _has_passive(model: mujoco.MjModel, joint: int) -> bool:
 
 
 def _has_powers(model: mujoco.MjModel, joint: int) -> bool:
-    """Whether damping or a spring is a polynomial, as newer versions have them."""
+    """True if damping or a spring of a joint is a polynomial, as newer versions allow."""
     for field, at in (("dof_damping", model.jnt_dofadr[joint]), ("jnt_stiffness", joint)):
         polynomial = getattr(model, f"{field}poly", None)
         if np.any(np.ravel(getattr(model, field)[at])[1:]) or (polynomial is not None and np.any(polynomial[at])):

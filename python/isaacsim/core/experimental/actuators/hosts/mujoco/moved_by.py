@@ -1,4 +1,4 @@
-"""What moves joints of an MJCF or URDF file that no motor stands for."""
+"""Joints of an MJCF or URDF file that other actuators or equalities move."""
 
 # MuJoCo ships no type stubs
 # pyright: reportAttributeAccessIssue=false

@@ -63,7 +63,7 @@ class DataList:
             mujoco.mj_resetDataKeyframe(self.model, self._datas[env], key)
 
     def switch_off(self, off: np.ndarray) -> None:
-        """Let exactly these actuators be off, `(environments, actuators)`; off in one data is off in all of them."""
+        """Switch exactly these actuators off, `(environments, actuators)`; off in one data is off in all."""
         self._switches.set(np.asarray(off.any(axis=0))[None])
 
     def restore(self) -> None:
@@ -119,7 +119,7 @@ class BatchData:
         self._batch.reset(ids=envs, keyframe=key, stage=mujoco.mjtStage.mjSTAGE_NONE)
 
     def switch_off(self, off: np.ndarray) -> None:
-        """Let exactly these actuators be off, `(environments, actuators)`."""
+        """Switch exactly these actuators off, `(environments, actuators)`."""
         self._switches.set(off)
 
     def restore(self) -> None:
@@ -148,7 +148,7 @@ class _Switches:
         self._former = groups.copy()
 
     def set(self, off: np.ndarray) -> None:
-        """Let exactly these actuators be off, a model a row."""
+        """Switch exactly these actuators off, a model per row."""
         newly, back = off & ~self._off, self._off & ~off
         if not (newly.any() or back.any()):
             return
@@ -185,7 +185,7 @@ class _SharedFields(Fields):
         return self._rows(self._value(name))
 
     def former(self, name: str) -> np.ndarray:
-        """The same before anything was written."""
+        """Values of a field before anything was written."""
         return self._rows(self._former[name] if name in self._former else self._value(name))
 
     def own(self, name: str) -> np.ndarray:
@@ -195,7 +195,7 @@ class _SharedFields(Fields):
         return np.lib.stride_tricks.as_strided(value, (self._count, *value.shape), (0, *value.strides))
 
     def written(self, name: str, envs: np.ndarray | slice) -> None:
-        """Let the model's constants follow a field that was written."""
+        """Update the model's constants after a field was written."""
         if name not in CONSTANTS:
             return
         before = {other: value.copy() for other, value in _arrays(self._model)}
@@ -232,7 +232,7 @@ class _BatchFields(Fields):
         return np.broadcast_to(value, (self._batch.nsim, *value.shape))
 
     def former(self, name: str) -> np.ndarray:
-        """The same before anything was written."""
+        """Values of a field before anything was written."""
         return self._former[name] if name in self._former else self.read(name)
 
     def own(self, name: str) -> np.ndarray:
@@ -242,7 +242,7 @@ class _BatchFields(Fields):
         return values
 
     def written(self, name: str, envs: np.ndarray | slice) -> None:
-        """Let the models' constants follow a field that was written."""
+        """Update the models' constants after a field was written."""
         if name in CONSTANTS:
             self._batch.set_const(None if isinstance(envs, slice) else np.unique(envs))
 

@@ -1,4 +1,4 @@
-"""One's own MuJoCo model and data as a host: joints from MJCF, no stage, stepped here or in a loop of one's own.
+"""A user's MuJoCo model and data as a host: joints from MJCF, no stage, stepped here or in the user's loop.
 
 MuJoCo computes in float64 and actuators in float32: state and efforts are copied between the two, natively and for the
 joints of one wrapper only.
@@ -49,7 +49,7 @@ _STATE = {
 
 
 class OwnArticulation(DofProperties):
-    """Robots of one's own MuJoCo model.
+    """Robots of a user's MuJoCo model.
 
     What is read of their state is that of the data at this moment; what is set of it, is set there. Properties of
     joints are those of the model, and are given back when the simulation is closed.
@@ -123,11 +123,11 @@ class OwnArticulation(DofProperties):
         self._push = self._make_push()
 
     def _make_push(self) -> Callable[[], Any]:
-        """What writes the efforts of the driven joints; on the others one's own efforts stay."""
+        """A function that writes the efforts of the driven joints and leaves those of the others."""
         return transfer(*self._items("efforts", False, self._driven))
 
     def _items(self, name: str, read: bool, columns: Sequence[int] | None = None) -> list[Any]:
-        """What `transfer` is to copy of a field for these robots, read from the data or written to it."""
+        """Items for `transfer` that read a field of these robots from the data, or write it there."""
         host = self._backend
         mirror = host.grid(name)
         items = []
@@ -187,7 +187,7 @@ class MujocoSimulation(NotCopied):
     It is the current simulation until it is closed. Every body is an articulation by its name, with the hinges and
     slides of its subtree as DOFs in MuJoCo's order; `world` has those of the whole model. Call `step`, or, in a loop of
     your own, `actuators.step_actuators(dt)` before each `mujoco.mj_step`. While actuators are attached, the model's own
-    actuators of their joints are switched off; what they are told in `data.ctrl` has no effect. Position targets begin
+    actuators of their joints are switched off; their values in `data.ctrl` have no effect. Position targets begin
     where the joints are. Efforts go to `data.qfrc_applied`, and no other DOFs of it are written.
 
     Args:
@@ -266,7 +266,7 @@ class MujocoSimulation(NotCopied):
 
     @property
     def playing(self) -> bool:
-        """Whether the simulation is open: physics is there from the beginning."""
+        """True if the simulation is open: physics runs from the beginning."""
         return self._arrays is not None
 
     def step(self, steps: int = 1) -> None:
@@ -355,7 +355,7 @@ class MujocoSimulation(NotCopied):
         return getattr(self._arrays, name).reshape(self.num_envs, self.width)
 
     def columns(self, name: str) -> np.ndarray:
-        """Where the axes stand in the data's field of that name."""
+        """Columns of the axes in the data's field of that name."""
         return getattr(self._address, _STATE[name][1])
 
     def write_state(self, name: str, at: np.ndarray) -> None:
@@ -382,7 +382,7 @@ class MujocoSimulation(NotCopied):
         self._fill_gains()
 
     def follow_step(self) -> None:
-        """Notice that a loop of one's own has changed the physics step."""
+        """Adapt to a physics step that the user's loop has changed."""
         if self._dt != (now := self.data.dt):
             self._dt = now
             follow_step(self.data.fields)
@@ -419,7 +419,7 @@ class MujocoSimulation(NotCopied):
         write_properties(self.data.fields, self._address, new, envs, axes)
 
     def motors(self) -> dict[str, MotorConfig]:
-        """What the model's own actuators do, by pattern; see `motors_of_model`."""
+        """Motors that do the same as the model's own actuators, by pattern; see `motors_of_model`."""
         motors, warned = read_motors(self.model)
         warn_of(warned, stacklevel=5)
         return motors
@@ -439,7 +439,7 @@ class MujocoSimulation(NotCopied):
         self.grid("velocity_targets")[envs] = 0.0
 
     def _fill_gains(self) -> None:
-        """What the model's own actuators have for gains, none where they are off."""
+        """Write the gains of the model's own actuators, 0 where they are off."""
         for number, name in enumerate(("stiffnesses", "dampings")):
             self.grid(name)[:] = np.where(self._silent, 0.0, self._gains[:, number])
 

@@ -46,7 +46,7 @@ def render(
     """Return an RGB image, uint8, shape `(height, width, 3)`, that the robots fill unless the camera is placed.
 
     Raises:
-        HostError: MuJoCo was told to draw to a display, and there is none.
+        HostError: MuJoCo is set up to draw to a display, and there is none.
     """
     model = host.drawn()
     data = mujoco.MjData(model)
@@ -79,13 +79,13 @@ def render(
 
 
 def robots_of(host: MujocoHost) -> np.ndarray:
-    """Bodies of all robots; of all there is where there are none."""
+    """Bodies of all robots, or all bodies where there are no robots."""
     found = list(host.bodies_of().values())
     return np.unique(np.concatenate(found)) if found else np.arange(host.model.nbody)
 
 
 def is_shown(model: mujoco.MjModel) -> np.ndarray:
-    """Which geometry is drawn."""
+    """Mask of the drawn geometry."""
     alpha = np.where(model.geom_matid < 0, 1.0, model.mat_rgba[model.geom_matid, 3] if model.nmat else 1.0)
     return (model.geom_group < SHOWN_GROUPS) & (model.geom_rgba[:, 3] * alpha > 0)
 
@@ -110,8 +110,8 @@ def _corners(model: mujoco.MjModel, data: mujoco.MjData, geom: int) -> np.ndarra
         first = model.mesh_vertadr[mesh]
         points = model.mesh_vert[first : first + model.mesh_vertnum[mesh]]
     else:
-        centre, half = model.geom_aabb[geom].reshape(2, 3)
-        points = centre + half * np.array([*np.ndindex(2, 2, 2)]) * 2.0 - half
+        center, half = model.geom_aabb[geom].reshape(2, 3)
+        points = center + half * np.array([*np.ndindex(2, 2, 2)]) * 2.0 - half
     return data.geom_xpos[geom] + points @ data.geom_xmat[geom].reshape(3, 3).T
 
 
@@ -130,7 +130,7 @@ def lay_ground(model: mujoco.MjModel, box: np.ndarray) -> None:
 
 
 def _distance(points: np.ndarray, azimuth: float, elevation: float, fovy: float, aspect: float) -> float:
-    """How far a camera has to be from what it looks at to see points, which are given from there."""
+    """Distance of a camera from its target at which it sees points, given relative to the target."""
     turn, tilt = np.radians([azimuth, elevation])
     ahead = np.array([np.cos(tilt) * np.cos(turn), np.cos(tilt) * np.sin(turn), np.sin(tilt)])
     right = np.array([np.sin(turn), -np.cos(turn), 0.0])
@@ -140,5 +140,5 @@ def _distance(points: np.ndarray, azimuth: float, elevation: float, fovy: float,
 
 
 def has_display() -> bool:
-    """Whether windows can be opened."""
+    """Return True if windows can be opened."""
     return sys.platform != "linux" or bool(os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY"))

@@ -14,7 +14,7 @@ from .dynamics import Layout
 
 
 class RootMirrors:
-    """What `RootArrays` has of the robots of all environments; it is for robots whose roots float or are fixed.
+    """`RootArrays` of the robots of all environments, whose roots float or are fixed.
 
     Args:
         host: Whose robots; it computes what does not float.
@@ -31,19 +31,19 @@ class RootMirrors:
         """To be called after each physics step; None where nothing floats."""
         self._native: Any = None
 
-    def bind(self, qpos: np.ndarray, qvel: np.ndarray, centres: np.ndarray) -> None:
-        """Follow these arrays from now on, and take over how things stand.
+    def bind(self, qpos: np.ndarray, qvel: np.ndarray, centers: np.ndarray) -> None:
+        """Follow these arrays from now on, and take over their values.
 
         Args:
             qpos: Positions, an environment a row.
             qvel: Velocities, likewise.
-            centres: Centres of mass of all bodies in their frames, `(environments, bodies, 3)`.
+            centers: Centres of mass of all bodies in their frames, `(environments, bodies, 3)`.
         """
         every = np.arange(self._host.num_envs)
         self.follow, self._native = None, None
         if self._floating and core is not None:
             items = [
-                (number, *columns, centres[:, self._layouts[number].bodies[0]])
+                (number, *columns, centers[:, self._layouts[number].bodies[0]])
                 for number, columns in zip(self._floating, self._columns, strict=True)
             ]
             arrays, down = self.arrays, unit(self._host.gravity).tolist()
@@ -56,14 +56,14 @@ class RootMirrors:
         self.update_fixed(every)
 
     def update(self, envs: np.ndarray) -> None:
-        """Take over how the root links that float stand in some environments."""
+        """Update the arrays of floating root links in some environments."""
         if self._native is not None:
             self._native.update(envs.tolist())
         else:
             self._take(self._floating, envs)
 
     def update_fixed(self, envs: np.ndarray) -> None:
-        """Take over where the root links that are fixed stand in some environments."""
+        """Update the arrays of fixed root links in some environments."""
         self._take(self._fixed, envs)
 
     def _take(self, numbers: list[int], envs: np.ndarray) -> None:

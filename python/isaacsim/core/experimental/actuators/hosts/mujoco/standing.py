@@ -1,4 +1,4 @@
-"""How robots of an MJCF or URDF file begin: on a base that floats, on the ground, in a keyframe."""
+"""Initial state of robots of an MJCF or URDF file: floating base, ground and keyframe."""
 
 # MuJoCo ships no type stubs
 # pyright: reportAttributeAccessIssue=false
@@ -27,7 +27,7 @@ Start = dict[str, tuple[np.ndarray, np.ndarray]]
 
 @dataclass(frozen=True)
 class Standing:
-    """What `Simulation` is asked to add to a file; see its arguments."""
+    """Additions of `Simulation` to a file; see its arguments."""
 
     floating_base: bool = False
     ground: bool = False

@@ -72,7 +72,7 @@ class FixedTendons(PhysicsArticulation):
         return self._of_rows(getattr(model, field)[ids], indices)
 
     def _of_rows(self, values: np.ndarray, indices: Indices) -> wp.array:
-        """The same values for each robot asked for."""
+        """Equal values for each of some robots."""
         self._live()
         rows = resolve_indices(indices, len(self._robots), "robot")
         return warp_copy(np.broadcast_to(values, (len(rows), *values.shape)))

@@ -1,4 +1,4 @@
-"""All that a file says which MuJoCo read by itself, as plain data; and what there is no data for, in words."""
+"""The whole scene of a file that MuJoCo's own parser read, as plain data, and descriptions of what is lost."""
 
 # MuJoCo ships no type stubs
 # pyright: reportAttributeAccessIssue=false
@@ -34,7 +34,7 @@ _NAMELESS = ("", "MuJoCo Model")
 
 
 def whole_scene(scene: Scene) -> tuple[Scene, list[str]]:
-    """Return a file's scene with all that stands only in its `MjSpec`, and what it cannot say, in words.
+    """Return a file's scene completed from its `MjSpec`, and descriptions of what it cannot hold.
 
     Args:
         scene: As `read_file` returns it.
@@ -70,7 +70,7 @@ def whole_scene(scene: Scene) -> tuple[Scene, list[str]]:
 
 
 def _compiled(spec: mujoco.MjSpec) -> Any:
-    """The model; what MuJoCo warns of was told when the file was read."""
+    """The model; warnings were reported when the file was read."""
     with warnings_to(ignore), warnings.catch_warnings():
         warnings.simplefilter("ignore")
         return spec.copy().compile()
@@ -87,7 +87,7 @@ def _require_plain_joints(model: mujoco.MjModel) -> None:
 
 
 def _armature(model: mujoco.MjModel, body: int) -> float:
-    """That of a body's free or ball joint."""
+    """Armature of a body's free or ball joint."""
     joint = int(model.body_jntadr[body])
     if joint < 0 or int(model.jnt_type[joint]) not in (_FREE, _BALL):
         return 0.0
@@ -95,7 +95,7 @@ def _armature(model: mujoco.MjModel, body: int) -> float:
 
 
 def _beginning(model: mujoco.MjModel, body: int, qpos: np.ndarray, qvel: np.ndarray) -> dict[str, np.ndarray]:
-    """Where a free body begins, and how fast."""
+    """Initial pose and velocity of a free body."""
     joint = int(model.body_jntadr[body])
     place, speed = int(model.jnt_qposadr[joint]), int(model.jnt_dofadr[joint])
     pose = qpos[place : place + 7]
@@ -184,7 +184,7 @@ def _loops(model: mujoco.MjModel) -> Iterator[Loop]:
 
 
 def _outside_robots(scene: Scene) -> list[str]:
-    """What becomes of constraints that hold bodies of no robot: readers of USD take them for joints of a tree."""
+    """Note about constraints between bodies outside robots, which readers of USD take for joints of a tree."""
     owned = {-1, *(body for robot in scene.articulations for body in robot.bodies)}
     names = [loop.joint for loop in scene.loops if not owned.issuperset(loop.bodies)]
     return [f"constraints of bodies outside robots, which become joints: {', '.join(names)}"] if names else []

@@ -1,4 +1,4 @@
-"""What MuJoCo warns of, which it would write to a file in the working directory."""
+"""Warnings of MuJoCo, which it would write to a file in the working directory."""
 
 # MuJoCo ships no type stubs
 # pyright: reportAttributeAccessIssue=false
@@ -37,11 +37,11 @@ class Mute:
 
     def __init__(self) -> None:
         self.on = False
-        """Whether warnings are dropped."""
+        """True while warnings are dropped."""
         # a simulation may be gone without a stop
         self._users: weakref.WeakSet[object] = weakref.WeakSet()
         self._former: Callable[[str], None] | None = None
-        self._handler = self._hear
+        self._handler = self._handle
 
     def acquire(self, user: object) -> None:
         """Be the handler until this one and all others are released, or gone."""
@@ -51,18 +51,18 @@ class Mute:
             mujoco.set_mju_user_warning(self._handler)
 
     def release(self, user: object) -> None:
-        """Let the handler before be the handler again, unless another was set meanwhile."""
+        """Restore the former handler, unless another was set meanwhile."""
         self._users.discard(user)
         if not self._users and mujoco.get_mju_user_warning() is self._handler:
             mujoco.set_mju_user_warning(self._former)
 
-    def _hear(self, message: str) -> None:
+    def _handle(self, message: str) -> None:
         if self.on:
             return
         if self._former is not None:
             self._former(message)
         else:
-            # as MuJoCo does, which writes a file besides
+            # as MuJoCo does, which also writes a file
             print(f"WARNING: {message}", file=sys.stderr)
 
 

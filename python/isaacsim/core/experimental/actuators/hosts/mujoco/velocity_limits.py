@@ -22,7 +22,7 @@ import numpy as np
 from ...native import core
 from .address import AxisAddress
 
-# files say the largest float32 for no limit, in whatever unit
+# files use the largest float32 for no limit, in any unit
 _NO_LIMIT = 1e36
 
 
@@ -38,7 +38,7 @@ def velocity_limiter(
 
     Args:
         limits: Largest velocities [rad/s or m/s] >= 0, `(environments, axes)`; inf is no limit.
-        at: Where the axes stand.
+        at: Addresses of the axes.
         dt: Physics step [s].
         qpos: Positions `(environments, nq)`, changed in place.
         qvel: Velocities `(environments, nv)`, changed in place.
@@ -69,7 +69,7 @@ def velocity_limiter(
         np.absolute(velocities, out=speeds)
         np.greater(speeds, bounds, out=beyond)
         if np.count_nonzero(beyond):
-            # what is infinite is left, to be found and told of
+            # infinite values stay, and are reported as divergence
             np.less(speeds, np.inf, out=beyond, where=beyond)
             np.copysign(bounds, velocities, out=speeds)
             change.fill(0.0)

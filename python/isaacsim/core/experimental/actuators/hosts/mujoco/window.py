@@ -57,7 +57,7 @@ class DrawingWindow:
 
     @property
     def is_open(self) -> bool:
-        """Whether nobody closed it."""
+        """True until the window is closed."""
         return self._viewer.is_running()
 
     def show(self) -> None:

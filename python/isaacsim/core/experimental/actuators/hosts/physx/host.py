@@ -31,7 +31,7 @@ class PhysxHost(NotCopied):
     """Physics of a USD stage on PhysX: one simulation, however many robots the stage holds.
 
     Args:
-        stage: USD stage in metres.
+        stage: USD stage in meters.
         dt: Physics step [s].
         num_envs: 1.
     """
@@ -65,7 +65,7 @@ class PhysxHost(NotCopied):
 
     @property
     def playing(self) -> bool:
-        """Whether physics runs."""
+        """True while physics runs."""
         return self._arrays is not None
 
     def play(self) -> None:
@@ -85,7 +85,7 @@ class PhysxHost(NotCopied):
         self._arrays = arrays
         self.write_gains()
         self.generation += 1
-        self._initialise(scene, arrays)
+        self._initialize(scene, arrays)
         self.bus.start(self.stop)
 
     def step(self, steps: int = 1) -> None:
@@ -103,7 +103,7 @@ class PhysxHost(NotCopied):
             scene, arrays = self._running()
             self._commit(scene, arrays)
             scene.step(self.dt)
-            # where nobody listens, nobody looks between
+            # without listeners, the state between steps is not needed
             if self.bus.has_pre_step or not left:
                 arrays.positions[:], arrays.velocities[:] = scene.read("jointPosition", "jointVelocity")
                 if not (np.isfinite(arrays.positions).all() and np.isfinite(arrays.velocities).all()):
@@ -115,7 +115,7 @@ class PhysxHost(NotCopied):
         scene, arrays = self._running()
         if len(envs := resolve_indices(env_ids, 1, "environment")):
             scene.restore()
-            self._initialise(scene, arrays)
+            self._initialize(scene, arrays)
         self.bus.emit_reset(None if env_ids is None else envs.tolist())
 
     def stop(self) -> None:
@@ -148,7 +148,7 @@ class PhysxHost(NotCopied):
         self._waking = True
 
     def read_property(self, name: str) -> np.ndarray:
-        """A property as it is in force, SI, flat; ±inf is no limit."""
+        """A property in force, SI, flat; ±inf is no limit."""
         self._running()
         return self._properties.read(name)
 
@@ -171,23 +171,23 @@ class PhysxHost(NotCopied):
         return self._running()[0].efforts("coriolisForce")
 
     def mass_matrices(self, robots: np.ndarray) -> np.ndarray:
-        """Of the coordinates of some robots, armature included."""
+        """Mass matrices of some robots, armature included."""
         some, scene = self._some(robots), self._running()[0]
         matrices = np.stack([scene.mass_matrix(robot.path) for robot in some])
         armatures = self._properties.read("armatures")
         dofs = len(some[0].dof_names)
-        # PhysX tells it without
+        # PhysX leaves armatures out
         last = np.arange(matrices.shape[1] - dofs, matrices.shape[1])
         matrices[:, last, last] += np.stack([armatures[robot.offset :][:dofs] for robot in some])
         return matrices
 
     def velocity_weights(self, robots: np.ndarray) -> np.ndarray:
-        """Of the velocity after a step, in the step of positions."""
+        """Weights of the velocity after a step in the step of positions."""
         self._running()
         return np.array([self._velocity_weights[robot.path] for robot in self._some(robots)])
 
     def jacobians(self, robots: np.ndarray) -> np.ndarray:
-        """Of each link that can move, by the coordinates of some robots."""
+        """Jacobians of the links of some robots that can move."""
         scene = self._running()[0]
         return np.stack([scene.jacobian(robot.path) for robot in self._some(robots)])
 
@@ -196,7 +196,7 @@ class PhysxHost(NotCopied):
         return self._links(robots, "linkIncomingJointForce")
 
     def projected_forces(self) -> np.ndarray:
-        """What they are along each axis, in the order of the mirrors."""
+        """Joint forces projected on each axis, in the order of the mirrors."""
         return self._running()[0].read("jointProjectedForce")[0]
 
     def link_masses(self, robots: np.ndarray) -> np.ndarray:
@@ -308,7 +308,7 @@ class PhysxHost(NotCopied):
 
     def _warn_of_beginnings(self, scene: PhysxScene) -> None:
         """Tell of joints that begin outside their limits."""
-        # with one limit alone, PhysX tells others
+        # with one limit alone, PhysX returns different ones
         ends = [np.nan_to_num(self._authored(name), nan=none) for name, none in _OPEN_ENDS.items()]
         joints = zip(scene.joints, scene.read("jointPosition")[0].tolist(), *ends, strict=True)
         warn_of_beginnings("", joints, BEGIN_ELSEWHERE, stacklevel=5)
@@ -323,7 +323,7 @@ class PhysxHost(NotCopied):
             raise HostError("physics is not running: call play() first.")
         return self._scene, self._arrays
 
-    def _initialise(self, scene: PhysxScene, arrays: DofArrays) -> None:
+    def _initialize(self, scene: PhysxScene, arrays: DofArrays) -> None:
         """Take over the state of the scene and the targets of the stage."""
         arrays.positions[:], arrays.velocities[:] = scene.read("jointPosition", "jointVelocity")
         for name, values in zip(_TARGETS, self._authored_targets, strict=True):

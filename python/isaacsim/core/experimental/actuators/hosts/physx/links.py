@@ -1,4 +1,4 @@
-"""The links and joints of articulations by their paths: PhysX tells the order of its links, but their names only."""
+"""Paths of the links and joints of articulations, of which PhysX has the order and the names only."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ class LinkGraph:
 
 
 def _could_be_driven(stage: Stage, joint: Any) -> bool:
-    """Whether a joint would be one of a robot if its bodies were links."""
+    """True if a joint would belong to a robot if its bodies were links."""
     counts = authored(joint, "physics:jointEnabled", True) and not authored(joint, "physics:excludeFromArticulation")
     bodies = bodies_of(stage, str(joint.GetPath())) if counts and axes_of(joint) else []
     parts = (stage.GetPrimAtPath(part) for body in bodies for part in body.GetPrefixes())

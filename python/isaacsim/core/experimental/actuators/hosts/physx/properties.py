@@ -52,7 +52,7 @@ class SceneProperties:
         self._take_what_is_not_read(authored, limits)
 
     def read(self, name: str) -> np.ndarray:
-        """A property as it is in force."""
+        """A property in force."""
         if name in _BOUNDS:
             return self._bounds[name].copy()
         if name in _LIMITS:
@@ -115,10 +115,10 @@ class SceneProperties:
             )
         wanted = {name: authored(name) for name in (*_COLUMNS, *_BOUNDS)}
         wanted["static_frictions"] = np.fmax(static, dynamic)
-        # PhysX would hold a joint whose file has 0 where it says nothing
+        # an authored 0 means no limit, but would lock the joint in PhysX
         wanted["max_velocities"] = np.nan_to_num(wanted["max_velocities"], nan=np.inf, posinf=np.inf)
         for name, values in wanted.items():
-            # some files say the largest float32 for no limit
+            # some files use the largest float32 for no limit
             values = np.where(values > _NO_LIMIT, np.inf, values)
             found = self.read(name)
             if (places := np.flatnonzero(~np.isnan(values) & ~np.isclose(found, values, rtol=1e-5))).size:

@@ -66,7 +66,7 @@ _STATE = {
 }
 # of a ball joint, and as far as they are not locked of a generic one; PhysX locks the linear axes of those in robots
 _TURNS = ("rotX", "rotY", "rotZ")
-# how PhysX says that there is no limit, and where it has been through a change of units
+# PhysX's value for no limit, and its bound after a conversion of units
 _UNLIMITED = float(np.finfo(np.float32).max)
 _ALMOST_UNLIMITED = 0.999 * _UNLIMITED
 # PhysX has (x, y, z, w)
@@ -107,7 +107,7 @@ class PhysxScene:
     """Physics of a USD stage as it is now, on the CPU.
 
     Args:
-        stage: USD stage in metres.
+        stage: USD stage in meters.
 
     Raises:
         UnsupportedSceneError: PhysX cannot read the stage.
@@ -197,12 +197,12 @@ class PhysxScene:
         return np.concatenate(found) if found else np.zeros(0)
 
     def mass_matrix(self, path: str) -> np.ndarray:
-        """Of a robot's coordinates, without armature."""
+        """Mass matrix of a robot, without armature."""
         flat = self._row(SimObjectType.ARTICULATION, path, "massMatrix")
         return flat.reshape(int(np.sqrt(flat.size)), -1)
 
     def jacobian(self, path: str) -> np.ndarray:
-        """Of a robot's links that can move, `(links, 6, coordinates)`."""
+        """Jacobian of a robot's links that can move, `(links, 6, coordinates)`."""
         coordinates = int(self._row(SimObjectType.ARTICULATION, path, "jacobianShape")[1])
         return self._row(SimObjectType.ARTICULATION, path, "jacobian").reshape(-1, 6, coordinates)
 
@@ -266,7 +266,7 @@ class PhysxScene:
                 for handle, ordinal in zip(joints, ordinals[path], strict=True)
                 if handle
             ]
-            # nothing else in the wheel tells the order of links; tensors of any type do
+            # only tensors of the wheel have the order of links
             with bind(self._physx, [path], TensorType.ARTICULATION_LINK_POSE) as binding:
                 links, inbound = binding.body_names, binding.joint_names
             tree = graph.find(path, links, inbound, {axis.joint for axis in axes})
@@ -285,7 +285,7 @@ class PhysxScene:
         return sorted(robots, key=lambda robot: roots.index(robot.path) if robot.path in roots else len(roots))
 
     def _find_places(self) -> None:
-        """Where the axes of each joint of PhysX stand in the flat arrays."""
+        """Find the places of each PhysX joint's axes in the flat arrays."""
         flat = [axis for robot in self.robots for axis in robot.axes]
         self.joints = [axis.joint for axis in flat]
         self._degrees = np.array([1.0 if axis.linear else np.degrees(1.0) for axis in flat])
@@ -382,7 +382,7 @@ def _as_text(stage: Stage) -> str:
 
 
 def _gravity(stage: Stage) -> np.ndarray:
-    """Acceleration of free fall [m/s²]; that of the earth, downwards, where the stage does not say."""
+    """Gravity [m/s²]; 9.81 downwards where the stage does not author it."""
     down = [0.0, -1.0, 0.0] if stage.GetMetadata("upAxis") == "Y" else [0.0, 0.0, -1.0]
     scenes = [prim for prim in every_prim(stage.GetPseudoRoot()) if prim.GetTypeName() == "PhysicsScene"]
     magnitude, direction = (

@@ -1,4 +1,4 @@
-"""How PhysX steps positions: its TGS solver divides a step into as many parts as a robot has position iterations.
+"""Position step of PhysX: its TGS solver divides a step into as many parts as a robot has position iterations.
 
 Velocities grow by `dt/n·M⁻¹·τ` in each of n parts, and positions move with them: `q⁺ = q + dt·((1 − w)·v + w·v⁺)` with
 `w = (n + 1)/(2·n)`, while v⁺ is that of one whole step. PGS, and TGS that takes efforts in once in a step, have w = 1.
@@ -36,7 +36,7 @@ def velocity_weight(stage: Stage, root: str) -> float:
 
 
 def _value(prim: Any, schema: str, name: str, default: Any) -> Any:
-    """What a prim authors, where it has the schema that PhysX looks for."""
+    """Authored value of a prim that has the schema PhysX looks for."""
     if not prim or f"Physx{schema}API" not in applied_schemas(prim):
         return default
     value = prim.GetAttribute(f"physx{schema}:{name}").Get()

@@ -63,12 +63,12 @@ class RobotTensors:
 
     @staticmethod
     def has(column: str) -> bool:
-        """Whether a column of the joint axes is among them."""
+        """Return True if there is a tensor of that column of the joint axes."""
         return column in _OF_DOFS
 
     @staticmethod
     def has_links(columns: tuple[str, ...]) -> bool:
-        """Whether columns of the links are among them."""
+        """Return True if there is a tensor of these columns of the links."""
         return columns in _OF_LINKS
 
     def read(self, column: str) -> np.ndarray:

@@ -59,20 +59,9 @@ class NativeStep:
 
         What laws publish is written here at the start of a step, see `publish`.
         """
-<<<<<<< HEAD
-        for name in plan.asked:
-            self._core.give_signal(list(SIGNALS).index(name), numpy_view(self.signals[name]))
-        for one in plan.published:
-            array = sum(len(stateful.law.STATE) for stateful in plan.stateful[: one.law]) + one.state
-            self._core.add_published(array, numpy_view(self.signals[one.signal]), one.neutral)
+        self._give_signals()
         for number, one in plan.curves():
             self._core.add_curve(number, one.number, one.rows, _slots(one.used))
-=======
-        self._give_signals()
-        for number, stage in enumerate(plan.stages):
-            for points, values, served in stage.curves:
-                self._core.add_curve(number, prepare_curve(points, values), _slots(served))
->>>>>>> e2
         self._core.start_at([start for one in plan.stateful for start in one.starts])
         self.scattered: list[tuple[np.ndarray, np.ndarray]] = []
         """Live arrays whose numbers are not side by side, and where `step` copies them to."""

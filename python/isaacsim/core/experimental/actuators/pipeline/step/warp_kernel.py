@@ -470,15 +470,8 @@ def step_kernel(
         rows += names
         law = _Law(clamp, CLAMPING_SIGNALS, f"clamp_{number}", names, *numbers_of(clamp), motor.seen_by(clamp))
         called |= law.functions
-<<<<<<< HEAD
         motor.add(number, law)
-        good = law.lines("effort = wp.nan", ("effort",) if KINDS[clamp.KIND].gives else ())
-=======
         good = law.lines("effort = wp.nan", ["effort"][: KINDS[clamp.KIND].gives])
-        if clamp.CURVES:
-            where = f"slots.curve_first[{number}, slot], slots.curve_count[{number}, slot]"
-            good.insert(0, f"clamp_{number}_curve = curve(q, slots.curves, {where})")
->>>>>>> e2
         if observed and KINDS[clamp.KIND].is_limit:
             good = ["before = effort", *good, "if effort != before:", f"    limiter = {number + 1}"]
         limited = law.remembering(["if wp.isfinite(effort):", *_indented(good)])
