@@ -1,4 +1,4 @@
-"""What a file of motors may say, and what is said of one that says something else."""
+"""Content of motor files, and the errors of other content."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ PD = {"law": "pd", "kp": 1.0, "kd": 0.1}
 
 
 def problems(plain: Any) -> list[str]:
-    """What reading says."""
+    """The problems that reading reports."""
     with pytest.raises(ValueError) as caught:
         motors_of(plain, "/robots")
     return str(caught.value).splitlines()
@@ -32,6 +32,7 @@ def test_every_law_of_the_package_has_a_name() -> None:
     assert {kind: list(laws) for kind, laws in LAWS.items()} == {
         "controller": ["pd", "pid", "geared_pd", "geared_pid", "neural"],
         "clamping": ["max_effort", "dc_motor", "dc_motor_cutoff", "position_based"],
+        "passive": ["friction"],
         "delay": ["delay"],
     }
     named = {config for laws in LAWS.values() for config in laws.values()}
@@ -39,7 +40,7 @@ def test_every_law_of_the_package_has_a_name() -> None:
 
 
 def test_what_is_at_its_default_is_left_out() -> None:
-    """A file says what somebody said."""
+    """A file has the given values only."""
     assert plain_of({"a": [PDControlConfig(1, 2)], "b": MotorConfig()}, "/") == {
         "a": {"controller": {"law": "pd", "kp": 1.0, "kd": 2.0}},
         "b": {},
@@ -50,7 +51,7 @@ def test_what_is_at_its_default_is_left_out() -> None:
 
 
 def test_paths_are_relative_to_the_file() -> None:
-    """As long as both are moved together, the network is found."""
+    """The network is found as long as both are moved together."""
     plain = plain_of({"a": [NeuralControlConfig("/robots/nets/knee.onnx")]}, "/robots/motors")
     assert plain["a"]["controller"]["model_path"] == "../nets/knee.onnx"
     (moved,) = motors_of(plain, "/elsewhere/motors").values()
@@ -75,7 +76,8 @@ def test_unknown_keys_are_refused_with_a_suggestion() -> None:
             "e": {"delay": {"law": "delay", "delay_steps": 2}},
         }
     ) == [
-        "'a' has 'clampings': must be one of controller, clamping, delay, armature, friction. Did you mean clamping?",
+        "'a' has 'clampings': must be one of controller, clamping, passive, delay, armature, friction. "
+        "Did you mean clamping?",
         "'b'.controller has 'kq': must be one of law, kp, kd, const_effort. Did you mean kp?",
         "'c'.controller.law = 'pdd': must be one of pd, pid, geared_pd, geared_pid, neural. Did you mean pd?",
         "'d'.controller has no law: must be one of pd, pid, geared_pd, geared_pid, neural. "
