@@ -43,7 +43,7 @@ def plot_bode(
         ...     actuators = ArticulationActuators("/World/Pendulum")
         ...     sim.play()
         ...     print(plot_bode(actuators, "hinge").get_suptitle())
-        hinge: its loop over frequency
+        hinge: frequency response
     """
     return save(draw_bode(loop_response(actuators, joint, robot=robot)), path)
 

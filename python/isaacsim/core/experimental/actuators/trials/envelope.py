@@ -54,7 +54,7 @@ def plot_envelope(
         >>> motor = [PDControlConfig(80.0, 2.0), DCMotorClampingConfig(60.0, 9.0, 40.0)]
         >>> knee = ActuatedArrays(["knee"], {"knee": motor})
         >>> print(plot_envelope(knee, "knee").get_suptitle())
-        knee: what its motor can give
+        knee: effort envelope
     """
     return save(draw_envelope(envelope(actuators, joint, robot=robot)), path)
 
