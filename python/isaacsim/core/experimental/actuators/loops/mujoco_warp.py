@@ -98,7 +98,7 @@ class ActuatedWorlds(Actuated):
         key = tuple(map(_identity, arrays))
         found = self._bound.get(key)
         if found is None:
-            found = self._look_at(arrays, key)
+            found = self._bind(arrays, key)
         if found is not self._current:
             self._current = None
             self._assembly.rebind(found[1])
@@ -143,7 +143,7 @@ class ActuatedWorlds(Actuated):
                 self._changes.replace(self._model, field, array)
         self._changes.set(array, np.s_[:, places[given]], values[:, given])
 
-    def _look_at(self, arrays: list[Any], key: tuple[Any, ...]) -> tuple[list[Any], list[Columns], wp.array]:
+    def _bind(self, arrays: list[Any], key: tuple[Any, ...]) -> tuple[list[Any], list[Columns], wp.array]:
         """Return views of the arrays, from the first driven joint to the last.
 
         Raises:

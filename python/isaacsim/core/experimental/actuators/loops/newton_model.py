@@ -93,7 +93,7 @@ class ActuatedModel(Actuated):
         arrays = find_arrays(state, _STATE) + find_arrays(control, _CONTROL)
         found = self._bound.get(tuple(map(id, arrays)))
         if found is None:
-            found = self._look_at(state, control, arrays)
+            found = self._bind(state, control, arrays)
         if found is not self._current:
             self._current = None
             self._assembly.rebind(found[1])
@@ -111,7 +111,7 @@ class ActuatedModel(Actuated):
     def _robot_names(self) -> Sequence[str]:
         return self.articulation_labels
 
-    def _look_at(self, state: Any, control: Any, arrays: list[Any]) -> tuple[list[Any], list[Columns]]:
+    def _bind(self, state: Any, control: Any, arrays: list[Any]) -> tuple[list[Any], list[Columns]]:
         """Return views of the arrays, a row per robot.
 
         Raises:
