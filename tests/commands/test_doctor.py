@@ -63,5 +63,5 @@ def test_without_the_core_warp_runs(monkeypatch: pytest.MonkeyPatch) -> None:
     assert not answer.is_wrong
     assert {"what": "engine", "value": "Warp"} in rows(answer, "here")
     (note,) = answer.notes
-    assert note.startswith(("The native core is there and not loaded", "No native core for Python"))
+    assert note.startswith(("The native core is present but not loaded", "No native core for Python"))
     assert sys.version.split()[0] in rows(answer, "here")[1]["value"]

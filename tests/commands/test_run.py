@@ -39,7 +39,7 @@ def test_shipped_robots_hold_their_pose(file: Path, capsys: pytest.CaptureFixtur
     if file.suffix == ".xml":
         assert all(row["largest_effort"] is None for row in said["joints"])
         assert said["notes"] == [
-            "No actuator found: the simulator's joint drives move shoulder, extension; their efforts are not told."
+            "No actuator found: the simulator's joint drives move shoulder, extension; their efforts are unknown."
         ]
     else:
         assert any(row["largest_effort"] is not None for row in said["joints"])
@@ -106,7 +106,7 @@ def test_joints_that_nothing_moves_are_named(tmp_path: Path, capsys: pytest.Capt
     file = tmp_path / "bare.usda"
     stage.Export(str(file))
     said = ran(capsys, str(file), "--seconds", "0.1")
-    assert said["notes"] == ["Nothing drives hinge: neither an actuator nor a drive with gains is there."]
+    assert said["notes"] == ["Nothing drives hinge: they have neither an actuator nor a drive with gains."]
 
 
 def test_joint_beyond_its_limit_is_wrong(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -119,13 +119,13 @@ def test_joint_beyond_its_limit_is_wrong(tmp_path: Path, capsys: pytest.CaptureF
     assert said["notes"] == [f"extension of </World/Arm> was {extension['beyond']:.3g} rad or m beyond its limit."]
 
 
-def test_robot_that_buzzes_is_told(capsys: pytest.CaptureFixture[str]) -> None:
-    """What is told at play is told once, and what was seen is told after it; a sine that was asked for is no buzz."""
+def test_vibrating_robot_is_reported(capsys: pytest.CaptureFixture[str]) -> None:
+    """A warning at play appears once, a note on the motion after it; a requested sine is no vibration."""
     arm = str(ROBOTS / "arm_2dof.usda")
     assert main(["run", arm, "--targets", "step", "--dt", "0.02", "--seconds", "6"]) == 0
     shown = capsys.readouterr()
     assert shown.err.count("will vibrate") == 1
-    assert "extension of </World/Arm> buzzes: 24.9 Hz, amplitude 0.009" in shown.out
+    assert "extension of </World/Arm> vibrates: 24.9 Hz, amplitude 0.009" in shown.out
     said = ran(capsys, arm, "--targets", "sine", "--frequency", "6", "--seconds", "8", "--amplitude", "0.05")
     assert said["notes"] == []
 
@@ -138,7 +138,7 @@ def test_joint_that_swings_freely_does_not_buzz(tmp_path: Path, capsys: pytest.C
     made.stage.Export(str(file))
     said = ran(capsys, str(file), "--dt", "0.01", "--seconds", "60")
     assert said["joints"][0]["largest_error"] > 0.5
-    assert said["notes"] == ["Nothing drives hinge: neither an actuator nor a drive with gains is there."]
+    assert said["notes"] == ["Nothing drives hinge: they have neither an actuator nor a drive with gains."]
 
 
 def test_robot_that_diverges_is_wrong(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:

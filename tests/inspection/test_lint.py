@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from isaacsim.core.experimental.actuators import lint
-from isaacsim.core.experimental.actuators.inspection.findings import told_apart
+from isaacsim.core.experimental.actuators.inspection.findings import split_message
 from places import ROBOTS
 from pxr import Sdf, Usd
 from robot_files import ARM, OF_SHOULDER, edited, number
@@ -94,14 +94,14 @@ def test_a_prim_of_no_robot_is_told_once(tmp_path: Path) -> None:
     assert (finding.rule, finding.where) == ("without-effect", "/World/Idle")
 
 
-def test_messages_of_the_parser_are_told_apart() -> None:
+def test_messages_of_the_parser_are_split_message() -> None:
     """Into where, what and the remedy."""
-    assert told_apart("</A/b>.newton:kp = -1 (layer c.usda): must be >= 0. Author a value.") == (
+    assert split_message("</A/b>.newton:kp = -1 (layer c.usda): must be >= 0. Author a value.") == (
         "/A/b",
         "newton:kp = -1 (layer c.usda): must be >= 0.",
         "Author a value.",
     )
-    assert told_apart("no path here") == ("", "no path here", "")
+    assert split_message("no path here") == ("", "no path here", "")
 
 
 def test_a_finding_reads_as_one_line() -> None:

@@ -245,8 +245,8 @@ def test_new_arrays_that_lie_alike_are_looked_at_once(library: str, monkeypatch:
         pytest.skip("this version of Torch has no table of DLPack")
     one, other = ActuatedArrays(NAMES, motors(), ROBOTS), ActuatedArrays(NAMES, motors(), ROBOTS)
     looks: list[Any] = []
-    look = one._look_at
-    monkeypatch.setattr(one, "_look_at", lambda given: (looks.append(0), look(given))[1])
+    look = one._bind
+    monkeypatch.setattr(one, "_bind", lambda given: (looks.append(0), look(given))[1])
     same = [np.zeros((ROBOTS, len(NAMES)), np.float32) for _ in range(5)]
     first: Any = None
     for values in signals(8):

@@ -128,7 +128,7 @@ def test_targets_of_any_library_are_read_where_they_lie(library: str) -> None:
     actuated, data = ActuatedWorlds(mjm, put(mjm), {"hip": PD}, WORLDS), data_of(mjm)
     data.qpos.zero_()
     actuated.step(data, given, DT)
-    actuated._look_at = lambda *_: pytest.fail("looked at again")
+    actuated._bind = lambda *_: pytest.fail("looked at again")
     if library != "jax":
         given.fill_(2.0) if library != "numpy" else given.fill(2.0)
     actuated.step(data, given, DT)

@@ -113,7 +113,7 @@ def test_states_that_take_turns_stay_bound() -> None:
     control = state_of(model)
     for state in states:
         actuated.step(state, control, DT)
-    actuated._look_at = lambda *_: pytest.fail("looked at again")
+    actuated._bind = lambda *_: pytest.fail("looked at again")
     for state, position in zip(states * 2, (1.0, 2.0, 3.0, 4.0), strict=True):
         state.joint_q.fill_(position)
         actuated.step(state, control, DT)

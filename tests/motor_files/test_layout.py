@@ -1,4 +1,4 @@
-"""What a file of motors may say, and what is said of one that says something else."""
+"""Content of motor files, and the errors of other content."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ PD = {"law": "pd", "kp": 1.0, "kd": 0.1}
 
 
 def problems(plain: Any) -> list[str]:
-    """What reading says."""
+    """The problems that reading reports."""
     with pytest.raises(ValueError) as caught:
         motors_of(plain, "/robots")
     return str(caught.value).splitlines()
@@ -40,7 +40,7 @@ def test_every_law_of_the_package_has_a_name() -> None:
 
 
 def test_what_is_at_its_default_is_left_out() -> None:
-    """A file says what somebody said."""
+    """A file has the given values only."""
     assert plain_of({"a": [PDControlConfig(1, 2)], "b": MotorConfig()}, "/") == {
         "a": {"controller": {"law": "pd", "kp": 1.0, "kd": 2.0}},
         "b": {},
@@ -51,7 +51,7 @@ def test_what_is_at_its_default_is_left_out() -> None:
 
 
 def test_paths_are_relative_to_the_file() -> None:
-    """As long as both are moved together, the network is found."""
+    """The network is found as long as both are moved together."""
     plain = plain_of({"a": [NeuralControlConfig("/robots/nets/knee.onnx")]}, "/robots/motors")
     assert plain["a"]["controller"]["model_path"] == "../nets/knee.onnx"
     (moved,) = motors_of(plain, "/elsewhere/motors").values()

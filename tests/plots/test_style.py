@@ -17,7 +17,7 @@ from isaacsim.core.experimental.actuators.plots import style
 @given(st.lists(st.floats(0.0, 1.0), min_size=1, max_size=12).map(sorted))
 def test_labels_are_apart_and_inside(places: list[float]) -> None:
     """In the order of their curves; those that have room stay where they are."""
-    moved = style.spread(places, 0.08)
+    moved = style.separate(places, 0.08)
     assert (np.diff(moved) >= 0.08 - 1e-9).all() and moved[0] >= -1e-9 and moved[-1] <= 1 + 1e-9
     if all(after - before >= 0.08 for before, after in pairwise(places)):
         np.testing.assert_allclose(moved, places, atol=1e-9)
@@ -25,7 +25,7 @@ def test_labels_are_apart_and_inside(places: list[float]) -> None:
 
 def test_close_labels_share_the_room_around_their_mean() -> None:
     """And no other moves."""
-    np.testing.assert_allclose(style.spread([0.1, 0.5, 0.5, 0.9], 0.1), [0.1, 0.45, 0.55, 0.9])
+    np.testing.assert_allclose(style.separate([0.1, 0.5, 0.5, 0.9], 0.1), [0.1, 0.45, 0.55, 0.9])
 
 
 def test_curves_are_named_where_they_end(tmp_path: Path) -> None:

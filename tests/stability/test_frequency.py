@@ -48,7 +48,7 @@ def stepped(case: tuple[float, ...], frequency: float, delay: int, seconds: floa
 @pytest.mark.parametrize("weight", [1.0, 33 / 64])
 def test_closed_loop_is_what_a_sine_does(case: tuple[float, ...], frequency: float, weight: float) -> None:
     """Magnitude and phase, delay included, also near half the rate of physics."""
-    found = frequency_response("joint", *case, 3, weight)
+    found = frequency_response("joint", case[:3], *case[3:], 3, weight)
     at = np.argmin(np.abs(found.frequencies - frequency))
     expected = stepped(case, found.frequencies[at], 3, 40.0, weight)
     assert abs(found.closed_loop[at] - expected) < 2e-3 * abs(expected)
@@ -58,7 +58,7 @@ def test_closed_loop_is_what_a_sine_does(case: tuple[float, ...], frequency: flo
 def test_gain_margin_is_that_of_the_table_and_of_the_curve(case: tuple[float, ...]) -> None:
     """With gains that much larger, the open loop passes through -1."""
     kp, kd, ki, inertia, dt = case
-    found = frequency_response("joint", *case)
+    found = frequency_response("joint", case[:3], *case[3:])
     assert found.gain_margin == stability_of([[inertia]], dt, kp, kd, ki).robots[0].margin
     assert found.phase_crossover == pytest.approx(0.5 / dt)
     assert abs(found.gain_margin * found.open_loop[-1] + 1) < 1e-3
@@ -67,7 +67,7 @@ def test_gain_margin_is_that_of_the_table_and_of_the_curve(case: tuple[float, ..
 @pytest.mark.parametrize("case", CASES)
 def test_phase_margin_is_what_a_lag_may_take(case: tuple[float, ...]) -> None:
     """Where the open loop is 1, its phase is that far from half a turn."""
-    found = frequency_response("joint", *case)
+    found = frequency_response("joint", case[:3], *case[3:])
     assert found.gain_crossover is not None and found.phase_margin is not None and 0 < found.phase_margin < 90
     at = np.argmin(np.abs(found.frequencies - found.gain_crossover))
     assert abs(found.open_loop[at]) == pytest.approx(1.0, abs=0.01)
@@ -77,7 +77,7 @@ def test_phase_margin_is_what_a_lag_may_take(case: tuple[float, ...]) -> None:
 
 def test_delay_turns_the_closed_loop_alone() -> None:
     """Margins, open loop and magnitudes stay."""
-    at_once, late = (frequency_response("joint", *CASES[0], steps) for steps in (0, 4))
+    at_once, late = (frequency_response("joint", CASES[0][:3], *CASES[0][3:], steps) for steps in (0, 4))
     np.testing.assert_array_equal(at_once.open_loop, late.open_loop)
     np.testing.assert_allclose(np.abs(at_once.closed_loop), np.abs(late.closed_loop))
     turned = np.unwrap(np.angle(late.closed_loop / at_once.closed_loop))
@@ -88,7 +88,7 @@ def test_delay_turns_the_closed_loop_alone() -> None:
 def test_loop_that_vibrates_follows_nothing() -> None:
     """Whether its gains are too large, or an integral swings up."""
     for case in [(900.0, 25.0, 0.0, 0.0746, 0.02), (400.0, 2.0, 5000.0, 0.3, 0.01)]:
-        found = frequency_response("joint", *case)
+        found = frequency_response("joint", case[:3], *case[3:])
         assert found.gain_margin < 1 and found.bandwidth is None
 
 
@@ -96,7 +96,7 @@ def test_loop_that_vibrates_follows_nothing() -> None:
 def test_what_is_no_loop_is_refused(case: tuple[float, ...]) -> None:
     """By name."""
     with pytest.raises(ValueError, match=r"knee: kp = .*: must have a gain"):
-        frequency_response("knee", *case)
+        frequency_response("knee", case[:3], *case[3:])
 
 
 @pytest.mark.filterwarnings("ignore:.*have no effort limit:UserWarning")
@@ -108,7 +108,7 @@ def test_joint_of_a_robot(tmp_path: Any) -> None:
         simulation.play()
         (shoulder, _) = actuators.stability().joints
         found = loop_response(actuators, "shoulder")
-        expected = frequency_response("shoulder", 200.0, 20.0, 0.0, shoulder.inertia, simulation.dt, 2)
+        expected = frequency_response("shoulder", (200.0, 20.0, 0.0), shoulder.inertia, simulation.dt, 2)
         np.testing.assert_allclose(found.closed_loop, expected.closed_loop)
         plot_bode(actuators, "shoulder", path=tmp_path / "out.png")
         with pytest.raises(ValueError, match="joint = 'wrist': must be driven"):

@@ -135,7 +135,9 @@ def test_report(part: str, pd: TrainedActuator, tmp_path: Path) -> None:
     for name in said["errors"]:
         (row,) = re.findall(rf"^\| {name} \| 0\.5 \| (.*?)% ", page, re.MULTILINE)
         assert float(row) == pytest.approx(100 * said["errors"][name]["relative"], abs=0.006)
-    assert "4 epochs brought nothing better; those of epoch 2 were kept. Seed 3" in " ".join(page.split())
+    assert "4 epochs had no smaller validation error; the weights of epoch 2 were kept. Seed 3" in " ".join(
+        page.split()
+    )
 
 
 def test_report_without_matplotlib(pd: TrainedActuator, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

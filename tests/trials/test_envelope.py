@@ -89,7 +89,7 @@ def test_picture_names_clamps_and_figures() -> None:
     drawn: Any = draw_envelope(envelope(legs, "knee", dt=0.005, drive_limit=90.0))
     (panel,) = drawn.axes
     said = {text.get_text() for text in panel.texts}
-    assert {"can give", "ClampingDCMotor", "ClampingMaxEffort", "at standstill 80", "in full up to 3"} <= said
+    assert {"envelope", "ClampingDCMotor", "ClampingMaxEffort", "stall effort 80", "corner speed 3"} <= said
     assert "no-load speed 9" in said
     title = panel.get_title("left")
     assert title == (
@@ -104,7 +104,7 @@ def test_clamp_that_is_all_there_is_gives_its_name_to_the_line(others: list[Any]
     drawn: Any = draw_envelope(found)
     (panel,) = drawn.axes
     said = {text.get_text() for text in panel.texts}
-    assert "can give\n= ClampingDCMotor" in said and "ClampingDCMotor" not in said
+    assert "envelope\n= ClampingDCMotor" in said and "ClampingDCMotor" not in said
     assert ("ClampingMaxEffort" in said) == bool(others)
     drawn_lines = [line for line in panel.lines if len(line.get_xdata()) == len(found.velocities)]
     assert len(drawn_lines) == 2 + 2 * len(others)

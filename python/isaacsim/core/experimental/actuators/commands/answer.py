@@ -1,39 +1,38 @@
-"""The answer of a subcommand: tables and notes."""
+"""Results of subcommands: tables and notes."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 
 @dataclass(frozen=True)
 class Table:
-    """Rows that belong together.
+    """A table of a result.
 
     Args:
         name: Key in JSON.
-        columns: Headings by the keys of a row, in the order they are shown, units in brackets.
-        rows: Values by key: numbers, texts, booleans, None for what is not there, or lists of these.
-        title: Heading of the whole; None for none.
-        shown: Rows for people, where those are other ones than for programs; None where they are the same.
+        columns: Headings by the keys of a row, in order, units in brackets.
+        rows: Values by key: numbers, texts, booleans, None for a missing value, or lists of these.
+        title: Heading of the table; None for none.
+        shown: Rows for people, if they differ from those for programs.
     """
 
     name: str
     columns: Mapping[str, str]
-    rows: Sequence[Mapping[str, Any]]
+    rows: Sequence[Mapping[str, object]]
     title: str | None = None
-    shown: Sequence[Mapping[str, Any]] | None = None
+    shown: Sequence[Mapping[str, object]] | None = None
 
 
 @dataclass(frozen=True)
 class Answer:
-    """What a subcommand found.
+    """The result of a subcommand.
 
     Args:
-        tables: What is shown, in order.
+        tables: Tables in order.
         notes: Sentences below the tables.
-        is_wrong: Whether something is wrong with what was asked about; the exit code is 1 then.
+        is_wrong: Whether there is a finding, which makes the exit code 1.
     """
 
     tables: Sequence[Table] = ()

@@ -1,6 +1,6 @@
-"""The arguments of all subcommands, each answered by the module of the same name.
+"""Arguments of all subcommands; the module of the same name runs each.
 
-They stand apart from what answers them, so that `--help`, completion and wrong arguments cost no more than tyro.
+They are separate from these modules, so that `--help`, completion and argument errors import no more than tyro.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import tyro
 
 @dataclass(kw_only=True)
 class Arguments:
-    """Arguments of a subcommand: fields are what it takes, the docstring is its help."""
+    """Arguments of a subcommand: its fields are the options, its docstring is the help."""
 
     json: Annotated[bool, tyro.conf.FlagCreatePairsOff] = False
     """Print JSON instead of tables."""
@@ -22,23 +22,23 @@ class Arguments:
 
 @dataclass(kw_only=True)
 class Simulated(Arguments):
-    """Arguments of a subcommand that simulates a file: how its robots stand and begin, as `Simulation` takes them."""
+    """Arguments of a subcommand that simulates a file: initial placement of its robots, as in `Simulation`."""
 
     floating_base: Annotated[bool, tyro.conf.FlagCreatePairsOff] = False
-    """Give robots of an MJCF or URDF file whose base is fixed one that floats."""
+    """Make fixed bases of an MJCF or URDF file floating."""
     ground: Annotated[bool, tyro.conf.FlagCreatePairsOff] = False
-    """Add a plane to an MJCF or URDF file, on which robots with --floating-base begin."""
+    """Add a ground plane to an MJCF or URDF file, on which robots with --floating-base start."""
     keyframe: str | None = None
-    """Name or number of the keyframe of an MJCF file to begin in."""
+    """Name or number of the initial keyframe of an MJCF file."""
     initial_positions: Annotated[tuple[str, ...], tyro.conf.arg(metavar="PATTERN=VALUE ...")] = ()
     """Initial joint positions [rad or m], by pattern of whole joint names; quote patterns for the shell."""
 
 
 @dataclass(kw_only=True)
 class Inspect(Arguments):
-    """Show what a robot file says: joints, limits, what drives each, and the layer each value comes from.
+    """Show the joints of a robot file, their limits and actuators, and the layer of each value.
 
-    Values that no file says are left out of the second table, but for those of actuators.
+    The table of values lists authored properties of joints and all parameters of actuators.
     """
 
     file: tyro.conf.Positional[Path]
@@ -49,34 +49,34 @@ class Inspect(Arguments):
 
 @dataclass(kw_only=True)
 class Lint(Arguments):
-    """Look for what is wrong or doubtful in robot files; the exit code is 1 where something is left.
+    """Check robot files for errors and doubtful values; the exit code is 1 if there are any.
 
-    Every problem that keeps actuators from being made, joints without drive, limits that contradict each other, degrees
-    in the place of radians, values that no motor has, and with --dt gains that are too high for that physics step.
+    Checks unusable actuators, joints without a drive, contradictory limits, degrees in place of radians, values that no
+    motor has, and with --dt gains that are too high for that physics step.
     """
 
     files: tyro.conf.Positional[tuple[Path, ...]]
     """USD, MJCF (.xml, .mjcf) or URDF files."""
     dt: float | None = None
-    """Physics step [s] at which gains have to be stable; takes MuJoCo."""
+    """Physics step [s] at which gains have to be stable; needs MuJoCo."""
     untrusted: Annotated[bool, tyro.conf.FlagCreatePairsOff] = False
     """Read each file in a child process with limits of memory (4 GB) and time (60 s): for files of unknown origin."""
     fix: Annotated[Path | None, tyro.conf.arg(metavar="OUT.usda")] = None
-    """Write a layer over the one file that corrects what can be corrected without guessing; the file stays as it is."""
+    """Write an overlay of a single file with the corrections that need no guess; the file itself is not changed."""
 
 
 @dataclass(kw_only=True)
 class Diff(Arguments):
-    """Show what differs between the joints and motors of two files; the exit code is 1 where something does.
+    """Show the differences between the joints and motors of two files; the exit code is 1 if there are any.
 
-    Robots are the same by path, or where each file has one; joints by name. Numbers are SI, so that a USD file can be
-    compared with an MJCF file. With the same file twice and a variant, the variants of a robot are compared.
+    Robots are matched by path, or if each file has one; joints by name. Numbers are SI, so that a USD file can be
+    compared with an MJCF file. The same file twice with different variants compares the variants of a robot.
     """
 
     first: tyro.conf.Positional[Path]
     """USD, MJCF (.xml, .mjcf) or URDF file."""
     second: tyro.conf.Positional[Path]
-    """Another one."""
+    """The file to compare with."""
     first_variant: tuple[str, ...] = ()
     """Variants to select in the first file, SET=CHOICE each."""
     second_variant: tuple[str, ...] = ()
@@ -85,145 +85,140 @@ class Diff(Arguments):
 
 @dataclass(kw_only=True)
 class Resolve(Arguments):
-    """Show which values hold after play: what the file says, what a configuration says, what is applied, and why.
+    """Show the values of each joint after play: in the file, in a configuration, as applied, and the rule.
 
-    `actuator_limit` is the largest effort that the actuator gives, `effort_limit` that of the joint, which bounds its
-    drive only.
+    `actuator_limit` is the largest effort of the actuator, `effort_limit` that of the joint, which bounds its drive
+    only.
     """
 
     file: tyro.conf.Positional[Path]
     """USD (.usd, .usda, .usdc, .usdz), MJCF (.xml, .mjcf) or URDF (.urdf) file."""
     config: Path | None = None
-    """Motors by pattern of joint names, .yaml, .yml, .toml or .json; by default the actuators of the file."""
+    """Motors by pattern of joint names, .yaml, .yml, .toml or .json; default: the actuators of the file."""
     groups: Annotated[bool, tyro.conf.FlagCreatePairsOff] = False
     """Compare with the Isaac Lab groups that `to_usd` wrote into the stage; only differences are listed."""
 
 
 @dataclass(kw_only=True)
 class Convert(Simulated):
-    """Write an MJCF or URDF file as USD, with motors where some are given.
+    """Convert an MJCF or URDF file to USD, optionally with motors.
 
-    The table has the DOFs of the new file in their order, which is breadth-first. Warnings name what is lost.
+    The table lists the DOFs of the new file in their order, which is breadth-first. Warnings name what is lost.
     """
 
     source: tyro.conf.Positional[Path]
     """MJCF (.xml, .mjcf) or URDF file."""
     target: tyro.conf.Positional[Path]
-    """The USD file to write, .usd, .usda or .usdc; one that is there is replaced."""
+    """USD file to write, .usd, .usda or .usdc; an existing file is replaced."""
     motors: Path | None = None
-    """Motors by pattern of joint names, .yaml, .toml or .json, which become actuator prims of every robot."""
+    """Motors by pattern of joint names, .yaml, .toml or .json, which become actuator prims of each robot."""
 
 
 @dataclass(kw_only=True)
 class Stability(Simulated):
-    """Say whether the actuators of a robot make it vibrate, and what would cure it."""
+    """Show the stability margins of a robot: whether its actuators make it vibrate, and remedies."""
 
     file: tyro.conf.Positional[Path]
     """USD (.usd, .usda, .usdc, .usdz), MJCF (.xml, .mjcf) or URDF (.urdf) file."""
     config: Path | None = None
-    """Motors by pattern of joint names, .yaml, .yml, .toml or .json, in place of those of the file."""
+    """Motors by pattern of joint names, .yaml, .yml, .toml or .json, instead of those of the file."""
     dt: float | None = None
-    """Physics step [s]; by default that of the file, 1/240 for USD."""
+    """Physics step [s]; default: that of the file, 1/240 for USD."""
     robot: str | None = None
-    """Path of the robot, or of a prim above several equal ones; by default all."""
+    """Path of the robot, or of a prim above several equal ones; default: all."""
     engine: Literal["mujoco", "physx"] = "mujoco"
-    """Physics simulator; stability limits depend on it, because simulators integrate positions differently."""
+    """Physics simulator; stability depends on it, as simulators integrate positions differently."""
 
 
 @dataclass(kw_only=True)
 class Run(Simulated):
-    """See a robot move, or run the action graphs of a file."""
+    """Simulate robots that follow targets, or run the action graphs of a file."""
 
     file: tyro.conf.Positional[Path]
-    """A USD (.usd, .usda, .usdc, .usdz), MJCF (.xml, .mjcf) or URDF (.urdf) file with robots, or a USD file with
-    action graphs."""
+    """USD (.usd, .usda, .usdc, .usdz), MJCF (.xml, .mjcf) or URDF (.urdf) file with robots or action graphs."""
     config: Path | None = None
-    """Motors by pattern of joint names, .yaml, .yml, .toml or .json, in place of those of the file."""
+    """Motors by pattern of joint names, .yaml, .yml, .toml or .json, instead of those of the file."""
     targets: str | None = None
-    """What the joints are to do: `hold` their pose (default), `sine` or `step` around it, or a CSV file with a column
-    `time [s]` and one per joint."""
+    """`hold` the pose (default), `sine` or `step` around it, or a CSV file with column `time [s]` and one per joint."""
     seconds: float | None = None
-    """How long [s]; by default 3, or as long as the CSV file. With `--view` and no CSV file until the window is closed,
-    or Ctrl+C."""
+    """Duration [s]; default: 3, or that of the CSV file; with `--view` and no CSV file until closed or Ctrl+C."""
     steps: int | None = None
-    """How long, in physics steps instead."""
+    """Duration in physics steps, instead of seconds."""
     dt: float | None = None
-    """Physics step [s]; by default that of the file, 1/240 for USD."""
+    """Physics step [s]; default: that of the file, 1/240 for USD."""
     robot: str | None = None
-    """Path of the robot, or of a prim above several equal ones; by default all."""
+    """Path of the robot, or of a prim above several equal ones; default: all."""
     amplitude: float | None = None
-    """Of `sine` and `step` [rad or m]; by default 0.2 rad and 0.02 m, less where limits are near."""
+    """Amplitude of `sine` and `step` [rad or m]; default: 0.2 rad and 0.02 m, less if limits are near."""
     frequency: float | None = None
-    """Of `sine` [Hz]; by default 0.5."""
+    """Frequency of `sine` [Hz]; default: 0.5."""
     engine: Literal["mujoco", "physx"] = "mujoco"
     """Physics simulator."""
     record: Path | None = None
-    """Write what happened to a file: .npz, .csv, .parquet, or .rrd for the viewer Rerun."""
+    """Save a recording: .npz, .csv, .parquet, or .rrd for the viewer Rerun."""
     plot: Path | None = None
-    """Draw what happened."""
+    """Save a plot of the recording."""
     view: Annotated[bool, tyro.conf.FlagCreatePairsOff] = False
-    """Show it live, as fast as the clock; what `hold` holds can be moved there."""
+    """Show the simulation live, in real time; targets of `hold` can be moved there."""
     strict: Annotated[bool, tyro.conf.FlagCreatePairsOff] = False
-    """Refuse inertias that no body can have, in place of taking the closest."""
+    """Reject inertias that no body can have, instead of using the closest."""
     frame_rate: float | None = None
-    """Of action graphs: frames per second, rounded to whole steps; by default 60."""
+    """Frames per second of action graphs, rounded to whole steps; default: 60."""
     watch: tyro.conf.UseAppendAction[list[str]] = field(default_factory=list)
-    """Of action graphs: a port to draw, /World/Graph/Node.outputs:x; repeat."""
+    """Port of an action graph to plot, /World/Graph/Node.outputs:x."""
     trust: tyro.conf.UseAppendAction[list[str]] = field(default_factory=list)
-    """Let Torch run networks that are not recognised, of this file or folder; repeat."""
+    """File or folder whose networks Torch may run if their format is not recognized."""
 
 
 @dataclass(kw_only=True)
 class Plot(Simulated):
-    """Draw what the motor of a joint can give, how it answers to a step, or its loop over frequency."""
+    """Plot the effort envelope of a motor, or the step or frequency response of a joint."""
 
     what: tyro.conf.Positional[Literal["envelope", "step", "bode"]]
-    """`envelope`: effort over speed; `step`: a jump of the target, against an ideal drive; `bode`: magnitude and phase
-    of the loop."""
+    """`envelope`: effort over speed; `step`: step response, beside an ideal drive; `bode`: frequency response."""
     file: tyro.conf.Positional[Path]
     """USD (.usd, .usda, .usdc, .usdz), MJCF (.xml, .mjcf) or URDF (.urdf) file."""
     joint: tyro.conf.Positional[str]
     """Name of the joint."""
     config: Path | None = None
-    """Motors by pattern of joint names, .yaml, .yml, .toml or .json, in place of those of the file."""
+    """Motors by pattern of joint names, .yaml, .yml, .toml or .json, instead of those of the file."""
     robot: str | None = None
-    """Path of the robot; by default the only one there is."""
+    """Path of the robot; default: the only one of the file."""
     dt: float | None = None
-    """Physics step [s]; by default that of the file, 1/240 for USD."""
+    """Physics step [s]; default: that of the file, 1/240 for USD."""
     amplitude: float | None = None
-    """Of the jump [rad or m]; by default 0.2 rad or 0.02 m, less where a limit is near."""
+    """Amplitude of the step [rad or m]; default: 0.2 rad or 0.02 m, less if a limit is near."""
     seconds: float = 2.0
-    """How long after the jump is looked at [s]; what is shown ends when all has settled."""
+    """Duration after the step [s]; the plot ends when the joint has settled."""
     out: Annotated[Path, tyro.conf.arg(aliases=["-o"])] = Path("plot.png")
-    """Where the picture goes."""
+    """File of the plot."""
 
 
 @dataclass(kw_only=True)
 class Train(Arguments):
-    """Learn a network from a log of an actuator, and save it for a robot's file."""
+    """Train a network on a log of an actuator, for use in robot files."""
 
     log: tyro.conf.Positional[Path]
-    """The log, .npz or .csv with columns time, position, velocity, position_target, effort, and joint where there are
-    several."""
+    """Log, .npz or .csv with time, position, velocity, position_target, effort, and joint if there are several."""
     out: Annotated[Path, tyro.conf.arg(aliases=["-o"])] = Path("actuator.safetensors")
-    """Where the network goes, .safetensors or .onnx."""
+    """File of the network, .safetensors or .onnx."""
     kind: Literal["mlp", "lstm", "gru"] = "mlp"
     """Kind of network."""
     dt: float | None = None
-    """Step of the logs [s], where their times are rounded or missing."""
+    """Step of the logs [s], if their times are rounded or missing."""
     test: Path | None = None
-    """Another log, of other motion, to tell errors on."""
+    """Log of another motion, for test errors."""
     epochs: int = 100
-    """How often the log is gone through at most."""
+    """Largest number of passes over the log."""
     seed: int = 0
-    """Of weights and of the order in which the log is gone through."""
+    """Seed of initial weights and of the order of samples."""
     report: Path | None = None
-    """Folder for a picture and the figures."""
+    """Folder for a report with a plot and the errors."""
 
 
 @dataclass(kw_only=True)
 class Doctor(Arguments):
-    """Say which versions and extras are there, which engine runs, and test the compiled core."""
+    """Show installed versions, extras and the engine, and test the compiled core."""
 
 
 # in the order of the help

@@ -1,4 +1,4 @@
-"""`actuators convert`: an MJCF or URDF file as USD, with motors."""
+"""`actuators convert`: MJCF or URDF file to USD, with motors."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def answer(arguments: Convert) -> Answer:
         simulation.save_usd(written)
         stage = open_stage(written)
         roots = articulation_roots(stage)
-        # robots are children of /World, whichever of their prims is the root
+        # robots are children of /World, and a prim below may be the root
         robots = ["/".join(root.split("/")[:3]) for root in roots]
         orders = dict(zip(robots, (dof_names(stage, order) for order in joint_orders(stage, roots)), strict=True))
         if motors is not None:

@@ -1,10 +1,13 @@
-"""`actuators diff`: what differs between the joints and motors of two files."""
+"""`actuators diff`: differences between the joints and motors of two files."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import asdict
+from pathlib import Path
 
 from ..inspection.compare import differences
+from ..inspection.described import InspectedRobot
 from ..inspection.inspect import inspect_robots
 from .answer import Answer, Table
 from .arguments import Diff
@@ -16,16 +19,15 @@ def answer(arguments: Diff) -> Answer:
     files = (arguments.first, arguments.first_variant), (arguments.second, arguments.second_variant)
     sides = [inspect_robots(file, choices(variant)) for file, variant in files]
     rows = [asdict(difference) for difference in differences(*sides)]
-    problems = [
-        f"{file}: {line}"
-        for (file, _), robots in zip(files, sides, strict=True)
-        for robot in robots
-        for line in robot.problems
-    ]
-    names = [" ".join([file.name, *variant]) for file, variant in files]
+    problems = [line for (file, _), robots in zip(files, sides, strict=True) for line in _problems(file, robots)]
+    first, second = (" ".join([file.name, *variant]) for file, variant in files)
     columns = {"robot": "robot", "joint": "joint", "property": "property", "unit": "unit"}
-    columns |= {"first": names[0], "second": names[1]}
+    columns |= {"first": first, "second": second}
     if len({row["robot"] for row in rows}) < 2:
         del columns["robot"]
-    notes = [*problems, *([] if rows else ["Their joints and motors are the same."])]
+    notes = problems if rows else [*problems, "Their joints and motors are the same."]
     return Answer([Table("differences", columns, rows)], notes, bool(rows or problems))
+
+
+def _problems(file: Path, robots: Sequence[InspectedRobot]) -> list[str]:
+    return [f"{file}: {line}" for robot in robots for line in robot.problems]

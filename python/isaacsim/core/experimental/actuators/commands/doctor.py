@@ -1,4 +1,4 @@
-"""`actuators doctor`: what is installed, what runs, and whether it computes what it must."""
+"""`actuators doctor`: installed versions, the engine, and a self-test of the core."""
 
 from __future__ import annotations
 
@@ -47,10 +47,10 @@ def answer(arguments: Doctor) -> Answer:
     wrong = any(row["result"] != "passed" for row in tests)
     notes = []
     if native.core is None:
-        notes.append(missing_core() or "The native core is there and not loaded: Warp steps instead, slower.")
-    what = {"what": "what", "value": "is"}
+        notes.append(missing_core() or "The native core is present but not loaded: Warp steps instead, slower.")
+    what = {"what": "property", "value": "value"}
     test = {"test": "self-test of the core", "result": "result"}
-    library = {"library": "library", "version": "version", "extra": "extra", "command": "how to get it"}
+    library = {"library": "library", "version": "version", "extra": "extra", "command": "install"}
     return Answer(
         [
             Table("here", what, list(_here())),
@@ -75,7 +75,7 @@ def _here() -> Iterator[dict[str, str]]:
 
 
 def _libraries() -> Iterator[dict[str, str | None]]:
-    """Each library once, with the first extra that brings it."""
+    """Return each library once, with the first extra that includes it."""
     seen: set[str] = set()
     distributions = packages_distributions()
     for name in ("numpy", "warp"):
@@ -91,15 +91,15 @@ def _libraries() -> Iterator[dict[str, str | None]]:
 
 
 def _version(name: str, distributions: Mapping[str, list[str]]) -> str:
-    """Version of what is imported by a name; whoever brings it without pip says no version."""
+    """Return the version of an importable package; without pip metadata it has none."""
     for distribution in distributions.get(name, []):
         with contextlib.suppress(PackageNotFoundError):
             return version(distribution)
-    return "there"
+    return "present"
 
 
 def _tests() -> Iterator[dict[str, str]]:
-    """PD against the equation in double precision, and every instruction set against the first, to the bit."""
+    """Test PD against its equation in double precision, and all instruction sets for bit-identical results."""
     variants: list[str | None] = list(native.core.variants()) if native.core is not None else [None]
     first = {name: _run(name, variants[0]) for name in _PIPELINES}
     q, qd, target = _inputs()
@@ -111,16 +111,16 @@ def _tests() -> Iterator[dict[str, str]]:
     for other in variants[1:]:
         differ = [name for name in _PIPELINES if not np.array_equal(_run(name, other), first[name])]
         result = f"failed: {', '.join(differ)} differ" if differ else "passed"
-        yield {"test": f"{other}: all pipelines, bit for bit as {engine}", "result": result}
+        yield {"test": f"{other}: all pipelines, bit-identical to {engine}", "result": result}
 
 
 def _inputs() -> np.ndarray:
-    """Positions, velocities and targets, shape `(3, steps, robots, joints)`."""
+    """Return positions, velocities and targets, shape `(3, steps, robots, joints)`."""
     return np.random.default_rng(1).uniform(-1.5, 1.5, (3, _STEPS, _ROBOTS, 3)).astype(np.float32)
 
 
 def _run(pipeline: str, variant: str | None) -> np.ndarray:
-    """Efforts of a pipeline on the inputs of the test."""
+    """Return the efforts of a pipeline on the inputs of the test."""
     before = os.environ.get(_FORCED)
     try:
         if variant is not None:

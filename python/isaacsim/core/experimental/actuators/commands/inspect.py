@@ -1,8 +1,8 @@
-"""`actuators inspect`: what a robot file says of its joints and motors."""
+"""`actuators inspect`: joints and motors of a robot file."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from ..inspection.described import JOINT_UNITS, InspectedActuator, InspectedJoint, InspectedRobot, InspectedValue
@@ -26,7 +26,7 @@ _JOINTS = {
     "armature": "armature",
     "driven_by": "driven by",
 }
-_DRIVERS = {"robot": "robot", "actuator": "actuator", "joints": "joints", "pipeline": "what it does"}
+_DRIVERS = {"robot": "robot", "actuator": "actuator", "joints": "joints", "pipeline": "stages"}
 _VALUES = {
     "robot": "robot",
     "of": "actuator or joint",
@@ -36,6 +36,9 @@ _VALUES = {
     "unit": "unit",
     "source": "from",
 }
+_UNITS = "rad, rad/s, N·m, kg·m² for joints that turn; m, m/s, N, kg for joints that slide"
+_NO_ROBOT = "no robot found, that is no prim with PhysicsArticulationRootAPI."
+_Rows = Callable[[InspectedRobot, Sequence[Sequence[InspectedActuator]]], list[dict[str, Any]]]
 _TYPES = {"angular": "revolute", "linear": "prismatic"}
 
 
@@ -43,27 +46,35 @@ def answer(arguments: Inspect) -> Answer:
     """Answer `actuators inspect`."""
     robots = inspect_robots(arguments.file, choices(arguments.variant))
     problems = [{"robot": robot.path, "problem": line} for robot in robots for line in robot.problems]
-    units = "rad, rad/s, N·m, kg·m² where a joint turns; m, m/s, N, kg where it slides"
-    title = f"{robots[0].path}: {units}" if len(robots) == 1 else units
     joints = [_joint(robot, joint) for robot in robots for joint in robot.joints]
-    tables = [Table("joints", _columns(_JOINTS, robots), joints, title)]
-    for name, columns, rows in (("actuators", _DRIVERS, _drivers), ("values", _VALUES, _values)):
-        # people read equal motors in one line, programs each by itself
-        of_each = [row for robot in robots for row in rows(robot, [[one] for one in robot.actuators])]
-        of_equal = [row for robot in robots for row in rows(robot, _equal(robot.actuators))]
-        tables.append(Table(name, _columns(columns, robots), of_each, shown=of_equal))
+    title = f"{robots[0].path}: {_UNITS}" if len(robots) == 1 else _UNITS
+    tables = [
+        Table("joints", _columns(_JOINTS, robots), joints, title),
+        _of_actuators("actuators", _DRIVERS, robots, _drivers),
+        _of_actuators("values", _VALUES, robots, _values),
+    ]
     if problems:
         tables.append(Table("problems", {"robot": "robot", "problem": "problem"}, problems))
-    notes = [line for robot in robots for line in robot.remarks]
-    unlimited = (finding for robot in robots for finding in no_effort_limit(Checked(robot)))
-    notes += [f"<{one.where}> {one.problem} {one.remedy}" for one in unlimited]
-    if not robots:
-        notes.append(f"{arguments.file}: no robot found, that is no prim with PhysicsArticulationRootAPI.")
+    notes = _notes(robots) or ([] if robots else [f"{arguments.file}: {_NO_ROBOT}"])
     return Answer(tables, notes, bool(problems) or not robots)
 
 
+def _of_actuators(name: str, columns: dict[str, str], robots: Sequence[InspectedRobot], rows: _Rows) -> Table:
+    """Return a table of actuators: equal ones in one row for people, each in its own for programs."""
+    of_each = [row for robot in robots for row in rows(robot, [[one] for one in robot.actuators])]
+    of_equal = [row for robot in robots for row in rows(robot, _equal(robot.actuators))]
+    return Table(name, _columns(columns, robots), of_each, shown=of_equal)
+
+
+def _notes(robots: Sequence[InspectedRobot]) -> list[str]:
+    """Return remarks, and actuators without a limit."""
+    unlimited = [finding for robot in robots for finding in no_effort_limit(Checked(robot))]
+    remarks = [line for robot in robots for line in robot.remarks]
+    return remarks + [f"<{one.where}> {one.problem} {one.remedy}" for one in unlimited]
+
+
 def _columns(columns: dict[str, str], robots: Sequence[InspectedRobot]) -> dict[str, str]:
-    """Without the robot, where there is one; without paths, which are for programs."""
+    """Return the columns for people, without the robot if there is one only."""
     return {key: heading for key, heading in columns.items() if key != "robot" or len(robots) > 1}
 
 
@@ -74,7 +85,7 @@ def _joint(robot: InspectedRobot, joint: InspectedJoint) -> dict[str, Any]:
 
 
 def _equal(actuators: Sequence[InspectedActuator]) -> list[list[InspectedActuator]]:
-    """Actuators with the same laws and values, from the same layers, together."""
+    """Return groups of actuators with equal laws and values, from the same layers."""
     groups: dict[str, list[InspectedActuator]] = {}
     for one in actuators:
         alike = repr((one.pipeline, one.values)) if one.usable else one.path
@@ -83,7 +94,7 @@ def _equal(actuators: Sequence[InspectedActuator]) -> list[list[InspectedActuato
 
 
 def _drivers(robot: InspectedRobot, groups: Sequence[Sequence[InspectedActuator]]) -> list[dict[str, Any]]:
-    """Actuators, and drives where there is no actuator."""
+    """Return rows of actuators, and of drives of joints without actuator."""
     rows = [
         {"robot": robot.path, "actuator": _name(group), "path": group[0].path}
         | {"joints": [joint for one in group for joint in one.joints], "pipeline": group[0].pipeline}
@@ -98,7 +109,7 @@ def _drivers(robot: InspectedRobot, groups: Sequence[Sequence[InspectedActuator]
 
 
 def _name(group: Sequence[InspectedActuator]) -> str:
-    """What to call equal actuators."""
+    """Return the name of equal actuators."""
     first = _last(group[0].path)
     return first if len(group) == 1 else f"{first} and {len(group) - 1} more"
 
@@ -108,7 +119,7 @@ def _last(path: str) -> str:
 
 
 def _values(robot: InspectedRobot, groups: Sequence[Sequence[InspectedActuator]]) -> list[dict[str, Any]]:
-    """Parameters of actuators, and what a file says of joints."""
+    """Return rows of the parameters of actuators, and of the properties of joints in the file."""
     rows = [
         _row(robot, _name(group), group[0].path, [joint for one in group for joint in one.joints], law, name, value)
         for group in groups

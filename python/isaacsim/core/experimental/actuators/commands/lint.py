@@ -1,4 +1,4 @@
-"""`actuators lint`: what is wrong or doubtful in robot files."""
+"""`actuators lint`: errors and doubtful values of robot files."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ _FINDINGS = {
     "rule": "rule",
     "severity": "severity",
     "where": "where",
-    "problem": "what is wrong",
-    "remedy": "what to do",
+    "problem": "problem",
+    "remedy": "remedy",
 }
 
 
@@ -43,14 +43,14 @@ def answer(arguments: Lint) -> Answer:
         raise ValueError(f"--fix = {arguments.fix}: corrects one file, {len(files)} are named. Name one.")
     fixed, left = fix(files[0], arguments.fix, arguments.dt)
     tables = [_table("fixed", {files[0]: fixed}, files), _table("left", {arguments.fix: left}, files)]
-    notes = [f"{arguments.fix} lies over {files[0]}: {len(fixed)} corrected, {len(left)} left."]
+    notes = [f"{arguments.fix} is an overlay of {files[0]}: {len(fixed)} corrected, {len(left)} left."]
     if not fixed:
-        notes = [f"Nothing that can be corrected without guessing: {arguments.fix} is not written."]
+        notes = [f"Nothing can be corrected without a guess: {arguments.fix} is not written."]
     return Answer(tables, notes, _is_wrong(left))
 
 
 def _table(name: str, found: dict[Path, list[Finding]], files: Sequence[Path]) -> Table:
-    # paths of prims are told in full, for that is where one has to look
+    # paths of prims are complete, for lookup
     columns = {key: heading for key, heading in _FINDINGS.items() if key != "file" or len(files) > 1}
     rows = [
         {key: str(file) if key == "file" else getattr(finding, key) for key in _FINDINGS}
@@ -61,7 +61,7 @@ def _table(name: str, found: dict[Path, list[Finding]], files: Sequence[Path]) -
 
 
 def _is_wrong(found: Sequence[Finding]) -> bool:
-    """Whether there is more than notes."""
+    """Return True if there is more than notes."""
     return any(finding.severity != "note" for finding in found)
 
 

@@ -1,4 +1,4 @@
-"""From the arguments of the command line to an exit code."""
+"""The console command: command line to exit code."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         arguments: Without the name of the program; None means those of the process.
 
     Returns:
-        Exit code: 0, 1 when something is wrong with what was asked about, 2 when the arguments are.
+        Exit code: 0, 1 for a finding or an error, 2 for wrong arguments.
     """
     if list(sys.argv[1:] if arguments is None else arguments) == ["--version"]:
         print(f"actuators {__version__}")
@@ -36,8 +36,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         given = tyro.extras.subcommand_cli_from_dict(
             SUBCOMMANDS,
             prog="actuators",
-            description="Look at the actuators of robots, check them, and see them move. `--version` says which this "
-            "is.",
+            description="Inspect, check, simulate and train the actuators of robots. `--version` prints the version.",
             args=arguments,
         )
         with needs("The command actuators", "cli"):
@@ -57,11 +56,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _ask(given: Arguments) -> tuple[Answer, Exception | None, list[str]]:
-    """Answer, error for the user, and warnings of the module of a subcommand."""
+    """Return answer, error for the user, and warnings of the module of a subcommand."""
     answer, problem = Answer(), None
     with warnings.catch_warnings(record=True) as warned:
         warnings.simplefilter("always", UserWarning)
-        # the first import of Warp may warn, too
+        # the first import of Warp may warn too
         from ..components.quiet_warp import quiet_warp
 
         with quiet_warp():

@@ -1,4 +1,4 @@
-"""The robots of a file, opened for a subcommand."""
+"""Robots of a file, opened for a subcommand."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ _NONE_FOUND, _VIBRATES = r"<.*>: no actuator found", r".* will vibrate at dt"
 
 
 def simulate(arguments: Simulated, file: Path, dt: float | None = None, **options: Any) -> Simulation:
-    """Open the simulation of a file with its robots as a subcommand is asked to place them.
+    """Open the simulation of a file with the placement of robots of a subcommand.
 
     Args:
-        arguments: Of the subcommand.
-        file: The one to open.
+        arguments: Arguments of the subcommand.
+        file: The file to open.
         dt: Physics step [s]; None means that of the file.
-        options: Others of `Simulation`.
+        options: Other arguments of `Simulation`.
 
     Raises:
-        ValueError: An initial position is not PATTERN=VALUE, or the file cannot be simulated like this.
+        ValueError: An initial position is not PATTERN=VALUE, or the file cannot be simulated.
     """
     keyframe = arguments.keyframe
     return Simulation(
@@ -42,7 +42,7 @@ def simulate(arguments: Simulated, file: Path, dt: float | None = None, **option
 
 
 def _position(text: str) -> tuple[str, float]:
-    """Pattern and position [rad or m] of PATTERN=VALUE."""
+    """Return pattern and position [rad or m] of PATTERN=VALUE."""
     pattern, _, value = text.rpartition("=")
     with contextlib.suppress(ValueError):
         if pattern:
@@ -55,9 +55,9 @@ class Opened:
     """Robots and their actuators.
 
     Args:
-        simulation: It has not been played yet.
+        simulation: A simulation before `play`.
         robots: The articulation.
-        actuators: Those that the file or a configuration describes, or None.
+        actuators: Actuators of the file or of a configuration, or None.
     """
 
     simulation: Simulation
@@ -67,24 +67,24 @@ class Opened:
 
 @contextlib.contextmanager
 def opened(
-    simulation: Simulation, path: str | None, config: Path | None = None, *, told: bool = True
+    simulation: Simulation, path: str | None, config: Path | None = None, *, warn: bool = True
 ) -> Iterator[Opened]:
-    """Open the robots of a simulation with the actuators that its file or a configuration describes.
+    """Open the robots of a simulation with the actuators of its file or of a configuration.
 
     Args:
-        simulation: Closed at the end.
-        path: Of the robot, or a prim above several equal ones; None means all there are.
-        config: File of motors by pattern of joint names, which stand in for the actuators of the file.
-        told: Whether a warning says that they will vibrate.
+        simulation: The simulation; closed at the end.
+        path: Path of the robot, or of a prim above several equal ones; None means all.
+        config: File of motors by pattern of joint names, which replace the actuators of the file.
+        warn: Whether to warn of vibrations.
 
     Raises:
         ValueError: There is no robot at the path, robots differ, or actuators cannot be used.
     """
     where = "/" if path is None else path
     with simulation, contextlib.ExitStack() as stack, warnings.catch_warnings():
-        # who asks says it in other words
+        # subcommands have notes of their own for it
         warnings.filterwarnings("ignore", _NONE_FOUND)
-        if not told:
+        if not warn:
             warnings.filterwarnings("ignore", _VIBRATES)
         robots, actuators = simulation.articulation(where), None
         if config is not None or simulation.stage is not None:
@@ -96,7 +96,7 @@ def actuators_of(path: str, config: Path | None) -> ArticulationActuators:
     """Return the actuators of robots: those of their file, or of a configuration.
 
     Args:
-        path: Of the robot, or a prim above several equal ones.
+        path: Path of the robot, or of a prim above several equal ones.
         config: File of motors by pattern of joint names.
     """
     if config is None:
@@ -105,7 +105,7 @@ def actuators_of(path: str, config: Path | None) -> ArticulationActuators:
 
 
 def require_actuators(one: Opened, file: Path) -> ArticulationActuators:
-    """The actuators of what was opened.
+    """Return the actuators of opened robots.
 
     Raises:
         ValueError: There are none.
@@ -119,5 +119,5 @@ def require_actuators(one: Opened, file: Path) -> ArticulationActuators:
 
 
 def columns_of(columns: dict[str, str], robots: Any) -> dict[str, str]:
-    """Columns of a table of joints: which robot's they are is shown where there are several."""
+    """Return the columns of a table of joints, without the robot if there is one only."""
     return {key: heading for key, heading in columns.items() if key != "robot" or len(robots.paths) > 1}

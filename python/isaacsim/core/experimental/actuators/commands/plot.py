@@ -1,8 +1,8 @@
-"""`actuators plot`: what the motor of a joint can give, how it answers to a step, and its loop over frequency."""
+"""`actuators plot`: effort envelope of a motor, step response and frequency response of a joint."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -24,12 +24,12 @@ from .opened import actuators_of, opened, require_actuators, simulate
 if TYPE_CHECKING:
     from ..plots.style import Figure
 
-# default jumps [rad], [m], and how long they are watched [s]
+# default jumps [rad], [m], and their duration [s]
 _TURN, _SLIDE, _SECONDS = 0.2, 0.02, 2.0
 _ENVELOPE = {
     "joint": "joint",
-    "stall_effort": "effort at standstill [N·m or N]",
-    "corner_speed": "in full up to [rad/s or m/s]",
+    "stall_effort": "stall effort [N·m or N]",
+    "corner_speed": "corner speed [rad/s or m/s]",
     "no_load_speed": "no-load speed [rad/s or m/s]",
     "delay": "delay [s]",
     "clamps": "clamps",
@@ -39,7 +39,7 @@ _STEP = {
     "rise_time": "rise time [s]",
     "overshoot": "overshoot [%]",
     "settling_time": "settling time [s]",
-    "error": "error left [rad or m]",
+    "error": "final error [rad or m]",
     "largest_effort": "largest effort [N·m or N]",
 }
 _BODE = {
@@ -67,19 +67,19 @@ def _open(arguments: Plot) -> Simulation:
 
 
 def _envelope(arguments: Plot) -> tuple[Figure, Table, bool, list[str]]:
-    with opened(_open(arguments), arguments.robot, arguments.config, told=False) as one:
+    with opened(_open(arguments), arguments.robot, arguments.config, warn=False) as one:
         actuators, robots = require_actuators(one, arguments.file), one.robots
         find_actuator(actuators, arguments.joint)
         column = robots.dof_names.index(arguments.joint)
         lower, upper = (float(limits.numpy()[0, column]) for limits in robots.get_dof_limits())
         largest = float(robots.get_dof_max_efforts().numpy()[0, column])
         found = envelope(actuators, arguments.joint, limits=(lower, upper), dt=one.simulation.dt, drive_limit=largest)
-    row: dict[str, Any] = {name: getattr(found, name, None) for name in _ENVELOPE} | {"clamps": list(found.clamps)}
+    row = {name: list(found.clamps) if name == "clamps" else getattr(found, name) for name in _ENVELOPE}
     return draw_envelope(found), Table("envelope", _ENVELOPE, [row]), False, []
 
 
 def _step(arguments: Plot) -> tuple[Figure, Table, bool, list[str]]:
-    with opened(_open(arguments), arguments.robot, arguments.config, told=False) as one:
+    with opened(_open(arguments), arguments.robot, arguments.config, warn=False) as one:
         require_actuators(one, arguments.file)
         path, names = one.robots.paths[0], one.robots.dof_names
         kinds = dict(zip(names, one.robots.dof_types, strict=True))
@@ -113,9 +113,9 @@ def _step(arguments: Plot) -> tuple[Figure, Table, bool, list[str]]:
 
 
 def _bode(arguments: Plot) -> tuple[Figure, Table, bool, list[str]]:
-    with opened(_open(arguments), arguments.robot, arguments.config, told=False) as one:
+    with opened(_open(arguments), arguments.robot, arguments.config, warn=False) as one:
         actuators = require_actuators(one, arguments.file)
         one.simulation.play()
         found = loop_response(actuators, arguments.joint)
-    said = {name: getattr(found, name) for name in _BODE}
-    return draw_bode(found), Table("bode", _BODE, [said]), found.gain_margin < 1, []
+    row = {name: getattr(found, name) for name in _BODE}
+    return draw_bode(found), Table("bode", _BODE, [row]), found.gain_margin < 1, []

@@ -1,4 +1,4 @@
-"""`actuators resolve`: what the file says, what a configuration says, and what is applied."""
+"""`actuators resolve`: values in the file, in a configuration, and as applied."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _COLUMNS = {
     "file": "file",
     "config": "config",
     "applied": "applied",
-    "rule": "by",
+    "rule": "rule",
 }
 _GROUPS = {"group": "group"} | {key: heading for key, heading in _COLUMNS.items() if key != "unit"}
 
@@ -33,12 +33,11 @@ def answer(arguments: Resolve) -> Answer:
         if arguments.config is not None:
             raise ValueError(f"--config = {arguments.config} with --groups: must be one of them. Leave one out.")
         return Answer([Table("values", _GROUPS, [asdict(row) for row in resolve_groups(arguments.file)])])
-    rows = [
-        asdict(row)
-        for row in resolve(arguments.file, None if arguments.config is None else load_motors(arguments.config))
-    ]
-    hidden = {"config"} if arguments.config is None else set[str]()
+    motors = None if arguments.config is None else load_motors(arguments.config)
+    rows = [asdict(row) for row in resolve(arguments.file, motors)]
+    columns = dict(_COLUMNS)
+    if motors is None:
+        del columns["config"]
     if len({row["robot"] for row in rows}) < 2:
-        hidden.add("robot")
-    columns = {key: heading for key, heading in _COLUMNS.items() if key not in hidden}
+        del columns["robot"]
     return Answer([Table("values", columns, rows)])

@@ -1,4 +1,4 @@
-"""`actuators run`: see a robot move, or what the action graphs of a file do, without a line of code."""
+"""`actuators run`: simulation of robots that follow targets, or of the action graphs of a file."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from .run_graph import run_graph
 _SECONDS, _FREQUENCY, _FRAME_RATE = 3.0, 0.5, 60.0
 # default amplitudes [rad], [m]
 _TURN, _SLIDE = 0.2, 0.02
-# what of a delay of a view is made up for [s of wall clock]
+# largest delay of a view that is caught up [s of wall clock]
 _CATCH_UP = 0.1
 _JOINT = {
     "robot": "robot",
@@ -88,7 +88,7 @@ def _run_robots(arguments: Run, one: Opened) -> Answer:
             steps = _while_open(view)
         after_step = None if view is None else _in_real_time(view.sync, one.simulation.dt)
         trial = follow(one.simulation, one.robots, one.actuators, targets, steps, after_step)
-    notes = [*_driven_by(one), *notes, *_told(trial)]
+    notes = [*_driven_by(one), *notes, *_notes(trial)]
     if arguments.record is not None:
         trial.recording.save(arguments.record)
         notes.append(f"The recording is in {arguments.record}.")
@@ -102,7 +102,7 @@ def _run_robots(arguments: Run, one: Opened) -> Answer:
 
 
 def _targets(arguments: Run, robots: Any) -> tuple[Targets, float, list[str]]:
-    """Targets, for how long they are meant [s], and what the limits of joints made of them."""
+    """Return targets, their duration [s], and notes on joint limits."""
     kind, room = arguments.targets or KINDS[0], room_of(robots)
     if kind not in KINDS and Path(kind).suffix.lower() != ".csv":
         raise ValueError(f"--targets {kind}: must be one of {', '.join(KINDS)}, or a file .csv. Correct it.")
@@ -119,7 +119,7 @@ def _targets(arguments: Run, robots: Any) -> tuple[Targets, float, list[str]]:
 
 
 def _counted(arguments: Run, simulation: Simulation, seconds: float) -> Iterable[int]:
-    """Physics steps, with a bar that shows how far they are."""
+    """Return physics steps, with a progress bar."""
     seconds = seconds if arguments.seconds is None else arguments.seconds
     steps = round(seconds / simulation.dt) if arguments.steps is None else arguments.steps
     console = Console(stderr=True)
@@ -127,7 +127,7 @@ def _counted(arguments: Run, simulation: Simulation, seconds: float) -> Iterable
 
 
 def _refuse(arguments: Run, what: str, names: tuple[str, ...]) -> None:
-    """Options that would do nothing.
+    """Raise if one of some options was given, which would have no effect.
 
     Raises:
         ValueError: One of them was given.
@@ -139,7 +139,7 @@ def _refuse(arguments: Run, what: str, names: tuple[str, ...]) -> None:
 
 
 def _view(simulation: Simulation) -> Any:
-    """The live view.
+    """Return the live view.
 
     Raises:
         HostError: There is none.
@@ -147,13 +147,13 @@ def _view(simulation: Simulation) -> Any:
     view: Callable[[], Any] | None = getattr(simulation, "view", None)
     if view is None:
         raise HostError("--view: this version has no live view. Use --plot or --record instead.")
-    # the answer alone goes to where answers go
+    # standard output is for the answer alone
     with contextlib.redirect_stdout(sys.stderr):
         return view()
 
 
 def _while_open(view: Any) -> Iterator[int]:
-    """Physics steps, until the window is closed or somebody presses Ctrl+C."""
+    """Iterate over physics steps until the window is closed or Ctrl+C is pressed."""
     ended = False
 
     def end(*_: object) -> None:
@@ -171,7 +171,7 @@ def _while_open(view: Any) -> Iterator[int]:
 
 
 def _in_real_time(sync: Callable[[], None], dt: float) -> Callable[[], None]:
-    """Show a step, and wait until the clock is where simulated time is; short delays are made up for."""
+    """Return a function that shows a step and waits for the wall clock; short delays are caught up."""
     due = time.perf_counter()
 
     def after_step() -> None:
@@ -184,28 +184,26 @@ def _in_real_time(sync: Callable[[], None], dt: float) -> Callable[[], None]:
 
 
 def _driven_by(one: Opened) -> list[str]:
-    """What moves the joints, where that is not an actuator."""
-    names = one.robots.dof_names
-    driven = set() if one.actuators is None else {names[column] for column in one.actuators.actuated_dof_indices}
-    stiffness, damping = (gains.numpy()[0] for gains in one.robots.get_dof_gains())
-    rest = [
-        (name, bool(kp or kd)) for name, kp, kd in zip(names, stiffness, damping, strict=True) if name not in driven
-    ]
-    drives = [name for name, has_drive in rest if has_drive]
-    nothing = [name for name, has_drive in rest if not has_drive]
+    """Return notes on joints without an actuator."""
+    names = np.array(one.robots.dof_names)
+    rest = np.ones(len(names), bool)
+    if one.actuators is not None:
+        rest[one.actuators.actuated_dof_indices] = False
+    has_drive = np.any([gains.numpy()[0] for gains in one.robots.get_dof_gains()], axis=0)
+    drives, nothing = ", ".join(names[rest & has_drive]), ", ".join(names[rest & ~has_drive])
     notes = []
     if drives:
-        said = "No actuator found: the" if one.actuators is None else "The"
-        notes.append(f"{said} simulator's joint drives move {', '.join(drives)}; their efforts are not told.")
+        subject = "No actuator found: the" if one.actuators is None else "The"
+        notes.append(f"{subject} simulator's joint drives move {drives}; their efforts are unknown.")
     if nothing:
-        notes.append(f"Nothing drives {', '.join(nothing)}: neither an actuator nor a drive with gains is there.")
+        notes.append(f"Nothing drives {nothing}: they have neither an actuator nor a drive with gains.")
     return notes
 
 
-def _told(trial: Trial) -> list[str]:
-    """What is worth a word."""
+def _notes(trial: Trial) -> list[str]:
+    """Return notes on vibrations, limits, faults and divergence."""
     notes = [
-        f"{joint} of <{robot}> buzzes: {one.frequency:.3g} Hz, amplitude {one.amplitude:.2g} rad or m."
+        f"{joint} of <{robot}> vibrates: {one.frequency:.3g} Hz, amplitude {one.amplitude:.2g} rad or m."
         for (robot, joint), one in trial.buzzing.items()
     ]
     notes += [

@@ -1,4 +1,4 @@
-"""What the action graphs of a file do: evaluations, faults, and where the robots are."""
+"""Results of the action graphs of a file: evaluations, faults, and positions of the robots."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ _JOINT = {
 def run_graph(
     simulation: Simulation, frame_rate: float, steps: Iterable[int], watched: Sequence[str], picture: Path | None
 ) -> Answer:
-    """Run action graphs and say how it went.
+    """Run action graphs and return the results.
 
     Args:
-        simulation: It has not been played yet.
+        simulation: A simulation before `play`.
         frame_rate: Frames per simulated second [Hz].
         steps: Counts physics steps.
         watched: Ports to draw.
-        picture: Where to draw, or None.
+        picture: File of the picture, or None.
 
     Raises:
         GraphError: Graphs or ports cannot be used.
@@ -53,7 +53,7 @@ def run_graph(
                     runner.run()
                     watch.add()
         except Exception as error:
-            # whatever stopped physics: there is still something to tell
+            # report the results up to the error that stopped physics
             problems = [f"{type(error).__name__}: {error}"]
         notes = []
         if picture is not None:
@@ -74,7 +74,7 @@ def run_graph(
 
 @contextlib.contextmanager
 def _without_log() -> Iterator[None]:
-    """Log no errors of nodes: they are told at the end."""
+    """Log no errors of nodes, which are reported at the end."""
     log = logging.getLogger(graph.__name__)
     before = log.level
     log.setLevel(logging.CRITICAL)
@@ -84,7 +84,7 @@ def _without_log() -> Iterator[None]:
         log.setLevel(before)
 
 
-def _graphs(runner: GraphRunner) -> Iterator[dict[str, Any]]:
+def _graphs(runner: GraphRunner) -> Iterator[dict[str, object]]:
     for one in runner.graphs:
         nodes = one.nodes.values()
         faults = [node.db.read(_FAULTS) for node in nodes if _FAULTS in node.db.DESCRIPTION.ports]
@@ -97,7 +97,7 @@ def _graphs(runner: GraphRunner) -> Iterator[dict[str, Any]]:
         }
 
 
-def _joints(robots: dict[str, Any]) -> Iterator[dict[str, Any]]:
+def _joints(robots: dict[str, Any]) -> Iterator[dict[str, object]]:
     for path, robot in robots.items():
         positions, targets = (read().numpy()[0] for read in (robot.get_dof_positions, robot.get_dof_position_targets))
         for name, position, target in zip(robot.dof_names, positions.tolist(), targets.tolist(), strict=True):

@@ -1,4 +1,4 @@
-"""Answers as tables on a terminal, or as JSON."""
+"""Answers as tables in a terminal, or as JSON."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ import math
 import os
 import sys
 from collections.abc import Iterator, Sequence
-from typing import Any
 
 from rich import box
 from rich.console import Console
@@ -21,22 +20,22 @@ from .answer import Answer, Table
 _DIGITS = 4
 # characters of a line in a file or a pipe
 _FILE_WIDTH = 160
-# words so short are not broken
+# words up to this length are not broken
 _SHORT = 16
 
 
 def show(answer: Answer) -> None:
     """Print an answer for people."""
     if isinstance(sys.stdout, io.TextIOWrapper):
-        # a terminal that lacks a sign shows another one
+        # replace characters outside a limited encoding
         sys.stdout.reconfigure(errors="replace")
     console = Console(highlight=False)
     if not console.is_terminal and "COLUMNS" not in os.environ:
         console.width = _FILE_WIDTH
-    # an empty one is of use to programs only
+    # an empty table is for programs only
     for table in filter(lambda table: table.rows, answer.tables):
         drawn = _drawn(table)
-        # rather wider than the terminal than cut
+        # wider than the terminal rather than cut
         needed = console.measure(drawn).minimum
         console.print(drawn, width=max(console.width, needed), crop=False)
     for note in answer.notes:
@@ -45,11 +44,11 @@ def show(answer: Answer) -> None:
 
 def show_json(answer: Answer) -> None:
     """Print an answer for programs: an object with a list per table, `notes` and `is_wrong`; no NaN and no infinity."""
-    said: dict[str, Any] = {table.name: [_plain(dict(row)) for row in table.rows] for table in answer.tables}
-    said |= {"notes": list(answer.notes), "is_wrong": answer.is_wrong}
-    # what an encoding lacks would be lost
-    everything = (sys.stdout.encoding or "").lower().startswith("utf")
-    print(json.dumps(said, indent=1, ensure_ascii=not everything))
+    content: dict[str, object] = {table.name: [_plain(dict(row)) for row in table.rows] for table in answer.tables}
+    content |= {"notes": list(answer.notes), "is_wrong": answer.is_wrong}
+    # escape characters outside a limited encoding
+    is_unicode = (sys.stdout.encoding or "").lower().startswith("utf")
+    print(json.dumps(content, indent=1, ensure_ascii=not is_unicode))
 
 
 def _drawn(table: Table) -> RichTable:
@@ -69,11 +68,11 @@ def _drawn(table: Table) -> RichTable:
     return drawn
 
 
-def _is_number(value: Any) -> bool:
+def _is_number(value: object) -> bool:
     return value is None or (isinstance(value, int | float) and not isinstance(value, bool))
 
 
-def _text(value: Any) -> str:
+def _text(value: object) -> str:
     if value is None:
         return "-"
     if isinstance(value, bool):
@@ -85,8 +84,8 @@ def _text(value: Any) -> str:
     return str(value)
 
 
-def _plain(value: Any) -> Any:
-    """What JSON can hold: numbers that are not finite become text, "inf"."""
+def _plain(value: object) -> object:
+    """Return a value as JSON can hold it: numbers that are not finite become text, "inf"."""
     if isinstance(value, dict):
         return {key: _plain(item) for key, item in value.items()}
     if isinstance(value, Sequence) and not isinstance(value, str):
@@ -97,5 +96,5 @@ def _plain(value: Any) -> Any:
 
 
 def lines(error: BaseException) -> Iterator[str]:
-    """What an error says, a line each; its kind where it says nothing."""
+    """Return the lines of an error; its class if it has no message."""
     yield from str(error).splitlines() or [type(error).__name__]

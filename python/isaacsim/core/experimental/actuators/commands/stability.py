@@ -1,4 +1,4 @@
-"""`actuators stability`: whether a robot will vibrate, and what would cure it."""
+"""`actuators stability`: stability margins of a robot, and remedies for vibration."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from .opened import columns_of, opened, require_actuators, simulate
 
 _ROBOT = {
     "robot": "robot",
-    "verdict": "is",
+    "verdict": "verdict",
     "margin": "margin",
     "spectral_radius": "spectral radius",
     "largest_step": "largest step [s]",
@@ -36,7 +36,7 @@ def answer(arguments: Stability) -> Answer:
         simulate(arguments, arguments.file, arguments.dt, engine=arguments.engine),
         arguments.robot,
         arguments.config,
-        told=False,
+        warn=False,
     ) as one:
         actuators = require_actuators(one, arguments.file)
         one.simulation.play()
@@ -45,19 +45,17 @@ def answer(arguments: Stability) -> Answer:
         dataclasses.asdict(robot) | {"verdict": "stable" if robot.stable else "vibrating"} for robot in found.robots
     ]
     notes = [
-        "margin: what all gains may be multiplied by; below 1 it vibrates, and at 0 only more damping or a "
-        "smaller step helps. smallest armature: with which the robot is still stable, when all joints have theirs. "
-        "largest step: up to which the robot, or the joint alone, is stable."
+        "margin: the gain margin, the factor by which all gains may grow; below 1 it vibrates, and at 0 only more "
+        "damping or a smaller step helps. smallest armature: the smallest with which the robot is stable, if all "
+        "joints have theirs. largest step: the largest stable physics step, of the robot or of the joint alone."
     ]
     notes += [
         f"<{robot.robot}> would be stable with {cures}." for robot in found.robots if (cures := cures_of(found, robot))
     ]
     if found.unknown:
-        notes.append(
-            f"Nothing is known of {', '.join(found.unknown)}: a network, a law of one's own or none drives them."
-        )
+        notes.append(f"Unknown: {', '.join(found.unknown)}, driven by a network, a law of one's own or none.")
     if found.left_out:
-        notes.append(f"Left out: {', '.join(found.left_out)}, which act on efforts and have no place in the equations.")
+        notes.append(f"Left out: {', '.join(found.left_out)}, which change efforts and are not in the equations.")
     return Answer(
         [
             Table("robots", _ROBOT, robots, title=f"{arguments.file}, dt = {found.dt:.6g} s"),

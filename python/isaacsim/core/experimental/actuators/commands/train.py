@@ -1,4 +1,4 @@
-"""`actuators train`: a log of an actuator made into the network that stands in for it."""
+"""`actuators train`: a network learned from a log of an actuator."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Variants as the command line has them: `SET=CHOICE`."""
+"""Variants on the command line: `SET=CHOICE`."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 
 def choices(given: Iterable[str]) -> dict[str, str]:
-    """Choice by set.
+    """Return the choices by variant set.
 
     Raises:
         ValueError: One is not of this form.

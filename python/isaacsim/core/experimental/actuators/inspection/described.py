@@ -1,4 +1,4 @@
-"""What a file says of a robot, as plain data in SI units: rad, rad/s and N·m, or m, m/s and N where a joint slides."""
+"""Robots of files as plain data in SI units: rad, rad/s and N·m, or m, m/s and N for joints that slide."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from ..specs.stages import Staged
 DrivenBy = Literal["actuator", "USD drive", "MJCF actuator", "MjcActuator", "another joint", "nothing"]
 
 DEFAULT = "default"
-"""Where a value comes from that no file says."""
+"""Source of a value that no file has."""
 
 
 @dataclass(frozen=True)
 class InspectedValue:
-    """A number of a robot, and who says it.
+    """A value of a robot and its source.
 
     Args:
         value: In SI; infinite for no limit, a list for a table, a text for a file.
-        unit: Empty where it has none.
-        source: Name of the file of the USD layer that says it, or of the MJCF or URDF file; "default" where none does.
+        unit: Empty for none.
+        source: Name of the file of the USD layer that has it, or of the MJCF or URDF file; "default" if none has.
     """
 
     value: Any
@@ -31,26 +31,26 @@ class InspectedValue:
 
     @property
     def said(self) -> bool:
-        """Whether a file says it."""
+        """True if a file has it."""
         return self.source != DEFAULT
 
 
 @dataclass(frozen=True)
 class InspectedActuator(Staged):
-    """What drives joints: a `NewtonActuator` prim, or the actuators that MuJoCo has on a joint.
+    """An actuator of a file: a `NewtonActuator` prim, or the MuJoCo actuators of a joint.
 
     Args:
-        path: Of the prim; the name of the joint for those of MuJoCo.
+        path: Path of the prim; name of the joint for MuJoCo's.
         joints: Names of the joints that it drives.
-        pipeline: What it does, in words.
-        controller: The control law, its numbers in SI; None for a passive joint, and where the prim cannot be used.
+        pipeline: Its stages in words.
+        controller: The control law in SI; None for a passive joint, and for a prim that cannot be used.
         clamping: Effort limits, in the order in which they act.
         delay: Command delay, or None.
         others: Stages of other kinds.
-        values: Every parameter of these, by the word for the law and the name of the parameter.
-        stand_ins: Laws of newton's that the prim has for others, in the place of laws of ours; in SI.
-        unsplit: Why a prim with several joints cannot become one for each in a layer over the file, a clause.
-        earlier: Schemas that the prim applies by the names of version 0.9 and before, with those of today.
+        values: All parameters, by the word for the law and the name of the parameter.
+        stand_ins: Laws of newton that the prim has for other readers, beside laws of ours; in SI.
+        unsplit: Reason, a clause, why an overlay cannot split a prim with several joints.
+        earlier: Applied schemas with names of version 0.9 and before, and their current names.
     """
 
     path: str
@@ -67,7 +67,7 @@ class InspectedActuator(Staged):
 
     @property
     def usable(self) -> bool:
-        """Whether it can be used."""
+        """True if it can be used."""
         return bool(self.stages)
 
 
@@ -76,12 +76,12 @@ class InspectedJoint:
     """One degree of freedom.
 
     Args:
-        name: As `dof_names` has it.
+        name: As in `dof_names`.
         path: Of the joint prim, or of the joint in an MJCF or URDF file.
         axis: `angular` or `linear`, or one of several: `transX` … `rotZ`.
         linear: Whether it slides.
-        driven_by: What moves it.
-        driver: Path of the actuator, where it is one that can be used.
+        driven_by: Kind of its driver.
+        driver: Path of the actuator, if it is usable.
         values: By name: lower_limit, upper_limit, effort_limit, velocity_limit, armature, friction, viscous_friction,
             drive_stiffness, drive_damping.
     """
@@ -95,7 +95,7 @@ class InspectedJoint:
     values: Mapping[str, InspectedValue]
 
     def value(self, name: str) -> float:
-        """A number of `values`."""
+        """Return a number of `values`."""
         return float(self.values[name].value)
 
 
@@ -104,12 +104,12 @@ class InspectedRobot:
     """One articulation of a file.
 
     Args:
-        path: Of its root.
-        joints: In the order of `dof_names`.
-        actuators: Of the prims or of MuJoCo, in the order of the file.
-        problems: What makes actuator prims unusable, one line each.
-        remarks: What has no effect, or cannot be told; one line each. Those on a whole MJCF or URDF file are of its
-            first robot.
+        path: Path of its root.
+        joints: Joints in the order of `dof_names`.
+        actuators: Prims, or actuators of MuJoCo, in the order of the file.
+        problems: Errors of actuator prims, one line each.
+        remarks: Parts without effect or unknown, one line each. The first robot has those on a whole MJCF or URDF
+            file.
     """
 
     path: str
@@ -119,7 +119,7 @@ class InspectedRobot:
     remarks: tuple[str, ...] = ()
 
     def joint(self, name: str) -> InspectedJoint:
-        """The joint of a name.
+        """Return the joint of a name.
 
         Raises:
             KeyError: There is none.
@@ -138,4 +138,4 @@ JOINT_UNITS = {
     "drive_stiffness": ("N·m/rad", "N/m"),
     "drive_damping": ("N·m·s/rad", "N·s/m"),
 }
-"""Names of the values of a joint, and their units where it turns and where it slides."""
+"""Names of the values of a joint, and their units if it turns and if it slides."""

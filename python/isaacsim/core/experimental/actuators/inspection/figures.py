@@ -1,4 +1,4 @@
-"""What an actuator comes to at its joint."""
+"""Gains and limit of an actuator at its joint."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from .described import InspectedActuator
 
 
 def gains(actuator: InspectedActuator) -> tuple[float, float] | None:
-    """Stiffness and damping at the joint; None where the law has none, and before a transmission."""
+    """Return stiffness and damping at the joint; None if the law has none, and in front of a transmission."""
     found = None if actuator.controller is None or is_geared(actuator) else actuator.controller.gains_at_joint()
     return None if found is None else found[:2]
 
 
 def largest_effort(actuator: InspectedActuator) -> float:
-    """The most that its stages let through along the motion; infinite where none of them bounds it at the joint.
+    """Return the largest effort of an actuator; infinite if none of its stages bounds it at the joint.
 
-    Before a transmission bounds are the motor's, of which only 0 is one at the joint.
+    In front of a transmission, bounds are those of the motor, of which only 0 holds at the joint.
     """
     bounds = (float(most) for stage in actuator.stages for most in stage.bounds("effort").values())
     least = min(bounds, default=math.inf)

@@ -1,4 +1,4 @@
-"""What the linter finds."""
+"""Findings of the linter."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ Severity = Literal["error", "warning", "note"]
 
 @dataclass(frozen=True)
 class Finding:
-    """Something of a robot file that is wrong or doubtful.
+    """A wrong or doubtful part of a robot file.
 
     Args:
         rule: Name of the rule.
-        severity: `error` where the robot cannot be used like this, `warning` where it can and is doubtful, `note` where
-            nothing is wrong, and others do otherwise.
+        severity: `error` if the robot cannot be used, `warning` if it can and is doubtful, `note` if it is correct and
+            other simulators differ.
         where: Path of the prim or joint.
-        problem: What is wrong, with the value.
-        remedy: What to do.
-        edits: What an overlay would correct without guessing; empty where it cannot.
+        problem: The problem, with the value.
+        remedy: How to correct it.
+        edits: Corrections by an overlay that need no guess; empty if there are none.
     """
 
     rule: str
@@ -36,8 +36,8 @@ class Finding:
         return f"{self.severity}: <{self.where}>: {self.problem} {self.remedy} [{self.rule}]"
 
 
-def told_apart(message: str) -> tuple[str, str, str]:
-    """Where, problem and remedy of a message of the parser: it begins with a path and ends with what to do."""
+def split_message(message: str) -> tuple[str, str, str]:
+    """Return path, problem and remedy of a message of the parser, which begins with the path."""
     found = re.match(r"<([^>]*)>[:.]?\s*(.*)", message, re.DOTALL)
     where, text = (found[1], found[2]) if found else ("", message)
     # the last sentence, which begins with a capital letter

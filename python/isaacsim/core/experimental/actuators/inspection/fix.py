@@ -1,4 +1,4 @@
-"""Correct a file by a layer that lies over it."""
+"""Corrections of a file in an overlay, a layer over it."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ from .lint import lint
 def fix(
     file: str | os.PathLike[str], overlay: str | os.PathLike[str], dt: float | None = None
 ) -> tuple[list[Finding], list[Finding]]:
-    """Write a layer over a USD file that corrects what can be corrected without guessing.
+    """Write an overlay of a USD file with the corrections that need no guess.
 
-    The file itself is never touched. Nothing is written where nothing can be corrected.
+    The file itself is never written. No overlay is written if nothing can be corrected.
 
     Args:
         file: A USD file.
-        overlay: Where the layer goes, `.usda`, `.usd` or `.usdc`; a file that is there is replaced.
+        overlay: Path of the layer, `.usda`, `.usd` or `.usdc`; an existing file is replaced.
         dt: As for `lint`.
 
     Returns:
-        What was corrected, and what is left.
+        The corrected findings, and the remaining ones.
 
     Raises:
-        ValueError: The file is no USD file, or the overlay is part of it or has no ending of USD.
+        ValueError: The file is no USD file, or the overlay is part of it or has no extension of USD.
         HostError: A prim is part of an instance and cannot be edited.
         OSError: The overlay cannot be written.
     """

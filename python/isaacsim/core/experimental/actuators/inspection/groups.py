@@ -1,4 +1,4 @@
-"""What holds where a stage keeps groups of Isaac Lab: where its values and theirs differ."""
+"""Resolution table of the Isaac Lab groups that a stage keeps."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ from .inspect import inspect_robots
 
 @dataclass(frozen=True)
 class GroupedValue:
-    """A property that a cfg does not say, or says otherwise than the robot; in SI.
+    """A property that a cfg lacks, or has with another value than the robot; in SI.
 
     Args:
         robot: Path of the robot.
         group: Name of the group.
         joint: Name of the joint.
-        property: As the field of the cfg is called.
-        file: What the robot has.
-        config: What the cfg says; None where it says nothing.
-        applied: What holds.
-        rule: Why.
+        property: Name of the field of the cfg.
+        file: Value of the robot.
+        config: Value of the cfg; None if absent.
+        applied: The value that is used.
+        rule: The reason.
     """
 
     robot: str

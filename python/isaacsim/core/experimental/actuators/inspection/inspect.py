@@ -1,4 +1,4 @@
-"""What a robot file says of its joints and motors."""
+"""Joints and motors of a robot file."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ from .model import robots_of_model
 from .stage import robots_of_stage
 
 MODELS = (".xml", ".mjcf", ".urdf")
-"""Endings of files that MuJoCo reads by itself."""
+"""Extensions of files that MuJoCo reads."""
 
 
 def inspect_robots(file: str | os.PathLike[str], variants: Mapping[str, str] | None = None) -> list[InspectedRobot]:
-    """Return what a file says of its robots: joints, limits, what drives each, and where each value comes from.
+    """Return the robots of a file: joints, limits, drivers, and the source of each value.
 
-    Broken actuator prims are told in `problems`, and hide nothing else. Networks are read, as far as they are
-    recognised. Numbers are SI.
+    Broken actuator prims are listed in `problems` and hide nothing else. Networks of known formats are read. Numbers
+    are SI.
 
     Args:
         file: Path of a USD, MJCF (`.xml`, `.mjcf`) or URDF file.
-        variants: Variants of a USD file to select, by the names of their sets; None leaves those of the file.
+        variants: Variants of a USD file to select, by variant set; None keeps those of the file.
 
     Raises:
         FileNotFoundError: No such file.

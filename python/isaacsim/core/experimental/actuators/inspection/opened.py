@@ -1,4 +1,4 @@
-"""The stability of a file's robots, which takes physics to know."""
+"""The stability of a file's robots, which needs physics."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ..stability.table import Stability
 
 
 def stabilities(file: Path, robots: Iterable[str], dt: float) -> dict[str, Stability]:
-    """Stability of robots of a file at a physics step, by path; of actuators only, drives are let be.
+    """Return the stability of robots of a file at a physics step, by path; of their actuators, without drives.
 
     Raises:
         ValueError: The file cannot be simulated, or its actuators cannot be used.
@@ -21,7 +21,7 @@ def stabilities(file: Path, robots: Iterable[str], dt: float) -> dict[str, Stabi
     """
     found = {}
     with warnings.catch_warnings():
-        # what is to be said of the file, the rules say
+        # the rules report on the file
         warnings.simplefilter("ignore", UserWarning)
         with Simulation(file, dt=dt) as sim:
             wrappers = {path: _wrapper(sim, path) for path in robots}

@@ -1,4 +1,4 @@
-"""What holds for each joint after play: what the file says, what a configuration says, what is applied, and why."""
+"""The values of each joint after play: in the file, in a configuration, as applied, and the rule that decides."""
 
 from __future__ import annotations
 
@@ -16,11 +16,14 @@ import numpy as np
 from ..articulation_actuators import ArticulationActuators
 from ..authoring import motors_of
 from ..components import catalogue
+from ..hosts.port import ArticulationPort
 from ..motor_properties import effort_limits, read_property
+from ..pipeline.actuator import Actuator
 from ..pipeline.feedback import feedback_gains, largest_efforts
-from ..pipeline.motors import resolve_motors
+from ..pipeline.motors import Motor, resolve_motors
 from ..simulation import Simulation
 from ..specs.arguments import path_of
+from ..specs.configs import Config
 from ..specs.fields import parameters_of
 from ..specs.motors import Motors
 from ..specs.stages import KINDS
@@ -30,7 +33,7 @@ from .figures import gains, largest_effort
 from .inspect import inspect_robots
 from .words import law_of, unit_of, values_of
 
-# of the simulator, as `motor_properties` calls them
+# names of the simulator's properties in `motor_properties`
 _APPLIED = {
     "effort_limit": "effort_limit_sim",
     "velocity_limit": "velocity_limit_sim",
@@ -50,10 +53,10 @@ class Resolved:
         property: kp, kd, actuator_limit, effort_limit (of the joint), velocity_limit, armature, friction, or a
             parameter of another stage than control laws and limits, `delay.delay_steps`.
         unit: Of the values.
-        file: What the robot's file says; None where it says nothing.
-        config: What the configuration says; None where it says nothing.
-        applied: What holds after play; infinite for no limit, None where there is no such thing.
-        rule: Why.
+        file: Value in the robot's file; None if absent.
+        config: Value in the configuration; None if absent.
+        applied: Value after play; infinite for no limit, None if there is no such value.
+        rule: The reason.
     """
 
     robot: str
@@ -67,10 +70,9 @@ class Resolved:
 
 
 def resolve(file: str | os.PathLike[str], config: Motors | None = None) -> list[Resolved]:
-    """Return for each joint what the file says, what a configuration says, and what is applied after play.
+    """Return for each joint the values in the file, in a configuration, and as applied after play.
 
-    The file is opened with MuJoCo, with the wrapper that would be used: `ArticulationActuators`, or `from_configs` with
-    a configuration.
+    The file is opened with MuJoCo and `ArticulationActuators`, or its `from_configs` for a configuration.
 
     Args:
         file: Path of a USD, MJCF or URDF file.
@@ -85,7 +87,7 @@ def resolve(file: str | os.PathLike[str], config: Motors | None = None) -> list[
     robots = inspect_robots(path)
     rows: list[Resolved] = []
     with warnings.catch_warnings():
-        # which joints have no motor, the table says
+        # the table shows which joints have no motor
         warnings.simplefilter("ignore", UserWarning)
         with Simulation(path) as sim:
             wrappers = [_wrapper(sim, robot.path, config) for robot in robots]
@@ -106,22 +108,18 @@ class _Rows:
 
     def __init__(self, robot: InspectedRobot, wrapper: ArticulationActuators, config: Motors | None) -> None:
         self._robot, self._wrapper, self._with_config = robot, wrapper, config is not None
-        articulation: Any = wrapper.articulation
-        limits = functools.partial(effort_limits, articulation)
-        names = list(articulation.dof_names)
-        motors = [] if config is None else resolve_motors(config, names, names, 1, limits=limits)
-        self._motors = {names[column]: (motor, at) for motor in motors for at, column in enumerate(motor.columns)}
-        found = {name: read_property(articulation, name) for name in (*_APPLIED.values(), "stiffness", "damping")}
+        names = list(wrapper.articulation.dof_names)
+        self._motors = {} if config is None else _by_joint(config, wrapper.articulation)
         self._applied = {
             name: dict(zip(names, as_numpy(values)[0].tolist(), strict=True))
-            for name, values in found.items()
-            if values is not None
+            for name in (*_APPLIED.values(), "stiffness", "damping")
+            if (values := read_property(wrapper.articulation, name)) is not None
         }
         self._running = {name: (one, at) for one in wrapper.actuators for at, name in enumerate(one.dof_names)}
         self._actuated = {name: limits for actuator in wrapper.actuators for name, limits in _applied_to(actuator)}
 
     def all(self) -> Iterator[Resolved]:
-        """Joint by joint."""
+        """Iterate over the rows, joint by joint."""
         for joint in self._robot.joints:
             yield from self._gains(joint)
             yield self._limit(joint)
@@ -132,19 +130,20 @@ class _Rows:
     def _gains(self, joint: InspectedJoint) -> Iterator[Resolved]:
         actuator, motor = self._actuator(joint), self._motor(joint.name)
         drive = joint.value("drive_stiffness"), joint.value("drive_damping")
-        of_file = (gains(actuator) if actuator else drive) or (None, None)
-        of_config = (gains(motor) if motor else None) or (None, None)
-        unknown = "its law has no gains" if (motor or actuator) and joint.name in self._actuated else None
-        for at, (name, unit) in enumerate({"kp": "drive_stiffness", "kd": "drive_damping"}.items()):
-            if joint.name in self._actuated:
-                applied, rule = self._actuated[joint.name][at], self._whose(joint)
-                if math.isnan(applied):
-                    applied, rule = None, unknown or rule
-            else:
-                applied = self._applied[("stiffness", "damping")[at]].get(joint.name)
-                rule = self._whose(joint)
-            units = JOINT_UNITS[unit][joint.linear]
-            yield Resolved(self._robot.path, joint.name, name, units, of_file[at], of_config[at], applied, rule)
+        of_file, of_config = _gains_of(actuator, drive), _gains_of(motor, (None, None))
+        applied = self._applied_gains(joint.name)
+        rules = [self._whose(joint)] * 2
+        if joint.name in self._actuated and (actuator or motor):
+            rules = ["its law has no gains" if one is None else rule for one, rule in zip(applied, rules, strict=True)]
+        for at, (name, drive) in enumerate({"kp": "drive_stiffness", "kd": "drive_damping"}.items()):
+            unit = JOINT_UNITS[drive][joint.linear]
+            yield Resolved(self._robot.path, joint.name, name, unit, of_file[at], of_config[at], applied[at], rules[at])
+
+    def _applied_gains(self, joint: str) -> list[float | None]:
+        """Return kp and kd of the actuator of a joint, of its drive if it has none; None for a law without gains."""
+        if joint in self._actuated:
+            return [None if math.isnan(gain) else gain for gain in self._actuated[joint][:2]]
+        return [self._applied[name].get(joint) for name in ("stiffness", "damping")]
 
     def _limit(self, joint: InspectedJoint) -> Resolved:
         actuator, motor = self._actuator(joint), self._motor(joint.name)
@@ -158,7 +157,7 @@ class _Rows:
         return Resolved(self._robot.path, joint.name, "actuator_limit", unit, said[0], said[1], applied, rule)
 
     def _stages(self, joint: InspectedJoint) -> Iterator[Resolved]:
-        """Parameters of stages that have no row of their own: of all but control laws and limits."""
+        """Parameters of stages without rows of their own: of all but control laws and limits."""
         actuator, motor = self._actuator(joint), self._motor(joint.name)
         said = [{} if one is None else _numbers_of(one.by_kind) for one in (actuator, motor)]
         applied = _running(*self._running[joint.name]) if joint.name in self._running else {}
@@ -183,7 +182,7 @@ class _Rows:
         return Resolved(self._robot.path, joint.name, name, value.unit, said, given, applied, rule)
 
     def _whose(self, joint: InspectedJoint) -> str:
-        """Which rule decides what drives a joint."""
+        """Return the rule that decides what drives a joint."""
         if joint.name in self._motors and joint.name in self._actuated:
             return "motor of the configuration, and the drive is off"
         if joint.name in self._actuated:
@@ -196,19 +195,33 @@ class _Rows:
         return next((one for one in self._robot.actuators if one.path == joint.driver), None)
 
     def _motor(self, name: str) -> InspectedActuator | None:
-        """The motor of a joint in the configuration, with the numbers of this joint."""
+        """Return the motor of a joint in the configuration, with the numbers of this joint."""
         motor, at = self._motors.get(name, (None, 0))
         if motor is None or motor.spec is None:
             return None
         return InspectedActuator(motor.pattern, (name,), "", **motor.spec.each(lambda config: _config_of(config, at)))
 
 
+def _gains_of(
+    actuator: InspectedActuator | None, otherwise: tuple[float | None, float | None]
+) -> tuple[float | None, float | None]:
+    """Return kp and kd of an actuator, Nones if its law has none."""
+    return otherwise if actuator is None else gains(actuator) or (None, None)
+
+
+def _by_joint(config: Motors, articulation: ArticulationPort) -> dict[str, tuple[Motor, int]]:
+    """Return the motor of each joint in a configuration, and its number among those of the motor."""
+    names, limits = list(articulation.dof_names), functools.partial(effort_limits, articulation)
+    motors = resolve_motors(config, names, names, 1, limits=limits)
+    return {names[column]: (motor, at) for motor in motors for at, column in enumerate(motor.columns)}
+
+
 def _has_no_row(kind: str) -> bool:
     return kind in KINDS and kind != "controller" and not KINDS[kind].is_limit
 
 
-def _numbers_of(stages: Iterable[tuple[str, Any]]) -> dict[tuple[str, str], float]:
-    """Numbers of configs, by law and parameter, and unit."""
+def _numbers_of(stages: Iterable[tuple[str, Config]]) -> dict[tuple[str, str], float]:
+    """Return the numbers of configs, by law and parameter, and unit."""
     found: dict[tuple[str, str], float] = {}
     for kind, config in stages:
         for name, (described, value) in values_of(config, False, "").items() if _has_no_row(kind) else ():
@@ -217,8 +230,8 @@ def _numbers_of(stages: Iterable[tuple[str, Any]]) -> dict[tuple[str, str], floa
     return found
 
 
-def _running(actuator: Any, at: int) -> dict[tuple[str, str], float]:
-    """The same of the components that run, for one joint of the first robot; those of the host program aside."""
+def _running(actuator: Actuator, at: int) -> dict[tuple[str, str], float]:
+    """Return the same of running components, for one joint of the first robot, without those of the host program."""
     found: dict[tuple[str, str], float] = {}
     for kind, component in actuator.by_kind:
         line = catalogue.law_of(type(component)) if _has_no_row(kind) else None
@@ -229,16 +242,16 @@ def _running(actuator: Any, at: int) -> dict[tuple[str, str], float]:
     return found
 
 
-def _applied_to(actuator: Any) -> Iterator[tuple[str, tuple[float, float, float]]]:
-    """Name of each joint, with kp, kd and the largest effort of the components that run."""
+def _applied_to(actuator: Actuator) -> Iterator[tuple[str, tuple[float, float, float]]]:
+    """Iterate over the joints: name, and kp, kd and the largest effort of the running components."""
     kp, kd, _ = feedback_gains(actuator, 1)[:, 0].tolist()
     yield from zip(actuator.dof_names, zip(kp, kd, largest_efforts(actuator, 1)[0].tolist(), strict=True), strict=True)
 
 
-def _config_of(config: Any, at: int) -> Any:
+def _config_of(config: Any, at: int) -> Config:
     return dataclasses.replace(config, **{name: _of_joint(value, at) for name, value in vars(config).items()})
 
 
 def _of_joint(value: Any, at: int) -> Any:
-    """A number of one joint; files hold none per robot."""
+    """Return the value of one joint; files have no values per robot."""
     return value[..., at].item() if isinstance(value, np.ndarray) else value

@@ -1,4 +1,4 @@
-"""Robots of a USD stage, as far as they can be read: what is wrong becomes a line and hides nothing else."""
+"""Robots of a USD stage, as far as they can be read: each problem is one line and hides nothing else."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ..specs.stages import parts_of
 from .described import JOINT_UNITS, DrivenBy, InspectedActuator, InspectedJoint, InspectedRobot, InspectedValue
 from .words import law_of, pipeline_of, source_of, values_of
 
-# as `usd.joint_properties` calls them
+# names in `usd.joint_properties`
 _PROPERTIES = {
     "lower_limit": "lower_limits",
     "upper_limit": "upper_limits",
@@ -29,7 +29,7 @@ _PROPERTIES = {
 
 
 def robots_of_stage(stage: Any) -> list[InspectedRobot]:
-    """Every articulation of a stage, in stage order."""
+    """Return the articulations of a stage, in stage order."""
     with needs("a USD file", "usd"):
         from ..usd.articulation import articulation_roots
         from ..usd.joint_order import joint_orders
@@ -91,7 +91,7 @@ def _actuator(stage: Any, spec: ActuatorSpec) -> InspectedActuator:
 
 
 def _unusable(stage: Any, own: set[tuple[str, str]], read: Iterable[str]) -> list[InspectedActuator]:
-    """Actuator prims of the robot that are no actuators."""
+    """Return the actuator prims of the robot that cannot be used."""
     from ..usd.discover import actuator_paths, dofs_driven
 
     found = []
@@ -107,23 +107,25 @@ def _joint(
 ) -> InspectedJoint:
     from ..usd.axes import is_angular
     from ..usd.joint_properties import axis_of
-    from ..usd.moved_by import follows, mujoco_actuators
 
     axis = axis_of(stage, path, name)
     linear = not is_angular(axis)
     values = {one: _value(stage, one, (path, axis), linear, problems) for one in _PROPERTIES}
-    usable = (actuator for actuator in actuators if actuator.usable)
-    driver = next((actuator.path for actuator in usable if name in actuator.joints), None)
-    by: DrivenBy = "nothing"
-    if driver is not None:
-        by = "actuator"
-    elif values["drive_stiffness"].value or values["drive_damping"].value:
-        by = "USD drive"
-    elif path in (found := mujoco_actuators(stage)):
-        by, driver = "MjcActuator", found[path]
-    elif follows(stage, path):
-        by = "another joint"
+    driver = next((actuator.path for actuator in actuators if actuator.usable and name in actuator.joints), None)
+    has_drive = bool(values["drive_stiffness"].value or values["drive_damping"].value)
+    by, driver = ("actuator", driver) if driver is not None else _driven_by(stage, path, has_drive)
     return InspectedJoint(name, path, axis, linear, by, driver, values)
+
+
+def _driven_by(stage: Any, path: str, has_drive: bool) -> tuple[DrivenBy, str | None]:
+    """Return what drives a joint without an actuator of ours, and its path if it is a prim."""
+    from ..usd.moved_by import follows, mujoco_actuators
+
+    if has_drive:
+        return "USD drive", None
+    if path in (found := mujoco_actuators(stage)):
+        return "MjcActuator", found[path]
+    return ("another joint" if follows(stage, path) else "nothing"), None
 
 
 def _value(stage: Any, name: str, axis: tuple[str, str], linear: bool, problems: list[str]) -> InspectedValue:

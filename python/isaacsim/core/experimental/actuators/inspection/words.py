@@ -14,7 +14,7 @@ from .described import DEFAULT, InspectedValue
 
 
 def law_of(config: Config | type[Config]) -> str:
-    """The word for a law: that of its class; a schema of the host program stands for itself."""
+    """Return the word for a law, from its class; the name of the schema for one of the host program."""
     if isinstance(config, ForeignConfig):
         return config.SCHEMA
     words = re.findall(r"[A-Z]+(?![a-z])|[A-Z][a-z]+", config.stem())
@@ -22,12 +22,12 @@ def law_of(config: Config | type[Config]) -> str:
 
 
 def pipeline_of(configs: Iterable[Config]) -> str:
-    """What an actuator does, in order."""
-    return " → ".join(map(_said, configs))
+    """Return the stages of an actuator in words, in order."""
+    return " → ".join(map(_in_words, configs))
 
 
 def values_of(config: Config, linear: bool, source: str) -> dict[str, tuple[Parameter | None, InspectedValue]]:
-    """Description and value of every parameter of a law, by name; `source` is of all of them."""
+    """Return description and value of every parameter of a law, by name; all have the same source."""
     if isinstance(config, ForeignConfig):
         return {name: (None, InspectedValue(value, "", source)) for name, value in config.values.items()}
     return {
@@ -37,17 +37,17 @@ def values_of(config: Config, linear: bool, source: str) -> dict[str, tuple[Para
 
 
 def unit_of(unit: str, linear: bool) -> str:
-    """The unit of a joint that turns or slides, from one for both: `rad or m`."""
+    """Return the unit of a joint that turns or slides, from one for both: `rad or m`."""
     angular, _, other = unit.partition(" or ")
     return other if linear and other else angular
 
 
 def source_of(layer: str | None) -> str:
-    """Where a value comes from."""
+    """Return the source of a value."""
     return DEFAULT if layer is None else layer
 
 
-def _said(config: Config) -> str:
+def _in_words(config: Config) -> str:
     law = law_of(config)
     if isinstance(config, ForeignConfig):
         found = config.values
@@ -62,7 +62,7 @@ def _said(config: Config) -> str:
     return f"{law}({', '.join(f'{name}={_shown(value)}' for name, value in found.items())})"
 
 
-def _shown(value: Any) -> str:
+def _shown(value: object) -> str:
     if isinstance(value, PurePath | str):
         return PurePath(value).name
     if isinstance(value, Iterable):
@@ -71,5 +71,5 @@ def _shown(value: Any) -> str:
     return f"{value:g}" if isinstance(value, int | float) else str(value)
 
 
-def _plain(value: Any) -> Any:
+def _plain(value: object) -> object:
     return str(value) if isinstance(value, PurePath) else value

@@ -1,4 +1,4 @@
-"""What actuators in a loop of one's own are, apart from where their arrays come from."""
+"""The common base of actuators in a loop of one's own, independent of the source of their arrays."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from ..pipeline.motors import Motor, resolve_motors
 from ..pipeline.step.fault import Fault
 from ..specs.arguments import names_of, number_of
 from ..specs.motors import Motors
+from ..untraced import untraced
 
 AnyMotors = Motors | Sequence[tuple[Any, str]]
 """Motors by pattern, or configs and whole actuators with the names of their joints."""
@@ -24,7 +25,7 @@ AnyMotors = Motors | Sequence[tuple[Any, str]]
 _INFINITY = float("inf")
 
 
-# more fit into no memory
+# a larger number fits into no memory
 _MOST_ROBOTS = 10_000_000
 
 
@@ -65,7 +66,7 @@ class Actuated(ActuatorSet):
             self._assembly = Assembly(entries, self._num_robots, self._device, columns)
             self._assembly.place(columns, len(names))
 
-    # what it consists of
+    # content
 
     @property
     def dof_names(self) -> list[str]:
@@ -84,9 +85,9 @@ class Actuated(ActuatorSet):
 
     @property
     def joint_properties(self) -> dict[str, np.ndarray]:
-        """`armature` [kg·m² or kg] and `friction` [N·m or N] that motors were given, shape `(robots, DOFs)`.
+        """`armature` [kg·m² or kg] and `friction` [N·m or N] of motors, shape `(robots, DOFs)`, for the simulator.
 
-        They belong into the simulator; NaN where a joint was given none. What no motor was given is left out.
+        NaN for joints without a value; a property without any value is left out.
         """
         found: dict[str, np.ndarray] = {}
         for motor in self._motors:
@@ -105,12 +106,13 @@ class Actuated(ActuatorSet):
 
     # state
 
+    @untraced
     def reset(self, *, indices: Any = None) -> None:
-        """Forget delays, integrals and faults.
+        """Reset delays, integrals and faults.
 
         Args:
             indices: Robot indices or mask; None means all. A mask that is a Warp array on the GPU of the actuators
-                stays there: nothing waits for it.
+                stays there, without synchronization.
 
         Raises:
             ValueError: An index is out of range.
@@ -122,7 +124,7 @@ class Actuated(ActuatorSet):
     # end of life
 
     def close(self) -> None:
-        """Let go of the components that were given: they keep their values, and others can take them."""
+        """Release the given components: they keep their values and can be used elsewhere."""
         self._closed = True
         super().close()
 
@@ -140,7 +142,7 @@ class Actuated(ActuatorSet):
 
     def _require_step(self, dt: float) -> None:
         self._require_open()
-        # NaN is not less than anything
+        # false for NaN
         if not 0.0 < (dt if type(dt) is float else number_of("dt", dt)) < _INFINITY:
             raise ValueError(f"dt = {dt}: must be a finite number of seconds > 0. Give the physics step.")
 
@@ -148,7 +150,7 @@ class Actuated(ActuatorSet):
 def _entries(
     motors: AnyMotors, names: list[str], num_robots: int, device: Any
 ) -> tuple[list[ActuatorEntry], list[Motor]]:
-    """The actuators by their first joints, and motors as far as they were given by pattern.
+    """Return the actuators in the order of their first joints, and the motors that were given by pattern.
 
     Raises:
         ValueError: A joint name or pattern that does not fit, no motor, or an array of the wrong length.

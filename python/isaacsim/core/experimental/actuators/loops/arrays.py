@@ -1,4 +1,4 @@
-"""`ActuatedArrays`: actuators on arrays of NumPy, Warp, Torch or JAX, stepped by whoever has them."""
+"""`ActuatedArrays`: actuators on arrays of NumPy, Warp, Torch or JAX, in a loop of one's own."""
 
 from __future__ import annotations
 
@@ -22,20 +22,20 @@ if TYPE_CHECKING:
     from .torch_gradients import TorchGradients
 
 _NAMES = ("q", "qd", "q_target", "qd_target", "feedforward", "out")
-# how many sets of arrays stay bound that can only be recognized as the same objects
+# number of sets of arrays that stay bound if they can only be recognized by identity
 _KEPT = 4
 _INFINITY = float("inf")
 
 
 @dataclass(eq=False, slots=True)
 class _Bound:
-    """What came of a set of arrays."""
+    """The binding of a set of arrays."""
 
     bindings: list[Columns]
-    # its own efforts in the form of the caller's; None where that is made after each step, or others were given
+    # its own efforts in the caller's form; None if that is made after each step, or `out` was given
     result: Any
-    # whether they are given again and lie as they did, for some can be reshaped and stay the same objects; or whether
-    # others are given that lie alike, which are bound then
+    # True for the same arrays with the same layout, as some can be reshaped and stay the same objects; or True for
+    # others with the same layout, which it binds
     recognize: Callable[..., bool]
 
 
@@ -43,26 +43,26 @@ class ActuatedArrays(Actuated):
     """Actuators on arrays of one's own: positions, velocities and targets in, efforts out.
 
     Arrays are of NumPy, Warp, Torch, JAX or any other library with DLPack, float32, of shape `(num_robots, DOFs)`, or
-    `(DOFs,)` of one robot; rows may have any pitch. They are read where they lie, on `device`, and nothing is copied.
-    On the CPU, new arrays of NumPy, Torch and JAX that lie as those of the step before cost about as little as the same
-    ones; of other libraries and on a GPU, arrays that are given again are recognized and new ones cost more.
+    `(DOFs,)` of one robot; rows may have any pitch. They are read in place, on `device`, without copies. On the CPU,
+    new arrays of NumPy, Torch and JAX with the layout of the step before are about as fast as the same ones; of other
+    libraries and on a GPU, arrays that are given again are recognized and new ones are slower.
 
     Args:
         dof_names: Names of the joints, one per column.
         motors: Motors by pattern of joint names, as for `ArticulationActuators.from_configs`, or pairs of an
-            `ActuatorConfig` and a joint name, as for `from_actuators`. Armature and friction of motors are told by
-            `joint_properties`, for they belong into the simulator.
+            `ActuatorConfig` and a joint name, as for `from_actuators`. Armature and friction of motors are in
+            `joint_properties`, for the simulator.
         num_robots: Number of rows.
-        device: Where the arrays are, as Warp names it.
+        device: Device of the arrays, as Warp names it.
         requires_grad: Whether efforts of tensors that require gradients have them, by positions, velocities, targets,
-            feedforward and those parameters that `step` is given; on the CPU, with Torch. Gradients go back through
-            what laws, networks and delays remember to the last `reset` or `detach`.
+            feedforward and the parameters of `step`; on the CPU, with Torch. Gradients propagate through the states of
+            laws, networks and delays to the last `reset` or `detach`.
 
     Raises:
         ValueError: A joint name or pattern that does not fit, no motor, or an array of the wrong length.
         NotImplementedError: `requires_grad` is True for what has no gradients: a component that computes by code of its
-            own instead of a `LAW`, a network that Torch runs, that takes a column of the caller's or that stands in a
-            package without its native core, or a GPU.
+            own instead of a `LAW`, a network that Torch runs or that takes a column of the caller's, a network without
+            the native core, or a GPU.
         ModuleNotFoundError: `requires_grad` is True, and Torch is not installed.
 
     Example:
@@ -87,19 +87,19 @@ class ActuatedArrays(Actuated):
         super().__init__(dof_names, motors, num_robots, device)
         self._gradients: TorchGradients | None = None
         if requires_grad:
-            # Torch is for those who want gradients of it
+            # imports Torch
             from .torch_gradients import TorchGradients
 
             self._gradients = TorchGradients(self._assembly, len(self._names))
         self._shape = self._num_robots, len(self._names)
-        # without a reference to this, so that it goes when nobody holds it
+        # without a reference to self, which is collected when unreferenced
         self._view = functools.partial(viewed, shape=self._shape)
         self._nothing = self._zeros()
         self._own = self._zeros()
-        # of the step before; see `_Bound`
+        # those of the step before; see `_Bound`
         self._recognize: Callable[..., bool] = _nothing_known
         self._result: Any = None
-        # by the identity of arrays that nothing else is known by, which their recognizer keeps alive
+        # by the identity of arrays, which their recognizer keeps alive
         self._bound: dict[tuple[int, ...], _Bound] = {}
         # the efforts in the form of each library and number of dimensions
         self._forms: dict[tuple[str, int], Any] = {}
@@ -119,9 +119,8 @@ class ActuatedArrays(Actuated):
     ) -> Any:
         """Compute the efforts of the coming physics step.
 
-        Tensors of Torch that require gradients are taken detached unless this was made with `requires_grad`. On a GPU
-        the work is queued on Warp's stream, which waits for the default stream of other libraries and is waited for by
-        it.
+        Tensors of Torch that require gradients are detached unless this was made with `requires_grad`. On a GPU the
+        work is queued on Warp's stream, which is synchronized with the default stream of other libraries.
 
         Args:
             q: Positions [rad or m].
@@ -130,20 +129,19 @@ class ActuatedArrays(Actuated):
             dt: Physics step [s].
             qd_target: Velocity targets [rad/s or m/s]; None means 0.
             feedforward: Efforts that are passed through delay, controller and clamps [N·m or N]; None means 0.
-            out: Where efforts go; columns without a motor are left as they are. It may be one of the other arrays, and
-                overlap none in part. None means an array of its own.
-            parameters: Tensors of Torch by name of a parameter, `kp` say, that all actuators with one of that name have
-                from now on, of a shape that `(robots, DOFs)` can be made of; weights of networks by the names that
-                `weights` tells. For those made with `requires_grad`.
+            out: Array for the efforts; columns without a motor are not changed. It may be one of the other arrays, and
+                must not overlap one partly. None means an array of its own.
+            parameters: Tensors of Torch by name of a parameter, as `kp`, for all actuators with one of that name from
+                now on, of a shape that expands to `(robots, DOFs)`; weights of networks by the names of `weights`. For
+                those made with `requires_grad`.
 
         Returns:
-            The efforts [N·m or N], of the library and shape of `q`, on `device`, 0 where there is no motor: `out`, or
-            the same array in each step. For JAX, whose arrays nobody may write to, and where there are gradients, a new
-            one each time.
+            The efforts [N·m or N], of the library and shape of `q`, on `device`, 0 without a motor: `out`, or the same
+            array in each step. For JAX, whose arrays are immutable, and with gradients, a new one each time.
 
         Raises:
-            ValueError: By name: an array has another shape, type, device or layout, `out` is one of JAX or given where
-                there are gradients, a parameter does not fit, or `dt` is not a finite number > 0.
+            ValueError: By name: an array has another shape, type, device or layout, `out` is one of JAX or given with
+                gradients, a parameter does not fit, or `dt` is not a finite number > 0.
             RuntimeError: It was closed.
         """
         if self._gradients is not None:
@@ -158,19 +156,19 @@ class ActuatedArrays(Actuated):
         return self._step((q, qd, q_target, qd_target, feedforward, out), dt)
 
     def detach(self) -> None:
-        """Let gradients go back no further than here: between two stretches of a long run, say."""
+        """Stop gradients here, as between two parts of a long run."""
         if self._gradients is not None:
             self._gradients.forget()
 
     def weights(self, dof_name: str) -> dict[str, Any]:
-        """Return what of the network that drives a joint can be trained, as it is now.
+        """Return the current weights of the network that drives a joint.
 
         Args:
             dof_name: Name of the joint. Joints whose motors have the same network have the same weights.
 
         Returns:
             Tensors of Torch that require gradients, copies, by names that begin with that of the network's first joint:
-            `knee.1.weight`. They act when `step` is given them among its `parameters`.
+            `knee.1.weight`. They act when passed to `step` among its `parameters`.
 
         Raises:
             ValueError: There is no such joint, it has no network, or this was made without `requires_grad`.
@@ -185,17 +183,17 @@ class ActuatedArrays(Actuated):
         return found
 
     def save_network(self, dof_name: str, path: str | os.PathLike[str]) -> None:
-        """Write the network that drives a joint with its weights as they are now, for `NeuralControlConfig`.
+        """Write the network that drives a joint with its current weights, for `NeuralControlConfig`.
 
         Args:
             dof_name: Name of the joint.
             path: `.safetensors`, or `.onnx` with the extra `nets`.
 
         Raises:
-            ValueError: As `weights`, or the path ends with something else, or the package for it is missing.
-            OSError: It cannot be written; what was there stays.
+            ValueError: As `weights`, or the path has another extension, or the package for it is missing.
+            OSError: It cannot be written; an existing file stays.
         """
-        # formats are for those who save
+        # imported on use
         from ..networks.convert import WRITERS
 
         write = WRITERS.get(path_of("path", path).suffix.lower())
@@ -206,37 +204,26 @@ class ActuatedArrays(Actuated):
         with whole_file(path) as written:
             written.write_bytes(write(*self._gradients.network(self._names.index(dof_name))))
 
-    @untraced
-    def reset(self, *, indices: Any = None) -> None:
-        """Forget delays, integrals and faults.
-
-        Args:
-            indices: Robot indices or mask; None means all. A mask that is a Warp array on the GPU of the actuators
-                stays there: nothing waits for it.
-
-        Raises:
-            ValueError: An index is out of range.
-            RuntimeError: It was closed.
-        """
-        super().reset(indices=indices)
-        if self._gradients is not None:
-            self._gradients.forget(None if indices is None else self._chosen(indices))
-
     def restore_state(self, saved: Mapping[str, Any]) -> None:
-        """Take over what `save_state` returned; see `ActuatorSet.restore_state`. Gradients go back no further."""
+        """Restore what `save_state` returned; see `ActuatorSet.restore_state`. Gradients stop here."""
         super().restore_state(saved)
         self.detach()
 
     def close(self) -> None:
-        """Let go of the arrays, and of the components that were given: they keep their values."""
-        # the next step looks whether it may
+        """Release the arrays and the given components, which keep their values."""
+        # so that the next step checks
         self._recognize, self._bound = _nothing_known, {}
         super().close()
 
     # inside
 
+    def _forget(self, indices: Any) -> None:
+        super()._forget(indices)
+        if self._gradients is not None:
+            self._gradients.forget(None if indices is None else self._chosen(indices))
+
     def _step(self, given: tuple[Any, ...], dt: float) -> Any:
-        # Torch may be there only now
+        # Torch may have been imported since
         leave_out()
         return self._step_anew(given, dt)
 
@@ -253,7 +240,7 @@ class ActuatedArrays(Actuated):
     def _step_back(
         self, gradients: TorchGradients, given: tuple[Any, ...], dt: float, parameters: Mapping[str, Any] | None
     ) -> Any:
-        """A step that Torch can go back through, if there is anything to go back to."""
+        """Step with gradients in Torch, if any are needed."""
         self._require_step(dt)
         named = gradients.set(parameters or {})
         if not gradients.wants((*given[:5], *named.values())):
@@ -267,7 +254,7 @@ class ActuatedArrays(Actuated):
             name for name, one in zip(_NAMES, given, strict=True) if one is not None and library(one) != "torch"
         ]:
             raise ValueError(f"{odd[0]}: must be a tensor of Torch where there are gradients. Convert it.")
-        # looked at before anything is noted
+        # checked before anything is recorded
         self._take(given)
         result = self._result
 
@@ -278,30 +265,30 @@ class ActuatedArrays(Actuated):
         return gradients.step(given[:5], named, dt, run)
 
     def _take(self, given: tuple[Any, ...]) -> None:
-        """Read and write these arrays from now on."""
+        """Bind these arrays from now on."""
         if self._recognize(*given):
             return
-        # an error leaves nothing that would be recognised
+        # after an error nothing is recognized
         self._recognize = _nothing_known
         key = tuple(map(id, given))
         bound = self._bound.get(key)
         if bound is not None and bound.recognize(*given):
             self._assembly.rebind(bound.bindings)
         else:
-            bound = self._look_at(given)
+            bound = self._bind(given)
             self._assembly.rebind(bound.bindings)
             follow = self._assembly.follower(given, self._view)
             if follow is not None:
                 bound.recognize = follow
             elif not is_immutable(given[0]):
-                # those are not given again
+                # immutable arrays are not given again
                 self._bound[key] = bound
                 if len(self._bound) > _KEPT:
                     del self._bound[next(iter(self._bound))]
         self._result, self._recognize = bound.result, bound.recognize
 
-    def _look_at(self, given: tuple[Any, ...]) -> _Bound:
-        """Find out whether and how arrays can be read and written in place.
+    def _bind(self, given: tuple[Any, ...]) -> _Bound:
+        """Return the binding of arrays.
 
         Raises:
             ValueError: By name.
@@ -326,7 +313,7 @@ class ActuatedArrays(Actuated):
         return _Bound(bindings, result, recognizer(given))
 
     def _rows(self, array: Any, name: str) -> Any:
-        """An array as NumPy or Warp has it, with a row per robot."""
+        """Return an array as one of NumPy or Warp, with a row per robot."""
         rows = taken(array, name)
         shape = tuple(rows.shape)
         if self._num_robots == 1 and shape == self._shape[1:]:
@@ -337,18 +324,18 @@ class ActuatedArrays(Actuated):
         return rows
 
     def _form(self, like: Any) -> Any:
-        """The efforts of its own, of the library and number of dimensions of an array."""
+        """Return its own efforts, of the library and number of dimensions of an array."""
         key = library(like), like.ndim
         if key not in self._forms:
             self._forms[key] = given_back(self._own_like(like), like)
         return self._forms[key]
 
     def _copied(self, like: Any) -> Any:
-        """A copy of the efforts of its own, of the library and number of dimensions of an array."""
+        """Return a copy of its own efforts, of the library and number of dimensions of an array."""
         return copied_back(self._own_like(like), like)
 
     def _own_like(self, like: Any) -> Any:
-        """The efforts of its own with as many dimensions as an array."""
+        """Return its own efforts with as many dimensions as an array."""
         return self._own if like.ndim == 2 else self._own.reshape(self._shape[1:])
 
     def _zeros(self) -> Any:
@@ -357,5 +344,5 @@ class ActuatedArrays(Actuated):
         return wp.zeros(self._shape, dtype=wp.float32, device=self._device)
 
 
-def _nothing_known(*_: Any) -> bool:
+def _nothing_known(*_: object) -> bool:
     return False

@@ -1,4 +1,4 @@
-"""What is changed of somebody's model, in place, and given back."""
+"""Changes of a model of the user's, made in place and undone."""
 
 from __future__ import annotations
 
@@ -11,35 +11,35 @@ import warp as wp
 
 
 class Changes:
-    """What stood before in Warp arrays on any device, and what else is to be done to give them back.
+    """Original values of Warp arrays on any device, and further actions that restore a model.
 
-    That is done when `give_back` is called, and when the owner is collected. Arrays are kept alive until
-    then: of things that refer to each other in a circle the collector frees any first, and what is freed is others'.
+    Both are restored when `give_back` is called, and when the owner is collected. Arrays are kept alive until then, as
+    the collector frees objects of a reference cycle in any order.
 
     Args:
-        owner: Who changes.
+        owner: The object that makes the changes.
     """
 
     def __init__(self, owner: object) -> None:
         self._returns: list[Callable[[], object]] = []
         self.give_back = weakref.finalize(owner, _give_back, self._returns)
-        """Put back what stood there, the last change first; calling it again does nothing."""
-        # nobody looks at a model when the interpreter goes down
+        """Undo all changes, the last one first; idempotent."""
+        # no model is used after the interpreter's exit
         self.give_back.atexit = False
 
     def set(self, array: wp.array, places: Any, values: Any) -> None:
-        """Set some numbers; `places` are as NumPy indexes them."""
+        """Set some numbers; `places` is an index of NumPy."""
         self.finally_do(_put, array, places, array.numpy()[places].copy())
         _put(array, places, values)
 
     def replace(self, holder: Any, name: str, value: Any) -> None:
         """Set an attribute."""
-        # it may refer to the owner
+        # the holder may refer to the owner
         self.finally_do(_set_attribute, weakref.ref(holder), name, getattr(holder, name))
         setattr(holder, name, value)
 
     def finally_do(self, what: Callable[..., object], *arguments: Any) -> None:
-        """Call something when the rest is given back; it must not refer to the owner."""
+        """Register a call for `give_back`; it must not refer to the owner."""
         self._returns.append(functools.partial(what, *arguments))
 
 

@@ -1,6 +1,6 @@
 """Arrays of other libraries as NumPy or Warp arrays over the same memory, and back, through DLPack.
 
-None of these libraries is imported: who has such an array has imported it.
+None of these libraries is imported: a program with such an array has imported it.
 """
 
 from __future__ import annotations
@@ -19,24 +19,24 @@ from ..memory import lie_of, warp_view
 from ..untraced import refuse_traced
 
 _CPU, _ALIGNMENT = 1, 64
-# by which the core looks at tensors; old versions of Torch lack it
+# the core reads tensors by it; old versions of Torch lack it
 _TABLE = "__dlpack_c_exchange_api__"
 
 
-def library(array: Any) -> str:
-    """Top package of an array's class: `numpy`, `warp`, `torch`, `jaxlib`, …"""
+def library(array: object) -> str:
+    """Return the top package of an array's class: `numpy`, `warp`, `torch`, `jaxlib`, …"""
     return _library_of(type(array))
 
 
 @functools.cache
 def _library_of(kind: type) -> str:
-    # a subclass of anybody's is still an array of the library
+    # a subclass is still an array of the library
     owner = next((one for one in kind.__mro__ if "__dlpack__" in vars(one)), kind)
     return owner.__module__.partition(".")[0]
 
 
-def is_immutable(array: Any) -> bool:
-    """Whether nobody may write to an array once it is made, as JAX has it."""
+def is_immutable(array: object) -> bool:
+    """Return True if an array cannot be written to, as those of JAX."""
     return library(array) in ("jax", "jaxlib")
 
 
@@ -61,7 +61,7 @@ def taken(array: Any, name: str) -> Any:
             array = array.detach()
         if int(array.__dlpack_device__()[0]) != _CPU:
             return wp.from_dlpack(array)
-        # by its own method what comes out can be written to, whichever version of DLPack
+        # its own method returns a writable array with any version of DLPack
         return array.numpy() if library(array) == "torch" else np.from_dlpack(array)
     except (BufferError, RuntimeError, TypeError, ValueError) as error:
         raise ValueError(f"{name}: must be an array whose memory can be shared, of float32. {error}") from error
@@ -72,20 +72,20 @@ def viewed(array: Any, shape: tuple[int, int]) -> np.ndarray:
     return (np.asarray(array) if isinstance(array, memoryview) else taken(array, "array")).reshape(shape)
 
 
-def recognizer(given: Sequence[Any]) -> Callable[..., bool]:
-    """Return a function that tells whether it is called with these arrays, lying in memory as they lie now."""
+def recognizer(given: Sequence[object]) -> Callable[..., bool]:
+    """Return a function that returns True if called with these arrays, with their present memory layout."""
     if native.core is not None and all(library(one) != "torch" or hasattr(one, _TABLE) for one in given):
         return native.core.recognizer(tuple(given))
     lies = [lie_of(one) for one in given]
 
-    def recognize(*arrays: Any) -> bool:
+    def recognize(*arrays: object) -> bool:
         return all(map(operator.is_, arrays, given)) and [lie_of(one) for one in arrays] == lies
 
     return recognize
 
 
 def aligned(shape: tuple[int, int]) -> np.ndarray:
-    """Zeros, float32, that begin where every library can use them in place."""
+    """Return zeros, float32, with an alignment that every library can use in place."""
     size = shape[0] * shape[1]
     raw = np.zeros(size * 4 + _ALIGNMENT, np.uint8)
     first = -raw.ctypes.data % _ALIGNMENT
@@ -96,7 +96,7 @@ def copied_back(array: Any, like: Any) -> Any:
     """Return a copy of a NumPy or Warp array as one of the library that `like` is of, which has the array API."""
     if isinstance(array, wp.array):
         return given_back(wp.clone(array), like)
-    # sooner than by DLPack, but it goes where new arrays do, and being asked for a device takes longer
+    # faster than DLPack, but on the default device, and faster than with a device
     made = like.__array_namespace__().asarray(array, copy=True)
     return made if made.device == like.device else given_back(array.copy(), like)
 

@@ -1,7 +1,7 @@
 """`ActuatedWorlds`: actuators on the worlds of mujoco_warp, in its loop. mujoco_warp is not imported.
 
-It knows no disabled groups of actuators, so those of the model are limited to force 0, which its implicit integrators
-heed. As with groups, what an actuator adds to its joint's armature and damping stays.
+It has no disabled groups of actuators, so those of the model are limited to force 0, which its implicit integrators
+respect. As with groups, armature and damping that an actuator adds to its joint remain.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ from .foreign import library, taken
 
 _NAMES = ("data.qpos", "data.qvel", "q_target", "qd_target", "feedforward", "data.qfrc_applied")
 _FIELDS = {"armature": "dof_armature", "friction": "dof_frictionloss"}
-# as `mjtJoint` numbers them
+# numbers of `mjtJoint`
 _SLIDE, _HINGE = 2, 3
-# how many sets of arrays stay bound
+# number of sets of arrays that stay bound
 _KEPT = 8
 
 
@@ -33,18 +33,18 @@ class ActuatedWorlds(Actuated):
     the data, and the efforts of the driven joints are set in its `qfrc_applied`: in place, on the CPU or CUDA.
 
     Until `close`, the model's own actuators of the driven joints are limited to force 0, and `dof_armature` and
-    `dof_frictionloss` are those of the motors, where they were given any; where these differ between worlds and the
-    model has one row for all, it gets a row per world. Make it before a CUDA graph is captured.
+    `dof_frictionloss` are those of the motors, if given; if these differ between worlds and the model has one row for
+    all, it gets a row per world. Make it before a CUDA graph is captured.
 
     Args:
-        mjm: The `mujoco.MjModel`, which knows names; it is not changed.
-        model: What `mujoco_warp.put_model` made of it.
+        mjm: The `mujoco.MjModel`, with the names; it is not changed.
+        model: The result of `mujoco_warp.put_model`.
         motors: Motors by pattern of joint names, as for `ArticulationActuators.from_configs`, or pairs of an
             `ActuatorConfig` and a joint name, as for `from_actuators`. `motors_of_model(mjm)` are those it has.
         num_worlds: `nworld` of the data.
 
     Raises:
-        ValueError: `model` was made of another, a ball or free joint stands between driven joints, or as for
+        ValueError: `model` is that of another, a ball or free joint is between driven joints, or as for
             `ActuatedArrays`.
 
     Example:
@@ -55,36 +55,23 @@ class ActuatedWorlds(Actuated):
     """
 
     def __init__(self, mjm: Any, model: Any, motors: AnyMotors, num_worlds: int = 1) -> None:
-        sizes, expected = ([getattr(one, name, None) for name in ("nq", "nv", "njnt")] for one in (model, mjm))
-        if None in expected or sizes != expected or isinstance(getattr(mjm, "qpos0", None), wp.array):
-            raise ValueError(
-                f"model is a {type(model).__name__} with (nq, nv, njnt) = {sizes}, mjm a {type(mjm).__name__} with "
-                f"{expected}: must be the same model. Give an MjModel, and what mujoco_warp.put_model made of it."
-            )
+        _require_same(mjm, model)
         joints = [joint for joint, kind in enumerate(mjm.jnt_type) if kind in (_SLIDE, _HINGE)]
         names = [mjm.joint(joint).name or f"joint_{joint}" for joint in joints]
         super().__init__(names, motors, num_worlds, model.qpos0.device)
         driven = self.actuated_dof_indices
         q, qd = mjm.jnt_qposadr[joints], mjm.jnt_dofadr[joints]
-        shifts = q - qd
-        if odd := [names[column] for column in driven if shifts[column] != shifts[driven[0]]]:
-            raise ValueError(
-                f"joints {odd} stand behind a ball or free joint that {names[driven[0]]!r} stands before: must be "
-                "driven by an ActuatedWorlds of their own. Make two."
-            )
-        # no ball or free joint is between them, so that a range of columns is one in all arrays
+        self._require_neighbors(q - qd)
+        # without ball or free joints between them, a range of columns is a range in all arrays
         self._first, self._span = driven[0], driven[-1] + 1 - driven[0]
         self._first_q, self._first_qd = int(q[driven[0]]), int(qd[driven[0]])
         self._nothing = wp.zeros((self._num_robots, self._span), dtype=wp.float32, device=self._device)
-        # arrays, which are known by their identity, what they are bound by, and where efforts go
+        # by the identity of arrays: these, their bindings, and the array of efforts
         self._bound: dict[tuple[Any, ...], tuple[list[Any], list[Columns], wp.array]] = {}
         self._current: Any = None
         self._model, self._changes = model, Changes(self)
         self._changes.finally_do(_rest, self._bound, [column - self._first for column in self._columns])
-        own = [one for column in driven for one in actuators_by_joint(mjm).get(joints[column], [])]
-        if own:
-            self._changes.set(model.actuator_forcelimited, own, True)
-            self._changes.set(model.actuator_forcerange, np.s_[:, own], 0.0)
+        self._limit_own(mjm, [joints[column] for column in driven])
         for name, values in self.joint_properties.items():
             self._set_property(_FIELDS[name], values, qd)
 
@@ -92,11 +79,11 @@ class ActuatedWorlds(Actuated):
     def step(self, data: Any, q_target: Any, dt: float, *, qd_target: Any = None, feedforward: Any = None) -> None:
         """Compute the efforts of the coming physics step and write them to `data.qfrc_applied`.
 
-        Arrays of targets are of any library with DLPack, float32 `(num_robots, DOFs)`, where the data is. They are read
-        where they lie, and recognised when they are given again: write into them, or let a few take turns.
+        Arrays of targets are of any library with DLPack, float32 `(num_robots, DOFs)`, on the device of the data. They
+        are read in place, and recognized when given again: write into them, or alternate between a few.
 
         Args:
-            data: The `mujoco_warp.Data` that `mujoco_warp.step` is about to read.
+            data: The `mujoco_warp.Data` that `mujoco_warp.step` reads next.
             q_target: Position targets [rad or m].
             dt: Physics step [s].
             qd_target: Velocity targets [rad/s or m/s]; None means 0.
@@ -111,7 +98,7 @@ class ActuatedWorlds(Actuated):
         key = tuple(map(_identity, arrays))
         found = self._bound.get(key)
         if found is None:
-            found = self._look_at(arrays, key)
+            found = self._bind(arrays, key)
         if found is not self._current:
             self._current = None
             self._assembly.rebind(found[1])
@@ -119,13 +106,29 @@ class ActuatedWorlds(Actuated):
         self._assembly.step(dt)
 
     def close(self) -> None:
-        """Let the model's own actuators act again, give back what motors changed, and set driven efforts to 0."""
+        """Restore the model's own actuators and properties, and set driven efforts to 0."""
         self._changes.give_back()
         self._bound.clear()
         self._current = None
         super().close()
 
     # inside
+
+    def _require_neighbors(self, shifts: np.ndarray) -> None:
+        """Raise if there is a ball or free joint between driven joints."""
+        first, *others = self.actuated_dof_indices
+        if odd := [self._names[column] for column in others if shifts[column] != shifts[first]]:
+            raise ValueError(
+                f"joints {odd} stand behind a ball or free joint that {self._names[first]!r} stands before: must be "
+                "driven by an ActuatedWorlds of their own. Make two."
+            )
+
+    def _limit_own(self, mjm: Any, joints: list[int]) -> None:
+        """Limit the model's own actuators of some joints to force 0."""
+        by_joint = actuators_by_joint(mjm)
+        if own := [one for joint in joints for one in by_joint.get(joint, [])]:
+            self._changes.set(self._model.actuator_forcelimited, own, True)
+            self._changes.set(self._model.actuator_forcerange, np.s_[:, own], 0.0)
 
     def _set_property(self, field: str, values: np.ndarray, places: np.ndarray) -> None:
         """Set armature or friction of the joints that motors give one, a row per world."""
@@ -140,8 +143,8 @@ class ActuatedWorlds(Actuated):
                 self._changes.replace(self._model, field, array)
         self._changes.set(array, np.s_[:, places[given]], values[:, given])
 
-    def _look_at(self, arrays: list[Any], key: tuple[Any, ...]) -> tuple[list[Any], list[Columns], wp.array]:
-        """Views of the arrays, from the first driven joint to the last.
+    def _bind(self, arrays: list[Any], key: tuple[Any, ...]) -> tuple[list[Any], list[Columns], wp.array]:
+        """Return views of the arrays, from the first driven joint to the last.
 
         Raises:
             ValueError: By name.
@@ -168,13 +171,23 @@ class ActuatedWorlds(Actuated):
         return found
 
 
+def _require_same(mjm: Any, model: Any) -> None:
+    """Raise unless a model of mujoco_warp was made of a model of MuJoCo."""
+    sizes, expected = ([getattr(one, name, None) for name in ("nq", "nv", "njnt")] for one in (model, mjm))
+    if None in expected or sizes != expected or isinstance(getattr(mjm, "qpos0", None), wp.array):
+        raise ValueError(
+            f"model is a {type(model).__name__} with (nq, nv, njnt) = {sizes}, mjm a {type(mjm).__name__} with "
+            f"{expected}: must be the same model. Give an MjModel, and what mujoco_warp.put_model made of it."
+        )
+
+
 def _rest(bound: dict[tuple[Any, ...], tuple[list[Any], list[Columns], wp.array]], columns: list[int]) -> None:
-    """Let driven joints have no efforts in the data that were stepped last."""
+    """Set the efforts of driven joints to 0 in the data of the last steps."""
     for _, _, efforts in bound.values():
         for column in columns:
             efforts[:, column].zero_()
 
 
 def _identity(array: Any) -> Any:
-    # tensors can be given other memory and stay the same objects
+    # a tensor can get other memory and stay the same object
     return (id(array), array.data_ptr()) if library(array) == "torch" else id(array)

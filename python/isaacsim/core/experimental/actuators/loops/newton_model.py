@@ -1,7 +1,7 @@
 """`ActuatedModel`: actuators on the arrays of a `newton.Model`, for any of newton's solvers. Newton is not imported.
 
-Read are attributes of a model, which newton renamed once: `joint_label` and `articulation_label` were `joint_key` and
-`articulation_key` before 1.0, and targets `joint_target_pos` and `joint_target_vel` before 1.3.
+Attributes of a model are read by their names of several versions: `joint_label` and `articulation_label` were
+`joint_key` and `articulation_key` before 1.0, and targets `joint_target_pos` and `joint_target_vel` before 1.3.
 """
 
 from __future__ import annotations
@@ -23,30 +23,30 @@ from .changes import Changes
 _STATE = ("joint_q", "joint_qd")
 _CONTROL = ("joint_target_q", "joint_target_qd", "joint_act", "joint_f")
 _DRIVE = ("joint_target_ke", "joint_target_kd")
-# how many sets of arrays stay bound
+# number of sets of arrays that stay bound
 _KEPT = 8
 
 
 class ActuatedModel(Actuated):
     """Actuators on the robots of a `newton.Model`, in a loop of one's own.
 
-    A robot is an articulation; all that match have to be equal, and stand evenly spaced as those do that
-    `ModelBuilder.replicate` makes. Positions and velocities are read from a `newton.State`, targets and feedforward
+    A robot is an articulation; all that match have to be equal and evenly spaced, as those of
+    `ModelBuilder.replicate` are. Positions and velocities are read from a `newton.State`, targets and feedforward
     (`joint_act`) from a `newton.Control`, and the efforts of the driven joints are written to its `joint_f`: in place,
     on the CPU or CUDA. Joints of several axes are named `joint:0`, `joint:1` …; free and ball joints have no motors.
 
     Until `close`, the model's own drives of the driven joints (`joint_target_ke`, `joint_target_kd`) are zero, and
-    `joint_armature` and `joint_friction` are those of the motors, where they were given any. Make it before the solver,
-    or tell the solver by `notify_model_changed`.
+    `joint_armature` and `joint_friction` are those of the motors, if given. Make it before the solver, or notify the
+    solver by `notify_model_changed`.
 
     Args:
         model: The finalized model.
         motors: Motors by pattern of joint names, as for `ArticulationActuators.from_configs`, or pairs of an
             `ActuatorConfig` and a joint name, as for `from_actuators`.
-        articulations: Regular expression that labels of articulations match as a whole; by default all do.
+        articulations: Regular expression that labels of articulations match in full; by default all do.
 
     Raises:
-        ValueError: No articulation matches, they differ or stand unevenly, a joint cannot be driven, or as for
+        ValueError: No articulation matches, they differ or are unevenly spaced, a joint cannot be driven, or as for
             `ActuatedArrays`.
 
     Example:
@@ -78,22 +78,22 @@ class ActuatedModel(Actuated):
     def step(self, state: Any, control: Any, dt: float) -> None:
         """Compute the efforts of the coming physics step and write them to `control.joint_f`.
 
-        States that take turns, and controls, are recognised and bound again without a copy.
+        Alternating states, and controls, are recognized and bound without a copy.
 
         Args:
-            state: The `newton.State` that the solver is about to read.
-            control: The `newton.Control` that the solver is about to read.
+            state: The `newton.State` that the solver reads next.
+            control: The `newton.Control` that the solver reads next.
             dt: Physics step [s].
 
         Raises:
-            ValueError: By name: an array is not there or does not fit the model, or `dt` is not a finite number > 0.
+            ValueError: By name: an array is missing or does not fit the model, or `dt` is not a finite number > 0.
             RuntimeError: It was closed.
         """
         self._require_step(dt)
         arrays = find_arrays(state, _STATE) + find_arrays(control, _CONTROL)
         found = self._bound.get(tuple(map(id, arrays)))
         if found is None:
-            found = self._look_at(state, control, arrays)
+            found = self._bind(state, control, arrays)
         if found is not self._current:
             self._current = None
             self._assembly.rebind(found[1])
@@ -101,7 +101,7 @@ class ActuatedModel(Actuated):
         self._assembly.step(dt)
 
     def close(self) -> None:
-        """Give the drives of the model back, and what motors changed; let go of arrays and components."""
+        """Restore drives and properties of the model, and release arrays and components."""
         self._changes.give_back()
         self._bound, self._current = {}, None
         super().close()
@@ -111,8 +111,8 @@ class ActuatedModel(Actuated):
     def _robot_names(self) -> Sequence[str]:
         return self.articulation_labels
 
-    def _look_at(self, state: Any, control: Any, arrays: list[Any]) -> tuple[list[Any], list[Columns]]:
-        """Views of the arrays, a row per robot.
+    def _bind(self, state: Any, control: Any, arrays: list[Any]) -> tuple[list[Any], list[Columns]]:
+        """Return views of the arrays, a row per robot.
 
         Raises:
             ValueError: By name.
@@ -139,9 +139,9 @@ class ActuatedModel(Actuated):
 
 
 def drive_newton_model(model: Any) -> ActuatorGroup:
-    """Step the actuators that a newton model has by itself, those of its builder or its USD file, by our plan.
+    """Return a group of the actuators of a newton model itself, those of its builder or its USD file, on our plan.
 
-    In the loop the group takes the place of `for actuator in model.actuators: actuator.step(…)`.
+    In the loop the group replaces `for actuator in model.actuators: actuator.step(…)`.
 
     Args:
         model: The finalized model.
@@ -150,7 +150,7 @@ def drive_newton_model(model: Any) -> ActuatorGroup:
         Actuators with the same components, whose efforts are added to the control's `joint_f`, as newton's are.
 
     Raises:
-        ValueError: The model has no actuators, or one that computes in a way that ours do not.
+        ValueError: The model has no actuators, or one with a computation that ours do not have.
 
     Example:
         >>> group = drive_newton_model(model)  # doctest: +SKIP
@@ -169,7 +169,7 @@ def drive_newton_model(model: Any) -> ActuatorGroup:
 
 
 class _Layout:
-    """Where the joints of equal articulations stand in the flat arrays of a model.
+    """Layout of the joints of equal articulations in the flat arrays of a model.
 
     Args:
         model: The model.
@@ -178,43 +178,31 @@ class _Layout:
 
     def __init__(self, model: Any, articulations: str) -> None:
         labels = list(_first(model, "articulation_label", "articulation_key"))
-        self.rows = [row for row, label in enumerate(labels) if re.fullmatch(articulations, label)]
+        self.rows = _matching(labels, articulations)
         if not self.rows:
             raise ValueError(f"articulations = {articulations!r}: must match one of {sorted(set(labels))}. Correct it.")
         self.labels = [labels[row] for row in self.rows]
-        joints = _first(model, "joint_label", "joint_key")
         starts, q, qd = (
             np.asarray(getattr(model, name).numpy())
             for name in ("articulation_start", "joint_q_start", "joint_qd_start")
         )
         self.counts = {int(q[-1]): "joint_q", int(qd[-1]): "joint_qd"}
         self.num_q, self.num_qd = int(q[-1]), int(qd[-1])
-        told = []
-        for row in self.rows:
-            names: list[str] = []
-            shifts: list[int | None] = []
-            begin, end = int(starts[row]), int(starts[row + 1])
-            for joint in range(begin, end):
-                axes, coordinates = int(qd[joint + 1] - qd[joint]), int(q[joint + 1] - q[joint])
-                name = joints[joint].rpartition("/")[2]
-                names += [name] if axes == 1 else [f"{name}:{axis}" for axis in range(axes)]
-                # how much further than its velocity its position stands; a quaternion's have no place of their own
-                further = int(q[joint] - q[begin]) - int(qd[joint] - qd[begin])
-                shifts += [further if axes == coordinates else None] * axes
-            told.append((names, shifts))
-        for label, one in zip(self.labels, told, strict=True):
-            if one != told[0]:
-                raise ValueError(
-                    f"articulation {label!r} has joints {one[0]}: must be those of {self.labels[0]!r}, {told[0][0]}. "
-                    "Choose equal ones by articulations = …"
-                )
-        self.names, self._shifts = told[0]
+        joints = _first(model, "joint_label", "joint_key")
+        found = [_axes(joints, q, qd, range(int(starts[row]), int(starts[row + 1]))) for row in self.rows]
+        if odd := [(label, axes) for label, axes in zip(self.labels, found, strict=True) if axes != found[0]]:
+            label, axes = odd[0]
+            raise ValueError(
+                f"articulation {label!r} has joints {_names(axes)}: must be those of {self.labels[0]!r}, "
+                f"{_names(found[0])}. Choose equal ones by articulations = …"
+            )
+        self.names, self._shifts = _names(found[0]), [shift for _, shift in found[0]]
         self._begin_q, self._begin_qd = (of[starts[self.rows]].astype(int) for of in (q, qd))
         self.first, self.shape = 0, (len(self.rows), len(self.names))
         self._shift = 0
 
     def narrowed(self, columns: Sequence[int]) -> _Layout:
-        """Itself, its views narrowed to these columns and what is between them.
+        """Narrow the views to these columns and those between them, and return the layout.
 
         Raises:
             ValueError: They cannot be reached by one view each, or the rows are not evenly spaced.
@@ -231,23 +219,21 @@ class _Layout:
                 f"joints {odd} stand behind a ball or free joint that {self.names[columns[0]]!r} stands before: must be"
                 " driven by an ActuatedModel of their own. Make two."
             )
-        for begins in (self._begin_q, self._begin_qd):
-            pitches = np.diff(begins)
-            if len(pitches) and (pitches[0] <= 0 or (pitches != pitches[0]).any()):
-                raise ValueError(
-                    f"articulations {self.labels[:3]} …: must stand evenly spaced in joint_q. Build them by replicate, "
-                    "or choose those that do by articulations = …"
-                )
+        if not all(map(_is_even, (self._begin_q, self._begin_qd))):
+            raise ValueError(
+                f"articulations {self.labels[:3]} …: must stand evenly spaced in joint_q. Build them by replicate, "
+                "or choose those that do by articulations = …"
+            )
         self.first, self._shift = columns[0], int(shift or 0)
         self.shape = len(self.rows), columns[-1] - columns[0] + 1
         return self
 
     def places(self) -> np.ndarray:
-        """Where each joint axis of each row stands in arrays by axis."""
+        """Return the place of each joint axis of each row in arrays by axis."""
         return self._begin_qd[:, None] + np.arange(len(self.names))
 
     def view(self, array: Any, name: str) -> wp.array:
-        """A flat array with a row per robot, in place.
+        """Return a view of a flat array with a row per robot.
 
         Raises:
             ValueError: It is no array of the model's positions or velocities.
@@ -271,8 +257,43 @@ class _Layout:
         )
 
 
+def _axes(joints: Sequence[str], q: np.ndarray, qd: np.ndarray, numbers: range) -> list[tuple[str, int | None]]:
+    """Return name and shift of the joint axes of an articulation.
+
+    The shift is the distance of the position of an axis from its velocity; None for a quaternion, whose numbers belong
+    to no axis.
+
+    Args:
+        joints: Names of all joints.
+        q: Start of the positions of each joint.
+        qd: Start of the velocities of each joint.
+        numbers: The joints of the articulation.
+    """
+    found: list[tuple[str, int | None]] = []
+    for joint in numbers:
+        axes, coordinates = int(qd[joint + 1] - qd[joint]), int(q[joint + 1] - q[joint])
+        name = joints[joint].rpartition("/")[2]
+        shift = int(q[joint] - q[numbers[0]]) - int(qd[joint] - qd[numbers[0]]) if axes == coordinates else None
+        names = [name] if axes == 1 else [f"{name}:{axis}" for axis in range(axes)]
+        found += [(one, shift) for one in names]
+    return found
+
+
+def _names(axes: Sequence[tuple[str, int | None]]) -> list[str]:
+    return [name for name, _ in axes]
+
+
+def _matching(labels: Sequence[str], pattern: str) -> list[int]:
+    return [row for row, label in enumerate(labels) if re.fullmatch(pattern, label)]
+
+
+def _is_even(begins: np.ndarray) -> bool:
+    pitches = np.diff(begins)
+    return not len(pitches) or bool(pitches[0] > 0 and (pitches == pitches[0]).all())
+
+
 def _first(model: Any, *names: str) -> Any:
-    """The first of these attributes that there is.
+    """Return the first of some attributes that exists.
 
     Raises:
         ValueError: There is none.

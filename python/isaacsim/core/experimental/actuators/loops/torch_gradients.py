@@ -1,7 +1,7 @@
 """Gradients of `ActuatedArrays` for Torch: a `torch.autograd.Function` around the step.
 
-What the actuators remember goes from step to step as one tensor, which holds no numbers: its gradients are those of the
-delays' rings and of the laws' states, and it keeps the steps in their order. Only here is that tensor known.
+The states of the actuators are represented by one tensor without numbers, which is passed from step to step: its
+gradients are those of the delays' rings and of the laws' states, and it keeps the steps in order.
 """
 
 # pyright: reportMissingImports=false
@@ -30,28 +30,34 @@ _SIGNALS = 5
 
 @dataclass(eq=False)
 class _Network:
-    """A network that some of the actuators have, called by the first joint that it drives."""
+    """A network of some of the actuators, named by the first joint that it drives."""
 
     joint: str
     law: NetworkLaw
     weights: Weights
-    # compiled, in the steps and on the way back with the numbers that it has
+    # compiled, in the steps and on the way back with its numbers
     steps: list[Any]
     back: dict[Any, np.ndarray]
 
     @property
     def names(self) -> dict[str, str]:
-        """Name of each weight among all parameters, and in the network."""
+        """Names of the weights among all parameters, and in the network."""
         return {f"{self.joint}.{name}": name for name in self.weights.shapes}
 
     def change(self, values: Mapping[str, np.ndarray]) -> None:
-        """Step with these numbers from now on."""
+        """Use these numbers from the next step on."""
         self.weights.change(values)
         for core in self.steps:
             core.set(self.weights.numbers)
 
+    def add(self, numbers: np.ndarray, named: Mapping[str, np.ndarray]) -> None:
+        """Add gradients by its numbers to those by its weights, as far as these are needed."""
+        for name, inner in self.names.items():
+            if name in named:
+                named[name][...] += self.weights.of(inner, numbers)
+
     def go_back(self, core: Any, numbers: np.ndarray) -> None:
-        """Let the way back be that of a step with these numbers."""
+        """Use these numbers on the way back."""
         if self.back.get(core) is not numbers:
             core.set(numbers)
             self.back[core] = numbers
@@ -59,7 +65,7 @@ class _Network:
 
 @dataclass(eq=False)
 class _Part:
-    """One actuator: its gradients, where it stands, and which piece of the tensor of states is its own."""
+    """One actuator: its gradients, its columns, and its piece of the tensor of states."""
 
     step: Any
     placed: Placed
@@ -70,16 +76,16 @@ class _Part:
     first: int
     # the network that is its controller, if it is one
     network: _Network | None
-    # of the three rings and of what its laws remember; axis 1 runs over the joints where there are several
+    # of the three rings and of the states of its laws; axis 1 runs over the joints if there are several axes
     shapes: list[tuple[int, ...]]
 
     @property
     def size(self) -> int:
-        """Numbers that it remembers."""
+        """Number of its states."""
         return sum(map(math.prod, self.shapes))
 
     def split(self, remembered: np.ndarray | None) -> list[Any]:
-        """Its piece of a flat array: the three rings, then the states of its laws; None for each without one."""
+        """Return its pieces of a flat array: the three rings, then the states of its laws; Nones of None."""
         if remembered is None:
             return [None] * len(self.shapes)
         pieces, at = [], self.first
@@ -88,10 +94,54 @@ class _Part:
             at += pieces[-1].size
         return pieces
 
+    def go_back(self, note: Any, numbers: np.ndarray | None, gradients: _Gradients) -> None:
+        """Add the gradients of one step.
+
+        Args:
+            note: What the step noted.
+            numbers: Numbers of its network in that step, if it has one.
+            gradients: Gradients by the efforts, and arrays for the others.
+        """
+        named, pipeline = gradients.named, self.pipeline
+        by_numbers = None
+        if self.network is not None and numbers is not None:
+            self.network.go_back(pipeline.network_core, numbers)
+            by_numbers = np.zeros_like(numbers) if named.keys() & self.network.names else None
+        given = {name: np.zeros(pipeline.count, np.float32) for name, _ in pipeline.rows if name in named}
+        states = self.split(gradients.states)
+        pipeline.notes.back(
+            note,
+            [gradients.efforts, None],
+            self.places,
+            gradients.signals,
+            [self.places] * _SIGNALS,
+            [given.get(name) for name, _ in pipeline.rows],
+            states,
+            states,
+            by_numbers,
+        )
+        if self.network is not None and by_numbers is not None:
+            self.network.add(by_numbers, named)
+        for name, values in given.items():
+            named[name][:, self.columns] += values.reshape(-1, len(self.columns))
+
+
+@dataclass(eq=False)
+class _Gradients:
+    """Gradients of a step: those by its efforts, and arrays to which the others are added."""
+
+    efforts: np.ndarray
+    # by positions, velocities, both targets and feedforward; None for those not needed
+    signals: list[np.ndarray | None]
+    # by parameters and weights that are needed
+    named: dict[str, np.ndarray]
+    # by states, flat: those after the step, and then those before
+    states: np.ndarray | None
+
 
 @dataclass(eq=False)
 class _Taken:
-    """What a step noted, and what its gradients have to be like."""
+    """Notes of a step, and the form of its gradients."""
 
     notes: list[Any]
     # of the network of each part
@@ -101,7 +151,7 @@ class _Taken:
 
 
 class TorchGradients:
-    """Steps of actuators that Torch goes back through.
+    """Steps of actuators with gradients in Torch.
 
     Args:
         assembly: The actuators.
@@ -118,34 +168,41 @@ class TorchGradients:
         self._torch, self._assembly, self._num_dofs = torch, assembly, num_dofs
         self._parts: list[_Part] = []
         self._networks: list[_Network] = []
-        first = 0
+        self._size = 0
         for joints, step in assembly.parts:
-            label = step.plan.labels[0] if hasattr(step, "plan") else "actuators"
-            if not assembly.device.is_cpu:
-                where = f"tensors must be on the CPU for gradients in Torch, and the actuators are on {assembly.device}"
-                refuse(label, f"{where}. Leave it out, or step an Actuator on a wp.Tape")
-            require_gradients(label, step)
-            if asked := list(step.plan.asked):
-                why = f"in Torch the signals {asked}, which its laws ask for, have no gradients"
-                refuse(label, f"{why}. Leave it out, or step an Actuator on a wp.Tape")
-            if step.plan.networks and not isinstance(step, NativeStep):
-                why = "in Torch a network has gradients in the native core only, which knows no law of one's own"
-                refuse(label, f"{why}. Leave it out, or step an Actuator on a wp.Tape")
+            self._require_gradients(step)
             for placed in step.plan.placed:
-                pipeline = Pipeline(step, placed.slots)
-                columns = [assembly.columns[joints[slot]] for slot in placed.slots]
-                rows = np.arange(assembly.num_robots)[:, None] * num_dofs
-                places = (rows + np.asarray(columns)).ravel().astype(np.uint32)
-                shapes: list[tuple[int, ...]] = [(pipeline.depth, pipeline.count)] * (3 if pipeline.depth else 0)
-                for _, _, one, _ in pipeline.remembered(placed):
-                    shapes.append(one.shape_of(pipeline.count))
-                network = self._network_of(step, pipeline, step.plan.dof_names[placed.slots[0]])
-                part = _Part(step, placed, pipeline, columns, places, first, network, shapes)
+                part = self._part(step, placed, [assembly.columns[joints[slot]] for slot in placed.slots])
                 self._parts.append(part)
-                first += part.size
-        self._size = first
-        # the tensor of states after the last step, None where nothing goes back
+                self._size += part.size
+        # the tensor of states after the last step, None if there are no gradients
         self._remembered: Any = None
+
+    def _require_gradients(self, step: Any) -> None:
+        """Raise unless a step has gradients in Torch."""
+        label = step.plan.labels[0] if hasattr(step, "plan") else "actuators"
+        remedy = "Leave it out, or step an Actuator on a wp.Tape"
+        device = self._assembly.device
+        if not device.is_cpu:
+            where = f"tensors must be on the CPU for gradients in Torch, and the actuators are on {device}"
+            refuse(label, f"{where}. {remedy}")
+        require_gradients(label, step)
+        if asked := list(step.plan.asked):
+            why = f"in Torch the signals {asked}, which its laws ask for, have no gradients"
+            refuse(label, f"{why}. {remedy}")
+        if step.plan.networks and not isinstance(step, NativeStep):
+            why = "in Torch a network has gradients in the native core only, which knows no law of one's own"
+            refuse(label, f"{why}. {remedy}")
+
+    def _part(self, step: Any, placed: Placed, columns: list[int]) -> _Part:
+        """Return one actuator of a step, whose joints are in some columns."""
+        pipeline = Pipeline(step, placed.slots)
+        rows = np.arange(self._assembly.num_robots)[:, None] * self._num_dofs
+        places = (rows + np.asarray(columns)).ravel().astype(np.uint32)
+        shapes: list[tuple[int, ...]] = [(pipeline.depth, pipeline.count)] * (3 if pipeline.depth else 0)
+        shapes += [one.shape_of(pipeline.count) for _, _, one, _ in pipeline.remembered(placed)]
+        network = self._network_of(step, pipeline, step.plan.dof_names[placed.slots[0]])
+        return _Part(step, placed, pipeline, columns, places, self._size, network, shapes)
 
     @property
     def parameters(self) -> list[str]:
@@ -153,7 +210,7 @@ class TorchGradients:
         return list(dict.fromkeys(name for part in self._parts for name, _ in part.pipeline.rows))
 
     def weights(self, column: int) -> dict[str, Any]:
-        """Copies of the weights of the network that drives a column, requiring gradients; none without one."""
+        """Return copies of the weights of the network of a column, which require gradients; none without network."""
         network = next((part.network for part in self._parts if column in part.columns), None)
         if network is None:
             return {}
@@ -161,20 +218,20 @@ class TorchGradients:
         return {name: self._torch.tensor(array, requires_grad=True) for name, array in values.items()}
 
     def network(self, column: int) -> tuple[Network, dict[str, Any]]:
-        """The network that drives a column with its weights as they are now, and what its file says besides."""
+        """Return the network of a column with its current weights, and the metadata of its file."""
         network = next(part.network for part in self._parts if column in part.columns)
         controller = next(actuator.controller for actuator, columns in self._actuators() if column in columns)
         assert network is not None
         return network.weights.network(), controller.checkpoint.metadata
 
     def wants(self, tensors: Sequence[Any]) -> bool:
-        """Whether a step with these is one to go back through."""
+        """Return True if a step with these tensors needs gradients."""
         if not self._torch.is_grad_enabled():
             return False
         return self._remembered is not None or any(getattr(one, "requires_grad", False) for one in tensors)
 
     def forget(self, robots: Any = None) -> None:
-        """Go back no further than here; of some robots, what they remember has no gradient."""
+        """Stop gradients here; of some robots, those by their states."""
         if self._remembered is None:
             return
         if robots is None:
@@ -189,53 +246,59 @@ class TorchGradients:
         self._remembered = self._remembered * self._torch.from_numpy(kept)
 
     def set(self, parameters: Mapping[str, Any]) -> dict[str, Any]:
-        """Give the actuators these parameters from the next step on.
+        """Set parameters of the actuators from the next step on.
 
         Returns:
-            The same as tensors `(robots, DOFs)`; weights as they are.
+            The same as tensors `(robots, DOFs)`; weights as given.
 
         Raises:
             ValueError: No actuator has one of that name, or it has another shape, type or range.
         """
         found: dict[str, Any] = {}
-        shape = self._assembly.num_robots, self._num_dofs
         weights: dict[str, tuple[_Network, str]] = {}
         for network in self._networks if parameters else ():
             weights |= {name: (network, inner) for name, inner in network.names.items()}
         changed: dict[_Network, dict[str, np.ndarray]] = {}
         for name, given in parameters.items():
-            if name not in weights and name not in self.parameters:
-                raise ValueError(
-                    f"parameter {name!r}: must be one of {[*self.parameters, *weights]}. Correct the name."
-                )
-            if not isinstance(given, self._torch.Tensor) or given.dtype is not self._torch.float32:
-                raise ValueError(f"parameter {name!r} = {given!r}: must be a tensor of float32. Convert it.")
+            self._require_parameter(name, given, weights)
             if name in weights:
                 network, inner = weights[name]
                 changed.setdefault(network, {})[inner] = _weight(name, given, network.weights.shapes[inner])
                 found[name] = given
-                continue
-            try:
-                found[name] = given.expand(shape)
-            except RuntimeError as error:
-                raise ValueError(
-                    f"parameter {name!r} has shape {tuple(given.shape)}: must be one that {shape}, (robots, DOFs), can "
-                    "be made of. Reshape it."
-                ) from error
+            else:
+                found[name] = self._expanded(name, given)
+        # nothing is changed before all are checked
         for network, arrays in changed.items():
             network.change(arrays)
         for name in [one for one in found if one not in weights]:
             self._set_parameter(name, found[name].detach().numpy())
         return found
 
+    def _require_parameter(self, name: str, given: Any, weights: Mapping[str, Any]) -> None:
+        if name not in weights and name not in self.parameters:
+            raise ValueError(f"parameter {name!r}: must be one of {[*self.parameters, *weights]}. Correct the name.")
+        if not isinstance(given, self._torch.Tensor) or given.dtype is not self._torch.float32:
+            raise ValueError(f"parameter {name!r} = {given!r}: must be a tensor of float32. Convert it.")
+
+    def _expanded(self, name: str, given: Any) -> Any:
+        """Return a parameter as `(robots, DOFs)`."""
+        shape = self._assembly.num_robots, self._num_dofs
+        try:
+            return given.expand(shape)
+        except RuntimeError as error:
+            raise ValueError(
+                f"parameter {name!r} has shape {tuple(given.shape)}: must be one that {shape}, (robots, DOFs), can "
+                "be made of. Reshape it."
+            ) from error
+
     def step(self, signals: Sequence[Any], parameters: Mapping[str, Any], dt: float, run: Any) -> Any:
-        """Step, and return the efforts as a tensor of their own.
+        """Step, and return the efforts as a new tensor.
 
         Args:
             signals: Positions, velocities, both targets and feedforward, None for those that are zero.
             parameters: What `set` returned.
             dt: Physics step [s].
-            run: What steps with these signals and returns the efforts.
+            run: Steps with these signals and returns the efforts.
         """
         names = tuple(parameters)
         efforts, remembered = _function().apply(self, dt, run, names, self._remembered, *signals, *parameters.values())
@@ -245,7 +308,7 @@ class TorchGradients:
     # inside
 
     def _set_parameter(self, name: str, values: np.ndarray) -> None:
-        """Give all components that have a parameter these values, `(robots, DOFs)`."""
+        """Set a parameter of all components that have it, `(robots, DOFs)`."""
         for actuator, columns in self._actuators():
             for component in actuator.stages:
                 if name in component.PARAMETERS:
@@ -254,7 +317,7 @@ class TorchGradients:
     # inside, for the function
 
     def forward(self, dt: float, run: Any, names: tuple[str, ...], tensors: Sequence[Any]) -> tuple[Any, Any, _Taken]:
-        """Efforts, the tensor of states, and what was noted."""
+        """Return efforts, the tensor of states, and the notes."""
         signals = [None if one is None else _flat(one) for one in tensors[:_SIGNALS]]
         notes = [self._note(part, signals, dt) for part in self._parts]
         efforts = run().clone()
@@ -264,48 +327,25 @@ class TorchGradients:
         return efforts, remembered, _Taken(notes, numbers, shapes, names)
 
     def backward(self, taken: _Taken, by_efforts: Any, by_after: Any, needed: Sequence[bool]) -> tuple[Any, ...]:
-        """The gradients by states before the step and by tensors, None where none is needed."""
-        torch = self._torch
-        found = [
-            torch.zeros(shape) if shape is not None and wanted else None
-            for shape, wanted in zip(taken.shapes, needed[1:], strict=True)
-        ]
-        # in place: what is taken of the states after the step is given to those before
+        """Return the gradients by states before the step and by tensors, None for those not needed."""
+        found = self._zeros(taken.shapes, needed[1:])
+        named = {name: one for name, one in zip(taken.names, found[_SIGNALS:], strict=True) if one is not None}
+        # in place: gradients by the states after the step become those by the states before
         before = by_after.clone() if self._size else None
-        remembered = None if before is None else before.numpy()
-        efforts = _flat(by_efforts)
-        signals = [None if one is None else one.numpy().reshape(-1) for one in found[:_SIGNALS]]
-        named: dict[str, Any] = dict(zip(taken.names, found[_SIGNALS:], strict=True))
+        gradients = _Gradients(
+            efforts=_flat(by_efforts),
+            signals=[None if one is None else _flat(one) for one in found[:_SIGNALS]],
+            named={name: one.numpy() for name, one in named.items()},
+            states=None if before is None else before.numpy(),
+        )
         for part, note, numbers in zip(self._parts, taken.notes, taken.numbers, strict=True):
-            by_numbers = None
-            if part.network is not None and numbers is not None:
-                part.network.go_back(part.pipeline.network_core, numbers)
-                if any(named.get(name) is not None for name in part.network.names):
-                    by_numbers = np.zeros_like(numbers)
-            given = {
-                name: np.zeros(part.pipeline.count, np.float32)
-                for name, _ in part.pipeline.rows
-                if named.get(name) is not None
-            }
-            states, places = part.split(remembered), part.places
-            part.pipeline.notes.back(
-                note,
-                [efforts, None],
-                places,
-                signals,
-                [places] * _SIGNALS,
-                [given.get(name) for name, _ in part.pipeline.rows],
-                states,
-                states,
-                by_numbers,
-            )
-            if part.network is not None and by_numbers is not None:
-                for name, inner in part.network.names.items():
-                    if named.get(name) is not None:
-                        named[name].numpy()[...] += part.network.weights.of(inner, by_numbers)
-            for name, values in given.items():
-                named[name].numpy()[:, part.columns] += values.reshape(-1, len(part.columns))
+            part.go_back(note, numbers, gradients)
         return (before if needed[0] else None, *found)
+
+    def _zeros(self, shapes: Sequence[Any], needed: Sequence[bool]) -> list[Any]:
+        """Return tensors of zeros, None for those not needed."""
+        wanted = zip(shapes, needed, strict=True)
+        return [self._torch.zeros(shape) if shape is not None and one else None for shape, one in wanted]
 
     def _note(self, part: _Part, signals: list[Any], dt: float) -> Any:
         pipeline, places = part.pipeline, part.places
@@ -325,7 +365,7 @@ class TorchGradients:
         return pipeline.notes.note(signals, [places] * _SIGNALS, pipeline.values(), state, lag, dt)
 
     def _network_of(self, step: NativeStep, pipeline: Pipeline, joint: str) -> _Network | None:
-        """What is known here of the network of an actuator."""
+        """Return the network of an actuator, or None."""
         law = pipeline.network
         if law is None:
             return None
@@ -339,7 +379,7 @@ class TorchGradients:
         return found
 
     def _actuators(self) -> list[tuple[Any, list[int]]]:
-        """Each actuator and its columns."""
+        """Return each actuator and its columns."""
         columns = iter(self._assembly.columns)
         return [(one, [next(columns) for _ in one.dof_names]) for one in self._assembly.actuators]
 
@@ -348,12 +388,12 @@ _BUFFERS = ("buffer_pos", "buffer_vel", "buffer_act")
 
 
 def _flat(tensor: Any) -> np.ndarray:
-    """A tensor as NumPy has it, row after row; over the same memory where its rows lie so."""
+    """Return a tensor as a flat NumPy array; over the same memory if it is contiguous."""
     return tensor.detach().contiguous().numpy().reshape(-1)
 
 
 def _weight(name: str, given: Any, shape: tuple[int, ...]) -> np.ndarray:
-    """A weight as NumPy has it."""
+    """Return a weight as a NumPy array."""
     if tuple(given.shape) != shape:
         raise ValueError(
             f"parameter {name!r} has shape {tuple(given.shape)}: must be {shape}. Take those of weights()."

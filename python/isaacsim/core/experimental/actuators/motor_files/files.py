@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import Any
 
 from ..saving import whole_file
 from ..specs.arguments import path_of, require_file
@@ -20,9 +19,9 @@ def load_motors(path: str | os.PathLike[str]) -> dict[str, MotorConfig]:
             absolute in what is returned. YAML needs the extra `files`.
 
     Raises:
-        ValueError: The file says something else than motors: a line for each problem, with its place, or one line for
-            a file that is no such format, too large, too deep, or has a key twice, a tag or a reference, and for what
-            is no file, as a pipe.
+        ValueError: The content is not motors: a line for each problem, with its place; or one line for a file that is
+            no such format, too large, too deep, or has a key twice, a tag or a reference, and for no regular file, as
+            a pipe.
         ImportError: The library of the format is missing.
         OSError: The file cannot be read.
     """
@@ -39,33 +38,33 @@ def load_motors(path: str | os.PathLike[str]) -> dict[str, MotorConfig]:
 
 
 def save_motors(path: str | os.PathLike[str], motors: Motors) -> None:
-    """Write motors into a file, from which `load_motors` reads the same.
+    """Write motors into a file, from which `load_motors` returns the same.
 
     Nothing is written unless all of it can be. Values at their default are left out.
 
     Args:
-        path: A file that ends in .yaml, .yml, .toml or .json; one that is there is replaced. YAML and TOML need
+        path: A file that ends in .yaml, .yml, .toml or .json; an existing one is replaced. YAML and TOML need
             the extra `files`.
         motors: Motors, or lists of configs, by pattern of joint names. Paths of networks become relative to the folder
             of the file.
 
     Raises:
         TypeError: Something is no motor.
-        ValueError: A value is out of range, or is one that a file cannot hold: arrays with a value per robot, and
-            configs of laws that are not the package's own, and more than `load_motors` reads; a line for each problem.
+        ValueError: A value is out of range, or cannot be in a file: arrays with a value per robot, configs of laws
+            that are not the package's own, and more than `load_motors` reads; a line for each problem.
         ImportError: The library of the format is missing.
         OSError: The file cannot be written.
     """
     file = path_of("path", path)
     ending = _ending(file)
     content = formats.render(layout.plain_of(motors, _folder(file)), ending).encode()
-    # what would not be read again is not written
+    # raises if it could not be read again
     _parsed(content, file, ending)
     with whole_file(file) as written:
         written.write_bytes(content)
 
 
-def _parsed(content: bytes, file: Path, ending: str) -> Any:
+def _parsed(content: bytes, file: Path, ending: str) -> object:
     if len(content) > formats.MAX_BYTES:
         raise ValueError(
             f"{file}: must be at most {formats.MAX_BYTES} bytes. Leave to Python what differs from robot to robot."

@@ -1,8 +1,7 @@
 """Text of a file to plain data and back, by the ending of its name.
 
-Only data is read: no tags, no references, no key twice. What is read is small and flat, whatever the file says, and
-what a library does not like of it is one error. PyYAML and tomli-w come with
-the extra `files`.
+Only data is read: no tags, no references, no key twice. Size and depth of the data are bounded. An error of a library
+becomes one `ValueError`. PyYAML and tomli-w come with the extra `files`.
 """
 
 from __future__ import annotations
@@ -19,11 +18,11 @@ from ..extras import needs
 MAX_BYTES = 128 * 1024
 # motors, motor, clamping, clamp, table, number
 MAX_DEPTH = 8
-# PyYAML takes a tenth of a millisecond for each key and value
+# PyYAML needs a tenth of a millisecond for each key and value
 MAX_YAML_NODES = 10_000
 ENDINGS = (".yaml", ".yml", ".toml", ".json")
 
-# numbers and words as YAML 1.2 has them: PyYAML takes 1e-3 for text, and on, 1:30 and 012 for something else
+# numbers and words of YAML 1.2: PyYAML reads 1e-3 as text, on as a boolean, and 1:30 and 012 as other numbers
 _CORE_SCHEMA = {
     "null": (r"null|~|", "n~", None),
     "bool": (r"true|false", "tf", None),
@@ -37,7 +36,7 @@ _CORE_SCHEMA = {
 
 
 def parse(text: str, ending: str) -> Any:
-    """Plain data of a text: dictionaries, lists, strings, numbers, booleans and None.
+    """Return the plain data of a text: dictionaries, lists, strings, numbers, booleans and None.
 
     Raises:
         ValueError: The text is no data of that format, has a key twice, or nests too deep.
@@ -51,8 +50,8 @@ def parse(text: str, ending: str) -> Any:
     return plain
 
 
-def render(plain: Any, ending: str) -> str:
-    """The text that `parse` makes the same data of.
+def render(plain: object, ending: str) -> str:
+    """Return a text of which `parse` makes the same data.
 
     Raises:
         ImportError: The library of the format is missing.
@@ -63,16 +62,16 @@ def render(plain: Any, ending: str) -> str:
 _TOO_DEEP = f"nests too deep: must be at most {MAX_DEPTH} levels. Write motors by pattern."
 
 
-def _require_flat(plain: Any) -> None:
-    level = [plain]
+def _require_flat(plain: object) -> None:
+    level: list[object] = [plain]
     for _ in range(MAX_DEPTH):
-        below: list[Any] = []
+        below: list[object] = []
         for one in level:
             if isinstance(one, dict):
                 below += one.values()
             elif isinstance(one, list):
                 below += one
-            # nobody could even print one of many digits
+            # a number of many digits takes long to print
             elif isinstance(one, int) and one.bit_length() > 64:
                 raise ValueError("has an integer of more than 64 bits: no value is that large. Correct it.")
         level = below
@@ -80,9 +79,9 @@ def _require_flat(plain: Any) -> None:
         raise ValueError(_TOO_DEEP)
 
 
-def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """A dictionary of pairs whose keys differ."""
-    found: dict[str, Any] = {}
+def _once(pairs: list[tuple[str, object]]) -> dict[str, object]:
+    """Return a dictionary of pairs whose keys differ."""
+    found: dict[str, object] = {}
     for key, value in pairs:
         if key in found:
             raise ValueError(f"has the key {key[:200]!r} twice: must be there once. Remove one.")
@@ -94,12 +93,12 @@ def _parse_json(text: str) -> Any:
     return json.loads(text, object_pairs_hook=_once)
 
 
-def _render_json(plain: Any) -> str:
+def _render_json(plain: object) -> str:
     return json.dumps(_infinity_as_text(plain), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
 
 
-def _infinity_as_text(plain: Any) -> Any:
-    """The same without infinity, which JSON does not have."""
+def _infinity_as_text(plain: object) -> object:
+    """Return the same with infinity as text, which JSON does not have."""
     if isinstance(plain, dict):
         return {key: _infinity_as_text(value) for key, value in plain.items()}
     if isinstance(plain, list):
@@ -133,15 +132,15 @@ def _parse_yaml(text: str) -> Any:
         raise ValueError(f"{' '.join(str(error).split())}.") from None
 
 
-def _render_yaml(plain: Any) -> str:
+def _render_yaml(plain: object) -> str:
     yaml = _yaml()
-    # leaves on a line of their own: `controller: {law: pd, kp: 80.0}`
+    # innermost mappings on one line: `controller: {law: pd, kp: 80.0}`
     return yaml.dump(plain, Dumper=_yaml_classes()[1], sort_keys=False, allow_unicode=True, width=math.inf)
 
 
 @functools.cache
 def _yaml_classes() -> tuple[Any, Any]:
-    """PyYAML's safe loader and dumper, with the words of YAML 1.2, and without references and keys that come twice."""
+    """Return PyYAML's safe loader and dumper, with the words of YAML 1.2, without references and repeated keys."""
     yaml = _yaml()
 
     class Loader(yaml.SafeLoader):
@@ -189,7 +188,7 @@ def _yaml_classes() -> tuple[Any, Any]:
 
         def represent_mapping(self, tag: str, mapping: Any, flow_style: bool | None = None) -> Any:
             node = super().represent_mapping(tag, mapping, flow_style)
-            # what is within a motor is a line each
+            # each stage of a motor is one line
             node.flow_style = "law" in mapping or not any(isinstance(one, dict | list) for one in mapping.values())
             return node
 

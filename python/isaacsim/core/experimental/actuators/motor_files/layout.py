@@ -1,10 +1,10 @@
-"""What a file of motors looks like, as plain data; keys are the fields of the configs, laws the names of their classes.
+"""Layout of a motor file as plain data; keys are the fields of the configs, laws the names of their classes.
 
     pattern: {controller: {law, …}, clamping: [{law, …}, …], delay: {…}, armature, friction}
 
-and so for every kind of stage, a list where a motor may have several. A number is one for all joints of the pattern, or
-a dictionary by pattern. Infinity may be written "inf". Paths are relative to the folder of the file. What has a default
-may be left out.
+and so for every kind of stage, a list if a motor may have several. A number holds for all joints of the pattern; a
+dictionary gives numbers by pattern. Infinity may be written "inf". Paths are relative to the folder of the file. Values
+with a default may be left out.
 """
 
 from __future__ import annotations
@@ -25,16 +25,16 @@ from ..specs.patterns import pattern_problem
 from ..specs.stages import KINDS, LISTED, parts_of, places_of
 
 LAW = "law"
-# who wrote a hundred has something else in mind
+# a file with a hundred problems is no motor file
 MAX_PROBLEMS = 100
 
 
 def law_name(config: type[Config]) -> str:
-    """`DCMotorClampingConfig` as `dc_motor`."""
+    """Return the name of a law in files: `dc_motor` of `DCMotorClampingConfig`."""
     return snake_case(config.stem())
 
 
-# by kind and name; where a kind has one law its name goes without saying
+# by kind and name; a kind with one law needs no name in a file
 LAWS: dict[str, dict[str, type[Config]]] = {
     kind: {law_name(config): config for config in CONFIGS if config.KIND == kind}
     for kind in sorted({config.KIND for config in CONFIGS}, key=LISTED.index)
@@ -42,9 +42,9 @@ LAWS: dict[str, dict[str, type[Config]]] = {
 
 
 class Problems(list[str]):
-    """What is wrong so far; raises once that is enough."""
+    """Problems found so far; raises when there are too many."""
 
-    def say(self, problem: str) -> None:
+    def add(self, problem: str) -> None:
         """Add a problem.
 
         Raises:
@@ -61,8 +61,8 @@ class Problems(list[str]):
             raise ValueError("\n".join(self))
 
 
-def motors_of(plain: Any, folder: str) -> dict[str, MotorConfig]:
-    """The motors that plain data says.
+def motors_of(plain: object, folder: str) -> dict[str, MotorConfig]:
+    """Return the motors of plain data.
 
     Args:
         plain: What `plain_of` returns, or anything.
@@ -71,22 +71,21 @@ def motors_of(plain: Any, folder: str) -> dict[str, MotorConfig]:
     Raises:
         ValueError: It is something else; a line for each problem, with its place.
     """
-    problems = Problems()
+    reader = _Reader(folder)
     motors: dict[str, MotorConfig] = {}
     if not isinstance(plain, dict):
-        problems.say(f"{shown(plain)}: must be motors by pattern of joint names. Write pattern: motor.")
-        problems.end()
+        raise ValueError(f"{shown(plain)}: must be motors by pattern of joint names. Write pattern: motor.")
     for pattern, given in plain.items():
         if why := pattern_problem(pattern):
-            problems.say(f"{shown(pattern)} {why}")
+            reader.problems.add(f"{shown(pattern)} {why}")
         else:
-            motors[pattern] = _motor(given, repr(pattern), folder, problems)
-    problems.end()
+            motors[pattern] = reader.motor(given, repr(pattern))
+    reader.problems.end()
     return motors
 
 
 def plain_of(motors: Motors, folder: str) -> dict[str, Any]:
-    """The plain data that `motors_of` makes the same motors of.
+    """Return the plain data of motors, of which `motors_of` makes the same motors.
 
     Args:
         motors: Motors by pattern.
@@ -96,160 +95,190 @@ def plain_of(motors: Motors, folder: str) -> dict[str, Any]:
         TypeError: Something is no motor.
         ValueError: A file cannot hold it; a line for each problem, with its place.
     """
-    problems = Problems()
+    writer = _Writer(folder)
     plain: dict[str, Any] = {}
     for pattern, given in motors.items():
-        place = repr(pattern)
         if why := pattern_problem(pattern):
-            problems.say(f"{shown(pattern)} {why}")
-            continue
-        motor = motor_of(given)
-        for problem in problems_of(motor, place):
-            problems.say(problem)
-        known: dict[str, Any] = {}
-        for where, stage in places_of(motor):
-            written = _plain_config(stage, f"{place}.{where}", folder, problems)
-            if KINDS[stage.KIND].many:
-                known.setdefault(stage.KIND, []).append(written)
-            else:
-                known[stage.KIND] = written
-        plain[pattern] = known | _plain_fields(motor, place, folder, problems)
-    problems.end()
+            writer.problems.add(f"{shown(pattern)} {why}")
+        else:
+            plain[pattern] = writer.motor(motor_of(given), repr(pattern))
+    writer.problems.end()
     return plain
 
 
-def _motor(given: Any, place: str, folder: str, problems: Problems) -> MotorConfig:
-    if not isinstance(given, dict):
-        problems.say(f"{place} = {shown(given)}: must be a motor. Write controller, clamping and so on below it.")
-        return MotorConfig()
-    _refuse_unknown(given, [*LAWS, *parameters_of(MotorConfig)], place, problems)
-    stages: list[Any] = []
-    for kind in LAWS:
-        found = given.get(kind)
+class _Reader:
+    """Makes motors of plain data, and collects problems.
+
+    Args:
+        folder: The folder that paths are relative to.
+    """
+
+    def __init__(self, folder: str) -> None:
+        self.folder, self.problems = folder, Problems()
+
+    def motor(self, given: object, place: str) -> MotorConfig:
+        """Return the motor of a pattern."""
+        if not isinstance(given, dict):
+            self.problems.add(
+                f"{place} = {shown(given)}: must be a motor. Write controller, clamping and so on below it."
+            )
+            return MotorConfig()
+        self._refuse_unknown(given, [*LAWS, *parameters_of(MotorConfig)], place)
         # what may be None in Python may be there without a value
-        if found is None:
-            continue
+        kinds = {kind: found for kind in LAWS if (found := given.get(kind)) is not None}
+        stages = [stage for kind, found in kinds.items() for stage in self._stages(found, kind, f"{place}.{kind}")]
+        motor = MotorConfig(**parts_of(stages))
+        for name, described in parameters_of(MotorConfig).items():
+            if given.get(name) is not None:
+                setattr(motor, name, self._value(given[name], described, f"{place}.{name}"))
+        return motor
+
+    def _stages(self, given: object, kind: str, place: str) -> list[Config]:
+        """Return the stages of a kind."""
         if not KINDS[kind].many:
-            stages.append(_config(found, kind, f"{place}.{kind}", folder, problems))
-        elif isinstance(found, list):
-            stages += [_config(one, kind, f"{place}.{kind}[{at}]", folder, problems) for at, one in enumerate(found)]
+            found = [self._config(given, kind, place)]
+        elif isinstance(given, list):
+            found = [self._config(one, kind, f"{place}[{at}]") for at, one in enumerate(given)]
         else:
-            problems.say(f"{place}.{kind} = {shown(found)}: must be a list of {KINDS[kind].words}. Put it into a list.")
-    motor = MotorConfig(**parts_of(stage for stage in stages if stage is not None))
-    for name, described in parameters_of(MotorConfig).items():
-        if given.get(name) is not None:
-            setattr(motor, name, _value(given[name], described, f"{place}.{name}", folder, problems))
-    return motor
+            self.problems.add(f"{place} = {shown(given)}: must be a list of {KINDS[kind].words}. Put it into a list.")
+            found = []
+        return [stage for stage in found if stage is not None]
 
-
-def _config(given: Any, kind: str, place: str, folder: str, problems: Problems) -> Any:
-    """The config that a dictionary says, or None where it says none."""
-    laws = LAWS[kind]
-    if not isinstance(given, dict):
-        problems.say(f"{place} = {shown(given)}: must be a {kind}. Write its values by name.")
+    def _config(self, given: object, kind: str, place: str) -> Config | None:
+        """Return the config of a dictionary, or None if it is none."""
+        if not isinstance(given, dict):
+            self.problems.add(f"{place} = {shown(given)}: must be a {kind}. Write its values by name.")
+            return None
+        config = self._class(given, kind, place)
+        if config is None:
+            return None
+        before = len(self.problems)
+        values = self._values(config, given, [LAW] if len(LAWS[kind]) > 1 else [], place)
+        if len(self.problems) > before:
+            return None
+        try:
+            return config(**values)
+        except ValueError as error:
+            # values that do not fit together
+            for line in str(error).splitlines():
+                self.problems.add(f"{place}{line.removeprefix(config.__name__)}")
         return None
-    config: type[Any] | None = next(iter(laws.values()))
-    if len(laws) > 1:
+
+    def _values(self, config: Any, given: Mapping[str, object], others: list[str], place: str) -> dict[str, Any]:
+        """Return the fields of a config that a dictionary gives, which may have some other keys."""
+        described = parameters_of(config)
+        self._refuse_unknown(given, [*others, *described], place)
+        for field in dataclasses.fields(config):
+            if field.name not in given and field.default is dataclasses.MISSING:
+                self.problems.add(f"{place} has no {field.name}: {described[field.name].rule}. Add it.")
+        there = {name: rule for name, rule in described.items() if name in given}
+        return {name: self._value(given[name], rule, f"{place}.{name}") for name, rule in there.items()}
+
+    def _class(self, given: Mapping[str, object], kind: str, place: str) -> type[Config] | None:
+        """Return the config class that a dictionary names, or None if it names none."""
+        laws = LAWS[kind]
+        if len(laws) == 1:
+            return next(iter(laws.values()))
         law = given.get(LAW)
         config = laws.get(law) if isinstance(law, str) else None
         if config is None:
-            said = f"{place}.{LAW} = {shown(law)}" if LAW in given else f"{place} has no {LAW}"
-            problems.say(f"{said}: must be one of {', '.join(laws)}. {_meant(law, laws)}")
-            return None
-    described = parameters_of(config)
-    before = len(problems)
-    _refuse_unknown(given, [*([LAW] if len(laws) > 1 else []), *described], place, problems)
-    for field in dataclasses.fields(config):
-        if field.name not in given and field.default is dataclasses.MISSING:
-            problems.say(f"{place} has no {field.name}: {described[field.name].rule}. Add it.")
-    values = {
-        name: _value(given[name], rule, f"{place}.{name}", folder, problems)
-        for name, rule in described.items()
-        if name in given
-    }
-    if len(problems) > before:
-        return None
-    try:
-        return config(**values)
-    except ValueError as error:
-        # what does not fit together
-        for line in str(error).splitlines():
-            problems.say(f"{place}{line.removeprefix(config.__name__)}")
-    return None
+            subject = f"{place}.{LAW} = {shown(law)}" if LAW in given else f"{place} has no {LAW}"
+            self.problems.add(f"{subject}: must be one of {', '.join(laws)}. {_suggestion(law, laws)}")
+        return config
 
-
-def _value(given: Any, described: Parameter, place: str, folder: str, problems: Problems) -> Any:
-    """A value as Python has it, of one number or by pattern; what is wrong is said."""
-    if isinstance(given, dict) and described.type in ("float", "int"):
+    def _value(self, given: object, described: Parameter, place: str) -> Any:
+        """Return a value as Python has it, one or several by pattern."""
+        if not (isinstance(given, dict) and described.type in ("float", "int")):
+            return self._single(given, described, place)
         if not given:
-            problems.say(f"{place} has no pattern: must have a value for each joint. Give a number, or one by pattern.")
+            self.problems.add(
+                f"{place} has no pattern: must have a value for each joint. Give a number, or one by pattern."
+            )
         for pattern in given:
             if why := pattern_problem(pattern):
-                problems.say(f"{place}: {shown(pattern)} {why}")
-        return {
-            pattern: _single(one, described, f"{place}[{shown(pattern)}]", folder, problems)
-            for pattern, one in given.items()
-        }
-    return _single(given, described, place, folder, problems)
+                self.problems.add(f"{place}: {shown(pattern)} {why}")
+        return {key: self._single(one, described, f"{place}[{shown(key)}]") for key, one in given.items()}
+
+    def _single(self, given: object, described: Parameter, place: str) -> Any:
+        value: Any = math.inf if given == "inf" and described.infinite else given
+        if why := complaint(place, value, described, of_motor=True):
+            self.problems.add(why)
+            return None
+        if described.means_joint(value):
+            return value
+        if described.type == "asset":
+            return os.path.normpath(os.path.join(self.folder, value))
+        return float(value) if described.type == "float" else value
+
+    def _refuse_unknown(self, given: Iterable[object], known: list[str], place: str) -> None:
+        for key in given:
+            if key not in known:
+                self.problems.add(
+                    f"{place} has {shown(key)}: must be one of {', '.join(known)}. {_suggestion(key, known)}"
+                )
 
 
-def _single(given: Any, described: Parameter, place: str, folder: str, problems: Problems) -> Any:
-    value: Any = math.inf if given == "inf" and described.infinite else given
-    if why := complaint(place, value, described, of_motor=True):
-        problems.say(why)
-        return None
-    if described.means_joint(value):
-        return value
-    if described.type == "asset":
-        return os.path.normpath(os.path.join(folder, value))
-    return float(value) if described.type == "float" else value
+class _Writer:
+    """Makes plain data of motors, and collects problems.
 
+    Args:
+        folder: The folder that paths become relative to.
+    """
 
-def _plain_config(config: Config, place: str, folder: str, problems: Problems) -> dict[str, Any]:
-    laws = LAWS[config.KIND]
-    if type(config) not in laws.values():
-        known = ", ".join(one.__name__ for one in laws.values())
-        problems.say(
-            f"{place} = {shown(config)}: a file knows {known} only. Use one of these, or hand the motor over in Python."
-        )
-        return {}
-    law = {LAW: law_name(type(config))} if len(laws) > 1 else {}
-    return law | _plain_fields(config, place, folder, problems)
+    def __init__(self, folder: str) -> None:
+        self._folder, self.problems = folder, Problems()
 
+    def motor(self, motor: MotorConfig, place: str) -> dict[str, Any]:
+        """Return the plain data of a motor."""
+        for problem in problems_of(motor, place):
+            self.problems.add(problem)
+        plain: dict[str, Any] = {}
+        for where, stage in places_of(motor):
+            written = self._config(stage, f"{place}.{where}")
+            if KINDS[stage.KIND].many:
+                plain.setdefault(stage.KIND, []).append(written)
+            else:
+                plain[stage.KIND] = written
+        return plain | self._fields(motor, place)
 
-def _plain_fields(config: Any, place: str, folder: str, problems: Problems) -> dict[str, Any]:
-    """The described fields that are not at their default."""
-    described = parameters_of(config)
-    defaults = {field.name: field.default for field in dataclasses.fields(config)}
-    plain: dict[str, Any] = {}
-    for name, rule in described.items():
-        value = getattr(config, name)
-        if value is None:
-            continue
-        written = _plain_value(value, rule, f"{place}.{name}", folder, problems)
-        if written != defaults[name]:
-            plain[name] = written
-    return plain
+    def _config(self, config: Config, place: str) -> dict[str, Any]:
+        laws = LAWS[config.KIND]
+        if type(config) not in laws.values():
+            known = ", ".join(one.__name__ for one in laws.values())
+            self.problems.add(
+                f"{place} = {shown(config)}: a file knows {known} only. Use one of these, or hand the motor over in "
+                "Python."
+            )
+            return {}
+        law = {LAW: law_name(type(config))} if len(laws) > 1 else {}
+        return law | self._fields(config, place)
 
+    def _fields(self, config: Any, place: str) -> dict[str, Any]:
+        """Return the described fields that are not at their default."""
+        described = parameters_of(config)
+        defaults = {field.name: field.default for field in dataclasses.fields(config)}
+        given = {name: value for name in described if (value := getattr(config, name)) is not None}
+        plain = {name: self._value(value, described[name], f"{place}.{name}") for name, value in given.items()}
+        return {name: value for name, value in plain.items() if value != defaults[name]}
 
-def _plain_value(value: Any, rule: Parameter, place: str, folder: str, problems: Problems) -> Any:
-    if rule.type == "asset":
-        return _relative(str(value) if isinstance(value, PurePath) else value, folder)
-    if rule.type == "float[]":
-        return [float(one) for one in value]
-    if isinstance(value, Mapping):
-        return {pattern: _plain_value(one, rule, place, folder, problems) for pattern, one in value.items()}
-    if rule.means_joint(value):
-        return value
-    if not rule.accepts(value):
-        # numbers out of range were told already
-        if isinstance(value, list | tuple) or hasattr(value, "shape"):
-            problems.say(
+    def _value(self, value: Any, rule: Parameter, place: str) -> Any:
+        if rule.type == "asset":
+            return _relative(os.fspath(value), self._folder)
+        if rule.type == "float[]":
+            return [float(one) for one in value]
+        if isinstance(value, Mapping):
+            return {pattern: self._value(one, rule, place) for pattern, one in value.items()}
+        if rule.means_joint(value):
+            return value
+        if rule.accepts(value):
+            return float(value) if rule.type == "float" else int(value)
+        # numbers out of range are problems of the motor
+        if hasattr(value, "__len__"):
+            self.problems.add(
                 f"{place} = {shown(value)}: a file knows no values per robot. Write one number, or numbers by pattern, "
                 "and set what differs in Python."
             )
         return None
-    return float(value) if rule.type == "float" else int(value)
 
 
 def _relative(path: str, folder: str) -> str:
@@ -260,12 +289,6 @@ def _relative(path: str, folder: str) -> str:
         return PurePath(os.path.abspath(path)).as_posix()
 
 
-def _refuse_unknown(given: Mapping[Any, Any], known: list[str], place: str, problems: Problems) -> None:
-    for key in given:
-        if key not in known:
-            problems.say(f"{place} has {shown(key)}: must be one of {', '.join(known)}. {_meant(key, known)}")
-
-
-def _meant(given: Any, known: Iterable[str]) -> str:
+def _suggestion(given: object, known: Iterable[str]) -> str:
     close = difflib.get_close_matches(given[:100], list(known), n=1, cutoff=0.5) if isinstance(given, str) else []
     return f"Did you mean {close[0]}?" if close else "Use one of these or remove it."

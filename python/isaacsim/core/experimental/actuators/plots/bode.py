@@ -1,4 +1,4 @@
-"""A control loop over frequency: magnitude and phase."""
+"""Bode plot of a control loop: magnitude and phase."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class FrequencyResponse:
-    """The loop of one joint, sampled once per physics step.
+    """Frequency response of the loop of one joint, sampled once per physics step.
 
     Args:
         joint: Name of the joint.
         frequencies: Ascending, up to half the rate of physics [Hz], shape `(points,)`.
-        open_loop: From the error to what is fed back, complex.
-        closed_loop: From the position target to the position, complex, with the delay of commands.
-        gain_margin: Factor by which the gains may grow until it vibrates; below 1 it does.
-        phase_crossover: Where the open loop turns the sign around [Hz]; None where it never does.
-        phase_margin: What the phase has left where the open loop crosses 1 [deg]; None where it never does.
-        gain_crossover: Where that is [Hz].
-        bandwidth: Where the closed loop falls below −3 dB [Hz]; None where it never does.
+        open_loop: Open loop, from the error to the feedback, complex.
+        closed_loop: Closed loop, from the position target to the position, complex, with the command delay.
+        gain_margin: Factor by which the gains may grow until the joint vibrates; below 1 it does.
+        phase_crossover: Frequency at which the phase of the open loop crosses −180° [Hz]; None if it does not.
+        phase_margin: Phase margin at the gain crossover [deg]; None if there is none.
+        gain_crossover: Frequency at which the magnitude of the open loop falls below 1 [Hz]; None if it does not.
+        bandwidth: Frequency at which the closed loop falls below −3 dB [Hz]; None if it does not.
     """
 
     joint: str
@@ -46,13 +46,13 @@ def draw_bode(found: FrequencyResponse) -> Figure:
     Raises:
         ModuleNotFoundError: Matplotlib is missing.
     """
-    drawn, (magnitude, phase) = panels(10, 7, f"{found.joint}: its loop over frequency", rows=2)
+    drawn, (magnitude, phase) = panels(10, 7, f"{found.joint}: frequency response", rows=2)
     curves = {"open loop": (found.open_loop, BLUE), "target to position": (found.closed_loop, RED)}
     levels, phases = [], []
     for name, (values, color) in curves.items():
         level = 20 * np.log10(np.abs(values))
         turned = np.degrees(np.unwrap(np.angle(values)))
-        # a loop of integrators begins below zero
+        # the phase of an integrator starts below zero
         turned -= 360.0 * np.ceil((turned[0] - 1.0) / 360.0)
         magnitude.semilogx(found.frequencies, level, color=color, linewidth=THICK)
         phase.semilogx(found.frequencies, turned, color=color, linewidth=THICK)
@@ -65,7 +65,7 @@ def draw_bode(found: FrequencyResponse) -> Figure:
         level = -20 * np.log10(found.gain_margin)
         magnitude.plot([found.phase_crossover] * 2, [level, 0.0], color=BLUE, linewidth=THIN, marker="_")
         magnitude.annotate(
-            f"gains times {found.gain_margin:.3g}",
+            f"gain margin {found.gain_margin:.3g}",
             (found.phase_crossover, max(level, 0.0)),
             (-4, 4),
             textcoords="offset points",
@@ -97,10 +97,10 @@ def draw_bode(found: FrequencyResponse) -> Figure:
 
 
 def _words(found: FrequencyResponse) -> list[str]:
-    """The margins."""
-    said = [f"Gains may grow {found.gain_margin:.3g} times" if found.gain_margin > 1 else "It vibrates"]
+    """Return the margins in words."""
+    words = [f"Gain margin {found.gain_margin:.3g}" if found.gain_margin > 1 else "Vibrates"]
     if found.phase_margin is not None and found.gain_crossover is not None:
-        said.append(f"phase margin {found.phase_margin:.3g}° at {found.gain_crossover:.3g} Hz")
+        words.append(f"phase margin {found.phase_margin:.3g}° at {found.gain_crossover:.3g} Hz")
     if found.bandwidth is not None:
-        said.append(f"follows up to {found.bandwidth:.3g} Hz (-3 dB)")
-    return said
+        words.append(f"bandwidth {found.bandwidth:.3g} Hz (-3 dB)")
+    return words

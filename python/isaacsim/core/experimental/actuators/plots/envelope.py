@@ -1,4 +1,4 @@
-"""What a motor can give: effort over speed, and over position where that matters."""
+"""Effort envelope of a motor: effort over speed, and over position if a limit depends on it."""
 
 from __future__ import annotations
 
@@ -14,23 +14,23 @@ if TYPE_CHECKING:
     from .style import Axes, Figure
 
 Bounds = np.ndarray
-"""Lowest and highest effort [N·m or N] at each point, shape `(2, points)`; NaN where nothing bounds it."""
+"""Lowest and highest effort [N·m or N] at each point, shape `(2, points)`; NaN for no bound."""
 
 
 @dataclass(frozen=True)
 class Envelope:
-    """What the stages after a control law leave of efforts.
+    """Bounds of the effort by the stages after a control law.
 
     Args:
         joint: Name of the joint.
         velocities: Ascending [rad/s or m/s], shape `(points,)`.
-        whole: Bounds of all stages one after the other, at `position`.
-        clamps: Bounds of each stage alone, by its name.
-        position: Where the joint stands [rad or m].
-        positions: Ascending [rad or m]; empty where bounds do not depend on them.
+        whole: Bounds of all stages in sequence, at `position`.
+        clamps: Bounds of each stage alone, by name.
+        position: Position of the joint [rad or m].
+        positions: Ascending [rad or m]; empty if bounds do not depend on them.
         over_position: Bounds of all stages at these positions, at standstill.
-        delay_steps: Delay of commands [physics steps].
-        delay: The same [s], NaN where the step is not known.
+        delay_steps: Command delay [physics steps].
+        delay: Command delay [s], NaN if the step is unknown.
         drive_limit: Largest effort of the joint's own drive, which the actuator replaces; inf for none.
     """
 
@@ -47,13 +47,13 @@ class Envelope:
 
     @property
     def stall_effort(self) -> float | None:
-        """Largest effort at standstill [N·m or N]; None where nothing bounds it."""
+        """Largest effort at standstill [N·m or N]; None for no bound."""
         effort = float(np.interp(0.0, self.velocities, self.whole[1]))
         return effort if np.isfinite(effort) else None
 
     @property
     def corner_speed(self) -> float | None:
-        """Speed [rad/s or m/s] up to which that effort is there; None where it always is, or nothing bounds it."""
+        """Speed [rad/s or m/s] up to which the stall effort is available; None if it always is, or has no bound."""
         if self.stall_effort is None:
             return None
         ahead = self.velocities >= 0
@@ -63,39 +63,39 @@ class Envelope:
             return None
         first, before = falling[0], max(0, falling[0] - 1)
         slope = efforts[min(first + 1, len(efforts) - 1)] - efforts[first]
-        # between two points of the grid it leaves the flat part in a straight line, or at once
+        # between two points of the grid it leaves the constant part linearly, or at once
         back = (self.stall_effort - efforts[first]) / slope * (speeds[1] - speeds[0]) if slope < 0 else -np.inf
         corner = float(np.clip(speeds[first] + back, speeds[before], speeds[first]))
-        # it falls from standstill on
+        # 0 if it falls from standstill
         return corner if corner > 1e-3 * speeds[1] else 0.0
 
     @property
     def no_load_speed(self) -> float | None:
-        """Speed [rad/s or m/s] at which no effort along the motion is left; None where there is none."""
+        """Speed [rad/s or m/s] at which no effort along the motion remains; None if there is none."""
         ahead = self.velocities >= 0
         speeds, efforts = self.velocities[ahead], self.whole[1][ahead]
-        gone = np.flatnonzero(efforts <= 0)
-        if not len(gone):
+        zero = np.flatnonzero(efforts <= 0)
+        if not len(zero):
             return None
-        first = gone[0]
+        first = zero[0]
         if first < 2:
             return float(speeds[first])
-        # between two points of the grid it goes on falling in a straight line, or is gone at once
+        # between two points of the grid it falls linearly, or at once
         slope = efforts[first - 1] - efforts[first - 2]
         onward = -efforts[first - 1] / slope * (speeds[1] - speeds[0]) if slope < 0 else np.inf
         return float(np.clip(speeds[first - 1] + onward, speeds[first - 1], speeds[first]))
 
 
 def draw_envelope(found: Envelope) -> Figure:
-    """Draw effort over speed, with each clamp thin and all of them thick, and over position where that matters.
+    """Draw effort over speed, with thin lines for each clamp and a thick one for all, and over position if needed.
 
-    A clamp that leaves as much as all of them is no line of its own: its name stands at theirs.
+    A clamp that equals the whole has no line of its own: its name is at that of the whole.
 
     Raises:
         ModuleNotFoundError: Matplotlib is missing.
     """
     wide = len(found.positions) > 0
-    drawn = figure(10, 9 if wide else 5.6, f"{found.joint}: what its motor can give")
+    drawn = figure(10, 9 if wide else 5.6, f"{found.joint}: effort envelope")
     # over speed and over position: they share no axis
     panels = list(drawn.subplots(2 if wide else 1, 1, squeeze=False)[:, 0])
     dress(panels)
@@ -107,7 +107,7 @@ def draw_envelope(found: Envelope) -> Figure:
         panels[1].set_xlabel("position [rad or m]")
         panels[1].set_ylabel("effort [N·m or N]")
         _fit(panels[1], [found.over_position])
-        label_ends(panels[1], [(found.over_position[1], "can give", COLORS[0])])
+        label_ends(panels[1], [(found.over_position[1], "envelope", COLORS[0])])
     return drawn
 
 
@@ -115,9 +115,9 @@ def _draw_speed(panel: Axes, found: Envelope) -> None:
     panel.axhline(0.0, color=GREY, linewidth=0.8)
     panel.axvline(0.0, color=GREY, linewidth=0.8)
     _area(panel, found.velocities, found.whole)
-    # a clamp that is all there is would lie on the whole: one line then, which names it
+    # a clamp that equals the whole shares its line
     alone = [name for name, bounds in found.clamps.items() if np.allclose(bounds, found.whole, equal_nan=True)]
-    labels = [(found.whole[1], "\n= ".join(["can give", *alone]), COLORS[0])]
+    labels = [(found.whole[1], "\n= ".join(["envelope", *alone]), COLORS[0])]
     for number, (name, bounds) in enumerate(found.clamps.items()):
         if name in alone:
             continue
@@ -133,16 +133,21 @@ def _draw_speed(panel: Axes, found: Envelope) -> None:
 
 
 def _mark(panel: Axes, found: Envelope) -> None:
-    """Stall, corner and no-load speed."""
+    """Mark stall effort, corner speed and no-load speed."""
     stall, corner, idle = found.stall_effort, found.corner_speed, found.no_load_speed
     points: list[tuple[float, float, str, tuple[int, int]]] = []
     if stall is not None:
-        points.append((0.0, stall, f"at standstill {stall:.4g}", (-6, 8)))
+        points.append((0.0, stall, f"stall effort {stall:.4g}", (-6, 8)))
         if corner:
-            points.append((corner, stall, f"in full up to {corner:.3g}", (6, 8)))
+            points.append((corner, stall, f"corner speed {corner:.3g}", (6, 8)))
     if idle is not None:
         points.append((idle, 0.0, f"no-load speed {idle:.3g}", (8, 8)))
-    for x, y, text in ((0.99, 0.97, "drives"), (0.01, 0.97, "brakes"), (0.01, 0.03, "drives"), (0.99, 0.03, "brakes")):
+    for x, y, text in (
+        (0.99, 0.97, "driving"),
+        (0.01, 0.97, "braking"),
+        (0.01, 0.03, "driving"),
+        (0.99, 0.03, "braking"),
+    ):
         sides: Any = {"ha": "right" if x > 0.5 else "left", "va": "top" if y > 0.5 else "bottom"}
         panel.text(x, y, text, transform=panel.transAxes, color=GREY, fontstyle="italic", fontsize="small", **sides)
     for x, y, text, (right, up) in points:
@@ -158,7 +163,7 @@ def _area(panel: Axes, over: np.ndarray, bounds: Bounds) -> None:
 
 
 def _fit(panel: Axes, drawn: list[Bounds]) -> None:
-    """Room above and below; what a clamp alone would allow does not crush what all leave."""
+    """Set the scale of the effort; a single clamp far beyond the whole is cut off."""
     largest = [float(np.nanmax(np.abs(bounds))) for bounds in drawn if np.isfinite(bounds).any()]
     if largest:
         reach = 1.25 * min(max(largest), 2.5 * (largest[0] or max(largest)))
@@ -166,20 +171,20 @@ def _fit(panel: Axes, drawn: list[Bounds]) -> None:
 
 
 def _words(found: Envelope) -> list[str]:
-    """What stands beside the curves."""
-    said = []
+    """Return the title of the panel, in parts."""
+    words = []
     if not np.isfinite(found.whole).any():
-        said.append("Nothing limits its effort")
+        words.append("Nothing limits its effort")
     if found.delay_steps:
         seconds = f" = {1000 * found.delay:.3g} ms" if np.isfinite(found.delay) else ""
         idle = found.no_load_speed
         far = f", {idle * found.delay:.2g} rad or m at no-load speed" if idle and np.isfinite(found.delay) else ""
         plural = "s" if found.delay_steps > 1 else ""
-        said.append(f"commands act {found.delay_steps} step{plural} late{seconds}{far}")
+        words.append(f"commands act {found.delay_steps} step{plural} late{seconds}{far}")
     else:
-        said.append("commands act at once")
+        words.append("commands act at once")
     if np.isfinite(found.drive_limit):
-        said.append(f"limit of the drive it replaces: {found.drive_limit:.4g}")
+        words.append(f"limit of the drive it replaces: {found.drive_limit:.4g}")
     if len(found.positions):
-        said.append(f"at position {found.position:.3g}")
-    return [said[0][0].upper() + said[0][1:], *said[1:]]
+        words.append(f"at position {found.position:.3g}")
+    return [words[0][0].upper() + words[0][1:], *words[1:]]

@@ -1,4 +1,4 @@
-"""A step response, beside that of an ideal drive."""
+"""Step response, beside that of an ideal drive."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from .style import BLUE, GREY, RED, SHADE, THICK, THIN, caption, label_ends, pan
 if TYPE_CHECKING:
     from .style import Axes, Figure
 
-# within this share of the way a joint has settled
+# settling tolerance, of the distance
 SETTLED = 0.02
-# what is shown lasts so much longer than both need to settle, and so long at least [s]
+# plotted time, of the settling time of both, and its smallest value [s]
 _LONGER, _SHORTEST = 1.6, 0.1
-# what the ideal drive asks for is shown as far as this many times what the motor gives
+# efforts of the ideal drive are cut off beyond this many times those of the motor
 _SHOWN = 2.0
 
 
@@ -25,10 +25,10 @@ class Response:
     """One joint after a jump of its target at time 0.
 
     Args:
-        time: [s], shape `(steps,)`, from a little before the jump.
-        target: Target [rad or m], likewise.
-        position: Position [rad or m], likewise.
-        effort: Effort that acted [N·m or N], likewise.
+        time: [s], shape `(steps,)`, from shortly before the jump.
+        target: Target [rad or m], same shape.
+        position: Position [rad or m], same shape.
+        effort: Applied effort [N·m or N], same shape.
     """
 
     time: np.ndarray
@@ -38,17 +38,17 @@ class Response:
 
     @property
     def start(self) -> float:
-        """Where it stood at the jump."""
+        """Position at the jump."""
         return float(self.position[np.searchsorted(self.time, 0.0)])
 
     @property
     def final(self) -> float:
-        """Where it came to rest: the mean of the last tenth."""
+        """Final position, the mean of the last tenth."""
         return float(self.position[-max(1, len(self.position) // 10) :].mean())
 
     @property
     def rise_time(self) -> float | None:
-        """From a tenth to nine tenths of the way [s]; None where it did not move."""
+        """Time from 10 % to 90 % of the distance [s]; None if it did not move."""
         way = self._way()
         if way is None:
             return None
@@ -58,24 +58,24 @@ class Response:
 
     @property
     def overshoot(self) -> float | None:
-        """How far it went beyond, of the way, 0 … ; None where it did not move."""
+        """Overshoot, of the distance, >= 0; None if it did not move."""
         way = self._way()
         return None if way is None else max(0.0, float(way.max()) - 1.0)
 
     @property
     def settling_time(self) -> float | None:
-        """From when on it stayed within 2 % of the way [s]; None where it had not at the end, or did not move."""
+        """Time after which it stays within 2 % of the distance [s]; None if it does not settle or move."""
         way = self._way()
         if way is None:
             return None
         outside = np.flatnonzero((np.abs(way - 1.0) > SETTLED) & (self.time >= 0))
-        # the last tenth is what it is measured by
+        # the last tenth is the reference
         if len(outside) and outside[-1] >= 0.9 * len(way):
             return None
         return float(self.time[outside[-1] + 1]) if len(outside) else 0.0
 
     def _way(self) -> np.ndarray | None:
-        """Share of the way from start to end."""
+        """Return the share of the distance from start to end."""
         reach = self.final - self.start
         jump = abs(float(self.target[-1] - self.target[0]))
         return (self.position - self.start) / reach if abs(reach) > SETTLED * jump else None
@@ -87,9 +87,9 @@ class StepResponse:
 
     Args:
         joint: Name of the joint.
-        actual: With its actuator.
-        ideal: With the same gains, without delay and clamps.
-        bounds: Lowest and highest effort that the clamps leave at each step, `(2, steps)`, NaN for none.
+        actual: Response with its actuator.
+        ideal: Response with the same gains, without delay and clamps.
+        bounds: Lowest and highest effort within the clamps at each step, `(2, steps)`, NaN for none.
     """
 
     joint: str
@@ -99,7 +99,7 @@ class StepResponse:
 
 
 def draw_step_response(found: StepResponse) -> Figure:
-    """Draw position and effort over time, as long as anything happens.
+    """Draw position and effort over time, until both have settled.
 
     Raises:
         ModuleNotFoundError: Matplotlib is missing.
@@ -129,7 +129,7 @@ def draw_step_response(found: StepResponse) -> Figure:
 
 
 def _shown(found: StepResponse) -> slice:
-    """Until both have settled, and a little longer."""
+    """Return the steps until both have settled, and a little longer."""
     last = float(found.actual.time[-1])
     needed = [last if one.settling_time is None else one.settling_time for one in (found.actual, found.ideal)]
     end = min(last, max(_SHORTEST, _LONGER * max(needed)))
@@ -137,10 +137,10 @@ def _shown(found: StepResponse) -> slice:
 
 
 def _fit(panel: Axes, found: StepResponse, shown: slice) -> list[str]:
-    """Limits and the motor's effort fill the panel; what an ideal drive would ask for may leave it, and is told."""
-    told = np.r_[found.actual.effort[shown], found.bounds[:, shown].ravel()]
+    """Fit the panel to limits and the motor's effort, and return the words for a cut-off ideal drive."""
+    inside = np.r_[found.actual.effort[shown], found.bounds[:, shown].ravel()]
     most = float(np.abs(found.ideal.effort[shown]).max())
-    reach = float(np.nanmax(np.abs(told)))
+    reach = float(np.nanmax(np.abs(inside)))
     panel.fill_between(found.actual.time[shown], *found.bounds[:, shown], color=GREY, alpha=SHADE / 2, linewidth=0)
     if 0 < _SHOWN * reach < most:
         panel.set_ylim(-_SHOWN * reach, _SHOWN * reach)
@@ -151,11 +151,11 @@ def _fit(panel: Axes, found: StepResponse, shown: slice) -> list[str]:
 
 
 def _words(actual: Response, ideal: Response) -> list[str]:
-    said = []
+    words = []
     for name, one in (("Actuator", actual), ("Ideal drive", ideal)):
         if one.rise_time is None or one.overshoot is None:
-            said.append(f"{name}: does not move")
+            words.append(f"{name}: does not move")
             continue
         settled = "not settled" if one.settling_time is None else f"settled after {one.settling_time:.3g} s"
-        said.append(f"{name}: rises in {one.rise_time:.3g} s, overshoot {100 * one.overshoot:.3g} %, {settled}")
-    return said
+        words.append(f"{name}: rises in {one.rise_time:.3g} s, overshoot {100 * one.overshoot:.3g} %, {settled}")
+    return words

@@ -1,4 +1,4 @@
-"""The style of all plots: colours, lines, axes, and names written where curves end."""
+"""Style of all plots: colors, lines, axes, and labels at the ends of curves."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-# colours that everybody can tell apart: Okabe and Ito, without the yellow that white swallows
+# the color-blind safe palette of Okabe and Ito, without yellow, which is invisible on white
 BLUE, RED, GREEN, PINK, ORANGE, SKY, BLACK = COLORS = (
     *("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000"),
 )
 GREY = "#555555"
-"""Of what was asked for, of limits and of what serves to compare."""
+"""Color of targets, limits and references."""
 THICK, PLAIN, THIN = 2.2, 1.6, 1.0
-"""Widths of lines: what a plot is about, what it compares, and the rest."""
+"""Widths of lines: main curve, compared curves, others."""
 BROAD: dict[str, Any] = {"linewidth": 5.0, "alpha": 0.35}
-"""Of a curve on which another one lies."""
+"""Style of a curve below another one."""
 SHADE = 0.12
 """Opacity of areas."""
 APART = 0.075
@@ -36,12 +36,12 @@ APART = 0.075
 _DPI = 110
 # more labels than that are small
 _MANY = 14
-# this near, as a share of the way, to where a curve ends it rests; what is shown lasts so much longer
+# settling tolerance of curves, of their range, and plotted time, of the settling time
 _RESTS, _LONGER = 0.02, 1.6
 
 
 def figure(width: float, height: float, headline: str | None = None) -> Figure:
-    """Return an empty figure of so many inches, that belongs to no window and leaves the caller's figures be.
+    """Return an empty figure of a size in inches, which belongs to no window and to no state of pyplot.
 
     Raises:
         ModuleNotFoundError: Matplotlib is missing.
@@ -65,15 +65,15 @@ def panels(
     columns: int = 1,
     heights: Sequence[float] | None = None,
 ) -> tuple[Figure, list[Axes]]:
-    """Return a figure and its panels, row by row; columns share the axis below, rows the one beside them.
+    """Return a figure and its panels, row by row; columns share the x axis, rows the y axis.
 
     Args:
-        width: Of the figure [inch].
-        height: Likewise.
-        headline: What the figure shows, written above it.
-        rows: How many panels are one under the other.
-        columns: How many stand side by side.
-        heights: Of the rows, relative to each other.
+        width: Width of the figure [inch].
+        height: Height of the figure [inch].
+        headline: Title of the figure.
+        rows: Number of rows of panels.
+        columns: Number of columns of panels.
+        heights: Relative heights of the rows.
 
     Raises:
         ModuleNotFoundError: Matplotlib is missing.
@@ -85,7 +85,7 @@ def panels(
 
 
 def dress(panels: Iterable[Axes]) -> None:
-    """Give panels their axes and grid."""
+    """Set axes and grid of panels."""
     for panel in panels:
         panel.spines[["top", "right"]].set_visible(False)
         panel.grid(alpha=0.25)
@@ -94,15 +94,15 @@ def dress(panels: Iterable[Axes]) -> None:
 
 
 def caption(panel: Axes, text: str) -> None:
-    """Write what a panel shows above it."""
+    """Set the title of a panel."""
     panel.set_title(text, loc="left", fontsize="medium")
 
 
 def until_rest(time: np.ndarray, curves: np.ndarray) -> slice:
-    """Return the rows that are worth showing: until all curves rest, and a little longer; all if one never does.
+    """Return the rows until all curves have settled, and a little longer; all rows if one does not.
 
     Args:
-        time: Ascending, the motion begins at 0, shape `(points,)`.
+        time: Ascending, the motion starts at 0, shape `(points,)`.
         curves: A column each, shape `(points, curves)`.
     """
     reach = np.ptp(curves, axis=0)
@@ -112,7 +112,7 @@ def until_rest(time: np.ndarray, curves: np.ndarray) -> slice:
 
 
 def shades(count: int) -> list[str]:
-    """Return the colours of curves that are one family, from dark to light."""
+    """Return colors of a family of curves, from dark to light."""
     from matplotlib import colormaps
     from matplotlib.colors import to_hex
 
@@ -129,16 +129,16 @@ def lines(
     apart: float = APART,
     **line: Any,
 ) -> None:
-    """Draw curves, and write their names where they end.
+    """Draw curves with labels at their ends.
 
     Args:
-        panel: Where; its other curves and its scales are there.
-        x: Of the points, shape `(points,)`, or a column for each curve.
+        panel: The panel, with its other curves and final scales.
+        x: x of the points, shape `(points,)`, or a column for each curve.
         curves: A column each, shape `(points, curves)`.
-        names: Of the curves; None writes none.
-        colors: Likewise; they start over when there are fewer.
-        apart: Least distance of names, of the height of the panel.
-        line: What else Matplotlib is told of the lines.
+        names: Labels of the curves; None for none.
+        colors: Colors of the curves, repeated as needed.
+        apart: Smallest distance of labels, of the height of the panel.
+        line: Other properties of Matplotlib's lines.
     """
     chosen = [colors[number % len(colors)] for number in range(curves.shape[-1])]
     places = np.broadcast_to(np.transpose(x), curves.T.shape)
@@ -148,14 +148,14 @@ def lines(
 
 
 def bands(panel: Axes, x: Any, samples: np.ndarray, of: str, shares: Sequence[int] = (50, 90, 100)) -> None:
-    """Draw how samples are distributed, as a median and bands around it, and name them where they end.
+    """Draw the distribution of samples as a median and bands around it, with labels at their ends.
 
     Args:
-        panel: Where; its scales are there.
-        x: Of the points, shape `(points,)`.
-        samples: At each point, shape `(points, samples)`.
-        of: What they are samples of.
-        shares: How many percent of the samples lie in each band.
+        panel: The panel, with final scales.
+        x: x of the points, shape `(points,)`.
+        samples: Samples at each point, shape `(points, samples)`.
+        of: Noun for the samples.
+        shares: Percentage of the samples in each band.
     """
     median = np.median(samples, axis=1)
     labels = [(median, "median", BLUE)]
@@ -168,17 +168,17 @@ def bands(panel: Axes, x: Any, samples: np.ndarray, of: str, shares: Sequence[in
 
 
 def label_ends(panel: Axes, labels: Sequence[tuple[np.ndarray, str, Any]], apart: float = APART) -> None:
-    """Write names to the right of where curves end, in their colours and not over each other.
+    """Write labels to the right of the ends of curves, in their colors and without overlap.
 
-    Those of curves that end alike stand in their order, the first on top.
+    Labels of curves with equal ends keep their order, the first on top.
 
     Args:
-        panel: Its limits are final.
-        labels: Values of the curve, name and colour of each.
-        apart: Least distance, of the height of the panel.
+        panel: The panel, with final limits.
+        labels: Values, label and color of each curve.
+        apart: Smallest distance, of the height of the panel.
     """
     ends = []
-    # scales are not there before somebody asks
+    # Matplotlib computes scales on request
     panel.get_ylim()
     for number, (values, text, color) in enumerate(labels):
         finite = values[np.isfinite(values)]
@@ -187,7 +187,7 @@ def label_ends(panel: Axes, labels: Sequence[tuple[np.ndarray, str, Any]], apart
             place = float(np.clip(place, 0.0, 1.0))
             ends.append((round(place, 2), -number, place, text, color))
     ends.sort()
-    places = spread([place for _, _, place, *_ in ends], min(apart, 1.0 / max(1, len(ends) - 1)))
+    places = separate([place for _, _, place, *_ in ends], min(apart, 1.0 / max(1, len(ends) - 1)))
     size = "small" if len(ends) <= _MANY else "xx-small"
     for place, (*_, text, color) in zip(places, ends, strict=True):
         panel.annotate(
@@ -195,9 +195,9 @@ def label_ends(panel: Axes, labels: Sequence[tuple[np.ndarray, str, Any]], apart
         )
 
 
-def spread(places: Sequence[float], apart: float) -> np.ndarray:
-    """Return places between 0 and 1, ascending as those given, no two closer than `apart`, each moved by the least."""
-    # neighbours that are too close share the room around their mean: isotonic regression
+def separate(places: Sequence[float], apart: float) -> np.ndarray:
+    """Return ascending places between 0 and 1 with a smallest distance, moved as little as possible."""
+    # isotonic regression: neighbors that are too close share the space around their mean
     blocks: list[list[float]] = []
     for count, place in enumerate(places):
         blocks.append([place - count * apart, 1.0])
@@ -212,12 +212,12 @@ def save(drawn: Figure, path: str | os.PathLike[str] | None) -> Figure:
     """Write a figure to a file, with an extension that Matplotlib knows; None writes none. Returns the figure.
 
     Raises:
-        OSError: The file cannot be written; nothing is left of it.
+        OSError: The file cannot be written; no part of it remains.
         ValueError: Matplotlib does not know the extension.
     """
     if path is not None:
         require_picture(path)
-        # on a full disk some formats end in errors of another kind
+        # some formats raise other errors on a full disk
         content = io.BytesIO()
         drawn.savefig(content, format=Path(path).suffix[1:].lower())
         with whole_file(path) as written:
@@ -226,7 +226,7 @@ def save(drawn: Figure, path: str | os.PathLike[str] | None) -> Figure:
 
 
 def require_picture(path: str | os.PathLike[str]) -> None:
-    """Refuse a place where no picture could be saved in the end.
+    """Raise if no picture could be saved to a path.
 
     Raises:
         OSError: No file can be written there.

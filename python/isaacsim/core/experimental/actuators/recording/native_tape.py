@@ -1,4 +1,4 @@
-"""Memory that the step in C++ notes itself on, see `native/tape.h`: nothing of Python runs in a step."""
+"""Memory that the native step writes to, see `native/tape.h`: no Python runs in a step."""
 
 from __future__ import annotations
 
@@ -8,27 +8,28 @@ from typing import Any
 import numpy as np
 
 from .. import native
+from ..pipeline.step.native import NativeStep
 from .signals import KINDS
 
-# how `native/tape.h` numbers them
+# numbers of signals in `native/tape.h`
 _NUMBERS = {name: number for number, name in enumerate((*KINDS, "dt"))}
 
 
 class NativeTape:
-    """What a native step notes, from now on until `stop`.
+    """Recorder of a native step, from construction until `stop`.
 
     Args:
         step: The step.
-        robots: Rows to note.
-        slots: Slots to note.
+        robots: Rows to record.
+        slots: Slots to record.
         noted: Names of the arrays.
-        capacity: How many rows are kept, the last ones; None means all.
+        capacity: Number of rows to keep, the last ones; None means all.
         clamps: Number in the recording of each limit of the plan.
     """
 
     def __init__(
         self,
-        step: Any,
+        step: NativeStep,
         robots: Sequence[int],
         slots: Sequence[int],
         noted: Sequence[str],
@@ -46,14 +47,14 @@ class NativeTape:
         self._core.record(self._tape)
 
     def stop(self) -> None:
-        """Note no more, and keep what there is in plain arrays."""
+        """Stop recording, and copy the rows to plain arrays."""
         self._core.stop_recording(self._tape)
         self._done, self._count = {name: self.read(name) for name in self._noted}, self.count
         self._core = self._tape = None
 
     @property
     def count(self) -> int:
-        """Number of steps noted, those no longer kept among them."""
+        """Number of recorded steps, including those no longer kept."""
         return self._count if self._core is None else len(self._tape)
 
     def read(self, name: str) -> np.ndarray:
@@ -64,7 +65,7 @@ class NativeTape:
         if name == "limited_by":
             return self._clamps[array]
         if name == "dt":
-            # the core has float32 of what was given, which is the shortest number of that kind
+            # the core has float32; the shortest decimal of each is the given step
             values, which = np.unique(array.astype(np.float32), return_inverse=True)
             return np.array([float(str(value)) for value in values])[which]
         return array

@@ -1,9 +1,9 @@
-"""A recording as a picture: position, effort, and what the motor does with it, one under the other."""
+"""Picture of a recording: panels of position, effort and motion."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -12,14 +12,14 @@ from ..plots.style import APART, COLORS, GREY, PLAIN, RED, SHADE, THIN, caption,
 if TYPE_CHECKING:
     from ..plots.style import Axes, Figure
 
-# computed efforts are shown as far as this many times the others, beyond they would crush them
+# computed efforts are cut off beyond this many times the others, which would be flat lines
 _SHOWN = 2.0
 
 
 def draw(
     robot: str, joints: Sequence[str], time: np.ndarray, shown: Mapping[str, np.ndarray], max_efforts: np.ndarray
 ) -> Figure:
-    """Draw what there is of some joints of a robot.
+    """Draw the recorded signals of some joints of a robot.
 
     Args:
         robot: Its name.
@@ -39,112 +39,128 @@ def draw(
     whole, axes = panels(10, sum(heights), headline, rows=len(heights), heights=heights)
     axes[-1].set_xlabel("time [s]")
     if position:
-        _draw_position(axes.pop(0), joints, time, shown)
+        _draw_position(_Curves(axes.pop(0), joints, time), shown)
     if efforts:
-        _draw_effort(axes.pop(0), joints, time, shown, max_efforts)
+        _draw_effort(_Curves(axes.pop(0), joints, time), shown, max_efforts)
     if motion:
         _draw_motion(axes.pop(0), joints, time, shown)
     return whole
 
 
-def _draw_position(axes: Axes, joints: Sequence[str], time: np.ndarray, shown: Mapping[str, np.ndarray]) -> None:
-    alone, labels = len(joints) == 1, []
-    kinds = {
-        "position_targets": ("target", {"linestyle": "--", "linewidth": THIN}),
-        "delayed_position_targets": ("delayed target", {"linestyle": ":", "linewidth": 1.4}),
-        "positions": ("position", {"linewidth": PLAIN}),
-    }
-    if not alone or _alike(shown, "position_targets", "delayed_position_targets"):
-        del kinds["delayed_position_targets"]
-    for name, (label, style) in kinds.items():
-        for column, joint in enumerate(joints):
-            if name not in shown:
-                continue
-            color = COLORS[column % len(COLORS)] if name == "positions" or not alone else GREY
-            values = shown[name][:, column]
-            axes.plot(time, values, color=color, drawstyle="default" if name == "positions" else "steps-post", **style)
-            if alone or name == "positions":
-                labels.append((values, label if alone else joint, color))
-    axes.set_ylabel("position [rad or m]")
-    caption(axes, "Position" if alone else "Position, dashed: target")
-    label_ends(axes, labels)
+class _Curves:
+    """Curves of a panel, one or more per joint.
+
+    Args:
+        axes: The panel.
+        joints: Names of the joints.
+        time: `(steps,)` [s].
+    """
+
+    def __init__(self, axes: Axes, joints: Sequence[str], time: np.ndarray) -> None:
+        self.axes, self.joints, self.time, self.alone = axes, joints, time, len(joints) == 1
+        self.labels: list[tuple[np.ndarray, str, str]] = []
+
+    def add(self, values: np.ndarray, word: str, is_main: bool, style: Mapping[str, Any], first: int = 0) -> None:
+        """Plot a quantity, `(steps, joints)`, in colors from the `first` on; grey if not the main one of one joint."""
+        for column, joint in enumerate(self.joints):
+            color = GREY if self.alone and not is_main else COLORS[(first + column) % len(COLORS)]
+            self.axes.plot(self.time, values[:, column], color=color, **style)
+            if self.alone or is_main:
+                self.labels.append((values[:, column], word if self.alone else joint, color))
+
+    def finish(self, title: str, ylabel: str) -> None:
+        """Add title, axis label and the labels of the curves."""
+        self.axes.set_ylabel(ylabel)
+        caption(self.axes, title)
+        label_ends(self.axes, self.labels)
 
 
-def _draw_effort(
-    axes: Axes, joints: Sequence[str], time: np.ndarray, shown: Mapping[str, np.ndarray], max_efforts: np.ndarray
-) -> None:
-    alone, labels = len(joints) == 1, []
-    title = ["Effort"] if alone else ["Effort, thin: before the clamps"]
-    for column, joint in enumerate(joints):
-        color = COLORS[column % len(COLORS)]
-        if "computed_efforts" in shown:
-            values = shown["computed_efforts"][:, column]
-            axes.plot(time, values, color=GREY if alone else color, linewidth=THIN, alpha=1 if alone else 0.6)
-            if alone:
-                labels.append((values, "computed", GREY))
-        if "applied_efforts" in shown:
-            values = shown["applied_efforts"][:, column]
-            axes.plot(time, values, color=color, linewidth=PLAIN)
-            labels.append((values, "applied" if alone else joint, color))
-    applied = shown.get("applied_efforts", shown.get("computed_efforts"))
+def _draw_position(curves: _Curves, shown: Mapping[str, np.ndarray]) -> None:
+    if "position_targets" in shown:
+        style = {"linestyle": "--", "linewidth": THIN, "drawstyle": "steps-post"}
+        curves.add(shown["position_targets"], "target", False, style)
+    if curves.alone and "delayed_position_targets" in shown and not _alike(shown):
+        style = {"linestyle": ":", "linewidth": 1.4, "drawstyle": "steps-post"}
+        curves.add(shown["delayed_position_targets"], "delayed target", False, style)
+    if "positions" in shown:
+        curves.add(shown["positions"], "position", True, {"linewidth": PLAIN})
+    curves.finish("Position" if curves.alone else "Position, dashed: target", "position [rad or m]")
+
+
+def _draw_effort(curves: _Curves, shown: Mapping[str, np.ndarray], max_efforts: np.ndarray) -> None:
+    title = ["Effort"] if curves.alone else ["Effort, thin: before the clamps"]
+    computed, applied = shown.get("computed_efforts"), shown.get("applied_efforts")
+    if computed is not None:
+        curves.add(computed, "computed", False, {"linewidth": THIN, "alpha": 1 if curves.alone else 0.6})
     if applied is not None:
-        told = [*np.abs(applied[np.isfinite(applied)]).ravel(), *max_efforts[np.isfinite(max_efforts)]]
-        if alone and np.isfinite(max_efforts[0]):
-            for limit in (max_efforts[0], -max_efforts[0]):
-                axes.axhline(limit, color=GREY, linestyle="--", linewidth=THIN)
-            labels.append((max_efforts, "limit", GREY))
-        computed = np.abs(shown["computed_efforts"]) if "computed_efforts" in shown else np.zeros(1)
-        reach, most = _SHOWN * max(told, default=0.0), float(np.max(computed, initial=0.0))
-        if 0 < reach < most:
-            axes.set_ylim(-reach, reach)
-            title.append(f"computed reaches {most:.4g}, beyond the panel")
-    if "limited_by" in shown and alone:
-        said = shown["limited_by"][:, 0]
-        edges = np.r_[time, 2 * time[-1] - time[-2] if len(time) > 1 else time[-1]]
-        change = np.flatnonzero(np.diff(np.r_[False, said != "", False]))
-        for first, last in zip(change[::2], change[1::2], strict=True):
-            axes.axvspan(edges[first], edges[last], color=RED, alpha=SHADE, linewidth=0)
-        if clamps := sorted({*said.tolist()} - {""}):
-            title.append(f"shaded: limited by {', '.join(clamps)}")
-    axes.set_ylabel("effort [N·m or N]")
-    caption(axes, "; ".join(title))
-    label_ends(axes, labels)
+        curves.add(applied, "applied", True, {"linewidth": PLAIN})
+    _draw_limit(curves, max_efforts)
+    if computed is not None:
+        title += _zoom(curves.axes, computed, computed if applied is None else applied, max_efforts)
+    if "limited_by" in shown:
+        title += _shade(curves, shown["limited_by"][:, 0])
+    curves.finish("; ".join(title), "effort [N·m or N]")
+
+
+def _draw_limit(curves: _Curves, max_efforts: np.ndarray) -> None:
+    if curves.alone and curves.labels and np.isfinite(max_efforts[0]):
+        for limit in (max_efforts[0], -max_efforts[0]):
+            curves.axes.axhline(limit, color=GREY, linestyle="--", linewidth=THIN)
+        curves.labels.append((max_efforts, "limit", GREY))
+
+
+def _zoom(axes: Axes, computed: np.ndarray, applied: np.ndarray, max_efforts: np.ndarray) -> list[str]:
+    """Cut off computed efforts far beyond the others, and return the words for it."""
+    others = [*np.abs(applied[np.isfinite(applied)]).ravel(), *max_efforts[np.isfinite(max_efforts)]]
+    reach, most = _SHOWN * max(others, default=0.0), float(np.max(np.abs(computed), initial=0.0))
+    if not 0 < reach < most:
+        return []
+    axes.set_ylim(-reach, reach)
+    return [f"computed reaches {most:.4g}, beyond the panel"]
+
+
+def _shade(curves: _Curves, limited_by: np.ndarray) -> list[str]:
+    """Shade the time in which clamps limit the effort, and return the words for it."""
+    if not curves.alone:
+        return []
+    time = curves.time
+    edges = np.r_[time, 2 * time[-1] - time[-2] if len(time) > 1 else time[-1]]
+    change = np.flatnonzero(np.diff(np.r_[False, limited_by != "", False]))
+    for first, last in zip(change[::2], change[1::2], strict=True):
+        curves.axes.axvspan(edges[first], edges[last], color=RED, alpha=SHADE, linewidth=0)
+    clamps = sorted({*limited_by.tolist()} - {""})
+    return [f"shaded: limited by {', '.join(clamps)}"] if clamps else []
 
 
 def _draw_motion(axes: Axes, joints: Sequence[str], time: np.ndarray, shown: Mapping[str, np.ndarray]) -> None:
-    """Power, beside the velocity where there is one joint; of several joints the power, or else the velocity."""
-    what = {"power": ("power", "power [W]"), "velocities": ("velocity", "velocity [rad/s or m/s]")}
-    there = [name for name in what if name in shown]
-    if len(joints) > 1:
-        there = there[:1]
-    title = [what[name][0] for name in there]
-    caption(axes, " and ".join(title).capitalize())
-    panels = [axes, axes.twinx()] if len(there) == 2 else [axes]
-    for number, (panel, name) in enumerate(zip(panels, there, strict=False)):
-        panel.set_ylabel(what[name][1])
-        labels = []
-        for column, joint in enumerate(joints):
-            color = COLORS[(column + number) % len(COLORS)]
-            panel.plot(time, shown[name][:, column], color=color, linewidth=PLAIN)
-            labels.append((shown[name][:, column], joint, color))
-        if len(panels) == 2:
-            # two scales: each axis has the colour of its curve
-            panel.spines["left" if number == 0 else "right"].set_visible(True)
-            panel.yaxis.label.set_color(labels[0][2])
-            panel.tick_params(axis="y", colors=labels[0][2])
-            panel.spines[["top"]].set_visible(False)
-            panel.margins(x=0)
-            _centre(panel)
+    """Draw power, beside the velocity for one joint; the power of several joints, or else the velocity."""
+    words = {"power": "power [W]", "velocities": "velocity [rad/s or m/s]"}
+    there = [name for name in words if name in shown][: 2 if len(joints) == 1 else 1]
+    caption(axes, " and ".join(words[name].partition(" ")[0] for name in there).capitalize())
+    for number, name in enumerate(there):
+        panel = axes.twinx() if number else axes
+        panel.set_ylabel(words[name])
+        curves = _Curves(panel, joints, time)
+        curves.add(shown[name], name, True, {"linewidth": PLAIN}, number)
+        if len(there) == 2:
+            _color_scale(panel, "right" if number else "left", COLORS[number])
         elif len(joints) > 1:
-            # the panel is not as high as the others
-            label_ends(panel, labels, 1.5 * APART)
+            # the panel is lower than the others
+            label_ends(panel, curves.labels, 1.5 * APART)
 
 
-def _centre(axes: Axes) -> None:
-    """Let zero be in the middle, so that two scales share it."""
-    reach = max(map(abs, axes.get_ylim()))
-    axes.set_ylim(-reach, reach)
+def _color_scale(panel: Axes, side: str, color: str) -> None:
+    """Give one of two scales the color of its curve, with zero in the middle."""
+    panel.spines[side].set_visible(True)
+    panel.yaxis.label.set_color(color)
+    panel.tick_params(axis="y", colors=color)
+    panel.spines[["top"]].set_visible(False)
+    panel.margins(x=0)
+    reach = max(map(abs, panel.get_ylim()))
+    panel.set_ylim(-reach, reach)
 
 
-def _alike(shown: Mapping[str, np.ndarray], first: str, second: str) -> bool:
-    return first in shown and second in shown and np.array_equal(shown[first], shown[second], equal_nan=True)
+def _alike(shown: Mapping[str, np.ndarray]) -> bool:
+    """Return True if the delay changes no target."""
+    targets = shown.get("position_targets")
+    return targets is not None and np.array_equal(targets, shown["delayed_position_targets"], equal_nan=True)

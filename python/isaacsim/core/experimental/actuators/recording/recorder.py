@@ -1,11 +1,11 @@
-"""`Recorder`: looks at actuators before and after each of their steps, and notes what they read and wrote.
+"""`Recorder`: records the inputs and outputs of actuators, before and after each of their steps.
 
-While nobody records, the actuators know of none of this.
+Without a recorder a step has no overhead.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Container, Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -19,9 +19,10 @@ from ..pipeline.step.binding import SIGNALS as INPUTS
 from ..pipeline.step.native import NativeStep
 from ..pipeline.step.state import mask_of
 from ..specs.arguments import names_of, number_of
+from .files import Subject
 from .native_tape import NativeTape
 from .power import Resets, mean_power
-from .recording import Recording, Subject
+from .recording import Recording
 from .signals import KINDS, SIGNALS
 from .tape import Tape
 
@@ -30,18 +31,18 @@ _OBSERVED = {"computed_efforts", "motor_efforts", "limited_by"}
 
 
 class Recorder(NotCopied):
-    """Records within a `with` block, which gives the `Recording`.
+    """Records within a `with` block, whose value is the `Recording`.
 
     Args:
         assembly: The actuators.
         robot_names: Names of all robots.
-        signals: What to note, of `SIGNALS`.
-        capacity: How many steps are kept, the last ones; None means all.
-        robots: Rows to note.
-        joints: Joints to note, as the assembly numbers them.
+        signals: Names of signals, of `SIGNALS`.
+        capacity: Number of steps to keep, the last ones; None means all.
+        robots: Rows to record.
+        joints: Joints to record, as the assembly numbers them.
 
     Raises:
-        ValueError: A signal that is none, a capacity below 1, or nothing to note.
+        ValueError: An unknown signal, a capacity below 1, or nothing to record.
     """
 
     _INSTEAD = "Copy or pickle the Recording that its block gives."
@@ -55,32 +56,29 @@ class Recorder(NotCopied):
         robots: Sequence[int],
         joints: Sequence[int],
     ) -> None:
-        names = names_of("signals", signals)
-        if odd := [name for name in names if name not in SIGNALS]:
-            raise ValueError(f"signals: {odd}: must be some of {list(SIGNALS)}. Correct the name.")
+        self._signals = _chosen(signals)
         if capacity is not None and number_of("capacity", capacity) < 1:
             raise ValueError(f"capacity = {capacity}: must be at least 1, or None for all steps.")
-        if not (len(names) and len(robots) and len(joints)):
+        if not all(map(len, (self._signals, robots, joints))):
             raise ValueError("nothing to record: must be one signal, robot and joint at least. Choose some.")
-        if "power" in names:
-            names += ["applied_efforts", "velocities"]
-        self._signals = [name for name in SIGNALS if name in names]
         self._assembly, self._robots, self._joints = assembly, list(robots), list(joints)
         self._noted = [name for name in self._signals if name in KINDS]
-        shape = len(self._robots), len(self._joints)
         self._capacity = capacity
-        clamps = list(dict.fromkeys(name for _, part in assembly.parts for name in part.stage_names))
-        self._subject = Subject(
-            tuple(robot_names[robot] for robot in self._robots),
-            tuple(assembly.dof_names[joint] for joint in self._joints),
-            ("", *clamps),
-            np.full(shape, np.nan, np.float32),
-        )
-        self._parts = [_Part(part, at, self) for at, (_, part) in enumerate(assembly.parts)]
-        self._parts = [one for one in self._parts if len(one.slots)]
+        self._subject = self._subject_of(robot_names)
+        parts = (_Part(part, at, self) for at, (_, part) in enumerate(assembly.parts))
+        self._parts = [part for part in parts if part.slots]
         self._tape: Tape | NativeTape | None = None
         self._resets = Resets(self._robots, capacity)
         self._reader: _Reader | None = None
+
+    def _subject_of(self, robot_names: Sequence[str]) -> Subject:
+        clamps = dict.fromkeys(name for _, part in self._assembly.parts for name in part.stage_names)
+        return Subject(
+            tuple(robot_names[robot] for robot in self._robots),
+            tuple(self._assembly.dof_names[joint] for joint in self._joints),
+            ("", *clamps),
+            np.full((len(self._robots), len(self._joints)), np.nan, np.float32),
+        )
 
     def __enter__(self) -> Recording:
         for part in self._parts:
@@ -88,16 +86,16 @@ class Recorder(NotCopied):
         if _OBSERVED & {*self._noted}:
             self._assembly.observe(True, self)
         (_, step), *others = self._assembly.parts
-        notes_itself = isinstance(step, NativeStep) and not others
-        if notes_itself:
-            # one step does it all, and notes it itself
+        records_itself = isinstance(step, NativeStep) and not others
+        if records_itself:
+            # a single native step records itself
             (part,) = self._parts
             self._tape = NativeTape(step, self._robots, part.slots, self._noted, self._capacity, part.clamps)
         else:
             shape = len(self._robots), len(self._joints)
             rows = {name: (shape, KINDS[name]) for name in self._noted}
             self._tape = Tape({"dt": ((), np.dtype(np.float64)), **rows}, self._capacity)
-        self._assembly.watch(self, steps=not notes_itself)
+        self._assembly.watch(self, steps=not records_itself)
         self._reader = _Reader(self._tape, self._resets, self._velocities)
         return Recording(self._subject, self._signals, self._reader)
 
@@ -110,7 +108,7 @@ class Recorder(NotCopied):
         self._assembly.observe(False, self)
 
     def before(self) -> None:
-        """Look at what the step is going to overwrite.
+        """Read the arrays that the step overwrites.
 
         Raises:
             RuntimeError: The step is being captured in a CUDA graph, or the block was not entered.
@@ -127,12 +125,12 @@ class Recorder(NotCopied):
             part.before()
 
     def after(self, dt: float) -> None:
-        """Note the step, which went well."""
+        """Record a successful step."""
         tape = self._tape
         if not isinstance(tape, Tape):
             return
         row = tape.next_row()
-        # rows are used again
+        # rows are reused
         if "faults" in row:
             row["faults"][...] = 0
         for part in self._parts:
@@ -141,13 +139,13 @@ class Recorder(NotCopied):
         tape.advance()
 
     def reset(self, robots: Sequence[int] | wp.array | None) -> None:
-        """Note which robots start over: their next velocities do not follow from the last step."""
+        """Record which robots are reset: their next velocities do not follow from the last step."""
         if self._tape is not None and "power" in self._signals:
             mask = mask_of(robots, self._assembly.num_robots, self._assembly.device)
             self._resets.note(self._tape.count, mask.numpy())
 
     def _velocities(self) -> np.ndarray:
-        """Velocities as they are now, `(robots, joints)`: those after the last step, where physics writes in place."""
+        """Return the current velocities, `(robots, joints)`: those after the last step, if physics writes in place."""
         found = np.full((len(self._robots), len(self._joints)), np.nan, np.float32)
         if self._assembly.bound and "power" in self._signals:
             for part in self._parts:
@@ -156,12 +154,12 @@ class Recorder(NotCopied):
 
     @property
     def noted(self) -> list[str]:
-        """Signals that have memory."""
+        """Names of the recorded arrays."""
         return self._noted
 
     @property
     def chosen(self) -> tuple[list[int], list[int]]:
-        """Robots and joints."""
+        """The recorded robots and joints."""
         return self._robots, self._joints
 
     @property
@@ -171,17 +169,27 @@ class Recorder(NotCopied):
 
     @property
     def subject(self) -> Subject:
-        """What is recorded."""
+        """Robots, joints and limits of the recording."""
         return self._subject
+
+
+def _chosen(signals: Sequence[str]) -> list[str]:
+    """Return the signals to record, in the order of `SIGNALS`, with those that others follow from."""
+    names = names_of("signals", signals)
+    if odd := [name for name in names if name not in SIGNALS]:
+        raise ValueError(f"signals: {odd}: must be some of {list(SIGNALS)}. Correct the name.")
+    if "power" in names:
+        names += ["applied_efforts", "velocities"]
+    return [name for name in SIGNALS if name in names]
 
 
 class _Reader:
     """Reads a recording's arrays: those of the tape, and power, which follows from them.
 
     Args:
-        tape: Where steps are noted.
-        resets: When robots were reset.
-        velocities: Returns the velocities as they are now; it is asked until `stop`.
+        tape: The recorded steps.
+        resets: The steps after which robots were reset.
+        velocities: Returns the current velocities; called until `stop`.
     """
 
     def __init__(self, tape: Tape | NativeTape, resets: Resets, velocities: Callable[[], np.ndarray]) -> None:
@@ -199,18 +207,18 @@ class _Reader:
         return mean_power(self._tape.read("applied_efforts"), before, last, is_reset)
 
     def stop(self) -> None:
-        """Keep the velocities of now as those after the last step, and let go of the actuators."""
+        """Keep the current velocities as those after the last step, and release the actuators."""
         if self._velocities is not None:
             self._last, self._velocities = self._velocities(), None
 
 
 class _Part:
-    """What is noted of one part of the actuators.
+    """The recorder of one part of the actuators.
 
     Args:
         step: Its step.
         number: Its number among the parts.
-        recorder: Who notes.
+        recorder: The recorder of all parts.
     """
 
     def __init__(self, step: Any, number: int, recorder: Recorder) -> None:
@@ -226,15 +234,15 @@ class _Part:
         names = ["", *step.stage_names]
         self.clamps = np.array([recorder.subject.clamps.index(name) for name in names], np.uint8)
         self._binding: Any = None
-        self._sources: list[tuple[str, Any, Any]] = []
+        self._sources: list[tuple[str, np.ndarray | wp.array, tuple[Any, ...]]] = []
         self._delayed: list[np.ndarray] = []
         self._wants_delayed = [name for name in _DELAYED if name in self._noted]
 
     def read_max_efforts(self, to: np.ndarray) -> None:
-        """Note plain limits where there are any."""
+        """Write the plain limits."""
         for stage in self._step.plan.stages:
             law = law_of(stage.law)
-            # plain: it does nothing but bound the effort
+            # a plain limit does nothing but bound the effort
             for name in stage.rows if law is not None and law.is_plain_limit else ():
                 values = self._step.values(stage.rows[name])[self._dense]
                 # before a transmission limits are the motor's
@@ -242,44 +250,52 @@ class _Part:
                 to[self._in] = np.where(used & np.isfinite(values), np.fmin(values, to[self._in]), to[self._in])
 
     def read_velocities(self, to: np.ndarray) -> None:
-        """Fetch the velocities that are noted, as they are now."""
+        """Write the current velocities."""
         self._follow()
         for name, array, index in self._sources:
             if name == "velocities":
                 to[self._in] = _host(array)[index]
 
     def before(self) -> None:
-        """Look at the commands that the delay lets through in this step."""
+        """Read the commands that leave the delay in this step."""
         self._follow()
         if self._wants_delayed and not hasattr(self._step, "inserts"):
             targets = [self._targets(number) for number in range(2)]
             self._delayed = self._delay(targets) if self._step.plan.num_delayed else targets
 
     def after(self, row: dict[str, np.ndarray]) -> None:
-        """Note everything."""
+        """Write the signals of a step into a row."""
         for name, array, index in self._sources:
             row[name][self._in] = _host(array)[index]
         if self._wants_delayed:
             found = self._delayed_between() if hasattr(self._step, "inserts") else self._delayed
             for name in self._wants_delayed:
                 row[name][self._in] = found[_DELAYED[name]][self._dense]
-        if "computed_efforts" in row or "limited_by" in row:
-            computed, numbers = self._step.observed()
-            if "computed_efforts" in row:
-                row["computed_efforts"][self._in] = computed[self._dense]
-            if "limited_by" in row:
-                row["limited_by"][self._in] = self.clamps[numbers[self._dense]]
-        if "motor_efforts" in row:
-            row["motor_efforts"][self._in] = self._step.motor_efforts()[self._dense]
+        for name, values in self._observed(row).items():
+            chosen = values[self._dense]
+            row[name][self._in] = self.clamps[chosen] if name == "limited_by" else chosen
         if "faults" in row:
-            for robot, slot, code, _ in self._step.faults():
-                if robot in self._row and slot in self._place:
-                    row["faults"][self._row[robot], self._place[slot]] = code
+            self._read_faults(row["faults"])
 
     # inside
 
+    def _read_faults(self, to: np.ndarray) -> None:
+        for robot, slot, code, _ in self._step.faults():
+            if robot in self._row and slot in self._place:
+                to[self._row[robot], self._place[slot]] = code
+
+    def _observed(self, names: Container[str]) -> dict[str, np.ndarray]:
+        """Return those of some signals that the step keeps for observers, of all robots and slots; limits by number."""
+        found: dict[str, np.ndarray] = {}
+        if "computed_efforts" in names or "limited_by" in names:
+            computed, numbers = self._step.observed()
+            found = {"computed_efforts": computed, "limited_by": numbers}
+        if "motor_efforts" in names:
+            found["motor_efforts"] = self._step.motor_efforts()
+        return {name: array for name, array in found.items() if name in names}
+
     def _follow(self) -> None:
-        """Find what is read and written in place, where that is bound anew."""
+        """Find the arrays that are read and written in place, after a new binding."""
         binding = self._assembly.bound[self._number]
         if binding is self._binding:
             return
@@ -298,7 +314,7 @@ class _Part:
         return _host(array)[index].copy()
 
     def _delay(self, targets: list[np.ndarray]) -> list[np.ndarray]:
-        """Targets with those in place that were given `lag` steps ago; see `delayed` of the step."""
+        """Replace targets by those of `lag` steps ago; see `delayed` of the step."""
         plan, state = self._step.plan, self._step.now
         slots = np.flatnonzero(plan.delayed)
         lag = np.clip(self._step.values(plan.lag)[:, slots], 0, plan.depth)
@@ -312,7 +328,7 @@ class _Part:
         return targets
 
     def _delayed_between(self) -> list[np.ndarray]:
-        """The targets that stood between the phases, and those that components delayed there."""
+        """Return the targets between the phases, with those that components delayed there."""
         shape = self._assembly.num_robots, len(self._step.plan.dof_names)
         found = [_host(array).reshape(shape).copy() for array in self._step.handed[2:4]]
         for insert in self._step.inserts:
@@ -322,25 +338,25 @@ class _Part:
         return found
 
 
-def _index(rows: Any, columns: Any) -> tuple[Any, ...]:
-    """What picks rows and columns: slices where they are neighbours, which copy nothing."""
+def _index(rows: Iterable[int], columns: Iterable[int]) -> tuple[Any, ...]:
+    """Return an index of rows and columns: slices if they are neighbors, which copy nothing."""
     ends = [_run(list(rows)), _run(list(columns))]
     if all(isinstance(end, slice) for end in ends):
         return ends[0], ends[1]
     return np.ix_(list(rows), list(columns))
 
 
-def _run(numbers: list[int]) -> Any:
+def _run(numbers: list[int]) -> slice | list[int]:
     numbers = [int(number) for number in numbers]
     first = numbers[0]
     return slice(first, first + len(numbers)) if numbers == [*range(first, first + len(numbers))] else numbers
 
 
-def _on_host(array: Any) -> Any:
-    """An array that NumPy sees in place, or one of a GPU as it is."""
+def _on_host(array: object) -> np.ndarray | wp.array:
+    """Return a NumPy view of an array, or one of a GPU as it is."""
     return array if isinstance(array, wp.array) and not wp.get_device(array.device).is_cpu else numpy_view(array)
 
 
-def _host(array: Any) -> np.ndarray:
-    """The numbers of an array, fetched from a GPU."""
+def _host(array: np.ndarray | wp.array) -> np.ndarray:
+    """Return the numbers of an array, copied from a GPU."""
     return array.numpy() if isinstance(array, wp.array) else array

@@ -1,19 +1,18 @@
-"""`Recording`: what actuators did over time, as arrays, files, a picture and a table."""
+"""`Recording`: inputs and outputs of actuators over time, as arrays, files, a picture and a table."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 import numpy as np
 
 from ..plots.style import save
 from ..saving import whole_file
 from ..specs.arguments import names_of, path_of, require_file, require_type, whole_of
-from .files import load_npz, save_npz
+from .files import Subject, load_npz, save_npz
 from .rerun_stream import save_rrd, send
 from .saturation import SaturationTable, saturation
 from .signals import SIGNALS
@@ -22,40 +21,24 @@ from .tables import load_csv, load_parquet, save_csv, save_parquet
 if TYPE_CHECKING:
     from ..plots.style import Figure
 
+_T = TypeVar("_T")
 _WRITERS = {".npz": save_npz, ".csv": save_csv, ".parquet": save_parquet, ".rrd": save_rrd}
 _READERS = {".npz": load_npz, ".csv": load_csv, ".parquet": load_parquet}
 
 FORMATS = tuple(_WRITERS)
-"""How files that `Recording.save` writes may end."""
-
-
-@dataclass(frozen=True)
-class Subject:
-    """What was recorded.
-
-    Args:
-        robots: Names of the robots.
-        joints: Names of the joints.
-        clamps: Class names of clamps by the number that `limited_by` notes, from 1; the first is empty.
-        max_efforts: Plain limits as the recording began [N·m or N], `(robots, joints)`, NaN where there is none.
-    """
-
-    robots: tuple[str, ...]
-    joints: tuple[str, ...]
-    clamps: tuple[str, ...]
-    max_efforts: np.ndarray
+"""Extensions of files that `Recording.save` writes."""
 
 
 class Recording:
-    """What actuators did, step by step; `ActuatorSet.record` makes one.
+    """Inputs and outputs of actuators, step by step; made by `ActuatorSet.record`.
 
-    Row k of each array is what step k read and what it wrote: positions, velocities and targets at its start, and the
-    efforts that act during it. Arrays have the shape `(steps, robots, joints)`. What was not asked for is an
+    Row k of each array belongs to step k: positions, velocities and targets at its start, and the efforts that act
+    during it. Arrays have the shape `(steps, robots, joints)`. Access to a signal that was not recorded raises
     `AttributeError`.
 
     Args:
         subject: Robots, joints and clamps.
-        signals: What there is.
+        signals: Names of the recorded signals.
         read: Returns an array by name, or `dt` [s] of each step.
 
     Example:
@@ -74,7 +57,7 @@ class Recording:
         require_type("read", read, Callable, "a function")  # type: ignore[arg-type]
         self._subject, self._signals, self._read = subject, tuple(names_of("signals", signals)), read
 
-    # what it is of
+    # content
 
     @property
     def signals(self) -> tuple[str, ...]:
@@ -83,7 +66,7 @@ class Recording:
 
     @property
     def robots(self) -> list[str]:
-        """Names of the robots: paths, labels, or numbers where they have neither."""
+        """Names of the robots: paths, labels, or numbers if they have neither."""
         return list(self._subject.robots)
 
     @property
@@ -93,12 +76,12 @@ class Recording:
 
     @property
     def max_efforts(self) -> np.ndarray:
-        """Plain limits as the recording began [N·m or N], shape `(robots, joints)`; NaN where there is none."""
+        """Plain limits at the start of the recording [N·m or N], shape `(robots, joints)`; NaN for none."""
         return self._subject.max_efforts.copy()
 
     @property
     def dt(self) -> float:
-        """The step [s], that of the last one where it changed; NaN before the first."""
+        """The step [s], the last one if it changed; NaN before the first."""
         steps = self._read("dt")
         return float(steps[-1]) if len(steps) else float("nan")
 
@@ -109,7 +92,7 @@ class Recording:
 
     @property
     def time(self) -> np.ndarray:
-        """When each step began [s] since the first one that is kept, shape `(steps,)`; a reset does not set it back."""
+        """Start of each step [s] since the first one that is kept, shape `(steps,)`; a reset does not set it back."""
         steps = self._read("dt")
         return np.r_[0.0, np.cumsum(steps)][:-1]
 
@@ -125,22 +108,22 @@ class Recording:
 
     @property
     def position_targets(self) -> np.ndarray:
-        """Position targets as they were given [rad or m]."""
+        """Position targets as given [rad or m]."""
         return self._get("position_targets")
 
     @property
     def velocity_targets(self) -> np.ndarray:
-        """Velocity targets as they were given [rad/s or m/s]."""
+        """Velocity targets as given [rad/s or m/s]."""
         return self._get("velocity_targets")
 
     @property
     def delayed_position_targets(self) -> np.ndarray:
-        """Position targets that the controller saw [rad or m]."""
+        """Position targets at the controller [rad or m]."""
         return self._get("delayed_position_targets")
 
     @property
     def delayed_velocity_targets(self) -> np.ndarray:
-        """Velocity targets that the controller saw [rad/s or m/s]."""
+        """Velocity targets at the controller [rad/s or m/s]."""
         return self._get("delayed_velocity_targets")
 
     @property
@@ -155,7 +138,7 @@ class Recording:
 
     @property
     def applied_efforts(self) -> np.ndarray:
-        """Efforts after all stages [N·m or N], as the simulator gets them."""
+        """Efforts after all stages [N·m or N], as passed to the simulator."""
         return self._get("applied_efforts")
 
     @property
@@ -168,20 +151,20 @@ class Recording:
         """Faults, which hold until a reset: 0 for none, else a bit for each input that was not finite.
 
         Lowest first: position, velocity, position target, velocity target, feedforward, effort, and a signal that a law
-        asks for.
+        reads.
         """
         return self._get("faults")
 
     @property
     def power(self) -> np.ndarray:
-        """Mechanical power [W], applied effort times the mean velocity over the step; negative where the motor brakes.
+        """Mechanical power [W], applied effort times the mean velocity over the step; negative while the motor brakes.
 
-        The mean is that of the velocities at the start of the step and of the next one, so power times `dt`, summed up,
-        is the work done. The velocity after the last step is what stands in the array of velocities as the recording
-        ends. The velocity at the start of a step stands for the mean where none follows from it: before a reset or a
-        restored state of the robot, before a velocity that is not finite, and in the last step of a loop that gives new
-        arrays to each step. What a program writes into velocities between two steps counts as motion. A file keeps the
-        power that it was written with.
+        The mean is that of the velocities at the start of the step and of the next one, so the sum of power times `dt`
+        is the work. The velocity after the last step is read from the array of velocities at the end of the recording.
+        The velocity at the start of a step replaces the mean if no velocity follows from the step: before a reset or a
+        restored state of the robot, before a velocity that is not finite, and in the last step of a loop that passes
+        new arrays to each step. Velocities that a program writes between two steps count as motion. A file keeps its
+        power.
         """
         return self._get("power")
 
@@ -189,10 +172,10 @@ class Recording:
         """Return `time` and all arrays by name, as copies."""
         return {"time": self.time, **{name: self._get(name) for name in self._signals}}
 
-    # what comes of it
+    # evaluation and files
 
     def saturation(self) -> SaturationTable:
-        """Return, per robot, joint and clamp, the share of time in which efforts were limited, and the longest stretch.
+        """Return, per robot, joint and clamp, the share of time with limited efforts, and the longest such interval.
 
         Raises:
             AttributeError: `limited_by` was not recorded.
@@ -207,7 +190,7 @@ class Recording:
         Args:
             joint: Name or number of a joint of the recording; None means all.
             robot: Number of the robot in the recording.
-            path: Where to save the picture, with an extension that Matplotlib knows; None means nowhere.
+            path: File of the picture, with an extension that Matplotlib knows; None saves none.
 
         Returns:
             The figure. It belongs to no window; a notebook shows it.
@@ -218,14 +201,7 @@ class Recording:
         """
         from .picture import draw
 
-        if joint is None:
-            columns = list(range(len(self._subject.joints)))
-        elif isinstance(joint, str) and joint in self._subject.joints:
-            columns = [self._subject.joints.index(joint)]
-        elif isinstance(joint, int) and 0 <= joint < len(self._subject.joints):
-            columns = [joint]
-        else:
-            raise ValueError(f"joint = {joint!r}: must be one of {self.joints}, or its number. Correct it.")
+        columns = self._columns(joint)
         if not whole_of("robot", robot) < len(self._subject.robots):
             raise ValueError(f"robot = {robot}: must be below {len(self._subject.robots)}. Correct it.")
         if not len(self):
@@ -243,19 +219,19 @@ class Recording:
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write a file: `.npz`, `.csv` or `.parquet`, or `.rrd` for the viewer Rerun.
 
-        `.csv` and `.parquet` are tables with a line per step, robot and joint; `.rrd` is what `send_to_rerun` sends.
+        `.csv` and `.parquet` are tables with a line per step, robot and joint; `.rrd` has the data of `send_to_rerun`.
 
         Raises:
-            ValueError: The name ends with something else.
-            OSError: The file cannot be written; nothing is left of it.
+            ValueError: The name has another extension.
+            OSError: The file cannot be written; no part of it remains.
             ModuleNotFoundError: `.parquet`, and pyarrow is missing; `.rrd`, and rerun-sdk is.
         """
         write = _by_extension(path, _WRITERS)
         with whole_file(path) as written:
-            write(written, self._read("dt"), self._subject.__dict__, self.arrays())
+            write(written, self._read("dt"), self._subject, self.arrays())
 
     def send_to_rerun(self, stream: Any = None) -> None:
-        """Add what was recorded to what else is logged with Rerun, joints as entities `robot/joint`.
+        """Add the recording to the log of a program in Rerun, joints as entities `robot/joint`.
 
         Times are those of `time` on the timeline of that name; the timeline `step` numbers the steps.
 
@@ -265,27 +241,27 @@ class Recording:
         Raises:
             ModuleNotFoundError: rerun-sdk is missing.
         """
-        send(stream, self._read("dt"), self._subject.__dict__, self.arrays())
+        send(stream, self._read("dt"), self._subject, self.arrays())
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Self:
         """Read a `.npz`, `.csv` or `.parquet` file that `save` wrote.
 
-        Lines of a table may stand in another order, sorted by joint say: the recording is the same.
+        Lines of a table may be in any order.
 
         Raises:
-            ValueError: The name ends with something else, or the file holds something else, or is none, as a pipe; or a
-                line of a table is missing or comes twice.
+            ValueError: The name has another extension, the file has other content or is no regular file, as a pipe, or
+                a line of a table is missing or comes twice.
             OSError: There is no such file, or it cannot be read.
             ModuleNotFoundError: `.parquet`, and pyarrow is missing.
         """
         read = _by_extension(path, _READERS)
         require_file(Path(path))
         steps, subject, arrays = read(Path(path))
-        return cls._of(Subject(**subject), [name for name in SIGNALS if name in arrays], {"dt": steps, **arrays})
+        return cls._of(subject, [name for name in SIGNALS if name in arrays], {"dt": steps, **arrays})
 
     def __reduce__(self) -> Any:
-        # what there is now, without who is still recording
+        # the current content, without the recorder
         arrays = {name: self._read(name) for name in ("dt", *self._signals)}
         return type(self)._of, (self._subject, self._signals, arrays)
 
@@ -300,6 +276,17 @@ class Recording:
     def _of(cls, subject: Subject, signals: Sequence[str], arrays: dict[str, np.ndarray]) -> Self:
         return cls(subject, signals, lambda name: arrays[name].copy())
 
+    def _columns(self, joint: str | int | None) -> list[int]:
+        """Return the numbers of one joint or all."""
+        joints = self._subject.joints
+        if joint is None:
+            return list(range(len(joints)))
+        if isinstance(joint, str) and joint in joints:
+            return [joints.index(joint)]
+        if isinstance(joint, int) and 0 <= joint < len(joints):
+            return [joint]
+        raise ValueError(f"joint = {joint!r}: must be one of {self.joints}, or its number. Correct it.")
+
     def _get(self, name: str) -> np.ndarray:
         if name not in self._signals:
             raise AttributeError(
@@ -309,7 +296,7 @@ class Recording:
         return np.array(self._subject.clamps)[array] if name == "limited_by" and array.dtype.kind == "u" else array
 
 
-def _by_extension(path: Any, known: dict[str, Any]) -> Any:
+def _by_extension(path: str | os.PathLike[str], known: Mapping[str, _T]) -> _T:
     extension = path_of("path", path).suffix.lower()
     if extension not in known:
         raise ValueError(f"{path}: must end with {' or '.join(known)}. Rename the file.")

@@ -1,21 +1,22 @@
-"""Recordings in Rerun, a viewer of what robots log: in a file of its own, or among what somebody else logs.
+"""Recordings in Rerun, a viewer of logs of robots: in a file of their own, or in the log of a program.
 
-Each joint is an entity, `robot/joint`. Below it stand its quantities; what is below one of them is drawn together.
+Each joint is an entity, `robot/joint`, with its quantities below it; entities below one of them share a plot.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from ..extras import needs
+from .files import Subject
 
 _APPLICATION = "actuators"
 
-# where each array stands below its joint
+# entity of each array, below that of its joint
 _ENTITIES = {
     "positions": "position/measured",
     "position_targets": "position/target",
@@ -33,7 +34,7 @@ _ENTITIES = {
 _PANELS = ("position", "velocity", "effort", "power")
 
 
-def save_rrd(path: Path, steps: np.ndarray, subject: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> None:
+def save_rrd(path: Path, steps: np.ndarray, subject: Subject, arrays: Mapping[str, np.ndarray]) -> None:
     """Write a file that `rerun` shows, with a tab for each joint.
 
     Raises:
@@ -41,7 +42,7 @@ def save_rrd(path: Path, steps: np.ndarray, subject: Mapping[str, Any], arrays: 
     """
     rerun = _rerun()
     stream = rerun.RecordingStream(_APPLICATION)
-    # rerun would wait for ever for room on a full disk
+    # rerun waits forever on a full disk
     kept = stream.memory_recording()
     stream.send_blueprint(_tabs(subject, arrays))
     send(stream, steps, subject, arrays)
@@ -49,52 +50,50 @@ def save_rrd(path: Path, steps: np.ndarray, subject: Mapping[str, Any], arrays: 
     stream.disconnect()
 
 
-def send(stream: Any, steps: np.ndarray, subject: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> None:
-    """Send numbers at every step, on the timelines `time` and `step`; what limits and what fails only where it changes.
+def send(stream: Any, steps: np.ndarray, subject: Subject, arrays: Mapping[str, np.ndarray]) -> None:
+    """Send numbers at every step, on the timelines `time` and `step`; limits and faults only when they change.
 
     Args:
-        stream: A `rerun.RecordingStream`, or None for the one that is current.
+        stream: A `rerun.RecordingStream`, or None for the current one.
         steps: Seconds of each step.
-        subject: What was recorded.
+        subject: Robots and joints.
         arrays: Arrays by name, `time` among them.
 
     Raises:
         ModuleNotFoundError: rerun-sdk is missing.
     """
     rerun = _rerun()
-    time = arrays["time"]
-    number = np.arange(len(steps))
+    if not len(steps):
+        return
+    time, number = arrays["time"], np.arange(len(steps))
 
-    def times(at: Any) -> list[Any]:
-        return [
-            rerun.TimeColumn("time", duration=time[at]),
-            rerun.TimeColumn("step", sequence=number[at]),
-        ]
+    def put(place: Sequence[str], at: slice | np.ndarray, sent: Any) -> None:
+        times = [rerun.TimeColumn("time", duration=time[at]), rerun.TimeColumn("step", sequence=number[at])]
+        rerun.send_columns(rerun.new_entity_path([*place]), times, sent, recording=stream)
 
-    for row, robot in enumerate(subject["robots"]):
-        for column, joint in enumerate(subject["joints"]):
+    for row, robot in enumerate(subject.robots):
+        for column, joint in enumerate(subject.joints):
             here = _entity(robot, joint)
-            limit = subject["max_efforts"][row, column]
             for name, where in _ENTITIES.items():
-                if name not in arrays or not len(steps):
-                    continue
-                values, place = arrays[name][:, row, column], rerun.new_entity_path([*here, *where.split("/")])
-                if name in ("limited_by", "faults"):
-                    at = np.flatnonzero(np.r_[bool(values[0]), values[1:] != values[:-1]])
-                    words = [str(value) if value else "nothing" for value in values[at].tolist()]
-                    sent = rerun.TextLog.columns(text=words)
-                else:
-                    at, sent = slice(None), rerun.Scalars.columns(scalars=values.astype(np.float64))
-                rerun.send_columns(place, times(at), sent, recording=stream)
-            if np.isfinite(limit) and len(steps):
-                for sign, which in ((1, "largest"), (-1, "least")):
-                    place = rerun.new_entity_path([*here, "effort", which])
-                    sent = rerun.Scalars.columns(scalars=np.full(2, sign * limit, np.float64))
-                    rerun.send_columns(place, times(np.array([0, -1])), sent, recording=stream)
+                if name in arrays:
+                    put([*here, *where.split("/")], *_columns(rerun, name, arrays[name][:, row, column]))
+            limit = subject.max_efforts[row, column]
+            for sign, word in ((1, "largest"), (-1, "least")) if np.isfinite(limit) else ():
+                ends = rerun.Scalars.columns(scalars=np.full(2, sign * limit, np.float64))
+                put([*here, "effort", word], np.array([0, -1]), ends)
 
 
-def _tabs(subject: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> Any:
-    """A tab for each joint, in it a panel for each quantity, and below them what is told in words."""
+def _columns(rerun: Any, name: str, values: np.ndarray) -> tuple[slice | np.ndarray, Any]:
+    """Return the steps at which a signal of one joint is sent, and its content."""
+    if name not in ("limited_by", "faults"):
+        return slice(None), rerun.Scalars.columns(scalars=values.astype(np.float64))
+    at = np.flatnonzero(np.r_[bool(values[0]), values[1:] != values[:-1]])
+    words = [str(value) if value else "nothing" for value in values[at].tolist()]
+    return at, rerun.TextLog.columns(text=words)
+
+
+def _tabs(subject: Subject, arrays: Mapping[str, np.ndarray]) -> Any:
+    """Return a tab for each joint, with a panel for each quantity, and limits and faults as text below them."""
     import rerun.blueprint as blueprint  # pyright: ignore[reportMissingImports]
 
     rerun = _rerun()
@@ -109,15 +108,15 @@ def _tabs(subject: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> Any:
         ]
         if there & {"limited_by", "faults"}:
             panels.append(blueprint.TextLogView(origin=rerun.new_entity_path(here), name="limits and faults"))
-        name = joint if len(subject["robots"]) == 1 else f"{robot} {joint}"
+        name = joint if len(subject.robots) == 1 else f"{robot} {joint}"
         return blueprint.Vertical(*panels, name=name)
 
-    tabs = [tab(robot, joint) for robot in subject["robots"] for joint in subject["joints"]]
+    tabs = [tab(robot, joint) for robot in subject.robots for joint in subject.joints]
     return blueprint.Blueprint(blueprint.Tabs(*tabs), collapse_panels=True)
 
 
 def _entity(robot: str, joint: str) -> list[str]:
-    """The parts of a joint's path."""
+    """Return the parts of a joint's path."""
     return [*robot.strip("/").split("/"), joint]
 
 

@@ -1,4 +1,4 @@
-"""How much of the time clamps limited efforts, and for how long at a stretch."""
+"""Share of time in which clamps limit efforts, and the longest interval."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class Saturation:
         joint: Name of the joint.
         clamp: Class name of the clamp.
         share: Share of the recorded time in which it limited the effort, 0 … 1.
-        longest: Longest stretch of that [s].
+        longest: Longest interval of that [s].
     """
 
     robot: str
@@ -29,7 +29,7 @@ class Saturation:
 
 
 class SaturationTable(list[Saturation]):
-    """The clamps that limited an effort at all, the one with the largest share first; `print` shows a table."""
+    """The clamps that limited an effort, the largest share first; `print` shows a table."""
 
     def __str__(self) -> str:
         if not self:
@@ -47,19 +47,19 @@ class SaturationTable(list[Saturation]):
 def saturation(
     limited_by: np.ndarray, durations: np.ndarray, robots: Sequence[str], joints: Sequence[str]
 ) -> SaturationTable:
-    """Count.
+    """Return the saturation of each robot, joint and clamp.
 
     Args:
         limited_by: Class names of clamps, empty for none, `(steps, robots, joints)`.
-        durations: How long each step lasted [s], `(steps,)`.
+        durations: Duration of each step [s], `(steps,)`.
         robots: Names of the robots.
         joints: Names of the joints.
     """
     table, total = SaturationTable(), float(durations.sum())
     for robot, joint in itertools.product(range(len(robots)), range(len(joints))):
-        said = limited_by[:, robot, joint]
-        for clamp in sorted({*said.tolist()} - {""}):
-            limited = said == clamp
+        clamps = limited_by[:, robot, joint]
+        for clamp in sorted({*clamps.tolist()} - {""}):
+            limited = clamps == clamp
             share = float(durations[limited].sum()) / total
             table.append(Saturation(robots[robot], joints[joint], clamp, share, _longest(limited, durations)))
     table.sort(key=lambda one: -one.share)
@@ -67,7 +67,7 @@ def saturation(
 
 
 def _longest(limited: np.ndarray, durations: np.ndarray) -> float:
-    """The longest run of true [s]."""
+    """Return the longest run of true [s]."""
     edges = np.flatnonzero(np.diff(np.r_[False, limited, False]))
     until = np.r_[0.0, np.cumsum(durations)]
     return float((until[edges[1::2]] - until[edges[::2]]).max())

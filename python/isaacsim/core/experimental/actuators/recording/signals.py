@@ -1,4 +1,4 @@
-"""What a recording can hold; a file of its own, for every wrapper names it and few record."""
+"""Signals of recordings, in a file of their own: every wrapper imports them, few record."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ KINDS: dict[str, np.dtype] = {
     "limited_by": np.dtype(np.uint8),
     "faults": np.dtype(np.uint8),
 }
-"""What is noted of each joint, and its type; clamps are noted by their number."""
+"""Recorded arrays and their types; clamps are recorded by number."""
 
 SIGNALS = (*KINDS, "power")
-"""What one may ask for; power follows from applied efforts, velocities and resets."""
+"""Signals that can be requested; power follows from applied efforts, velocities and resets."""

@@ -1,4 +1,4 @@
-"""Memory for something that is noted once a step: all of it, or the last steps only."""
+"""Memory with a row per step: of all steps, or of the last ones only."""
 
 from __future__ import annotations
 
@@ -7,16 +7,16 @@ from collections.abc import Mapping
 
 import numpy as np
 
-# rows of a chunk at most, and bytes where these are more than a row has
+# largest number of rows and bytes of a chunk, which has one row at least
 _ROOM, _BYTES = 256, 1 << 20
 
 
 class Tape:
-    """Arrays with a row per step, in chunks: a step that needs another one takes hardly longer than the others.
+    """Arrays with a row per step, in chunks, so that a step that needs another chunk is hardly slower.
 
     Args:
         rows: Shape and type of a row, by name.
-        capacity: How many rows are kept, the last ones; None means all.
+        capacity: Number of rows to keep, the last ones; None means all.
     """
 
     def __init__(self, rows: Mapping[str, tuple[tuple[int, ...], np.dtype]], capacity: int | None = None) -> None:
@@ -31,7 +31,7 @@ class Tape:
 
     @property
     def count(self) -> int:
-        """Number of steps noted, those no longer kept among them."""
+        """Number of recorded steps, including those no longer kept."""
         return self._count
 
     def next_row(self) -> dict[str, np.ndarray]:
@@ -44,7 +44,7 @@ class Tape:
         return {name: array[row, ...] for name, array in self._chunks[number].items()}
 
     def advance(self) -> None:
-        """The row is written."""
+        """Count the row of `next_row`."""
         self._count += 1
 
     def read(self, name: str) -> np.ndarray:

@@ -1,8 +1,7 @@
-"""Recognise joints that buzz in a recording: a tone that stands out of their motion and does not die away."""
+"""Detection of vibrating joints in a recording: a sustained tone that dominates their fast motion."""
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,20 +9,21 @@ import numpy as np
 
 from ..specs.arguments import number_of
 from ..values import as_numbers
+from .loop import require_step
 
-# share of the power of fast motion that a tone holds, and of its strength in the first half that the second has
+# smallest share of a tone in the power of fast motion, and smallest ratio of its second half to its first
 _SHARE, _LASTING = 0.6, 0.5
-# swings of a tone that a recording holds at least, and samples
+# smallest number of periods of a tone, and of samples
 _SWINGS, _SAMPLES = 10, 40
 
 
 @dataclass(frozen=True)
 class Buzz:
-    """A joint that swings to and fro on and on.
+    """A joint that vibrates.
 
     Args:
         joint: Its column in the recording.
-        frequency: Of the tone [Hz]; half the rate of the recording where it turns round at each sample.
+        frequency: Of the tone [Hz]; half the sampling rate if it reverses at each sample.
         amplitude: Of the tone, from the middle to a peak [rad or m].
     """
 
@@ -33,10 +33,10 @@ class Buzz:
 
 
 def buzz(positions: Any, dt: float, *, threshold: float = 1e-5) -> list[Buzz]:
-    """Return the joints of a recording that buzz, the strongest first.
+    """Return the vibrating joints of a recording, the largest amplitude first.
 
-    Leave out the part in which the robot moves to its place: slow motion is taken out, and a motion that dies away is
-    no buzz, but jumps in the middle hide one.
+    Leave out the start, in which the robot moves to its pose: slow motion is removed and decaying motion is ignored,
+    but jumps within the recording hide a vibration.
 
     Args:
         positions: Of each physics step, shape `(steps, joints)` or `(steps,)` [rad or m].
@@ -54,9 +54,15 @@ def buzz(positions: Any, dt: float, *, threshold: float = 1e-5) -> list[Buzz]:
         >>> print(found.joint, round(found.frequency), round(found.amplitude, 3))
         0 30 0.01
     """
-    if not (math.isfinite(number_of("dt", dt)) and dt > 0):
-        raise ValueError(f"dt = {dt}: must be a finite number of seconds > 0.")
-    least = number_of("threshold", threshold)
+    require_step(dt)
+    least, recorded = number_of("threshold", threshold), _samples(positions)
+    found = [_tone(column, joint, dt) for joint, column in enumerate(recorded.T)]
+    loud = [one for one in found if one is not None and one.amplitude >= least]
+    return sorted(loud, key=lambda one: -one.amplitude)
+
+
+def _samples(positions: Any) -> np.ndarray:
+    """Return positions as `(steps, joints)`."""
     recorded = as_numbers(positions, "positions").astype(float)
     recorded = recorded[:, None] if recorded.ndim == 1 else recorded
     if recorded.ndim != 2 or len(recorded) < _SAMPLES or not np.isfinite(recorded).all():
@@ -64,22 +70,20 @@ def buzz(positions: Any, dt: float, *, threshold: float = 1e-5) -> list[Buzz]:
             f"positions of shape {recorded.shape}: must be (steps, joints) with {_SAMPLES} steps or more, all finite. "
             "Record longer."
         )
-    found = [_tone(column, joint, dt) for joint, column in enumerate(recorded.T)]
-    loud = [one for one in found if one is not None and one.amplitude >= least]
-    return sorted(loud, key=lambda one: -one.amplitude)
+    return recorded
 
 
 def _tone(column: np.ndarray, joint: int, dt: float) -> Buzz | None:
-    """The tone of one joint, if it lasts and stands out."""
+    """Return the tone of one joint, or None if it decays or does not dominate."""
     count = len(column)
     time = np.linspace(-1.0, 1.0, count)
     moved = column - np.polynomial.Polynomial.fit(time, column, 3)(time)
-    # windowed, for the recording ends in mid-swing
+    # windowed, as the recording ends within a period
     spectrum = np.fft.rfft(moved * np.hanning(count))
     bins = np.arange(len(spectrum))
-    # what is slower is motion
+    # lower frequencies are motion
     power = np.where(bins < _SWINGS, 0.0, np.abs(spectrum) ** 2)
-    # a tone is as wide as the window makes it
+    # width of a tone in the spectrum of the window
     near = np.abs(bins - int(power.argmax())) <= 2
     tone = np.fft.irfft(np.where(near, spectrum, 0.0), count)
     first, last = (float(np.linalg.norm(half)) for half in (tone[: count // 2], tone[count // 2 :]))

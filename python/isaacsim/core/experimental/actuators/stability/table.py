@@ -1,4 +1,4 @@
-"""How far robots are from vibrating, as rows, text and JSON; and that of numbers alone."""
+"""Stability margins of robots, as rows, text and JSON, and their computation from numbers."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import numpy as np
 
 from ..specs.arguments import names_of, number_of
 from ..values import as_numbers
-from .loop import Loop
+from .loop import Loop, require_step
 
 _HEADER = ("Joint", "kp", "kd", "ki", "Inertia", "Margin", "Armature", "Smallest armature", "Largest step [s]")
 
@@ -28,13 +28,13 @@ class JointStability:
         kp: Proportional gain at the joint, behind a gear [N·m/rad or N/m].
         kd: Derivative gain at the joint [N·m·s/rad or N·s/m].
         ki: Integral gain at the joint [N·m/(rad·s) or N/(m·s)].
-        inertia: What the motor feels, `1 / diag(M⁻¹)` [kg·m² or kg].
-        margin: Factor by which all its gains may grow; below 1 it vibrates, and at 0 smaller gains do not help, but
-            more damping beside the others.
-        armature: What it has [kg·m² or kg].
-        smallest_armature: With which the robot is still stable when all joints have theirs, 0 where it needs none,
-            infinite where none is enough; of a robot that is stable no more than what it has.
-        largest_step: Physics step [s] up to which it is stable.
+        inertia: Inertia at the motor, `1 / diag(M⁻¹)` [kg·m² or kg].
+        margin: Gain margin, the factor by which all its gains may grow; below 1 it vibrates. At 0 smaller gains do not
+            help, only more damping.
+        armature: Its armature [kg·m² or kg].
+        smallest_armature: Smallest armature with which the robot is stable if all joints have theirs, 0 if none is
+            needed, infinite if none is enough; for a stable robot at most the present one.
+        largest_step: Largest stable physics step [s].
     """
 
     robot: str
@@ -55,10 +55,10 @@ class RobotStability:
 
     Args:
         robot: Path of the robot.
-        margin: Factor by which all gains may grow; below 1 the robot vibrates.
+        margin: Gain margin, the factor by which all gains may grow; below 1 the robot vibrates.
         spectral_radius: Largest magnitude of the eigenvalues of a physics step.
-        largest_step: Physics step [s] up to which it is stable.
-        velocity_weight: The simulator's, see `stability_of`.
+        largest_step: Largest stable physics step [s].
+        velocity_weight: Velocity weight of the simulator, see `stability_of`.
     """
 
     robot: str
@@ -69,20 +69,20 @@ class RobotStability:
 
     @property
     def stable(self) -> bool:
-        """Whether it stands still."""
+        """True if it does not vibrate."""
         return self.margin >= 1.0
 
 
 @dataclass(frozen=True)
 class Stability:
-    """How far robots are from vibrating.
+    """Stability margins of robots.
 
     Args:
         dt: Physics step [s].
         joints: Joints driven by PD or PID laws, robot by robot.
         robots: Each robot as a whole.
-        unknown: Joints whose law is a network, one's own or none, of which nothing can be said.
-        left_out: Class names of stages that act on efforts at these joints and are no limits, and take no part here:
+        unknown: Joints without gains: their law is a network, one's own or none.
+        left_out: Class names of stages that change efforts at these joints, are no limits and are not in the equations:
             friction, for instance.
     """
 
@@ -94,7 +94,7 @@ class Stability:
 
     @property
     def stable(self) -> bool:
-        """Whether all robots stand still."""
+        """True if no robot vibrates."""
         return all(robot.stable for robot in self.robots)
 
     def to_json(self) -> str:
@@ -118,7 +118,7 @@ class Stability:
                 cures = (joint.smallest_armature, joint.largest_step)
                 rows.append((joint.joint, *(f"{number:.3g}" for number in numbers + cures)))
         widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-        # names to the left, numbers to the right
+        # names are left-aligned, numbers right-aligned
         return [title, *("  ".join([row[0].ljust(widths[0]), *map(str.rjust, row[1:], widths[1:])]) for row in rows)]
 
 
@@ -134,19 +134,19 @@ def stability_of(
     robot: str = "",
     velocity_weight: float = 1.0,
 ) -> Stability:
-    """Return how far a robot is from vibrating, from numbers alone.
+    """Return the stability margins of a robot, from numbers alone.
 
     Args:
-        mass_matrix: With the armatures in it, shape `(J, J)`, all joints driven [kg·m² or kg].
-        dt: Physics step [s], for which each effort is held.
+        mass_matrix: Mass matrix with the armatures, shape `(J, J)`, all joints driven [kg·m² or kg].
+        dt: Physics step [s], over which each effort is constant.
         kp: Proportional gains, a number or shape `(J,)` [N·m/rad or N/m].
         kd: Derivative gains, a number or shape `(J,)` [N·m·s/rad or N·s/m].
         ki: Integral gains, a number or shape `(J,)`; default 0 [N·m/(rad·s) or N/(m·s)].
-        armature: What of the mass matrix is armature, a number or shape `(J,)`; default 0 [kg·m² or kg].
-        joints: Their names; by default their numbers.
+        armature: Armature within the mass matrix, a number or shape `(J,)`; default 0 [kg·m² or kg].
+        joints: Names of the joints; default their numbers.
         robot: Name of the robot.
-        velocity_weight: How the simulator steps positions, from the velocities before and after the step:
-            `q⁺ = q + dt·((1 − w)·v + w·v⁺)`; default 1, as MuJoCo does. PhysX has (n + 1)/(2·n) with n solver position
+        velocity_weight: Weight w of the velocity after the step in the simulator's position update,
+            `q⁺ = q + dt·((1 − w)·v + w·v⁺)`; default 1, as in MuJoCo. PhysX has (n + 1)/(2·n) with n solver position
             iterations.
 
     Raises:
@@ -158,18 +158,11 @@ def stability_of(
         >>> print(stability_of([[0.25]], 1 / 200, kp=100.0, kd=120.0).joints[0].margin < 1)
         True
     """
-    if not (math.isfinite(number_of("dt", dt)) and dt > 0):
-        raise ValueError(f"dt = {dt}: must be a finite number of seconds > 0.")
+    require_step(dt)
     if not 0.5 <= number_of("velocity_weight", velocity_weight) <= 1.0:
         raise ValueError(f"velocity_weight = {velocity_weight}: must be in 0.5 … 1. Take 1 for a semi-implicit step.")
-    matrix = as_numbers(mass_matrix, "mass_matrix")
-    count = len(matrix) if matrix.ndim else 0
-    matrix = matrix.astype(float) if matrix.shape == (count, count) else matrix
-    if matrix.shape != (count, count) or not _is_positive_definite(matrix):
-        raise ValueError(
-            f"mass_matrix of shape {matrix.shape}: must be (J, J), symmetric and positive definite. Take that of the "
-            "driven joints."
-        )
+    matrix = _mass_matrix(mass_matrix)
+    count = len(matrix)
     given = {"kp": kp, "kd": kd, "ki": ki, "armature": armature}
     values = np.array([_numbers(name, value, count) for name, value in given.items()])
     names = [str(at) for at in range(count)] if joints is None else names_of("joints", joints)
@@ -177,18 +170,29 @@ def stability_of(
         raise ValueError(f"joints has {len(names)} names: must have {count}, one per row of the mass matrix.")
     loop = Loop(np.linalg.inv(matrix), values[:3], velocity_weight)
     whole = RobotStability(robot, loop.margin(dt), loop.radius(dt), loop.largest_step(dt), velocity_weight)
-    columns = *values[:3], loop.felt, values[3], loop.smallest_armatures(dt, values[3])
-    rows = []
-    for at, name in enumerate(names):
-        own_kp, own_kd, own_ki, inertia, present, smallest = (float(column[at]) for column in columns)
-        alone = loop.joint(at)
-        margins = alone.margin(dt), present, smallest, alone.largest_step(dt)
-        rows.append(JointStability(robot, name, own_kp, own_kd, own_ki, inertia, *margins))
+    alone = [loop.joint(at) for at in range(count)]
+    columns = (
+        *(*values[:3], loop.inertias, [one.margin(dt) for one in alone]),
+        *(values[3], loop.smallest_armatures(dt, values[3]), [one.largest_step(dt) for one in alone]),
+    )
+    rows = [JointStability(robot, name, *map(float, row)) for name, *row in zip(names, *columns, strict=True)]
     return Stability(dt, tuple(rows), (whole,))
 
 
+def _mass_matrix(given: Any) -> np.ndarray:
+    matrix = as_numbers(given, "mass_matrix")
+    count = len(matrix) if matrix.ndim else 0
+    matrix = matrix.astype(float) if matrix.shape == (count, count) else matrix
+    if matrix.shape != (count, count) or not _is_positive_definite(matrix):
+        raise ValueError(
+            f"mass_matrix of shape {matrix.shape}: must be (J, J), symmetric and positive definite. Take that of the "
+            "driven joints."
+        )
+    return matrix
+
+
 def _numbers(name: str, given: Any, count: int) -> np.ndarray:
-    """One value per joint."""
+    """Return one value per joint."""
     values = as_numbers(given, name)
     if values.shape not in ((), (count,)) or not (np.isfinite(values) & (values >= 0.0)).all():
         raise ValueError(f"{name} = {given}: must be a finite number >= 0, or {count} of them, one per joint.")
@@ -209,9 +213,9 @@ def _is_positive_definite(matrix: np.ndarray) -> bool:
 
 
 def cures_of(table: Stability, robot: RobotStability) -> str:
-    """Gains that would do for a robot that vibrates, in words: its margin, and those of the joints that vibrate.
+    """Return the stable gains of a vibrating robot in words: its margin, and the gains of the vibrating joints.
 
-    Rounded down; empty where the robot is stable, or smaller gains do not help.
+    Rounded down; empty if the robot is stable, or smaller gains do not help.
     """
     if robot.stable or not robot.margin:
         return ""
@@ -221,21 +225,21 @@ def cures_of(table: Stability, robot: RobotStability) -> str:
 
 
 def lowered(joint: JointStability, robot: RobotStability) -> str:
-    """The gains of a joint times the margin of its robot, in words, rounded down."""
+    """Return the gains of a joint times the margin of its robot, in words, rounded down."""
     gains = {name: getattr(joint, name) for name in ("kp", "kd", "ki")}
     return ", ".join(f"{name} = {_below(robot.margin * value)}" for name, value in gains.items() if value)
 
 
 def _below(number: float) -> str:
-    """Three digits of a number, not rounded up."""
+    """Return three digits of a number, not rounded up."""
     if not number > 0.0:
         return "0"
     digit = 10.0 ** (math.floor(math.log10(number)) - 2)
     return f"{math.floor(number / digit) * digit:.3g}"
 
 
-def _plain(value: Any) -> Any:
-    """What JSON can say."""
+def _plain(value: object) -> object:
+    """Return a value as JSON can hold it."""
     if isinstance(value, dict):
         return {key: _plain(one) for key, one in value.items()}
     if isinstance(value, list | tuple):

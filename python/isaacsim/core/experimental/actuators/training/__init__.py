@@ -1,6 +1,6 @@
-"""Networks learned from logs of actuators: a log in, a file for `NeuralControlConfig` out.
+"""Training of networks from logs of actuators, to files for `NeuralControlConfig`.
 
-Needs the extra `train`; what was trained runs without.
+Training needs the extra `train`; the networks do not.
 """
 
 from .log import ActuatorLog as ActuatorLog

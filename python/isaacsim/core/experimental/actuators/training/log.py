@@ -1,4 +1,4 @@
-"""What was measured of an actuator over time, and how it lies in files."""
+"""Logs of actuators, in memory and in files."""
 
 from __future__ import annotations
 
@@ -17,23 +17,23 @@ from ..saving import whole_file
 from ..specs.arguments import number_of, path_of, require_file, whole_of
 from ..values import as_numbers
 
-# from one step to the next in a file, relative to the mean; more is no fixed step
+# largest deviation of a step in a file from the mean, relative
 _JITTER = 0.1
 
 
 @dataclass(frozen=True, eq=False)
 class ActuatorLog:
-    """What was measured of actuators of one kind, a row per step and a column per joint.
+    """Measurements of actuators of one kind, a row per step and a column per joint.
 
-    Row k holds what a controller sees at the start of step k, and the effort that acted in this step. Joints may be
-    those of one robot, of several, or of several runs: nothing is taken from one column to the next.
+    Row k has the inputs of the controller at the start of step k, and the effort that acted in this step. Joints may
+    belong to one robot, to several, or to several runs: columns are independent.
 
     Args:
         dt: Time from one row to the next [s].
         position: Joint positions [rad or m], shape `(steps, joints)`; `(steps,)` is one joint.
-        velocity: Joint velocities [rad/s or m/s], likewise.
-        position_target: Commanded positions [rad or m], likewise, as sent: a delay is learned with the rest.
-        effort: Measured joint efforts [N·m or N], likewise.
+        velocity: Joint velocities [rad/s or m/s], same shape.
+        position_target: Commanded positions [rad or m], same shape, as sent: a delay is learned too.
+        effort: Measured joint efforts [N·m or N], same shape.
 
     Raises:
         ValueError: By name: shapes differ, there are fewer than two steps, a number is not finite, or dt is not > 0.
@@ -56,15 +56,8 @@ class ActuatorLog:
         if len(shape) != 2 or shape[0] < 2 or shape[1] < 1:
             raise ValueError(f"position has shape {shape}: must be (steps, joints), at least (2, 1). Log for longer.")
         for name in SIGNALS:
-            values = getattr(self, name)
-            if values.shape != shape:
-                raise ValueError(f"{name} has shape {values.shape}: must be {shape}, that of position. Cut them alike.")
-            if not (finite := np.isfinite(values)).all():
-                step, joint = map(int, np.argwhere(~finite)[0])
-                raise ValueError(
-                    f"{name}[{step}, {joint}] = {values[step, joint]}: must be finite. Cut the log there, or repair it."
-                )
-            values.setflags(write=False)
+            _require_finite(name, getattr(self, name), shape)
+            getattr(self, name).setflags(write=False)
 
     @property
     def steps(self) -> int:
@@ -78,7 +71,7 @@ class ActuatorLog:
 
     @property
     def seconds(self) -> float:
-        """How long it lasts [s], one joint."""
+        """Duration [s]."""
         return self.steps * self.dt
 
     @property
@@ -95,7 +88,7 @@ class ActuatorLog:
         """Write a file that `load` reads: `.npz`, or `.csv` with a line per step and joint.
 
         Raises:
-            ValueError: The name ends with something else.
+            ValueError: The name has another extension.
         """
         if _extension(path) == ".npz":
             with whole_file(path) as written:
@@ -105,7 +98,7 @@ class ActuatorLog:
             writer = csv.writer(file)
             writer.writerow(["joint", "time", *SIGNALS])
             for joint, step in itertools.product(range(self.joints), range(self.steps)):
-                # as many digits as give the same number back
+                # the fewest digits that give the same number
                 numbers = [str(getattr(self, name)[step, joint]) for name in SIGNALS]
                 writer.writerow([joint, repr(step * self.dt), *numbers])
 
@@ -115,21 +108,31 @@ class ActuatorLog:
 
         Args:
             path: `.npz` with `dt` and the arrays by name, or `.csv` with columns `time` [s] and the signals by name,
-                and `joint`, a number or name, when there are several, equally long; other columns are let be.
-            dt: The step [s], for a file whose times are rounded or which has none; None: what the file says.
+                and `joint`, a number or name, for several joints of equal length; other columns are ignored.
+            dt: The step [s], for a file whose times are rounded or missing; None: that of the file.
 
         Raises:
-            ValueError: Something is missing from the file, is no number, or times are not evenly spaced; or it is no
-                file, as a pipe.
+            ValueError: Something is missing, is no number, or times are not evenly spaced; or it is no regular file, as
+                a pipe.
             OSError: There is no such file, or it cannot be read.
         """
         read = _read_npz if _extension(path) == ".npz" else _read_csv
         require_file(Path(path))
-        columns, said = read(Path(path), dt is None)
-        return cls(said if dt is None else dt, *columns)
+        columns, step = read(Path(path), dt is None)
+        return cls(step if dt is None else dt, *columns)
 
 
 SIGNALS = tuple(field.name for field in fields(ActuatorLog) if field.name != "dt")
+
+
+def _require_finite(name: str, values: np.ndarray, shape: tuple[int, ...]) -> None:
+    if values.shape != shape:
+        raise ValueError(f"{name} has shape {values.shape}: must be {shape}, that of position. Cut them alike.")
+    if not (finite := np.isfinite(values)).all():
+        step, joint = map(int, np.argwhere(~finite)[0])
+        raise ValueError(
+            f"{name}[{step}, {joint}] = {values[step, joint]}: must be finite. Cut the log there, or repair it."
+        )
 
 
 def _extension(path: str | os.PathLike[str]) -> str:
@@ -142,7 +145,7 @@ def _extension(path: str | os.PathLike[str]) -> str:
 def _read_npz(path: Path, timed: bool) -> tuple[list[np.ndarray], float]:
     wanted = ["dt"] * timed + list(SIGNALS)
     try:
-        # arrays of objects are pickles, which would run
+        # arrays of objects are pickles, which run code
         with path.open("rb") as stream, np.load(stream, allow_pickle=False) as file:
             _require(wanted, file.files, path)
             return [file[name] for name in SIGNALS], float(file["dt"]) if timed else 0.0
@@ -159,14 +162,12 @@ def _read_csv(path: Path, timed: bool) -> tuple[list[np.ndarray], float]:
         reader = csv.DictReader(file, skipinitialspace=True)
         _require(wanted, reader.fieldnames or [], path)
         for row in reader:
+            cells = [row[name] for name in wanted]
             try:
-                numbers = [float(row[name]) for name in wanted]
+                rows.setdefault(row.get("joint") or "", []).append(list(map(float, cells)))
             except (TypeError, ValueError):
-                told = [row[name] for name in wanted]
-                raise ValueError(
-                    f"{path}, line {reader.line_num}: {told}: must be numbers. Correct the line."
-                ) from None
-            rows.setdefault(row.get("joint") or "", []).append(numbers)
+                problem = f"{path}, line {reader.line_num}: {cells}: must be numbers. Correct the line."
+                raise ValueError(problem) from None
     lengths = {joint: len(values) for joint, values in rows.items()}
     if len(set(lengths.values())) != 1:
         raise ValueError(f"{path} has {lengths} lines by joint: must be equally many of each. Cut them alike.")
@@ -182,7 +183,7 @@ def _require(wanted: list[str], found: Sequence[str], path: Path) -> None:
 
 
 def _step_of(times: np.ndarray, path: Path) -> float:
-    """The step of evenly spaced times, shape `(steps, joints)`."""
+    """Return the step of evenly spaced times, shape `(steps, joints)`."""
     if len(times) < 2:
         raise ValueError(f"{path} has {len(times)} steps: must have 2 at least. Log for longer.")
     steps = np.diff(times, axis=0)

@@ -1,4 +1,4 @@
-"""What training leaves: a network that needs no Torch, how far it is off, and what it was trained on."""
+"""Result of a training: a network that needs no Torch, its errors, and its log."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from .report import Curves, write_report
 
 @dataclass(frozen=True)
 class Errors:
-    """How far predicted efforts are from measured ones.
+    """Errors of predicted efforts.
 
     Args:
         rms: Root mean square of the error [N·m or N].
@@ -44,19 +44,19 @@ class Errors:
 
 @dataclass(frozen=True, eq=False)
 class TrainedActuator:
-    """A network learned from a log.
+    """A network trained on a log.
 
     Args:
-        network: What it computes.
-        metadata: What its file says besides: `model_type`, inputs, scales, `sample_dt` [s].
-        log: What it was learned from.
-        cut: Row of the log from which on it was only validated on.
-        warm_up: So many rows after a start, whose past is unknown, count neither in training nor in errors.
+        network: The network.
+        metadata: Metadata of its file: `model_type`, inputs, scales, `sample_dt` [s].
+        log: The log.
+        cut: First row of the log for validation.
+        warm_up: Number of rows after a start, with unknown past, which do not count in training and errors.
         history: Errors over effort RMS after each epoch, of training and validation, float64 `(epochs, 2)`; that of
             training is the mean over the epoch, in which the network changes.
-        best_epoch: Row of `history` whose weights were kept, that of the smallest validation error.
-        stopped_by: What ended training: "epochs", "patience" or "max_seconds".
-        settings: What training was told, by name of argument, and with what it ran.
+        best_epoch: Row of `history` with the smallest validation error, whose weights are kept.
+        stopped_by: Reason for the end of training: "epochs", "patience" or "max_seconds".
+        settings: Arguments of training by name, and versions.
     """
 
     network: Network
@@ -77,47 +77,53 @@ class TrainedActuator:
 
     @property
     def sample_dt(self) -> float:
-        """Step that it was trained for [s]; a simulation with another one is refused."""
+        """Step that it was trained for [s]; required of simulations."""
         dt = check_metadata(self.metadata, self.network).sample_dt
         assert dt is not None
         return dt
 
     def predict(self, log: ActuatorLog) -> np.ndarray:
-        """Return the efforts [N·m or N] that the network gives for a log, float32 `(steps, joints)`.
+        """Return the efforts [N·m or N] that the network predicts for a log, float32 `(steps, joints)`.
 
         It starts as after a reset and is evaluated as in a simulation, without Torch.
 
         Raises:
             ValueError: The log has another step than the one it was trained for.
         """
-        said = check_metadata(self.metadata, self.network)
+        metadata = check_metadata(self.metadata, self.network)
         if not math.isclose(log.dt, self.sample_dt, rel_tol=1e-5):
             raise ValueError(
                 f"log.dt = {log.dt} s: must be the step that the network was trained for, {self.sample_dt} s. "
                 "Resample the log."
             )
-        inputs = np.ascontiguousarray(features_of(log, said))
-        if self.network.kind == "mlp":
-            # rows of any time, for it remembers nothing by itself
-            outputs = np.empty(inputs[..., 0].size, np.float32)
-            rows = inputs.reshape(len(outputs), -1)
-            make_evaluator(self.network, len(outputs)).evaluate(rows, outputs)
-            outputs = outputs.reshape(inputs.shape[:2])
-        else:
-            evaluator = make_evaluator(self.network, log.joints)
-            shape = (self.network.num_layers, log.joints, self.network.hidden_size)
-            states = [np.zeros(shape, np.float32) for _ in range(2 if self.network.kind == "lstm" else 1)]
-            outputs = np.empty(inputs.shape[:2], np.float32)
-            # the same arrays at each step, which the evaluator looks through once
-            x, y = np.empty_like(inputs[0]), np.empty(log.joints, np.float32)
-            for step, row in enumerate(inputs):
-                x[:] = row
-                evaluator.evaluate(x, y, states, states)
-                outputs[step] = y
-        return outputs * np.float32(said.effort_scale * said.effort_std) + np.float32(said.effort_mean)
+        inputs = np.ascontiguousarray(features_of(log, metadata))
+        outputs = self._rows(inputs) if self.network.kind == "mlp" else self._sequence(inputs)
+        scale = metadata.effort_scale * metadata.effort_std
+        return outputs * np.float32(scale) + np.float32(metadata.effort_mean)
+
+    def _rows(self, inputs: np.ndarray) -> np.ndarray:
+        """Return the outputs of a network without state, all rows at once."""
+        outputs = np.empty(inputs[..., 0].size, np.float32)
+        make_evaluator(self.network, len(outputs)).evaluate(inputs.reshape(len(outputs), -1), outputs)
+        return outputs.reshape(inputs.shape[:2])
+
+    def _sequence(self, inputs: np.ndarray) -> np.ndarray:
+        """Return the outputs of a network with state, step by step."""
+        _, joints, _ = inputs.shape
+        evaluator = make_evaluator(self.network, joints)
+        shape = (self.network.num_layers, joints, self.network.hidden_size)
+        states = [np.zeros(shape, np.float32) for _ in range(2 if self.network.kind == "lstm" else 1)]
+        outputs = np.empty(inputs.shape[:2], np.float32)
+        # the same arrays at each step, which the evaluator checks once
+        x, y = np.empty_like(inputs[0]), np.empty(joints, np.float32)
+        for step, row in enumerate(inputs):
+            x[:] = row
+            evaluator.evaluate(x, y, states, states)
+            outputs[step] = y
+        return outputs
 
     def errors_on(self, log: ActuatorLog) -> Errors:
-        """Return how far the network is off on a log, its first `warm_up` rows apart.
+        """Return the errors of the network on a log, without its first `warm_up` rows.
 
         Raises:
             ValueError: The log has another step than the one it was trained for, or no more rows than `warm_up`.
@@ -135,7 +141,7 @@ class TrainedActuator:
             path: `.safetensors`, or `.onnx` with the extra `nets`.
 
         Raises:
-            ValueError: The name ends with something else, or the package for it is missing.
+            ValueError: The name has another extension, or the package for it is missing.
         """
         write = WRITERS.get(Path(path).suffix.lower())
         if write is None:
@@ -144,11 +150,11 @@ class TrainedActuator:
             written.write_bytes(write(self.network, self.metadata))
 
     def report(self, folder: str | os.PathLike[str], test: ActuatorLog | None = None) -> Path:
-        """Write `training.png`, predicted against measured, and `training.md` and `.json` with the figures.
+        """Write `training.png`, predicted against measured efforts, and `training.md` and `.json` with the errors.
 
         Args:
-            folder: Where to; made if it is not there.
-            test: Another log, which the picture then shows; None: the validation part of the log.
+            folder: Folder of the report; created if absent.
+            test: Another log for the picture; None: the validation part of the log.
 
         Returns:
             Path of the picture.
@@ -159,7 +165,7 @@ class TrainedActuator:
         """
         part, log = ("test", test) if test is not None else ("validation", self.log.cut(self.cut, self.log.steps))
         errors = {**self.errors, part: self.errors_on(log)}
-        said = {
+        content = {
             "kind": self.network.kind,
             "sample_dt": self.sample_dt,
             "log": {"steps": self.log.steps, "joints": self.log.joints, "cut": self.cut},
@@ -174,7 +180,7 @@ class TrainedActuator:
         }
         first = self.warm_up + (self.cut if test is None else 0)
         efforts = log.effort[self.warm_up :], self.predict(log)[self.warm_up :]
-        return write_report(Path(folder), said, Curves(part, first * self.sample_dt, *efforts))
+        return write_report(Path(folder), content, Curves(part, first * self.sample_dt, *efforts))
 
 
 def _rms(values: np.ndarray) -> float:

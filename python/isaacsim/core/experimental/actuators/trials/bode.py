@@ -1,4 +1,4 @@
-"""The loop of one joint over frequency, with the inertia that its motor feels."""
+"""Frequency response of a joint on its robot."""
 
 from __future__ import annotations
 
@@ -20,21 +20,21 @@ def plot_bode(
 ) -> Figure:
     """Draw the control loop of a joint over frequency, with its margins.
 
-    The loop is that of `stability`: the pose, gains and inertia of now, the other joints free, one effort per physics
-    step. A delay turns the phase from target to position and leaves the margins alone, for it holds back no feedback.
+    The loop is that of `stability`: the current pose, gains and inertia, the other joints free, one effort per physics
+    step. A delay turns the phase from target to position and does not change the margins, as it delays no feedback.
 
     Args:
-        actuators: Physics runs.
+        actuators: Actuators with running physics.
         joint: Name of the joint.
-        robot: Which one.
-        path: Where to save the picture, with an extension that Matplotlib knows; None means nowhere.
+        robot: Number of the robot.
+        path: File of the picture, with an extension that Matplotlib knows; None saves none.
 
     Returns:
         The figure. It belongs to no window; a notebook shows it.
 
     Raises:
         ValueError: No actuator drives such a joint, its law has no gains, or there is no such robot.
-        HostError: Physics does not run, or the simulator does not tell mass matrices or its step.
+        HostError: Physics does not run, or the simulator does not provide mass matrices or its step.
         ModuleNotFoundError: Matplotlib is missing.
 
     Example:
@@ -43,17 +43,17 @@ def plot_bode(
         ...     actuators = ArticulationActuators("/World/Pendulum")
         ...     sim.play()
         ...     print(plot_bode(actuators, "hinge").get_suptitle())
-        hinge: its loop over frequency
+        hinge: frequency response
     """
     return save(draw_bode(loop_response(actuators, joint, robot=robot)), path)
 
 
 def loop_response(actuators: ArticulationActuators, joint: str, *, robot: int = 0) -> FrequencyResponse:
-    """Return what the loop of a joint does to sines.
+    """Return the frequency response of the loop of a joint.
 
     Raises:
         ValueError: No actuator drives such a joint, its law has no gains, or there is no such robot.
-        HostError: Physics does not run, or the simulator does not tell mass matrices or its step.
+        HostError: Physics does not run, or the simulator does not provide mass matrices or its step.
     """
     actuator, column = find_actuator(actuators, joint)
     table = actuators.stability(indices=[robot])
@@ -65,4 +65,4 @@ def loop_response(actuators: ArticulationActuators, joint: str, *, robot: int = 
     (row,) = [row for row in table.joints if row.joint == joint]
     weight = table.robots[0].velocity_weight
     late = delay_of(actuator, robot, column)
-    return frequency_response(joint, row.kp, row.kd, row.ki, row.inertia, table.dt, late, weight)
+    return frequency_response(joint, (row.kp, row.kd, row.ki), row.inertia, table.dt, late, weight)

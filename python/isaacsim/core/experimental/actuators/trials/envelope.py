@@ -1,10 +1,10 @@
-"""What the stages after a control law leave: the plan runs with commands that no motor can follow."""
+"""Effort envelope of a motor, from its stages after the control law, run with saturating commands."""
 
 from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -21,26 +21,25 @@ if TYPE_CHECKING:
     from ..plots.style import Figure
 
 _POINTS, _PROBES = 1201, 4001
-# where bounds are looked for [rad/s or m/s], and what is shown where they depend on no speed
+# fastest speed at which bounds are computed [rad/s or m/s], and the range of bounds that depend on no speed
 _FASTEST, _SHOWN = 1e4, 10.0
-# so much further than where the bounds end to change
+# range of speeds, of the last one at which bounds change
 _BEYOND = 1.15
 
 
 def plot_envelope(
     actuators: ActuatorSet, joint: str, *, robot: int = 0, path: str | os.PathLike[str] | None = None
 ) -> Figure:
-    """Draw what the motor of a joint can give: effort over speed, each stage and all of them.
+    """Draw the effort envelope of the motor of a joint: effort over speed, of each stage and of all.
 
-    Nothing is moved: copies of the stages after the control law run with commands that saturate them, over a grid of
-    speeds, and of positions where a table of limits depends on them. A stage that remembers something begins anew at
-    each point.
+    Nothing moves: copies of the stages after the control law run with saturating commands, over a grid of speeds, and
+    of positions if a limit depends on them. A stage with state starts from its initial state at each point.
 
     Args:
-        actuators: The joint's, and others.
+        actuators: The actuator of the joint, and others.
         joint: Name of the joint.
-        robot: Whose parameters count.
-        path: Where to save the picture, with an extension that Matplotlib knows; None means nowhere.
+        robot: Robot whose parameters are used.
+        path: File of the picture, with an extension that Matplotlib knows; None saves none.
 
     Returns:
         The figure. It belongs to no window; a notebook shows it.
@@ -56,7 +55,7 @@ def plot_envelope(
         >>> motor = [PDControlConfig(80.0, 2.0), DCMotorClampingConfig(60.0, 9.0, 40.0)]
         >>> knee = ActuatedArrays(["knee"], {"knee": motor})
         >>> print(plot_envelope(knee, "knee").get_suptitle())
-        knee: what its motor can give
+        knee: effort envelope
     """
     return save(draw_envelope(envelope(actuators, joint, robot=robot)), path)
 
@@ -70,13 +69,13 @@ def envelope(
     dt: float = np.nan,
     drive_limit: float = np.inf,
 ) -> Envelope:
-    """Return what the motor of a joint can give.
+    """Return the effort envelope of the motor of a joint.
 
     Args:
-        actuators: The joint's, and others.
+        actuators: The actuator of the joint, and others.
         joint: Name of the joint.
-        robot: Whose parameters count.
-        limits: Of the position of the joint [rad or m].
+        robot: Robot whose parameters are used.
+        limits: Limits of the position of the joint [rad or m].
         dt: Physics step [s].
         drive_limit: Largest effort of the joint's own drive [N·m or N].
 
@@ -97,9 +96,9 @@ def envelope(
     if _changes(found).any():
         positions, over_position = places, found
     steps = delay_of(actuator, robot, column)
-    # the others only take part in the whole: by what they publish
+    # stages that change no effort take part in the whole by the signals that they publish
     changing = [stage for stage in stages if KINDS[stage.KIND].changes_effort]
-    names = _told_apart([type(stage).__name__ for stage in changing])
+    names = _disambiguate([type(stage).__name__ for stage in changing])
     return Envelope(
         joint,
         velocities,
@@ -115,7 +114,7 @@ def envelope(
 
 
 def find_actuator(actuators: ActuatorSet, joint: str) -> tuple[Actuator, int]:
-    """Return the actuator of a joint, and which of its joints that is.
+    """Return the actuator of a joint, and the number of the joint within it.
 
     Raises:
         ValueError: None drives it.
@@ -130,14 +129,14 @@ def find_actuator(actuators: ActuatorSet, joint: str) -> tuple[Actuator, int]:
 
 
 def delay_of(actuator: Actuator, robot: int, column: int) -> int:
-    """Return by how many physics steps commands of a joint are late."""
+    """Return the command delay of a joint [physics steps]."""
     if actuator.delay is None:
         return 0
     return int(one_joint(actuator.delay, actuator, robot, column).read("delay_steps")[0])
 
 
 def one_joint(component: Any, actuator: Actuator, robot: int, column: int) -> Any:
-    """Return a copy of a component that serves one joint of one robot, and nobody else runs.
+    """Return a separate copy of a component for one joint of one robot.
 
     Raises:
         ValueError: There is no such robot.
@@ -154,13 +153,13 @@ def bounds(stages: Sequence[Any], positions: np.ndarray, velocities: np.ndarray)
     Args:
         stages: Of `one_joint`.
         positions: [rad or m], shape `(points,)`.
-        velocities: [rad/s or m/s], likewise.
+        velocities: [rad/s or m/s], same shape.
     """
     return StageBounds(stages, np.zeros(len(positions), int))(positions, velocities)
 
 
-def _shown(read: Any, far: float) -> float | None:
-    """Up to where bounds change on either side, or None where they never do."""
+def _shown(read: Callable[[np.ndarray], Bounds], far: float) -> float | None:
+    """Return the last place at which bounds change on either side, or None."""
     ahead = np.geomspace(1e-3, far, _PROBES)
     changing = [ahead[1:][_changes(read(sign * ahead))] for sign in (1.0, -1.0)]
     ends = [float(places.max()) for places in changing if len(places)]
@@ -168,16 +167,12 @@ def _shown(read: Any, far: float) -> float | None:
 
 
 def _changes(found: Bounds) -> np.ndarray:
-    """Between which neighbours bounds differ."""
+    """Return a mask of the intervals within which bounds change."""
     known = np.nan_to_num(found, nan=float(np.finfo(np.float32).max))
     return np.any(np.abs(np.diff(known)) > 1e-6 * np.abs(known[:, 1:]), axis=0)
 
 
-def _told_apart(names: Sequence[str]) -> list[str]:
-    """Names, numbered where there are several of one."""
-    count, seen = Counter(names), Counter[str]()
-    told = []
-    for name in names:
-        seen[name] += 1
-        told.append(f"{name} {seen[name]}" if count[name] > 1 else name)
-    return told
+def _disambiguate(names: Sequence[str]) -> list[str]:
+    """Return the names, numbered if several are equal."""
+    total = Counter(names)
+    return [f"{one} {names[: at + 1].count(one)}" if total[one] > 1 else one for at, one in enumerate(names)]

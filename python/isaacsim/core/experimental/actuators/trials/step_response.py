@@ -1,11 +1,11 @@
-"""The step response of a joint on its robot, with its actuator and with an ideal drive in its place."""
+"""Step response of a joint on its robot, with its actuator and with an ideal drive instead."""
 
 from __future__ import annotations
 
 import contextlib
 import functools
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -22,7 +22,7 @@ from .envelope import bounds, find_actuator, one_joint
 from .targets import step
 from .trial import follow, room_of
 
-# robots come to rest before the jump [s]; so much of that is shown
+# time to settle before the jump [s], and the part of it that is plotted
 _REST, _BEFORE = 1.0, 0.05
 
 
@@ -38,12 +38,12 @@ def step_response(
     """Return the step response of a joint, the others held at their pose.
 
     Args:
-        open_simulation: Opens the file of the robot anew.
-        path: Of the robot; of several, the first is looked at.
+        open_simulation: Opens the file of the robot, once per response.
+        path: Path of the robot.
         joint: Name of the joint.
-        amplitude: Of the jump [rad or m], less where a limit is near.
-        seconds: How long after the jump [s].
-        open_actuators: Returns the actuators of the robot at a path; by default those of its file.
+        amplitude: Amplitude of the jump [rad or m], less if a limit is near.
+        seconds: Duration after the jump [s].
+        open_actuators: Returns the actuators of the robot at a path; default those of its file.
 
     Raises:
         ValueError: No actuator drives the joint, or it is passive.
@@ -69,8 +69,10 @@ def step_response(
 
 
 @contextlib.contextmanager
-def _ideal(path: str, joint: str, open_actuators: Callable[[str], ArticulationActuators]) -> Any:
-    """The robot's actuators, that of one joint with its control law alone."""
+def _ideal(
+    path: str, joint: str, open_actuators: Callable[[str], ArticulationActuators]
+) -> Iterator[ArticulationActuators]:
+    """Open the robot's actuators, that of one joint with its control law alone."""
     with open_actuators(path) as actuators:
         count = len(actuators.articulation.paths)
         if count != 1:
@@ -94,7 +96,7 @@ def _respond(
     dt, column = simulation.dt, robots.dof_names.index(joint)
     only = np.where(np.arange(robots.num_dofs) == column, amplitude, 0.0)
     rest = round(_REST / dt)
-    # between two steps, so that rounding does not decide
+    # between two steps, independent of rounding
     targets = step(room_of(robots), only, (rest - 0.5) * dt)
     trial = follow(simulation, robots, actuators, targets, range(rest + max(1, round(seconds / dt))))
     if trial.diverged or trial.faults:

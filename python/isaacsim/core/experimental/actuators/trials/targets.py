@@ -1,4 +1,4 @@
-"""Position targets over time: a pose held, a sine or a step around it, or those of a file."""
+"""Position targets over time: a constant pose, a sine or a step around it, or those of a file."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ Targets = Callable[[float], np.ndarray]
 
 KINDS = ("hold", "sine", "step")
 STEP_AT = 0.25
-"""When a step comes [s]."""
+"""Time of a step [s]."""
 
-# of how far a joint may move, targets stay away from its limits: so much of it would be overshoot
+# distance of targets from the limits, of the range of a joint: room for overshoot
 _AWAY = 0.05
 _TIMES = ("time", "time [s]")
-# positions and limits come in single precision [rad or m]
+# tolerance of positions and limits, which have single precision [rad or m]
 _SMALL = 1e-5
 
 
 @dataclass(frozen=True)
 class Room:
-    """Where joints are, and how far they may go; all of shape `(robots, DOFs)`.
+    """Positions and limits of joints, all of shape `(robots, DOFs)`.
 
     Args:
         initial: Positions [rad or m].
@@ -40,7 +40,7 @@ class Room:
     upper: np.ndarray
 
     def within(self) -> tuple[np.ndarray, np.ndarray]:
-        """Return between what targets stay: a little inside the limits, or as close to one as the joint begins."""
+        """Return lower and upper bounds of targets: a little inside the limits, or where the joint begins."""
         span = np.where(np.isfinite(self.upper - self.lower), self.upper - self.lower, 0.0)
         return (
             np.minimum(self.lower + _AWAY * span, self.pose),
@@ -49,21 +49,21 @@ class Room:
 
     @property
     def pose(self) -> np.ndarray:
-        """The nearest pose within the limits: where joints are held."""
+        """The nearest pose within the limits."""
         return np.clip(self.initial, self.lower, self.upper)
 
 
 def hold(room: Room) -> Targets:
-    """Stay, or go to the limit that a joint is beyond."""
+    """Return constant targets: the pose, or the limit that a joint is beyond."""
     pose = room.pose
     return lambda time: pose
 
 
 def sine(room: Room, amplitude: np.ndarray | float, frequency: float) -> Targets:
-    """Swing around the initial pose, beginning in it; near a limit the swing is shifted, and shrunk if it has to be.
+    """Return a sine around the initial pose, from there on; near a limit it is shifted, and smaller if necessary.
 
     Args:
-        room: Where the joints are.
+        room: Positions and limits of the joints.
         amplitude: Largest one [rad or m], a number or one per DOF.
         frequency: [Hz].
 
@@ -80,12 +80,12 @@ def sine(room: Room, amplitude: np.ndarray | float, frequency: float) -> Targets
 
 
 def step(room: Room, amplitude: np.ndarray | float, at: float = STEP_AT) -> Targets:
-    """Stay, then jump to where there is more room, as far as there is.
+    """Return a step from the pose into the direction with more room, at most to the limit.
 
     Args:
-        room: Where the joints are.
+        room: Positions and limits of the joints.
         amplitude: Largest jump [rad or m], a number or one per DOF.
-        at: When [s].
+        at: Time of the step [s].
 
     Raises:
         ValueError: The amplitude is negative or not finite.
@@ -98,12 +98,12 @@ def step(room: Room, amplitude: np.ndarray | float, at: float = STEP_AT) -> Targ
 
 
 def clipped(room: Room, names: Sequence[str], jumps: tuple[Targets, np.ndarray | float] | None = None) -> list[str]:
-    """What limits of joints made of targets, in sentences: joints that begin outside of them, and steps cut short.
+    """Return the effects of joint limits on targets, in sentences: joints that begin outside, and shortened steps.
 
     Args:
-        room: Where the joints are.
-        names: Of the DOFs.
-        jumps: A step, and how far it was to go [rad or m].
+        room: Positions and limits of the joints.
+        names: Names of the DOFs.
+        jumps: A step, and its requested amplitude [rad or m].
     """
 
     def listed(found: Any) -> str:
@@ -120,35 +120,19 @@ def clipped(room: Room, names: Sequence[str], jumps: tuple[Targets, np.ndarray |
 def from_csv(path: Path, names: Sequence[str], room: Room) -> tuple[Targets, float]:
     """Read targets from a file: a column `time [s]` or `time`, and one per joint, by its name [rad or m].
 
-    Between its lines targets are interpolated, after the last they stay. Joints without a column hold their pose.
+    Targets are interpolated between lines and constant after the last one. Joints without a column hold their pose.
 
     Returns:
         The targets, and the time of the last line [s].
 
     Raises:
-        ValueError: Something else stands in the file; the message names the line or column.
+        ValueError: The file has other content; the message names the line or column.
         OSError: It cannot be read.
     """
-    if not path.is_file():
-        raise FileNotFoundError(f"{path}: no such file. Give the path of a .csv file, or one of {', '.join(KINDS)}.")
-    with path.open(encoding="utf-8-sig", newline="") as file:
-        lines = [line for line in csv.reader(file, skipinitialspace=True) if line]
-    head = [name.strip() for name in lines[0]] if lines else []
-    if not head or head[0] not in _TIMES or len(lines) < 2:
-        raise ValueError(
-            f"{path} begins with {', '.join(head) or 'nothing'}: must have a column `time [s]` first, then one per "
-            "joint, and a line at least. Add it."
-        )
+    head, table = _table(path)
     if unknown := [name for name in head[1:] if list(names).count(name) != 1]:
         raise ValueError(f"{path}: column {unknown[0]!r}: must be a joint, one of {list(names)}. Correct the name.")
-    try:
-        table = np.array([[float(cell) for cell in line] for line in lines[1:]], float).reshape(len(lines) - 1, -1)
-    except ValueError as error:
-        raise ValueError(f"{path}: {error}: must hold a number in each cell of each line. Correct it.") from None
-    times = table[:, 0]
-    if table.shape[1] != len(head) or not np.isfinite(table).all() or (np.diff(times) <= 0).any() or times[0] < 0:
-        raise ValueError(f"{path}: must hold finite numbers, with times that rise from 0 or later. Correct it.")
-    columns = [list(names).index(name) for name in head[1:]]
+    times, columns = table[:, 0], [list(names).index(name) for name in head[1:]]
 
     def at(time: float) -> np.ndarray:
         targets = room.pose
@@ -156,6 +140,36 @@ def from_csv(path: Path, names: Sequence[str], room: Room) -> tuple[Targets, flo
         return targets
 
     return at, float(times[-1])
+
+
+def _table(path: Path) -> tuple[list[str], np.ndarray]:
+    """Return names of the columns and numbers of a file, with a column of ascending times first."""
+    head, lines = _lines(path)
+    try:
+        table = np.array(lines, float)
+    except ValueError as error:
+        raise ValueError(f"{path}: {error}: must hold a number in each cell of each line. Correct it.") from None
+    if table.shape[1] != len(head) or not np.isfinite(table).all() or not _is_ascending(table[:, 0]):
+        raise ValueError(f"{path}: must hold finite numbers, with times that rise from 0 or later. Correct it.")
+    return head, table
+
+
+def _lines(path: Path) -> tuple[list[str], list[list[str]]]:
+    if not path.is_file():
+        raise FileNotFoundError(f"{path}: no such file. Give the path of a .csv file, or one of {', '.join(KINDS)}.")
+    with path.open(encoding="utf-8-sig", newline="") as file:
+        first, *lines = [line for line in csv.reader(file, skipinitialspace=True) if line] or [[""]]
+    head = [name.strip() for name in first]
+    if head[0] not in _TIMES or not lines:
+        raise ValueError(
+            f"{path} begins with {', '.join(filter(None, head)) or 'nothing'}: must have a column `time [s]` first, "
+            "then one per joint, and a line at least. Add it."
+        )
+    return head, lines
+
+
+def _is_ascending(times: np.ndarray) -> bool:
+    return bool(times[0] >= 0 and (np.diff(times) > 0).all())
 
 
 def _require(amplitude: np.ndarray | float, frequency: float) -> None:

@@ -1,4 +1,4 @@
-"""What a live view shows of a simulation, and what it may ask of it: plain data, whatever shows it."""
+"""The model of a live view: data of a simulation to show, and requests to it."""
 
 from __future__ import annotations
 
@@ -9,36 +9,38 @@ from typing import Any
 
 import numpy as np
 
+from ..articulation_actuators import ArticulationActuators
 from ..attachment import attached_to
+from ..pipeline.actuator import Actuator
 from ..pipeline.bounds import StageBounds, known_at_once
 from ..pipeline.plan import description_of
 from ..recording.recording import Recording
 from ..specs.arguments import whole_of
 from ..specs.fields import Parameter, complaint
 
-# what of the past is kept for charts [s]
+# duration of charts [s]
 HISTORY = 3.0
 _SIGNALS = ("positions", "velocities", "computed_efforts", "applied_efforts", "limited_by")
 # range of a slider for a joint without limits [rad or m]
 _OPEN = math.pi
 
-# rule of a number of which nothing else is known
+# rule of any finite number
 _ANY = Parameter("", "float", "", 0.0)
 
 REQUESTS = ("select", "set_target", "set_gain", "reset")
-"""Methods of `Live` that a page may ask for."""
+"""Methods of `Live` that a page may request."""
 
 
 @dataclass(frozen=True)
 class Joint:
-    """A joint of the robot that is looked at.
+    """A joint of the shown robot.
 
     Args:
         name: Its name.
-        lower: Lower end of the targets one may choose [rad or m].
+        lower: Lower end of its targets [rad or m].
         upper: Upper end [rad or m].
         gains: Names of gains that can be set, `kp` and `kd`, or none.
-        driven: Whether an actuator has it.
+        driven: Whether an actuator drives it.
         stages: Class names of the stages of that actuator, in the order in which they act.
     """
 
@@ -52,14 +54,14 @@ class Joint:
 
 @dataclass(frozen=True)
 class Effort:
-    """What the motor of a joint did in the last step.
+    """Effort of the motor of a joint in the last step.
 
     Args:
-        column: Of the joint.
+        column: Column of the joint.
         computed: Effort of the control law [N·m or N].
         applied: Effort after all stages [N·m or N].
-        lower: Least effort that the stages let through at the velocity of that step [N·m or N]; those aside that
-            compute arrays, or remember something.
+        lower: Smallest effort within the stages at the velocity of that step [N·m or N], without stages that compute
+            arrays or have state.
         upper: Largest effort [N·m or N].
         limited_by: Class name of the clamp that changed the effort last, empty for none.
     """
@@ -74,18 +76,18 @@ class Effort:
 
 @dataclass
 class _Watched:
-    """What drives the robot looked at; wrappers themselves are not held, for they close when nobody holds them."""
+    """The recorded actuators of the shown robot; a wrapper itself is not referenced, as it closes when unreferenced."""
 
     log: Recording
     columns: list[int]
-    # actuator, and number of the joint among those of it, by column
-    places: dict[int, tuple[Any, int]] = field(default_factory=dict)
-    # what stages let through, and for which columns
+    # actuator, and number of the joint within it, by column
+    places: dict[int, tuple[Actuator, int]] = field(default_factory=dict)
+    # columns, and bounds of their stages
     bounds: list[tuple[list[int], StageBounds]] = field(default_factory=list)
 
 
 class Live:
-    """A simulation that plays, one environment and robot of it at a time.
+    """One environment and robot of a playing simulation at a time.
 
     Args:
         sim: The simulation.
@@ -103,12 +105,12 @@ class Live:
 
     @property
     def is_current(self) -> bool:
-        """Whether physics and wrappers are those that were found; `refresh` looks again."""
+        """True while physics and wrappers are those of the last `refresh`."""
         found = self._host.generation, [id(wrapper) for wrapper in attached_to(self._sim.bus)]
         return found == self._found
 
     def refresh(self) -> None:
-        """Look for robots and wrappers."""
+        """Find robots and wrappers."""
         # MuJoCo is an extra
         from ..hosts.mujoco.drawing import Drawing
 
@@ -134,33 +136,44 @@ class Live:
         here = [one for one in self._host.robots() if one.env == env]
         self.robots = [one.path for one in here]
         self.env, self.robot = env, robot if robot < len(here) else 0
-        self._driven = np.zeros(sum(len(one.dof_names) for one in here), bool)
+        starts = np.cumsum([0, *(len(one.dof_names) for one in here)])
+        self._driven = np.zeros(starts[-1], bool)
         self._watched: list[_Watched] = []
         self.joints: list[Joint] = []
-        if not here:
-            return
-        starts = np.cumsum([0, *(len(one.dof_names) for one in here)])
-        for wrapper in wrappers:
-            paths = list(wrapper.articulation.paths)
-            for path, start in zip(self.robots, starts, strict=False):
-                if path in paths:
-                    self._driven[start + np.array(wrapper.commanded_dof_indices, int)] = True
-            if wrapper.actuated_dof_indices and self.robots[self.robot] in paths:
-                self._watched.append(self._watch(wrapper, paths.index(self.robots[self.robot])))
-        self.articulation = self._sim.articulation(self.robots[self.robot])
-        """The robot whose joints are shown."""
+        for wrapper in wrappers if here else ():
+            self._add(wrapper, starts)
+        if here:
+            self.articulation = self._sim.articulation(self.robots[self.robot])
+            """The robot whose joints are shown."""
+            self.joints = self._joints()
+
+    def _add(self, wrapper: ArticulationActuators, starts: np.ndarray) -> None:
+        """Mark the joints that a wrapper drives, and record it if it drives the shown robot.
+
+        Args:
+            wrapper: The actuators.
+            starts: First column of each robot of the environment.
+        """
+        paths = list(wrapper.articulation.paths)
+        for path, start in zip(self.robots, starts, strict=False):
+            if path in paths:
+                self._driven[start + np.array(wrapper.commanded_dof_indices, int)] = True
+        if wrapper.actuated_dof_indices and self.robots[self.robot] in paths:
+            self._watched.append(self._watch(wrapper, paths.index(self.robots[self.robot])))
+
+    def _joints(self) -> list[Joint]:
+        """Return the joints of the shown robot."""
         places = {column: place for one in self._watched for column, place in one.places.items()}
-        bounds = [end.numpy()[0] for end in self.articulation.get_dof_limits()]
-        for column, (name, *ends) in enumerate(zip(self.articulation.dof_names, *bounds, strict=True)):
-            lower, upper = (float(end) if math.isfinite(end) else sign * _OPEN for sign, end in zip((-1, 1), ends))  # noqa: B905
-            place = places.get(column)
-            self.joints.append(Joint(name, lower, upper, _gains(place), place is not None, _stages(place)))
+        lower, upper = (np.array(end.numpy()[0], float) for end in self.articulation.get_dof_limits())
+        lower, upper = np.where(np.isfinite(lower), lower, -_OPEN), np.where(np.isfinite(upper), upper, _OPEN)
+        ranges = zip(self.articulation.dof_names, lower.tolist(), upper.tolist(), strict=True)
+        return [Joint(*one, *_motor(places.get(column))) for column, one in enumerate(ranges)]
 
     def close(self) -> None:
-        """Record no more."""
+        """Stop recording."""
         self._records.close()
 
-    # what is to be seen
+    # data
 
     @property
     def time(self) -> float:
@@ -168,11 +181,11 @@ class Live:
         return self._sim.time
 
     def poses(self) -> np.ndarray:
-        """Position and quaternion of each body of the environment, `(bodies, 7)`."""
+        """Return position and quaternion of each body of the environment, `(bodies, 7)`."""
         return self.drawing.poses(self.env)
 
     def target_poses(self) -> np.ndarray:
-        """The same with robots where their targets are; joints that nothing holds in a position stay."""
+        """Return the same with robots at their targets; joints without position control stay."""
         arrays = self._host.arrays()
         width = len(self._driven)
         mine = slice(self.env * width, (self.env + 1) * width)
@@ -180,15 +193,15 @@ class Live:
         return self.drawing.target_poses(self.env, np.where(held, arrays.position_targets[mine], np.nan))
 
     def positions(self) -> np.ndarray:
-        """Positions of the joints [rad or m]."""
+        """Return the positions of the joints [rad or m]."""
         return self.articulation.get_dof_positions().numpy()[0]
 
     def targets(self) -> np.ndarray:
-        """Position targets of the joints [rad or m]."""
+        """Return the position targets of the joints [rad or m]."""
         return self.articulation.get_dof_position_targets().numpy()[0]
 
     def efforts(self) -> list[Effort]:
-        """What the motors did in the last step, by column; none before the first."""
+        """Return the efforts of the motors in the last step, by column; none before the first."""
         found = []
         for one in self._watched:
             if not len(one.log):
@@ -204,7 +217,7 @@ class Live:
         return sorted(found, key=lambda effort: effort.column)
 
     def history(self, column: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Time before now [s], computed and applied efforts of a joint in the last seconds."""
+        """Return times relative to now [s], computed and applied efforts of a joint in the last seconds."""
         for one in self._watched:
             if column in one.columns and len(one.log):
                 at, time = one.columns.index(column), one.log.time
@@ -213,11 +226,11 @@ class Live:
         return np.zeros(0), np.zeros(0), np.zeros(0)
 
     def gain(self, column: int, name: str) -> float:
-        """A gain of a joint as it is now."""
+        """Return the current gain of a joint."""
         actuator, place = self._place(column)
         return float(actuator.controller.read(name)[place])
 
-    # what may be asked for
+    # requests
 
     def set_target(self, column: int, value: float) -> None:
         """Set the position target of a joint [rad or m].
@@ -230,7 +243,7 @@ class Live:
         self.articulation.set_dof_position_targets([[value]], dof_indices=[column])
 
     def set_gain(self, column: int, name: str, value: float) -> None:
-        """Set a gain of a joint, for this robot alone.
+        """Set a gain of a joint of this robot only.
 
         Raises:
             ValueError: The joint has no such gain, or the value breaks the rule of the parameter.
@@ -248,12 +261,12 @@ class Live:
         array.assign(values)
 
     def reset(self) -> None:
-        """Put the environment back to its beginning."""
+        """Reset the environment."""
         self._sim.reset([self.env])
 
     # inside
 
-    def _watch(self, wrapper: Any, row: int) -> _Watched:
+    def _watch(self, wrapper: ArticulationActuators, row: int) -> _Watched:
         capacity = max(2, math.ceil(HISTORY / self._sim.dt))
         log = self._records.enter_context(wrapper.record(_SIGNALS, capacity=capacity, robots=[row]))
         found = _Watched(log, wrapper.actuated_dof_indices)
@@ -266,23 +279,19 @@ class Live:
         return found
 
     def _joint(self, column: int) -> Joint:
-        """A joint that may have gone since it was asked for."""
+        """Return a joint, which may no longer exist."""
         if not 0 <= column < len(self.joints):
             raise ValueError(f"joint = {column}: must be below {len(self.joints)}. Choose another.")
         return self.joints[column]
 
-    def _place(self, column: int) -> tuple[Any, int]:
+    def _place(self, column: int) -> tuple[Actuator, int]:
         return next(one.places[column] for one in self._watched if column in one.places)
 
 
-def _gains(place: tuple[Any, int] | None) -> tuple[str, ...]:
-    """Gains of an actuator that are numbers."""
+def _motor(place: tuple[Actuator, int] | None) -> tuple[tuple[str, ...], bool, tuple[str, ...]]:
+    """Return the gains of an actuator that are numbers, whether there is one, and the class names of its stages."""
     if place is None:
-        return ()
+        return (), False, ()
     known = getattr(type(place[0].controller), "PARAMETERS", ())
-    return tuple(name for name in ("kp", "kd") if name in known)
-
-
-def _stages(place: tuple[Any, int] | None) -> tuple[str, ...]:
-    """Class names of the stages of an actuator."""
-    return () if place is None else tuple(type(stage).__name__ for stage in place[0].stages)
+    gains = tuple(name for name in ("kp", "kd") if name in known)
+    return gains, True, tuple(type(stage).__name__ for stage in place[0].stages)

@@ -10,20 +10,20 @@ from typing import Any
 from ..hosts.mujoco.window import DrawingWindow
 from .live import Live
 
-# numbers are written less often than robots are drawn, for the viewer is waited for then [s of wall clock]
+# smallest time between two updates of the text, which wait for the viewer [s of wall clock]
 _TEXT_PERIOD = 1 / 10
-# how long something that was not done is told [s of wall clock]
-_TOLD = 5.0
-# as GLFW numbers them
+# duration of messages about failed requests [s of wall clock]
+_MESSAGE_PERIOD = 5.0
+# key codes of GLFW
 _KEYS = {32: "pause", 262: "step", 259: "reset"}
 
 
 class Window:
-    """A window with the robots, their targets, and what their motors do.
+    """A window with the robots, their targets, and the efforts of their motors.
 
     Args:
-        live: What is shown.
-        ask: Takes what is asked for, from any thread.
+        live: Data of the simulation.
+        ask: Takes requests from any thread.
     """
 
     url: str | None = None
@@ -33,20 +33,20 @@ class Window:
         self._window: Any = DrawingWindow(live.drawing, self._on_key)
         self._written = -math.inf
         self._was_paused = False
-        self._told, self._told_at = "", -math.inf
+        self._message, self._message_at = "", -math.inf
 
     @property
     def is_open(self) -> bool:
-        """Whether nobody closed it."""
+        """True until it is closed."""
         return self._window.is_open
 
     @property
     def is_watched(self) -> bool:
-        """Whether it is there to be seen."""
+        """True until it is closed."""
         return self.is_open
 
     def show(self, live: Live, paused: bool) -> None:
-        """Show what is now."""
+        """Show the current state."""
         if live.drawing is not self._drawing:
             self._window.close()
             self._drawing, self._window = live.drawing, DrawingWindow(live.drawing, self._on_key)
@@ -56,13 +56,13 @@ class Window:
         now = time.monotonic()
         if now - self._written >= _TEXT_PERIOD or paused != self._was_paused:
             self._written, self._was_paused = now, paused
-            told = [("not done", self._told)] if now - self._told_at < _TOLD else []
-            self._window.write([*_lines(live, paused), *told])
+            failed = [("not done", self._message)] if now - self._message_at < _MESSAGE_PERIOD else []
+            self._window.write([*_lines(live, paused), *failed])
         self._window.show()
 
     def tell(self, message: str) -> None:
-        """Say that something asked for was not done."""
-        self._told, self._told_at = message.encode("ascii", "replace").decode(), time.monotonic()
+        """Show why a request failed."""
+        self._message, self._message_at = message.encode("ascii", "replace").decode(), time.monotonic()
 
     def close(self) -> None:
         """Close it."""
@@ -74,7 +74,7 @@ class Window:
 
 
 def _lines(live: Live, paused: bool) -> list[tuple[str, str]]:
-    """Time, and what each motor does within its limits; the viewer has no letters beyond ASCII."""
+    """Return the time, and the effort of each motor within its limits; the viewer has ASCII only."""
     lines = [("paused" if paused else "time", f"{live.time:.2f} s")]
     efforts = live.efforts()
     if efforts:

@@ -1,4 +1,4 @@
-"""`View`: shows a simulation while it runs, and does to it what is asked for there."""
+"""`View`: shows a running simulation and carries out the requests of its user."""
 
 from __future__ import annotations
 
@@ -13,55 +13,54 @@ from ..extras import needs
 from .live import REQUESTS, Live
 
 _log = logging.getLogger(__name__)
-# how often something new is shown [s of wall clock]
+# smallest time between two frames [s of wall clock]
 _PERIOD = 1 / 30
-# what of a delay is made up for [s of wall clock]
+# largest delay that is caught up [s of wall clock]
 _CATCH_UP = 0.1
 
 Ask = Callable[..., None]
-"""Asks for something, from any thread: `pause`, `step`, `reset`, or what `Live` does by that name, and arguments."""
+"""Makes a request from any thread: `pause`, `step`, `reset` or the name of a method of `Live`, and arguments."""
 
 
 class Screen(Protocol):
-    """Where it is shown."""
+    """A page or window of a view."""
 
     url: str | None
-    """Address of the page; None of a window."""
+    """Address of the page; None for a window."""
 
     @property
     def is_open(self) -> bool:
-        """Whether it can be shown still."""
+        """True until it is closed."""
         ...
 
     @property
     def is_watched(self) -> bool:
-        """Whether anybody sees it."""
+        """True while somebody can see it."""
         ...
 
     def show(self, live: Live, paused: bool) -> None:
-        """Show what is now."""
+        """Show the current state."""
         ...
 
     def tell(self, message: str) -> None:
-        """Say that something asked for was not done."""
+        """Show why a request failed."""
         ...
 
     def close(self) -> None:
-        """Show no more."""
+        """Close it."""
         ...
 
 
 class View(NotCopied):
-    """A live view of a simulation; `Simulation.view` makes one.
+    """A live view of a simulation; made by `Simulation.view`.
 
-    What is asked for on the page or in the window happens in `sync`, in the thread of the loop, and nowhere else. A
-    request that cannot be done is told on the page and raises nothing. A page that is closed stops nothing, and a pause
-    ends with it.
+    Requests of the page or window are carried out in `sync`, in the thread of the loop. A failed request is reported
+    on the page and raises nothing. Closing a page does not stop the simulation, and ends a pause.
 
     Args:
-        sim: The simulation, which plays.
-        live: What is shown.
-        open_screen: Opens where it is shown; gets what is shown, and what takes requests.
+        sim: The playing simulation.
+        live: Its data and requests.
+        open_screen: Opens the page or window, of the data and a function for requests.
     """
 
     _INSTEAD = "Open another one."
@@ -70,26 +69,26 @@ class View(NotCopied):
         self._sim, self._live = sim, live
         self._requests: queue.SimpleQueue[tuple[str, tuple[Any, ...]]] = queue.SimpleQueue()
         self.paused = False
-        """Whether `sync` waits, until somebody goes on."""
+        """True while `sync` waits."""
         self._single = False
         self._shown = -float("inf")
         self._screen: Screen | None = open_screen(live, self._ask)
 
     @property
     def url(self) -> str | None:
-        """Address of the web page; None of a window."""
+        """Address of the web page; None for a window."""
         return None if self._screen is None else self._screen.url
 
     @property
     def is_running(self) -> bool:
-        """Whether something is shown: neither the view nor its window was closed."""
+        """True until the view or its window is closed."""
         return self._screen is not None and self._screen.is_open
 
     def sync(self) -> None:
-        """Do what was asked for, then show the present state, at most 30 times a second of wall clock.
+        """Carry out requests, then show the current state, at most 30 times a second of wall clock.
 
-        Call it after each `Simulation.step` in a loop of one's own. It waits while the view is paused and somebody sees
-        it; the button *step* lets it return once. It does nothing while physics is stopped, or once the view is closed.
+        Call it after each `Simulation.step` in a loop of one's own. It waits while the view is paused and a page is
+        open; the button *step* lets it return once. It does nothing while physics is stopped or the view is closed.
         """
         self._single = False
         while self._take_requests() and self.paused and not self._single:
@@ -102,7 +101,7 @@ class View(NotCopied):
 
         Args:
             seconds: Simulated time [s]; None means no end.
-            realtime: As fast as the wall clock, or as fast as it goes.
+            realtime: As fast as the wall clock if True, else as fast as possible.
 
         Raises:
             HostError: Physics does not run.
@@ -112,25 +111,22 @@ class View(NotCopied):
             raise ValueError(f"seconds = {seconds}: must be a number >= 0, or None for no end.")
         if not self._sim.playing:
             raise HostError("physics is not running: call play() before run().")
-        dt = self._sim.dt
-        left = float("inf") if seconds is None else round(seconds / dt)
-        last, owed = time.perf_counter(), 0.0
-        while left > 0 and self.is_running and self._sim.playing:
+        pace = _Pace(self._sim.dt, realtime)
+        left = float("inf") if seconds is None else round(seconds / self._sim.dt)
+        while left > 0 and self._can_step:
             self.sync()
-            now = time.perf_counter()
-            owed = min(owed + now - last, max(_CATCH_UP, dt)) if realtime else _PERIOD
-            last = now
-            steps = 1 if self._single else int(min(left, max(owed // dt, 0 if realtime else 1)))
-            if self.is_running and self._sim.playing and steps:
+            due = pace.due()
+            steps = 1 if self._single else int(min(left, due))
+            if steps and self._can_step:
                 self._sim.step(steps)
                 left -= steps
-                owed -= steps * dt
-            elif realtime:
-                time.sleep(max(0.0, min(dt - owed, _PERIOD)))
+                pace.advance(steps)
+            else:
+                pace.wait()
         self._show()
 
     def close(self) -> None:
-        """End the view; the simulation goes on. Calling it again does nothing."""
+        """Close the view; the simulation continues. Idempotent."""
         screen, self._screen = self._screen, None
         self._live.close()
         if screen is not None:
@@ -148,19 +144,23 @@ class View(NotCopied):
 
     # inside
 
+    @property
+    def _can_step(self) -> bool:
+        return self.is_running and self._sim.playing
+
     def _ask(self, what: str, *arguments: Any) -> None:
-        """Take a request, from any thread."""
+        """Queue a request, from any thread."""
         self._requests.put((what, arguments))
 
     def _take_requests(self) -> bool:
-        """Do what was asked for; returns whether there is anything to look at, and somebody who does."""
+        """Carry out requests; return True if there is something to show and somebody to see it."""
         screen = self._screen
         if screen is None or not screen.is_open or not self._sim.playing:
             return False
         if not self._live.is_current:
             self._live.refresh()
         problem = None
-        # whoever asks without end must not hold the loop
+        # endless requests must not block the loop
         for _ in range(self._requests.qsize()):
             problem = self._do(*self._requests.get()) or problem
             self._shown = -float("inf")
@@ -171,7 +171,7 @@ class View(NotCopied):
         return True
 
     def _do(self, what: str, arguments: tuple[Any, ...]) -> str | None:
-        """Do what was asked for, or return why it cannot be done."""
+        """Carry out a request, or return why it failed."""
         if what == "pause":
             self.paused = not self.paused
         elif what == "step":
@@ -182,7 +182,7 @@ class View(NotCopied):
             except ValueError as error:
                 return str(error)
             except Exception as error:
-                # the loop is somebody else's and goes on
+                # the loop of the user continues
                 _log.exception("the live view could not do %s%s", what, arguments)
                 return f"{what}: {error}"
         else:
@@ -193,14 +193,45 @@ class View(NotCopied):
         screen, now = self._screen, time.monotonic()
         if screen is not None and screen.is_open and self._sim.playing and now - self._shown >= _PERIOD:
             screen.show(self._live, self.paused)
-            # what is slow to draw leaves time to the loop
+            # slow drawing leaves time for the loop
             self._shown = time.monotonic()
+
+
+class _Pace:
+    """The number of steps to take, as fast as the wall clock or as fast as possible.
+
+    Args:
+        dt: Physics step [s].
+        realtime: Whether to follow the wall clock.
+    """
+
+    def __init__(self, dt: float, realtime: bool) -> None:
+        self._dt, self._realtime = dt, realtime
+        self._last, self._owed = time.perf_counter(), 0.0
+
+    def due(self) -> float:
+        """Return the number of steps that are due; a long delay is not caught up."""
+        now = time.perf_counter()
+        if not self._realtime:
+            return max(_PERIOD // self._dt, 1)
+        self._owed = min(self._owed + now - self._last, max(_CATCH_UP, self._dt))
+        self._last = now
+        return self._owed // self._dt
+
+    def advance(self, steps: int) -> None:
+        """Count the steps taken."""
+        self._owed -= steps * self._dt
+
+    def wait(self) -> None:
+        """Wait for the next step."""
+        if self._realtime:
+            time.sleep(max(0.0, min(self._dt - self._owed, _PERIOD)))
 
 
 def open_view(
     sim: Any, host: Any, native: bool | None, address: tuple[str, int, list[str]], open_browser: bool | None
 ) -> View:
-    """See `Simulation.view`; the address is that of the page, its port, and names of hosts that it may have besides."""
+    """Return a view, see `Simulation.view`; the address is that of the page, its port, and further host names."""
     from ..hosts.mujoco.picture import has_display
 
     if not sim.playing:

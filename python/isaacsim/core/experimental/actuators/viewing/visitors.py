@@ -1,8 +1,8 @@
-"""Which web pages may reach a live view, by the headers Host and Origin that browsers send.
+"""Access control of a live view, by the headers Host and Origin that browsers send.
 
-A browser lets any page that is open in it connect to a server on this machine. It says truly by which name the server
-was reached, and which page asks: a view answers its own page only. A page of somebody else's that resolves a name of
-its own to this machine is told by that name. Programs that are no browsers send no Origin, and may connect.
+A browser lets any open page connect to a server on this machine, and sends the name by which it reached the server and
+the origin of the page: a view answers its own page only. This also rejects DNS rebinding, a foreign name that resolves
+to this machine. Programs other than browsers send no Origin and may connect.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ _REMEDY = "Open the address that the view tells, or name the host in view(allowe
 
 
 def host_names(given: Sequence[str]) -> set[str]:
-    """Return names of hosts as `refusal` takes them.
+    """Return host names in the form that `refusal` takes.
 
     Raises:
-        ValueError: One is none.
+        ValueError: One is no host name.
     """
     names = {name.lower().removesuffix(".") for name in given}
     for name in names:
@@ -32,13 +32,13 @@ def host_names(given: Sequence[str]) -> set[str]:
 
 
 def refusal(hosts: Sequence[str], origins: Sequence[str], own: str, allowed: Collection[str]) -> str | None:
-    """Say why a request is refused, or return None.
+    """Return why a request is refused, or None.
 
     Args:
-        hosts: Headers Host of the request.
-        origins: Its headers Origin.
-        own: Name or address that the page is served at.
-        allowed: Other names of hosts by which it may be reached, or whose pages may connect; see `host_names`.
+        hosts: Host headers of the request.
+        origins: Its Origin headers.
+        own: Name or address of the server.
+        allowed: Further names of the server, or of hosts whose pages may connect; see `host_names`.
     """
     try:
         (host,) = hosts
@@ -48,7 +48,7 @@ def refusal(hosts: Sequence[str], origins: Sequence[str], own: str, allowed: Col
     except ValueError:
         return f"Host = {', '.join(hosts)!r:.200}: must be one name or address. {_REMEDY}"
     try:
-        # of several, no browser sends any
+        # no browser sends several
         (origin,) = origins or [f"//{host}"]
         place = _place(origin)
         if place == (name, port) or place[0] in allowed:
@@ -59,7 +59,7 @@ def refusal(hosts: Sequence[str], origins: Sequence[str], own: str, allowed: Col
 
 
 def _place(url: str) -> tuple[str, int | None]:
-    """Name and port; all names of this machine are one.
+    """Return name and port; all names of this machine are equal.
 
     Raises:
         ValueError: It has none.
@@ -73,7 +73,7 @@ def _place(url: str) -> tuple[str, int | None]:
 
 
 def _is_address(name: str) -> bool:
-    """Whether this is a number, which nobody else can let point here."""
+    """Return True if this is an IP address, which DNS rebinding cannot use."""
     try:
         ip_address(name)
     except ValueError:

@@ -27,28 +27,28 @@ Ask = Callable[..., None]
 
 # panels of numbers and charts are drawn less often than robots [s of wall clock]
 _PANEL_PERIOD = 1 / 10
-# a slider that somebody moves is left alone that long [s of wall clock]
+# time after a change by the user in which a slider is not updated [s of wall clock]
 _HANDS_OFF = 0.5
 _GHOST = (240, 150, 40)
 _BLUE, _RED, _GRAY, _BAND = "#2b6cb0", "#d63031", "#8a95a1", "#dfe5ec"
 _POINTS = 200
-# what of a motor's limits a chart shows at least, so that noise looks like none
+# smallest range of a chart, of the limits of the motor, so that noise stays small
 _FLAT = 0.02
-# how long something that was not done is told [s]
-_TOLD = 10.0
-# one page is opened at a time
+# duration of messages about failed requests [s]
+_MESSAGE_PERIOD = 10.0
+# for opening one page at a time
 _opening = threading.Lock()
 
 
 class Page:
-    """A web page with the robots, their targets, and what their motors do.
+    """A web page with the robots, their targets, and the efforts of their motors.
 
     Args:
-        live: What is shown.
-        ask: Takes what is asked for, from any thread.
-        host: Address it is served at.
-        port: Port; the next one that is free where it is taken.
-        allowed_hosts: Names of hosts by which it may be reached, or whose pages may reach it, besides this address.
+        live: Data of the simulation.
+        ask: Takes requests from any thread.
+        host: Address of the server.
+        port: Its port; the next free one if it is taken.
+        allowed_hosts: Further names of the server, or of hosts whose pages may connect.
     """
 
     def __init__(self, live: Live, ask: Ask, host: str, port: int, allowed_hosts: Sequence[str] = ()) -> None:
@@ -58,11 +58,11 @@ class Page:
         self.url: str | None = f"http://{f'[{host}]' if ':' in host else host}:{server.get_port()}"
         """Address."""
         self.is_open = True
-        """Whether it is served still."""
+        """True until it is closed."""
         server.gui.configure_theme(show_logo=False, show_share_button=False)
         server.gui.main_panel.dock_right()
         server.scene.set_up_direction("+z")
-        # the usual surroundings are fetched from elsewhere
+        # the default environment would be downloaded
         server.scene.configure_environment_map(None)
         server.scene.add_light_hemisphere(
             "/light", sky_color=(255, 255, 255), ground_color=(190, 190, 195), intensity=1.6
@@ -77,8 +77,8 @@ class Page:
         self._choices: Any = None
         self._subject: Any = None
         self._panel_shown = -math.inf
-        # of each handle: when somebody moved it, and the value that the program knows of; of sliders the ends and the
-        # step too, for a page can change what stands in the handle
+        # of each handle the time of the last change by the user, and the last value known here; of sliders ends and
+        # step too, as a page can change those of the handle
         self._moved: dict[int, float] = {}
         self._known: dict[int, Any] = {}
         self._ranges: dict[int, tuple[float, float, float]] = {}
@@ -89,22 +89,22 @@ class Page:
 
     @property
     def is_watched(self) -> bool:
-        """Whether a page is open somewhere."""
+        """True while a page is open."""
         return bool(self._server.get_clients())
 
     def show(self, live: Live, paused: bool) -> None:
-        """Show what is now; a page that cannot be shown is closed."""
+        """Show the current state; a page that fails is closed."""
         try:
             self._show(live, paused)
         except Exception:
-            # a page can write into everything that viser holds of what is on it; the loop is somebody else's
+            # a page can write to all of viser's state of it; the loop of the user continues
             _log.exception("the live view at %s is closed: it cannot be shown any more", self.url)
             self.close()
 
     def tell(self, message: str) -> None:
-        """Say that something asked for was not done."""
+        """Show why a request failed."""
         for client in self._server.get_clients().values():
-            client.add_notification("Not done", message, color="red", auto_close_seconds=_TOLD)
+            client.add_notification("Not done", message, color="red", auto_close_seconds=_MESSAGE_PERIOD)
 
     def _show(self, live: Live, paused: bool) -> None:
         if live.drawing is not self._drawing:
@@ -124,7 +124,7 @@ class Page:
                 self._fill_panel(live, paused)
 
     def close(self) -> None:
-        """Serve no more."""
+        """Stop the server."""
         if self.is_open:
             self.is_open = False
             with _quietly():
@@ -133,7 +133,7 @@ class Page:
     # the scene
 
     def _draw(self, live: Live) -> None:
-        """Put everything there is into the scene."""
+        """Build the scene."""
         self._drawing, scene = live.drawing, self._server.scene
         for node in self._nodes:
             node.remove()
@@ -152,7 +152,7 @@ class Page:
         self._nodes.append(scene.add_grid("/ground", **grid, **place, shadow_opacity=0.25))
         for number, piece in enumerate(self._drawing.pieces):
             red, green, blue, opacity = piece.color
-            # shadows of its own would be speckled on what is seen from both sides
+            # its own shadows would be speckled on double-sided meshes
             shape: dict[str, Any] = {"faces": piece.faces, "side": "double", "receive_shadow": False}
             color = tuple(round(255 * part) for part in (red, green, blue))
             frame = self._frame(self._bodies, f"/body/{piece.body}", piece.body)
@@ -169,7 +169,7 @@ class Page:
             self._place_camera(client)
 
     def _frame(self, frames: dict[int, Any], name: str, body: int) -> str:
-        """Name of the frame of a body, which is made if it is not there."""
+        """Return the name of the frame of a body, created on first use."""
         if body not in frames:
             frames[body] = self._server.scene.add_frame(name, show_axes=False)
             self._nodes.append(frames[body])
@@ -179,7 +179,7 @@ class Page:
         client.camera.position, client.camera.look_at = self._camera
 
     def _move(self, live: Live) -> None:
-        """Put the bodies where they are, and the ghosts where they shall be."""
+        """Move the bodies to their poses, and the ghosts to their targets."""
         poses = live.poses()
         for body, frame in self._bodies.items():
             _place(frame, poses[body])
@@ -194,7 +194,7 @@ class Page:
     # the panel
 
     def _build_choices(self, live: Live) -> None:
-        """Make buttons, and what chooses what is looked at."""
+        """Make the buttons, and the choice of environment and robot."""
         if self._all is not None:
             self._all.remove()
         gui = self._server.gui
@@ -207,7 +207,7 @@ class Page:
             if live.envs > 1:
                 last = live.envs - 1
                 self._env = gui.add_number("environment", live.env, min=0, max=last, step=1)
-                # what is typed may be beyond it
+                # typed numbers may be out of range
                 self._listen(self._env, lambda env: self._ask("select", min(max(int(env), 0), last), live.robot))
             if len(live.robots) > 1:
                 self._robot = gui.add_dropdown("robot", live.robots, initial_value=live.robots[live.robot])
@@ -215,33 +215,37 @@ class Page:
             self._listen(gui.add_checkbox("show targets", self._ghost_wanted), self._want_ghost)
 
     def _build_panel(self, live: Live) -> None:
-        """Make sliders and charts of the robot that is shown."""
+        """Make sliders and charts of the shown robot."""
         if self._panel is not None:
             self._panel.remove()
         gui = self._server.gui
         if self._robot is not None and list(self._robot.options) != live.robots:
             self._robot.options = live.robots
-        self._chosen = next((at for at, joint in enumerate(live.joints) if joint.driven), 0)
+        driven = [at for at, joint in enumerate(live.joints) if joint.driven]
+        self._chosen = driven[0] if driven else 0
         self._scales: dict[int, float] = {}
         with self._all:
             self._panel = gui.add_folder(None)
         with self._panel:
-            with gui.add_folder("efforts [N·m or N]", visible=any(joint.driven for joint in live.joints)):
+            with gui.add_folder("efforts [N·m or N]", visible=bool(driven)):
                 self._bars = gui.add_html("")
             with gui.add_folder("position targets [rad or m]"):
                 self._sliders = [self._slider(live, column) for column in range(len(live.joints))]
             self._gains: dict[str, Any] = {}
-            driven = [joint.name for joint in live.joints if joint.driven]
             if driven:
-                with gui.add_folder("one motor"):
-                    name = live.joints[self._chosen].name
-                    self._choice = gui.add_dropdown("joint", driven, initial_value=name)
-                    self._listen(self._choice, lambda name: self._choose(live, name))
-                    self._chart = self._add_chart()
-                    self._pipeline = gui.add_html("")
-                    self._gain_folder = gui.add_folder(None)
-                    self._add_gains(live)
+                self._build_motor(live, [live.joints[at].name for at in driven])
         self._panel_shown = -math.inf
+
+    def _build_motor(self, live: Live, driven: list[str]) -> None:
+        """Make the chart and the gains of one motor, which can be chosen."""
+        gui = self._server.gui
+        with gui.add_folder("one motor"):
+            self._choice = gui.add_dropdown("joint", driven, initial_value=driven[0])
+            self._listen(self._choice, lambda name: self._choose(live, name))
+            self._chart = self._add_chart()
+            self._pipeline = gui.add_html("")
+            self._gain_folder = gui.add_folder(None)
+            self._add_gains(live)
 
     def _slider(self, live: Live, column: int) -> Any:
         joint, now = live.joints[column], float(live.targets()[column])
@@ -257,7 +261,7 @@ class Page:
         def ask(value: float) -> None:
             if joint.driven:
                 self._chosen = column
-            # what is typed may be beyond it
+            # typed numbers may be out of range
             self._ask("set_target", column, min(max(float(value), lower), upper))
 
         return self._listen(slider, ask)
@@ -277,7 +281,7 @@ class Page:
         return self._server.gui.add_uplot((nothing,) * 3, series, **options)
 
     def _add_gains(self, live: Live) -> None:
-        """Sliders for the gains of the chosen joint, in place of those of another."""
+        """Replace the sliders by those for the gains of the chosen joint."""
         for slider in self._gains.values():
             slider.remove()
         column = self._gains_of = self._chosen
@@ -298,7 +302,7 @@ class Page:
                 self._gains[name] = self._listen(slider, ask)
 
     def _fill_panel(self, live: Live, paused: bool) -> None:
-        """Put the numbers of now into it."""
+        """Show the current numbers."""
         word = f"<b style='color:{_RED}'>paused</b>" if paused else "running"
         self._status.content = f"<div style='padding:0 .8em .3em'>{live.time:.2f} s, {word}</div>"
         if self._env is not None:
@@ -312,22 +316,26 @@ class Page:
             self._bars.content = "".join(self._bar(live.joints[effort.column].name, effort) for effort in efforts)
         if any(joint.driven for joint in live.joints):
             self._set(self._choice, live.joints[self._chosen].name)
-            if self._chosen != self._gains_of:
-                self._add_gains(live)
-            for name, slider in self._gains.items():
-                self._follow(slider, live.gain(self._chosen, name))
-            time_before, *curves = live.history(self._chosen)
-            if len(time_before) > 1:
-                every = slice(None, None, -(-len(time_before) // _POINTS))
-                ends = np.array([min(map(np.min, curves)), max(map(np.max, curves))])
-                least = _FLAT * self._scales.get(self._chosen, 0.0)
-                pad = max(0.05 * np.ptp(ends), least, 1e-9)
-                span = uplot.Scale(range=(float(ends[0] - pad), float(ends[1] + pad)))
-                self._chart.scales = {**(self._chart.scales or {}), "y": span}
-                self._chart.data = tuple(np.asarray(array[every], float) for array in (time_before, *curves))
+            self._fill_motor(live)
+
+    def _fill_motor(self, live: Live) -> None:
+        """Show gains and efforts of the chosen motor."""
+        if self._chosen != self._gains_of:
+            self._add_gains(live)
+        for name, slider in self._gains.items():
+            self._follow(slider, live.gain(self._chosen, name))
+        time_before, *curves = live.history(self._chosen)
+        if len(time_before) > 1:
+            every = slice(None, None, -(-len(time_before) // _POINTS))
+            ends = np.array([min(map(np.min, curves)), max(map(np.max, curves))])
+            least = _FLAT * self._scales.get(self._chosen, 0.0)
+            pad = max(0.05 * np.ptp(ends), least, 1e-9)
+            span = uplot.Scale(range=(float(ends[0] - pad), float(ends[1] + pad)))
+            self._chart.scales = {**(self._chart.scales or {}), "y": span}
+            self._chart.data = tuple(np.asarray(array[every], float) for array in (time_before, *curves))
 
     def _bar(self, name: str, effort: Effort) -> str:
-        """A line of HTML: name, effort within the envelope, number; red where it is limited."""
+        """Return a line of HTML: name, effort within the envelope, number; red if it is limited."""
         ends = [abs(end) for end in (effort.lower, effort.upper) if math.isfinite(end)]
         scale = max([self._scales.get(effort.column, 0.0), *ends, abs(effort.applied), 1e-9])
         self._scales[effort.column] = scale
@@ -349,10 +357,10 @@ class Page:
             f"<span style='width:20%;text-align:right;color:{color}'>{effort.applied:z.{digits}f}</span></div>"
         )
 
-    # from the page; other threads run these
+    # callbacks of the page, in other threads
 
     def _listen(self, handle: Any, ask: Callable[[Any], None]) -> Any:
-        """Ask when somebody changes a value on the page; what the program changes is no request."""
+        """Make a request on a change by the user; changes by the program are none."""
 
         def changed(event: viser.GuiEvent[Any]) -> None:
             if event.client is not None:
@@ -365,15 +373,15 @@ class Page:
         return handle
 
     def _follow(self, handle: Any, value: float) -> None:
-        """Show a value that the program has set, unless somebody holds what shows it."""
+        """Show a value of the program, unless the user holds the slider."""
         lower, upper, step = self._ranges[id(handle)]
         value = min(max(value, lower), upper)
-        # NaN is not near anything
+        # NaN is never close
         if not abs(handle.value - value) <= step:
             self._set(handle, round(value, _digits(step)))
 
     def _set(self, handle: Any, value: Any) -> None:
-        # a value that somebody has just given, of which `changed` will hear, must not be lost
+        # a new value of the user, not yet passed to `changed`, must not be lost
         is_held = time.monotonic() - self._moved.get(id(handle), -math.inf) < _HANDS_OFF
         known = self._known[id(handle)]
         is_heard = handle.value == known or (handle.value != handle.value and known != known)
@@ -389,7 +397,7 @@ class Page:
 
 
 def _step(span: float) -> float:
-    """A power of ten that divides a range finely."""
+    """Return the largest power of ten that divides a range finely."""
     return 10.0 ** math.floor(math.log10(max(span, 1e-6) / 200))
 
 
@@ -398,55 +406,55 @@ def _digits(step: float) -> int:
 
 
 def _index(options: Sequence[str], value: Any) -> int:
-    """Number of an option, that after the last one for what is none."""
+    """Return the number of an option, one more than the last for an unknown one."""
     return options.index(value) if value in options else len(options)
 
 
 def _open_server(host: str, port: int, allowed: set[str]) -> viser.ViserServer:
-    """Serve a page that answers nobody whom `refusal` refuses.
+    """Return a server that rejects the requests that `refusal` refuses.
 
     Raises:
-        HostError: viser serves in another way than known, and would answer everybody.
+        HostError: viser serves in an unknown way, and would answer all requests.
     """
-    with _opening, _looking(host, allowed) as looked:
+    with _opening, _checking(host, allowed) as checked:
         server = viser.ViserServer(host=host, port=port, label="live view", verbose=False)
-    if not looked:
+    if not checked:
         server.stop()
         raise HostError(f"viser {viser.__version__}: must serve by websockets.asyncio.server.serve. Install viser 1.1.")
     return server
 
 
 @contextlib.contextmanager
-def _looking(own: str, allowed: set[str]) -> Iterator[list[Any]]:
-    """Let servers that viser opens meanwhile look at each request first: viser takes nothing that does so.
+def _checking(own: str, allowed: set[str]) -> Iterator[list[Any]]:
+    """Make servers that viser opens within the block check each request; viser has no option for it.
 
-    Gives a list, with an entry for each of them.
+    The value is a list with an entry for each of them.
     """
     module: Any = websockets.asyncio.server
-    serve, looked = module.serve, []
+    serve, handlers = module.serve, []
 
-    def checked(handler: Any, *arguments: Any, process_request: Any = None, **options: Any) -> Any:
-        def look(connection: Any, request: Any) -> Any:
+    def serve_checked(handler: Any, *arguments: Any, process_request: Any = None, **options: Any) -> Any:
+        def check(connection: Any, request: Any) -> Any:
             hosts, origins = (request.headers.get_all(name) for name in ("Host", "Origin"))
-            told = refusal(hosts, origins, own, allowed)
-            if told is not None:
-                return connection.respond(HTTPStatus.FORBIDDEN, f"{told}\n")
+            reason = refusal(hosts, origins, own, allowed)
+            if reason is not None:
+                return connection.respond(HTTPStatus.FORBIDDEN, f"{reason}\n")
             return process_request and process_request(connection, request)
 
         if not handler.__module__.startswith("viser."):
             return serve(handler, *arguments, process_request=process_request, **options)
-        looked.append(handler)
-        return serve(handler, *arguments, process_request=look, **options)
+        handlers.append(handler)
+        return serve(handler, *arguments, process_request=check, **options)
 
-    module.serve = checked
+    module.serve = serve_checked
     try:
-        yield looked
+        yield handlers
     finally:
         module.serve = serve
 
 
 def _quietly() -> contextlib.redirect_stdout[io.StringIO]:
-    """Keep to itself what viser prints however it is told not to."""
+    """Suppress the output of viser, which ignores its own option."""
     return contextlib.redirect_stdout(io.StringIO())
 
 

@@ -2,8 +2,8 @@
 
     import isaacsim.core.experimental.actuators.compat.newton_actuators as newton_actuators
 
-Its classes are thin views of our plan, which computes the efforts; where its rules differ from ours they are laws of
-their own. What is different nevertheless, and how to move on, is in `docs/tutorials/migrate_from_newton_actuators.md`.
+Its classes are thin views of our plan, which computes the efforts. Rules of its own are separate laws. The remaining
+differences, and the replacement of each class, are in `docs/tutorials/migrate_from_newton_actuators.md`.
 """
 
 from __future__ import annotations
@@ -11,9 +11,15 @@ from __future__ import annotations
 import warnings
 
 from .base import Actuator
-from .delayed import ActuatorDelayedPD, ActuatorRemotizedPD
-from .direct import ActuatorDCMotor, ActuatorPD, ActuatorPID
-from .neural import ActuatorNetLSTM, ActuatorNetMLP
+from .classes import (
+    ActuatorDCMotor,
+    ActuatorDelayedPD,
+    ActuatorNetLSTM,
+    ActuatorNetMLP,
+    ActuatorPD,
+    ActuatorPID,
+    ActuatorRemotizedPD,
+)
 from .prims import ParsedActuator, parse_actuator_prim
 
 __version__ = "0.1.1"

@@ -1,8 +1,9 @@
-"""`Actuator` of newton-actuators: the order of a step, and the hooks that a subclass fills in."""
+"""`Actuator` of newton-actuators: the order of a step, and the hooks that a subclass overrides."""
 
 from __future__ import annotations
 
 from functools import cached_property
+from types import NoneType
 from typing import Any, ClassVar
 
 import warp as wp
@@ -14,13 +15,13 @@ from ...specs.arguments import require_type
 class Actuator(NotCopied):
     """`N` actuators that read flat arrays of a simulator and add efforts to one of them.
 
-    A subclass of its own overrides `resolve_arguments` and `_run_controller`, `_run_state_manager` where something is
-    remembered, and `has_transmission` and `_run_transmission` where efforts of actuators are not those of joints.
+    A subclass overrides `resolve_arguments` and `_run_controller`, `_run_state_manager` if it has state, and
+    `has_transmission` and `_run_transmission` if efforts of actuators are not those of joints.
 
     Args:
-        input_indices: Where positions, velocities and targets stand, uint32, shape `(N,)`; `(N, M)` for a subclass
+        input_indices: Indices of positions, velocities and targets, uint32, shape `(N,)`; `(N, M)` for a subclass
             that reads several inputs per actuator.
-        output_indices: Where efforts go, uint32, shape `(N,)`.
+        output_indices: Indices of efforts, uint32, shape `(N,)`.
         control_output_attr: Name of the efforts [N·m or N] on the control object, which are added to.
 
     Raises:
@@ -54,19 +55,19 @@ class Actuator(NotCopied):
         raise NotImplementedError(f"{cls.__name__} has no resolve_arguments. Override it.")
 
     def is_stateful(self) -> bool:
-        """Whether `step` needs states."""
+        """Return True if `step` needs states."""
         return False
 
     def is_graphable(self) -> bool:
-        """Whether `step` can be captured in a CUDA graph."""
+        """Return True if `step` can be captured in a CUDA graph."""
         return True
 
     def has_transmission(self) -> bool:
-        """Whether `_run_transmission` maps the efforts of actuators to joints."""
+        """Return True if `_run_transmission` maps the efforts of actuators to joints."""
         return False
 
     def state(self) -> Any:
-        """Return a fresh state, or None when there is nothing to remember."""
+        """Return a fresh state, or None if the actuator has none."""
         return None
 
     def step(
@@ -83,11 +84,11 @@ class Actuator(NotCopied):
             sim_state: Object with positions and velocities.
             sim_control: Object with targets, feedforward and output.
             current_act_state: State before this step.
-            next_act_state: Where the state after this step goes, maybe the same.
+            next_act_state: Receives the state after this step; may be the same object.
             dt: Physics step [s].
 
         Raises:
-            ValueError: There is a transmission, but no array for what goes into it.
+            ValueError: There is a transmission, but no array for its inputs.
         """
         if not self.has_transmission():
             efforts = getattr(sim_control, self.control_output_attr)
@@ -118,7 +119,7 @@ class Actuator(NotCopied):
     def _run_state_manager(
         self, sim_state: Any, sim_control: Any, current_state: Any, next_state: Any, dt: float | None
     ) -> None:
-        """Write what is remembered after this step into `next_state`."""
+        """Write the state after this step into `next_state`."""
 
     def _run_transmission(self, actuation_forces: wp.array, sim_control: Any) -> None:
         """Map the efforts of the actuators to the output array."""
@@ -132,4 +133,13 @@ def require_as_many(input_indices: wp.array, output_indices: wp.array) -> None:
         raise ValueError(
             f"output_indices has length {len(output_indices)}: must match input_indices, {len(input_indices)}. "
             "Give one output per actuator."
+        )
+
+
+def require_length(name: str, array: wp.array | None, count: int) -> None:
+    """Raise a `TypeError` unless it is a Warp array or None, and a `ValueError` unless it has `count` values."""
+    require_type(name, array, (wp.array, NoneType), "a Warp array")
+    if array is not None and len(array) != count:
+        raise ValueError(
+            f"{name} has length {len(array)}: must match num_actuators, {count}. Give one value per actuator."
         )

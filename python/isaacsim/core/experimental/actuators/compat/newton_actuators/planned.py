@@ -1,123 +1,118 @@
-"""What the seven classes have in common: a plan of ours behind the attributes and hooks of newton-actuators."""
+"""The common part of the seven classes: a plan of ours behind the attributes and hooks of newton-actuators."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import inspect
+from collections.abc import Mapping
 from functools import cached_property
-from types import NoneType, SimpleNamespace
+from types import SimpleNamespace
 from typing import Any, ClassVar
 
 import warp as wp
 
 from ...components.base import Clamping, Controller
+from ...components.clamping_max_effort import ClampingMaxEffort
 from ...components.delay import Delay
 from ...pipeline.actuator import Actuator as Plan
-from ...specs.arguments import require_type
 from ...untraced import untraced
-from .base import Actuator, require_as_many
+from .arguments import INPUT, OUTPUT, STATE_POS, STATE_VEL, TARGET_POS, TARGET_VEL, Argument, Resolved
+from .base import Actuator, require_as_many, require_length
 
 _HOOKS = ("has_transmission", "_run_controller", "_run_state_manager", "_run_transmission")
-
-
-class Of:
-    """An attribute that is one of something inside: what is set there acts at the next step.
-
-    Args:
-        find: Returns the something.
-        name: What the attribute is called there.
-    """
-
-    def __init__(self, find: Callable[[Any], Any], name: str) -> None:
-        self._find, self._name = find, name
-
-    def __get__(self, one: Any, owner: type | None = None) -> Any:
-        return self if one is None else getattr(self._find(one), self._name)
-
-    def __set__(self, one: Any, value: Any) -> None:
-        setattr(self._find(one), self._name, value)
-
-
-def plan_of(one: Any) -> Plan:
-    """The plan of an actuator."""
-    return one._plan
-
-
-def controller_of(one: Any) -> Any:
-    """Its controller."""
-    return one._plan.controller
-
-
-def clamp_of(one: Any) -> Any:
-    """Its clamp."""
-    return one._plan.clamping[0]
-
-
-def require_lengths(input_indices: wp.array, **arrays: wp.array | None) -> None:
-    """Refuse what is no array, and the first of these arrays which has not one value per actuator."""
-    require_type("input_indices", input_indices, wp.array, "a Warp array")
-    count = len(input_indices)
-    for name, array in arrays.items():
-        require_type(name, array, (wp.array, NoneType), "a Warp array")
-        if array is not None and len(array) != count:
-            raise ValueError(
-                f"{name} has length {len(array)}: must match num_actuators, {count}. Give one value per actuator."
-            )
+_INDICES = {
+    "input_indices": "Indices of positions, velocities and targets, uint32, shape `(N,)`.",
+    "output_indices": "Indices of efforts, uint32, shape `(N,)`.",
+}
 
 
 class PlannedActuator(Actuator):
     """An actuator whose step is that of a plan.
 
-    A subclass that overrides a hook is stepped hook by hook, and else in one call.
-
-    Args:
-        input_indices: Where positions, velocities and targets stand, uint32, shape `(N,)`.
-        output_indices: Where efforts go, uint32, shape `(N,)`.
-        controller: The control law.
-        clamp: The limit.
-        delay: Command delay, or None.
-        names: Names of positions, velocities, their targets, feedforward and efforts.
+    A class is declared by its law, limit, state and arguments; constructor, documentation, attributes and
+    `resolve_arguments` follow. A subclass that overrides a hook is stepped hook by hook, others in one call.
     """
 
-    REQUIRED: ClassVar[tuple[str, ...]] = ()
-    """Arguments without a default."""
-    DEFAULTS: ClassVar[dict[str, Any]] = {}
-    """Arguments with one."""
-    OPTIONAL: ClassVar[tuple[str, ...]] = ()
-    """Arguments that are passed on where they are given."""
+    LAW: ClassVar[type[Controller]]
+    """Its control law."""
+    GEARED: ClassVar[type[Controller] | None] = None
+    """Its control law if a gear is given."""
+    LIMIT: ClassVar[type[Clamping]] = ClampingMaxEffort
+    """Its limit."""
+    State: ClassVar[Any] = None
+    """Class of its states, made of the arrays of its law's."""
+    ARGUMENTS: ClassVar[Mapping[str, Argument]] = {}
+    """Its arguments after the indices, in order; the names of arrays follow those that the class declares."""
+    NAMES: ClassVar[Mapping[str, Argument]] = {
+        "state_pos_attr": STATE_POS,
+        "state_vel_attr": STATE_VEL,
+        "control_target_pos_attr": TARGET_POS,
+        "control_target_vel_attr": TARGET_VEL,
+        "control_input_attr": INPUT,
+        "control_output_attr": OUTPUT,
+    }
+    """Its names of arrays."""
+    _signature: ClassVar[inspect.Signature]
     _has_hooks: ClassVar[bool] = False
 
-    state_pos_attr = Of(plan_of, "state_pos_attr")
-    state_vel_attr = Of(plan_of, "state_vel_attr")
-    control_target_pos_attr = Of(plan_of, "control_target_pos_attr")
-    control_output_attr: Any = Of(plan_of, "control_output_attr")
-    max_force = Of(clamp_of, "max_effort")
-
-    def __init__(
-        self,
-        input_indices: wp.array,
-        output_indices: wp.array,
-        controller: Controller,
-        clamp: Clamping,
-        delay: Delay | None,
-        names: tuple[str, str, str, str, str | None, str],
-    ) -> None:
-        require_as_many(input_indices, output_indices)
-        self._plan = Plan(
-            input_indices,
-            controller,
-            delay,
-            [clamp],
-            None,
-            input_indices,
-            output_indices,
-            *names,
-            label=type(self).__name__,
-        )
-        super().__init__(input_indices, output_indices, names[-1])
+    state_pos_attr, state_vel_attr, control_target_pos_attr = STATE_POS, STATE_VEL, TARGET_POS
+    control_target_vel_attr, control_input_attr = TARGET_VEL, INPUT
+    control_output_attr: Any = OUTPUT
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
         cls._has_hooks = any(getattr(cls, hook) is not getattr(PlannedActuator, hook) for hook in _HOOKS)
+        if declared := {name: one for name, one in vars(cls).items() if isinstance(one, Argument)}:
+            cls._declare(declared)
+        elif "__init__" in vars(cls):
+            # a subclass of the user's has its own
+            cls.__signature__ = None
+
+    @classmethod
+    def _declare(cls, declared: Mapping[str, Argument]) -> None:
+        """Derive signature and documentation from the arguments of a class."""
+        cls.ARGUMENTS = dict(sorted({**declared, **cls.NAMES}.items(), key=lambda item: item[1].keyword_only))
+        parameters = [inspect.Parameter(name, inspect.Parameter.POSITIONAL_OR_KEYWORD) for name in _INDICES]
+        for name, one in cls.ARGUMENTS.items():
+            kind = inspect.Parameter.KEYWORD_ONLY if one.keyword_only else inspect.Parameter.POSITIONAL_OR_KEYWORD
+            parameters.append(inspect.Parameter(name, kind, default=one.default))
+        cls._signature = inspect.Signature(parameters)
+        cls.__signature__: inspect.Signature | None = cls._signature
+        meanings = _INDICES | {name: one.meaning for name, one in cls.ARGUMENTS.items()}
+        lines = [f"    {name}: {meaning}" for name, meaning in meanings.items()]
+        cls.__doc__ = "\n".join([inspect.cleandoc(cls.__doc__ or ""), "", "Args:", *lines])
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        try:
+            bound = self._signature.bind(*args, **kwargs)
+        except TypeError as error:
+            raise TypeError(f"{type(self).__name__}: {error}.") from None
+        bound.apply_defaults()
+        given = bound.arguments
+        inputs, outputs = given["input_indices"], given["output_indices"]
+        require_as_many(inputs, outputs)
+        for name, one in self.ARGUMENTS.items():
+            if one.is_array:
+                require_length(name, given[name], len(inputs))
+            if one.is_plain:
+                setattr(self, name, given[name])
+        law, clamp, delay = self._law(given), self.LIMIT(**self._values(given, "clamp")), self._delay(given)
+        names = self._values(given, "plan")
+        self._plan = Plan(inputs, law, delay, [clamp], None, inputs, outputs, **names, label=type(self).__name__)
+        super().__init__(inputs, outputs, given["control_output_attr"])
+
+    def _values(self, given: Mapping[str, Any], part: str) -> dict[str, Any]:
+        """Return the arguments that a part of the plan takes, by their names there."""
+        return {one.field: given[name] for name, one in self.ARGUMENTS.items() if one.part == part}
+
+    def _law(self, given: Mapping[str, Any]) -> Controller:
+        gains = self._values(given, "controller")
+        if self.GEARED is not None and gains["gear"] is not None:
+            return self.GEARED(**gains)
+        gains.pop("gear", None)
+        return self.LAW(**gains)
+
+    def _delay(self, given: Mapping[str, Any]) -> Delay | None:
+        return None
 
     @classmethod
     def resolve_arguments(cls, args: dict[str, Any]) -> dict[str, Any]:
@@ -126,19 +121,29 @@ class PlannedActuator(Actuator):
         Raises:
             ValueError: A required one is missing.
         """
-        for name in cls.REQUIRED:
-            if name not in args:
+        found: dict[str, Any] = {}
+        for name, one in cls.ARGUMENTS.items():
+            if one.resolved is Resolved.REQUIRED and name not in args:
                 raise ValueError(f"{cls.__name__} requires {name!r}. Give it.")
-        given = {name: args[name] for name in (*cls.REQUIRED, *cls.OPTIONAL) if name in args}
-        return given | {name: args.get(name, default) for name, default in cls.DEFAULTS.items()}
+            if one.resolved is not Resolved.DROPPED and name in args:
+                found[name] = args[name]
+            elif not isinstance(one.resolved, Resolved):
+                found[name] = one.resolved
+        return found
 
     def is_stateful(self) -> bool:
-        """Whether `step` needs states."""
+        """Return True if `step` needs states."""
         return self._plan.is_stateful()
 
     def is_graphable(self) -> bool:
-        """Whether `step` can be captured in a CUDA graph: unless Torch runs a network."""
+        """Return True if `step` can be captured in a CUDA graph: unless Torch runs a network."""
         return self._plan.is_graphable()
+
+    def state(self) -> Any:
+        """Return a fresh state, or None if the actuator has none."""
+        if self.State is None:
+            return None
+        return self.State(*vars(self._plan.controller.state(self.num_actuators, self._plan.device)).values())
 
     @untraced
     def step(
@@ -153,7 +158,7 @@ class PlannedActuator(Actuator):
 
         Raises:
             ValueError: A stateful actuator without both states, a law that integrates without a time step, or an array
-                that is not there or does not fit. Nothing has been written then.
+                that is absent or does not fit. Nothing has been written then.
         """
         if self._has_hooks:
             super().step(sim_state, sim_control, current_act_state, next_act_state, dt)
@@ -179,11 +184,11 @@ class PlannedActuator(Actuator):
         self._advance(sim_state, self._writing_to(self._nowhere, sim_control), current_state, next_state, dt)
 
     def _advance(self, sim_state: Any, sim_control: Any, now: Any, after: Any, dt: float | None) -> None:
-        """The whole step."""
+        """Run the whole step."""
         self._plan.step(sim_state, sim_control, now, after, dt)
 
-    def _writing_to(self, efforts: wp.array, sim_control: Any) -> Any:
-        """The arrays of a control object, with another one for the efforts."""
+    def _writing_to(self, efforts: wp.array, sim_control: Any) -> SimpleNamespace:
+        """Return the arrays of a control object, with another one for the efforts."""
         plan = self._plan
         names = plan.control_target_pos_attr, plan.control_target_vel_attr, plan.control_feedforward_attr
         arrays = {name: getattr(sim_control, name, None) for name in names if name is not None}
@@ -196,7 +201,7 @@ class PlannedActuator(Actuator):
 
     @property
     def _nowhere(self) -> wp.array:
-        """Efforts that nobody reads, as many as the output indices reach."""
+        """Efforts that are never read, as many as the output indices reach."""
         indices = self._plan.effort_indices
         if self._reached is None or self._reached[0] is not indices:
             largest = max(indices.numpy().ravel().tolist(), default=-1)

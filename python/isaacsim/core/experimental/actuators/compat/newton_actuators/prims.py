@@ -1,18 +1,21 @@
-"""Actuator prims as newton-actuators had them: of type `Actuator`, with attributes `newton:actuator:*`.
+"""Actuator prims of newton-actuators: of type `Actuator`, with attributes `newton:actuator:*`.
 
-Their schemas are told by the names of their attributes. A prim is read through its own methods; USD is not imported.
+The names of its attributes decide which schemas a prim has. A prim is read through its own methods; USD is not
+imported.
 """
 
 from __future__ import annotations
 
 import warnings
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from ...specs.fields import shown
+from .arguments import Resolved
 from .base import Actuator
-from .delayed import ActuatorDelayedPD
-from .direct import ActuatorDCMotor, ActuatorPD, ActuatorPID
+from .classes import ActuatorDCMotor, ActuatorDelayedPD, ActuatorPD, ActuatorPID
+from .planned import PlannedActuator
 
 _TYPE, _TARGETS, _PREFIX = "Actuator", "newton:actuator:target", "newton:actuator:"
 _PD = {"kp": "kp", "kd": "kd", "maxForce": "max_force", "constForce": "constant_force"}
@@ -25,7 +28,7 @@ _TRANSMISSION = "transmission"
 
 @dataclass
 class ParsedActuator:
-    """What a prim says.
+    """The content of a prim.
 
     Args:
         actuator_class: The class of its actuators.
@@ -41,65 +44,69 @@ class ParsedActuator:
 
 
 def parse_actuator_prim(prim: Any, *, gear: bool = False) -> ParsedActuator | None:
-    """Return what a prim says, or None where it is no actuator or has no target.
+    """Return the content of a prim, or None if it is no actuator or has no target.
 
-    As in newton-actuators, a motor curve goes before a delay, and PID knows neither. What the class does not take is
-    named by a warning.
+    As in newton-actuators, a motor curve goes before a delay, and PID knows neither. A warning names what the class
+    does not take.
 
     Args:
-        prim: A `Usd.Prim`, or what has its methods.
+        prim: A `Usd.Prim`, or an object with its methods.
         gear: Whether `newton:actuator:gear` is read, as in 0.1.0; 0.1.1 does not.
 
     Raises:
         TypeError: It is no prim.
         ValueError: A motor curve with a no-load speed that is not positive.
     """
-    if not hasattr(prim, "GetTypeName"):
-        raise TypeError(f"prim = {shown(prim)}: must be a prim of a stage, not {type(prim).__name__}. Give one.")
-    if prim.GetTypeName() != _TYPE:
-        return None
-    relationship = prim.GetRelationship(_TARGETS)
-    targets = [str(path) for path in relationship.GetTargets()] if relationship else []
+    targets = _targets_of(prim)
     if not targets:
         return None
-    attributes = {
-        attribute.GetName().removeprefix(_PREFIX): attribute
-        for attribute in prim.GetAttributes()
-        if attribute.GetName().startswith(_PREFIX)
-    }
-    values = {name: one.Get() for name, one in attributes.items() if one.HasAuthoredValue()}
-    # the mere presence of an attribute says which schema it is, authored or not
-    is_pid, is_pd = "ki" in attributes, bool({"kp", "kd"} & set(attributes))
-    is_dc, is_delayed = set(_DC) <= set(attributes), "delay" in attributes
-    chosen = ActuatorPD
-    if is_pid:
-        chosen = ActuatorPID
-    elif is_dc and is_pd:
-        chosen = ActuatorDCMotor
-    elif is_delayed and is_pd:
-        chosen = ActuatorDelayedPD
+    names, values = _attributes_of(prim)
+    actuator, read = _schemas(names, gear)
     speed = values.get("velocityLimit")
-    if is_dc and speed is not None and speed <= 0:
+    if "velocityLimit" in read and speed is not None and speed <= 0:
         raise ValueError(f"{_PREFIX}velocityLimit = {speed}: must be > 0 for a motor curve. Correct it.")
-    read = {
-        **(_PID if is_pid else _PD if is_pd else {}),
-        **(_DELAY if is_delayed else {}),
-        **(_DC if is_dc else {}),
-        **(_GEAR if gear else {}),
-    }
-    taken = {*chosen.REQUIRED, *chosen.DEFAULTS, *chosen.OPTIONAL}
-    lost = [name for name in values if name != _TRANSMISSION and read.get(name) not in taken]
-    if lost:
-        told = ", ".join(f"{name} = {values[name]}" for name in lost)
+    if lost := _lost(actuator, values, read):
         warnings.warn(
-            f"{told} of an actuator of {', '.join(targets)}: without effect, for it becomes {chosen.__name__}. Remove "
-            "it, or author a NewtonActuator, which may have all of it.",
+            f"{', '.join(lost)} of an actuator of {', '.join(targets)}: without effect, for it becomes "
+            f"{actuator.__name__}. Remove it, or author a NewtonActuator, which may have all of it.",
             stacklevel=2,
         )
     transmission = values.get(_TRANSMISSION)
     return ParsedActuator(
-        chosen,
+        actuator,
         targets,
         {read[name]: value for name, value in values.items() if name in read and value is not None},
         None if transmission is None else [*transmission],
     )
+
+
+def _targets_of(prim: Any) -> list[str]:
+    """Return the paths of the joints; none for a prim of another type."""
+    if not hasattr(prim, "GetTypeName"):
+        raise TypeError(f"prim = {shown(prim)}: must be a prim of a stage, not {type(prim).__name__}. Give one.")
+    relationship = prim.GetRelationship(_TARGETS) if prim.GetTypeName() == _TYPE else None
+    return [str(path) for path in relationship.GetTargets()] if relationship else []
+
+
+def _lost(actuator: type[PlannedActuator], values: Mapping[str, Any], read: Mapping[str, str]) -> list[str]:
+    """Return the values that the class does not take, as texts."""
+    taken = {name for name, one in actuator.ARGUMENTS.items() if one.resolved is not Resolved.DROPPED}
+    names = (name for name in values if name != _TRANSMISSION and read.get(name) not in taken)
+    return [f"{name} = {values[name]}" for name in names]
+
+
+def _attributes_of(prim: Any) -> tuple[set[str], dict[str, Any]]:
+    """Return the names of all attributes, without their prefix, and the values of those that are authored."""
+    attributes = [one for one in prim.GetAttributes() if one.GetName().startswith(_PREFIX)]
+    values = {one.GetName().removeprefix(_PREFIX): one.Get() for one in attributes if one.HasAuthoredValue()}
+    return {one.GetName().removeprefix(_PREFIX) for one in attributes}, values
+
+
+def _schemas(names: set[str], gear: bool) -> tuple[type[PlannedActuator], dict[str, str]]:
+    """Return the class that attributes of these names make, authored or not, and the arguments that they are."""
+    is_pid, is_pd = "ki" in names, bool(names & {"kp", "kd"})
+    is_dc, is_delayed = names >= set(_DC), "delay" in names
+    schemas = [(_PID, is_pid), (_PD, is_pd), (_DC, is_dc), (_DELAY, is_delayed), (_GEAR, gear)]
+    read = {name: argument for schema, is_there in schemas if is_there for name, argument in schema.items()}
+    choices = [(ActuatorPID, is_pid), (ActuatorDCMotor, is_dc and is_pd), (ActuatorDelayedPD, is_delayed and is_pd)]
+    return next((actuator for actuator, is_there in choices if is_there), ActuatorPD), read

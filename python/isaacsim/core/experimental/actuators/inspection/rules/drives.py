@@ -1,4 +1,4 @@
-"""Joints that nothing drives, or that two things do."""
+"""Rules on joints without a driver, or with two."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from ..figures import gains, largest_effort
 from ..findings import Finding
 from .rule import Checked
 
-# relative difference up to which numbers are the same: files hold single precision, and degrees
+# relative tolerance of equal numbers: files have single precision, and degrees
 _SAME = 1e-4
 
 
 def undriven_joint(checked: Checked) -> Iterator[Finding]:
-    """A joint that nothing moves hangs; most often its actuator was forgotten, or targets another name.
+    """A joint without a driver hangs; usually its actuator is missing, or targets another name.
 
-    Of a joint whose actuator cannot be used, the reason is told instead.
+    A joint with an unusable actuator is reported by the reason instead.
     """
     broken = {name for actuator in checked.robot.actuators if not actuator.usable for name in actuator.joints}
     for joint in checked.robot.joints:
@@ -37,9 +37,9 @@ def undriven_joint(checked: Checked) -> Iterator[Finding]:
 
 
 def drive_and_actuator(checked: Checked) -> Iterator[Finding]:
-    """A drive that is stiffer or more damped than the actuator: where it is not switched off, it hides the actuator.
+    """A drive that is stiffer or more damped than the actuator hides it in programs that keep the drive on.
 
-    We switch it off. A drive that is softer, or the same, stands in where actuators are not known, and is let be.
+    This package switches it off. An equal or softer drive is a fallback for programs that know no actuators.
     """
     for joint, actuator in checked.actuated:
         drive = joint.value("drive_stiffness"), joint.value("drive_damping")
@@ -64,7 +64,7 @@ def drive_and_actuator(checked: Checked) -> Iterator[Finding]:
 
 
 def no_effort_limit(checked: Checked) -> Iterator[Finding]:
-    """An actuator without a limit, at a joint that has one: that bounds the drive, and nothing cuts the actuator."""
+    """An actuator has no limit and its joint has one, which bounds the drive only."""
     for actuator, joint, limit, edits in _beyond(checked):
         if math.isinf(largest_effort(actuator)):
             yield Finding(
@@ -78,7 +78,7 @@ def no_effort_limit(checked: Checked) -> Iterator[Finding]:
 
 
 def limit_above_joint(checked: Checked) -> Iterator[Finding]:
-    """An actuator that may give more than its joint is made for: no simulator cuts it there."""
+    """The limit of an actuator exceeds that of its joint, which no simulator applies to it."""
     for actuator, joint, limit, edits in _beyond(checked):
         most = largest_effort(actuator)
         if math.isfinite(most):
@@ -94,9 +94,9 @@ def limit_above_joint(checked: Checked) -> Iterator[Finding]:
 
 
 def _beyond(checked: Checked) -> Iterator[tuple[InspectedActuator, InspectedJoint, str, tuple[Edit, ...]]]:
-    """Actuators that may give more than the limit of a joint: with the joint, its limit, and what lowers theirs."""
+    """Iterate over actuators that exceed the limit of a joint: with the joint, its limit, and the corrections."""
     for actuator, joints in checked.usable:
-        # a passive joint has no motor, and what a transmission or stages of the host program do is not known
+        # a passive joint has no motor; transmissions and stages of the host program are unknown
         foreign = any(isinstance(one, ForeignConfig) for one in actuator.after_controller)
         if actuator.controller is None or foreign or is_geared(actuator):
             continue
@@ -104,7 +104,7 @@ def _beyond(checked: Checked) -> Iterator[tuple[InspectedActuator, InspectedJoin
         for joint in joints:
             limit = joint.value("effort_limit")
             if largest_effort(actuator) > limit * (1 + _SAME):
-                # what is right for one joint is not for the others
+                # the limit of one joint is wrong for the others
                 edits = checked.edits(actuator, _lowered(actuator, joint)) if limits == {limit} else ()
                 yield actuator, joint, f"{limit:g} {joint.values['effort_limit'].unit} (maxForce of the drive)", edits
 

@@ -1,4 +1,4 @@
-"""What newton and Isaac Sim do otherwise with the same file: they know newton's schemas, and one target of a prim."""
+"""Rules on files that newton and Isaac Sim read differently: they know newton's schemas, and one target of a prim."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from ..described import InspectedActuator, InspectedJoint
 from ..findings import Finding
 from .rule import Checked
 
-# relative difference up to which numbers are the same: files hold single precision
+# relative tolerance of equal numbers: files have single precision
 _SAME = 1e-5
 
 
 def several_targets(checked: Checked) -> Iterator[Finding]:
-    """A prim that drives several joints: we drive all of them, others the first."""
+    """A prim drives several joints: this package drives all of them, others the first."""
     for actuator, joints in _prims(checked):
         if len(actuator.joints) < 2:
             continue
@@ -40,7 +40,7 @@ def several_targets(checked: Checked) -> Iterator[Finding]:
 
 
 def no_stand_in(checked: Checked) -> Iterator[Finding]:
-    """A law of ours alone, without a law of newton's beside it, or with one that says otherwise."""
+    """A law unknown to newton has no law of newton's beside it, or one with other numbers."""
     for actuator, _ in _prims(checked):
         for law, nearest, authored in _laws_of_ours(actuator):
             if nearest is None or (authored is not None and _alike(nearest, authored)):
@@ -57,7 +57,7 @@ def no_stand_in(checked: Checked) -> Iterator[Finding]:
 
 
 def approximated(checked: Checked) -> Iterator[Finding]:
-    """A law of ours alone, which others approximate by a law of newton's: nothing is wrong, and it is told."""
+    """A law unknown to newton, which others approximate by a law of newton's; nothing is wrong."""
     found: dict[str, list[InspectedActuator]] = {}
     for actuator, _ in _prims(checked):
         for law, nearest, authored in _laws_of_ours(actuator):
@@ -79,7 +79,7 @@ def approximated(checked: Checked) -> Iterator[Finding]:
 
 
 def refused_elsewhere(checked: Checked) -> Iterator[Finding]:
-    """A value that we take and newton does not: it refuses the whole file."""
+    """A value that newton does not accept, so that it rejects the whole file."""
     for actuator, joints in _prims(checked):
         for problem, remedy in _refused(actuator):
             yield Finding("refused-elsewhere", "warning", actuator.path, f"{problem}: newton refuses the file.", remedy)
@@ -106,26 +106,26 @@ def _refused(actuator: InspectedActuator) -> Iterator[tuple[str, str]]:
 
 
 def _prims(checked: Checked) -> Iterator[tuple[InspectedActuator, list[InspectedJoint]]]:
-    """The actuators that are prims, with their joints."""
+    """Iterate over the actuators that are prims, with their joints."""
     for actuator, joints in checked.usable:
         if all(joint.driven_by == "actuator" for joint in joints):
             yield actuator, joints
 
 
 def _laws_of_ours(actuator: InspectedActuator) -> Iterator[tuple[Config, Config | None, Config | None]]:
-    """Laws that newton does not know, with what stands in for each as it ought to be, and as the prim has it."""
+    """Iterate over laws unknown to newton, with the correct stand-in of each, and the authored one."""
     configs = actuator.stages
     nearest = stand_ins(configs)
     authored = {config.SCHEMA: config for config in actuator.stand_ins}
     for at, law in enumerate(configs):
-        # newton's own have names of newton's; of those of the host program nothing is known
+        # newton's own have names of newton's; those of the host program are unknown
         ours = not (law.SCHEMA.startswith("Newton") or isinstance(law, ForeignConfig))
         if ours or stand_in_for(law) is not None:
             yield law, nearest.get(at), authored.get(nearest[at].SCHEMA) if at in nearest else None
 
 
 def _as_applied(actuator: InspectedActuator) -> tuple[Config, ...]:
-    """The laws of an actuator in the order of their schemas, in which newton runs limits."""
+    """Return the laws of an actuator in the order of their schemas, in which newton runs limits."""
     return actuator.as_listed
 
 

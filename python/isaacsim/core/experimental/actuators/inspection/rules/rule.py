@@ -1,4 +1,4 @@
-"""What a rule is given, and what it returns."""
+"""Input and output of a rule."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ from dataclasses import dataclass
 from ...stability.table import Stability
 from ...usd.edits import Edit
 from ..described import InspectedActuator, InspectedJoint, InspectedRobot
-from ..findings import Finding, told_apart
+from ..findings import Finding, split_message
 
 
 @dataclass(frozen=True)
 class Checked:
-    """A robot that is looked at.
+    """A robot to check.
 
     Args:
-        robot: What its file says.
-        dt: Physics step [s] that is meant; None where none is.
-        stability: At that step, where it could be computed.
+        robot: Content of its file.
+        dt: Intended physics step [s]; None if unknown.
+        stability: Its stability at that step, if it could be computed.
     """
 
     robot: InspectedRobot
@@ -28,7 +28,7 @@ class Checked:
 
     @property
     def actuated(self) -> Iterator[tuple[InspectedJoint, InspectedActuator]]:
-        """The joints with actuators that can be used, and these."""
+        """The joints with usable actuators, and these actuators."""
         usable = {actuator.path: actuator for actuator in self.robot.actuators if actuator.usable}
         for joint in self.robot.joints:
             if joint.driver in usable:
@@ -36,7 +36,7 @@ class Checked:
 
     @property
     def usable(self) -> list[tuple[InspectedActuator, list[InspectedJoint]]]:
-        """The actuators that can be used, each with its joints."""
+        """The usable actuators, each with its joints."""
         return [
             (actuator, [joint for joint in self.robot.joints if joint.driver == actuator.path])
             for actuator in self.robot.actuators
@@ -44,16 +44,16 @@ class Checked:
         ]
 
     def is_doubtful(self, actuator: InspectedActuator) -> bool:
-        """Whether something on the prim cannot be used or has no effect: its values may not be those that are meant."""
+        """Return True if a part of the prim is unusable or has no effect: its values may not be the intended ones."""
         return actuator.path in self._doubtful
 
     def edits(self, actuator: InspectedActuator, edits: Iterable[Edit]) -> tuple[Edit, ...]:
-        """Corrections that follow from the values of an actuator; none while these are doubtful."""
+        """Return corrections that follow from the values of an actuator; none while these are doubtful."""
         return () if self.is_doubtful(actuator) else tuple(edits)
 
     @functools.cached_property
     def _doubtful(self) -> frozenset[str]:
-        return frozenset(told_apart(line)[0] for line in (*self.robot.problems, *self.robot.remarks))
+        return frozenset(split_message(line)[0] for line in (*self.robot.problems, *self.robot.remarks))
 
 
 Rule = Callable[[Checked], Iterator[Finding]]

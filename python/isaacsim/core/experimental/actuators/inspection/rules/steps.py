@@ -1,4 +1,4 @@
-"""What depends on the physics step and on the inertia that the motors feel."""
+"""Rules that depend on the physics step and the inertia at the motors."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from ...stability.table import lowered
 from ..findings import Finding
 from .rule import Checked
 
-# [Hz]: no position loop swings slower or faster
+# [Hz]: no position loop oscillates slower or faster
 _SLOWEST, _FASTEST = 0.02, 500.0
 
 
@@ -36,7 +36,7 @@ def unstable_gains(checked: Checked) -> Iterator[Finding]:
 
 
 def gains_against_inertia(checked: Checked) -> Iterator[Finding]:
-    """A stiffness with which the joint would swing once a minute or thousands of times a second: units are wrong."""
+    """A stiffness with which the joint would oscillate once a minute or a thousand times a second: units are wrong."""
     for joint in checked.stability.joints if checked.stability is not None else ():
         frequency = math.sqrt(joint.kp / joint.inertia) / (2 * math.pi)
         if joint.kp and not _SLOWEST <= frequency <= _FASTEST:

@@ -32,4 +32,4 @@ _FUNCTIONS: tuple[Rule, ...] = (
 )
 
 RULES = {function.__name__.replace("_", "-"): function for function in _FUNCTIONS}
-"""In the order in which they are told."""
+"""In the order in which findings are reported."""

@@ -1,4 +1,4 @@
-"""Values that no motor has, each within the range of its parameter."""
+"""Rules on values that no motor has, each within the range of its parameter."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ _LONGEST_DELAY = 1.0
 
 
 def undamped(checked: Checked) -> Iterator[Finding]:
-    """Stiffness without any damping: the joint swings about its target for ever."""
+    """Stiffness without any damping: the joint oscillates about its target."""
     for joint, actuator in checked.actuated:
         law = gains(actuator)
-        # friction of a stage may damp it
+        # a friction stage may damp it
         if any(KINDS[kind].alone for kind, _ in actuator.by_kind):
             continue
         if law is not None and law[0] > 0.0 == law[1] == joint.value("viscous_friction"):
@@ -37,7 +37,7 @@ def undamped(checked: Checked) -> Iterator[Finding]:
 
 
 def stall_below_peak(checked: Checked) -> Iterator[Finding]:
-    """A motor gives most at stall: a peak above that is never reached, and one of the two is wrong."""
+    """A motor has its largest effort at stall; a higher peak is never reached, and one of the two is wrong."""
     for actuator, _ in checked.usable:
         for stage in actuator.stages:
             bounds = stage.bounds("effort")
@@ -50,13 +50,13 @@ def stall_below_peak(checked: Checked) -> Iterator[Finding]:
                         actuator.path,
                         f"{stall} = {bounds[stall]:g} is below {peak} = {most:g}, which is never reached.",
                         "Raise the stall effort to that of the data sheet, or lower the peak to it.",
-                        # what the motor gives stays the same
+                        # the effort of the motor stays the same
                         (ParameterEdit(actuator.path, dataclasses.replace(stage, **{peak: bounds[stall]}), peak),),
                     )
 
 
 def zero_limit(checked: Checked) -> Iterator[Finding]:
-    """A limit of 0: the actuator is there, and never moves anything."""
+    """An actuator with a limit of 0 never moves its joint."""
     for actuator, _ in checked.usable:
         if largest_effort(actuator) == 0.0:
             yield Finding(
@@ -97,7 +97,7 @@ def huge_value(checked: Checked) -> Iterator[Finding]:
 
 
 def long_delay(checked: Checked) -> Iterator[Finding]:
-    """A delay of more than a second is one that was given in other units than physics steps."""
+    """A delay of more than a second was given in other units than physics steps."""
     dt = DEFAULT_DT if checked.dt is None else checked.dt
     for actuator, _ in checked.usable:
         if actuator.delay is not None and actuator.delay.delay_steps * dt > _LONGEST_DELAY:
@@ -112,7 +112,7 @@ def long_delay(checked: Checked) -> Iterator[Finding]:
 
 
 def stuck_joint(checked: Checked) -> Iterator[Finding]:
-    """Dry friction that is not less than the largest effort: the motor cannot move its joint."""
+    """The dry friction of a joint is at least the largest effort: the motor cannot move it."""
     for joint, actuator in checked.actuated:
         most, friction = largest_effort(actuator), joint.value("friction")
         if 0.0 < most <= friction:

@@ -1,0 +1,182 @@
+"""The seven classes of newton-actuators 0.1.1, each with its law, limit, state and arguments in order.
+
+class                 control law        limit                  what is its own
+ActuatorPD            PD, may be geared  largest effort
+ActuatorPID           PID, may be geared largest effort
+ActuatorDelayedPD     PD, may be geared  largest effort         no effort until its delay is full
+ActuatorRemotizedPD   PD                 table over positions   as above
+ActuatorDCMotor       PD                 DC motor, cut off      no effort beyond no-load speed
+ActuatorNetMLP        MLP                largest effort         no velocity target, no feedforward, no time step
+ActuatorNetLSTM       LSTM               largest effort         as above, no scales
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from functools import cached_property
+from typing import Any, ClassVar
+
+import numpy as np
+import warp as wp
+
+from ...components.base import repeated
+from ...components.clamping_dc_motor_cutoff import ClampingDCMotorCutoff
+from ...components.clamping_position_based import ClampingPositionBased
+from ...components.controller_geared_pd import ControllerGearedPD
+from ...components.controller_geared_pid import ControllerGearedPID
+from ...components.controller_neural_lstm import ControllerNeuralLSTM
+from ...components.controller_neural_mlp import ControllerNeuralMLP
+from ...components.controller_pd import ControllerPD
+from ...components.controller_pid import ControllerPID
+from ...components.delay import Delay
+from ...specs.arguments import number_of
+from ...values import as_integers, as_numbers
+from . import arguments as of
+from .networks import checkpoint_of, lstm_sizes
+from .planned import PlannedActuator
+from .states import DelayState, LSTMState, MLPState, PIDState
+
+
+class ActuatorPD(PlannedActuator):
+    """PD control with a symmetric limit: `clamp(const + act + kp·e + kd·ė, ±max_force)`."""
+
+    LAW, GEARED = ControllerPD, ControllerGearedPD
+    kp, kd, max_force, constant_force, gear = of.KP, of.KD, of.MAX_FORCE, of.CONSTANT_FORCE, of.GEAR
+
+
+class ActuatorPID(PlannedActuator):
+    """PID control with a symmetric limit; the integral has a limit of its own, and the updated one acts at once."""
+
+    LAW, GEARED, State = ControllerPID, ControllerGearedPID, PIDState
+    kp, ki, kd, max_force, integral_max = of.KP, of.KI, of.KD, of.MAX_FORCE, of.INTEGRAL_MAX
+    constant_force, gear = of.CONSTANT_FORCE, of.GEAR
+
+
+class ActuatorDCMotor(PlannedActuator):
+    """PD control with the limit of a DC motor, which has no effort beyond no-load speed: `ClampingDCMotorCutoff`."""
+
+    LAW, LIMIT = ControllerPD, ClampingDCMotorCutoff
+    kp, kd, max_force, saturation_effort = of.KP, of.KD, of.MAX_MOTOR_FORCE, of.SATURATION_EFFORT
+    velocity_limit, constant_force = of.VELOCITY_LIMIT, of.CONSTANT_FORCE
+
+
+class ActuatorDelayedPD(PlannedActuator):
+    """PD control of targets and feedforward of `delay` steps ago, with a symmetric limit."""
+
+    SCALAR_PARAMS: ClassVar[set[str]] = {"delay"}
+    LAW, GEARED, State = ControllerPD, ControllerGearedPD, DelayState
+    kp, kd, delay, max_force, constant_force, gear = of.KP, of.KD, of.DELAY, of.MAX_FORCE, of.CONSTANT_FORCE, of.GEAR
+
+    def _delay(self, given: Mapping[str, Any]) -> Delay:
+        delay, inputs = given["delay"], given["input_indices"]
+        if not number_of("delay", delay).is_integer():
+            raise ValueError(f"delay = {delay}: must be a whole number of physics steps. Round it.")
+        return Delay(repeated(delay, len(inputs), inputs.device, wp.int32), int(delay))
+
+    def state(self) -> DelayState:
+        """Return a fresh state."""
+        assert self._plan.delay is not None
+        fresh = self._plan.delay.state(self.num_actuators, self._plan.device)
+        return DelayState(fresh.buffer_pos, fresh.buffer_vel, fresh.buffer_act, len(fresh.buffer_pos) - 1)
+
+    def _advance(self, sim_state: Any, sim_control: Any, now: Any, after: Any, dt: float | None) -> None:
+        self._plan.require_states(now, after)
+        if not now.is_filled and self.delay:
+            if self._plan.device.is_cuda and self._plan.device.is_capturing:
+                raise RuntimeError(
+                    f"{type(self).__name__}: the delay is not full: a CUDA graph would never give an effort. Capture "
+                    f"it after {self.delay} steps."
+                )
+            sim_control = self._writing_to(self._nowhere, sim_control)
+        super()._advance(sim_state, sim_control, now, after, dt)
+        after.follow(now)
+
+
+class ActuatorRemotizedPD(ActuatorDelayedPD):
+    """Delayed PD control with a limit that depends on the joint position, linear between the rows of a table."""
+
+    SCALAR_PARAMS: ClassVar[set[str]] = {"delay", "lookup_angles", "lookup_torques"}
+    GEARED, LIMIT = None, ClampingPositionBased
+    kp, kd, delay, lookup_angles, lookup_torques = of.KP, of.KD, of.DELAY, of.LOOKUP_ANGLES, of.LOOKUP_TORQUES
+    constant_force = of.CONSTANT_FORCE
+
+    @cached_property
+    def max_force(self) -> wp.array:  # pyright: ignore[reportIncompatibleVariableOverride]
+        """Infinite: the table limits."""
+        return wp.full(self.num_actuators, math.inf, dtype=wp.float32, device=self.input_indices.device)
+
+    def _values(self, given: Mapping[str, Any], part: str) -> dict[str, Any]:
+        found = super()._values(given, part)
+        if part != "clamp":
+            return found
+        return {name: np.atleast_1d(as_numbers(one, name)).astype(float).tolist() for name, one in found.items()}
+
+    @classmethod
+    def resolve_arguments(cls, args: dict[str, Any]) -> dict[str, Any]:
+        """Return the arguments of the constructor, the table as tuples; see `Actuator.resolve_arguments`."""
+        resolved = super().resolve_arguments(args)
+        return resolved | {name: tuple(resolved[name]) for name in ("lookup_angles", "lookup_torques")}
+
+    @property
+    def lookup_size(self) -> int:
+        """Rows of the table."""
+        return len(self.lookup_angles)
+
+
+class _Network(PlannedActuator):
+    """A network with a symmetric limit."""
+
+    SCALAR_PARAMS: ClassVar[set[str]] = {"network_path"}
+    NAMES: ClassVar[Mapping[str, of.Argument]] = {
+        name: one for name, one in PlannedActuator.NAMES.items() if one not in (of.TARGET_VEL, of.INPUT)
+    }
+    network, network_path = of.NETWORK, of.NETWORK_PATH
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        if self.network is None:
+            self.network = self._plan.controller.network
+
+    def _values(self, given: Mapping[str, Any], part: str) -> dict[str, Any]:
+        found = super()._values(given, part)
+        if part == "plan":
+            # no network reads the velocity target, which may be absent
+            found |= {"control_target_vel_attr": found["control_target_pos_attr"], "control_feedforward_attr": None}
+        return found
+
+    def _advance(self, sim_state: Any, sim_control: Any, now: Any, after: Any, dt: float | None) -> None:
+        # a plan with state needs a time step, which no network reads
+        super()._advance(sim_state, sim_control, now, after, 0.0 if dt is None else dt)
+
+
+class ActuatorNetMLP(_Network):
+    """A feedforward network over the history of position error and velocity, with a symmetric limit."""
+
+    State = MLPState
+    max_force, pos_scale, vel_scale, torque_scale = of.MAX_FORCE, of.POS_SCALE, of.VEL_SCALE, of.TORQUE_SCALE
+    input_order, input_idx, network, network_path = of.INPUT_ORDER, of.INPUT_IDX, of.NETWORK, of.NETWORK_PATH
+
+    def _law(self, given: Mapping[str, Any]) -> ControllerNeuralMLP:
+        metadata = {"model_type": "mlp", "history_fill": "zeros", **self._values(given, "network")}
+        steps = metadata["input_idx"]
+        metadata["input_idx"] = [0] if steps is None else as_integers(steps, "input_idx").tolist()
+        return ControllerNeuralMLP(checkpoint_of(given["network"], given["network_path"], metadata))
+
+    @property
+    def history_length(self) -> int:
+        """Number of steps that the history holds."""
+        return self._plan.controller.history_length
+
+
+class ActuatorNetLSTM(_Network):
+    """A network of LSTM layers over position error and velocity, with a symmetric limit."""
+
+    State = LSTMState
+    max_force, network, network_path = of.MAX_FORCE, of.NETWORK, of.NETWORK_PATH
+
+    def _law(self, given: Mapping[str, Any]) -> ControllerNeuralLSTM:
+        metadata = {"model_type": "lstm", "pos_scale": 1.0, "vel_scale": 1.0, "effort_scale": 1.0}
+        if given["network"] is not None:
+            metadata |= lstm_sizes(given["network"])
+        return ControllerNeuralLSTM(checkpoint_of(given["network"], given["network_path"], metadata))
