@@ -18,24 +18,11 @@ Kind = Literal["mlp", "lstm", "gru"]
 NUM_STATES = {"mlp": 0, "gru": 1, "lstm": 2}
 """Number of state arrays: none, hidden state, hidden and cell state."""
 
-# elementwise functions of one value, and names of their parameters
+# elementwise functions of one value, and names of their parameters: piecewise linear ones, then smooth ones
 UNARY: dict[str, tuple[str, ...]] = {
-    "abs": (),
-    "clamp": ("lower", "upper"),
-    "elu": ("alpha",),
-    "erf": (),
-    "exp": (),
-    "leaky_relu": ("slope",),
-    "log": (),
-    "neg": (),
-    "reciprocal": (),
-    "relu": (),
-    "sigmoid": (),
-    "sign": (),
-    "softplus": ("beta",),
-    "softsign": (),
-    "sqrt": (),
-    "tanh": (),
+    **{"abs": (), "clamp": ("lower", "upper"), "leaky_relu": ("slope",), "neg": (), "relu": (), "sign": ()},
+    **{"elu": ("alpha",), "erf": (), "exp": (), "log": (), "reciprocal": (), "sigmoid": (), "softplus": ("beta",)},
+    **{"softsign": (), "sqrt": (), "tanh": ()},
 }
 # elementwise functions of two values of the same width; either may be one number wide
 BINARY = ("add", "sub", "mul", "div", "minimum", "maximum", "pow")

@@ -27,7 +27,7 @@ from .network import (
     sources_of,
 )
 
-CODES = ("constant", "copy", "linear", "lstm", "gru", *BINARY, *UNARY)
+CODES = ("constant", "copy", "linear", "lstm", "gru", *UNARY, *BINARY)
 """Names of all instructions."""
 
 

@@ -1,7 +1,7 @@
-"""A network evaluated in Warp: one kernel for all networks, a thread per row, that walks through the instructions.
+"""Evaluation of a network in Warp: one kernel for all networks, a thread per row, which executes the instructions.
 
-Its functions say their slopes themselves, so that kinks have Torch's: 0 of |x| and of ReLU at 0, and half for each of
-two equal numbers. Only a kernel with an adjoint has them compiled, see `warp_gradients`.
+Its functions define their slopes, so that kinks have those of Torch: 0 for |x| and ReLU at 0, and half for each of
+two equal numbers. They are compiled for a kernel with an adjoint only, see `warp_gradients`.
 """
 
 # Warp kernels are no Python types
@@ -12,28 +12,23 @@ two equal numbers. Only a kernel with an adjoint has them compiled, see `warp_gr
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
 
 import numpy as np
 import warp as wp
 
 from ..memory import warp_view
-from .calls import Calls
+from .calls import Array, Calls, Device
+from .network import BINARY, UNARY
 from .program import CODES, Program
 
 # numbers of an instruction besides its code
 _FIELDS = ("out", "width", "first", "first_width", "second", "second_width", "numbers", "layer")
 _CODE = {code: wp.constant(number) for number, code in enumerate(CODES)}
 
-CONSTANT, COPY, LINEAR, LSTM, GRU = (_CODE[code] for code in ("constant", "copy", "linear", "lstm", "gru"))
-ADD, SUB, MUL, DIV, MINIMUM, MAXIMUM, POW = (
-    _CODE[code] for code in ("add", "sub", "mul", "div", "minimum", "maximum", "pow")
-)
-ABS, CLAMP, ELU, ERF, EXP, LEAKY_RELU, LOG, NEG = (
-    _CODE[code] for code in ("abs", "clamp", "elu", "erf", "exp", "leaky_relu", "log", "neg")
-)
-RECIPROCAL, RELU, SIGMOID, SIGN, SOFTPLUS, SOFTSIGN, SQRT, TANH = (
-    _CODE[code] for code in ("reciprocal", "relu", "sigmoid", "sign", "softplus", "softsign", "sqrt", "tanh")
+CONSTANT, LINEAR, LSTM, GRU = (_CODE[code] for code in ("constant", "linear", "lstm", "gru"))
+ADD, SUB, MUL, DIV, MINIMUM, MAXIMUM, POW = (_CODE[code] for code in BINARY)
+ABS, CLAMP, LEAKY_RELU, NEG, RELU, SIGN, ELU, ERF, EXP, LOG, RECIPROCAL, SIGMOID, SOFTPLUS, SOFTSIGN, SQRT, TANH = (
+    _CODE[code] for code in UNARY
 )
 
 
@@ -76,46 +71,59 @@ def most(x: float, y: float) -> float:
 
 
 @wp.func
-def unary(code: int, x: float, a: float, b: float) -> float:
-    """Return an elementwise function of one number with its parameters."""
+def piecewise(code: int, x: float, a: float, b: float) -> float:
+    """Return a piecewise linear function; of a copy the number itself."""
     y = x
     if code == ABS:
         y = wp.abs(x)
     elif code == CLAMP:
         y = least(most(x, a), b)
-    elif code == ELU:
-        if x <= 0.0:
-            # e^x - 1 without cancellation
-            t = wp.tanh(0.5 * x)
-            y = a * 2.0 * t / (1.0 - t)
+    elif code == LEAKY_RELU:
+        y = wp.where(x <= 0.0, a * x, x)
+    elif code == NEG:
+        y = -x
+    elif code == RELU:
+        y = most(x, 0.0)
+    elif code == SIGN:
+        y = sign_of(x)
+    return y
+
+
+@wp.func
+def smooth(code: int, x: float, a: float) -> float:
+    """Return a smooth function."""
+    y = x
+    if code == ELU:
+        # e^x - 1 without cancellation
+        t = wp.tanh(0.5 * x)
+        y = wp.where(x <= 0.0, a * 2.0 * t / (1.0 - t), x)
     elif code == ERF:
         y = wp.erf(x)
     elif code == EXP:
         y = wp.exp(x)
-    elif code == LEAKY_RELU:
-        if x <= 0.0:
-            y = a * x
     elif code == LOG:
         y = wp.log(x)
-    elif code == NEG:
-        y = -x
     elif code == RECIPROCAL:
         y = 1.0 / x
-    elif code == RELU:
-        y = most(x, 0.0)
     elif code == SIGMOID:
         y = sigmoid(x)
-    elif code == SIGN:
-        y = sign_of(x)
     elif code == SOFTPLUS:
         y = (most(a * x, 0.0) + wp.log(1.0 + wp.exp(-wp.abs(a * x)))) / a
     elif code == SOFTSIGN:
         y = x / (1.0 + wp.abs(x))
     elif code == SQRT:
         y = wp.sqrt(x)
-    elif code == TANH:
+    else:
         y = wp.tanh(x)
     return y
+
+
+@wp.func
+def unary(code: int, x: float, a: float, b: float) -> float:
+    """Return an elementwise function of one number with its parameters."""
+    if code < ELU:
+        return piecewise(code, x, a, b)
+    return smooth(code, x, a)
 
 
 @wp.func
@@ -140,35 +148,42 @@ def binary(code: int, x: float, y: float) -> float:
 
 
 @wp.func
-def unary_slope(code: int, x: float, a: float, b: float) -> float:
-    """Return the slope of an elementwise function."""
+def piecewise_slope(code: int, x: float, a: float, b: float) -> float:
+    """Return the slope of a piecewise linear function; of a copy 1."""
     slope = wp.float32(1.0)
     if code == ABS:
         slope = wp.where(x > 0.0, 1.0, wp.where(x < 0.0, -1.0, 0.0))
     elif code == CLAMP:
         slope = wp.where(x < a or x > b, 0.0, 1.0)
-    elif code == ELU:
+    elif code == LEAKY_RELU:
+        slope = wp.where(x > 0.0, 1.0, a)
+    elif code == NEG:
+        slope = wp.float32(-1.0)
+    elif code == RELU:
+        slope = wp.where(x > 0.0, 1.0, 0.0)
+    elif code == SIGN:
+        slope = wp.float32(0.0)
+    return slope
+
+
+@wp.func
+def smooth_slope(code: int, x: float, a: float) -> float:
+    """Return the slope of a smooth function."""
+    slope = wp.float32(0.0)
+    if code == ELU:
         slope = wp.where(x > 0.0, 1.0, a * wp.exp(x))
     elif code == ERF:
         # 2 / sqrt(pi)
         slope = 1.1283791670955126 * wp.exp(-x * x)
     elif code == EXP:
         slope = wp.exp(x)
-    elif code == LEAKY_RELU:
-        slope = wp.where(x > 0.0, 1.0, a)
     elif code == LOG:
         slope = 1.0 / x
-    elif code == NEG:
-        slope = wp.float32(-1.0)
     elif code == RECIPROCAL:
         slope = -1.0 / (x * x)
-    elif code == RELU:
-        slope = wp.where(x > 0.0, 1.0, 0.0)
     elif code == SIGMOID:
         y = sigmoid(x)
         slope = y * (1.0 - y)
-    elif code == SIGN:
-        slope = wp.float32(0.0)
     elif code == SOFTPLUS:
         slope = sigmoid(a * x)
     elif code == SOFTSIGN:
@@ -176,7 +191,7 @@ def unary_slope(code: int, x: float, a: float, b: float) -> float:
         slope = 1.0 / (below * below)
     elif code == SQRT:
         slope = 0.5 / wp.sqrt(x)
-    elif code == TANH:
+    else:
         t = wp.tanh(x)
         slope = 1.0 - t * t
     return slope
@@ -184,7 +199,12 @@ def unary_slope(code: int, x: float, a: float, b: float) -> float:
 
 @wp.func_grad(unary)
 def _unary_back(code: int, x: float, a: float, b: float, by: float):
-    wp.adjoint[x] += by * unary_slope(code, x, a, b)
+    slope = wp.float32(0.0)
+    if code < ELU:
+        slope = piecewise_slope(code, x, a, b)
+    else:
+        slope = smooth_slope(code, x, a)
+    wp.adjoint[x] += by * slope
 
 
 @wp.func
@@ -220,16 +240,65 @@ def _binary_back(code: int, x: float, y: float, by: float):
 
 
 @wp.func
-def products(
-    columns: wp.array2d[float], row: int, first: int, width: int, numbers: wp.array[float], weights: int
+def affine(
+    start: float, columns: wp.array2d[float], row: int, first: int, width: int, numbers: wp.array[float], weights: int
 ) -> float:
-    """Return the sum of weights times columns."""
+    """Return a number plus the sum of weights times columns."""
     total = wp.float32(0.0)
     for k in range(width):
         total += numbers[weights + k] * columns[first + k, row]
-    return total
+    return start + total
 
 
+@wp.func_grad(affine)
+def _affine_back(
+    start: float,
+    columns: wp.array2d[float],
+    row: int,
+    first: int,
+    width: int,
+    numbers: wp.array[float],
+    weights: int,
+    by: float,
+):
+    # weights have no gradients here
+    wp.adjoint[start] += by
+    for k in range(width):
+        wp.adjoint[columns][first + k, row] += by * numbers[weights + k]
+
+
+@wp.func
+def load_state(state: wp.array3d[float], columns: wp.array2d[float], row: int, first: int):
+    """Copy the state of a row to columns."""
+    for k in range(state.shape[0] * state.shape[2]):
+        columns[first + k, row] = state[k / state.shape[2], row, k % state.shape[2]]
+
+
+@wp.func
+def store_state(columns: wp.array2d[float], row: int, first: int, state: wp.array3d[float]):
+    """Copy columns to the state of a row."""
+    for k in range(state.shape[0] * state.shape[2]):
+        state[k / state.shape[2], row, k % state.shape[2]] = columns[first + k, row]
+
+
+@wp.func
+def all_finite(columns: wp.array2d[float], row: int, first: int, count: int) -> bool:
+    """Return True if all numbers of some columns are finite."""
+    good = wp.bool(True)
+    for k in range(count):
+        if not wp.isfinite(columns[first + k, row]):
+            good = wp.bool(False)
+    return good
+
+
+@wp.func
+def is_good(columns: wp.array2d[float], row: int, inputs: int, new: int, count: int, output: int) -> bool:
+    """Return True if input, new state and output are finite."""
+    finite = all_finite(columns, row, 0, inputs) and all_finite(columns, row, new, count)
+    return finite and wp.isfinite(columns[output, row])
+
+
+# complexity 15: the adjoint of a function would evaluate it again, so instructions are no functions
 @wp.kernel(enable_backward=False)
 def evaluate_kernel(
     # Params:
@@ -253,20 +322,13 @@ def evaluate_kernel(
 ):
     """Evaluate a row of a network."""
     row = wp.tid()
-    good = wp.int32(1)
     size = layers * hidden
-
-    # in
+    new = inputs + states * size
     for k in range(inputs):
         columns[k, row] = x[row, k]
-        if not wp.isfinite(x[row, k]):
-            good = wp.int32(0)
-    for k in range(size):
-        columns[inputs + k, row] = hidden_in[k / hidden, row, k % hidden]
-        if states == 2:
-            columns[inputs + size + k, row] = cell_in[k / hidden, row, k % hidden]
+    load_state(hidden_in, columns, row, inputs)
+    load_state(cell_in, columns, row, inputs + size)
 
-    # instructions
     for i in range(code.shape[0]):
         what = code[i, 0]
         out = code[i, 1]
@@ -274,7 +336,6 @@ def evaluate_kernel(
         first = code[i, 3]
         first_width = code[i, 4]
         second = code[i, 5]
-        second_width = code[i, 6]
         start = code[i, 7]
         before = inputs + code[i, 8] * hidden
         after = before + states * size
@@ -284,15 +345,15 @@ def evaluate_kernel(
         elif what == LINEAR:
             bias = start + width * first_width
             for k in range(width):
-                columns[out + k, row] = numbers[bias + k] + products(
-                    columns, row, first, first_width, numbers, start + k * first_width
+                columns[out + k, row] = affine(
+                    numbers[bias + k], columns, row, first, first_width, numbers, start + k * first_width
                 )
         elif what == LSTM:
             weights_hh = start + 4 * width * first_width
             bias = weights_hh + 4 * width * width
             for k in range(4 * width):
-                gate = numbers[bias + k] + products(columns, row, first, first_width, numbers, start + k * first_width)
-                columns[second + k, row] = gate + products(columns, row, before, width, numbers, weights_hh + k * width)
+                gate = affine(numbers[bias + k], columns, row, first, first_width, numbers, start + k * first_width)
+                columns[second + k, row] = affine(gate, columns, row, before, width, numbers, weights_hh + k * width)
             for k in range(width):
                 i_gate = sigmoid(columns[second + k, row])
                 f_gate = sigmoid(columns[second + width + k, row])
@@ -303,91 +364,64 @@ def evaluate_kernel(
                 columns[after + k, row] = o_gate * wp.tanh(cell)
         elif what == GRU:
             weights_hh = start + 3 * width * first_width
-            bias_ih = weights_hh + 3 * width * width
-            bias_hh = bias_ih + 3 * width
+            bias = weights_hh + 3 * width * width
+            bias_hh = bias + 3 * width
             for k in range(width):
-                r_k = k
                 z_k = width + k
                 n_k = 2 * width + k
-                r = sigmoid(
-                    numbers[bias_ih + r_k]
-                    + numbers[bias_hh + r_k]
-                    + products(columns, row, first, first_width, numbers, start + r_k * first_width)
-                    + products(columns, row, before, width, numbers, weights_hh + r_k * width)
-                )
-                z = sigmoid(
-                    numbers[bias_ih + z_k]
-                    + numbers[bias_hh + z_k]
-                    + products(columns, row, first, first_width, numbers, start + z_k * first_width)
-                    + products(columns, row, before, width, numbers, weights_hh + z_k * width)
-                )
-                of_input = numbers[bias_ih + n_k] + products(
-                    columns, row, first, first_width, numbers, start + n_k * first_width
-                )
-                of_hidden = numbers[bias_hh + n_k] + products(
-                    columns, row, before, width, numbers, weights_hh + n_k * width
-                )
-                n = wp.tanh(of_input + r * of_hidden)
+                r = numbers[bias + k] + numbers[bias_hh + k]
+                r = affine(r, columns, row, first, first_width, numbers, start + k * first_width)
+                r = sigmoid(affine(r, columns, row, before, width, numbers, weights_hh + k * width))
+                z = numbers[bias + z_k] + numbers[bias_hh + z_k]
+                z = affine(z, columns, row, first, first_width, numbers, start + z_k * first_width)
+                z = sigmoid(affine(z, columns, row, before, width, numbers, weights_hh + z_k * width))
+                of_x = affine(numbers[bias + n_k], columns, row, first, first_width, numbers, start + n_k * first_width)
+                of_h = affine(numbers[bias_hh + n_k], columns, row, before, width, numbers, weights_hh + n_k * width)
+                n = wp.tanh(of_x + r * of_h)
                 columns[after + k, row] = (1.0 - z) * n + z * columns[before + k, row]
-        elif what >= ADD and what <= POW:
+        elif what >= ADD:
             # a source that is one number wide serves all
             first_step = wp.where(first_width > 1, 1, 0)
-            second_step = wp.where(second_width > 1, 1, 0)
+            second_step = wp.where(code[i, 6] > 1, 1, 0)
             for k in range(width):
                 columns[out + k, row] = binary(
                     what, columns[first + first_step * k, row], columns[second + second_step * k, row]
                 )
         else:
-            a = wp.float32(0.0)
-            b = wp.float32(0.0)
-            if what == CLAMP:
-                b = numbers[start + 1]
-            if what == CLAMP or what == ELU or what == LEAKY_RELU or what == SOFTPLUS:
-                a = numbers[start]
             for k in range(width):
-                columns[out + k, row] = unary(what, columns[first + k, row], a, b)
+                columns[out + k, row] = unary(what, columns[first + k, row], numbers[start], numbers[start + 1])
 
-    # out, if all of it is good
-    new = inputs + states * size
-    for k in range(states * size):
-        if not wp.isfinite(columns[new + k, row]):
-            good = wp.int32(0)
-    effort = columns[output, row]
-    if good == 0 or not wp.isfinite(effort):
-        good = wp.int32(0)
-        effort = wp.float32(wp.nan)
-    y[row] = effort
-    for k in range(size):
-        hidden_out[k / hidden, row, k % hidden] = wp.where(good == 1, columns[new + k, row], columns[inputs + k, row])
-        if states == 2:
-            cell_out[k / hidden, row, k % hidden] = wp.where(
-                good == 1, columns[new + size + k, row], columns[inputs + size + k, row]
-            )
+    # a row that is not finite keeps its state
+    good = is_good(columns, row, inputs, new, states * size, output)
+    y[row] = wp.where(good, columns[output, row], wp.float32(wp.nan))
+    kept = wp.where(good, new, inputs)
+    store_state(columns, row, kept, hidden_out)
+    store_state(columns, row, kept + size, cell_out)
 
 
 class WarpEvaluator:
-    """Evaluates in Warp; after the first call with given arrays nothing is allocated.
+    """Evaluates in Warp; allocates nothing after the first call with the same arrays.
 
     Args:
-        program: What to compute.
+        program: The network.
         rows: Number of actuators.
         device: Warp device.
     """
 
     name = "warp"
 
-    def __init__(self, program: Program, rows: int, device: Any) -> None:
+    def __init__(self, program: Program, rows: int, device: Device) -> None:
         self._rows, self._program, self._device = rows, program, wp.get_device(device)
         self._calls = Calls(program, rows, device, self._bind)
         self._code, self._numbers = instructions_of(program, device)
         self._columns = wp.zeros((program.columns, rows), dtype=wp.float32, device=device)
         self._none = wp.zeros((0, rows, 0), dtype=wp.float32, device=device)
 
-    def evaluate(self, x: Any, y: Any, state_in: Sequence[Any] = (), state_out: Sequence[Any] = ()) -> None:
+    def evaluate(self, x: Array, y: Array, state_in: Sequence[Array] = (), state_out: Sequence[Array] = ()) -> None:
         """Compute the outputs of all rows, see `Evaluator`."""
         self._calls.find(x, y, state_in, state_out)()
 
-    def _bind(self, x: Any, y: Any, state_in: list[Any], state_out: list[Any]) -> Callable[[], None]:
+    def _bind(self, x: Array, y: Array, state_in: list[Array], state_out: list[Array]) -> Callable[[], None]:
         program = self._program
         now, after = ([*map(warp_view, states), self._none, self._none][:2] for states in (state_in, state_out))
         sizes = program.inputs, program.output, program.num_layers, program.hidden_size, program.num_states
@@ -395,10 +429,10 @@ class WarpEvaluator:
         return wp.launch(evaluate_kernel, self._rows, inputs, device=self._device, record_cmd=True).launch
 
 
-def instructions_of(program: Program, device: Any) -> tuple[wp.array, wp.array]:
-    """The instructions of a program, and their numbers, as the kernel takes them."""
+def instructions_of(program: Program, device: Device) -> tuple[wp.array, wp.array]:
+    """Return the instructions of a program and their numbers as arrays of the kernel."""
     lines = [[CODES.index(one.code), *(getattr(one, field) for field in _FIELDS)] for one in program.instructions]
     code = np.array(lines, np.int32).reshape(-1, 1 + len(_FIELDS))
-    # none of it is never read, and may not be empty
-    numbers = np.append(program.numbers, np.float32(0))
+    # two numbers are read for every function of one value
+    numbers = np.append(program.numbers, np.zeros(2, np.float32))
     return wp.array(code, dtype=wp.int32, device=device), wp.array(numbers, dtype=wp.float32, device=device)

@@ -1,4 +1,4 @@
-"""Back through a network in Warp: the adjoint of the kernel that evaluates it, over columns that all stay."""
+"""Gradients of a network in Warp: the adjoint of the kernel that evaluates it, on columns that all values keep."""
 
 # Warp kernels are no Python types
 # pyright: reportFunctionMemberAccess=false
@@ -11,32 +11,35 @@ from typing import Any
 
 import warp as wp
 
+from .calls import Device
 from .network import Network
 from .program import Program
 from .warp_evaluator import evaluate_kernel, instructions_of
 
+Arrays = Sequence[wp.array]
+
 
 @functools.cache
 def differentiable_kernel() -> wp.Kernel:
-    """The kernel that evaluates, with an adjoint, in a module of its own."""
+    """Return the kernel that evaluates, with an adjoint, in a separate module."""
     module = wp.get_module(f"{__name__}.evaluate")
-    # older versions of Warp look here for what kernels call
+    # older versions of Warp read this option for functions
     module.options["enable_backward"] = True
     return wp.Kernel(evaluate_kernel.func, key="evaluate", module=module, options={"enable_backward": True})
 
 
 class DifferentiableEvaluator:
-    """Evaluates a network as `WarpEvaluator` does, and goes back through the last evaluation.
+    """Evaluates a network as `WarpEvaluator` does, and computes gradients of the last evaluation.
 
     Args:
-        network: What to compute.
+        network: The network.
         rows: Number of actuators.
         device: Warp device.
     """
 
     name = "warp"
 
-    def __init__(self, network: Network, rows: int, device: Any) -> None:
+    def __init__(self, network: Network, rows: int, device: Device) -> None:
         program = Program(network, keep=True)
         self._rows, self._device = rows, device
         sizes = program.inputs, program.output, program.num_layers, program.hidden_size, program.num_states
@@ -48,16 +51,16 @@ class DifferentiableEvaluator:
         self._written: list[Any] = []
         wp.load_module(differentiable_kernel().module, device=device)
 
-    def evaluate(self, x: Any, y: Any, state_in: Sequence[Any] = (), state_out: Sequence[Any] = ()) -> None:
-        """Compute the outputs of all rows, see `Evaluator`; arrays are Warp's."""
+    def evaluate(self, x: wp.array, y: wp.array, state_in: Arrays = (), state_out: Arrays = ()) -> None:
+        """Compute the outputs of all rows, see `Evaluator`."""
         self._read = [*self._program, x, *self._states(state_in), self._columns]
         self._written = [*self._states(state_out), y]
         self._launch()
 
-    def back(self, by_x: Any, by_y: Any, by_in: Sequence[Any] = (), by_out: Sequence[Any] = ()) -> None:
-        """Add gradients by inputs and states before, given those of outputs and states after.
+    def back(self, by_x: wp.array, by_y: wp.array, by_in: Arrays = (), by_out: Arrays = ()) -> None:
+        """Add gradients of inputs and states before, given those of outputs and states after.
 
-        A row that is not good gets numbers that mean nothing.
+        Gradients of a row that is not finite are undefined.
         """
         self._by_columns.zero_()
         nothing = [None, None, 0, 0, 0, 0, 0]
@@ -71,5 +74,5 @@ class DifferentiableEvaluator:
         kernel, arguments = differentiable_kernel(), (self._read, self._written)
         wp.launch(kernel, self._rows, *arguments, device=self._device, record_tape=False, **more)
 
-    def _states(self, states: Sequence[Any]) -> list[Any]:
+    def _states(self, states: Arrays) -> list[wp.array]:
         return [*states, self._none, self._none][:2]

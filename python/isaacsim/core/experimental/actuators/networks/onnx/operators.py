@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -100,7 +101,7 @@ def is_index(tensor: object) -> bool:
 
 Function = Callable[[Node], Tensor | list[Tensor]]
 OPERATORS: dict[str, Function] = {}
-# the most inputs of each
+# largest number of inputs of each, by default two
 INPUTS: dict[str, int] = {}
 
 
@@ -144,30 +145,26 @@ for _kind, _function in UNARY.items():
 for _kind, _function in BINARY.items():
     operator(_kind)(_binary(_function))
 
+# with parameters
+OPERATORS |= {
+    "Elu": lambda node: node.to.unary("elu", node.tensor(0), node.take("alpha", 1.0)),
+    "LeakyRelu": lambda node: node.to.unary("leaky_relu", node.tensor(0), node.take("alpha", 0.01)),
+    "Softplus": lambda node: node.to.unary("softplus", node.tensor(0), 1.0),
+    "Gelu": lambda node: node.to.gelu(node.tensor(0), node.take("approximate", "none")),
+    "HardSigmoid": lambda node: _hard_gate(node, node.take("alpha", 0.2), node.take("beta", 0.5)),
+    "HardSwish": lambda node: node.to.binary("mul", node.tensor(0), _hard_gate(node, 1 / 6, 0.5)),
+}
 
-@operator("Elu", inputs=1)
-def _elu(node: Node) -> Tensor:
-    return node.to.unary("elu", node.tensor(0), node.take("alpha", 1.0))
 
-
-@operator("LeakyRelu", inputs=1)
-def _leaky_relu(node: Node) -> Tensor:
-    return node.to.unary("leaky_relu", node.tensor(0), node.take("alpha", 0.01))
-
-
-@operator("Softplus", inputs=1)
-def _softplus(node: Node) -> Tensor:
-    return node.to.unary("softplus", node.tensor(0), 1.0)
+def _hard_gate(node: Node, slope: float, offset: float) -> Value:
+    scaled = node.to.binary("mul", node.tensor(0), constant(slope))
+    return node.to.unary("clamp", node.to.binary("add", scaled, constant(offset)), 0.0, 1.0)
 
 
 def _least_or_most(function: str) -> Function:
-    def fold(node: Node) -> Tensor:
-        x = node.tensor(0)
-        for place in range(1, len(node.given)):
-            x = node.to.binary(function, x, node.tensor(place))
-        return x
-
-    return fold
+    return lambda node: functools.reduce(
+        lambda x, y: node.to.binary(function, x, y), [node.tensor(place) for place in range(max(len(node.given), 1))]
+    )
 
 
 operator("Min", inputs=8)(_least_or_most("minimum"))
@@ -198,25 +195,6 @@ def _clip(node: Node) -> Tensor:
     if lower is not None:
         x = node.to.binary("maximum", x, constant(lower))
     return x if upper is None else node.to.binary("minimum", x, constant(upper))
-
-
-def _hard_gate(to: Tracer, x: Tensor, slope: float, offset: float) -> Tensor:
-    return to.unary("clamp", to.binary("add", to.binary("mul", x, constant(slope)), constant(offset)), 0.0, 1.0)
-
-
-@operator("HardSigmoid")
-def _hard_sigmoid(node: Node) -> Tensor:
-    return _hard_gate(node.to, node.tensor(0), node.take("alpha", 0.2), node.take("beta", 0.5))
-
-
-@operator("HardSwish")
-def _hard_swish(node: Node) -> Tensor:
-    return node.to.binary("mul", node.tensor(0), _hard_gate(node.to, node.tensor(0), 1 / 6, 0.5))
-
-
-@operator("Gelu")
-def _gelu(node: Node) -> Tensor:
-    return node.to.gelu(node.tensor(0), node.take("approximate", "none"))
 
 
 @operator("Mish")
@@ -259,9 +237,7 @@ def _where(node: Node) -> Tensor:
 # layers
 
 
-@operator("MatMul")
-def _matmul(node: Node) -> Tensor:
-    return node.to.matmul(node.tensor(0), node.tensor(1))
+OPERATORS["MatMul"] = lambda node: node.to.matmul(node.tensor(0), node.tensor(1))
 
 
 @operator("Gemm", inputs=3)
@@ -398,11 +374,6 @@ def _constant(node: Node) -> Tensor:
     return value if isinstance(value, np.ndarray) else np.array(value, CONSTANTS[name])
 
 
-@operator("Identity")
-def _identity(node: Node) -> Tensor:
-    return node.tensor(0)
-
-
 @operator("Cast")
 def _cast(node: Node) -> Tensor:
     x, dtype = node.tensor(0), node.take("to", None)
@@ -468,15 +439,11 @@ def _gather(node: Node) -> Tensor:
     return node.to.take(x, axis, indices.tolist()) if indices.ndim else node.to.select(x, axis, indices.item())
 
 
-@operator("Shape")
-def _shape(node: Node) -> Tensor:
-    shape = node.to.shape(node.tensor(0))
-    return np.array(shape[node.take("start", 0) : node.take("end", None)], dtype=object)
-
-
-@operator("Squeeze")
-def _squeeze(node: Node) -> Tensor:
-    return node.to.squeeze(node.tensor(0), node.whole_numbers(1, "axes"))
+OPERATORS |= {
+    "Identity": lambda node: node.tensor(0),
+    "Shape": lambda node: np.array(node.tensor(0).shape[node.take("start", 0) : node.take("end", None)], object),
+    "Squeeze": lambda node: node.to.squeeze(node.tensor(0), node.whole_numbers(1, "axes")),
+}
 
 
 @operator("Unsqueeze")
@@ -510,4 +477,4 @@ def _flatten(node: Node) -> Tensor:
 @operator("Transpose")
 def _transpose(node: Node) -> Tensor:
     x = node.tensor(0)
-    return node.to.transpose(x, node.take("perm", list(reversed(range(len(node.to.shape(x)))))))
+    return node.to.transpose(x, node.take("perm", list(reversed(range(len(x.shape))))))

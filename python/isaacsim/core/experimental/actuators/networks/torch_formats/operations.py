@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-import operator as _operator
+import operator
 from collections.abc import Callable, Sequence
-from typing import Any, TypeGuard, cast
+from typing import Any, TypeGuard
 
 import numpy as np
 
@@ -45,11 +45,11 @@ Function = Callable[..., Any]
 OPERATIONS: dict[str, Function] = {}
 
 
-def operation(*names: str) -> Callable[[Function], Function]:
-    """Add a function to the list; the builder is its first argument."""
+def operation(names: str) -> Callable[[Function], Function]:
+    """Add a function to the list under these names; the builder is its first argument."""
 
     def enter(function: Function) -> Function:
-        OPERATIONS.update(dict.fromkeys(names, function))
+        OPERATIONS.update(dict.fromkeys(names.split(), function))
         return function
 
     return enter
@@ -85,6 +85,25 @@ def folded(function: Function, *values: Plain) -> Plain:
 
 # ---- arithmetic ----
 
+PLAIN: dict[str, Function] = {
+    **{"add": operator.add, "sub": operator.sub, "mul": operator.mul, "div": operator.truediv},
+    **{"minimum": np.minimum, "maximum": np.maximum},
+    "pow": lambda a, b: np.power(a, b) if isinstance(a, np.ndarray) or isinstance(b, np.ndarray) else float(a) ** b,
+}
+FOLDS: dict[str, Function] = {
+    **{"abs": np.abs, "neg": np.negative, "exp": np.exp, "log": np.log, "sqrt": np.sqrt, "tanh": np.tanh},
+    **{"sign": np.sign, "reciprocal": lambda x: 1.0 / x, "relu": lambda x: np.maximum(x, 0)},
+    "sigmoid": lambda x: 1.0 / (1.0 + np.exp(-x)),
+}
+# powers that are other operations
+POWERS: dict[float, Function] = {
+    1.0: lambda b, x: Tensor(x.node, x.shape),
+    2.0: lambda b, x: b.binary("mul", x, x),
+    3.0: lambda b, x: b.binary("mul", x, b.binary("mul", x, x)),
+    0.5: lambda b, x: b.unary("sqrt", x),
+    -1.0: lambda b, x: b.unary("reciprocal", x),
+}
+
 
 def arithmetic(b: Builder, name: str, first: Any, second: Any) -> Any:
     """Return an elementwise function of two values."""
@@ -98,102 +117,6 @@ def arithmetic(b: Builder, name: str, first: Any, second: Any) -> Any:
     raise refuse(f"{name} of {type(first).__name__} and {type(second).__name__}")
 
 
-PLAIN: dict[str, Function] = {
-    "add": lambda a, b: a + b,
-    "sub": lambda a, b: a - b,
-    "mul": lambda a, b: a * b,
-    "div": lambda a, b: a / b,
-    "minimum": np.minimum,
-    "maximum": np.maximum,
-    "pow": lambda a, b: np.power(a, b) if isinstance(a, np.ndarray) or isinstance(b, np.ndarray) else float(a) ** b,
-}
-
-
-@operation("add", "add_")
-def _add(b: Builder, x: Operand, y: Operand, alpha: float = 1) -> Operand:
-    return arithmetic(b, "add", x, y if alpha == 1 else arithmetic(b, "mul", y, alpha))
-
-
-@operation("sub", "sub_")
-def _sub(b: Builder, x: Operand, y: Operand, alpha: float = 1) -> Operand:
-    return arithmetic(b, "sub", x, y if alpha == 1 else arithmetic(b, "mul", y, alpha))
-
-
-@operation("rsub")
-def _rsub(b: Builder, x: Operand, y: Operand, alpha: float = 1) -> Operand:
-    return _sub(b, y, x, alpha)
-
-
-@operation("mul", "mul_", "multiply")
-def _mul(b: Builder, x: Operand, y: Operand) -> Operand:
-    return arithmetic(b, "mul", x, y)
-
-
-@operation("div", "div_", "divide", "true_divide")
-def _div(b: Builder, x: Operand, y: Operand, rounding_mode: None = None) -> Operand:
-    if rounding_mode is not None:
-        raise refuse(f"div with rounding_mode {rounding_mode!r}")
-    return arithmetic(b, "div", x, y)
-
-
-@operation("minimum", "min")
-def _minimum(b: Builder, x: Operand, y: Operand) -> Operand:
-    return arithmetic(b, "minimum", x, _no_axis(y))
-
-
-@operation("maximum", "max")
-def _maximum(b: Builder, x: Operand, y: Operand) -> Operand:
-    return arithmetic(b, "maximum", x, _no_axis(y))
-
-
-def _no_axis(y: Operand) -> Operand:
-    """The value to compare with; a number would be an axis."""
-    if not isinstance(y, Tensor | np.ndarray):
-        raise refuse("min or max along an axis")
-    return y
-
-
-# powers that are other operations
-POWERS: dict[float, Callable[[Builder, Tensor], Tensor]] = {
-    1.0: lambda b, x: Tensor(x.node, x.shape),
-    2.0: lambda b, x: b.binary("mul", x, x),
-    3.0: lambda b, x: b.binary("mul", x, b.binary("mul", x, x)),
-    0.5: lambda b, x: b.unary("sqrt", x),
-    -1.0: lambda b, x: b.unary("reciprocal", x),
-}
-
-
-@operation("pow", "pow_")
-def _pow(b: Builder, x: Operand, y: Operand) -> Operand:
-    if isinstance(x, Tensor) and plain(y) and np.ndim(y) == 0 and (simple := POWERS.get(float(y))):
-        return simple(b, x)
-    return arithmetic(b, "pow", x, y)
-
-
-@operation("addcmul")
-def _addcmul(b: Builder, x: Operand, y: Operand, z: Operand, value: float = 1) -> Operand:
-    return _add(b, x, arithmetic(b, "mul", y, z), value)
-
-
-@operation("square", "square_")
-def _square(b: Builder, x: Operand) -> Operand:
-    return arithmetic(b, "mul", x, x)
-
-
-FOLDS: dict[str, Function] = {
-    "abs": np.abs,
-    "neg": np.negative,
-    "exp": np.exp,
-    "log": np.log,
-    "sqrt": np.sqrt,
-    "tanh": np.tanh,
-    "sign": np.sign,
-    "reciprocal": lambda x: 1.0 / x,
-    "relu": lambda x: np.maximum(x, 0),
-    "sigmoid": lambda x: 1.0 / (1.0 + np.exp(-x)),
-}
-
-
 def elementwise(b: Builder, name: str, x: Operand) -> Operand:
     """Return an elementwise function of one value."""
     if isinstance(x, Tensor):
@@ -204,22 +127,55 @@ def elementwise(b: Builder, name: str, x: Operand) -> Operand:
     raise refuse(f"{name} of {type(x).__name__}")
 
 
-def _simple(name: str) -> Function:
+def _elementwise(name: str) -> Function:
     return lambda b, x: elementwise(b, name, x)
 
 
 for _name in ("abs", "neg", "exp", "log", "sqrt", "tanh", "reciprocal", "relu", "sigmoid", "erf", "sign"):
-    operation(_name, f"{_name}_")(_simple(_name))
-operation("negative")(_simple("neg"))
-operation("sgn", "sgn_")(_simple("sign"))
+    operation(f"{_name} {_name}_")(_elementwise(_name))
+operation("negative")(_elementwise("neg"))
+operation("sgn sgn_")(_elementwise("sign"))
 
 
-@operation("rsqrt")
-def _rsqrt(b: Builder, x: Operand) -> Operand:
-    return elementwise(b, "reciprocal", elementwise(b, "sqrt", x))
+@operation("add add_")
+def _add(b: Builder, x: Operand, y: Operand, alpha: float = 1) -> Operand:
+    return arithmetic(b, "add", x, y if alpha == 1 else arithmetic(b, "mul", y, alpha))
 
 
-@operation("clamp", "clamp_", "clip")
+@operation("sub sub_")
+def _sub(b: Builder, x: Operand, y: Operand, alpha: float = 1) -> Operand:
+    return arithmetic(b, "sub", x, y if alpha == 1 else arithmetic(b, "mul", y, alpha))
+
+
+@operation("div div_ divide true_divide")
+def _div(b: Builder, x: Operand, y: Operand, rounding_mode: None = None) -> Operand:
+    if rounding_mode is not None:
+        raise refuse(f"div with rounding_mode {rounding_mode!r}")
+    return arithmetic(b, "div", x, y)
+
+
+def _extremum(name: str) -> Function:
+    def extremum(b: Builder, x: Operand, y: Operand) -> Operand:
+        # a number would be an axis
+        if not isinstance(y, Tensor | np.ndarray):
+            raise refuse("min or max along an axis")
+        return arithmetic(b, name, x, y)
+
+    return extremum
+
+
+operation("minimum min")(_extremum("minimum"))
+operation("maximum max")(_extremum("maximum"))
+
+
+@operation("pow pow_")
+def _pow(b: Builder, x: Operand, y: Operand) -> Operand:
+    if isinstance(x, Tensor) and plain(y) and np.ndim(y) == 0 and (simple := POWERS.get(float(y))):
+        return simple(b, x)
+    return arithmetic(b, "pow", x, y)
+
+
+@operation("clamp clamp_ clip")
 def _clamp(b: Builder, x: Operand, min: Operand | None = None, max: Operand | None = None) -> Operand:
     if isinstance(min, bool | int | float) and isinstance(max, bool | int | float) and isinstance(x, Tensor):
         return b.unary("clamp", x, min, max)
@@ -228,47 +184,12 @@ def _clamp(b: Builder, x: Operand, min: Operand | None = None, max: Operand | No
     return x if max is None else arithmetic(b, "minimum", x, max)
 
 
-@operation("hardtanh", "hardtanh_")
-def _hardtanh(b: Builder, x: Tensor, min_val: float = -1.0, max_val: float = 1.0) -> Tensor:
-    return b.unary("clamp", x, min_val, max_val)
-
-
-@operation("clamp_min", "clamp_min_")
-def _clamp_min(b: Builder, x: Operand, min: Operand) -> Operand:
-    return arithmetic(b, "maximum", x, min)
-
-
-@operation("clamp_max", "clamp_max_")
-def _clamp_max(b: Builder, x: Operand, max: Operand) -> Operand:
-    return arithmetic(b, "minimum", x, max)
-
-
-@operation("relu6", "relu6_")
-def _relu6(b: Builder, x: Tensor) -> Tensor:
-    return b.unary("clamp", x, 0.0, 6.0)
-
-
-@operation("elu", "elu_")
+@operation("elu elu_")
 def _elu(b: Builder, x: Tensor, alpha: float = 1.0, scale: float = 1.0, input_scale: float = 1.0) -> Tensor:
     if input_scale != 1:
         raise refuse(f"elu with input_scale {input_scale}")
     y = b.unary("elu", x, alpha)
     return y if scale == 1 else b.binary("mul", y, scale)
-
-
-@operation("selu", "selu_")
-def _selu(b: Builder, x: Tensor) -> Tensor:
-    return _elu(b, x, 1.6732632423543772848170429916717, 1.0507009873554804934193349852946)
-
-
-@operation("celu", "celu_")
-def _celu(b: Builder, x: Tensor, alpha: float = 1.0) -> Tensor:
-    return b.binary("mul", b.unary("elu", b.binary("div", x, alpha), 1.0), alpha)
-
-
-@operation("leaky_relu", "leaky_relu_")
-def _leaky_relu(b: Builder, x: Tensor, negative_slope: float = 0.01) -> Tensor:
-    return b.unary("leaky_relu", x, negative_slope)
 
 
 @operation("prelu")
@@ -281,37 +202,13 @@ def _prelu(b: Builder, x: Tensor, weight: np.ndarray) -> Tensor:
 
 @operation("softplus")
 def _softplus(b: Builder, x: Tensor, beta: float = 1.0, threshold: float = 20.0) -> Tensor:
-    if threshold < 20:  # above it PyTorch returns x itself; from 20 on that differs by less than float32 does
+    # above the threshold PyTorch returns x, which from 20 on differs by less than float32 does
+    if threshold < 20:
         raise refuse(f"softplus with threshold {threshold}")
     return b.unary("softplus", x, beta)
 
 
-@operation("silu", "silu_")
-def _silu(b: Builder, x: Tensor) -> Tensor:
-    return b.binary("mul", x, b.unary("sigmoid", x))
-
-
-@operation("mish", "mish_")
-def _mish(b: Builder, x: Tensor) -> Tensor:
-    return b.binary("mul", x, b.unary("tanh", b.unary("softplus", x, 1.0)))
-
-
-@operation("log_sigmoid")
-def _log_sigmoid(b: Builder, x: Tensor) -> Tensor:
-    return b.unary("neg", b.unary("softplus", b.unary("neg", x), 1.0))
-
-
-@operation("hardsigmoid", "hardsigmoid_")
-def _hardsigmoid(b: Builder, x: Tensor) -> Tensor:
-    return b.binary("div", b.unary("clamp", b.binary("add", x, 3.0), 0.0, 6.0), 6.0)
-
-
-@operation("hardswish", "hardswish_")
-def _hardswish(b: Builder, x: Tensor) -> Tensor:
-    return b.binary("mul", x, _hardsigmoid(b, x))
-
-
-@operation("gelu", "gelu_")
+@operation("gelu gelu_")
 def _gelu(b: Builder, x: Tensor, approximate: str = "none") -> Tensor:
     if approximate == "tanh":
         cube = b.binary("mul", POWERS[3.0](b, x), 0.044715)
@@ -323,15 +220,60 @@ def _gelu(b: Builder, x: Tensor, approximate: str = "none") -> Tensor:
     return b.binary("mul", b.binary("mul", x, 0.5), b.binary("add", inner, 1.0))
 
 
+def _hardsigmoid(b: Builder, x: Tensor) -> Tensor:
+    return b.binary("div", b.unary("clamp", b.binary("add", x, 3.0), 0.0, 6.0), 6.0)
+
+
+# parameters have PyTorch's names
+SIMPLE: dict[str, Function] = {
+    "mul mul_ multiply": lambda b, x, y: arithmetic(b, "mul", x, y),
+    "rsub": lambda b, x, y, alpha=1: _sub(b, y, x, alpha),
+    "addcmul": lambda b, x, y, z, value=1: _add(b, x, arithmetic(b, "mul", y, z), value),
+    "square square_": lambda b, x: arithmetic(b, "mul", x, x),
+    "rsqrt": lambda b, x: elementwise(b, "reciprocal", elementwise(b, "sqrt", x)),
+    "hardtanh hardtanh_": lambda b, x, min_val=-1.0, max_val=1.0: b.unary("clamp", x, min_val, max_val),
+    "clamp_min clamp_min_": lambda b, x, min: arithmetic(b, "maximum", x, min),
+    "clamp_max clamp_max_": lambda b, x, max: arithmetic(b, "minimum", x, max),
+    "relu6 relu6_": lambda b, x: b.unary("clamp", x, 0.0, 6.0),
+    "selu selu_": lambda b, x: _elu(b, x, 1.6732632423543772848170429916717, 1.0507009873554804934193349852946),
+    "celu celu_": lambda b, x, alpha=1.0: b.binary("mul", b.unary("elu", b.binary("div", x, alpha), 1.0), alpha),
+    "leaky_relu leaky_relu_": lambda b, x, negative_slope=0.01: b.unary("leaky_relu", x, negative_slope),
+    "silu silu_": lambda b, x: b.binary("mul", x, b.unary("sigmoid", x)),
+    "mish mish_": lambda b, x: b.binary("mul", x, b.unary("tanh", b.unary("softplus", x, 1.0))),
+    "log_sigmoid": lambda b, x: b.unary("neg", b.unary("softplus", b.unary("neg", x), 1.0)),
+    "hardsigmoid hardsigmoid_": _hardsigmoid,
+    "hardswish hardswish_": lambda b, x: b.binary("mul", x, _hardsigmoid(b, x)),
+    "linear": lambda b, x, weight, bias=None: b.linear(x, weight, bias),
+    "narrow": lambda b, x, dim, start, length: OPERATIONS["slice"](b, x, dim, start, start + length),
+    "t numpy_T": lambda b, x: x if len(x.shape) < 2 else OPERATIONS["transpose"](b, x, 0, 1),
+    "stack": lambda b, values, dim=0: _cat(b, [OPERATIONS["unsqueeze"](b, one, dim) for one in values], dim),
+    "expand_as": lambda b, x, other: _expand(b, x, list(other.shape)),
+    "contiguous detach alias detach_": lambda b, x, memory_format=None: x,
+    "clone": lambda b, x, memory_format=None: Tensor(x.node, x.shape) if isinstance(x, Tensor) else x,
+    "dim": lambda b, x: len(x.shape),
+    "len": lambda b, x: len(x) if isinstance(x, list | tuple | str) else x.shape[0],
+    "prim.dtype": lambda b, x: 7 if isinstance(x, np.ndarray) and x.dtype == np.float64 else 6,
+    "prim.device device": lambda b, *x: "cpu",
+    "prim.NumToTensor list prim.unchecked_unwrap_optional scalar_tensor tensor": lambda b, x, **rest: x,
+    "eq": lambda b, x, y: same(x, y),
+    "ne": lambda b, x, y: not same(x, y),
+    "__is__": lambda b, x, y: x is y,
+    "__isnot__": lambda b, x, y: x is not y,
+    "__not__": lambda b, x: not _truth(x),
+    "__and__": lambda b, x, y: _truth(x) and _truth(y),
+    "__or__": lambda b, x, y: _truth(x) or _truth(y),
+    "__contains__": lambda b, values, x: any(same(one, x) for one in values),
+    "format": lambda b, text, *values: str(text)[:200],
+    "warn": lambda b, *values: None,
+}
+for _names, _simple in SIMPLE.items():
+    operation(_names)(_simple)
+
+
 # ---- layers ----
 
 
-@operation("linear")
-def _linear(b: Builder, x: Tensor, weight: np.ndarray, bias: Plain | None = None) -> Tensor:
-    return b.linear(x, weight, bias)
-
-
-@operation("matmul", "mm")
+@operation("matmul mm")
 def _matmul(b: Builder, x: Tensor, y: np.ndarray) -> Tensor:
     if not isinstance(x, Tensor) or not isinstance(y, np.ndarray) or y.ndim not in (1, 2):
         raise refuse("matmul of anything but a value and a matrix")
@@ -375,7 +317,7 @@ def _layer_norm(
     return y if bias is None else b.binary("add", y, bias)
 
 
-@operation("dropout", "dropout_", "feature_dropout", "alpha_dropout")
+@operation("dropout dropout_ feature_dropout alpha_dropout")
 def _dropout(b: Builder, x: Operand, p: float, train: bool) -> Operand:
     if train is not False and p != 0:
         raise refuse("dropout while training (save after eval())")
@@ -407,7 +349,7 @@ def ints(values: object) -> list[Any]:
     return values
 
 
-@operation("view", "reshape", "_unsafe_view")
+@operation("view reshape _unsafe_view")
 def _reshape(b: Builder, x: Shaped, shape: object) -> Tensor | np.ndarray:
     target = ints(shape)
     if isinstance(x, np.ndarray):
@@ -486,17 +428,12 @@ def _permute(b: Builder, x: Shaped, dims: Sequence[int]) -> Tensor | np.ndarray:
     return viewed(x, x.node, tuple(x.shape[place] for place in order))
 
 
-@operation("transpose", "swapaxes")
+@operation("transpose swapaxes")
 def _transpose(b: Builder, x: Shaped, first: int, second: int) -> Tensor | np.ndarray:
     order = list(range(len(x.shape)))
     one, two = axis_of(first, len(order)), axis_of(second, len(order))
     order[one], order[two] = order[two], order[one]
     return _permute(b, x, order)
-
-
-@operation("t", "numpy_T")
-def _t(b: Builder, x: Shaped) -> Shaped:
-    return x if len(x.shape) < 2 else _transpose(b, x, 0, 1)
 
 
 @operation("select")
@@ -539,12 +476,7 @@ def _slice(b: Builder, x: Shaped, dim: int = 0, start: Any = None, end: Any = No
     return viewed(x, part(b, x, first, last, width), (*x.shape[:place], last - first, *x.shape[place + 1 :]))
 
 
-@operation("narrow")
-def _narrow(b: Builder, x: Shaped, dim: int, start: int, length: int) -> Shaped:
-    return _slice(b, x, dim, start, start + length)
-
-
-@operation("split", "split_with_sizes")
+@operation("split split_with_sizes")
 def _split(b: Builder, x: Shaped, sizes: object, dim: int = 0) -> list[Shaped]:
     width = x.shape[axis_of(dim, len(x.shape))]
     if type(width) is not int or (type(sizes) is int and sizes < 1):
@@ -563,7 +495,7 @@ def _chunk(b: Builder, x: Shaped, chunks: int, dim: int = 0) -> list[Shaped]:
     return _split(b, x, -(-width // chunks), dim)
 
 
-@operation("cat", "concat", "concatenate")
+@operation("cat concat concatenate")
 def _cat(b: Builder, values: Sequence[Tensor], dim: int = 0) -> Tensor:
     if not isinstance(values, list | tuple) or not values or not all(isinstance(one, Tensor) for one in values):
         raise refuse("cat of anything but values of rows")
@@ -580,16 +512,6 @@ def _cat(b: Builder, values: Sequence[Tensor], dim: int = 0) -> Tensor:
     return Tensor(node, (*shapes[0][:place], width, *shapes[0][place + 1 :]))
 
 
-@operation("stack")
-def _stack(b: Builder, values: Sequence[Any], dim: int = 0) -> Tensor:
-    return _cat(b, [cast("Tensor", _unsqueeze(b, one, dim)) for one in values], dim)
-
-
-@operation("expand_as")
-def _expand_as(b: Builder, x: Shaped, other: Shaped) -> Tensor:
-    return _expand(b, x, list(other.shape))
-
-
 @operation("expand")
 def _expand(b: Builder, x: Shaped, shape: object, implicit: bool = False) -> Tensor:
     target = ints(shape)
@@ -600,17 +522,7 @@ def _expand(b: Builder, x: Shaped, shape: object, implicit: bool = False) -> Ten
     return viewed(x, x.node, x.shape)
 
 
-@operation("contiguous", "detach", "alias", "detach_")
-def _itself(b: Builder, x: Any, memory_format: object = None) -> Any:
-    return x
-
-
-@operation("clone")
-def _clone(b: Builder, x: Any, memory_format: object = None) -> Any:
-    return Tensor(x.node, x.shape) if isinstance(x, Tensor) else x
-
-
-@operation("to", "float", "double", "type_as")
+@operation("to float double type_as")
 def _to(b: Builder, x: Any, *arguments: object, dtype: object = None, **_rest: object) -> Any:
     wanted = [one for one in (dtype, *arguments[:2]) if type(one) is int]
     if any(one not in DTYPES for one in wanted):
@@ -627,37 +539,12 @@ def _size(b: Builder, x: Shaped, dim: object = None) -> Any:
     return shape if dim is None else shape[axis_of(dim, len(shape))]
 
 
-@operation("dim")
-def _dim(b: Builder, x: Shaped) -> int:
-    return len(x.shape)
-
-
-@operation("len")
-def _len(b: Builder, x: Any) -> Any:
-    return len(x) if isinstance(x, list | tuple | str) else x.shape[0]
-
-
-@operation("prim.dtype")
-def _dtype(b: Builder, x: object) -> int:
-    return 7 if isinstance(x, np.ndarray) and x.dtype == np.float64 else 6
-
-
-@operation("prim.device", "device")
-def _device(b: Builder, *_x: object) -> str:
-    return "cpu"
-
-
-@operation("prim.layout", "prim.requires_grad", "prim.is_cuda", "is_floating_point", "is_grad_enabled")
+@operation("prim.layout prim.requires_grad prim.is_cuda is_floating_point is_grad_enabled")
 def _layout(b: Builder, x: object = None) -> None:
     raise refuse("a question about layout, gradients or devices")
 
 
-@operation("prim.NumToTensor", "list", "prim.unchecked_unwrap_optional", "scalar_tensor", "tensor")
-def _same_value(b: Builder, x: Any, **_rest: object) -> Any:
-    return x
-
-
-@operation("item", "Int", "Float", "FloatImplicit", "IntImplicit", "ScalarImplicit")
+@operation("item Int Float FloatImplicit IntImplicit ScalarImplicit")
 def _item(b: Builder, x: Any) -> Any:
     if isinstance(x, Rows | Unknown):
         return x
@@ -666,17 +553,7 @@ def _item(b: Builder, x: Any) -> Any:
     return np.asarray(x).item()
 
 
-@operation("eq")
-def _eq(b: Builder, x: object, y: object) -> bool:
-    return same(x, y)
-
-
-@operation("ne")
-def _ne(b: Builder, x: object, y: object) -> bool:
-    return not same(x, y)
-
-
-def _compare(function: Callable[[float, float], bool]) -> Function:
+def _comparison(function: Callable[[float, float], bool]) -> Function:
     def compare(b: Builder, x: object, y: object) -> bool:
         if not isinstance(x, bool | int | float) or not isinstance(y, bool | int | float):
             raise refuse("a comparison with what differs from row to row")
@@ -686,53 +563,13 @@ def _compare(function: Callable[[float, float], bool]) -> Function:
 
 
 for _name in ("lt", "le", "gt", "ge"):
-    operation(_name)(_compare(getattr(_operator, _name)))
-
-
-@operation("__is__")
-def _is(b: Builder, x: object, y: object) -> bool:
-    return x is y
-
-
-@operation("__isnot__")
-def _is_not(b: Builder, x: object, y: object) -> bool:
-    return x is not y
+    operation(_name)(_comparison(getattr(operator, _name)))
 
 
 def _truth(x: object) -> bool:
     if not isinstance(x, bool):
         raise refuse("a condition that differs from row to row")
     return x
-
-
-@operation("__not__")
-def _not(b: Builder, x: object) -> bool:
-    return not _truth(x)
-
-
-@operation("__and__")
-def _and(b: Builder, x: object, y: object) -> bool:
-    return _truth(x) and _truth(y)
-
-
-@operation("__or__")
-def _or(b: Builder, x: object, y: object) -> bool:
-    return _truth(x) or _truth(y)
-
-
-@operation("__contains__")
-def _contains(b: Builder, values: Sequence[object], x: object) -> bool:
-    return any(same(one, x) for one in values)
-
-
-@operation("format")
-def _format(b: Builder, text: str, *_values: object) -> str:
-    return str(text)[:200]
-
-
-@operation("warn")
-def _warn(b: Builder, *_values: object) -> None:
-    return None
 
 
 @operation("prim.RaiseException")

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 import struct
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
@@ -22,16 +22,11 @@ MAX_DEPTH = 64
 MAX_NAME = 1024
 
 DTYPES = {
-    "FloatStorage": np.dtype("<f4"),
-    "DoubleStorage": np.dtype("<f8"),
-    "HalfStorage": np.dtype("<f2"),
-    "BFloat16Storage": np.dtype("<u2"),
-    "LongStorage": np.dtype("<i8"),
-    "IntStorage": np.dtype("<i4"),
-    "ShortStorage": np.dtype("<i2"),
-    "CharStorage": np.dtype("i1"),
-    "ByteStorage": np.dtype("u1"),
-    "BoolStorage": np.dtype("?"),
+    f"{name}Storage": np.dtype(code)
+    for name, code in {
+        **{"Float": "<f4", "Double": "<f8", "Half": "<f2", "BFloat16": "<u2", "Long": "<i8", "Int": "<i4"},
+        **{"Short": "<i2", "Char": "i1", "Byte": "u1", "Bool": "?"},
+    }.items()
 }
 
 
@@ -156,7 +151,7 @@ class Unpickler:
         self._bytes: dict[str, bytes] = {}
         self._left = MAX_VALUES
         # holds whatever the pickle describes
-        self.stack: list[Any] = []
+        self._stack: list[Any] = []
         self._memo: dict[int, object] = {}
         self._marks = 0
 
@@ -174,10 +169,10 @@ class Unpickler:
 
     def _run(self) -> object:
         for _ in range(MAX_VALUES):
-            opcode = self.take(1)
+            opcode = self._take(1)
             if opcode == b".":
-                value = self.pop()
-                if self.stack:
+                value = self._pop()
+                if self._stack:
                     raise NetworkError("pickle leaves values over: must describe one. Save it anew.")
                 return value
             if (perform := OPCODES.get(opcode)) is None:
@@ -188,94 +183,79 @@ class Unpickler:
             perform(self)
         raise NetworkError(f"pickle makes more than {MAX_VALUES} values: must be fewer. Use a smaller network.")
 
-    # bytes
-
-    def take(self, count: int) -> bytes:
-        """Return the next bytes."""
+    def _take(self, count: int) -> bytes:
         taken = self._data[self._at : self._at + count]
         if len(taken) != count:
             raise NetworkError(f"pickle ends within byte {self._at}: must be whole. Copy the file again.")
         self._at += count
         return taken
 
-    def number(self, form: str) -> Any:
-        """Return the next number, of a format of `struct`."""
-        return struct.unpack(form, self.take(struct.calcsize(form)))[0]
+    def _number(self, form: str) -> Any:
+        return struct.unpack(form, self._take(struct.calcsize(form)))[0]
 
-    def line(self) -> str:
-        """Return the text up to the end of the line."""
+    def _line(self) -> str:
+        """The text up to the end of the line."""
         end = self._data.index(b"\n", self._at, self._at + MAX_NAME)
-        return self.take(end + 1 - self._at)[:-1].decode("utf-8")
+        return self._take(end + 1 - self._at)[:-1].decode("utf-8")
 
-    def text(self, length: str) -> str:
-        """Return a text whose length comes first, in a format of `struct`."""
-        return self.take(self.number(length)).decode("utf-8", "surrogatepass")
+    def _text(self, length: str) -> str:
+        """A text whose length comes first."""
+        return self._take(self._number(length)).decode("utf-8", "surrogatepass")
 
-    # stack
-
-    def pop(self) -> Any:
-        """Take the top value off the stack."""
-        value = self.stack.pop()
+    def _pop(self) -> Any:
+        value = self._stack.pop()
         if isinstance(value, _Mark):
             raise NetworkError("pickle takes a value where there is none: must be whole. Save it anew.")
         return value
 
-    def mark(self) -> None:
-        """Open a bracket."""
+    def _mark(self) -> None:
         self._marks += 1
         if self._marks > MAX_DEPTH:
             raise NetworkError(f"pickle is nested deeper than {MAX_DEPTH}: must be flatter. Save it anew.")
-        self.stack.append(_Mark())
+        self._stack.append(_Mark())
 
-    def since_mark(self) -> list[Any]:
-        """Close the last bracket and return the values in it."""
-        for start in range(len(self.stack) - 1, -1, -1):
-            if isinstance(self.stack[start], _Mark):
+    def _since_mark(self) -> list[Any]:
+        """Close the last bracket and return its values."""
+        for start in range(len(self._stack) - 1, -1, -1):
+            if isinstance(self._stack[start], _Mark):
                 self._marks -= 1
-                values = self.stack[start + 1 :]
-                del self.stack[start:]
+                values = self._stack[start + 1 :]
+                del self._stack[start:]
                 return values
         raise NetworkError("pickle closes a bracket that it has not opened: must be whole. Save it anew.")
 
-    def top(self, kind: type[T]) -> T:
-        """Return the top value, which is of this type."""
-        value = self.stack[-1]
+    def _top(self, kind: type[T]) -> T:
+        """The top value, which is of this type."""
+        value = self._stack[-1]
         if not isinstance(value, kind):
             raise NetworkError(f"pickle puts items into {type(value).__name__}: must be {kind.__name__}.")
         return value
 
-    def memoize(self, place: int | None = None) -> None:
-        """Note the top value by its number."""
-        self._memo[len(self._memo) if place is None else place] = self.stack[-1]
+    def _memoize(self, place: int | None = None) -> None:
+        self._memo[len(self._memo) if place is None else place] = self._stack[-1]
 
-    def recall(self, place: int) -> object:
-        """Return a value that was noted."""
+    def _recall(self, place: int) -> object:
         return self._memo[place]
 
-    # containers and objects
-
-    def put(self, keys: list[Any], values: list[Any]) -> None:
-        """Add items to the dict on top."""
+    def _put(self, items: Sequence[Any]) -> None:
+        keys, values = items[::2], items[1::2]
         # hashing other keys may take arbitrarily long
         if not all(isinstance(key, str | int) for key in keys):
             raise NetworkError("pickle has a dict with odd keys: must be texts or whole numbers. Save it anew.")
-        self.top(dict).update(zip(keys, values, strict=True))
+        self._top(dict).update(zip(keys, values, strict=True))
 
-    def new_object(self, kind: object, arguments: object) -> Record:
-        """Return a new object of a class of the archive."""
+    def _new_object(self, kind: object, arguments: object) -> Record:
         if not isinstance(kind, RecordType) or arguments != ():
             raise NetworkError(f"pickle makes an object of {type(kind).__name__}: must be of a class of the archive.")
         return Record(kind.name)
 
-    def reduce(self, function: Any, arguments: Any) -> object:
-        """Return the result of a function of the closed list."""
+    def _reduce(self, function: Any, arguments: Any) -> object:
         if not any(function is one for one in FUNCTIONS.values()):
             raise NetworkError(f"pickle calls {type(function).__name__}: must rebuild tensors only.")
         return function(*arguments)
 
-    def build(self, state: object) -> None:
-        """Set attributes of the object on top."""
-        target = self.stack[-1]
+    def _build(self, state: object) -> None:
+        target = self._stack[-1]
         # the same state may be set many times
         self._left -= len(state) if isinstance(state, dict) else 0
         if self._left < 0:
@@ -286,8 +266,7 @@ class Unpickler:
         elif not (isinstance(target, dict) and isinstance(state, dict)):
             raise NetworkError(f"pickle sets the state of {type(target).__name__}: must be an object of the archive.")
 
-    def persistent(self, identity: object) -> Storage:
-        """Return the storage that a persistent identity names."""
+    def _persistent(self, identity: object) -> Storage:
         match identity:
             case ("storage", StorageType(kind), str(key), str(), int(count)) if (
                 0 <= count <= MAX_BYTES and len(key) <= MAX_NAME
@@ -312,77 +291,61 @@ class Unpickler:
 
 def _push(value_of: Callable[[Unpickler], object]) -> Callable[[Unpickler], None]:
     """An opcode that pushes a value."""
-    return lambda machine: machine.stack.append(value_of(machine))
+    return lambda m: m._stack.append(value_of(m))
 
 
-def _protocol(machine: Unpickler) -> None:
-    if (protocol := machine.number("<B")) not in (2, 3, 4, 5):
+def _protocol(m: Unpickler) -> None:
+    if (protocol := m._number("<B")) not in (2, 3, 4, 5):
         raise NetworkError(f"pickle of protocol {protocol}: must be 2 … 5. Save it anew.")
 
 
-def _append(machine: Unpickler) -> None:
-    value = machine.pop()
-    machine.top(list).append(value)
+def _extend(m: Unpickler, values: list[Any]) -> None:
+    m._top(list).extend(values)
 
 
-def _extend(machine: Unpickler) -> None:
-    values = machine.since_mark()
-    machine.top(list).extend(values)
-
-
-def _set_item(machine: Unpickler) -> None:
-    value, key = machine.pop(), machine.pop()
-    machine.put([key], [value])
-
-
-def _set_items(machine: Unpickler) -> None:
-    values = machine.since_mark()
-    machine.put(values[::2], values[1::2])
-
-
-def _last(machine: Unpickler, count: int) -> tuple[Any, ...]:
+def _last(m: Unpickler, count: int) -> tuple[Any, ...]:
     """The last values of the stack, in the order in which they were pushed."""
-    return tuple(reversed([machine.pop() for _ in range(count)]))
+    return tuple(reversed([m._pop() for _ in range(count)]))
 
 
 # STOP, `.`, is handled by the loop; see `pickletools` for what each opcode means
 OPCODES: dict[bytes, Callable[[Unpickler], object]] = {
     b"\x80": _protocol,
     # FRAME: its length is not needed
-    b"\x95": lambda machine: machine.take(8),
-    b"(": Unpickler.mark,
-    b"N": _push(lambda machine: None),
-    b"\x88": _push(lambda machine: True),
-    b"\x89": _push(lambda machine: False),
-    b"K": _push(lambda machine: machine.number("<B")),
-    b"M": _push(lambda machine: machine.number("<H")),
-    b"J": _push(lambda machine: machine.number("<i")),
-    b"\x8a": _push(lambda machine: int.from_bytes(machine.take(machine.number("<B")), "little", signed=True)),
-    b"G": _push(lambda machine: machine.number(">d")),
-    b"X": _push(lambda machine: machine.text("<I")),
-    b"\x8c": _push(lambda machine: machine.text("<B")),
-    b")": _push(lambda machine: ()),
-    b"t": _push(lambda machine: tuple(machine.since_mark())),
-    b"\x85": _push(lambda machine: _last(machine, 1)),
-    b"\x86": _push(lambda machine: _last(machine, 2)),
-    b"\x87": _push(lambda machine: _last(machine, 3)),
-    b"]": _push(lambda machine: []),
-    b"a": _append,
-    b"e": _extend,
-    b"}": _push(lambda machine: {}),
-    b"s": _set_item,
-    b"u": _set_items,
-    b"q": lambda machine: machine.memoize(machine.number("<B")),
-    b"r": lambda machine: machine.memoize(machine.number("<I")),
-    b"\x94": Unpickler.memoize,
-    b"h": _push(lambda machine: machine.recall(machine.number("<B"))),
-    b"j": _push(lambda machine: machine.recall(machine.number("<I"))),
-    b"c": _push(lambda machine: find_class(machine.line(), machine.line())),
-    b"\x93": _push(lambda machine: find_class(*_last(machine, 2))),
-    b"Q": _push(lambda machine: machine.persistent(machine.pop())),
-    b"\x81": _push(lambda machine: machine.new_object(*_last(machine, 2))),
-    b"R": _push(lambda machine: machine.reduce(*_last(machine, 2))),
-    b"b": lambda machine: machine.build(machine.pop()),
+    b"\x95": lambda m: m._take(8),
+    b"(": Unpickler._mark,
+    b"N": _push(lambda m: None),
+    b"\x88": _push(lambda m: True),
+    b"\x89": _push(lambda m: False),
+    b"K": _push(lambda m: m._number("<B")),
+    b"M": _push(lambda m: m._number("<H")),
+    b"J": _push(lambda m: m._number("<i")),
+    b"\x8a": _push(lambda m: int.from_bytes(m._take(m._number("<B")), "little", signed=True)),
+    b"G": _push(lambda m: m._number(">d")),
+    b"X": _push(lambda m: m._text("<I")),
+    b"\x8c": _push(lambda m: m._text("<B")),
+    b")": _push(lambda m: ()),
+    b"t": _push(lambda m: tuple(m._since_mark())),
+    b"\x85": _push(lambda m: _last(m, 1)),
+    b"\x86": _push(lambda m: _last(m, 2)),
+    b"\x87": _push(lambda m: _last(m, 3)),
+    b"]": _push(lambda m: []),
+    b"a": lambda m: _extend(m, [m._pop()]),
+    b"e": lambda m: _extend(m, m._since_mark()),
+    b"}": _push(lambda m: {}),
+    b"s": lambda m: m._put(_last(m, 2)),
+    b"u": lambda m: m._put(m._since_mark()),
+    b"q": lambda m: m._memoize(m._number("<B")),
+    b"r": lambda m: m._memoize(m._number("<I")),
+    b"\x94": Unpickler._memoize,
+    b"h": _push(lambda m: m._recall(m._number("<B"))),
+    b"j": _push(lambda m: m._recall(m._number("<I"))),
+    b"c": _push(lambda m: find_class(m._line(), m._line())),
+    b"\x93": _push(lambda m: find_class(*_last(m, 2))),
+    b"Q": _push(lambda m: m._persistent(m._pop())),
+    b"\x81": _push(lambda m: m._new_object(*_last(m, 2))),
+    b"R": _push(lambda m: m._reduce(*_last(m, 2))),
+    b"b": lambda m: m._build(m._pop()),
 }
 
 
