@@ -22,7 +22,7 @@ from ..networks.network import Network
 from ..networks.weights import Weights
 from ..pipeline.assembly import Assembly
 from ..pipeline.gradients import Pipeline, refuse, require_gradients
-from ..pipeline.plan import Placed
+from ..pipeline.plan import Placement
 from ..pipeline.step.native import NativeStep
 
 _SIGNALS = 5
@@ -62,7 +62,7 @@ class _Part:
     """One actuator: its gradients, where it stands, and which piece of the tensor of states is its own."""
 
     step: Any
-    placed: Placed
+    placement: Placement
     pipeline: Pipeline
     # its columns, and its places in the flattened arrays
     columns: list[int]
@@ -131,16 +131,16 @@ class TorchGradients:
             if step.plan.networks and not isinstance(step, NativeStep):
                 why = "in Torch a network has gradients in the native core only, which knows no law of one's own"
                 refuse(label, f"{why}. Leave it out, or step an Actuator on a wp.Tape")
-            for placed in step.plan.placed:
-                pipeline = Pipeline(step, placed.slots)
-                columns = [assembly.columns[joints[slot]] for slot in placed.slots]
+            for placement in step.plan.placements:
+                pipeline = Pipeline(step, placement.slots)
+                columns = [assembly.columns[joints[slot]] for slot in placement.slots]
                 rows = np.arange(assembly.num_robots)[:, None] * num_dofs
                 places = (rows + np.asarray(columns)).ravel().astype(np.uint32)
                 shapes: list[tuple[int, ...]] = [(pipeline.depth, pipeline.count)] * (3 if pipeline.depth else 0)
-                for _, _, one, _ in pipeline.remembered(placed):
+                for _, _, one, _ in pipeline.remembered(placement):
                     shapes.append(one.shape_of(pipeline.count))
-                network = self._network_of(step, pipeline, step.plan.dof_names[placed.slots[0]])
-                part = _Part(step, placed, pipeline, columns, places, first, network, shapes)
+                network = self._network_of(step, pipeline, step.plan.dof_names[placement.slots[0]])
+                part = _Part(step, placement, pipeline, columns, places, first, network, shapes)
                 self._parts.append(part)
                 first += part.size
         self._size = first
@@ -317,7 +317,7 @@ class TorchGradients:
                 at = pipeline.places(plan.delayed)
                 rings = [np.ascontiguousarray(numpy_view(getattr(now, name))[:, at]) for name in _BUFFERS]
                 lag = pipeline.values_of(plan.lag)
-            remembered = pipeline.remembered(part.placed)
+            remembered = pipeline.remembered(part.placement)
             laws = [np.ascontiguousarray(numpy_view(now.laws[law][k])[at]) for law, k, _, at in remembered]
             none = np.zeros(0, np.int32)
             pushes = numpy_view(now.num_pushes)[pipeline.places(plan.delayed)] if pipeline.depth else none
