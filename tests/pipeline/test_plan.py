@@ -13,7 +13,7 @@ from isaacsim.core.experimental.actuators.components.clamping_dc_motor import Cl
 from isaacsim.core.experimental.actuators.components.clamping_position_based import ClampingPositionBased
 from isaacsim.core.experimental.actuators.components.controller_pid import ControllerPID
 from isaacsim.core.experimental.actuators.pipeline.entry import ActuatorEntry
-from isaacsim.core.experimental.actuators.pipeline.plan import between, compile_plan
+from isaacsim.core.experimental.actuators.pipeline.plan import array_stages, compile_plan
 
 
 def array(*values: float, dtype=wp.float32) -> wp.array:
@@ -168,7 +168,7 @@ LIMIT = ClampingMaxEffort(array(1, 1))
 )
 def test_components_that_compute_arrays_stand_between_the_phases(entry: ActuatorEntry, names: Any) -> None:
     """So do clamps that come before one of them, and the controller after a delay; the plan has the rest."""
-    apart = between(entry)
+    apart = array_stages(entry)
     if names is None:
         assert apart is None
         return
@@ -227,7 +227,7 @@ def test_laws_with_a_state_have_one_order() -> None:
 def test_the_plan_says_where_the_parts_of_an_actuator_are() -> None:
     """Also those behind components that compute arrays, under their numbers in the user's list."""
     delayed = actuator(clamping=[LIMIT, OWN_CLAMP, LIMIT], delay=Delay(array(1, 2, dtype=wp.int32), 3))
-    first, second = compile_plan([delayed, actuator(OwnController(), [LIMIT])], 2, [[1], [0]]).placed
+    first, second = compile_plan([delayed, actuator(OwnController(), [LIMIT])], 2, [[1], [0]]).placements
     assert (first.slots, first.max_delay, first.controller) == ((1,), 3, ControllerPD)
     assert (second.slots, second.max_delay, second.controller) == ((0,), None, None)
     assert (first.stages, second.stages) == ([("clamping", 2, 0)], [("clamping", 0, 0)])

@@ -20,8 +20,8 @@ from isaacsim.core.experimental.actuators import (
     Delay,
 )
 from isaacsim.core.experimental.actuators.pipeline.entry import ActuatorEntry
-from isaacsim.core.experimental.actuators.pipeline.plan import Plan, between, compile_plan, is_built_in
-from isaacsim.core.experimental.actuators.pipeline.step.between import Insert, StateBetween, StepBetween
+from isaacsim.core.experimental.actuators.pipeline.plan import Plan, array_stages, compile_plan, is_built_in
+from isaacsim.core.experimental.actuators.pipeline.step.between import ArrayStagesState, ArrayStagesStep, Insert
 from isaacsim.core.experimental.actuators.pipeline.step.binding import Columns, Indices
 from isaacsim.core.experimental.actuators.pipeline.step.native import NativeStep, is_native_there
 from isaacsim.core.experimental.actuators.pipeline.step.state import restore, save
@@ -78,12 +78,14 @@ def step_of(entries: list[ActuatorEntry]) -> Any:
     plan = compile_plan(entries, ROBOTS)
     step = around(plan, entries)
     apart = [
-        (entry, one, placed) for entry, placed in zip(entries, plan.placed, strict=True) if (one := between(entry))
+        (entry, one, placement)
+        for entry, placement in zip(entries, plan.placements, strict=True)
+        if (one := array_stages(entry))
     ]
     if not apart:
         return step
-    inserts = [Insert(entry.label, one, placed.slots, plan, "cpu") for entry, one, placed in apart]
-    return StepBetween(step, inserts, "cpu")
+    inserts = [Insert(entry.label, one, placement.slots, plan, "cpu") for entry, one, placement in apart]
+    return ArrayStagesStep(step, inserts, "cpu")
 
 
 class Bench:
@@ -170,14 +172,14 @@ def test_from_one_state_into_another_the_bits_are_the_same(own: tuple[bool, ...]
                 bench.step.use(states[number % 2], states[1 - number % 2])
             elif how == "same":
                 # two holders of the same objects
-                bench.step.use(states[0], StateBetween(states[0].step, states[0].components))
+                bench.step.use(states[0], ArrayStagesState(states[0].step, states[0].components))
             efforts.append(bench.take(inputs[:, :, 1:]))
         found.append(efforts)
     np.testing.assert_array_equal(found[1], found[0])
     np.testing.assert_array_equal(found[2], found[0])
 
 
-def outside(bench: Bench) -> StateBetween:
+def outside(bench: Bench) -> ArrayStagesState:
     """A state whose components' part is an `Actuator.State`."""
     made = bench.step.new_state()
     made.components = [Actuator.State(one.delay_state, one.controller_state) for one in made.components]
@@ -492,8 +494,8 @@ def test_an_actuator_of_several_joints_stands_between_the_phases() -> None:
         ActuatorEntry("/A/knee", ("knee",), ControllerPD(full(10), full(0)), [], None),
     ]
     plan = compile_plan(entries, ROBOTS, [[2, 0], [1]])
-    part = Insert("/A/wide", between(entries[0]), (2, 0), plan, "cpu")
-    step = StepBetween(around(plan, entries), [part], "cpu")
+    part = Insert("/A/wide", array_stages(entries[0]), (2, 0), plan, "cpu")
+    step = ArrayStagesStep(around(plan, entries), [part], "cpu")
     inputs, efforts = [np.zeros((ROBOTS, 3), np.float32) for _ in range(5)], np.zeros((ROBOTS, 3), np.float32)
     inputs[2][:] = 1
     step.bind(Columns([0, 1, 2], inputs, efforts))

@@ -235,7 +235,7 @@ def test_state_of_other_actuators_is_refused(host: ArraysHost) -> None:
         assert all(np.array_equal(before[name], after[name]) for name in before)
 
 
-class Remembering(Controller):
+class StatefulLaw(Controller):
     """A law that keeps the last three positions of each joint."""
 
     class State:
@@ -264,7 +264,7 @@ def test_a_history_keeps_what_it_was_where_an_input_is_bad() -> None:
     host = ArraysHost(["knee"], 2)
     with use_host(host):
         host.play()
-        with ArticulationActuators.from_actuators("/Robot_.*", [(ActuatorConfig(Remembering()), "knee")]) as wrapper:
+        with ArticulationActuators.from_actuators("/Robot_.*", [(ActuatorConfig(StatefulLaw()), "knee")]) as wrapper:
             for position in (1.0, np.nan, 3.0):
                 host.arrays().positions[:] = [position, 7.0]
                 host.step(0.01)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 import warp as wp
-from isaacsim.core.experimental.actuators.pipeline.plan import between, compile_plan
-from isaacsim.core.experimental.actuators.pipeline.step.between import StepBetween
+from isaacsim.core.experimental.actuators.pipeline.plan import array_stages, compile_plan
+from isaacsim.core.experimental.actuators.pipeline.step.between import ArrayStagesStep
 from isaacsim.core.experimental.actuators.pipeline.step.engine import make_step, with_components
 from isaacsim.core.experimental.actuators.pipeline.step.native import NativeStep, is_native_there
 from isaacsim.core.experimental.actuators.pipeline.step.warp import WarpStep
@@ -28,7 +28,7 @@ def test_components_stand_between_the_phases_of_an_engine() -> None:
     entry = entries()[0]
     entry.clamping.append(OwnLimit(wp.full(ROBOTS, 5.0, dtype=wp.float32, device="cpu")))
     plan = compile_plan([entry], ROBOTS)
-    apart = between(entry)
+    apart = array_stages(entry)
     assert apart is not None
     step = with_components(make_step(plan, "cpu", on_core=False), [(entry.label, apart, [0])], "cpu")
-    assert type(step) is StepBetween and [(one.label, one.slots) for one in step.inserts] == [(entry.label, [0])]
+    assert type(step) is ArrayStagesStep and [(one.label, one.slots) for one in step.inserts] == [(entry.label, [0])]

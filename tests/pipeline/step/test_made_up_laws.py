@@ -42,7 +42,7 @@ from isaacsim.core.experimental.actuators.memory import numpy_view
 from isaacsim.core.experimental.actuators.networks.checkpoint import Checkpoint
 from isaacsim.core.experimental.actuators.pipeline.assembly import Assembly
 from isaacsim.core.experimental.actuators.pipeline.entry import ActuatorEntry
-from isaacsim.core.experimental.actuators.pipeline.plan import base_of, between, compile_plan
+from isaacsim.core.experimental.actuators.pipeline.plan import array_stages, base_of, compile_plan
 from isaacsim.core.experimental.actuators.pipeline.step.binding import Columns, Indices
 from isaacsim.core.experimental.actuators.pipeline.step.engine import with_components
 from isaacsim.core.experimental.actuators.pipeline.step.fault import EFFORT_FAULT, SIGNAL_FAULT
@@ -455,7 +455,7 @@ def test_stages_around_the_limits_and_components_between(rng: np.random.Generato
             for component in entry.stages:
                 component.finalize("cpu", ROBOTS)
         plan = compile_plan(given, ROBOTS)
-        own = [(entry.label, apart, [n]) for n, entry in enumerate(given) if (apart := between(entry)) is not None]
+        own = [(entry.label, apart, [n]) for n, entry in enumerate(given) if (apart := array_stages(entry)) is not None]
         return with_components(step(plan), own, "cpu")
 
     steps = made(NativeStep), made(lambda plan: WarpStep(plan, "cpu"))
@@ -492,7 +492,7 @@ def test_motor_efforts_before_a_passive_law_that_computes_arrays(engine: Any, rn
     entry = joint_entries()[0]
     entry.others[:] = [OwnDrag(step_bench.full(2))]
     plan = compile_plan([entry], ROBOTS)
-    apart = between(entry)
+    apart = array_stages(entry)
     assert apart is not None
     step = with_components(engine(plan), [(entry.label, apart, [0])], "cpu")
     arrays = [np.zeros((ROBOTS, 1), np.float32) for _ in range(6)]
@@ -703,7 +703,7 @@ def test_what_asks_cannot_stand_beside_components_of_arrays() -> None:
     """It would get neutral signals, and nobody would know; one by itself does."""
     entry = asking_entries()[0]
     entry.clamping.append(OwnLimit(step_bench.full(8)))
-    apart = between(entry)
+    apart = array_stages(entry)
     assert apart is not None
     with pytest.raises(TypeError, match=r"ClampingLoaded asks for \('load',\)"):
         with_components(WarpStep(compile_plan([entry], ROBOTS), "cpu"), [(entry.label, apart, [0])], "cpu")
@@ -739,7 +739,7 @@ def test_sensors_have_the_bits_of_warp(kind: str, monkeypatch: pytest.MonkeyPatc
             for component in entry.stages:
                 component.finalize("cpu", ROBOTS)
         step = engine(compile_plan(given, ROBOTS))
-        apart = [(entry.label, one, [n]) for n, entry in enumerate(given) if (one := between(entry)) is not None]
+        apart = [(entry.label, one, [n]) for n, entry in enumerate(given) if (one := array_stages(entry)) is not None]
         return with_components(step, apart, "cpu") if apart else step
 
     if kind == "gaps":
@@ -980,7 +980,7 @@ def test_laws_that_change_no_effort_beside_others(observed: bool, rng: np.random
             for component in one.stages:
                 component.finalize("cpu", ROBOTS)
         plan = compile_plan(given, ROBOTS)
-        apart = [(one.label, cut, [n]) for n, one in enumerate(given) if (cut := between(one)) is not None]
+        apart = [(one.label, cut, [n]) for n, one in enumerate(given) if (cut := array_stages(one)) is not None]
         step = with_components(engine(plan), apart, "cpu")
         step.add_up_totals(True)
         step.observe(observed)
@@ -1096,7 +1096,7 @@ def engines(given: list[ActuatorEntry]) -> list[Any]:
     found = []
     for engine in (NativeStep, lambda plan: WarpStep(plan, "cpu")):
         step = engine(compile_plan(given, ROBOTS))
-        apart = [(entry.label, one, [n]) for n, entry in enumerate(given) if (one := between(entry)) is not None]
+        apart = [(entry.label, one, [n]) for n, entry in enumerate(given) if (one := array_stages(entry)) is not None]
         found.append(with_components(step, apart, "cpu") if apart else step)
     return found
 
@@ -1360,7 +1360,7 @@ def test_curves_have_the_bits_of_warp_and_the_numbers_of_float64(
             for component in entry.stages:
                 component.finalize("cpu", ROBOTS)
         step = engine(compile_plan(given, ROBOTS))
-        apart = [(entry.label, one, [n]) for n, entry in enumerate(given) if (one := between(entry)) is not None]
+        apart = [(entry.label, one, [n]) for n, entry in enumerate(given) if (one := array_stages(entry)) is not None]
         return with_components(step, apart, "cpu") if apart else step
 
     steps = made(NativeStep), made(lambda plan: WarpStep(plan, "cpu"))
@@ -1487,7 +1487,7 @@ def test_what_is_prepared_for_the_step_cannot_stand_before_components_of_arrays(
     """`modify_forces` has no place for it."""
     entry = curved_entries(sensed=False)[3]
     entry.clamping.append(OwnLimit(step_bench.full(8)))
-    apart = between(entry)
+    apart = array_stages(entry)
     assert apart is not None
     with pytest.raises(TypeError, match="ClampingCurved is prepared for the physics step and stands before a stage"):
         with_components(WarpStep(compile_plan([entry], ROBOTS), "cpu"), [(entry.label, apart, [0])], "cpu")

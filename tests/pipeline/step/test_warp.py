@@ -264,8 +264,8 @@ def test_spread_row_acts_at_the_next_step(rng: np.random.Generator) -> None:
     row = step.plan.control["kp"]
     inputs = draw(rng, faults=False)
     bench.step(inputs)
-    step.spread(row).numpy()[1, 0] = 0.0
-    step.spread(step.plan.control["kd"]).numpy()[1, 0] = 0.0
+    step.materialize(row).numpy()[1, 0] = 0.0
+    step.materialize(step.plan.control["kd"]).numpy()[1, 0] = 0.0
     assert bench.step(inputs)[1, 0] == np.clip(inputs[4, 1, 0], -9, 9)
 
 
@@ -278,7 +278,7 @@ def test_a_lag_out_of_range_is_brought_into_the_ring(lag: int) -> None:
     inputs = [np.zeros((ROBOTS, 1), np.float32) for _ in range(5)]
     efforts = np.zeros((ROBOTS, 1), np.float32)
     step.bind(Columns([0], inputs, efforts))
-    step.spread(plan.lag).numpy()[1] = lag
+    step.materialize(plan.lag).numpy()[1] = lag
     found = []
     for target in (1, 2, 3, 4):
         inputs[2][:] = target
@@ -346,7 +346,7 @@ def test_state_of_a_limit_is_held_where_anything_is_not_finite() -> None:
     efforts = np.zeros((ROBOTS, 1), np.float32)
     step.bind(Columns([0], inputs, efforts))
     inputs[0][1] = np.nan
-    step.spread(step.plan.stages[0].rows["most"]).numpy()[2] = np.nan
+    step.materialize(step.plan.stages[0].rows["most"]).numpy()[2] = np.nan
     for _ in range(5):
         step.step(DT)
     assert step.now.laws[0][0].numpy().tolist() == [np.float32(3e38), 0, 0]

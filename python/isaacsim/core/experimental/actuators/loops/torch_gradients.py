@@ -22,7 +22,7 @@ from ..networks.network import Network
 from ..networks.weights import Weights
 from ..pipeline.assembly import Assembly
 from ..pipeline.gradients import Pipeline, refuse, require_gradients
-from ..pipeline.plan import Placed
+from ..pipeline.plan import Placement
 from ..pipeline.step.native import NativeStep
 
 _SIGNALS = 5
@@ -68,7 +68,7 @@ class _Part:
     """One actuator: its gradients, its columns, and its piece of the tensor of states."""
 
     step: Any
-    placed: Placed
+    placement: Placement
     pipeline: Pipeline
     # its columns, and its places in the flattened arrays
     columns: list[int]
@@ -171,8 +171,8 @@ class TorchGradients:
         self._size = 0
         for joints, step in assembly.parts:
             self._require_gradients(step)
-            for placed in step.plan.placed:
-                part = self._part(step, placed, [assembly.columns[joints[slot]] for slot in placed.slots])
+            for placement in step.plan.placements:
+                part = self._part(step, placement, [assembly.columns[joints[slot]] for slot in placement.slots])
                 self._parts.append(part)
                 self._size += part.size
         # the tensor of states after the last step, None if there are no gradients
@@ -194,15 +194,15 @@ class TorchGradients:
             why = "in Torch a network has gradients in the native core only, which knows no law of one's own"
             refuse(label, f"{why}. {remedy}")
 
-    def _part(self, step: Any, placed: Placed, columns: list[int]) -> _Part:
+    def _part(self, step: Any, placement: Placement, columns: list[int]) -> _Part:
         """Return one actuator of a step, whose joints are in some columns."""
-        pipeline = Pipeline(step, placed.slots)
+        pipeline = Pipeline(step, placement.slots)
         rows = np.arange(self._assembly.num_robots)[:, None] * self._num_dofs
         places = (rows + np.asarray(columns)).ravel().astype(np.uint32)
         shapes: list[tuple[int, ...]] = [(pipeline.depth, pipeline.count)] * (3 if pipeline.depth else 0)
-        shapes += [one.shape_of(pipeline.count) for _, _, one, _ in pipeline.remembered(placed)]
-        network = self._network_of(step, pipeline, step.plan.dof_names[placed.slots[0]])
-        return _Part(step, placed, pipeline, columns, places, self._size, network, shapes)
+        shapes += [one.shape_of(pipeline.count) for _, _, one, _ in pipeline.remembered(placement)]
+        network = self._network_of(step, pipeline, step.plan.dof_names[placement.slots[0]])
+        return _Part(step, placement, pipeline, columns, places, self._size, network, shapes)
 
     @property
     def parameters(self) -> list[str]:
@@ -357,7 +357,7 @@ class TorchGradients:
                 at = pipeline.places(plan.delayed)
                 rings = [np.ascontiguousarray(numpy_view(getattr(now, name))[:, at]) for name in _BUFFERS]
                 lag = pipeline.values_of(plan.lag)
-            remembered = pipeline.remembered(part.placed)
+            remembered = pipeline.remembered(part.placement)
             laws = [np.ascontiguousarray(numpy_view(now.laws[law][k])[at]) for law, k, _, at in remembered]
             none = np.zeros(0, np.int32)
             pushes = numpy_view(now.num_pushes)[pipeline.places(plan.delayed)] if pipeline.depth else none

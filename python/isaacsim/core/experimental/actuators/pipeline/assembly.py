@@ -23,7 +23,7 @@ from .actuator import Actuator
 from .entry import ActuatorEntry
 from .given import release
 from .parameters import Parameters
-from .plan import between, compile_plan, is_built_in
+from .plan import array_stages, compile_plan, is_built_in
 from .step.binding import COLUMN_NAMES, Columns, check_custom
 from .step.engine import make_step, with_components
 from .step.fault import Fault, fault_of
@@ -98,7 +98,7 @@ class Assembly:
 
         # while the components still have their arrays
         self.actuators = [self._actuator(entry) for entry in entries]
-        betweens = [between(entry) for entry in entries]
+        betweens = [array_stages(entry) for entry in entries]
         native = _use_native(device)
         on_core = [native and is_built_in(entry) for entry in entries]
         # components of the user's own come first: an error in them leaves the state of the other joints as it was

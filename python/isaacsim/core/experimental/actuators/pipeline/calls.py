@@ -22,9 +22,9 @@ from ..specs.arguments import number_of
 from ..specs.fields import shown
 from ..specs.stages import parts_of
 from .entry import ActuatorEntry
-from .plan import between, compile_plan, is_built_in
+from .plan import array_stages, compile_plan, is_built_in
 from .sim_arrays import find_arrays, missing, names_of
-from .step.between import StateBetween, StepBetween
+from .step.between import ArrayStagesState, ArrayStagesStep
 from .step.binding import Indices
 from .step.engine import make_step, with_components
 from .step.native import NativeStep
@@ -91,7 +91,7 @@ def is_native(actuator: Called) -> bool:
     if native.core is None or not actuator.device.is_cpu or not actuator.num_actuators:
         return False
     entry = _entry_of(actuator)
-    return between(entry) is None and is_built_in(entry)
+    return array_stages(entry) is None and is_built_in(entry)
 
 
 def step_of(actuator: Called, computed: wp.array, before: Any = None) -> Any:
@@ -107,7 +107,7 @@ def step_of(actuator: Called, computed: wp.array, before: Any = None) -> Any:
         TypeError: A law of the user's own does not compile.
     """
     entry, device, label = _entry_of(actuator), actuator.device, actuator.label or "actuator"
-    plan, apart = compile_plan([entry], actuator.num_actuators, live=True), between(entry)
+    plan, apart = compile_plan([entry], actuator.num_actuators, live=True), array_stages(entry)
     on_core = native.core is not None and device.is_cpu and is_built_in(entry)
     step = make_step(plan, device, on_core=on_core, label=label)
     if apart is not None:
@@ -323,9 +323,9 @@ class Calls:
 def _step_state(step: Any, actuator: Called, label: str, state: Any) -> Any:
     """A state of an actuator as its step takes it."""
     plan = step.plan
-    fresh = step.around.new_state() if isinstance(step, StepBetween) else step.new_state()
+    fresh = step.around.new_state() if isinstance(step, ArrayStagesStep) else step.new_state()
     if state is None:
-        return StateBetween(fresh, [actuator.State()]) if isinstance(step, StepBetween) else fresh
+        return ArrayStagesState(fresh, [actuator.State()]) if isinstance(step, ArrayStagesStep) else fresh
     if not (hasattr(state, "delay_state") and hasattr(state, "controller_state")):
         raise ValueError(f"{label}: state = {shown(state)}: must be one of this actuator. Take state().")
     if plan.num_delayed:
@@ -340,7 +340,9 @@ def _step_state(step: Any, actuator: Called, label: str, state: Any) -> Any:
     for one, arrays in zip(plan.stateful, fresh.laws, strict=True):
         where, source = "controller_state", state.controller_state
         if one.stage is not None:
-            kind, place = next((kind, place) for kind, place, number in plan.placed[0].stages if number == one.stage)
+            kind, place = next(
+                (kind, place) for kind, place, number in plan.placements[0].stages if number == one.stage
+            )
             where, source = state_of_stage(state, kind, place)
         laws.append(
             tuple(
@@ -350,7 +352,7 @@ def _step_state(step: Any, actuator: Called, label: str, state: Any) -> Any:
             )
         )
     fresh.laws = laws
-    return StateBetween(fresh, [state]) if isinstance(step, StepBetween) else fresh
+    return ArrayStagesState(fresh, [state]) if isinstance(step, ArrayStagesStep) else fresh
 
 
 def _like(name: str, given: Any, wanted: Any) -> Any:

@@ -30,7 +30,7 @@ from .. import native
 from ..components.base import clear_kernel
 from ..components.law import LawClass
 from ..specs.stages import KINDS
-from .plan import Placed, Plan, PlannedCurve, Remembering, Row, has_law
+from .plan import Placement, Plan, PlannedCurve, Row, StatefulLaw, has_law
 from .step.binding import Indices
 from .step.native import NativeStep, network_of
 from .step.state import StepState
@@ -76,7 +76,7 @@ def require_gradients(label: str, step: Any) -> None:
         NotImplementedError: Something computes by code of its own.
     """
     if not isinstance(step, NativeStep | WarpStep):
-        apart = [insert.between for insert in getattr(step, "inserts", ())]
+        apart = [insert.array_stages for insert in getattr(step, "inserts", ())]
         own = [one for beside in apart for one in (beside.delay, beside.controller, *beside.stages)]
         names = dict.fromkeys(type(one).__name__ for one in own if one is not None and not has_law(one))
         why = (
@@ -237,11 +237,11 @@ class Pipeline:
         mine = np.searchsorted(np.flatnonzero(having), self._slots)
         return (np.arange(self._plan.num_robots)[:, None] * int(having.sum()) + mine).ravel()
 
-    def remembered(self, placed: Placed) -> Iterator[tuple[int, int, Remembering[LawClass | NetworkLaw], Any]]:
+    def remembered(self, placement: Placement) -> Iterator[tuple[int, int, StatefulLaw[LawClass | NetworkLaw], Any]]:
         """What its laws remember: number of the law, number in its `STATE`, the law, and index into that array."""
-        stages = {stage for *_, stage in placed.stages}
+        stages = {stage for *_, stage in placement.stages}
         for number, one in enumerate(self._plan.stateful):
-            if one.stage in stages or (one.stage is None and one.law is placed.controller):
+            if one.stage in stages or (one.stage is None and one.law is placement.controller):
                 for k in range(len(one.law.STATE)):
                     yield number, k, one, (*[slice(None)] * one.axis, self.places(one.used))
 

@@ -62,7 +62,7 @@ class Row:
         """A row in which no slot has the law."""
         return cls(np.full(num_slots, neutral, dtype), neutral=neutral)
 
-    def spread(self, num_robots: int) -> np.ndarray:
+    def materialize(self, num_robots: int) -> np.ndarray:
         """The values of all robots, in an array of their own."""
         if self.own is None:
             self.own = np.tile(self.shared, (num_robots, 1))
@@ -103,7 +103,7 @@ class PlannedStage:
 
 
 @dataclass(frozen=True, eq=False)
-class Remembering(Generic[AnyLaw_co]):
+class StatefulLaw(Generic[AnyLaw_co]):
     """A law of the plan with a state.
 
     Args:
@@ -168,7 +168,7 @@ class Published:
 
 
 @dataclass(frozen=True, eq=False)
-class Placed:
+class Placement:
     """Where the parts of an actuator are in the plan.
 
     Args:
@@ -177,7 +177,7 @@ class Placed:
         max_delay: Largest delay [physics steps]; None where the plan delays nothing.
         controller: Class of its controller in the plan, the law of its network, or None.
         stages: Of each of its planned stages but delay and controller: kind, place among its stages of that kind, and
-            number of the stage of the plan, see `Remembering`.
+            number of the stage of the plan, see `StatefulLaw`.
     """
 
     label: str
@@ -188,7 +188,7 @@ class Placed:
 
 
 @dataclass(frozen=True, eq=False)
-class Shown:
+class ParameterView:
     """A parameter as a component shows it.
 
     Args:
@@ -205,7 +205,7 @@ class Shown:
 
 
 @dataclass(frozen=True, eq=False)
-class Between:
+class ArrayStages:
     """What of an actuator stands between the phases of a step: components that compute arrays, and clamps before them.
 
     A delay or controller that the first phase knows is not among them.
@@ -240,8 +240,8 @@ class Plan:
         lag: Delay of each slot in steps, int32.
         depth: Rows of the delay ring: the largest delay that any slot may have, at least 1.
         networks: Networks, which give the efforts of slots without a controller; each once.
-        shown: What the components show.
-        placed: Where the parts of each actuator are.
+        views: What the components show.
+        placements: Where the parts of each actuator are.
         components: The components whose laws it has.
     """
 
@@ -256,10 +256,10 @@ class Plan:
     lag: Row
     depth: int = 1
     control_curves: list[list[PlannedCurve]] = field(default_factory=list)
-    networks: list[Remembering[NetworkLaw]] = field(default_factory=list)
+    networks: list[StatefulLaw[NetworkLaw]] = field(default_factory=list)
     feedback: list[PlannedStage] = field(default_factory=list)
-    shown: list[Shown] = field(default_factory=list)
-    placed: list[Placed] = field(default_factory=list)
+    views: list[ParameterView] = field(default_factory=list)
+    placements: list[Placement] = field(default_factory=list)
     components: list[Any] = field(default_factory=list)
 
     @property
@@ -273,13 +273,13 @@ class Plan:
         return int(self.delayed.sum())
 
     @property
-    def stateful(self) -> list[Remembering[LawClass | NetworkLaw]]:
+    def stateful(self) -> list[StatefulLaw[LawClass | NetworkLaw]]:
         """The laws with a state in the order that holds everywhere: controllers, networks, other stages, feedback."""
         controllers = [
-            Remembering(law, self.controller_kind == kind) for kind, law in enumerate(self.controllers) if law.STATE
+            StatefulLaw(law, self.controller_kind == kind) for kind, law in enumerate(self.controllers) if law.STATE
         ]
         stages = [
-            Remembering(stage.law, stage.used, number)
+            StatefulLaw(stage.law, stage.used, number)
             for number, stage in enumerate([*self.stages, *self.feedback])
             if stage.law.STATE
         ]
@@ -376,7 +376,7 @@ def is_network(law: LawClass | NetworkLaw) -> TypeGuard[NetworkLaw]:
     return hasattr(law, "network")
 
 
-def between(entry: ActuatorEntry) -> Between | None:
+def array_stages(entry: ActuatorEntry) -> ArrayStages | None:
     """What of an actuator stands between the phases of a step, or None when all of it has a law."""
     after = entry.after_controller
     odd = [number for number, stage in enumerate(after, 1) if not has_law(stage)]
@@ -385,7 +385,7 @@ def between(entry: ActuatorEntry) -> Between | None:
     if not odd and not own_controller:
         return None
     first = after[: max(odd, default=0)]
-    return Between(entry.delay if own_delay else None, entry.controller if own_controller else None, first)
+    return ArrayStages(entry.delay if own_delay else None, entry.controller if own_controller else None, first)
 
 
 def is_built_in(entry: ActuatorEntry) -> bool:
@@ -415,7 +415,7 @@ def compile_plan(
     for entry in entries:
         check_parameters(entry, num_robots, ranges=not live)
         _require_laws(entry)
-    apart = [between(entry) for entry in entries]
+    apart = [array_stages(entry) for entry in entries]
     for entry, beside in zip(entries, apart, strict=True):
         _require_laws_of_motor(entry, beside)
     entries = [_planned(entry) for entry in entries]
@@ -426,7 +426,7 @@ def compile_plan(
         _add_delay(plan, entry, mine)
         law = entry.controller and _planned_law(plan, entry.controller)
         longest = entry.delay.max_delay if entry.delay is not None else None
-        plan.placed.append(Placed(entry.label, mine, longest, law, []))
+        plan.placements.append(Placement(entry.label, mine, longest, law, []))
     _add_feedback(plan, entries, places, apart)
     _add_stages(plan, entries, places, [beside.stages if beside else () for beside in apart])
     _require_one_publisher(plan)
@@ -565,7 +565,7 @@ def network_law_of(component: Any) -> NetworkLaw | None:
 
 def _planned(entry: ActuatorEntry) -> Any:
     """The actuator without what stands between the phases."""
-    apart = between(entry)
+    apart = array_stages(entry)
     if apart is None:
         return entry
     delay = None if apart.delay else entry.delay
@@ -603,7 +603,7 @@ def _neutral_plan(entries: Sequence[ActuatorEntry], num_robots: int, places: Seq
         control=control,
         control_curves=[[] for _ in controllers],
         stages=[],
-        networks=[Remembering(law, np.zeros(count, bool)) for law in networks],
+        networks=[StatefulLaw(law, np.zeros(count, bool)) for law in networks],
         delayed=np.zeros(count, bool),
         lag=Row.filled(0, count, np.int32),
     )
@@ -654,7 +654,7 @@ def _add_stages(
         before: Stages of each that stand between the phases of a step.
     """
     merged: list[dict[LawClass, PlannedStage]] = []
-    found: list[tuple[Placed, str, int, PlannedStage]] = []
+    found: list[tuple[Placement, str, int, PlannedStage]] = []
     for number, (entry, slots) in enumerate(zip(entries, places, strict=True)):
         sweep, rank = 0, (-1, -1)
         # those before stand between the phases
@@ -670,22 +670,22 @@ def _add_stages(
             if law not in merged[sweep]:
                 merged[sweep][law] = _neutral_stage(plan, law)
             _add_stage(plan, entry, stage, merged[sweep][law], slots)
-            found.append((plan.placed[number], stage.KIND, kinds.count(stage.KIND), merged[sweep][law]))
+            found.append((plan.placements[number], stage.KIND, kinds.count(stage.KIND), merged[sweep][law]))
             kinds.append(stage.KIND)
     for sweep in merged:
         plan.stages += [sweep[law] for law in sorted(sweep, key=canonical_rank)]
     # limits of one actuator may come in a later sweep than what follows those of another
     plan.stages.sort(key=lambda stage: (follows_limits(stage.law.KIND), KINDS[stage.law.KIND].converts))
-    for placed, kind, place, stage in found:
-        placed.stages.append((kind, place, plan.stages.index(stage)))
+    for placement, kind, place, stage in found:
+        placement.stages.append((kind, place, plan.stages.index(stage)))
     for number, stage in enumerate(plan.feedback, len(plan.stages)):
-        for placed in plan.placed:
-            if stage.used[placed.slots[0]]:
-                placed.stages.append((stage.law.KIND, 0, number))
+        for placement in plan.placements:
+            if stage.used[placement.slots[0]]:
+                placement.stages.append((stage.law.KIND, 0, number))
 
 
 def _add_feedback(
-    plan: Plan, entries: Sequence[ActuatorEntry], places: Sequence[tuple[int, ...]], apart: Sequence[Between | None]
+    plan: Plan, entries: Sequence[ActuatorEntry], places: Sequence[tuple[int, ...]], apart: Sequence[ArrayStages | None]
 ) -> None:
     """Add what controllers see of their joints."""
     found: dict[LawClass, PlannedStage] = {}
@@ -706,7 +706,7 @@ def _add_feedback(
     plan.feedback += found.values()
 
 
-def _require_laws_of_motor(entry: ActuatorEntry, beside: Between | None) -> None:
+def _require_laws_of_motor(entry: ActuatorEntry, beside: ArrayStages | None) -> None:
     """Refuse what computes arrays beside a transmission: those are of the joint, not of the motor."""
     transmission = next((stage for kind, stage in entry.by_kind if KINDS[kind].converts), None)
     if beside is None or transmission is None:
@@ -755,22 +755,22 @@ def _add_values(
 ) -> None:
     """Copy one attribute of a component into its row."""
     # shown also where it is not given, so that a bias can be set later
-    plan.shown.append(Shown(component, attribute, row, slots))
+    plan.views.append(ParameterView(component, attribute, row, slots))
     given = getattr(component, attribute)
     values = np.zeros(plan.num_robots * len(slots)) if given is None else _values_of(given)
     table = values.reshape(plan.num_robots, len(slots))
     # what robots share is what the first of them has
     row.shared[list(slots)] = table[0]
     if row.own is not None or (given is not None and not entry.shared):
-        row.spread(plan.num_robots)[:, list(slots)] = table
+        row.materialize(plan.num_robots)[:, list(slots)] = table
 
 
 def _keep_live(plan: Plan) -> None:
     """Let rows read the arrays of their components."""
     if plan.num_slots != 1:
         raise ValueError(f"a plan of {plan.num_slots} joints cannot read arrays of components: must have one joint.")
-    for shown in plan.shown:
-        shown.row.live, shown.row.own = getattr(shown.component, shown.attribute), None
+    for view in plan.views:
+        view.row.live, view.row.own = getattr(view.component, view.attribute), None
 
 
 def description_of(component: Any, attribute: str) -> Parameter | None:

@@ -21,7 +21,7 @@ from ..specs.motors import MotorConfig
 from ..specs.patterns import assigned
 from ..specs.stages import KINDS
 from .parameters import Parameters
-from .plan import Plan, Shown, description_of
+from .plan import ParameterView, Plan, description_of
 from .random_numbers import Draw, Draws, key_of
 
 Randomized = Mapping[str, Distribution | Mapping[str, Distribution] | None]
@@ -55,25 +55,25 @@ class _Place:
         joint: Name of the joint.
         column: Its column in the articulation.
         step: What runs it.
-        shown: Where its values are.
+        view: Where its values are.
         at: Position of the joint among those of its actuator.
     """
 
     joint: str
     column: int
     step: Any
-    shown: Shown
+    view: ParameterView
     at: int
 
     @property
     def key(self) -> tuple[int, int]:
         """What tells it from others."""
-        return id(self.shown.row), self.shown.slots[self.at]
+        return id(self.view.row), self.view.slots[self.at]
 
     @property
     def described(self) -> Parameter | None:
         """What it may be, where that is known."""
-        return description_of(self.shown.component, self.shown.attribute)
+        return description_of(self.view.component, self.view.attribute)
 
     @property
     def is_effort(self) -> bool:
@@ -81,7 +81,7 @@ class _Place:
 
         What a joint has without a motor is not of the motor.
         """
-        if self.described is None or KINDS[self.shown.component.KIND].alone:
+        if self.described is None or KINDS[self.view.component.KIND].alone:
             return False
         return self.described.unit.startswith("N·m")
 
@@ -135,13 +135,13 @@ class Randomization:
         self._places: dict[str, list[_Place]] = {}
         self._unscaled: dict[str, str] = {}
         for plan, step, joints in plans:
-            for shown in plan.shown:
-                for at, slot in enumerate(shown.slots):
-                    place = _Place(dof_names[joints[slot]], joints[slot], step, shown, at)
-                    self._places.setdefault(shown.attribute, []).append(place)
-                if description_of(shown.component, shown.attribute) is None:
-                    why = f"nothing says what {shown.attribute} of {type(shown.component).__name__} is"
-                    self._unscaled |= {dof_names[joints[slot]]: why for slot in shown.slots}
+            for view in plan.views:
+                for at, slot in enumerate(view.slots):
+                    place = _Place(dof_names[joints[slot]], joints[slot], step, view, at)
+                    self._places.setdefault(view.attribute, []).append(place)
+                if description_of(view.component, view.attribute) is None:
+                    why = f"nothing says what {view.attribute} of {type(view.component).__name__} is"
+                    self._unscaled |= {dof_names[joints[slot]]: why for slot in view.slots}
             motor_curves = [*plan.control_curves, *(stage.curves for stage in plan.stages[: plan.motor_stages])]
             for slot, joint in enumerate(joints):
                 if plan.controller_kind[slot] < 0:
@@ -286,7 +286,7 @@ class Randomization:
             ends = [int(end) if rule.type == "int" else end for end in _ends(given, nominal)]
             wrong = [found for found in (complaint(subject, end, rule) for end in ends) if found]
             longest = min(
-                (p.shown.component.max_delay for p in places if isinstance(p.shown.component, Delay)), default=0
+                (p.view.component.max_delay for p in places if isinstance(p.view.component, Delay)), default=0
             )
             if not wrong and places and rule.type == "int" and max(ends) > longest:
                 wrong.append(
@@ -333,7 +333,7 @@ class Randomization:
     def _nominal_values(self, place: _Place) -> np.ndarray:
         """What a parameter of a joint was before it was drawn, float32 `(robots,)`."""
         if place.key not in self._nominal:
-            values = self._parameters.values(place.step, place.shown)
+            values = self._parameters.values(place.step, place.view)
             self._nominal[place.key] = values[:, place.at].astype(np.float32)
         return self._nominal[place.key]
 
@@ -373,7 +373,7 @@ class _Arrays:
 
     def values(self, place: _Place) -> np.ndarray:
         """The numbers of a parameter of a joint, one per robot."""
-        array, column = self._parameters.target(place.step, place.shown, place.at)
+        array, column = self._parameters.target(place.step, place.view, place.at)
         if array.device.is_cpu:
             return array.numpy()[:, column]
         if id(array) not in self._shadows:

@@ -332,7 +332,7 @@ class _Part:
         shape = self._assembly.num_robots, len(self._step.plan.dof_names)
         found = [_host(array).reshape(shape).copy() for array in self._step.handed[2:4]]
         for insert in self._step.inserts:
-            if insert.between.delay is not None:
+            if insert.array_stages.delay is not None:
                 for target, acting in zip(found, insert.acting, strict=False):
                     target[:, insert.slots] = _host(acting).reshape(shape[0], -1)
         return found

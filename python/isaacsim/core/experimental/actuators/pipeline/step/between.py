@@ -26,7 +26,7 @@ from ...components.delay import Delay
 from ...components.law import prepares_for_dt
 from ...memory import warp_view
 from ...specs.stages import KINDS, follows_limits
-from ..plan import Between, Plan, Row
+from ..plan import ArrayStages, Plan, Row
 from . import warp_functions
 from .binding import SIGNALS, Columns, Indices, places_of
 from .state import StepState, copy_state, mask_of
@@ -115,7 +115,7 @@ class ComponentState:
 
 
 @dataclass
-class StateBetween:
+class ArrayStagesState:
     """What a step with components remembers.
 
     Args:
@@ -132,7 +132,7 @@ class Insert:
 
     Args:
         label: Its name in errors and saved states.
-        between: Those of its components.
+        array_stages: Those of its components.
         slots: Its slots in the plan.
         plan: The plan.
         device: Warp device.
@@ -142,13 +142,13 @@ class Insert:
         TypeError: A limit with a state stands before one that computes arrays.
     """
 
-    def __init__(self, label: str, between: Between, slots: Sequence[int], plan: Plan, device: Any) -> None:
-        self.label, self.between, self.slots, self.device = label, between, list(slots), device
+    def __init__(self, label: str, array_stages: ArrayStages, slots: Sequence[int], plan: Plan, device: Any) -> None:
+        self.label, self.array_stages, self.slots, self.device = label, array_stages, list(slots), device
         self.count = plan.num_robots * len(self.slots)
         self.at = places_of(self.slots, plan.num_robots, plan.num_slots, device)
         self.one_by_one = self._indices(np.arange(self.count))
         self.raw = wp.zeros(self.count, dtype=wp.float32, device=device)
-        for stage in (between.controller, *between.stages):
+        for stage in (array_stages.controller, *array_stages.stages):
             if asked := getattr(stage, "ASKS", ()):
                 raise TypeError(
                     f"actuator {label!r}: {type(stage).__name__} asks for {asked} and stands beside a delay or before "
@@ -156,7 +156,7 @@ class Insert:
                 )
         # efforts after the stages of each kind
         self._behind: dict[str, wp.array] = {}
-        for stage in between.stages:
+        for stage in array_stages.stages:
             if stage.STATE:
                 raise TypeError(
                     f"actuator {label!r}: {type(stage).__name__} remembers {stage.STATE} and stands before a stage "
@@ -174,7 +174,7 @@ class Insert:
         # arrays of the controller's state before this step and after it
         self._advanced: list[tuple[wp.array, wp.array]] = []
         # what the controller asks the caller for, as the phases hand over signals
-        names = getattr(between.controller, "custom_inputs", ())
+        names = getattr(array_stages.controller, "custom_inputs", ())
         size = plan.num_robots * plan.num_slots
         self._custom = {name: wp.zeros(size, dtype=wp.float32, device=device) for name in names}
         self._binding: Columns | Indices | None = None
@@ -196,7 +196,7 @@ class Insert:
 
     def new_state(self) -> ComponentState:
         """Fresh states of the components."""
-        delay, controller = self.between.delay, self.between.controller
+        delay, controller = self.array_stages.delay, self.array_stages.controller
         law = None
         if controller is not None and controller.is_stateful():
             law = controller.state(self.count, self.device)
@@ -222,7 +222,7 @@ class Insert:
         *signals, bad, efforts, computed = handed
         at, device = self.at, self.device
         positions, velocities, *targets = signals
-        delay, controller = self.between.delay, self.between.controller
+        delay, controller = self.array_stages.delay, self.array_stages.controller
         # law
         if controller is None:
             wp.launch(_take_kernel, self.count, [at, efforts], [self.raw], device=device)
@@ -239,7 +239,7 @@ class Insert:
                 wp.launch(_refuse_kernel, self.count, [given, *self._places], [self.raw], device=device)
         # limits and other stages
         changed = self.raw
-        for stage in self.between.stages:
+        for stage in self.array_stages.stages:
             stage.modify_forces(changed, self._behind[stage.KIND], positions, velocities, at, at, device=device)
             changed = self._behind[stage.KIND]
         # state
@@ -263,7 +263,7 @@ class Insert:
     @property
     def limits(self) -> list[str]:
         """Class names of its limits."""
-        return [type(stage).__name__ for stage in self.between.stages if KINDS[stage.KIND].is_limit]
+        return [type(stage).__name__ for stage in self.array_stages.stages if KINDS[stage.KIND].is_limit]
 
     def limited(self) -> np.ndarray:
         """Where its limits changed the effort in the last step, bool `(robots, slots)`."""
@@ -321,7 +321,7 @@ class Insert:
     def modules(self) -> set[Any]:
         """What has to be compiled before the first step."""
         modules: set[Any] = {wp.get_module(__name__), wp.get_module(warp_functions.__name__)}
-        for component in (self.between.delay, self.between.controller, *self.between.stages):
+        for component in (self.array_stages.delay, self.array_stages.controller, *self.array_stages.stages):
             if component is not None:
                 component.compile()
                 modules.add(wp.get_module(type(component).__module__))
@@ -346,11 +346,11 @@ class Insert:
         return {name: dense if name in self._taken else None for name, dense in self._custom.items()}
 
     def _update_controller(self, now: Any, after: Any) -> None:
-        before = self._held(self.between.controller, now)
+        before = self._held(self.array_stages.controller, now)
         if now is after:
             before = {name: wp.clone(array) for name, array in before.items()}
-        self.between.controller.update_state(now, after)
-        for name, written in self._held(self.between.controller, after).items():
+        self.array_stages.controller.update_state(now, after)
+        for name, written in self._held(self.array_stages.controller, after).items():
             if written.dtype is wp.float32:
                 wp.launch(_watch_kernel, written.shape, [written], [self.raw], device=self.device)
             self._advanced.append((before[name], written))
@@ -358,7 +358,7 @@ class Insert:
     def _update_delay(self, targets: Sequence[wp.array], now: Any, after: Any, bad: wp.array) -> None:
         known = isinstance(now, Delay.State)
         before = (wp.clone(now.num_pushes) if now is after else now.num_pushes) if known else None
-        self.between.delay.update_state(*targets, self.at, self.at, now, after)
+        self.array_stages.delay.update_state(*targets, self.at, self.at, now, after)
         if known:
             inputs = [self.at, bad, before, after.num_pushes]
             wp.launch(_wait_kernel, self.count, inputs, device=self.device)
@@ -367,7 +367,7 @@ class Insert:
         """Each component with a state, and that state."""
         for kind in ("delay", "controller"):
             if (kept := getattr(state, f"{kind}_state")) is not None:
-                yield getattr(self.between, kind), kept
+                yield getattr(self.array_stages, kind), kept
 
     def _held(self, component: Any, state: Any) -> dict[str, wp.array]:
         """Each array of a state as `(outer, actuators, inner)`."""
@@ -382,7 +382,7 @@ class Insert:
 
     def _check_axes(self, state: Any) -> None:
         """Refuse a state that cannot be held where there is a fault; compile what holds it."""
-        controller = self.between.controller
+        controller = self.array_stages.controller
         for name, array in getattr(state, "__dict__", {}).items():
             if not hasattr(array, "shape"):
                 continue
@@ -408,10 +408,10 @@ class Insert:
         return wp.array(values.astype(np.uint32), dtype=wp.uint32, device=self.device)
 
 
-class StepBetween:
+class ArrayStagesStep:
     """The step of a plan some of whose actuators have components between its two phases.
 
-    It offers what the step around it does; states are `StateBetween`.
+    It offers what the step around it does; states are `ArrayStagesState`.
 
     Args:
         step: The step of the plan, of whichever engine.
@@ -427,7 +427,7 @@ class StepBetween:
         efforts, computed = (wp.zeros(shape, dtype=wp.float32, device=device) for _ in range(2))
         step.hand_over(signals, bad, efforts, computed)
         self._handed = [array.flatten() for array in (*signals, bad, efforts, computed)]
-        self._spare: StateBetween | None = None
+        self._spare: ArrayStagesState | None = None
         self._now = self._after = self.new_state()
 
     @property
@@ -456,9 +456,9 @@ class StepBetween:
         last = [insert.limits[-1:] for insert in self.inserts]
         return [*self.around.stage_names, *(name for names in last for name in names)]
 
-    def new_state(self) -> StateBetween:
+    def new_state(self) -> ArrayStagesState:
         """Return a state that remembers nothing."""
-        return StateBetween(self.around.new_state(), [insert.new_state() for insert in self.inserts])
+        return ArrayStagesState(self.around.new_state(), [insert.new_state() for insert in self.inserts])
 
     def bind(self, binding: Columns | Indices) -> None:
         """Read signals and write efforts this way from now on."""
@@ -477,7 +477,7 @@ class StepBetween:
         """Let each step add up its totals over the slots of the plan from now on, or leave them to others."""
         self.around.add_up_totals(on)
 
-    def use(self, now: StateBetween, after: StateBetween) -> None:
+    def use(self, now: ArrayStagesState, after: ArrayStagesState) -> None:
         """Read the state `now` and write `after` from now on; the same one twice is updated when a step succeeds."""
         self._now, self._after = now, after
         self.around.use(now.step, now.step)
@@ -555,9 +555,9 @@ class StepBetween:
         """Efforts before all limits, 0 for a fault, as far as they are observed; float32 `(robots, slots)`."""
         return self.around.computed
 
-    def spread(self, row: Row) -> wp.array:
+    def materialize(self, row: Row) -> wp.array:
         """Give every robot values of its own, shape `(robots, slots)`; writing to them acts at the next step."""
-        return self.around.spread(row)
+        return self.around.materialize(row)
 
     def take_piece(self, row: Row, slots: tuple[int, ...], piece: wp.array) -> None:
         """Read the values of these slots of a row with a value per robot from `piece`, `(robots, these slots)`."""
@@ -584,18 +584,18 @@ class StepBetween:
         """Number of steps since the last reset of all."""
         return self.around.steps
 
-    def _written(self) -> StateBetween:
+    def _written(self) -> ArrayStagesState:
         """Where a step writes: not into what it reads, since a component may raise."""
         if self._after.step is not self._now.step:
             return self._after
         if self._spare is None:
             components = [insert.new_state() for insert in self.inserts]
-            self._spare = StateBetween(self.around.new_state(), components)
+            self._spare = ArrayStagesState(self.around.new_state(), components)
         if self._now is self._after:
             return self._spare
-        return StateBetween(self._spare.step, self._after.components)
+        return ArrayStagesState(self._spare.step, self._after.components)
 
-    def _settle(self, now: StateBetween, written: StateBetween) -> None:
+    def _settle(self, now: ArrayStagesState, written: ArrayStagesState) -> None:
         """After a step that succeeded: what was written beside the state becomes the state."""
         if written.step is self._after.step:
             return

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from ..plan import Between, Plan
+from ..plan import ArrayStages, Plan
 from .native import NativeStep
 
 
@@ -25,7 +25,7 @@ def make_step(plan: Plan, device: Any, *, on_core: bool, label: str = "") -> Any
     return WarpStep(plan, device)
 
 
-def with_components(step: Any, components: Sequence[tuple[str, Between, Sequence[int]]], device: Any) -> Any:
+def with_components(step: Any, components: Sequence[tuple[str, ArrayStages, Sequence[int]]], device: Any) -> Any:
     """Return a step with components of one's own between its phases.
 
     Args:
@@ -33,6 +33,6 @@ def with_components(step: Any, components: Sequence[tuple[str, Between, Sequence
         components: Label, components and slots of each actuator.
         device: Warp device.
     """
-    from .between import Insert, StepBetween
+    from .between import ArrayStagesStep, Insert
 
-    return StepBetween(step, [Insert(label, one, at, step.plan, device) for label, one, at in components], device)
+    return ArrayStagesStep(step, [Insert(label, one, at, step.plan, device) for label, one, at in components], device)

@@ -12,7 +12,7 @@ import warp as wp
 from ... import native
 from ...memory import numpy_view, warp_view
 from ...specs.signals import SIGNALS
-from ..plan import Plan, Remembering, Row
+from ..plan import Plan, Row, StatefulLaw
 from .binding import Columns, Indices
 from .state import StepState, mask_of, new_state
 
@@ -207,9 +207,9 @@ class NativeStep:
         """Efforts before the limits, 0 for a fault, as far as they are observed; float32 `(robots, slots)`."""
         return self._observed[0]
 
-    def spread(self, row: Row) -> wp.array:
+    def materialize(self, row: Row) -> wp.array:
         """Give every robot values of its own, shape `(robots, slots)`; writing to them acts at the next step."""
-        values = row.spread(self.plan.num_robots)
+        values = row.materialize(self.plan.num_robots)
         self._give(row)
         return warp_view(values)
 
@@ -306,7 +306,7 @@ class NativeStep:
         return bound
 
 
-def network_of(one: Remembering[NetworkLaw], *, keep: bool = False) -> tuple[Any, ...]:
+def network_of(one: StatefulLaw[NetworkLaw], *, keep: bool = False) -> tuple[Any, ...]:
     """A network as the core takes it; what goes back through it must keep all that it computes."""
     # most plans have none
     from ...networks.evaluator import core_of

@@ -25,7 +25,7 @@ import warp as wp
 
 from ...specs.stages import KINDS
 from ...version import __version__
-from ..plan import Placed, Plan
+from ..plan import Placement, Plan
 from .fault import FAULT_INPUTS
 
 LAYOUT = 2
@@ -180,7 +180,7 @@ def mask_of(robots: Any, num_robots: int, device: Any) -> wp.array:
 
 def _of_actuators(parts: Parts) -> dict[str, np.ndarray]:
     """What all parts remember, by name; some of it is not copied."""
-    labels = [placed.label for _, part in parts for placed in part.plan.placed]
+    labels = [placement.label for _, part in parts for placement in part.plan.placements]
     if twice := [label for label in dict.fromkeys(labels) if labels.count(label) > 1]:
         raise ValueError(
             f"two actuators are called {twice[0]!r}: must have a name each to save or restore their state."
@@ -197,14 +197,14 @@ def _saved_plan(plan: Plan, state: StepState) -> dict[str, np.ndarray]:
     saved: dict[str, np.ndarray] = {}
     buffers = [_values(getattr(state, name)) for name in _BUFFERS]
     pushes, newest = _values(state.num_pushes), int(_values(state.write_idx)[0])
-    for placed in plan.placed:
-        if placed.max_delay is not None:
-            at = _columns(plan, np.flatnonzero(plan.delayed), placed)
-            depth = max(1, placed.max_delay)
+    for placement in plan.placements:
+        if placement.max_delay is not None:
+            at = _columns(plan, np.flatnonzero(plan.delayed), placement)
+            depth = max(1, placement.max_delay)
             for name, buffer in zip(_BUFFERS, buffers, strict=True):
-                saved[f"{placed.label}.delay.{name}"] = _newest_rows(buffer[:, at], newest, pushes[at], depth)
-            saved[f"{placed.label}.delay.num_pushes"] = np.where(pushes[at] > 0, depth, 0).astype(np.int32)
-        for name, law, k, at in _remembered(plan, placed):
+                saved[f"{placement.label}.delay.{name}"] = _newest_rows(buffer[:, at], newest, pushes[at], depth)
+            saved[f"{placement.label}.delay.num_pushes"] = np.where(pushes[at] > 0, depth, 0).astype(np.int32)
+        for name, law, k, at in _remembered(plan, placement):
             saved[name] = _values(state.laws[law][k])[at]
     return saved
 
@@ -212,38 +212,38 @@ def _saved_plan(plan: Plan, state: StepState) -> dict[str, np.ndarray]:
 def _restore_plan(plan: Plan, state: StepState, saved: Mapping[str, np.ndarray]) -> None:
     """Take over what `_saved_plan` returned."""
     new = new_state(plan)
-    for placed in plan.placed:
-        if placed.max_delay is not None:
-            at = _columns(plan, np.flatnonzero(plan.delayed), placed)
-            pushes = saved[f"{placed.label}.delay.num_pushes"]
+    for placement in plan.placements:
+        if placement.max_delay is not None:
+            at = _columns(plan, np.flatnonzero(plan.delayed), placement)
+            pushes = saved[f"{placement.label}.delay.num_pushes"]
             for name in _BUFFERS:
-                rows = saved[f"{placed.label}.delay.{name}"]
+                rows = saved[f"{placement.label}.delay.{name}"]
                 getattr(new, name)[:, at] = _newest_rows(rows, len(rows) - 1, pushes, plan.depth)
             new.num_pushes[at] = np.where(pushes > 0, plan.depth, 0)
-        for name, law, k, at in _remembered(plan, placed):
+        for name, law, k, at in _remembered(plan, placement):
             new.laws[law][k][at] = saved[name]
     for array, values in zip(state.arrays(), new.arrays(), strict=True):
         _assign(array, values)
 
 
-def _remembered(plan: Plan, placed: Placed) -> Iterator[tuple[str, int, int, tuple[Any, ...]]]:
+def _remembered(plan: Plan, placement: Placement) -> Iterator[tuple[str, int, int, tuple[Any, ...]]]:
     """Each number that the laws of an actuator remember: name, law, number in its `STATE`, and index into the array."""
     for law, one in enumerate(plan.stateful):
-        owners = [("controller", one.law)] if one.stage is None and placed.controller is one.law else []
+        owners = [("controller", one.law)] if one.stage is None and placement.controller is one.law else []
         owners += [
             (f"{kind}.{k}" if KINDS[kind].many else kind, one.law)
-            for kind, k, stage in placed.stages
+            for kind, k, stage in placement.stages
             if stage == one.stage
         ]
         for owner, component in owners:
-            at = *(slice(None),) * one.axis, _columns(plan, np.flatnonzero(one.used), placed)
+            at = *(slice(None),) * one.axis, _columns(plan, np.flatnonzero(one.used), placement)
             for k, name in enumerate(component.STATE):
-                yield f"{placed.label}.{owner}.{name}", law, k, at
+                yield f"{placement.label}.{owner}.{name}", law, k, at
 
 
-def _columns(plan: Plan, having: np.ndarray, placed: Placed) -> np.ndarray:
+def _columns(plan: Plan, having: np.ndarray, placement: Placement) -> np.ndarray:
     """Places of an actuator's robots and joints in an array over those slots that have something."""
-    mine = np.searchsorted(having, placed.slots)
+    mine = np.searchsorted(having, placement.slots)
     return (np.arange(plan.num_robots)[:, None] * len(having) + mine).ravel()
 
 
@@ -319,8 +319,8 @@ def _starts(parts: Parts) -> dict[str, float]:
     return {
         name: part.plan.stateful[law].starts[k][0]
         for _, part in parts
-        for placed in part.plan.placed
-        for name, law, k, _ in _remembered(part.plan, placed)
+        for placement in part.plan.placements
+        for name, law, k, _ in _remembered(part.plan, placement)
     }
 
 

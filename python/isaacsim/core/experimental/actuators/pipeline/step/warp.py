@@ -265,10 +265,10 @@ class WarpStep:
         """Efforts before the limits, 0 for a fault, as far as they are observed; float32 `(robots, slots)`."""
         return self._observed[0]
 
-    def spread(self, row: Row) -> wp.array:
+    def materialize(self, row: Row) -> wp.array:
         """Give every robot values of its own, shape `(robots, slots)`; writing to them acts at the next step."""
         if not row.per_robot:
-            row.spread(self.plan.num_robots)
+            row.materialize(self.plan.num_robots)
             array = self._on_device(row)
             if row is self.plan.lag:
                 self._slots.lag = array
@@ -280,7 +280,9 @@ class WarpStep:
     def take_piece(self, row: Row, slots: tuple[int, ...], piece: wp.array) -> None:
         """Read the values of these slots of a row with a value per robot from `piece`, `(robots, these slots)`."""
         inputs = [piece, self._ints(slots)]
-        launch = wp.launch(piece_kernel, piece.shape, inputs, [self.spread(row)], device=self.device, record_cmd=True)
+        launch = wp.launch(
+            piece_kernel, piece.shape, inputs, [self.materialize(row)], device=self.device, record_cmd=True
+        )
         # a launch of older Warp does not keep them
         self._pieces.append((launch, inputs))
 

@@ -10,7 +10,7 @@ import warp as wp
 
 from ...components.network_law import NetworkLaw
 from ...components.network_run import NetworkRun
-from ..plan import Plan, Remembering
+from ..plan import Plan, StatefulLaw
 from .binding import places_of
 from .warp_functions import give_kernel
 
@@ -24,7 +24,7 @@ class WarpNetwork:
         device: Warp device.
     """
 
-    def __init__(self, remembering: Remembering[NetworkLaw], plan: Plan, device: Any) -> None:
+    def __init__(self, remembering: StatefulLaw[NetworkLaw], plan: Plan, device: Any) -> None:
         self._at = places_of(np.flatnonzero(remembering.used), plan.num_robots, plan.num_slots, device)
         self._run, self._device = NetworkRun(remembering.law, len(self._at), device), device
 
