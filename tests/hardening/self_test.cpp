@@ -145,13 +145,14 @@ void try_function(const char *name, Floats (*function)(Floats)) {
 
 // ---- gradients
 
-// What a law gives forward and back, of its signals or its effort, its
-// parameters and its states.
+// What a law gives forward and back, of its signals or its effort, what it asks
+// for, its parameters and its states.
 template <class Law> void try_gradient(bool controller, int number) {
   constexpr int64_t kSize = kGradientBlock, kCurve = 5;
   // the effort that comes, the effort that goes, signals, parameters, states;
   // then a gradient of each
-  constexpr int kNumbers = 2 + kSignals + Law::kParameters + Law::kStates;
+  constexpr int kGiven = Law::kAsked + Law::kParameters;
+  constexpr int kNumbers = 2 + kSignals + kGiven + Law::kStates;
   Aligned<float> memory(2 * kNumbers * kSize);
   Sum sum;
   for (int round = 0; round < 40; ++round) {
@@ -170,9 +171,10 @@ template <class Law> void try_gradient(bool controller, int number) {
       block.curves[k] = curve, block.curve_rows[k] = kCurve;
     block.dt = 0.01f;
     block.given = next(), block.by_effort = next(), block.effort = next();
+    block.last = block.effort;
     for (int k = 0; k < kSignals; ++k)
       block.signals[k] = next(), block.by_signals[k] = next();
-    for (int k = 0; k < Law::kParameters; ++k)
+    for (int k = 0; k < kGiven; ++k)
       block.parameters[k] = next(), block.by_parameters[k] = next();
     for (int k = 0; k < Law::kStates; ++k)
       block.states[k] = next(), block.by_states[k] = next();

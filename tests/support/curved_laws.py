@@ -12,7 +12,7 @@ from isaacsim.core.experimental.actuators import Clamping, ClampingMaxEffort, Cl
 from isaacsim.core.experimental.actuators.components.base import Feedback, Passive
 from isaacsim.core.experimental.actuators.components.law import bounded
 from isaacsim.core.experimental.actuators.pipeline.entry import ActuatorEntry
-from step_bench import NAMES, ROBOTS, TABLE, full
+from step_bench import ROBOTS, TABLE, full
 
 Table = tuple[list[float], list[float]]
 
@@ -115,6 +115,21 @@ class ClampingCurved(Tabled, Clamping):
 
 
 @wp.func
+def faded_clamp(effort: float, position: float, velocity: float, most: float, fade: float):
+    """Return the effort within what is left of the largest one; infinity less infinity is no bound."""
+    bound = most - fade
+    return bounded(effort, -bound, bound)
+
+
+class ClampingFaded(Tabled, Clamping):
+    """A limit of one curve and a parameter."""
+
+    PARAMETERS: ClassVar = ("most",)
+    CURVES: ClassVar = {"fade": "velocity"}
+    LAW = faded_clamp
+
+
+@wp.func
 def curved_scale(scale: float, dt: float):
     """Return a scale that grows with the step."""
     return scale + 10.0 * dt
@@ -159,7 +174,7 @@ class FeedbackCurved(Tabled, Feedback):
     LAW = curved_sensor
 
 
-CURVED = (FeedbackCurved, ControllerCurved, ControllerPushed, ClampingCurved, PassiveCurved)
+CURVED = (FeedbackCurved, ControllerCurved, ControllerPushed, ClampingCurved, ClampingFaded, PassiveCurved)
 """All of them."""
 
 
@@ -170,7 +185,7 @@ def curved_entries(*, sensed: bool) -> list[ActuatorEntry]:
     knee = [ClampingPositionBased(None, *TABLE), ClampingCurved(gains, share=ONE, fade=DROOP)]
     sensor = [FeedbackCurved(full(0.5), offset=LONG, lag=DROOP)] if sensed else []
     drag = PassiveCurved(full(0.5), cogging=COGS, viscous=VISCOUS)
-    toe = [ClampingCurved(full(5), share=STIFF, fade=DROOP)]
+    toe = [ClampingCurved(full(5), share=STIFF, fade=DROOP), ClampingFaded(full(4), fade=VISCOUS)]
     return [
         ActuatorEntry(
             "/A/hip", ("hip",), ControllerCurved(gains, stiffness=STIFF, droop=DROOP), hip, None, others=[drag]
@@ -218,7 +233,8 @@ class CurvedTwin:
             seen[:, 3] += 0.5 * table(LONG)(q[:, 3])
             seen_qd[:, 3] -= table(DROOP)(np.abs(qd[:, 3]))
         toe = self._curved(seen, seen_qd, target, ff, dt, 3, (LONG, ONE))
-        toe = self._clamped(toe, q, qd, 5, dt, 3, (STIFF, DROOP))
+        bound = 4 - table(VISCOUS)(qd[:, 3])
+        toe = np.clip(self._clamped(toe, q, qd, 5, dt, 3, (STIFF, DROOP)), -bound, bound)
         return np.where(good, np.stack([hip, knee, ankle, toe], axis=1), 0.0)
 
     def reset(self, robot: int) -> None:
@@ -245,6 +261,3 @@ class CurvedTwin:
         last, viscous = self.last[:, joint // 2].copy(), table(tables[1])(qd[:, joint])
         self.last[:, joint // 2] = np.where(good[:, joint], viscous, last)
         return effort - scale * table(tables[0])(q[:, joint]) - 0.5 * (viscous + last)
-
-
-assert len(NAMES) == 4

@@ -208,6 +208,13 @@ class CurvedClampingConfig(ClampingConfig):
 
 
 @dataclasses.dataclass
+class FadedConfig(ClampingConfig):
+    """Of `ClampingFaded`."""
+
+    SCHEMA = "FadedAPI"
+
+
+@dataclasses.dataclass
 class CurvedPassiveConfig(PassiveConfig):
     """Of `PassiveCurved`."""
 
@@ -228,6 +235,7 @@ def lines() -> tuple[catalogue.Law, ...]:
     plain = next(at for at, law in enumerate(laws) if law.name == "ClampingMaxEffort")
     laws.insert(plain, catalogue.Law(SlewConfig, "ClampingSlew"))
     laws.insert(plain, catalogue.Law(LoadedConfig, "ClampingLoaded"))
+    laws.insert(plain, catalogue.Law(FadedConfig, "ClampingFaded"))
     laws.insert(plain, catalogue.Law(CurvedClampingConfig, "ClampingCurved"))
     laws += [
         catalogue.Law(config, name)
@@ -1327,6 +1335,7 @@ def test_core_knows_their_curves(built_in: Any) -> None:
         ("controller", 2, True),
         ("controller", 1, True),
         ("clamping", 2, True),
+        ("clamping", 1, False),
         ("passive", 2, True),
     ]
 
@@ -1371,10 +1380,10 @@ def test_curves_have_the_bits_of_warp_and_the_numbers_of_float64(
         inputs = draw(rng)
         inputs[:2] *= rng.choice([1, 10], size=inputs[:2].shape).astype(np.float32)
         dt = (0.01, 0.01, 0.25)[number % 3]
-        if number in (20, 21):
-            # all is laid out anew, with the step that was
+        if number in (22, 25):
+            # all is laid out again while the step stays
             for step in steps:
-                step.observe(number == 20)
+                step.observe(number == 22)
         if number == 40:
             for step in steps:
                 step.reset([1])
