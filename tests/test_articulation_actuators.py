@@ -84,7 +84,7 @@ def test_from_actuators_are_in_joint_order(wrapper: ArticulationActuators) -> No
 
 
 def test_step_writes_owned_columns_only(host: ArraysHost, wrapper: ArticulationActuators) -> None:
-    """Efforts of other joints, set by somebody else, stay."""
+    """Efforts of other joints, set elsewhere, stay."""
     host.arrays().efforts[:] = 7.0
     host.arrays().position_targets[:] = 0.1
     host.step(DT)
@@ -200,7 +200,7 @@ def test_reset_of_unknown_robots_is_refused(indices: object, wrapper: Articulati
 
 
 def test_reset_of_some_robots_keeps_the_error(host: ArraysHost, wrapper: ArticulationActuators) -> None:
-    """What stopped stepping stopped it for all robots, so only a reset of all starts it again."""
+    """An error stops stepping for all robots, so only a reset of all resumes it."""
     with pytest.raises(ValueError, match="step_dt"):
         host.step(-1.0)
     wrapper.reset(indices=[0, 1])
@@ -397,7 +397,7 @@ def test_a_prim_with_several_targets_drives_each(robots: Path) -> None:
 
 
 def test_garbage_collection_closes(host: ArraysHost) -> None:
-    """A wrapper nobody holds leaves no callback and gives the drives back."""
+    """An unreferenced wrapper leaves no callback and restores the drives."""
     gains = host.arrays().stiffnesses.copy()
     ArticulationActuators.from_actuators("/Robot_.*", [(config(), "wrist")])
     gc.collect()

@@ -56,7 +56,7 @@ def test_callbacks_return_to_where_they_were(leg: Leg) -> None:
 
 
 def test_no_step_before_physics_is_ready(leg: Leg) -> None:
-    """Kit steps a little while it starts; a wrapper told to step by itself waits for ready."""
+    """Kit steps a little while it starts; a wrapper that steps automatically waits for ready."""
     wrapper = leg.wrap("knee")
     wrapper.enable_auto_step_pre_physics()
     leg.host.step(DT)
@@ -68,7 +68,7 @@ def test_no_step_before_physics_is_ready(leg: Leg) -> None:
 
 
 def test_wrapper_of_another_simulation_says_so(robots: Path) -> None:
-    """With a new stage open, the old wrapper is harmless and tells what to do."""
+    """With a new stage open, the old wrapper is harmless and its error names the remedy."""
     with Simulation(robots / "arm_2dof.usda") as old:
         old.play()
         wrapper = ArticulationActuators("/World/Arm")
@@ -169,7 +169,7 @@ def test_no_effort_pushes_on_when_stepping_ends(leg: Leg) -> None:
 
 
 def test_efforts_of_a_step_by_hand_stay(leg: Leg) -> None:
-    """What does not step by itself is not told again to stop it."""
+    """A wrapper without automatic stepping is not stopped twice."""
     leg.host.play()
     wrapper = leg.wrap("knee")
     leg.host.arrays().position_targets[:] = 1.0
@@ -224,7 +224,7 @@ COPIES = [copy.copy, copy.deepcopy, pickle.dumps, lambda thing: copy.deepcopy({"
 
 
 class Broken(Exception):
-    """What fails here."""
+    """Error of these tests."""
 
 
 @pytest.mark.parametrize("duplicate", COPIES, ids=["copy", "deepcopy", "pickle", "inside"])
@@ -427,7 +427,7 @@ def test_close_gives_back_though_the_bus_fails(leg: Leg, monkeypatch: pytest.Mon
 
 
 def test_drives_that_were_not_given_back_are_void_after_a_stop(leg: Leg, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Play reads the gains anew; a close tried again then changes nothing."""
+    """Play reads the gains again; a repeated close then changes nothing."""
     leg.host.play()
     wrapper = leg.wrap("hip", "knee")
     with monkeypatch.context() as patch, pytest.raises(Broken):
@@ -597,7 +597,7 @@ def test_reset_of_the_simulation_clears_an_error(robots: Path) -> None:
 
 
 def test_failure_of_a_second_ready_leaves_nothing_stepping(leg: Leg) -> None:
-    """Physics was initialised anew and the wrapper does not fit any more: it holds none of the old arrays."""
+    """Physics was initialized again and no longer matches the wrapper, which drops the old arrays."""
     leg.host.play()
     wrapper = leg.wrap("knee")
     leg.host.robots().clear()
@@ -631,7 +631,7 @@ actuators.articulation.get_dof_gains = actuators.articulation.set_dof_gains = fa
 
 @pytest.mark.parametrize("more", ["", IN_A_CIRCLE, ON_A_HOST_THAT_FAILS], ids=["plain", "circle", "failing host"])
 def test_process_ends_quietly_with_a_wrapper_playing(more: str) -> None:
-    """Nobody has to close anything."""
+    """No close is needed."""
     code = [sys.executable, "-W", "error", "-X", "dev", "-c", IN_A_SIMULATION + more]
     environment = os.environ | {"PYTHONPATH": str(REPOSITORY / "python")}
     done = subprocess.run(code, env=environment, capture_output=True, text=True, check=False)

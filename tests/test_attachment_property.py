@@ -51,11 +51,11 @@ some_rows = st.sampled_from([[0], [1], [0, 1]])
 
 
 class LawError(Exception):
-    """What the user's law raises."""
+    """Error of the user's law."""
 
 
 class Fragile(ControllerPID):
-    """A PID law of the user's own that can be told to fail."""
+    """A user's PID law that can be made to fail."""
 
     calls_left: int | None = None
 
@@ -157,7 +157,7 @@ def _leg_stage() -> Usd.Stage:
 
 @dataclass(eq=False)
 class Expected:
-    """What a wrapper should be."""
+    """Expected state of a wrapper."""
 
     wrapper: ArticulationActuators | None
     world: World
@@ -207,7 +207,7 @@ class World:
             one.attached = False
 
     def owned(self, besides: Expected | None = None) -> np.ndarray:
-        """Which joints are driven by somebody else."""
+        """Joints driven by other wrappers."""
         found = np.zeros(self.shape, bool)
         for one in self.open:
             if one.attached and one is not besides:
@@ -251,7 +251,7 @@ class World:
             self.clear(one)
 
     def clear(self, one: Expected) -> np.ndarray:
-        """No effort where nobody else drives; returns where of the wrapper's joints that is."""
+        """Require no effort on joints without another driver; return these joints."""
         freed = ~self.owned(besides=one)[one.at]
         self.efforts[one.at] = np.where(freed, 0, self.efforts[one.at])
         return freed
@@ -300,7 +300,7 @@ class Life(RuleBasedStateMachine):
     @precondition(lambda self: self.world.playing and self.kind is Memory)
     @rule()
     def initialise_again(self) -> None:
-        """Kit does so when somebody asks for it in mid-session."""
+        """Kit does so on request in mid-session."""
         efforts, attached = self.world.efforts, [one for one in self.world.open if one.attached]
         # the others are still there
         shared = sum(bool(self.world.owned(besides=one)[one.at].any()) for one in attached)
@@ -536,7 +536,7 @@ class Life(RuleBasedStateMachine):
             assert world.real.bus.num_callbacks == expected
 
     def gains_are_as_expected(self) -> None:
-        """Zero where somebody drives the joint, as found or as the user wants them elsewhere."""
+        """Zero on driven joints, elsewhere as found or as set by the user."""
         if self.worlds and self.world.playing:
             world = self.world
             found = world.real.host.articulation(world.real.everywhere).get_dof_gains()
@@ -544,7 +544,7 @@ class Life(RuleBasedStateMachine):
             np.testing.assert_allclose([part.numpy() for part in found], expected, rtol=1e-6)
 
     def efforts_are_as_expected(self) -> None:
-        """Exactly the last step's in arrays; in physics, which uses them up, zero where nobody drives."""
+        """Exactly the last step's in arrays; in physics, which consumes them, zero on undriven joints."""
         if self.worlds and self.world.playing:
             world = self.world
             found = world.real.host.articulation(world.real.everywhere).get_dof_efforts().numpy()

@@ -25,7 +25,7 @@ DT = 0.01
 
 @pytest.mark.parametrize("early", [True, False])
 def test_drives_are_off_while_attached(leg: Leg, early: bool) -> None:
-    """Whether the wrapper is made before or after play."""
+    """With the wrapper made before or after play."""
     wrapper = leg.wrap("knee") if early else None
     leg.host.play()
     wrapper = wrapper or leg.wrap("knee")
@@ -51,7 +51,7 @@ def test_close_changes_no_error_state_of_numpy(host: str, monkeypatch: pytest.Mo
 
 
 def test_close_is_idempotent(leg: Leg) -> None:
-    """A second close does not restore gains that somebody set meanwhile."""
+    """A second close does not restore gains that were set meanwhile."""
     leg.host.play()
     wrapper = leg.wrap("knee")
     wrapper.close()
@@ -150,7 +150,7 @@ def test_closing_while_stopped_writes_nothing(leg: Leg) -> None:
 
 
 def test_closing_while_physics_stops_writes_nothing(leg: Leg) -> None:
-    """Whoever is told of the stop before the wrapper may close it; its notes do not outlive physics."""
+    """Earlier listeners of the stop may close the wrapper; its stored gains end with physics."""
     leg.host.play()
     wrapper = leg.wrap("knee")
     leg.host.bus.on_stop(wrapper.close, order=-1)

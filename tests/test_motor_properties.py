@@ -40,7 +40,7 @@ def wrap(**properties: Any) -> ArticulationActuators:
 
 @pytest.mark.parametrize("early", [True, False])
 def test_armature_is_in_the_mass_matrix_until_close(early: bool) -> None:
-    """Whether the wrapper is made before or after play, and through stop and play."""
+    """With the wrapper made before or after play, and through stop and play."""
     with Simulation(ROBOTS / "franka_panda.usda") as sim:
         made = wrap(armature=ARMATURE) if early else None
         sim.play()

@@ -350,7 +350,7 @@ def test_play_starts_from_the_stage_again(sim: Simulation) -> None:
 
 
 def test_close_stops_physics(sim: Simulation) -> None:
-    """Listeners hear of it once."""
+    """Listeners are called once."""
     heard: list[int] = []
     sim.bus.on_stop(lambda: heard.append(1))
     sim.play()
@@ -600,7 +600,7 @@ def test_reset_refuses_environments_there_are_not(batch: Simulation, env_ids: ob
 
 @pytest.mark.parametrize("root", ["/World/Robot", "/Robot", "/World/deep/Robot", "/World/envs/env_0/Robot"])
 def test_path_above_the_root_means_the_robots_of_every_copy(root: str) -> None:
-    """Whoever takes it, and wherever the copies stand; one copy alone by a path through it."""
+    """In every function, for all copies; a path through a copy selects that copy."""
     made = SmallStage()
     made.root(root)
     for name in ("base", "bob"):
@@ -776,7 +776,7 @@ def test_model_and_data_are_those_of_the_simulation(batch: Simulation) -> None:
 
 
 def test_model_and_data_are_copies(batch: Simulation) -> None:
-    """What is changed in them does not reach physics."""
+    """Changes to them do not reach physics."""
     before = batch.data(0).qpos.copy()
     batch.data(0).qpos[:] = 9.0
     batch.model.opt.gravity[:] = 100.0

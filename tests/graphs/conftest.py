@@ -1,4 +1,4 @@
-"""What tests of graphs share."""
+"""Fixtures of the tests of graphs."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from isaacsim.core.experimental.actuators.graphs import NodePorts, register_node
 
 @pytest.fixture(autouse=True)
 def _own_node_types(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What a test registers is gone after it."""
+    """Registrations of a test end with it."""
     monkeypatch.setattr(registry, "_databases", dict(registry._databases))
 
 

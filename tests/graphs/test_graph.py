@@ -47,7 +47,7 @@ def names(runs: Runs) -> str:
 
 
 def test_execution_goes_depth_first(runs: Runs) -> None:
-    """What is behind the first of two followers runs before the second; stage order decides who is first."""
+    """Followers of the first of two followers run before the second; stage order decides which is first."""
     evaluate(
         node("T", TICK),
         record("A", "T.outputs:tick"),
@@ -168,7 +168,7 @@ def test_pure_node_computes_once_a_pulse(runs: Runs) -> None:
 
 
 def test_pure_node_computes_again_when_its_source_ran(runs: Runs) -> None:
-    """What a node needs is never older than what its source said last."""
+    """Inputs are never older than the last outputs of their sources."""
     made = loaded(
         node("T", TICK),
         record("B", "T.outputs:tick", wire("token inputs:value", "P.outputs:value")),
@@ -193,7 +193,7 @@ def test_pure_node_that_nobody_reached_does_not_compute(runs: Runs) -> None:
 
 
 def test_value_that_does_not_fit_fails_the_node(runs: Runs) -> None:
-    """Where types are open, only the value can tell."""
+    """Open types are decided by the value."""
     made = evaluate(
         node("T", TICK),
         node("P", PURE, "custom string inputs:value = 'text'"),
@@ -243,7 +243,7 @@ def test_failed_pure_node_stops_who_needs_it(runs: Runs) -> None:
 
 
 def test_error_is_logged_once_and_different_ones_each(runs: Runs, caplog: pytest.LogCaptureFixture) -> None:
-    """A log at 60 Hz helps nobody."""
+    """Messages are not repeated at 60 Hz."""
     made = loaded(node("T", TICK), record("A", "T.outputs:tick", "custom token inputs:fails = 'return'"))
     with caplog.at_level(logging.ERROR):
         made.evaluate()
@@ -295,7 +295,7 @@ def test_latent_execution_is_an_error(runs: Runs) -> None:
 
 
 def test_read_and_write_name_a_port_by_path(runs: Runs) -> None:
-    """What is written is what the next evaluation sees."""
+    """The next evaluation sees the written value."""
     made = loaded(node("T", TICK), record("A", "T.outputs:tick"))
     made.write(f"{GRAPH}/A.inputs:value", 7)
     made.evaluate()
@@ -327,7 +327,7 @@ def test_unknown_path_is_an_error_with_the_nearest(runs: Runs, attribute: str, m
     ],
 )
 def test_only_free_inputs_can_be_set(runs: Runs, port: str, value: Any, message: str) -> None:
-    """What a wire sets would not stay."""
+    """A value on a wired input would be overwritten."""
     wired = wire("token inputs:value", "P.outputs:value")
     made = loaded(node("T", TICK), node("P", PURE), record("A", "T.outputs:tick", wired))
     with pytest.raises(GraphError, match=re.escape(message)):

@@ -35,7 +35,7 @@ def load(nodes: str, settings: str = SETTINGS) -> Graph:
 
 
 def issues(*graphs: str) -> tuple[str, ...]:
-    """What is wrong with a stage."""
+    """Problems of a stage."""
     with pytest.raises(GraphError) as caught:
         load_graphs(stage_with(*graphs))
     return caught.value.issues
@@ -137,7 +137,7 @@ def test_wrong_value_is_an_issue(port: str, message: str) -> None:
 
 
 def test_input_that_is_not_there_is_warned_of() -> None:
-    """What Kit would do with it cannot be done here."""
+    """Settings that only Kit supports are refused."""
     with pytest.warns(UserWarning, match=f"<{GRAPH}/T>: inputs:more, inputs:most have no effect: {TICK}"):
         load(node("T", TICK, "custom int inputs:most = 1", "custom int inputs:more = 1", "custom int inputs:unset"))
 
@@ -231,7 +231,7 @@ def test_data_in_a_circle_is_an_issue(runs: object) -> None:
 
 
 def test_data_may_come_back_through_an_execution(runs: object) -> None:
-    """What a node said in its last run is known."""
+    """Messages of a node's last run are known."""
     back = wire("token inputs:value", "P.outputs:value")
     forth = wire("token inputs:value", "A.outputs:value")
     assert load(node("T", TICK) + node("A", RECORD, pulse("T.outputs:tick"), back) + node("P", PURE, forth))

@@ -1,4 +1,4 @@
-"""Node types of one's own."""
+"""Node types of users."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def scaling(node_type: str = "my.extension.Scale") -> Graph:
 
 
 def test_own_node_runs_unchanged(extension: Any) -> None:
-    """Ports from its `.ogn` file, state for each node, told when it ends."""
+    """Ports from its `.ogn` file, state for each node, notified when it ends."""
     register_node_type("my.extension.Scale", extension.OgnScale)
     made = scaling()
     made.evaluate()

@@ -81,7 +81,7 @@ def test_play_announces_ready_with_arrays_in_place() -> None:
 
 
 def test_play_is_all_or_nothing() -> None:
-    """A listener that fails ends it, and those that were told of ready are told of the stop."""
+    """A failing listener ends it, and listeners that received ready receive the stop."""
     host = ArraysHost(NAMES)
     heard: list[str] = []
     host.bus.on_ready(lambda: heard.append("ready"))

@@ -356,7 +356,7 @@ def test_what_is_written_to_buffers_arrives_after_commit(host: ArraysHost, paths
 
 
 def test_efforts_of_others_survive_the_round_trip(host: ArraysHost) -> None:
-    """What was set after play on a joint nobody writes stays, with rows that must be copied too."""
+    """Values set after play on an undriven joint stay, also with rows that must be copied."""
     buffers = host.articulation("/Robot_[013]").buffers()
     host.arrays().efforts[:] = 7.0
     buffers.refresh()

@@ -45,7 +45,7 @@ class Subscription:
 
 
 class PlainBus:
-    """What is required and no more; it holds its callbacks."""
+    """The required members and no more; it holds its callbacks."""
 
     def __init__(self) -> None:
         self.ready = True
@@ -66,7 +66,7 @@ class PlainBus:
 
 
 class Legs:
-    """What an articulation must offer and no more."""
+    """The required members of an articulation and no more."""
 
     num_dofs, dof_names = len(NAMES), NAMES
 
@@ -118,7 +118,7 @@ class Legs:
 
 
 class LegHost:
-    """Somebody's simulator."""
+    """A user's simulator."""
 
     def __init__(self, legs: Legs | None = None, bus: Any = None, stage: Any = None) -> None:
         self.legs, self.bus, self.stage = legs or Legs(), bus or PlainBus(), stage
@@ -271,7 +271,7 @@ def test_joints_of_another_wrapper_keep_their_efforts() -> None:
 
 
 def test_bus_may_hold_its_callbacks(host: LegHost) -> None:
-    """A wrapper nobody else holds goes away all the same, and takes its callbacks along."""
+    """An unreferenced wrapper is still deleted, with its callbacks."""
     before = host.legs.gains[0].copy()
     wrap("knee")
     gc.collect()
@@ -321,7 +321,7 @@ def test_getter_of_another_shape_is_named(host: LegHost, shape: tuple, make: Cal
 
 
 def test_value_too_large_is_a_fault(host: LegHost) -> None:
-    """What float32 cannot hold faults its joint alone, without a warning."""
+    """A value beyond float32 faults its joint alone, without a warning."""
     host.legs.state["positions"][1, 0] = 1e300
     host.legs.state["position_targets"][:] = 1.0
     with wrap("hip") as wrapper:
@@ -343,7 +343,7 @@ def test_device_is_the_articulations(given: dict[str, str], device: str) -> None
 
 
 def test_offers_of_the_articulation_come_first() -> None:
-    """What an articulation brings along is not replaced."""
+    """Optional members of an articulation are not replaced."""
     host = ArraysHost(NAMES, 2, dof_paths=["/Robot/a", "/Robot/b", "/Robot/c"])
     host.play()
     binding = Binding(host.articulation("/Robot_1"))

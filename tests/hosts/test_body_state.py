@@ -28,7 +28,7 @@ def pair(engine: str) -> tuple[Simulation, Any]:
 
 
 def values(arrays: tuple[Any, ...]) -> list[np.ndarray]:
-    """What getters return, of the only robot."""
+    """Values of getters for the only robot."""
     return [array.numpy()[0] for array in arrays]
 
 
@@ -142,7 +142,7 @@ def test_fixed_base_is_put_elsewhere_until_a_reset(engine: str) -> None:
 
 
 def test_fixed_base_has_no_velocity_to_set(engine: str) -> None:
-    """It is told so."""
+    """The error says so."""
     _, robot = playing(pendulum().stage, engine)
     with pytest.raises(HostError, match=r"</World/Robot>: its base is fixed"):
         robot.set_velocities([[1, 0, 0]])
@@ -285,7 +285,7 @@ def test_robots_of_one_stage_are_told_apart(engine: str) -> None:
 
 
 def test_a_root_that_hangs_on_a_joint_has_no_arrays(engine: str) -> None:
-    """Nor have those of PhysX; the getters tell."""
+    """Nor those of PhysX, as the getters show."""
     sim, robot = playing(hanging() if engine == "mujoco" else floating_pair().stage, engine)
     sim.step()
     assert robot.buffers().root_poses is robot.buffers().root_velocities is robot.buffers().projected_gravity is None

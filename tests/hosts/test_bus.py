@@ -32,7 +32,7 @@ class Listener:
 
 @pytest.fixture
 def bus() -> EventBus:
-    """A bus nobody listens to."""
+    """A bus without listeners."""
     return EventBus()
 
 
@@ -123,7 +123,7 @@ def test_method_of_a_living_object_is_called(bus: EventBus, event: tuple) -> Non
 
 
 def test_function_is_held(bus: EventBus) -> None:
-    """A function nobody else holds is called all the same."""
+    """A function without other references is still called."""
     heard: list[int] = []
 
     def register() -> None:
@@ -209,7 +209,7 @@ def test_error_in_a_callback_reaches_the_caller(bus: EventBus, event: tuple) -> 
 
 
 def test_error_in_a_callback_does_not_keep_it_from_others(bus: EventBus, event: tuple) -> None:
-    """Physics has stopped for everybody, whatever one of them makes of it; the first error has a note of the second."""
+    """All listeners receive the stop even if some fail; the first error has a note of the second."""
     subscribe, emit, arguments = event
     heard: list[tuple] = []
 

@@ -52,7 +52,7 @@ def test_feet_of_a_standing_quadruped_carry_it() -> None:
 
 
 def test_a_link_between_others_is_told_the_sum() -> None:
-    """What lies on it pushes down, what it lies on pushes up; other robots' forces are theirs."""
+    """The body above pushes down, the one below pushes up; other robots have their own forces."""
     sim, robot = playing(tower(), "mujoco", 1 / 500)
     robot.set_dof_gains(2000.0, 100.0)
     robot.observe_contact_forces(".*")
@@ -147,7 +147,7 @@ def test_wrong_patterns_are_told(links: Any, message: str) -> None:
 
 @pytest.mark.parametrize("engine", ENGINES)
 def test_they_need_running_physics_and_mujoco(engine: str) -> None:
-    """PhysX does not tell them."""
+    """PhysX has none."""
     sim = Simulation(tower(), engine=installed(engine))
     robot = sim.articulation(ROOT)
     if engine == "physx":

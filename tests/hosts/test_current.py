@@ -99,7 +99,7 @@ def test_entering_again_moves_to_the_inside() -> None:
 
 
 def test_forgotten_host_drops_out() -> None:
-    """Being current keeps nobody alive."""
+    """Being current keeps no host alive."""
     outer, inner = host(), host()
     enter(outer)
     enter(inner)
@@ -118,7 +118,7 @@ def test_use_host_is_current_inside_only() -> None:
 
 
 def test_use_host_holds_its_host() -> None:
-    """Nobody else needs to."""
+    """No other reference is needed."""
     with use_host(host("/Held")):
         gc.collect()
         assert current_host().articulation("/Held").paths == ["/Held"]
@@ -286,7 +286,7 @@ def test_no_stage_names_three_ways_to_one(opened: bool) -> None:
 
 
 def test_host_without_stage_hides_the_stage_around_it() -> None:
-    """What is authored inside is not put on a stage the host does not simulate."""
+    """Nothing is authored on a stage that the host does not simulate."""
     with use_stage(object()), use_host(host()), pytest.raises(HostError, match="no USD stage is current"):
         current_stage()
 
@@ -317,7 +317,7 @@ def test_kits_host_is_current_where_none_is_open(kind: str) -> None:
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_kits_host_is_made_once(kind: str) -> None:
-    """And kept, with the callbacks it holds, until somebody closes it."""
+    """And kept, with its callbacks, until it is closed."""
     with KitWorld(kind):
         first = current_host()
         gc.collect()
@@ -328,7 +328,7 @@ def test_kits_host_is_made_once(kind: str) -> None:
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_kits_host_is_whole(kind: str) -> None:
-    """It could be given to `use_host` like anybody's."""
+    """It satisfies the contract of `use_host`."""
     with KitWorld(kind), use_host(current_host()) as given:
         assert current_host() is given
 
@@ -364,7 +364,7 @@ def test_used_stage_leaves_kits_host_current() -> None:
 
 
 def test_host_without_stage_hides_kits_stage() -> None:
-    """What is authored inside is not put on a stage the host does not simulate."""
+    """Nothing is authored on a stage that the host does not simulate."""
     with KitWorld("kit-core") as world:
         world.open(Usd.Stage.CreateInMemory())
         with use_host(host()), pytest.raises(HostError, match="no USD stage is current"):
@@ -477,7 +477,7 @@ def test_two_wrappers_of_two_hosts_are_warned_of() -> None:
 
 
 def test_former_host_is_closed_with_the_other() -> None:
-    """Leave no callback behind, though somebody holds robots of it."""
+    """Leave no callback behind, even while its robots are referenced."""
     with KitWorld("kit-core") as world:
         world.open(stage_with_robots())
         held = Articulation("/World/Robot_0")
@@ -510,7 +510,7 @@ def test_half_of_isaac_sim_is_none() -> None:
 
 
 def test_urdf_has_no_stage_and_says_so(tmp_path: Path) -> None:
-    """What needs a stage names where the simulation came from."""
+    """Errors of functions that need a stage name the source of the simulation."""
     (tmp_path / "robot.urdf").write_text('<robot name="r"><link name="base"/></robot>')
     with Simulation(tmp_path / "robot.urdf"), pytest.raises(HostError, match="came from URDF or MJCF"):
         current_stage()

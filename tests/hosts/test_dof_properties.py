@@ -67,7 +67,7 @@ def set_value(robot: object, name: str, part: int | None, value: object, **indic
 
 
 def raw(stage: Usd.Stage, attribute: str, joint: str = HINGE) -> float | None:
-    """What an attribute says, in its own unit."""
+    """Value of an attribute, in its own unit."""
     return stage.GetPrimAtPath(joint).GetAttribute(attribute).Get()
 
 
@@ -144,7 +144,7 @@ def test_what_nobody_authored_has_its_default(engine: str, name: str, expected: 
 
 
 def test_attributes_of_other_schemas_are_written_along(engine: str) -> None:
-    """Whoever reads armature under newton's or PhysX's older name finds the same."""
+    """Readers of newton's or PhysX's older name for armature find the same value."""
     made = pendulum()
     for name in ("newton:armature", "physxJoint:armature"):
         made.attribute(HINGE, name, 0.1)
@@ -342,7 +342,7 @@ def test_viscous_friction_slows_by_its_coefficient(engine: str, when: str) -> No
 
 @pytest.mark.parametrize("authored", [(None, None), (-90, 90), (None, 90)])
 def test_limits_stop_the_joint(engine: str, when: str, authored: tuple) -> None:
-    """Whether there were any or not; and an infinite one takes them away."""
+    """With or without earlier limits; an infinite limit removes them."""
     if (engine, when, authored) == ("physx", "playing", (None, None)):
         pytest.skip("PhysX gives a joint without limits none while it runs; hosts/physx/test_properties.py has that")
     sim, robot = started(pendulum(limits=authored), engine, when, lambda robot: robot.set_dof_limits(-0.1, 0.2))

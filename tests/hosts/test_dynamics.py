@@ -228,7 +228,7 @@ def test_joint_forces_of_a_telescope(engine: str) -> None:
 
 
 def test_armatures_turn_before_the_joint(engine: str) -> None:
-    """What a sensor in the joint shows is the effort less what accelerates the armature."""
+    """A sensor in the joint measures the effort less the armature's share."""
     sim, robot = playing(weightless(pendulum()), engine)
     robot.set_dof_armatures(0.7)
     robot.set_dof_efforts(3.0)

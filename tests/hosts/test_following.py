@@ -25,7 +25,7 @@ def told(effort: float, position: float, velocity: float, inertia: float, load: 
 
 
 class PassiveTold(Passive):
-    """Gives what it is told."""
+    """Returns given signals."""
 
     ASKS: ClassVar[tuple[str, ...]] = ("inertia", "load")
     PARAMETERS: ClassVar[tuple[str, ...]] = ("scale",)
@@ -59,7 +59,7 @@ def test_laws_are_told_what_the_simulator_knows(copies: int) -> None:
 
 
 class Robots:
-    """Two robots of three joints, of a simulator that tells inertias only."""
+    """Two robots of three joints, of a simulator that has inertias only."""
 
     paths: ClassVar[list[str]] = ["/A", "/B"]
     num_dofs, dof_names = 3, ("a", "b", "c")

@@ -62,7 +62,7 @@ def test_copies_have_paths_of_their_own() -> None:
 
 
 def test_state_is_there_between_play_and_stop(engine: str) -> None:
-    """As Isaac Sim tells it."""
+    """As in Isaac Sim."""
     sim = Simulation(pendulum().stage, engine=engine)
     robot = sim.articulation(ROOT)
     told = [robot.is_physics_tensor_entity_valid()]
@@ -101,7 +101,7 @@ def test_robot_added_while_stopped_is_found(engine: str) -> None:
 
 
 def test_robot_added_while_playing_is_found_after_the_next_stop(engine: str) -> None:
-    """Physics that runs is not read anew."""
+    """Running physics is not read again."""
     made = pendulum()
     with Simulation(made.stage, engine=engine) as sim:
         sim.play()
@@ -113,7 +113,7 @@ def test_robot_added_while_playing_is_found_after_the_next_stop(engine: str) -> 
 
 
 def test_broken_edit_is_told_where_a_robot_is_asked_for(engine: str) -> None:
-    """What was known stays known; once it is mended, all is well."""
+    """Known robots stay known; after a repair all works."""
     made = pendulum()
     hinge = made.stage.GetPrimAtPath(f"{ROOT}/hinge")
     with Simulation(made.stage, engine=engine) as sim:
@@ -133,7 +133,7 @@ def test_broken_edit_is_told_where_a_robot_is_asked_for(engine: str) -> None:
 
 
 def test_methods_said_to_be_missing_are() -> None:
-    """Those that the page of differences names, until somebody writes them."""
+    """Those that the page of differences names, until they are written."""
     page = (REPOSITORY / "docs" / "Differences.md").read_text()
     (line,) = [line for line in page.splitlines() if line.startswith("| missing | `set_dof_drive_types")]
     names = re.findall(r"`([a-z_]+)\*?`", line)

@@ -14,7 +14,7 @@ if core is None:
 
 
 def test_columns_are_copied_between_float_and_double() -> None:
-    """What float32 cannot hold becomes infinite."""
+    """Values beyond float32 become infinite."""
     source, target = np.array([[1.5, 1e300, 3.0]]), np.zeros((1, 4), np.float32)
     core.Transfer([(source, [2, 1], target, [0, 3])]).run()
     assert target.tolist() == [[3.0, 0.0, 0.0, np.inf]]

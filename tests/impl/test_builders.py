@@ -52,7 +52,7 @@ def fresh() -> Iterator[None]:
 
 
 class Spring(Controller):
-    """A law of one's own."""
+    """A law of the user."""
 
     PARAMETERS = ("stiffness",)
 
@@ -128,7 +128,7 @@ def test_what_cannot_be_built_is_refused(call: Any, said: str) -> None:
 
 
 def test_parsed_prim_is_built_and_drives() -> None:
-    """What `parse_actuator_prim` returns goes in as it is, and steps as the prim itself does."""
+    """The result of `parse_actuator_prim` is accepted unchanged, and steps like the prim itself."""
     stage = Usd.Stage.CreateInMemory()
     UsdPhysics.RevoluteJoint.Define(stage, "/Robot/knee")
     clamping = [DCMotorClampingConfig(40.0, 10.0, 25.0), MaxEffortClampingConfig(5.0)]

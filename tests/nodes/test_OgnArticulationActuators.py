@@ -212,7 +212,7 @@ def test_emptied_feedforward_stays(graph: Graph) -> None:
 
 
 def test_feedforward_is_set_at_each_pulse(graph: Graph) -> None:
-    """A pulse overwrites what somebody else set in between."""
+    """A pulse overwrites values set elsewhere in between."""
     db = graph.node(feedforwardCommand=[2.0])
     db.evaluate("execIn")
     db.per_instance_state.actuators.set_dof_feedforward_effort_targets(9.0)
@@ -408,7 +408,7 @@ def test_fault_is_a_line(graph: Graph) -> None:
 
 
 def test_stopped_stepping_is_an_error_until_reset(graph: Graph, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What went wrong before a physics step shows on the node at each pulse, in the same words; reset steps again."""
+    """An error before a physics step shows on the node at each pulse, unchanged; reset resumes stepping."""
     db = graph.node()
     db.evaluate("execIn")
     actuators = db.per_instance_state.actuators
@@ -492,7 +492,7 @@ def test_deletion_tolerates_a_database_that_is_gone(monkeypatch: pytest.MonkeyPa
 def test_deletion_logs_what_it_could_not_release(
     graph: Graph, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """An error at the end is told and does not reach the graph."""
+    """An error at the end is logged and does not reach the graph."""
     db = graph.node()
     db.evaluate("execIn")
     monkeypatch.setattr(ArticulationActuators, "close", lambda self: {}["gone"])
@@ -538,7 +538,7 @@ def test_hot_reload_leaves_one_callback(graph: Graph) -> None:
 
 
 def test_all_states_are_released(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
-    """One that fails does not keep the others from it, and is told."""
+    """A failure is logged and does not affect the others."""
     graph = Graph(robots=2)
     with use_host(graph.host):
         states = [OgnArticulationActuators.internal_state() for _ in range(2)]

@@ -96,7 +96,7 @@ def test_registered_text_has_its_category(graph: omni_graph.OmniGraph) -> None:
 
 
 def test_registered_node_has_its_icon(graph: omni_graph.OmniGraph) -> None:
-    """From text alone the generator finds no picture; the node type is told where it is."""
+    """From text alone the generator finds no picture; the node type receives its path."""
     register_if_missing(EXT_ID)
     icon = graph.get_node_type(NODE_TYPE).get_metadata(omni_graph.MetadataKeys.ICON_PATH)
     assert icon is not None and Path(icon).is_absolute() and Path(icon).suffix == ".svg" and Path(icon).is_file()
@@ -143,7 +143,7 @@ def test_shutdown_gives_every_robot_back(graph: omni_graph.OmniGraph, host: Arra
 def test_node_is_registered_at_once_and_whenever_omni_graph_comes_back(
     graph: omni_graph.OmniGraph, tells_at_once: bool
 ) -> None:
-    """Whether or not Kit tells of what is enabled already; after the extension stopped, nobody is told."""
+    """With or without Kit's events for enabled extensions; after shutdown, no callback remains."""
     manager = ExtensionManager(tells_at_once=tells_at_once)
     manager.provide("omni.graph-1.141.0")
     manager.set_extension_enabled_immediate("omni.graph", True)

@@ -54,7 +54,7 @@ def recorder() -> type[Database]:
 
 
 def test_comments_are_left_out(recorder: type[Database]) -> None:
-    """Keys that begin with a dollar sign are nobody's."""
+    """Keys that begin with a dollar sign are comments."""
     assert "$" not in str(recorder.DESCRIPTION)
 
 
@@ -67,7 +67,7 @@ def test_database_class_is_made_once() -> None:
 
 
 def test_inputs_have_their_defaults(recorder: type[Database]) -> None:
-    """Before anybody sets them."""
+    """Before they are set."""
     db = recorder(Node("/G/n"))
     assert db.inputs.values.tolist() == [1.0, 2.0] and db.inputs.values.dtype == np.float32
     assert db.state.count == 5 and db.outputs.sums.size == 0
@@ -207,7 +207,7 @@ def test_hook_runs_before_the_state_is_dropped(recorder: type[Database], monkeyp
 
 
 def test_state_goes_with_its_node(recorder: type[Database]) -> None:
-    """A node that nobody holds any more leaves nothing behind."""
+    """An unreferenced node leaves nothing behind."""
     node = Node("/G/n")
     recorder.get_internal_state(node, 0)
     before = len(recorder._states)

@@ -79,20 +79,20 @@ def test_value_of_another_type_is_refused(declared: str, given: Any, remedy: str
 
 @pytest.mark.parametrize(("declared", "given", "seen"), VALUES)
 def test_default_is_a_value_of_the_type(declared: str, given: Any, seen: Any) -> None:
-    """What nobody set converts to itself."""
+    """Defaults convert to themselves."""
     kind = parse_type(declared)
     np.testing.assert_equal(kind.convert(kind.default()), kind.default())
 
 
 @pytest.mark.parametrize("declared", UNKNOWN_TYPES)
 def test_unknown_type_is_refused(declared: str) -> None:
-    """What OmniGraph does not know is not guessed."""
+    """Unknown types are not guessed."""
     with pytest.raises(ValueError, match="must be a type of OmniGraph"):
         parse_type(declared)
 
 
 def test_arrays_are_copies() -> None:
-    """What a node does to a value it gave out changes nothing."""
+    """Changing a value after output has no effect."""
     given = np.zeros(2)
     converted = parse_type("double[]").convert(given)
     given[:] = 1.0

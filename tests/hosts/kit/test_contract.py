@@ -64,7 +64,7 @@ def test_every_pair_of_events(kind: str) -> None:
 @settings(max_examples=60, deadline=None, derandomize=True, database=None)
 @given(data=st.data(), deprecated=st.booleans())
 def test_any_sequence_of_events(kind: str, data: st.DataObject, deprecated: bool) -> None:
-    """Keep every promise in lives that nobody planned."""
+    """Keep the contract through random sequences of events."""
     actions = data.draw(st.lists(st.sampled_from(actions_of(kind)), min_size=4, max_size=14))
     check_life(kind, actions, has_deprecated_view=deprecated)
 

@@ -36,7 +36,7 @@ def world(request: pytest.FixtureRequest) -> Iterator[KitWorld]:
 
 
 class BrokenError(Exception):
-    """What a getter raises."""
+    """Error that a getter raises."""
 
 
 def break_getter(wrapper: ArticulationActuators) -> None:
@@ -77,7 +77,7 @@ def test_default_gains_stay(world: KitWorld) -> None:
 
 
 def test_error_is_logged_once_and_raised_by_the_next_explicit_step(world: KitWorld) -> None:
-    """Keep an error out of the physics loop, and show it to whoever steps by hand."""
+    """Keep an error out of the physics loop, and raise it on manual steps."""
     wrapper = ArticulationActuators(ROBOTS)
     world.play()
     break_getter(wrapper)
@@ -109,7 +109,7 @@ def test_wrapper_of_another_stage_stays_where_it_was(world: KitWorld) -> None:
     world.play()
     world.update()
     world.open(stage_with_robots())
-    # somebody still holds the stage that had them
+    # the stage that had them is still referenced
     assert held.GetPrimAtPath("/World/Robot_0")
     for playing in (False, True):
         if playing:
@@ -132,7 +132,7 @@ def test_wrapper_of_another_stage_stays_where_it_was(world: KitWorld) -> None:
 
 
 def test_wrapper_made_on_the_next_stage_drives(world: KitWorld) -> None:
-    """Beside one of the stage before, which nobody closed."""
+    """Beside an unclosed one of the stage before."""
     old = ArticulationActuators(ROBOTS)
     world.open(stage_with_robots())
     wrapper = ArticulationActuators(ROBOTS)
@@ -176,7 +176,7 @@ def test_warm_up_never_reaches_actuators(world: KitWorld) -> None:
 
 
 def test_steps_come_only_while_joints_can_be_written(world: KitWorld) -> None:
-    """Leave out the steps of a warm-up in mid-session that come when the views of before are void."""
+    """Leave out the steps of a warm-up in mid-session that come when the former views are invalid."""
     bus, seen = current_host().bus, []
     subscription = bus.on_pre_step(lambda _dt, _context: seen.append(bus.ready))
     world.play()
@@ -187,7 +187,7 @@ def test_steps_come_only_while_joints_can_be_written(world: KitWorld) -> None:
 
 
 def test_stop_is_told_after_isaac_sim_has_stopped(world: KitWorld) -> None:
-    """Let nobody think that there is something left to write to."""
+    """Report that nothing is left to write to."""
     seen: list[object] = []
     manager = world.simulation_manager
     subscription = current_host().bus.on_stop(lambda: seen.append(manager.get_physics_simulation_view()))
@@ -267,7 +267,7 @@ def test_articulation_that_was_told_is_not_warned_of(world: KitWorld) -> None:
 @pytest.mark.parametrize("kind", ISAAC)
 @pytest.mark.parametrize("order", [0, -5000], ids=["as documented", "Isaac Sim clears first"])
 def test_others_callbacks_outlive_ours(kind: str, order: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Leave the numbers alone, that are given anew with each stage."""
+    """Leave the numbers alone, which are reassigned with each stage."""
     monkeypatch.setattr(SimulationManager, "_STAGE_ORDER", order)
     with KitWorld(kind) as world:
         world.open(stage_with_robots())
@@ -392,7 +392,7 @@ def test_kit_does_not_keep_the_host_alive(world: KitWorld) -> None:
 
 
 def test_step_callback_alone_is_called(world: KitWorld) -> None:
-    """Listen for whoever uses the bus without actuators."""
+    """Listen for users of the bus without actuators."""
     steps: list[float] = []
     current_host().bus.on_pre_step(lambda dt, _context: steps.append(dt))
     world.play()

@@ -180,7 +180,7 @@ def test_efforts_act_in_the_first_step(world: KitWorld) -> None:
 
 
 def test_wrapper_made_while_physics_runs_waits_for_a_step(world: KitWorld) -> None:
-    """Catch up with a simulation that played before anybody asked for actuators."""
+    """Attach to a simulation that played before the first actuators."""
     world.play()
     world.update()
     wrapper = ArticulationActuators(ROBOTS)
@@ -191,7 +191,7 @@ def test_wrapper_made_while_physics_runs_waits_for_a_step(world: KitWorld) -> No
 
 
 def test_error_is_logged_once_and_raised_by_the_next_explicit_step(world: KitWorld) -> None:
-    """Keep an error out of the physics loop, and show it to whoever steps by hand."""
+    """Keep an error out of the physics loop, and raise it on manual steps."""
     wrapper = ArticulationActuators(ROBOTS)
     world.play()
     world.update()
@@ -230,7 +230,7 @@ def test_articulation_of_another_stage_stays_where_it_was(playing: KitWorld) -> 
 
 
 def test_wrapper_made_when_a_stage_is_opened_stays(world: KitWorld) -> None:
-    """Forget those of before ahead of whoever is told of the new stage, however early they asked."""
+    """Drop former callbacks before any listener of the new stage, however early it registered."""
     current_host().close()
     current._kit.clear()
     made: list[ArticulationActuators] = []
@@ -293,7 +293,7 @@ def test_kit_does_not_keep_the_host_alive(playing: KitWorld) -> None:
 
 
 def test_step_callback_alone_is_called(world: KitWorld) -> None:
-    """Listen for whoever uses the bus without actuators."""
+    """Listen for users of the bus without actuators."""
     steps: list[float] = []
     current_host().bus.on_pre_step(lambda dt, _context: steps.append(dt))
     world.play()
@@ -313,7 +313,7 @@ def test_pause_makes_nothing_ready_again(playing: KitWorld) -> None:
 
 
 def test_error_of_one_wrapper_leaves_the_others_stepping(playing: KitWorld) -> None:
-    """Tell everybody of a step, whatever one of them does."""
+    """Call all listeners of a step even if one of them fails."""
     first = ArticulationActuators("/World/Robot_0")
     second_pair = (ActuatorConfig(ControllerPD(ones(1), ones(1))), "hip")
     second = ArticulationActuators.from_actuators("/World/Robot_1", [second_pair])

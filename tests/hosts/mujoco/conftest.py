@@ -1,4 +1,4 @@
-"""What tests of the MuJoCo host share."""
+"""Fixtures of the tests of the MuJoCo host."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is drawn, as triangles: closed, turned outwards, of the size that MuJoCo has it."""
+"""Drawn triangles: closed, oriented outwards, of MuJoCo's size."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def drawing_of(tmp_path: Path, geoms: str) -> Drawing:
 
 
 def volume(vertices: np.ndarray, faces: np.ndarray) -> float:
-    """What triangles enclose; negative where they are turned inwards."""
+    """Enclosed volume; negative where triangles are oriented inwards."""
     a, b, c = (vertices[faces[:, corner]].astype(float) for corner in range(3))
     return float((a * np.cross(b, c)).sum() / 6)
 

@@ -74,7 +74,7 @@ def friction_of(model: mujoco.MjModel) -> dict[str, list[float]]:
 
 
 def is_hard(model: mujoco.MjModel, dt: float = DT) -> bool:
-    """Whether the first joint's friction is as hard as can be."""
+    """Return True if the first joint's friction is as hard as possible."""
     return friction_of(model) == {name: list(values) for name, values in hard(dt).items()}
 
 
@@ -125,7 +125,7 @@ def test_friction_of_a_stage_is_hard() -> None:
     ],
 )
 def test_what_a_stage_says_in_words_of_mujoco_holds(authored: dict[str, list[float]], expected: dict) -> None:
-    """What of it is not authored is MuJoCo's default, as in an MJCF file; other frictions that are set leave it."""
+    """Unauthored parts have MuJoCo's defaults, as in an MJCF file; setting other frictions leaves it."""
     made = horizontal_pendulum()
     for name, values in authored.items():
         made.stage.GetPrimAtPath(HINGE).CreateAttribute(f"mjc:{name}", Sdf.ValueTypeNames.DoubleArray).Set(values)
@@ -221,7 +221,7 @@ def test_hardness_follows_an_armature_that_is_set(tmp_path: Path, num_envs: int)
     np.testing.assert_allclose(found, expected, rtol=1e-6)
 
 
-# one's own model
+# a user's model
 
 
 def test_own_model_gets_its_softness_back(tmp_path: Path) -> None:
@@ -237,7 +237,7 @@ def test_own_model_gets_its_softness_back(tmp_path: Path) -> None:
 
 
 def test_friction_of_own_model_follows_its_physics_step() -> None:
-    """Which a loop of one's own may change at any time."""
+    """Which a user's loop may change at any time."""
     model = mujoco.MjModel.from_xml_string(ARM.format(joint=""))
     with MujocoSimulation(model, mujoco.MjData(model)) as sim:
         actuators = driven("arm", {"hinge": MotorConfig(PDControlConfig(0.0, 0.0), friction=8.0)})

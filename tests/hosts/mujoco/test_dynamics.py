@@ -57,7 +57,7 @@ def state(opened: tuple[Batch, ModelFields]) -> State:
 
 
 def one_by_one(batch: Batch, envs: Any, compute: Callable[[Any, Any], np.ndarray]) -> np.ndarray:
-    """What is computed of the model and the data of each environment, with kinematics."""
+    """Results for the model and the data of each environment, with kinematics."""
     found = []
     for env in envs:
         model, data = batch.get_model(env), batch.get_data(env)

@@ -100,7 +100,7 @@ def test_drives_do_not_take_the_defaults_of_a_file(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("integrator", ["Euler", pytest.param("implicitfast", marks=since_4), "RK4"])
 def test_drives_move_a_robot_as_its_own_actuators_do(tmp_path: Path, integrator: str) -> None:
-    """Targets to drives are what controls are to the actuators that these replace, within what float32 can tell."""
+    """Targets to drives are what controls are to the actuators that these replace, within float32 precision."""
     path = leg(tmp_path, integrator)
     model = mujoco.MjModel.from_xml_path(str(path))
     data = mujoco.MjData(model)
@@ -151,7 +151,7 @@ RANGES = {
 def test_drives_hold_targets_within_the_range_of_the_actuator(
     tmp_path: Path, actuator: str, target: str, unit: float, control: float | None
 ) -> None:
-    """What MuJoCo does with a control, beyond its range and without any."""
+    """MuJoCo's effort for a control, beyond its range and without one."""
     path = written(tmp_path, RANGED.format(actuator=actuator))
     model = mujoco.MjModel.from_xml_path(str(path))
     data = mujoco.MjData(model)
@@ -176,7 +176,7 @@ def test_actuators_with_different_ranges_are_no_drive(tmp_path: Path) -> None:
 
 
 def test_motors_that_do_not_hold_targets_within_a_range_are_told_of(tmp_path: Path) -> None:
-    """By the actuator, with the range in units of the joint, whoever asks."""
+    """By actuator, with the range in units of the joint, from every reader."""
     said = r"hold position targets within their ctrlrange, which motors do not: 'knee_servo' \(-1.3 … -0.35\), in rad"
     path = written(tmp_path, RANGED.format(actuator=RANGES["gear"][0].replace('-2"', '2" name="knee_servo"')))
     model = mujoco.MjModel.from_xml_path(str(path))
@@ -261,7 +261,7 @@ def test_a_file_is_found_by_its_kind_of_name_and_needs_no_play(tmp_path: Path) -
 
 
 def test_many_environments(tmp_path: Path) -> None:
-    """Copies are named as those of one's own models, and go their own ways."""
+    """Copies are named as those of `MujocoSimulation`, and move independently."""
     with Simulation(leg(tmp_path), num_envs=3) as sim:
         sim.play()
         robots = Articulation("/leg")
@@ -347,7 +347,7 @@ def test_motors_of_one_robot_of_several(tmp_path: Path) -> None:
 
 
 def test_motors_of_a_model_and_of_a_stage() -> None:
-    """One's own model has the motors of the same file; a stage those of its prims, or else of its drives."""
+    """A user's model has the motors of the same file; a stage those of its prims, or else of its drives."""
     model = mujoco.MjModel.from_xml_path(str(ARM))
     with MujocoSimulation(model, mujoco.MjData(model)) as own, Simulation(ARM) as sim:
         assert motors_of(own) == motors_of(own, "arm") == motors_of(sim)
@@ -396,7 +396,7 @@ def test_what_no_drive_stands_for_stays_with_a_warning(tmp_path: Path) -> None:
 
 
 def test_without_a_stage(tmp_path: Path) -> None:
-    """What would be read or authored on a stage says what to do instead."""
+    """Errors of properties that need a stage name the alternative."""
     with Simulation(leg(tmp_path)) as sim:
         robot = sim.articulation("leg")
         assert sim.stage is None and robot.valid
@@ -427,7 +427,7 @@ def test_without_a_stage(tmp_path: Path) -> None:
 
 @pytest.mark.filterwarnings("ignore:.*will vibrate at dt")
 def test_groups_are_made_before_play_too(tmp_path: Path) -> None:
-    """What they ask the robot for is known from the file."""
+    """Their queries to the robot are answered from the file."""
     groups = {"all": IdealPDActuatorCfg(joint_names_expr=[".*"], stiffness=None, damping=None, effort_limit=None)}
     with Simulation(leg(tmp_path)) as sim:
         actuators = ArticulationActuators.from_groups("leg", groups)

@@ -26,7 +26,7 @@ def state(robots):
     return np.concatenate([array.numpy().ravel() for array in (*(get() for get in read), *gains, *more)])
 
 def forked(work, leave=os._exit):
-    """What `work` returns in a child, by way of a file."""
+    """Return value of `work` in a child process, through a file."""
     if (child := os.fork()) == 0:
         faulthandler.dump_traceback_later(60, exit=True)
         np.save("child.npy", work())

@@ -222,7 +222,7 @@ def test_mirrors_are_the_state_in_float32(arms, paths: str) -> None:
 
 @pytest.mark.parametrize(("setter", "state"), [("set_dof_positions", "_qpos"), ("set_dof_velocities", "_qvel")])
 def test_state_set_is_exact_and_the_rest_keeps_its_bits(arms, setter: str, state: str) -> None:
-    """float64 goes on below float32 where nobody wrote."""
+    """Values that are not written keep their float64 precision."""
     host, robots = arms
     expected = {name: getattr(host, name).copy() for name in ("_qpos", "_qvel")}
     expected[state][[0, 2], 1] = np.float32([0.1, 0.2])
@@ -280,7 +280,7 @@ def test_effort_acts_until_another_one_is_set(swing) -> None:
 
 @pytest.mark.parametrize("end", ["reset", "play"])
 def test_effort_ends_with_a_reset_and_a_stop(swing, end: str) -> None:
-    """What begins anew begins without."""
+    """A new simulation starts without."""
     host, robot = swing
     robot.set_dof_efforts(3.0)
     host.step()

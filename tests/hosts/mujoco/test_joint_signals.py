@@ -1,4 +1,4 @@
-"""What laws may ask of joints: effective inertia and load, beside the equations of motion."""
+"""Signals of joints for laws, effective inertia and load, compared with the equations of motion."""
 
 from __future__ import annotations
 

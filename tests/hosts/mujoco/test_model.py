@@ -441,7 +441,7 @@ def test_disabled_collider_does_not_collide() -> None:
 
 @pytest.mark.parametrize("other", ["/World/ground", "/World/thing/g"])
 def test_filtered_pair_does_not_touch(other: str) -> None:
-    """Whether the pair is written on the body or names its collider."""
+    """The pair may be authored on the body or name its collider."""
     made = dropped(SHAPES["sphere"][0])
     owner, target = ("/World/thing", other) if other == "/World/ground" else ("/World/ground", other)
     UsdPhysics.FilteredPairsAPI.Apply(made.stage.GetPrimAtPath(owner)).CreateFilteredPairsRel().SetTargets([target])

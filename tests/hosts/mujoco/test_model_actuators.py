@@ -1,4 +1,4 @@
-"""A model's own actuators as motors: the same motion, and what no motor stands for is told by name."""
+"""A model's own actuators as motors: the same motion, and the others are named."""
 
 from __future__ import annotations
 

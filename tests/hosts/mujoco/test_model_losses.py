@@ -1,4 +1,4 @@
-"""What USD has no place for is named."""
+"""Features without a place in USD are named."""
 
 from __future__ import annotations
 

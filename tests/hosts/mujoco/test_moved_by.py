@@ -1,4 +1,4 @@
-"""What moves joints of a file that no motor stands for."""
+"""Joints of a file that other actuators or equalities move."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One's own MuJoCo model and data: the same robot as in `Simulation`, and the model as it was afterwards."""
+"""A user's MuJoCo model and data: the same robot as in `Simulation`, and the model restored afterwards."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def numbers(model: mujoco.MjModel) -> dict[str, Any]:
 
 
 def changed(model: mujoco.MjModel, before: dict[str, Any]) -> list[str]:
-    """What of a model differs, to the bit."""
+    """Fields of a model that differ in any bit."""
     after = numbers(model)
     assert len(after) > 200
     return [name for name, value in before.items() if np.asarray(value).tobytes() != np.asarray(after[name]).tobytes()]
@@ -162,7 +162,7 @@ def test_environments_do_not_know_each_other(kind: str) -> None:
 
 @pytest.mark.parametrize("kind", ["list", pytest.param("batch", marks=needs_mujoco_4)])
 def test_some_environments_are_picked_and_reset(kind: str) -> None:
-    """By path, by index; the others are not touched, and the wrapper hears of the reset."""
+    """By path, by index; the others are not touched, and the wrapper resets too."""
     model = arm()
     data = [mujoco.MjData(model) for _ in range(3)] if kind == "list" else Batch(model, 3, 1)
     with MujocoSimulation(model, data) as sim:
@@ -201,7 +201,7 @@ def test_reset_to_a_keyframe() -> None:
 
 
 def test_state_is_that_of_the_data_at_once() -> None:
-    """What one's own code writes there is read, what is set is there; other efforts stay to the bit."""
+    """Values written by user code are read, values set are there; other efforts stay bit-identical."""
     model = mixed()
     data = mujoco.MjData(model)
     data.qfrc_applied[:] = 1 / 3
@@ -223,7 +223,7 @@ def test_state_is_that_of_the_data_at_once() -> None:
 
 
 def test_robots_are_bodies() -> None:
-    """With the hinges and slides of their subtree; what has no name is told by its number."""
+    """With the hinges and slides of their subtree; unnamed elements are named by their number."""
     model = mixed()
     with MujocoSimulation(model, mujoco.MjData(model)) as sim:
         assert current_host() is sim
@@ -401,7 +401,7 @@ def test_model_without_joints_to_drive() -> None:
 
 
 def test_names_that_are_none() -> None:
-    """A body or joint that is not there, or has nothing to drive, is told with those there are."""
+    """The error of an unknown body or joint, or one without axes, lists the available ones."""
     model = mixed()
     with MujocoSimulation(model, mujoco.MjData(model)) as sim:
         with pytest.raises(

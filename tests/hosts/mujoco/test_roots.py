@@ -29,7 +29,7 @@ def _follows(robots: Any) -> None:
 def test_arrays_of_root_links_follow_whatever_moves_them(
     with_core: bool, monkeypatch: pytest.MonkeyPatch, rng: np.random.Generator
 ) -> None:
-    """Steps, resets, what is set, masses that move, and simulations that are made anew."""
+    """Steps, resets, setters, moved masses, and rebuilt simulations."""
     if not with_core:
         monkeypatch.setattr(roots, "core", None)
     sim = Simulation(floating_pair().stage, num_envs=3)

@@ -133,7 +133,7 @@ def test_physics_begins_in_a_keyframe(tmp_path: Path, key: Any, added: dict[str,
 
 
 def test_initial_positions_are_stronger_than_a_keyframe(tmp_path: Path) -> None:
-    """What they do not name is the keyframe's."""
+    """Joints that they do not name have the keyframe's values."""
     with Simulation(hopper(tmp_path), keyframe="home", initial_positions={"hip": -0.2}) as sim:
         sim.play()
         assert sim.data().qpos.tolist() == [-0.2, 0, 1, 0, 0]
@@ -186,14 +186,14 @@ def test_a_base_on_a_joint_does_not_float(tmp_path: Path) -> None:
 
 
 def test_urdf_has_no_keyframes(tmp_path: Path) -> None:
-    """What to give instead is said."""
+    """The error names the alternative."""
     with pytest.raises(ValueError, match=r"keyframe = 'home': .* URDF has none .*Give initial_positions"):
         Simulation(quadruped(tmp_path), keyframe="home")
 
 
 @pytest.mark.parametrize("asked", [{"floating_base": True}, {"ground": True}, {"keyframe": 0}])
 def test_a_stage_says_it_itself(asked: dict[str, Any]) -> None:
-    """What only files can be asked for is refused."""
+    """Options for files only are refused."""
     with pytest.raises(ValueError, match=rf"{next(iter(asked))} = .*: must be left out for USD"):
         Simulation(ROBOTS / "arm_2dof.usda", **asked)
 
@@ -210,7 +210,7 @@ def test_a_urdf_that_floats_by_itself_begins_on_the_ground_too(tmp_path: Path) -
 
 
 def test_physx_begins_as_the_stage_says() -> None:
-    """What to do instead is said."""
+    """The error names the alternative."""
     engine = installed("physx")
     with pytest.raises(ValueError, match="initial_positions: must be left out with engine='physx'"):
         Simulation(ROBOTS / "arm_2dof.usda", engine=engine, initial_positions={".*": 0.1})

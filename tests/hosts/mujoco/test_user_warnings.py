@@ -1,4 +1,4 @@
-"""Who hears what MuJoCo warns of."""
+"""Handlers of MuJoCo's warnings."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def diverge() -> None:
 
 
 def test_a_handler_hears_what_comes_meanwhile(heard: list[str]) -> None:
-    """And nothing else; the one before hears the rest."""
+    """And nothing else; the former handler receives the rest."""
     mine: list[str] = []
     with warnings_to(mine.append):
         diverge()

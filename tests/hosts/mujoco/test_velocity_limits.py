@@ -183,7 +183,7 @@ def test_without_limits_nothing_is_done() -> None:
 
 
 def counted(sim: Simulation, calls: list[int]) -> None:
-    """Note how many steps MuJoCo is told to take."""
+    """Record the numbers of steps in calls of MuJoCo."""
     host: Any = sim._host
     advance: Callable[[int], None] = host._advance
 
@@ -262,7 +262,7 @@ def test_what_was_beyond_all_numbers_is_not() -> None:
 
 
 def test_limits_outlast_what_is_made_anew() -> None:
-    """Whoever looks at contacts while physics runs gets other simulations."""
+    """Observing contacts while physics runs rebuilds the simulations."""
     sim, robot = playing(floating_pair().stage, "mujoco", DT)
     robot.set_dof_max_velocities(0.1)
     robot.observe_contact_forces(".*")

@@ -100,7 +100,7 @@ def test_articulation_needs_running_physics(call: str) -> None:
 
 
 def test_events_come_in_order(swing) -> None:
-    """Stop and a second play: each is told once, steps with the physics dt."""
+    """Stop and a second play: each is announced once, steps with the physics dt."""
     sim, _ = swing
     heard: list[object] = []
     sim.bus.on_ready(lambda: heard.append("ready"))
@@ -125,7 +125,7 @@ def test_callback_may_stop_physics(swing) -> None:
 
 
 def test_play_that_fails_is_undone(swing) -> None:
-    """What became ready is told of the stop."""
+    """Listeners that became ready receive the stop."""
     sim, _ = swing
     sim.stop()
     heard: list[str] = []
@@ -223,7 +223,7 @@ def test_world_pose_is_that_of_the_root_body(free: bool) -> None:
 
 @pytest.mark.parametrize("name", ["positions", "velocities"])
 def test_state_set_is_there_and_the_rest_keeps_its_bits(arm, name: str) -> None:
-    """Joints that nobody wrote are not written, in PhysX either."""
+    """Joints that are not set are not written in PhysX either."""
     sim, robot = arm
     sim.step(50)
     before = values(getattr(robot, f"get_dof_{name}")())
@@ -601,7 +601,7 @@ def test_diverged_robot_is_named_and_reset_recovers() -> None:
     assert np.isfinite(left.get_dof_positions().numpy()).all()
 
 
-# what is told of a stage
+# warnings about a stage
 
 
 @pytest.mark.parametrize("limits", [(-150, -50), (None, -50)])

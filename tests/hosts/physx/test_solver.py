@@ -1,4 +1,4 @@
-"""How PhysX steps velocities and positions: what is told of it, beside one step of a robot."""
+"""Step of velocities and positions of PhysX: the model compared with one step of a robot."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def stage(name: str, root: str, settings: dict[str, Any], *, with_schemas: bool 
 
 
 def stepped(made: Usd.Stage, root: str, rest: list[float]) -> tuple[np.ndarray, np.ndarray, np.ndarray, float]:
-    """From rest, by efforts of a step: velocities told by the mass matrix, velocities and travel found; the weight."""
+    """From rest, by efforts of a step: predicted velocities, measured velocities and travel; the weight."""
     dt = 1 / 240
     with Simulation(made, dt, engine="physx") as sim:
         sim.play()

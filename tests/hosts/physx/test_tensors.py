@@ -1,4 +1,4 @@
-"""Tensors of all robots beside what the wheel's sessions tell, and the wheel's own words about them."""
+"""Tensors of all robots compared with the wheel's sessions, and the wheel's own warnings about them."""
 
 from __future__ import annotations
 
@@ -123,7 +123,7 @@ def test_the_wheel_warns_as_it_does_today() -> None:
 
 
 def test_nothing_is_said_of_it_here() -> None:
-    """From the first step to the end of a simulation that nobody closed."""
+    """From the first step to the end of an unclosed simulation."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         sim = Simulation(pendulum().stage, engine="physx")

@@ -364,12 +364,12 @@ class ArticulationActuators(ActuatorSet):
         return [dataclasses.replace(fault, robot_path=paths[fault.robot]) for fault in self._assembly.faults()]
 
     def stability(self, *, indices: Indices = None, dt: float | None = None) -> Stability:
-        """Return how far the robots are from vibrating, with the pose, gains and armatures they have now.
+        """Return the stability margins of the robots in their present pose, with present gains and armatures.
 
-        An effort is computed once per physics step and held; gains that are too large for the inertia at the joint make
+        An effort is computed once per physics step and held; gains too large for the inertia at the joint make
         it overshoot more at each step. A delay does not count, for it holds back targets and not the measured state.
-        Clamps do not count either: they turn what would grow into a buzz. Friction, contacts and the drives of joints
-        without an actuator would mend a little of it, and are left out. When physics starts, a warning tells of the
+        Clamps do not count either: they bound a growing vibration. Friction, contacts and the drives of joints
+        without an actuator would add some damping, and are left out. When physics starts, a warning names the
         first robot if it will vibrate.
 
         Args:

@@ -79,11 +79,11 @@ class Shard:
             return cls.of(total_envs, 0, 1, seed)
         number = {name: int(text) if text and text.isdecimal() else -1 for name, text in given.items()}
         if not 0 <= number[_RANK] < number[_NUM_RANKS]:
-            told = ", ".join(
+            wrong = ", ".join(
                 f"{name} = {text!r}" if text is not None else f"{name} unset" for name, text in given.items()
             )
             raise ValueError(
-                f"{told}: must be integers, 0 <= {_RANK} < {_NUM_RANKS}. Start with torchrun, set both, or unset both "
+                f"{wrong}: must be integers, 0 <= {_RANK} < {_NUM_RANKS}. Start with torchrun, set both, or unset both "
                 "for a single process."
             )
         return cls.of(total_envs, number[_RANK], number[_NUM_RANKS], seed)

@@ -250,9 +250,9 @@ class Simulation(NotCopied):
             HostError: Called before `play`, or the simulator is not MuJoCo.
         """
         host = self._mujoco("render")
-        from .hosts.mujoco.picture import render
+        from .hosts.mujoco.picture import Camera, render
 
-        return render(host, env, width, height, **camera)
+        return render(host, env, width, height, Camera(**camera))
 
     def view(
         self,

@@ -28,7 +28,7 @@ class Graph(Scope):
 
     Args:
         path: Prim path.
-        on_demand: Whether only physics steps evaluate it, `pipelineStageOnDemand`.
+        on_demand: True if only physics steps evaluate it, `pipelineStageOnDemand`.
     """
 
     def __init__(self, path: str, on_demand: bool = False) -> None:

@@ -38,7 +38,7 @@ class Robot:
         axes: USD's name of each axis of its joint: `angular`, `linear`, or `transX` … `rotZ` of a many-axis joint.
         links: Path of each link, the root first, then breadth-first.
         joints: Path of each joint inside the robot, in the order of the links; none for a base that is fixed or floats.
-        floating: Whether the root link is free in the world.
+        floating: True if the root link is free in the world.
     """
 
     path: str

@@ -152,7 +152,7 @@ class Database:
             fired: Execution inputs that are pulsed, `execIn` for instance.
 
         Returns:
-            Whether it succeeded; when not, nothing behind its execution outputs may run.
+            True if it succeeded; else its followers must not run.
         """
         self.node.begin_compute()
         for name, port in self.DESCRIPTION.ports.items():

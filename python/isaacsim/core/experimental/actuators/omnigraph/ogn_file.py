@@ -21,7 +21,7 @@ class Port:
         name: Without the group.
         type: What it holds.
         default: Value if it is not set.
-        optional: Whether it may stay without a value.
+        optional: True if it may stay without a value.
         ui_name: What users read.
         description: What it is for.
     """

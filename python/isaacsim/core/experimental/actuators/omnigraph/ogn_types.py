@@ -42,7 +42,7 @@ class OgnType:
         text: As written, `double[3][]` for instance.
         base: Without brackets; `union` for a list of types.
         shape: Of one element: empty for scalars, `(3,)` for `double[3]`, `(4, 4)` for `matrixd[4]`.
-        is_array: Whether it is an array of such elements.
+        is_array: True for an array of such elements.
     """
 
     text: str

@@ -12,32 +12,24 @@ if TYPE_CHECKING:
     from ...omnigraph.database import Database
 
 
-class ToFloat:
-    """Converts numbers to single precision."""
-
-    PORTS = NodePorts(inputs={"value": "any"}, outputs={"converted": "any"})
-
-    @staticmethod
-    def compute(db: Database) -> bool:
-        """Convert."""
-        return _convert(db, np.float32)
-
-
 class ToDouble:
     """Converts numbers to double precision."""
 
     PORTS = NodePorts(inputs={"value": "any"}, outputs={"converted": "any"})
+    DTYPE: type[np.floating] = np.float64
 
-    @staticmethod
-    def compute(db: Database) -> bool:
+    @classmethod
+    def compute(cls, db: Database) -> bool:
         """Convert."""
-        return _convert(db, np.float64)
+        value = np.asarray(db.inputs.value)
+        if value.dtype.kind not in "biuf":
+            raise ValueError(f"value = {db.inputs.value!r}: must be a number or several. Connect one.")
+        converted = value.astype(cls.DTYPE)
+        db.outputs.converted = converted if converted.ndim else converted.item()
+        return True
 
 
-def _convert(db: Database, dtype: type[np.floating]) -> bool:
-    value = np.asarray(db.inputs.value)
-    if value.dtype.kind not in "biuf":
-        raise ValueError(f"value = {db.inputs.value!r}: must be a number or several. Connect one.")
-    converted = value.astype(dtype)
-    db.outputs.converted = converted if converted.ndim else converted.item()
-    return True
+class ToFloat(ToDouble):
+    """Converts numbers to single precision."""
+
+    DTYPE = np.float32

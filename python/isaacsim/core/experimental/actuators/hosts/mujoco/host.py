@@ -230,15 +230,18 @@ class MujocoHost(NotCopied):
 
     def data(self, env: int = 0) -> mujoco.MjData:
         """A copy of one environment's MuJoCo data with all derived quantities computed."""
-        if self._batch is None:
-            raise HostError("physics is not running: call play() first.")
-        env = self._env(env)
+        batch, env = self._running(), self._env(env)
         self._commit()
-        data = self._batch.get_data(env)
-        model = self._batch.get_model(env)
+        data, model = batch.get_data(env), batch.get_model(env)
         mujoco.mj_forward(model, data)
         mujoco.mj_rnePostConstraint(model, data)
         return data
+
+    def _running(self) -> Batch:
+        """The simulations, while physics runs."""
+        if self._batch is None:
+            raise HostError("physics is not running: call play() first.")
+        return self._batch
 
     def _env(self, env: Any) -> int:
         """The number of one environment."""
@@ -255,8 +258,7 @@ class MujocoHost(NotCopied):
 
     def pose(self, drawn: mujoco.MjModel, seen: mujoco.MjData, env: int = 0) -> None:
         """Put positions, and the fixed bases of a drawn model, where one environment has them."""
-        if self._batch is None:
-            raise HostError("physics is not running: call play() first.")
+        self._running()
         env = self._env(env)
         seen.qpos[:] = self._qpos[env]
         for name in ("body_pos", "body_quat"):
@@ -277,9 +279,7 @@ class MujocoHost(NotCopied):
 
     def model_now(self, env: int = 0) -> mujoco.MjModel:
         """A copy of one environment's MuJoCo model as it is."""
-        if self._batch is None:
-            raise HostError("physics is not running: call play() first.")
-        return self._batch.get_model(self._env(env))
+        return self._running().get_model(self._env(env))
 
     # backend of the articulations
 

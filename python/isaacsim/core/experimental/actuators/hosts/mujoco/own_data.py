@@ -1,4 +1,4 @@
-"""One's own MuJoCo data as environments: some `MjData` of one model, or a `mujoco.batch.Batch`.
+"""A user's MuJoCo data as environments: several `MjData` of one model, or a `mujoco.batch.Batch`.
 
 What is changed of a model here, its actuators switched off or a property of a joint set, is given back by `restore`.
 """

@@ -9,6 +9,7 @@ import math
 import os
 import sys
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import mujoco
@@ -32,17 +33,17 @@ _SHADOWS = 6.0
 _FIELDS = 0.35
 
 
-def render(
-    host: MujocoHost,
-    env: int,
-    width: int,
-    height: int,
-    *,
-    lookat: Sequence[float] | None = None,
-    distance: float | None = None,
-    azimuth: float = 135.0,
-    elevation: float = -20.0,
-) -> np.ndarray:
+@dataclass(frozen=True)
+class Camera:
+    """Position of the camera; see `Simulation.render`."""
+
+    lookat: Sequence[float] | None = None
+    distance: float | None = None
+    azimuth: float = 135.0
+    elevation: float = -20.0
+
+
+def render(host: MujocoHost, env: int, width: int, height: int, view: Camera) -> np.ndarray:
     """Return an RGB image, uint8, shape `(height, width, 3)`, that the robots fill unless the camera is placed.
 
     Raises:
@@ -66,10 +67,10 @@ def render(
     mujoco.mj_camlight(model, data)
     camera = mujoco.MjvCamera()
     mujoco.mjv_defaultFreeCamera(model, camera)
-    camera.azimuth, camera.elevation = azimuth, elevation
-    camera.lookat[:] = box.mean(axis=0) if lookat is None else lookat
-    fitted = _distance(points - camera.lookat, azimuth, elevation, model.vis.global_.fovy, width / height)
-    camera.distance = fitted if distance is None else distance
+    camera.azimuth, camera.elevation = view.azimuth, view.elevation
+    camera.lookat[:] = box.mean(axis=0) if view.lookat is None else view.lookat
+    fitted = _distance(points - camera.lookat, view.azimuth, view.elevation, model.vis.global_.fovy, width / height)
+    camera.distance = fitted if view.distance is None else view.distance
     # the default buffer is smaller than many pictures
     model.vis.global_.offwidth = max(model.vis.global_.offwidth, width)
     model.vis.global_.offheight = max(model.vis.global_.offheight, height)

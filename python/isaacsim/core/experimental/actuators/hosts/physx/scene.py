@@ -93,7 +93,7 @@ class PhysxRobot:
         axes: Its DOFs.
         links: Paths, the root first.
         joints: Path of the joint that leads to each link but the root.
-        floating: Whether the root link is free in the world.
+        floating: True if the root link is free in the world.
     """
 
     path: str
