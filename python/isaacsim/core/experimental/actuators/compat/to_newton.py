@@ -1,12 +1,12 @@
-"""What is ours as what newton.actuators has for it, of the version that is installed.
+"""Conversion of configs, components and actuators to newton.actuators, of the installed version.
 
     ours                       newton's
-    component                  the class of that law, by the name of its version
-    config                     the same, with as many values as asked for
+    component                  the class of that law, by its name in that version
+    config                     the same, with a number of values
     `Actuator`                 `Actuator` with the same indices and names of arrays
-    a component of newton's    it itself
+    a component of newton's    itself
 
-The values are copied. This is the one place here that imports newton, and only when it is called.
+Values are copied. Only this module imports newton, and only on a call.
 """
 
 from __future__ import annotations
@@ -34,15 +34,15 @@ _ATTRIBUTES = (
 def to_newton(ours: Any, *, num_actuators: int = 1, device: Any = "cpu") -> Any:
     """Return newton.actuators' counterpart of a config, a component or a whole `Actuator`.
 
-    Efforts are the same, but for what `docs/Differences.md` lists.
+    Efforts are the same, except for the list in `docs/Differences.md`.
 
     Args:
-        ours: What to convert.
-        num_actuators: Number of values that a config's counterpart has; a component has its own.
-        device: Where those are, as Warp names it.
+        ours: A config, a component or an `Actuator`.
+        num_actuators: Number of values of a config's counterpart.
+        device: Device of these values, as Warp names it.
 
     Raises:
-        ValueError: The installed newton has nothing for it.
+        ValueError: The installed newton has no counterpart.
         ModuleNotFoundError: newton is not installed.
         TypeError: It is none of these.
 
@@ -73,7 +73,7 @@ def to_newton(ours: Any, *, num_actuators: int = 1, device: Any = "cpu") -> Any:
 
 
 def _component(component: Any, peer: Any) -> Any:
-    """newton's counterpart of a component."""
+    """Return newton's counterpart of a component."""
     if own_computation(component):
         return component
     name = type(component).__name__
@@ -92,13 +92,13 @@ def _is_network(base: type) -> bool:
 
 
 def _base_of(component: Any, peer: Any) -> str:
-    """newton's name of the family of a component."""
+    """Return newton's name of the family of a component."""
     families = (base.__name__ for base in type(component).__mro__ if peer_of(base.__name__, peer))
     return next((peer_of(name, peer).__name__ for name in families), "one of its families")
 
 
 def _arrays(component: Any) -> dict[str, Any]:
-    """Parameters, copied."""
+    """Return copies of the parameters."""
     return {name: _array(component, name) for name in component.PARAMETERS if _is_given(component, name)}
 
 
@@ -112,7 +112,7 @@ def _array(component: Any, name: str, values: np.ndarray | None = None, dtype: A
 
 
 def _dc_motor(component: Any) -> dict[str, Any]:
-    """As `_arrays`; where the stall effort is infinite, which is no speed curve here, the velocity limit is too."""
+    """Return copies of the parameters; an infinite stall effort, no speed curve here, makes the limit infinite too."""
     found = {name: component.read(name) for name in component.PARAMETERS}
     found["velocity_limit"][np.isinf(found["saturation_effort"])] = np.inf
     return {name: _array(component, name, values) for name, values in found.items()}

@@ -1,12 +1,12 @@
 """Actuator cfgs, models and groups of Isaac Lab, on our plan; nothing of Isaac Lab is imported.
 
-cfgs      the cfg classes, with Isaac Lab's names and fields; objects of its own classes do as well
-resolve   which value each joint gets: the robot's or the cfg's
-table     where these differ, as the table that Isaac Lab prints
-motors    what a cfg is in our laws
+cfgs      the cfg classes, with Isaac Lab's names and fields; objects of its own classes work too
+resolve   the value of each joint: the robot's or the cfg's
+table     the differences, as the table that Isaac Lab prints
+motors    cfgs in our laws
 models    the classes that cfgs build: `compute` and `reset` on arrays
 groups    the groups of a robot, for `ArticulationActuators.from_groups`
-articulations  a whole `ArticulationCfg`: its groups, and where its joints begin
+articulations  an `ArticulationCfg`: its groups, and the initial state of its joints
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What joints are asked to do, as a model takes it and gives it back."""
+"""Inputs and outputs of a model."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 @dataclass
 class ArticulationActions:
-    """Targets and efforts of joints, arrays `(num_envs, num_joints)` or None; any object with these attributes does."""
+    """Targets and efforts of joints, arrays `(num_envs, num_joints)` or None; any object with these fields will do."""
 
     joint_positions: Any = None
     """Position targets [rad or m]."""
@@ -17,4 +17,4 @@ class ArticulationActions:
     joint_efforts: Any = None
     """Feedforward efforts, and after `compute` the efforts to apply [N·m or N]."""
     joint_indices: Any = None
-    """Which joints they are; not looked at."""
+    """Numbers of the joints; ignored."""

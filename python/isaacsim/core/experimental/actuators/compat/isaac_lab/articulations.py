@@ -1,8 +1,8 @@
-"""A whole `ArticulationCfg` of Isaac Lab: its groups, and the state in which its joints begin.
+"""`ArticulationCfg` of Isaac Lab: its groups, and the initial state of its joints.
 
-Its fields are told by their names, as those of actuator cfgs are. Positions and velocities of joints are numbers by
-pattern, 0 for joints that none matches, as in Isaac Lab. Where a robot stands, how it is made and what the solver gets
-besides is said by its file here, so that those fields are named and not taken.
+Fields are recognized by name, as those of actuator cfgs are. Positions and velocities of joints are numbers by pattern,
+0 for joints without a match, as in Isaac Lab. Placement, spawning and other solver properties of a robot are in its
+file here, so that these fields are reported and ignored.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ from ...specs.arguments import number_of
 from ...specs.patterns import assigned
 from ...values import as_numpy
 
-# where a robot stands: fields of `init_state`, and what they are when nothing is said
+# placement of a robot: fields of `init_state`, and their defaults
 _ROOT = {"pos": (0.0, 0.0, 0.0), "rot": (1.0, 0.0, 0.0, 0.0), "lin_vel": (0.0,) * 3, "ang_vel": (0.0,) * 3}
 _OTHERS = {"spawn": None, "soft_joint_pos_limit_factor": 1.0}
 
 
 @dataclass(frozen=True, eq=False)
 class Beginning:
-    """The state in which the joints of robots begin.
+    """The initial state of the joints of robots.
 
     Args:
         positions: [rad or m], shape `(DOFs,)`.
@@ -38,30 +38,30 @@ class Beginning:
     velocities: np.ndarray
 
     def put(self, articulation: Any, rows: Sequence[int] | None = None) -> None:
-        """Put robots, all by default, into it; position and velocity targets too."""
+        """Set positions and velocities of robots, all by default, and their targets."""
         count = len(articulation.paths) if rows is None else len(rows)
         articulation.set_dof_positions(np.tile(self.positions, (count, 1)), indices=rows)
         articulation.set_dof_velocities(np.tile(self.velocities, (count, 1)), indices=rows)
 
 
 def is_whole(given: Any) -> bool:
-    """Whether this is the cfg of an articulation and not a dictionary of groups."""
+    """Return True if this is the cfg of an articulation and not a dictionary of groups."""
     return hasattr(given, "actuators") and hasattr(given, "init_state")
 
 
 def groups_in(given: Any) -> Any:
-    """The groups of an articulation's cfg; anything else as it is."""
+    """Return the groups of an articulation's cfg; anything else unchanged."""
     return given.actuators if is_whole(given) else given
 
 
 def not_taken(cfg: Any) -> list[str]:
-    """Names of the fields of an articulation's cfg that say something about the robot and are not taken."""
-    found = [f"init_state.{name}" for name, none in _ROOT.items() if _says(cfg.init_state, name, none)]
-    return found + [name for name, none in _OTHERS.items() if _says(cfg, name, none)]
+    """Return names of the fields of an articulation's cfg that describe the robot and are ignored."""
+    found = [f"init_state.{name}" for name, none in _ROOT.items() if _is_set(cfg.init_state, name, none)]
+    return found + [name for name, none in _OTHERS.items() if _is_set(cfg, name, none)]
 
 
 def all_but_groups(given: Any) -> list[str]:
-    """As `not_taken`, and the state of joints too; nothing for a dictionary of groups."""
+    """Return the fields of `not_taken`, and those of the state of joints; none for a dictionary of groups."""
     if not is_whole(given):
         return []
     begun = [name for name in ("joint_pos", "joint_vel") if any((getattr(given.init_state, name, None) or {}).values())]
@@ -69,7 +69,7 @@ def all_but_groups(given: Any) -> list[str]:
 
 
 def warn_of_the_rest(cfg: Any) -> None:
-    """Warn of what `not_taken` names."""
+    """Warn of the fields of `not_taken`."""
     if rest := not_taken(cfg):
         warnings.warn(
             f"{type(cfg).__name__}: {', '.join(rest)} are not taken: the robot's file says how it is made and where it "
@@ -79,11 +79,11 @@ def warn_of_the_rest(cfg: Any) -> None:
 
 
 def beginning_of(cfg: Any, articulation: Any) -> Beginning:
-    """The state in which the joints of an articulation begin.
+    """Return the initial state of the joints of an articulation.
 
     Raises:
         ValueError: A pattern matches no joint, a joint is matched twice, or a value is no number or not within the
-            limits of its joint, as far as they are known; lists every problem.
+            known limits of its joint; lists every problem.
     """
     problems: list[str] = []
     names = list(articulation.dof_names)
@@ -100,7 +100,7 @@ def beginning_of(cfg: Any, articulation: Any) -> Beginning:
     return Beginning(positions, velocities)
 
 
-# limits are degrees in single precision in a file
+# tolerance of limits, which files have in degrees in single precision
 _ROUNDING = 1e-4
 
 
@@ -124,6 +124,6 @@ def _by_joint(state: Any, field: str, names: Sequence[str], problems: list[str])
     return values
 
 
-def _says(cfg: Any, name: str, none: Any) -> bool:
+def _is_set(cfg: Any, name: str, none: Any) -> bool:
     value = getattr(cfg, name, none)
     return value is not None and (none is None or np.ravel(value).tolist() != np.ravel(none).tolist())

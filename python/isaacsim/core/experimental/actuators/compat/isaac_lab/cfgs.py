@@ -1,7 +1,7 @@
 """The cfg classes, with the names, fields and defaults of Isaac Lab 2.3 and the new names of 3.0.
 
-Numbers are one for all joints of the group, or a dictionary from regular expressions, which match names of joints in
-full, to numbers. `resolve.py` says what holds where a number is None.
+A number holds for all joints of the group; a dictionary maps regular expressions, which match names of joints in full,
+to numbers. `resolve.py` has the rules for None.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ Normalization = tuple[float, float] | None
 
 @dataclass(kw_only=True)
 class ActuatorBaseCfg:
-    """What all actuator cfgs have in common; units are those of the joint."""
+    """The common base of actuator cfgs; units are those of the joint."""
 
     class_type: Any = None
     """The model, built by `cfg.class_type(cfg, joint_names, joint_ids, num_envs, device, ...)`."""
@@ -45,9 +45,9 @@ class ActuatorBaseCfg:
     velocity_limit: Value = None
     """Largest speed of the motor [rad/s or m/s], for the model; of an implicit one the same as `velocity_limit_sim`."""
     effort_limit_sim: Value = None
-    """Largest effort that the solver lets the joint's drive give [N·m or N]."""
+    """Largest effort of the joint's drive in the solver [N·m or N]."""
     velocity_limit_sim: Value = None
-    """Largest speed that the solver lets the joint have [rad/s or m/s]."""
+    """Largest speed of the joint in the solver [rad/s or m/s]."""
     armature: Value = None
     """Inertia of the rotor at the joint [kg·m² or kg]."""
     friction: Value = None
@@ -66,11 +66,11 @@ class ActuatorBaseCfg:
     """Name of `velocity_limit_sim` since 3.0."""
 
     def replace(self, **changes: Any) -> Self:
-        """A copy with other values."""
+        """Return a copy with other values."""
         return dataclasses.replace(self, **changes)
 
     def copy(self) -> Self:
-        """A copy, with dictionaries and lists of its own."""
+        """Return a deep copy."""
         return copy.deepcopy(self)
 
 
@@ -88,7 +88,7 @@ class IdealPDActuatorCfg(ActuatorBaseCfg):
     class_type: Any = IdealPDActuator
     gear_ratio: float | dict[str, float] = 1.0
     """Turns of the motor per turn of the joint: `effort_limit` and `saturation_effort` of the cfg are multiplied by it,
-    `velocity_limit` divided. Isaac Lab's pages have it in their formulas, and its cfgs have no such field."""
+    `velocity_limit` divided. It is in the formulas of Isaac Lab's pages, and not in its cfgs."""
 
 
 @dataclass(kw_only=True)
@@ -102,7 +102,7 @@ class DCMotorCfg(IdealPDActuatorCfg):
 
 @dataclass(kw_only=True)
 class DelayedPDActuatorCfg(IdealPDActuatorCfg):
-    """PD control of commands that arrive late, each robot by a number of steps that is drawn at its resets."""
+    """PD control of delayed commands; each robot has a number of steps that is drawn at its resets."""
 
     class_type: Any = DelayedPDActuator
     min_delay: int = 0
@@ -141,17 +141,17 @@ class ActuatorNetMLPCfg(DCMotorCfg):
     network_file: str
     """Path of the network's file."""
     pos_scale: float
-    """What position errors are multiplied by."""
+    """Scale of position errors."""
     vel_scale: float
-    """What velocities are multiplied by."""
+    """Scale of velocities."""
     torque_scale: float
-    """What the output is multiplied by."""
+    """Scale of the output."""
     input_order: Literal["pos_vel", "vel_pos"]
     """Which comes first."""
     input_idx: Iterable[int]
     """Steps back of each feature, 0 the current one."""
     history_fill: HistoryFill = "zeros"
-    """What stands for the time before a reset: `zeros`, as in Isaac Lab, or `first`, the values of the first step."""
+    """History after a reset: `zeros`, as in Isaac Lab, or `first`, the values of the first step."""
 
 
 @dataclass(kw_only=True)

@@ -1,9 +1,9 @@
-"""The groups of a robot: which joints each has, what drives them, and what the solver gets."""
+"""The groups of a robot: their joints, actuators and properties of the solver."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,23 +15,23 @@ from ...specs.distributions import Uniform
 from ...specs.patterns import assigned
 from .kinds import IMPLICIT, require_known_model
 from .motors import actuators_of, delay_range
-from .resolve import DEFAULTS, DRIVE, EXPLICIT_EFFORT_LIMIT_SIM, PROPERTIES, SOLVER, Rules, resolve
-from .table import ResolutionTable
+from .resolve import DEFAULTS, EXPLICIT_EFFORT_LIMIT_SIM, PROPERTIES, Resolved, Rules, resolve
+from .table import ResolutionTable, Row
 
-# properties that articulations call otherwise
+# names of properties of articulations that differ
 _THERE = {"friction": "static_friction"}
 
 
 @dataclass(frozen=True)
 class Groups:
-    """What the groups of a robot come to.
+    """The resolved groups of a robot.
 
     Args:
         actuators: An actuator for each joint of explicit groups, with its name.
-        properties: What the solver gets, and the drives of implicit groups: name, columns, values `(robots, columns)`.
-        delays: Delay of joints that have one, by pattern.
+        properties: Properties of solver and drives that change: name, columns, values `(robots, columns)`.
+        delays: Delays of joints by pattern.
         uncovered: Names of the joints in no group.
-        table: Where cfgs and robot differ.
+        table: Differences between cfgs and robot.
     """
 
     actuators: list[tuple[ActuatorConfig, str]]
@@ -44,9 +44,9 @@ class Groups:
 def joints_of_groups(
     groups: Mapping[str, Any], names: Sequence[str], problems: list[str]
 ) -> dict[str, tuple[Any, list[int]]]:
-    """The cfg of each group, and the columns of its joints; groups without any are left out.
+    """Return the cfg of each group, and the columns of its joints, without groups that have none.
 
-    What is wrong goes to `problems`: a joint in two groups, a group without joints, or a cfg that cannot be used.
+    Collects problems: a joint in two groups, a group without joints, or a cfg that cannot be used.
 
     Raises:
         ValueError: They are no dictionary.
@@ -61,24 +61,30 @@ def joints_of_groups(
         except ValueError as error:
             problems.append(f"groups[{group!r}]: {error}")
             continue
-        expressions = [cfg.joint_names_expr] if isinstance(cfg.joint_names_expr, str) else list(cfg.joint_names_expr)
-        matched, wrong = assigned(expressions, names, f"groups[{group!r}].joint_names_expr", every=False)
-        problems += wrong
+        matched = _matched(cfg, names, f"groups[{group!r}].joint_names_expr", problems)
         problems += [
             f"joint {joint} is in groups {owner[joint]!r} and {group!r}: must be in one. Narrow one of them."
             for joint in matched
             if joint in owner
         ]
         owner |= dict.fromkeys(matched, group)
-        if not expressions:
-            problems.append(f"groups[{group!r}].joint_names_expr = []: must name joints. Add a pattern.")
         if matched:
             found[group] = cfg, [at for at, joint in enumerate(names) if joint in matched]
     return found
 
 
+def _matched(cfg: Any, names: Sequence[str], subject: str, problems: list[str]) -> Collection[str]:
+    """Return the joints that the expressions of a cfg match."""
+    expressions = [cfg.joint_names_expr] if isinstance(cfg.joint_names_expr, str) else list(cfg.joint_names_expr)
+    if not expressions:
+        problems.append(f"{subject} = []: must name joints. Add a pattern.")
+    matched, wrong = assigned(expressions, names, subject, every=False)
+    problems += wrong
+    return matched
+
+
 def values_of(articulation: Any) -> dict[str, np.ndarray]:
-    """What the robots have now, by name of `PROPERTIES`, `(robots, DOFs)`; `DEFAULTS` for what cannot be asked."""
+    """Return the current `PROPERTIES` of robots by name, `(robots, DOFs)`; unknown ones are `DEFAULTS`."""
     shape = len(articulation.paths), articulation.num_dofs
     found: dict[str, np.ndarray] = {}
     for name in PROPERTIES:
@@ -90,46 +96,59 @@ def values_of(articulation: Any) -> dict[str, np.ndarray]:
 def resolve_groups(
     groups: Mapping[str, Any], names: Sequence[str], robot: Mapping[str, np.ndarray], device: Any, rules: Rules
 ) -> Groups:
-    """Return what the groups of a robot come to.
+    """Return the resolved groups of a robot.
 
     Args:
         groups: Cfgs by name of the group.
         names: Names of the robot's joints.
-        robot: What the robots have, see `values_of`.
-        device: Where efforts are computed.
+        robot: Properties of the robots, see `values_of`.
+        device: Device of the efforts.
         rules: `documentation` or `code`, see `resolve.py`.
 
     Raises:
         ValueError: A joint in two groups, a group without joints, or a value that cannot be used; lists every problem.
     """
     problems: list[str] = []
-    found = Groups([], [], {}, [], ResolutionTable([]))
-    rows = list(found.table.rows)
+    actuators: list[tuple[ActuatorConfig, str]] = []
+    properties: list[tuple[str, list[int], np.ndarray]] = []
+    delays: dict[str, Uniform] = {}
+    rows: list[Row] = []
     num_robots = len(robot["stiffness"])
     of_groups = joints_of_groups(groups, names, problems)
     for group, (cfg, columns) in of_groups.items():
-        joints = [names[at] for at in columns]
         own = {name: robot[name][:, columns] for name in PROPERTIES}
         try:
-            resolved = resolve(cfg, joints, columns, own, num_robots, rules=rules, group=group)
-            implicit = resolved.model == IMPLICIT
-            if not implicit:
-                found.actuators.extend(actuators_of(cfg, resolved, num_robots, device))
-                low, high = delay_range(cfg, resolved)
-                found.delays.update({re.escape(joint): Uniform(low, high, per_robot=True) for joint in joints if high})
+            resolved = resolve(cfg, [names[at] for at in columns], columns, own, num_robots, rules=rules, group=group)
+            if resolved.model != IMPLICIT:
+                actuators += actuators_of(cfg, resolved, num_robots, device)
+                delays |= _delays(cfg, resolved)
         except (ValueError, OSError) as error:
             problems += [f"groups[{group!r}]: {line}" for line in str(error).splitlines()]
             continue
         rows += resolved.rows
-        for name in (*SOLVER, *(DRIVE if implicit else ())):
-            differs = resolved.values[name] != own[name]
-            if name == "effort_limit_sim":
-                # that of explicit models stands for none
-                differs &= ~(np.isinf(own[name]) & (resolved.values[name] == EXPLICIT_EFFORT_LIMIT_SIM))
-            if name in resolved.said and differs.any():
-                found.properties.append((_THERE.get(name, name), columns, resolved.values[name]))
+        properties += [(_THERE.get(name, name), columns, values) for name, values in _changed(resolved, own)]
     if problems:
         raise ValueError("\n".join(problems))
-    covered = {at for _, columns in of_groups.values() for at in columns}
-    uncovered = [joint for at, joint in enumerate(names) if at not in covered]
-    return Groups(found.actuators, found.properties, found.delays, uncovered, ResolutionTable(rows))
+    return Groups(actuators, properties, delays, _uncovered(of_groups, names), ResolutionTable(rows))
+
+
+def _uncovered(groups: Mapping[str, tuple[Any, list[int]]], names: Sequence[str]) -> list[str]:
+    covered = {at for _, columns in groups.values() for at in columns}
+    return [joint for at, joint in enumerate(names) if at not in covered]
+
+
+def _delays(cfg: Any, resolved: Resolved) -> dict[str, Uniform]:
+    low, high = delay_range(cfg, resolved)
+    return {re.escape(joint): Uniform(low, high, per_robot=True) for joint in resolved.names if high}
+
+
+def _changed(resolved: Resolved, own: Mapping[str, np.ndarray]) -> Iterator[tuple[str, np.ndarray]]:
+    """Iterate over the properties for the solver that differ from those of the robot."""
+    for name in resolved.for_solver:
+        values = resolved.values[name]
+        differs = values != own[name]
+        if name == "effort_limit_sim":
+            # the default of explicit models means no limit
+            differs &= ~(np.isinf(own[name]) & (values == EXPLICIT_EFFORT_LIMIT_SIM))
+        if differs.any():
+            yield name, values

@@ -1,4 +1,4 @@
-"""Which model a cfg asks for: its class, or one that it inherits from, tells by its name, ours as Isaac Lab's."""
+"""The model of a cfg, by the name of its class or of a base class, ours as Isaac Lab's."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _NOT_RUN = {
     "RemotizedPDActuatorCfg with a table of limits",
     "GearedDCMotorCfg": "its fields are those of early Orbit. Give DCMotorCfg with gear_ratio",
 }
-"""What is not run of Isaac Lab 3.0 and of early Orbit, why, and what is instead."""
+"""Unsupported classes of Isaac Lab 3.0 and early Orbit, with reason and replacement."""
 
 IMPLICIT = "ImplicitActuator"
 DC_MOTORS = ("DCMotor", "ActuatorNetMLP", "ActuatorNetLSTM")
@@ -35,7 +35,7 @@ DELAYED = ("DelayedPDActuator", "RemotizedPDActuator")
 
 
 def model_of(cfg: Any) -> str:
-    """Name of the model that a cfg is for.
+    """Return the name of the model of a cfg.
 
     Raises:
         ValueError: It is no such cfg.
@@ -51,10 +51,10 @@ def model_of(cfg: Any) -> str:
 
 
 def require_known_model(cfg: Any) -> None:
-    """Refuse a cfg that asks for a model of the user's own, whose code would not be run.
+    """Raise for a cfg with a model of the user's own, whose code would not be run.
 
     Raises:
-        ValueError: It does, or names no joints.
+        ValueError: It has one, or names no joints.
     """
     if not hasattr(cfg, "joint_names_expr"):
         model_of(cfg)

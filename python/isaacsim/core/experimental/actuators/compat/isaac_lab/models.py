@@ -1,12 +1,12 @@
 """The models of Isaac Lab on our plan: the same constructors, `compute` and `reset`, on arrays of any library.
 
-Arrays go in and out as they lie, see `ActuatedArrays`. Attributes such as `stiffness` are arrays `(num_envs,
-num_joints)` of Torch where the program has imported it, or else of the library of the values that were given; those
-that the law reads are the plan's own, so that writing to them acts at the next step. Otherwise than in Isaac Lab, the
-speed at which a DC motor brakes with its full effort follows its limits whenever they change.
+Arrays are used in place, see `ActuatedArrays`. Attributes such as `stiffness` are arrays `(num_envs, num_joints)` of
+Torch if the program has imported it, or else of the library of the given values; those that the law reads are the
+plan's own, so that writes act at the next step. Unlike in Isaac Lab, the speed at which a DC motor brakes with its full
+effort follows its limits when they change.
 
-A subclass may override `_clip_effort`, with what Isaac Lab's models have for it: `_joint_vel`, and of a DC motor
-`_saturation_effort` and `_vel_at_effort_lim`. The plan computes the efforts, its own limits are not applied then.
+A subclass may override `_clip_effort`, with the attributes of Isaac Lab's models: `_joint_vel`, and of a DC motor
+`_saturation_effort` and `_vel_at_effort_lim`. The plan then computes the efforts without applying its own limits.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from ...values import as_integers, resolve_indices
 from .motors import actuators_of, delay_range
 from .resolve import EXPLICIT_EFFORT_LIMIT_SIM, Rules, resolve
 
-# no law of theirs depends on the step
+# no law of Isaac Lab depends on the step
 _ANY_DT = 1.0
 
 
@@ -55,10 +55,10 @@ class ActuatorBase(NotCopied):
     Args:
         cfg: The cfg; it is not changed.
         joint_names: Names of the joints.
-        joint_ids: Their columns; `slice(None)` for all there are. Only told and shown in the table.
+        joint_ids: Their columns; `slice(None)` for all. For the table and `joint_indices` only.
         num_envs: Number of robots.
-        device: Where arrays are.
-        stiffness: What the robot has, a number or `(num_envs, num_joints)`; it holds where the cfg says nothing.
+        device: Device of arrays.
+        stiffness: Value of the robot, a number or `(num_envs, num_joints)`; the default of the cfg's.
         damping: The same.
         armature: The same.
         friction: The same.
@@ -67,7 +67,7 @@ class ActuatorBase(NotCopied):
         effort_limit: The same.
         velocity_limit: The same.
         rules: `documentation` or `code`, see `resolve.py`.
-        seed: Of the random delays; the same seed and resets give the same ones.
+        seed: Seed of the random delays; the same seed and resets give the same ones.
 
     Raises:
         ValueError: A value cannot be used, a line each.
@@ -77,7 +77,7 @@ class ActuatorBase(NotCopied):
 
     is_implicit_model: ClassVar[bool] = False
     _DEFAULT_MAX_EFFORT_SIM: ClassVar[float] = EXPLICIT_EFFORT_LIMIT_SIM
-    # parameters of the plan: whose, and how they are called there
+    # parameters of the plan: component and attribute
     _PLANNED: ClassVar[dict[str, tuple[str, str]]] = {}
 
     stiffness = _Parameter()
@@ -142,7 +142,7 @@ class ActuatorBase(NotCopied):
                 "cfg.class_type."
             )
         self.cfg = copy.copy(cfg)
-        """A copy of the cfg, whose limits are as they were taken."""
+        """A copy of the cfg, with its limits merged."""
         vars(self.cfg).update(self._resolved.limits)
         actuators = actuators_of(cfg, self._resolved, num_envs, self._where)
         self._arrays = ActuatedArrays(self._joint_names, actuators, num_envs, device=self._where)
@@ -153,17 +153,17 @@ class ActuatorBase(NotCopied):
         """Turns of the motor per turn of the joint, `(num_envs, num_joints)`."""
         self.applied_effort = self._tensor(np.zeros(self._shape, np.float32))
         """Efforts of the last `compute` after the limits [N·m or N]."""
-        # what the last efforts were made like; None before the first
+        # array whose library the last efforts have; None before the first
         self._made: Any = None
-        # whether a user's subclass has limits of its own
+        # True if a subclass of the user has limits of its own
         self._clips = next(one for one in type(self).__mro__ if "_clip_effort" in vars(one)).__module__ != __name__
-        # velocities of the last `compute`, for the code of subclasses
+        # velocities of the last `compute`, for subclasses
         self._joint_vel: Any = self._tensor(np.zeros(self._shape, np.float32))
         self._draws = self._lag_draws(seed)
 
     @untraced
     def compute(self, control_action: Any, joint_pos: Any, joint_vel: Any) -> Any:
-        """Turn targets into efforts.
+        """Compute efforts from targets.
 
         Args:
             control_action: `ArticulationActions`, or any object with its attributes; arrays `(num_envs, num_joints)`.
@@ -184,7 +184,7 @@ class ActuatorBase(NotCopied):
 
     @untraced
     def reset(self, env_ids: Any = None) -> None:
-        """Forget what robots remember, and draw their delays.
+        """Reset the states of robots, and draw their delays.
 
         Args:
             env_ids: Numbers of robots, a slice or a mask; None means all.
@@ -199,10 +199,10 @@ class ActuatorBase(NotCopied):
         self._arrays.reset(indices=rows)
 
     def observe_efforts(self, on: bool = True) -> None:
-        """Keep `computed_effort` from the next step on, as is the default, or stop it, which saves most of the time.
+        """Keep `computed_effort` from the next step on, the default, or do not, which saves most of the time.
 
         Raises:
-            ValueError: A subclass has a `_clip_effort`, which takes them, and it is to be stopped.
+            ValueError: `on` is False and a subclass has a `_clip_effort`, which needs them.
         """
         if not on and self._clips:
             raise ValueError(
@@ -211,14 +211,14 @@ class ActuatorBase(NotCopied):
             )
         self._arrays.observe_efforts(on)
 
-    # what it consists of
+    # content
 
     @property
     def computed_effort(self) -> Any:
         """Efforts of the last `compute` before the limits [N·m or N], `(num_envs, num_joints)`.
 
         Raises:
-            RuntimeError: `observe_efforts` ended it.
+            RuntimeError: `observe_efforts` is off.
         """
         if self._made is None:
             return self._tensor(np.zeros(self._shape, np.float32))
@@ -249,11 +249,11 @@ class ActuatorBase(NotCopied):
 
     @property
     def joint_property_resolution_table(self) -> dict[str, list[list[Any]]]:
-        """By property, lists of joint, column, value of the robot, of the cfg or `Not Specified`, and what holds."""
+        """By property, lists of joint, column, value of the robot, of the cfg or `Not Specified`, and applied value."""
         found: dict[str, list[list[Any]]] = {}
         for row in self._resolved.rows:
-            said = "Not Specified" if row.cfg_value is None else row.cfg_value
-            found.setdefault(row.property, []).append([row.name, row.id, row.usd_value, said, row.applied])
+            given = "Not Specified" if row.cfg_value is None else row.cfg_value
+            found.setdefault(row.property, []).append([row.name, row.id, row.usd_value, given, row.applied])
         return found
 
     def __str__(self) -> str:
@@ -264,18 +264,18 @@ class ActuatorBase(NotCopied):
 
     @classmethod
     def _model(cls) -> str:
-        """Name of the model, of a user's subclass too."""
+        """Return the name of the model, also of a user's subclass."""
         return next(one.__name__ for one in cls.__mro__ if one.__module__ == __name__)
 
     def _clip_effort(self, effort: Any) -> Any:
-        """Return efforts within the limits of the model, at the speeds `_joint_vel`; to be overridden."""
+        """Return efforts within the limits of the model, at the speeds `_joint_vel`; may be overridden."""
         return self._limited(effort)
 
     def _applied(self) -> Any:
-        """Efforts of the last step within the limits of a subclass.
+        """Return the efforts of the last step within the limits of a subclass.
 
         Raises:
-            ValueError: It returns something else than efforts.
+            ValueError: The subclass returns something else than efforts.
         """
         efforts = self._clip_effort(self.computed_effort)
         shape = getattr(efforts, "shape", None)
@@ -287,9 +287,9 @@ class ActuatorBase(NotCopied):
             )
         return efforts
 
-    # cfgs of Isaac Lab know a control law, one limit and a delay: what is made of one has no other stages
+    # cfgs of Isaac Lab have a control law, one limit and a delay, and no other stages
     def _limited(self, efforts: Any) -> Any:
-        """Efforts within the limits of the plan, at the last positions and the speeds `_joint_vel`."""
+        """Return efforts within the limits of the plan, at the last positions and the speeds `_joint_vel`."""
         limited = self._empty()
         arrays = efforts, limited, self._empty() if self._made is None else self._made, self._joint_vel
         there: list[Any] = [warp_view(taken(one, "efforts")) for one in arrays]
@@ -300,13 +300,13 @@ class ActuatorBase(NotCopied):
         return given_back(limited, efforts)
 
     def _empty(self) -> Any:
-        """A new array for efforts."""
+        """Return a new array for efforts."""
         return (
             aligned(self._shape) if self._where.is_cpu else wp.zeros(self._shape, dtype=wp.float32, device=self._where)
         )
 
     def _copied(self, array: Any) -> Any:
-        """A copy of an array of the step."""
+        """Return a copy of an array of the step."""
         if is_immutable(array):
             return array
         copied = given_back(self._empty(), array)
@@ -315,7 +315,7 @@ class ActuatorBase(NotCopied):
 
     def _step(self, action: Any, joint_pos: Any, joint_vel: Any) -> None:
         joint_pos, joint_vel = _as_computed(joint_pos), _as_computed(joint_vel)
-        # an array of its own for each step, for users keep them
+        # a new array in each step, as users keep them
         out = None if is_immutable(joint_pos) else given_back(self._empty(), joint_pos)
         self.applied_effort = self._arrays.step(
             joint_pos,
@@ -328,7 +328,7 @@ class ActuatorBase(NotCopied):
         )
         self._made = joint_pos
         if type(self).__module__ != __name__:
-            # code that is written as Isaac Lab's own writes into it
+            # subclasses may write into it, as those of Isaac Lab do
             self._joint_vel = self._copied(joint_vel)
         if self._clips:
             self.applied_effort = self._applied()
@@ -360,7 +360,7 @@ class ActuatorBase(NotCopied):
         return self._parameters[name]
 
     def _tensor(self, array: Any) -> Any:
-        """An array as one of the library that attributes are of, on the device."""
+        """Return an array as one of the library of the attributes, on the device."""
         if isinstance(array, np.ndarray) and not self._where.is_cpu:
             array = wp.array(array, dtype=wp.float32, device=self._where)
         if isinstance(array, wp.array) and self._where.is_cpu:
@@ -369,7 +369,7 @@ class ActuatorBase(NotCopied):
 
 
 def _as_computed(array: Any) -> Any:
-    """Return a tensor of Torch of another float or layout as the laws take it; anything else as it is."""
+    """Return a tensor of Torch of another float or layout as the laws take it; anything else unchanged."""
     if not hasattr(array, "is_floating_point") or not array.is_floating_point():
         return array
     single = array.float()
@@ -387,13 +387,13 @@ class IdealPDActuator(ActuatorBase):
 
 
 class ImplicitActuator(IdealPDActuator):
-    """Joints that the solver's drive moves: `compute` says what that is taken to do, and leaves the action as it is."""
+    """Joints that the solver's drive moves: `compute` models the drive, and returns the action unchanged."""
 
     is_implicit_model: ClassVar[bool] = True
 
     @untraced
     def compute(self, control_action: Any, joint_pos: Any, joint_vel: Any) -> Any:
-        """Return `control_action` as it is; see `ActuatorBase.compute`."""
+        """Return `control_action` unchanged; see `ActuatorBase.compute`."""
         self._step(control_action, joint_pos, joint_vel)
         return control_action
 
@@ -419,7 +419,7 @@ class DCMotor(IdealPDActuator):
 
 
 class DelayedPDActuator(IdealPDActuator):
-    """PD control of commands that arrive late."""
+    """PD control of delayed commands."""
 
 
 class RemotizedPDActuator(DelayedPDActuator):
@@ -431,7 +431,7 @@ class RemotizedPDActuator(DelayedPDActuator):
     }
 
     def _clip_effort(self, effort: Any) -> Any:
-        """Return efforts as they are, for the table comes after the limits; to be overridden."""
+        """Return efforts unchanged, as the table is applied after the limits; may be overridden."""
         return effort
 
     def _applied(self) -> Any:
@@ -469,7 +469,7 @@ def _write(array: Any, values: Any) -> None:
 
 
 def _example(given: Any) -> Any:
-    """An array of the library that attributes are to be of; None for NumPy, or Warp on a GPU."""
+    """Return an array of the library of the attributes; None for NumPy, or Warp on a GPU."""
     for one in given:
         if hasattr(one, "__dlpack__") and not isinstance(one, np.ndarray | np.generic | wp.array):
             return one
@@ -478,7 +478,7 @@ def _example(given: Any) -> Any:
 
 
 def _table_of(columns: Sequence[Any]) -> Any:
-    """Columns of one table in memory, as the table; writing to it writes to them."""
+    """Return the table of columns that are adjacent in memory; writes to it are writes to them."""
     first, last = columns[0], columns[-1]
     pitch = (last.ptr - first.ptr) // max(len(columns) - 1, 1) if len(columns) > 1 else 4
     where = [first.ptr + pitch * at for at in range(len(columns))]

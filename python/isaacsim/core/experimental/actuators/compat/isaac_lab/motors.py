@@ -1,4 +1,4 @@
-"""What a cfg is in our laws: an actuator for each joint of its group.
+"""Cfgs in our laws: an actuator for each joint of a group.
 
 IdealPDActuator                 PD, largest effort
 DCMotor                         PD, DC motor
@@ -6,7 +6,7 @@ DelayedPDActuator               delay, PD, largest effort
 RemotizedPDActuator             delay, PD, limit by position
 ActuatorNetMLP, ActuatorNetLSTM network, DC motor
 ActuatorNetGRU                  network, largest effort
-ImplicitActuator                PD, largest effort: what the solver's drive is taken to do
+ImplicitActuator                PD, largest effort: a model of the solver's drive
 """
 
 from __future__ import annotations
@@ -42,14 +42,14 @@ _CONTROLLERS = {
     "ActuatorNetLSTM": ControllerNeuralLSTM,
     "ActuatorNetGRU": ControllerNeuralGRU,
 }
-# what goes into a GRU, by the field that says its mean and deviation
+# inputs of a GRU, by the field with mean and deviation
 _COLUMNS = {"pos_error_normalization": "position_error", "vel_normalization": "velocity"}
-# as Isaac Lab has it
+# value of Isaac Lab
 _SMALLEST_STD = 1e-8
 
 
 def delay_range(cfg: Any, resolved: Resolved) -> tuple[int, int]:
-    """Smallest and largest delay of a group [physics steps]; zeros for models without.
+    """Return smallest and largest delay of a group [physics steps]; zeros for models without.
 
     Raises:
         ValueError: They are no range.
@@ -67,7 +67,7 @@ def delay_range(cfg: Any, resolved: Resolved) -> tuple[int, int]:
 
 
 def actuators_of(cfg: Any, resolved: Resolved, num_robots: int, device: Any) -> list[tuple[ActuatorConfig, str]]:
-    """An actuator for each joint, with its name; delays are 0 until they are drawn.
+    """Return an actuator for each joint, with its name; delays are 0 until they are drawn.
 
     Raises:
         ValueError: The network, table or range of delays cannot be used.
@@ -86,12 +86,12 @@ def actuators_of(cfg: Any, resolved: Resolved, num_robots: int, device: Any) -> 
 
 
 def configs_of(cfg: Any, model: str, values: Mapping[str, Any]) -> tuple[ControlConfig, ClampingConfig]:
-    """Control law and limit of a model.
+    """Return control law and limit of a model.
 
     Args:
         cfg: The cfg.
         model: Name of the model.
-        values: By field, as `resolve` has them.
+        values: Values by field, as `resolve` returns them.
 
     Raises:
         ValueError: The table cannot be used.
@@ -108,7 +108,7 @@ def configs_of(cfg: Any, model: str, values: Mapping[str, Any]) -> tuple[Control
 
 
 def metadata_of(cfg: Any, model: str) -> dict[str, Any]:
-    """What the cfg says of its network, as files of networks have it.
+    """Return the metadata of a network in a cfg, in the format of files.
 
     Raises:
         ValueError: A normalization is none.
@@ -119,14 +119,14 @@ def metadata_of(cfg: Any, model: str) -> dict[str, Any]:
         return {"input_columns": [*_COLUMNS.values()], "normalization": {"inputs": inputs, "targets": targets}}
     if model != "ActuatorNetMLP":
         return {}
-    said = {name: getattr(cfg, name) for name in ("pos_scale", "vel_scale", "input_order")}
-    # Isaac Lab's own cfgs have no such field, and its models fill with zeros
-    said["history_fill"] = getattr(cfg, "history_fill", "zeros")
-    return said | {"effort_scale": cfg.torque_scale, "input_idx": [int(steps) for steps in cfg.input_idx]}
+    metadata = {name: getattr(cfg, name) for name in ("pos_scale", "vel_scale", "input_order")}
+    # cfgs of Isaac Lab have no such field, and its models fill with zeros
+    metadata["history_fill"] = getattr(cfg, "history_fill", "zeros")
+    return metadata | {"effort_scale": cfg.torque_scale, "input_idx": [int(steps) for steps in cfg.input_idx]}
 
 
 def _normalization(cfg: Any, fields: Mapping[str, str]) -> dict[str, dict[str, float]]:
-    """Means and deviations that fields of a cfg say, by the name of each in the metadata of a network."""
+    """Return means and deviations of fields of a cfg, by their names in the metadata of a network."""
     found: dict[str, dict[str, float]] = {"mean": {}, "std": {}}
     for field, name in fields.items():
         given = (0.0, 1.0) if getattr(cfg, field, None) is None else getattr(cfg, field)
@@ -140,13 +140,13 @@ def _normalization(cfg: Any, fields: Mapping[str, str]) -> dict[str, dict[str, f
 
 
 def _checkpoint(cfg: Any, model: str) -> Checkpoint:
-    """The network of a cfg, which says all about it that is used: Isaac Lab reads nothing else from the file."""
-    said = metadata_of(cfg, model)
-    return dataclasses.replace(load_checkpoint(cfg.network_file, said), metadata=said)
+    """Return the network of a cfg, with metadata of the cfg only, as in Isaac Lab."""
+    metadata = metadata_of(cfg, model)
+    return dataclasses.replace(load_checkpoint(cfg.network_file, metadata), metadata=metadata)
 
 
 def _table(cfg: Any) -> tuple[list[float], list[float]]:
-    """Positions and largest efforts of a lookup table."""
+    """Return positions and largest efforts of a lookup table."""
     given = cfg.joint_parameter_lookup
     rows = np.asarray(given.tolist() if hasattr(given, "tolist") else given, float)
     if rows.ndim != 2 or rows.shape[1] != 3:
@@ -157,6 +157,6 @@ def _table(cfg: Any) -> tuple[list[float], list[float]]:
     return rows[:, 0].tolist(), rows[:, 2].tolist()
 
 
-def _short(values: np.ndarray) -> Any:
-    """One number where all robots have the same."""
+def _short(values: np.ndarray) -> float | np.ndarray:
+    """Return one number if all robots have the same."""
     return values[0].item() if (values == values[0]).all() else values

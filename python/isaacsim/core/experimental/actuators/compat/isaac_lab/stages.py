@@ -1,11 +1,11 @@
-"""Groups into a stage and back: actuators as prims, the rest on the joints, and the cfgs themselves as a text."""
+"""Groups in USD stages: actuators as prims, other properties on joints, and the cfgs themselves as text."""
 
 from __future__ import annotations
 
 import dataclasses
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -20,10 +20,10 @@ from .articulations import all_but_groups, groups_in
 from .groups import joints_of_groups
 from .kinds import DELAYED, IMPLICIT, MODELS, NETWORKS, model_of
 from .motors import configs_of, delay_range, metadata_of
-from .resolve import DRIVE, EXPLICIT_EFFORT_LIMIT_SIM, PROPERTIES, SOLVER, Resolved, Rules, resolve
+from .resolve import DRIVE, EXPLICIT_EFFORT_LIMIT_SIM, PROPERTIES, Resolved, Rules, resolve
 
 ATTRIBUTE = "isaacLab:actuatorGroups"
-"""Where the robot's prim has its groups, as JSON."""
+"""Attribute of the robot's prim with its groups, as JSON."""
 _ON_JOINTS = {
     "stiffness": "stiffnesses",
     "damping": "dampings",
@@ -44,27 +44,27 @@ def to_usd(
     rules: Rules = "documentation",
     overwrite_existing: bool = False,
 ) -> list[str]:
-    """Write groups into a stage: all of it, or nothing where something is wrong.
+    """Write groups into a stage; an error writes nothing.
 
-    Joints of explicit groups get `NewtonActuator` prims, those of implicit groups the gains of their drives. What cfgs
-    say of solver limits, armature and friction is authored on the joints. The cfgs themselves are kept in the attribute
-    `isaacLab:actuatorGroups` of the root, where `groups_of` finds them.
+    Joints of explicit groups get `NewtonActuator` prims, those of implicit groups the gains of their drives. Solver
+    limits, armature and friction of cfgs are authored on the joints. The cfgs themselves are kept in the attribute
+    `isaacLab:actuatorGroups` of the root, for `groups_of`.
 
     Args:
         cfgs: Cfgs by name of the group, ours or Isaac Lab's own, or Isaac Lab's cfg of the whole articulation.
-        stage: Where to author.
+        stage: The stage to author.
         root: Path of the robot's prim.
-        rules: Which value holds where cfg and stage differ.
+        rules: Rules for different values in cfg and stage.
         overwrite_existing: Replace prims that drive these joints.
 
     Returns:
-        What neither prims nor joints can hold, a line each; other readers of the stage go without it.
+        What neither prims nor joints can hold, a line each; other readers of the stage do not see it.
 
     Raises:
         ValueError: A joint in two groups, a group without joints, a value that cannot be used, or a place that cannot
             be edited; lists every problem.
         TypeError: No stage.
-        ModuleNotFoundError: USD is missing, which the extra `usd` brings.
+        ModuleNotFoundError: USD is missing; install the extra `usd`.
 
     Example:
         >>> from pxr import Usd
@@ -81,46 +81,75 @@ def to_usd(
     """
     with needs("to_usd", "usd"):
         from ...usd.author import joints_to_drive, others_driving
-        from ...usd.joint_properties import axis_of, read_property, write_properties
+        from ...usd.joint_properties import write_properties
         from ...usd.text import undo_on_error, write_text
 
     lost = [f"{type(cfgs).__name__}: {name}: motors have no such thing" for name in all_but_groups(cfgs)]
     cfgs = groups_in(cfgs)
     names, paths = joints_to_drive(stage, root)
-    axes = [(path, axis_of(stage, path, name)) for path, name in zip(paths, names, strict=True)]
-    robot = {name: read_property(stage, _ON_JOINTS[name], axes)[None].astype(np.float32) for name in PROPERTIES}
-    motors: dict[str, MotorConfig] = {}
-    on_joints: list[tuple[str, np.ndarray, list[tuple[str, str]]]] = []
     problems: list[str] = []
     of_groups = joints_of_groups(cfgs, names, problems)
-    covered = {(paths[at], names[at]) for _, columns in of_groups.values() for at in columns}
-    # those of implicit groups too, whose drives are silent else
+    # implicit groups too, whose drives would be silenced
+    covered = _covered(of_groups, list(zip(paths, names, strict=True)))
     wrong, obsolete = others_driving(stage, covered, set(), overwrite_existing)
     if problems := problems + wrong:
         raise ValueError("\n".join(problems))
-    for group, (cfg, columns) in of_groups.items():
-        own = {name: values[:, columns] for name, values in robot.items()}
-        joints = [names[at] for at in columns]
-        resolved = resolve(cfg, joints, columns, own, 1, rules=rules, group=group)
-        implicit = resolved.model == IMPLICIT
-        if not implicit:
-            motors["|".join(map(re.escape, joints))] = _motor(cfg, resolved)
-        for name in (*SOLVER, *(DRIVE if implicit else ())):
-            values = resolved.values[name][0]
-            stands_for_none = name == "effort_limit_sim" and (values == EXPLICIT_EFFORT_LIMIT_SIM).all()
-            if name in resolved.said and not stands_for_none:
-                on_joints.append((_ON_JOINTS[name], values, [axes[at] for at in columns]))
-        lost += [f"{group}: {line}" for line in _lost(cfg, resolved)]
+    axes, robot = _axes_and_properties(stage, names, paths)
+    resolved = _resolved(of_groups, names, robot, rules)
+    for group, one in resolved.items():
+        lost += [f"{group}: {line}" for line in _lost(cfgs[group], one)]
+    motors = _motors(cfgs, resolved)
     with undo_on_error(stage):
         for path in obsolete:
             stage.RemovePrim(path)
         # drives first: a joint that one moves needs no motor
-        for name, values, where in on_joints:
-            write_properties(stage, {name: values}, where)
+        for group, one in resolved.items():
+            where = [axes[at] for at in of_groups[group][1]]
+            write_properties(stage, _joint_properties(one), where)
         if motors:
             add_motors(root, motors, stage=stage, overwrite_existing=overwrite_existing)
         write_text(stage, root, ATTRIBUTE, json.dumps({group: _as_json(cfg) for group, cfg in cfgs.items()}))
     return lost
+
+
+def _resolved(
+    groups: Mapping[str, tuple[Any, list[int]]], names: Sequence[str], robot: Mapping[str, np.ndarray], rules: Rules
+) -> dict[str, Resolved]:
+    """Return the resolved values of groups, each with its cfg and columns."""
+    found: dict[str, Resolved] = {}
+    for group, (cfg, columns) in groups.items():
+        own = {name: values[:, columns] for name, values in robot.items()}
+        found[group] = resolve(cfg, [names[at] for at in columns], columns, own, 1, rules=rules, group=group)
+    return found
+
+
+def _axes_and_properties(
+    stage: Any, names: Sequence[str], paths: Sequence[str]
+) -> tuple[list[tuple[str, str]], dict[str, np.ndarray]]:
+    """Return path and axis of each joint, and the properties of all joints."""
+    from ...usd.joint_properties import axis_of, read_property
+
+    axes = [(path, axis_of(stage, path, name)) for path, name in zip(paths, names, strict=True)]
+    return axes, {name: read_property(stage, _ON_JOINTS[name], axes)[None].astype(np.float32) for name in PROPERTIES}
+
+
+def _covered(groups: Mapping[str, tuple[Any, list[int]]], dofs: Sequence[tuple[str, str]]) -> set[tuple[str, str]]:
+    return {dofs[at] for _, columns in groups.values() for at in columns}
+
+
+def _motors(cfgs: Mapping[str, Any], resolved: Mapping[str, Resolved]) -> dict[str, MotorConfig]:
+    """Return the motors of explicit groups, by pattern."""
+    explicit = {group: one for group, one in resolved.items() if one.model != IMPLICIT}
+    return {"|".join(map(re.escape, one.names)): _motor(cfgs[group], one) for group, one in explicit.items()}
+
+
+def _joint_properties(resolved: Resolved) -> dict[str, np.ndarray]:
+    """Return the specified properties of joints by their names in USD, without defaults of explicit models."""
+    values = {name: resolved.values[name][0] for name in resolved.for_solver}
+    limit = values.get("effort_limit_sim")
+    if limit is not None and (limit == EXPLICIT_EFFORT_LIMIT_SIM).all():
+        del values["effort_limit_sim"]
+    return {_ON_JOINTS[name]: array for name, array in values.items()}
 
 
 def groups_of(stage: Any, root: str) -> dict[str, Any]:
@@ -128,11 +157,11 @@ def groups_of(stage: Any, root: str) -> dict[str, Any]:
 
     Args:
         stage: The stage.
-        root: Path of the articulation root, or of a prim above this robot alone; whichever of them has the groups.
+        root: Path of the articulation root, or of a prim above this robot alone; either may have the groups.
 
     Raises:
-        ValueError: There are none, or what is there are none.
-        ModuleNotFoundError: USD is missing, which the extra `usd` brings.
+        ValueError: There are no groups, or the attribute has other content.
+        ModuleNotFoundError: USD is missing; install the extra `usd`.
     """
     with needs("groups_of", "usd"):
         from ...usd.text import text_of_robot
@@ -142,8 +171,8 @@ def groups_of(stage: Any, root: str) -> dict[str, Any]:
         raise ValueError(f"<{root}>.{ATTRIBUTE}: must be there. Write groups into the stage with to_usd.")
     try:
         found: dict[str, Any] = {}
-        for group, said in json.loads(text).items():
-            name, fields = said.pop("class"), said
+        for group, fields in json.loads(text).items():
+            name = fields.pop("class")
             if name not in MODELS:
                 raise ValueError(f"class = {name!r}")
             found[group] = getattr(known_cfgs, name)(**fields)
@@ -155,7 +184,7 @@ def groups_of(stage: Any, root: str) -> dict[str, Any]:
 
 
 def _motor(cfg: Any, resolved: Resolved) -> MotorConfig:
-    """An explicit group as a motor; a value of its joints is a dictionary where they differ."""
+    """Return an explicit group as a motor; values that differ between its joints are dictionaries."""
     of_joints = {
         field: values[0, 0].item()
         if (values == values[0, 0]).all()
@@ -168,7 +197,7 @@ def _motor(cfg: Any, resolved: Resolved) -> MotorConfig:
 
 
 def _lost(cfg: Any, resolved: Resolved) -> list[str]:
-    """What of a cfg is nowhere but in the text."""
+    """Return what neither prims nor joints can hold of a cfg."""
     found: list[str] = []
     low, high = delay_range(cfg, resolved)
     if resolved.model in DELAYED and low != high:
@@ -178,25 +207,26 @@ def _lost(cfg: Any, resolved: Resolved) -> list[str]:
     if resolved.model == "RemotizedPDActuator":
         found.append("joint_parameter_lookup: its transmission ratios, which nothing uses")
     if resolved.model in NETWORKS:
-        wanted, has = metadata_of(cfg, resolved.model), load_metadata(cfg.network_file)
-        nothing = metadata_of(known_cfgs.ActuatorNetGRUCfg(joint_names_expr=[], network_file=""), "ActuatorNetGRU")
-        has = {"effort_scale": has.get("torque_scale"), "history_fill": "zeros"} | nothing | has
-        if others := [name for name, value in wanted.items() if has.get(name) != value]:
-            found.append(f"{', '.join(others)}: must be in the file of the network. Write it with convert_checkpoint")
-        if resolved.said.intersection(DRIVE):
-            found.append("stiffness, damping: a network has none")
-    patterns = [
-        field.name
-        for field in dataclasses.fields(getattr(known_cfgs, f"{resolved.model}Cfg"))
-        if isinstance(getattr(cfg, field.name, None), Mapping)
-    ]
+        found += _lost_of_network(cfg, resolved)
+    fields = dataclasses.fields(getattr(known_cfgs, f"{resolved.model}Cfg"))
+    patterns = [field.name for field in fields if isinstance(getattr(cfg, field.name, None), Mapping)]
     if sorted(cfg.joint_names_expr) != sorted(resolved.names) or patterns:
         found.append(f"patterns of {', '.join(['joint_names_expr', *patterns])}: prims name each joint")
     return found
 
 
+def _lost_of_network(cfg: Any, resolved: Resolved) -> Iterator[str]:
+    wanted, has = metadata_of(cfg, resolved.model), load_metadata(cfg.network_file)
+    defaults = metadata_of(known_cfgs.ActuatorNetGRUCfg(joint_names_expr=[], network_file=""), "ActuatorNetGRU")
+    has = {"effort_scale": has.get("torque_scale"), "history_fill": "zeros"} | defaults | has
+    if others := [name for name, value in wanted.items() if has.get(name) != value]:
+        yield f"{', '.join(others)}: must be in the file of the network. Write it with convert_checkpoint"
+    if resolved.said.intersection(DRIVE):
+        yield "stiffness, damping: a network has none"
+
+
 def _as_json(cfg: Any) -> dict[str, Any]:
-    """A cfg as JSON has it; values that are what they are by default are left out."""
+    """Return a cfg as JSON, without values at their default."""
     name = f"{model_of(cfg)}Cfg"
     found: dict[str, Any] = {"class": name}
     for field in dataclasses.fields(getattr(known_cfgs, name)):
@@ -207,7 +237,7 @@ def _as_json(cfg: Any) -> dict[str, Any]:
     return found
 
 
-def _plain(value: Any) -> Any:
+def _plain(value: Any) -> object:
     if isinstance(value, Mapping):
         return {str(key): _plain(one) for key, one in value.items()}
     if hasattr(value, "tolist"):

@@ -1,4 +1,4 @@
-"""Where the robot's values and those of its actuator cfgs differ, as rows, text and JSON."""
+"""Differences between values of the robot and of its actuator cfgs, as rows, text and JSON."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ class Row:
 
     Args:
         group: Name of the group.
-        property: As the field of the cfg is called.
+        property: Name of the field of the cfg.
         name: Name of the joint.
         id: Column of the joint.
-        usd_value: What the first robot had.
-        cfg_value: What the cfg says; None where it does not.
-        applied: What holds.
+        usd_value: Value of the first robot.
+        cfg_value: Value of the cfg; None if unspecified.
+        applied: The value that is used.
     """
 
     group: str
@@ -38,23 +38,23 @@ class Row:
 
 @dataclass(frozen=True)
 class ResolutionTable:
-    """The properties whose value the cfg does not say, or says otherwise than the robot.
+    """The properties that the cfg does not specify, or specifies with another value than the robot's.
 
     Args:
-        rows: By group, property and joint.
+        rows: Rows by group, property and joint.
     """
 
     rows: Sequence[Row]
 
     @property
     def text(self) -> str:
-        """The table as text; a group and a property are named in their first rows only."""
+        """The table as text; the first row of a group and of a property has its name."""
         lines: list[tuple[str, ...]] = []
         for group, of_group in groupby(self.rows, lambda row: row.group):
             for name, of_property in groupby(of_group, lambda row: row.property):
                 for row in of_property:
-                    said = _NOT_SPECIFIED if row.cfg_value is None else f"{row.cfg_value:.2e}"
-                    values = row.name, str(row.id), f"{row.usd_value:.2e}", said, f"{row.applied:.2e}"
+                    given = _NOT_SPECIFIED if row.cfg_value is None else f"{row.cfg_value:.2e}"
+                    values = row.name, str(row.id), f"{row.usd_value:.2e}", given, f"{row.applied:.2e}"
                     lines.append((group, name, *values))
                     group = name = ""
         widths = [max(len(line[at]) for line in (_HEADER, *lines)) for at in range(len(_HEADER))]
