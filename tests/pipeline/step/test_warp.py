@@ -337,7 +337,7 @@ class Losing(Clamping):
 
 
 def test_state_of_a_limit_is_held_where_anything_is_not_finite() -> None:
-    """Its input, its parameter, or the new state itself."""
+    """Its input, its parameter, or the new state itself, which is a fault of the effort as in the core."""
     limit = Losing(floats(5, 5, 5))
     step = WarpStep(
         compile_plan([ActuatorEntry("a", ("a",), ControllerPD(full(1), full(0)), [limit], None)], ROBOTS), "cpu"
@@ -350,8 +350,8 @@ def test_state_of_a_limit_is_held_where_anything_is_not_finite() -> None:
     for _ in range(5):
         step.step(DT)
     assert step.now.laws[0][0].numpy().tolist() == [np.float32(3e38), 0, 0]
-    assert efforts.ravel().tolist() == [1, 0, 0]
-    assert step.faults() == [(1, 0, 1, 0), (2, 0, 32, 0)]
+    assert efforts.ravel().tolist() == [0, 0, 0]
+    assert step.faults() == [(0, 0, 32, 3), (1, 0, 1, 0), (2, 0, 32, 0)]
 
 
 @wp.func
