@@ -161,6 +161,6 @@ def test_an_array_on_cuda_is_looked_through_once() -> None:
 
     array = Index(5)
     assert [binding._largest(array) for _ in range(3)] == [5, 5, 5] and array.reads == 1
-    known = len(binding._looked_through)
+    known = len(binding._largest_known)
     del array
-    assert len(binding._looked_through) == known - 1
+    assert len(binding._largest_known) == known - 1

@@ -1,4 +1,4 @@
-"""The step in Warp: one generated kernel, one launch per step, on the CPU or CUDA; see `warp_kernel` for its rhythm."""
+"""The step in Warp: one generated kernel, one launch per step, on the CPU or CUDA; see `warp_kernel`."""
 
 # Warp structs and kernels are no Python types
 # pyright: reportAttributeAccessIssue=false, reportGeneralTypeIssues=false
@@ -6,8 +6,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import warp as wp
@@ -32,7 +32,10 @@ from .warp_functions import (
 )
 from .warp_kernel import step_kernel
 
-# how many launches stay recorded: bindings and states that alternate
+if TYPE_CHECKING:
+    from .warp_network import WarpNetwork
+
+# number of recorded launches that are kept, for bindings and states that alternate
 _KEPT = 16
 
 
@@ -40,7 +43,7 @@ class WarpStep:
     """The step of a plan on a device.
 
     Args:
-        plan: What to run; it has slots.
+        plan: A plan with slots.
         device: Warp device.
     """
 
@@ -51,50 +54,40 @@ class WarpStep:
         self._dt, self._steps, self._counts_there = 0.0, 0, False
         self._observed: tuple[wp.array, ...] = ()
         self._handed_over: tuple[wp.array, ...] = ()
-        size = (plan.num_robots, plan.num_slots)
         self._faults = Faults()
-        self._faults.codes, self._faults.steps = (wp.zeros(size, dtype=wp.int32, device=device) for _ in range(2))
+        self._faults.codes, self._faults.steps = self._zeros(wp.int32), self._zeros(wp.int32)
         self._faults.counted = wp.zeros(1, dtype=wp.int32, device=device)
         # by their number among the laws with a state
-        self._networks: dict[int, Any] = {}
-        if plan.networks:
-            # most plans have none
-            from .warp_network import WarpNetwork
-
-            stateful = plan.stateful
-            self._networks = {stateful.index(one): WarpNetwork(one, plan, device) for one in plan.networks}
-        self.signals = {
-            name: wp.full(size, SIGNALS[name].neutral, dtype=wp.float32, device=device) for name in plan.signals
-        }
+        self._networks: dict[int, WarpNetwork] = self._new_networks() if plan.networks else {}
+        self.signals = {name: self._zeros(fill=SIGNALS[name].neutral) for name in plan.signals}
         """Signals that laws ask for, by name, float32 `(robots, slots)`; the host of the robot writes them.
 
-        What laws publish is written here at the start of a step, see `publish`.
+        Published values of laws are written here at the start of a step, see `publish`.
         """
         self._published = self._published_places()
-        # signal and slots of each total, and where it goes
+        # signal and slots of each total, and the signal it is written to
         self._totals: list[tuple[wp.array, wp.array, wp.array]] = []
         self._slots = self._new_slots()
-        rows = [row for row in plan.rows() if row is not plan.lag]
-        self._rows = {id(row): self._on_device(row) for row in rows}
+        self._rows = {id(row): self._on_device(row) for row in plan.rows() if row is not plan.lag}
         self._slots.lag = self._on_device(plan.lag)
         self._binding: Columns | Indices | None = None
         self._columns: list[int] = list(range(plan.num_slots))
         self._now = self._after = self.new_state()
-        # launches by phase, binding and states, beside those themselves
+        # launches by phase, binding and states, with the binding and states themselves
         self._launches: dict[tuple[Any, ...], tuple[Any, tuple[Any, ...]]] = {}
         self._kernels: dict[tuple[str, str], wp.Kernel] = {}
-        # what copies pieces of rows into them, and the arrays that it reads
-        self._pieces: list[tuple[Any, list[Any]]] = []
+        # launches that copy pieces of rows into them, and the arrays that these read
+        self._pieces: list[tuple[Any, list[wp.array]]] = []
         # states of the laws before a step in place that is cut in two; networks write theirs after the limits
         self._before: StepState | None = None
         if self._networks:
-            *signals, bad, efforts, computed = (wp.zeros(size, dtype=wp.float32, device=device) for _ in range(8))
-            self.hand_over(signals, bad.view(wp.int32), efforts, computed)
+            signals = [self._zeros() for _ in range(5)]
+            self.hand_over(signals, self._zeros(wp.int32), self._zeros(), self._zeros())
             if len(plan.stateful) > len(plan.networks):
                 self._before = self.new_state()
 
     def new_state(self) -> StepState:
-        """Return a state that remembers nothing."""
+        """Return a fresh state."""
         return new_state(self.plan, self.device)
 
     def bind(self, binding: Columns | Indices) -> None:
@@ -126,7 +119,7 @@ class WarpStep:
         if self._networks:
             self.command(dt)
             return self.limit()
-        self._put_pieces_together()
+        self._copy_pieces()
         if self._published:
             self.publish()
         self._launch("step", dt)
@@ -141,11 +134,11 @@ class WarpStep:
         for one in self.plan.networks:
             one.law.require_dt(dt)
         self._dt = dt
-        self._put_pieces_together()
+        self._copy_pieces()
         if self._before is not None and self._now is self._after:
-            for number, law in enumerate(self._now.laws):
-                for kept, values in zip(self._before.laws[number], law, strict=True):
-                    if number not in self._networks:
+            for number in range(len(self._now.laws)):
+                if number not in self._networks:
+                    for kept, values in zip(self._before.laws[number], self._now.laws[number], strict=True):
                         wp.copy(kept, values)
         if self._published:
             self.publish()
@@ -166,17 +159,17 @@ class WarpStep:
 
         Args:
             signals: Positions, velocities and the delayed targets, float32 `(robots, slots)`, of the motor where there
-                is a transmission; what is not finite leaves the value before.
+                is a transmission; a value that is not finite leaves the previous one.
             bad: Fault codes of the inputs, int32 `(robots, slots)`.
             efforts: Efforts that the second phase limits, float32 `(robots, slots)`, NaN for a fault.
-            computed: Efforts that it tells as those before all limits, alike.
+            computed: Efforts that it records as those before all limits, likewise.
         """
         self._handed_over = (*signals, bad, efforts, computed)
         self._handed_flat = [array.flatten() for array in self._handed_over]
         self._forget_kernels()
 
     def reset(self, robots: Sequence[int] | wp.array | None = None) -> None:
-        """Forget state and faults of `robots`, indices or a mask, all by default; a mask is read on the device.
+        """Reset state and faults of `robots`, indices or a mask, all by default; a mask is read on the device.
 
         Raises:
             ValueError: A mask of another type, length or device.
@@ -192,28 +185,27 @@ class WarpStep:
                 each = one.count * math.prod(values.shape[one.axis + 1 :])
                 if not is_kept:
                     wp.launch(clear_kernel, values.size, [mask, each, start], [values.flatten()], device=self.device)
-        # others read the same whether or not a step came in between; what is kept stays published as it was
+        # readers get the reset value before the next step; values that a reset keeps stay published
         for number, (one, _) in enumerate(self._published):
             if not plan.stateful[one.law].starts[one.state][1]:
                 self._publishing(number, mask)
 
     def publish(self) -> None:
-        """Publish now what the next step publishes at its start; totals are added up where they are."""
+        """Publish the values that the next step publishes at its start, and add up the totals if this step does so."""
         launches = self._recorded("publish", self._now)
         if launches is None:
             launches = [self._publishing(number, None, record_cmd=True) for number in range(len(self._published))]
             for signal, slots, total in self._totals:
                 inputs = [signal, slots]
                 robots = self.plan.num_robots
-                launches.append(
-                    (wp.launch(total_kernel, robots, inputs, [total], device=self.device, record_cmd=True), inputs)
-                )
+                launch = wp.launch(total_kernel, robots, inputs, [total], device=self.device, record_cmd=True)
+                launches.append((launch, inputs))
             self._record(launches, "publish", self._now)
         for launch, _ in launches:
             launch.launch()
 
     def add_up_totals(self, on: bool) -> None:
-        """Let each step add up its totals over the slots of the plan from now on, or leave them to others."""
+        """Add up totals over the slots of the plan in each step from now on, or leave them to the host."""
         totals = self.plan.totals if on else []
         self._totals = [
             (self.signals[part], self._ints(slots), self.signals[name]) for name, part, slots in totals if len(slots)
@@ -221,12 +213,12 @@ class WarpStep:
         self._launches.clear()
 
     def _published_places(self) -> list[tuple[Published, wp.array]]:
-        """What is published, with the place of each slot among those that have the law."""
+        """Each published number, and the place of each slot among those that have its law."""
         plan = self.plan
         return [(one, self._ints(plan.stateful[one.law].places)) for one in plan.published]
 
     def _publishing(self, number: int, chosen: wp.array | None, **options: Any) -> tuple[Any, list[Any]]:
-        """Launch what publishes a number, of chosen robots or of all, and what it reads."""
+        """Launch the kernel that publishes a number, of chosen robots or of all; return the launch and its inputs."""
         one, places = self._published[number]
         state = self._now.laws[one.law][one.state]
         inputs = [chosen, state, places, int(one.used.sum()), one.neutral]
@@ -245,24 +237,21 @@ class WarpStep:
 
     def observe(self, on: bool) -> None:
         """Record from the next step on what `observed` returns, or stop it."""
-        size = (self.plan.num_robots, self.plan.num_slots)
-        self._observed = tuple(
-            wp.zeros(size, dtype=t, device=self.device) for t in (wp.float32, wp.int32, wp.float32) if on
-        )
+        self._observed = tuple(self._zeros(dtype) for dtype in (wp.float32, wp.int32, wp.float32) if on)
         self._forget_kernels()
 
     def observed(self) -> tuple[np.ndarray, np.ndarray]:
-        """Efforts before the limits, 0 for a fault, and the limit that changed each last, from 1; `(robots, slots)`."""
+        """Efforts before the limits, 0 on a fault, and the last limit that changed each, from 1; `(robots, slots)`."""
         computed, limited_by = (array.numpy() for array in self._observed[:2])
         return computed, limited_by
 
     def motor_efforts(self) -> np.ndarray:
-        """Efforts behind limits and transmissions, 0 for a fault, as far as they are observed; `(robots, slots)`."""
+        """Efforts of the motors behind all limits, 0 on a fault, if observed; `(robots, slots)`."""
         return self._observed[2].numpy()
 
     @property
     def computed(self) -> wp.array:
-        """Efforts before the limits, 0 for a fault, as far as they are observed; float32 `(robots, slots)`."""
+        """Efforts before the limits, 0 on a fault, if observed; float32 `(robots, slots)`."""
         return self._observed[0]
 
     def materialize(self, row: Row) -> wp.array:
@@ -283,14 +272,14 @@ class WarpStep:
         launch = wp.launch(
             piece_kernel, piece.shape, inputs, [self.materialize(row)], device=self.device, record_cmd=True
         )
-        # a launch of older Warp does not keep them
+        # a launch of older Warp does not keep its inputs alive
         self._pieces.append((launch, inputs))
 
     def values(self, row: Row) -> np.ndarray:
-        """The values of a row as they are, `(robots, slots)`; to be read only."""
+        """Current values of a row, `(robots, slots)`, read-only."""
         if not row.per_robot and row.live is None:
             return np.broadcast_to(row.shared, (self.plan.num_robots, self.plan.num_slots))
-        self._put_pieces_together()
+        self._copy_pieces()
         return (self._slots.lag if row is self.plan.lag else self._rows[id(row)]).numpy()
 
     def faults(self) -> list[tuple[int, int, int, int]]:
@@ -302,12 +291,12 @@ class WarpStep:
         ]
 
     def clear_faults(self) -> None:
-        """Forget all faults and count steps from 0 again."""
+        """Clear all faults, and count steps from 0 again."""
         self._faults.codes.zero_()
         self._set_steps(0)
 
     def set_faults(self, faults: Sequence[tuple[int, int, int, int]], steps: int) -> None:
-        """Take these faults over, and go on from this number of steps."""
+        """Replace the faults, and the number of steps."""
         codes, when = (np.zeros(self._faults.codes.shape, np.int32) for _ in range(2))
         for robot, slot, code, step in faults:
             codes[robot, slot], when[robot, slot] = code, step
@@ -320,12 +309,12 @@ class WarpStep:
         """Number of steps since the last reset of all; reads the device once a graph was captured."""
         return self._steps + (int(self._faults.counted.numpy()[0]) if self._counts_there else 0)
 
-    def _put_pieces_together(self) -> None:
+    def _copy_pieces(self) -> None:
         for launch, _ in self._pieces:
             launch.launch()
 
     def _compile(self, binding: str) -> None:
-        """Choose the kernels of a binding, and compile them now rather than in the first step."""
+        """Make the kernels of a binding, and compile them before the first step."""
         stages, feedback = (tuple(stage.law for stage in some) for some in (self.plan.stages, self.plan.feedback))
         for phase in ("command", "limit") if self._handed_over else ("step",):
             if (binding, phase) not in self._kernels:
@@ -341,7 +330,7 @@ class WarpStep:
             self._compile(binding)
 
     def _advance(self, *, counts: bool) -> None:
-        """Let the delays go on by a row, and the count of steps by one."""
+        """Advance the delays by a row, and the count of steps by one."""
         if not self.plan.num_delayed:
             if counts:
                 self._count()
@@ -365,66 +354,63 @@ class WarpStep:
             self._steps += 1
 
     def _counts_steps_there(self) -> bool:
-        """Whether steps are counted on the device: from the first captured graph on."""
+        """Return True if steps are counted on the device, as they are from the first captured graph on."""
         self._counts_there = self._counts_there or wp.get_device(self.device).is_capturing
         return self._counts_there
 
     def _set_steps(self, steps: int) -> None:
-        """Go on from this number of steps; graphs keep the number that Python had when they were captured."""
+        """Set the number of steps; a graph keeps the Python count of the time of its capture."""
         if self._counts_there:
             self._faults.counted.fill_(steps - self._steps)
         else:
             self._steps = steps
 
     def _launch(self, phase: str, dt: float) -> None:
-        """Launch the kernel of a phase; its arguments are put together once per binding and pair of states."""
+        """Launch the kernel of a phase; launches are recorded per binding and pair of states."""
         binding = self._binding
         if isinstance(binding, Indices) and phase != "limit":
             binding.check_indices()
         key = phase, binding, self._now, self._after
         launch = self._recorded(*key)
         if launch is None:
-            launch = self._record(self._put_together(phase), *key)
+            launch = self._record(self._new_launch(phase), *key)
         first = 1 + len(self._rows)
         launch.set_param_at_index(first, self._steps)
         launch.set_param_at_index(first + 1, dt)
         launch.launch()
 
     def _recorded(self, what: str, *stands_on: Any) -> Any:
-        """The launch that was put together for a phase, a binding and states, or None."""
+        """The recorded launch of a phase for a binding and states, or None."""
         found = self._launches.get((what, *map(id, stands_on)))
         return None if found is None else found[0]
 
     def _record(self, launch: Any, what: str, *stands_on: Any) -> Any:
-        # what it stands on is kept, so that no other object gets its identity
+        # keeps the objects alive, so that no other object gets the same id
         self._launches[what, *map(id, stands_on)] = launch, stands_on
         if len(self._launches) > _KEPT:
             del self._launches[next(iter(self._launches))]
         return launch
 
-    def _put_together(self, phase: str) -> Any:
+    def _new_launch(self, phase: str) -> Any:
+        """Record the launch of a phase for the current binding and states."""
         binding = self._binding
         if binding is None:
             raise ValueError("the step has no arrays yet. Call bind first.")
-        inputs = [None if array is None else warp_view(array) for array in binding.inputs]
-        efforts = [warp_view(binding.efforts)]
-        if isinstance(binding, Indices):
-            inputs += [None if array is None else warp_view(array) for array in binding.indices]
-            computed = binding.computed
-            efforts += [warp_view(binding.effort_indices), None if computed is None else warp_view(computed)]
-        inputs += map(self.signals.__getitem__, self.plan.asked)
-        told = self._observed if phase != "command" else ()
+        inputs, efforts = binding.warp_views()
+        observed = self._observed if phase != "command" else ()
+        before = self._now
+        if phase == "limit" and self._now is self._after:
+            before = self._before or self._now
         arguments = [self._slots, *self._rows.values(), self._steps, 0.0, *inputs]
-        in_place = phase == "limit" and self._now is self._after
-        before = self._before if in_place and self._before is not None else self._now
+        arguments += [self.signals[name] for name in self.plan.asked]
         arguments += [*self._arguments_of(before), *self._arguments_of(self._after)]
         arguments += [int(self._now is not self._after)]
-        arguments += [self._faults, *told, *self._handed_over, *efforts]
+        arguments += [self._faults, *observed, *self._handed_over, *efforts]
         kernel, shape = self._kernels[_kind(binding), phase], (self.plan.num_robots, self.plan.num_slots)
         return wp.launch(kernel, shape, arguments, device=self.device, record_cmd=True)
 
     def _arguments_of(self, state: StepState) -> list[Any]:
-        """A state as the kernel takes it, which leaves networks alone."""
+        """A state as arguments of the kernel, without those of networks."""
         ring = Ring()
         ring.pos, ring.vel, ring.act = state.buffer_pos, state.buffer_vel, state.buffer_act
         ring.pushes, ring.newest = state.num_pushes, state.write_idx
@@ -432,7 +418,7 @@ class WarpStep:
         return [ring, *(values for law in laws for values in law)]
 
     def _on_device(self, row: Row) -> wp.array:
-        """The values of a row for every robot and slot; shared ones are one row that all robots read."""
+        """Values of a row per robot and slot; shared values are one row with a stride of 0."""
         dtype = wp.int32 if row.shared.dtype == np.int32 else wp.float32
         shape, size = (self.plan.num_robots, self.plan.num_slots), row.shared.itemsize
         if row.live is not None:
@@ -451,18 +437,39 @@ class WarpStep:
     def _ints(self, values: Any) -> wp.array:
         return wp.array(np.asarray(values, np.int32), dtype=wp.int32, device=self.device)
 
+    def _per_slot(self, rows: Iterable[Any]) -> wp.array:
+        """Rows of a number per slot; a row of zeros if there are none."""
+        return self._ints(np.stack(list(rows) or [np.zeros(self.plan.num_slots)]))
+
+    def _zeros(self, dtype: Any = wp.float32, fill: float = 0) -> wp.array:
+        size = self.plan.num_robots, self.plan.num_slots
+        return wp.full(size, fill, dtype=dtype, device=self.device)
+
+    def _new_networks(self) -> dict[int, WarpNetwork]:
+        # most plans have none
+        from .warp_network import WarpNetwork
+
+        stateful = self.plan.stateful
+        return {stateful.index(one): WarpNetwork(one, self.plan, self.device) for one in self.plan.networks}
+
     def _new_slots(self) -> Slots:
         plan, slots = self.plan, Slots()
         slots.column = self._ints(np.arange(plan.num_slots))
         slots.controller = self._ints(plan.controller_kind)
         slots.delay_place = self._ints(np.where(plan.delayed, np.cumsum(plan.delayed) - 1, -1))
         slots.num_slots, slots.num_delayed, slots.depth = plan.num_slots, plan.num_delayed, plan.depth
-        # networks find their own places
+        # networks have index arrays of their own
         stateful = [one for one in plan.stateful if not is_network(one.law)]
         slots.law_count = self._ints([one.count for one in stateful])
-        places = [one.places for one in stateful] or [np.zeros(plan.num_slots)]
-        slots.law_place = self._ints(np.stack(places))
-        used = [stage.used for stage in plan.stages] or [np.zeros(plan.num_slots, bool)]
+        slots.law_place = self._per_slot(one.places for one in stateful)
+        slots.used = self._per_slot(stage.used for stage in plan.stages)
+        slots.sensed = self._per_slot(stage.used for stage in plan.feedback)
+        slots.asked = self._per_slot(plan.asked.values())
+        self._add_curves(slots)
+        return slots
+
+    def _add_curves(self, slots: Slots) -> None:
+        plan = self.plan
         # in the order in which the kernel numbers them
         laws = [*plan.controllers, *(stage.law for stage in (*plan.stages, *plan.feedback))]
         before = np.cumsum([0, *(len(law.CURVES) for law in laws)])
@@ -473,13 +480,8 @@ class WarpStep:
             number = before[law] + one.number
             first[number, one.used], counts[number, one.used] = sum(map(len, rows)), len(one.rows)
             rows.append(one.rows)
-        asked = list(plan.asked.values()) or [np.zeros(plan.num_slots, bool)]
-        sensed = [stage.used for stage in plan.feedback] or [np.zeros(plan.num_slots, bool)]
-        slots.sensed = self._ints(np.stack(sensed))
-        slots.asked = self._ints(np.stack(asked))
-        slots.used, slots.curve_first, slots.curve_count = map(self._ints, (np.stack(used), first, counts))
+        slots.curve_first, slots.curve_count = self._ints(first), self._ints(counts)
         slots.curves = wp.array(np.concatenate(rows), dtype=wp.float32, ndim=2, device=self.device)
-        return slots
 
 
 def _kind(binding: Columns | Indices) -> str:
@@ -487,7 +489,7 @@ def _kind(binding: Columns | Indices) -> str:
 
 
 def load_kernel(kernel: wp.Kernel, laws: Sequence[LawClass], device: Any) -> None:
-    """Compile a kernel, and those in its module, now.
+    """Compile the module of a kernel.
 
     Raises:
         TypeError: A law of the user's own does not compile.

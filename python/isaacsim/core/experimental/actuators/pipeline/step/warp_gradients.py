@@ -14,6 +14,7 @@ import warp as wp
 
 from ...components.law import LawClass
 from ...memory import warp_view
+from .binding import all_warp
 from .gradient_kernels import COMMANDS, SIGNALS, given_to, gradient_kernels
 from .state import StepState
 from .warp import load_kernel
@@ -98,7 +99,7 @@ class WarpGradients:
         states = [] if state is None else [array for law in state.laws for array in law]
         remembered = [wp.clone(warp_view(array), requires_grad=False) for array in states[: self._remembered]]
         states = states[self._remembered :]
-        read = _all_warp([*signals, *indices, *states, *parameters, *ring])
+        read = all_warp([*signals, *indices, *states, *parameters, *ring])
         self._launch(self._kernels.note, [*read, self._depth], [numbers, delay])
         return _Noted(numbers, delay, dt, remembered)
 
@@ -119,7 +120,7 @@ class WarpGradients:
         # rings of a delay, what a network remembers, states
         rings = len(COMMANDS) if self._depth else 0
         first = rings + self._remembered
-        given = _all_warp([*efforts, effort_index, *after[first:]])
+        given = all_warp([*efforts, effort_index, *after[first:]])
         self._launch(kernels.take, given, [by_outputs, by_numbers])
         of_network = []
         if self._network is not None:
@@ -140,13 +141,9 @@ class WarpGradients:
         if self._network is not None:
             states = after[rings:first], before[rings:first]
             self._network.back(noted.numbers, self._by_network[0], *states, by_numbers)
-        ring = _all_warp([*(after[:rings] or [None] * 3), *(before[:rings] or [None] * 3)])
-        added = _all_warp([*signals, *indices, *before[first:], *parameters])
+        ring = all_warp([*(after[:rings] or [None] * 3), *(before[:rings] or [None] * 3)])
+        added = all_warp([*signals, *indices, *before[first:], *parameters])
         self._launch(kernels.leave, [by_numbers, noted.delay, self._depth], [*ring, *added])
 
     def _launch(self, kernel: wp.Kernel, inputs: Sequence[Any], outputs: Sequence[Any]) -> None:
         wp.launch(kernel, self._elements, inputs, outputs, device=self._device, record_tape=False)
-
-
-def _all_warp(arrays: Sequence[Any]) -> list[Any]:
-    return [None if array is None else warp_view(array) for array in arrays]

@@ -1,16 +1,17 @@
-"""The rhythm of the step in Warp: one text, from which the kernel of every plan is generated.
+"""The step in Warp: source text, from which the kernel of every plan is generated.
 
-Per slot and robot: signals in, guard, delay, law, limits, guard, state out, efforts out; `_PHASES` puts the blocks in
-their order. Before a transmission, law and limits work on the motor: what is handed over between the phases is the
-motor's then, and the effort becomes that at the joint in the second one. A step may be cut in two where the law is
-done: the second phase puts back what the first one wrote where a limit has a fault, unless it was written in place. The
-two bindings differ only in how signals come in and efforts go out.
+Per slot and robot: signals in, guard, delay, law, limits, guard, state out, efforts out; `_PHASES` lists the blocks of
+each phase. Before a transmission, law and limits work in the coordinates of the motor: the phases hand over signals of
+the motor, and the second phase converts the effort to that at the joint. A step is cut in two after the law where the
+phases hand over arrays. If a limit has a fault, the second phase restores the state that the first one overwrote,
+except a state updated in place. The bindings differ only in how signals come in and efforts go out.
 """
 
 from __future__ import annotations
 
 import functools
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from string import Template
 from typing import Any
 
@@ -19,7 +20,6 @@ import warp as wp
 from ...components.curve import curve_at
 from ...components.law import (
     CLAMPING_SIGNALS,
-    CONTROLLER_SIGNALS,
     MOTOR_SIGNALS,
     LawClass,
     curve_inputs,
@@ -29,7 +29,7 @@ from ...components.law import (
     signals_of,
 )
 from ...specs.signals import SIGNALS
-from ...specs.stages import KINDS, follows_limits
+from ...specs.stages import KINDS, Kind, follows_limits
 from ..plan import base_of
 from . import warp_functions as functions
 from .binding import SIGNALS as INPUTS
@@ -45,7 +45,7 @@ def step_kernel(
     # In:
     $signals
     $asked
-    # State in, state out; whether they are two:
+    # State in, state out; apart is 0 if they are the same:
     now: Ring,
     $laws_now
     after: Ring,
@@ -71,7 +71,7 @@ _SIGNALS_IN = {
     ff = feedforward[robot, column]
 """,
     "indices": """
-    # signals in: elements that index arrays name
+    # signals in: elements, by index arrays
     i = robot * slots.num_slots + slot
     q = element(positions, positions_at[i])
     qd = element(velocities, velocities_at[i])
@@ -82,12 +82,12 @@ _SIGNALS_IN = {
 }
 
 _COMMAND = """
-    # guard: nothing that is not finite enters state or law
+    # guard: only finite values enter state and law
     late = bad(q_target, 4) | bad(qd_target, 8) | bad(ff, 16)
     fault = bad(q, 1) | bad(qd, 2) | late
     $guard
 
-    # delay: read the command that acts, then write this one; before the first good one nothing enters
+    # delay: read the command that acts, then write this one; the first command must be finite
     if slots.delay_place[slot] >= 0:
         j = robot * slots.num_delayed + slots.delay_place[slot]
         newest = wrapped(now.newest[0], slots.depth)
@@ -107,13 +107,13 @@ _COMMAND = """
         else:
             after.pushes[j] = 0
 
-    # feedback: what the law sees of the joint
+    # feedback: signals of the joint that the law gets
     $feedback
 
-    # transmission: of the motor, instead of the joint
+    # transmission: signals of the motor that the law gets
     $to_motor
 
-    # law: NaN for a fault
+    # law: NaN on a fault
     effort = wp.float32(wp.nan)
     kind = slots.controller[slot]
     if fault == 0 and kind < 0:
@@ -152,7 +152,7 @@ _HAND_BACK = """
 """
 
 _LIMIT = """
-    # limits, in their order; none sees what is not finite
+    # limits, in their order; none gets a value that is not finite
     $motor_state
     limiter = wp.int32(0)
     $limits
@@ -177,7 +177,7 @@ _EFFORTS_OUT = {
     efforts[robot, column] = effort
 """,
     "indices": """
-    # efforts out: added to what is there
+    # efforts out: added to the array
     if fault == 0:
         add(efforts, efforts_at[i], effort)
         add(computed_efforts, efforts_at[i], raw)
@@ -193,10 +193,17 @@ _PHASES = {
     "command": ("in", _COMMAND, _STATE_OUT, _HAND_OVER),
     "limit": ("in", _TAKE_OVER, _LIMIT, _STATE_OUT, _HAND_BACK, "out"),
 }
-_HANDED = "".join(f"handed_{name}: wp.array2d[float], " for name in ("q", "qd", "q_target", "qd_target", "ff"))
-_HANDED += "handed_bad: wp.array2d[int], handed_efforts: wp.array2d[float], handed_computed: wp.array2d[float],"
-_OBSERVED = "computed: wp.array2d[float], limited_by: wp.array2d[int], motor_efforts: wp.array2d[float],"
-_OBSERVE = "computed[robot, slot] = raw; limited_by[robot, slot] = limiter; motor_efforts[robot, slot] = motor"
+_BETWEEN = "".join(f"handed_{name}: wp.array2d[float], " for name in ("q", "qd", "q_target", "qd_target", "ff"))
+_BETWEEN += "handed_bad: wp.array2d[int], handed_efforts: wp.array2d[float], handed_computed: wp.array2d[float],"
+_HANDED = {"step": "", "command": _BETWEEN, "limit": _BETWEEN}
+# arrays of what an observed step records, and the line that records it
+_OBSERVED = {
+    False: ("", ""),
+    True: (
+        "computed: wp.array2d[float], limited_by: wp.array2d[int], motor_efforts: wp.array2d[float],",
+        "computed[robot, slot] = raw; limited_by[robot, slot] = limiter; motor_efforts[robot, slot] = motor",
+    ),
+}
 _ARRAYS = {
     "columns": ("".join(f"{name}: wp.array2d[float], " for name in INPUTS), "efforts: wp.array2d[float],"),
     "indices": (
@@ -205,7 +212,7 @@ _ARRAYS = {
         "efforts: wp.array[float], efforts_at: wp.array[wp.uint32], computed_efforts: wp.array[float],",
     ),
 }
-# what the kernel calls the signals of laws
+# names of the signals of laws in the kernel
 _SIGNAL_NAMES = {
     "effort": "effort",
     "position": "q",
@@ -215,6 +222,8 @@ _SIGNAL_NAMES = {
     "feedforward": "ff",
     "dt": "dt",
 }
+# names of a law's results in the kernel, by their number
+_RESULTS = {0: (), 1: ("effort",), 2: ("seen_q", "seen_qd")}
 _FUNCTIONS: dict[str, Any] = {
     "EFFORT_FAULT": wp.constant(EFFORT_FAULT),
     "SIGNAL_FAULT": wp.constant(SIGNAL_FAULT),
@@ -236,286 +245,309 @@ _FUNCTIONS: dict[str, Any] = {
 }
 
 
+@dataclass(frozen=True)
 class _Law:
-    """Lines that evaluate one law of the plan.
+    """Source lines that evaluate one law of the plan.
 
     Args:
-        owner: Its class.
-        signals: Those of its kind.
-        name: What its functions are called in the kernel.
-        rows: What its parameters are called there.
-        among_stateful: Its number among the laws with a state, None without one.
+        owner: Class of the law.
+        name: Prefix of its functions and variables in the kernel.
+        rows: Names of its parameters in the kernel.
+        state_number: Its number among the laws with a state, None without one.
         first_curve: Number of its first curve among those of all laws.
-        seen: What its signals are called there.
+        signals: Names of its signals in the kernel.
     """
 
-    def __init__(
-        self,
-        owner: LawClass,
-        signals: Sequence[str],
-        name: str,
-        rows: Sequence[str],
-        among_stateful: int | None,
-        first_curve: int,
-        seen: Mapping[str, str] = _SIGNAL_NAMES,
-    ) -> None:
-        self.owner, self.signals, self.name, self.among_stateful = owner, signals, name, among_stateful
-        self.rows, self._seen, self._first_curve = list(rows), seen, first_curve
+    owner: LawClass
+    name: str
+    rows: Sequence[str]
+    state_number: int | None
+    first_curve: int
+    signals: Mapping[str, str]
+
+    @property
+    def kind(self) -> Kind:
+        """Kind of its stage."""
+        return KINDS[self.owner.KIND]
 
     @property
     def functions(self) -> dict[str, Any]:
-        """What the kernel calls."""
-        prepare = {} if self.owner.PREPARE is None else {f"{self.name}_prepare": self.owner.PREPARE}
-        motor = {f"{self.name}_motor": self.owner.MOTOR} if self.converts else {}
-        return {self.name: self.owner.LAW} | prepare | motor
+        """Functions that its lines call, by name."""
+        owner = self.owner
+        found = {"": owner.LAW, "_prepare": owner.PREPARE, "_motor": owner.MOTOR if self.kind.converts else None}
+        return {f"{self.name}{suffix}": function for suffix, function in found.items() if function is not None}
 
-    @property
-    def converts(self) -> bool:
-        """Whether it is that of a transmission."""
-        return KINDS[self.owner.KIND].converts
-
-    def lines(self, state_fault: str, results: Sequence[str] = ("effort",)) -> list[str]:
-        """Assign to `effort`, NaN where it is not finite; take over the state if all is good.
-
-        Args:
-            state_fault: What happens where that is not so.
-            results: What else the law assigns to; the caller looks at it. Nothing for a law that changes no effort.
-        """
-        names = range(len(self.owner.STATE))
-        states, new = [f"{self.name}_kept_{k}" for k in names], [f"{self.name}_new_{k}" for k in names]
-        curves = self._curves()
-        asked = {name: f"asked_{name}[robot, slot]" for name in self.owner.ASKS}
-        signals = [({**self._seen} | asked)[name] for name in signals_of(self.owner, self.signals)]
+    def lines(self) -> list[str]:
+        """Assign the results of the law, NaN or a fault if one is not finite; keep the new state if all are finite."""
+        results, curves, kept, new = _RESULTS[self.kind.gives], self._curves(), self._state("kept"), self._state("new")
+        names = {**self.signals} | {name: f"asked_{name}[robot, slot]" for name in self.owner.ASKS}
+        signals = [names[name] for name in signals_of(self.owner, self.kind.takes)]
         lines = [f"{name} = {value}" for name, value in curves.items()]
-        lines += self._called(self.name, signals, list(curves), [*results, *new])
-        if names or len(results) > 1:
-            lines.append(f"if {' and '.join(f'wp.isfinite({name})' for name in (*results, *new))}:")
-            lines += [f"    {kept} = {name}" for kept, name in zip(states, new, strict=True)] or ["    pass"]
-            if state_fault:
-                lines += ["else:", f"    {state_fault}"]
-        return lines if len(results) > 1 else [*lines, "if not wp.isfinite(effort):", "    effort = wp.nan"]
+        lines += self._call(self.name, signals, list(curves), [*results, *new])
+        if kept or self.kind.senses:
+            assigned = [f"{state} = {value}" for state, value in zip(kept, new, strict=True)] or ["pass"]
+            lines += _under(f"if {_all_finite([*results, *new])}:", assigned)
+            lines += _under("else:", ["fault = EFFORT_FAULT" if self.kind.senses else "effort = wp.nan"])
+        return lines if self.kind.senses else [*lines, "if not wp.isfinite(effort):", "    effort = wp.nan"]
 
-    def motor_lines(self, given: Sequence[str], results: Sequence[str], watched: int, failing: str) -> list[str]:
-        """Assign signals of the motor where there is no fault, of those of the joint; of a transmission.
+    def motor_lines(self, joint: Sequence[str], motor: Sequence[str], checked: int, on_fault: str) -> list[str]:
+        """Convert signals of the joint to those of the motor, unless there is a fault; of a transmission.
 
         Args:
-            given: Signals of the joint.
-            results: What the signals of the motor are assigned to.
-            watched: How many of them have to be finite, the first ones.
-            failing: What happens where that is not so.
+            joint: Names of the signals of the joint.
+            motor: Names of the signals of the motor.
+            checked: Number of leading motor signals that must be finite.
+            on_fault: Statement that runs if one of those is not finite.
         """
         asked = [f"asked_{name}[robot, slot]" for name in self.owner.ASKS]
-        lines = self._called(f"{self.name}_motor", [*given, *asked], [], results)
-        lines += [f"if not ({' and '.join(f'wp.isfinite({name})' for name in results[:watched])}):", f"    {failing}"]
-        return self.remembering(["if fault == 0:", *_indented(lines)])
+        lines = self._call(f"{self.name}_motor", [*joint, *asked], [], motor)
+        lines += _under(f"if not ({_all_finite(motor[:checked])}):", [on_fault])
+        return self.after_state(_under("if fault == 0:", lines))
 
-    def _called(
-        self, function: str, signals: Sequence[str], curves: Sequence[str], results: Sequence[str]
-    ) -> list[str]:
-        """Lines that assign the results of one of its functions, of signals, state, prepared numbers and curves."""
+    def after_state(self, lines: Sequence[str]) -> list[str]:
+        """Return the lines after those that read the state."""
+        n, at = self.state_number, f"{self.name}_at"
+        kept = [f"{name} = now_{n}_{k}[{at}]" for k, name in enumerate(self._state("kept"))]
+        return [*([self._place] if kept else []), *kept, *lines]
+
+    def state_out(self, *, evaluated: bool) -> list[str]:
+        """Write the state of every slot that has the law.
+
+        Args:
+            evaluated: True if this phase evaluates the law; otherwise only a fault restores the previous state.
+        """
+        n, at, kept = self.state_number, f"{self.name}_at", self._state("kept")
+        lines = [
+            self._place,
+            *_under("if fault != 0:", [f"after_{n}_{k}[{at}] = now_{n}_{k}[{at}]" for k in range(len(kept))]),
+        ]
+        new = [f"after_{n}_{k}[{at}] = {name}" for k, name in enumerate(kept)]
+        return [*lines, *_under("else:", new)] if evaluated else lines
+
+    def _call(self, function: str, signals: Sequence[str], curves: Sequence[str], results: Sequence[str]) -> list[str]:
+        """Assign the results of one of its functions, called with signals, state, prepared parameters and curves."""
         rows = [f"{name}[robot, slot]" for name in self.rows]
         lines, values = self._prepared(rows)
-        states = [f"{self.name}_kept_{k}" for k in range(len(self.owner.STATE))]
-        arguments = ", ".join([*signals, *states, *values, *curves])
+        arguments = ", ".join([*signals, *self._state("kept"), *values, *curves])
         lines.append(f"{', '.join(results)} = {function}({arguments})")
         if base_of(self.owner) is None:
-            # built-in laws hand a NaN on, the user's own may lose it in a minimum
+            # built-in laws propagate NaN; a custom one may lose it in a minimum
             lines += [f"{results[0]} += nan_or_zero({row})" for row in rows]
         return lines
 
     def _prepared(self, rows: Sequence[str]) -> tuple[list[str], Sequence[str]]:
-        """Lines that prepare the parameters, and what the law takes in their place."""
+        """Lines that prepare the parameters, and the arguments of the law that replace them."""
         if self.owner.PREPARE is None:
             return [], rows
-        values = [f"{self.name}_{name}" for name in prepared_of(self.owner, self.signals)]
+        values = [f"{self.name}_{name}" for name in prepared_of(self.owner, self.kind.takes)]
         given = [*rows, *(["dt"] if prepares_for_dt(self.owner) else [])]
         return [f"{', '.join(values)} = {self.name}_prepare({', '.join(given)})"], values
 
     def _curves(self) -> dict[str, str]:
-        """The values of its curves, by what the kernel calls them."""
+        """Expressions of the values of its curves, by name."""
         found = {}
-        for n, over in enumerate(curve_inputs(self.owner, self._seen["position"], self._seen["velocity"])):
-            number = self._first_curve + n
+        for n, over in enumerate(curve_inputs(self.owner, self.signals["position"], self.signals["velocity"])):
+            number = self.first_curve + n
             where = f"slots.curve_first[{number}, slot], slots.curve_count[{number}, slot]"
             found[f"{self.name}_curve_{n}"] = f"curve_at({over}, slots.curves, {where})"
         return found
 
-    def remembering(self, lines: Sequence[str]) -> list[str]:
-        """The lines after those that read the state."""
-        if self.among_stateful is None:
-            return list(lines)
-        n, names = self.among_stateful, range(len(self.owner.STATE))
-        return [self._place, *(f"{self.name}_kept_{k} = now_{n}_{k}[{self.name}_at]" for k in names), *lines]
-
-    def state_out(self, *, found: bool) -> list[str]:
-        """Write the state, which happens to every slot that has the law.
-
-        Args:
-            found: Whether this phase evaluated the law; else a fault puts back the state before.
-        """
-        n, names, at = self.among_stateful, range(len(self.owner.STATE)), f"{self.name}_at"
-        lines = [self._place, "if fault != 0:", *(f"    after_{n}_{k}[{at}] = now_{n}_{k}[{at}]" for k in names)]
-        new = [f"    after_{n}_{k}[{at}] = {self.name}_kept_{k}" for k in names]
-        return [*lines, "else:", *new] if found else lines
+    def _state(self, which: str) -> list[str]:
+        """Names of its state variables, `kept` or `new`."""
+        return [f"{self.name}_{which}_{k}" for k in range(len(self.owner.STATE))]
 
     @property
     def _place(self) -> str:
-        n = self.among_stateful
+        n = self.state_number
         return f"{self.name}_at = robot * slots.law_count[{n}] + slots.law_place[{n}, slot]"
 
 
-def _guarding(number: int, name: str) -> list[str]:
-    """Lines that look at a signal that laws ask for."""
-    bad = "bad_unbounded" if SIGNALS[name].is_unbounded else "bad"
-    return [
-        f"if slots.asked[{number}, slot] != 0:",
-        f"    fault = fault | {bad}(asked_{name}[robot, slot], SIGNAL_FAULT)",
-    ]
-
-
 class _Motor:
-    """Lines that give signals of the motor where a transmission is, for the laws before it.
+    """Source lines that compute the signals of the motor for the laws before a transmission.
 
     Args:
-        stages: What the plan has after its controllers; without transmissions the signals are those of the joint.
-        sensed: What the signals of the joint are called that the controller sees.
+        stages: Stages after the controllers; without a transmission among them, motor signals are joint signals.
+        sensed: Names of the joint signals that the controller gets.
     """
 
     def __init__(self, stages: Sequence[LawClass], sensed: Mapping[str, str]) -> None:
-        is_there = any(KINDS[law.KIND].converts for law in stages)
-        self._given = [sensed[name] for name in MOTOR_SIGNALS]
+        converts = any(KINDS[law.KIND].converts for law in stages)
+        self._joint = [sensed[name] for name in MOTOR_SIGNALS]
         self._names = [f"motor_{_SIGNAL_NAMES[name]}" for name in MOTOR_SIGNALS]
-        # of the true state: position, velocity, and commands that nobody reads
+        # converted from the true state: position, velocity, and unused commands
         self._true = [name.replace("motor", "rotor") for name in self._names]
         named = dict(zip(MOTOR_SIGNALS, self._names, strict=True))
         acting = dict(zip(CLAMPING_SIGNALS[1:], self._true, strict=False))
-        self.commanded: Mapping[str, str] = {**sensed} | (named if is_there else {})
-        """What signals are called that controllers get."""
-        self._acting: Mapping[str, str] = _SIGNAL_NAMES | (acting if is_there else {})
-        self.signals, self.state = ([], []) if not is_there else self._copied()
+        self.commanded: Mapping[str, str] = {**sensed} | (named if converts else {})
+        """Names of the signals of controllers."""
+        self._acting: Mapping[str, str] = _SIGNAL_NAMES | (acting if converts else {})
+        # of slots without a transmission
+        copied = [f"{name} = {joint}" for name, joint in zip(self._names, self._joint, strict=True)]
+        self.signals: list[str] = copied if converts else []
+        self.state: list[str] = [f"{self._true[0]} = q", f"{self._true[1]} = qd"] if converts else []
 
-    def seen_by(self, stage: LawClass) -> Mapping[str, str]:
-        """What signals are called that a stage after the controllers gets."""
+    def signals_of(self, stage: LawClass) -> Mapping[str, str]:
+        """Names of the signals of a stage after the controllers."""
         return self._acting if KINDS[stage.KIND].coordinates == "motor" else _SIGNAL_NAMES
 
-    def add(self, number: int, law: _Law) -> None:
-        """Add a stage by its number, if it is a transmission."""
-        if not law.converts:
-            return
+    def add(self, where: str, law: _Law) -> None:
+        """Add the lines of a transmission, under the condition that a slot has it."""
         at_rest = ["q", "qd", "0.0", "0.0", "0.0"]
-        signals = law.motor_lines(self._given, self._names, len(MOTOR_SIGNALS), "fault = EFFORT_FAULT")
-        state = law.motor_lines(at_rest, self._true, 2, "effort = wp.nan")
-        for lines, own in ((self.signals, signals), (self.state, state)):
-            lines += [f"if slots.used[{number}, slot] != 0:", *_indented(own)]
-
-    def _copied(self) -> tuple[list[str], list[str]]:
-        """Where there is no transmission."""
-        signals = [f"{name} = {given}" for name, given in zip(self._names, self._given, strict=True)]
-        return signals, [f"{name} = {given}" for name, given in zip(self._true[:2], ("q", "qd"), strict=True)]
+        signals = law.motor_lines(self._joint, self._names, len(MOTOR_SIGNALS), "fault = EFFORT_FAULT")
+        self.signals += _under(where, signals)
+        self.state += _under(where, law.motor_lines(at_rest, self._true, 2, "effort = wp.nan"))
 
 
-def _indented(lines: Sequence[str]) -> list[str]:
-    return [f"    {line}" for line in lines]
+class _KernelText:
+    """Blocks of source text for the laws of a plan, and the functions that they call.
+
+    Args:
+        controllers: Classes of the controllers.
+        stages: Classes of the stages after them.
+        feedback: Classes of the sensors.
+        phase: A key of `_PHASES`.
+        observed: True if the kernel records efforts before the limits, and the limit that changed each.
+    """
+
+    def __init__(
+        self,
+        controllers: Sequence[LawClass],
+        stages: Sequence[LawClass],
+        feedback: Sequence[LawClass],
+        phase: str,
+        observed: bool,
+    ) -> None:
+        self._phase, self._observed = phase, observed
+        self.functions = dict(_FUNCTIONS)
+        self._rows: list[str] = []
+        self._asks: set[str] = set()
+        self._num_stateful = self._num_curves = 0
+        self._state_arrays: list[str] = []
+        self._laws: list[str] = []
+        self._limits: list[str] = []
+        # stages that follow the limits change the effort at the joint
+        self._joint = ["motor = effort"]
+        self._state_out: list[str] = []
+        self._sensing = ["seen_q = q", "seen_qd = qd"] if feedback else []
+        sensed = _SIGNAL_NAMES | ({"position": "seen_q", "velocity": "seen_qd"} if feedback else {})
+        self._motor = _Motor(stages, sensed)
+        for number, law in enumerate(controllers):
+            self._add_controller(number, law)
+        for number, law in enumerate(stages):
+            self._add_stage(number, law)
+        for number, law in enumerate(feedback):
+            self._add_sensor(number, law)
+
+    def blocks(self) -> dict[str, str]:
+        """Text of each placeholder of the templates but `signals` and `efforts`, which depend on the binding."""
+        asked = [name for name in SIGNALS if name in self._asks]
+        arrays, record = _OBSERVED[self._observed]
+        return {
+            "rows": _joined(f"{name}: wp.array2d[float]," for name in self._rows),
+            "asked": "".join(f"asked_{name}: wp.array2d[float], " for name in asked),
+            "guard": _joined(line for number, name in enumerate(asked) for line in _guard(number, name)),
+            "laws_now": _joined(f"now_{one}" for one in self._state_arrays),
+            "laws_after": _joined(f"after_{one}" for one in self._state_arrays),
+            "outputs": arrays + _HANDED[self._phase],
+            "laws": _block(self._laws),
+            "feedback": _block(self._sensing),
+            "to_motor": _joined(self._motor.signals),
+            "motor_state": _joined(self._motor.state),
+            "limits": _block(self._limits),
+            "joint": _block(self._joint),
+            "state_out": _block(self._state_out),
+            "observe": record,
+        } | {f"law_{_SIGNAL_NAMES[name]}": self._motor.commanded[name] for name in MOTOR_SIGNALS}
+
+    def _add_controller(self, number: int, owner: LawClass) -> None:
+        # controllers of a slot exclude each other: they share the rows of parameters of the same name
+        self._rows += [name for name in owner.PARAMETERS if name not in self._rows]
+        law = self._law(owner, f"law_{number}", owner.PARAMETERS, self._motor.commanded)
+        where = f"if kind == {number}:"
+        self._laws += _under(where, law.after_state(_under("if fault == 0:", law.lines())))
+        self._add_state_out(where, law, evaluated=self._phase != "limit")
+
+    def _add_stage(self, number: int, owner: LawClass) -> None:
+        rows = self._own_rows(f"limit_{number}", owner)
+        law = self._law(owner, f"clamp_{number}", rows, self._motor.signals_of(owner))
+        where = f"if slots.used[{number}, slot] != 0:"
+        if law.kind.converts:
+            self._motor.add(where, law)
+        lines = law.lines()
+        if self._observed and law.kind.is_limit:
+            lines = ["before = effort", *lines, *_under("if effort != before:", [f"limiter = {number + 1}"])]
+        block = self._joint if follows_limits(owner.KIND) else self._limits
+        block += _under(where, law.after_state(_under("if wp.isfinite(effort):", lines)))
+        if self._phase != "command":
+            self._add_state_out(where, law, evaluated=True)
+
+    def _add_sensor(self, number: int, owner: LawClass) -> None:
+        name = f"feedback_{number}"
+        law = self._law(owner, name, self._own_rows(name, owner), _SIGNAL_NAMES)
+        where = f"if slots.sensed[{number}, slot] != 0:"
+        self._sensing += _under(where, law.after_state(_under("if fault == 0:", law.lines())))
+        self._add_state_out(where, law, evaluated=self._phase != "limit")
+
+    def _add_state_out(self, where: str, law: _Law, *, evaluated: bool) -> None:
+        if law.owner.STATE:
+            self._state_out += _under(where, law.state_out(evaluated=evaluated))
+
+    def _law(self, owner: LawClass, name: str, rows: Sequence[str], signals: Mapping[str, str]) -> _Law:
+        """Number the state and the curves of a law among those of all laws."""
+        law = _Law(owner, name, rows, self._num_stateful if owner.STATE else None, self._num_curves, signals)
+        self.functions |= law.functions
+        self._asks |= {*owner.ASKS}
+        self._state_arrays += [f"{self._num_stateful}_{k}: wp.array[float]," for k in range(len(owner.STATE))]
+        self._num_stateful += bool(owner.STATE)
+        self._num_curves += len(owner.CURVES)
+        return law
+
+    def _own_rows(self, prefix: str, owner: LawClass) -> list[str]:
+        """Add rows for the parameters of a stage, which it does not share with other stages."""
+        rows = [f"{prefix}_{name}" for name in owner.PARAMETERS]
+        self._rows += rows
+        return rows
+
+
+def _guard(number: int, name: str) -> list[str]:
+    """Check a signal that laws ask for."""
+    bad = "bad_unbounded" if SIGNALS[name].is_unbounded else "bad"
+    check = f"fault = fault | {bad}(asked_{name}[robot, slot], SIGNAL_FAULT)"
+    return _under(f"if slots.asked[{number}, slot] != 0:", [check])
+
+
+def _all_finite(names: Sequence[str]) -> str:
+    return " and ".join(f"wp.isfinite({name})" for name in names)
+
+
+def _under(condition: str, lines: Sequence[str]) -> list[str]:
+    return [condition, *(f"    {line}" for line in lines)]
+
+
+def _joined(lines: Iterable[str]) -> str:
+    return "\n    ".join(lines)
+
+
+def _block(lines: Sequence[str]) -> str:
+    return _joined(lines or ["pass"])
 
 
 @functools.cache
 def step_kernel(
     controllers: tuple[LawClass, ...],
-    limits: tuple[LawClass, ...],
+    stages: tuple[LawClass, ...],
     feedback: tuple[LawClass, ...],
     binding: str,
     phase: str,
     observed: bool,
 ) -> wp.Kernel:
-    """The kernel that knows these laws, of a whole step or of one of its phases, for one of the two bindings.
+    """Return the kernel of these laws: a whole step or one of its phases, for one of the two bindings.
 
-    On request it tells efforts before the limits, and what limited them.
+    An observed step records efforts before the limits, and the limit that changed each.
     """
-    sensed = _SIGNAL_NAMES | ({"position": "seen_q", "velocity": "seen_qd"} if feedback else {})
-    motor = _Motor(limits, sensed)
-    called = dict(_FUNCTIONS)
-    rows = list(dict.fromkeys(name for controller in controllers for name in controller.PARAMETERS))
-    stateful: list[LawClass] = []
-    curves = 0
-
-    def numbers_of(owner: LawClass) -> tuple[int | None, int]:
-        nonlocal curves
-        curves += len(owner.CURVES)
-        if owner.STATE:
-            stateful.append(owner)
-        return len(stateful) - 1 if owner.STATE else None, curves - len(owner.CURVES)
-
-    laws: list[str] = []
-    state_out: list[str] = []
-    for kind, controller in enumerate(controllers):
-        law = _Law(
-            controller,
-            CONTROLLER_SIGNALS,
-            f"law_{kind}",
-            controller.PARAMETERS,
-            *numbers_of(controller),
-            motor.commanded,
-        )
-        called |= law.functions
-        good = law.lines("effort = wp.nan")
-        laws += [f"if kind == {kind}:", *_indented(law.remembering(["if fault == 0:", *_indented(good)]))]
-        if controller.STATE:
-            state_out += [f"if kind == {kind}:", *_indented(law.state_out(found=phase != "limit"))]
-
-    limiting: list[str] = []
-    # what the stages that follow the limits do to the effort of the motor
-    joint: list[str] = ["motor = effort"]
-    for number, clamp in enumerate(limits):
-        names = [f"limit_{number}_{name}" for name in clamp.PARAMETERS]
-        rows += names
-        law = _Law(clamp, CLAMPING_SIGNALS, f"clamp_{number}", names, *numbers_of(clamp), motor.seen_by(clamp))
-        called |= law.functions
-        motor.add(number, law)
-        good = law.lines("effort = wp.nan", ["effort"][: KINDS[clamp.KIND].gives])
-        if observed and KINDS[clamp.KIND].is_limit:
-            good = ["before = effort", *good, "if effort != before:", f"    limiter = {number + 1}"]
-        limited = law.remembering(["if wp.isfinite(effort):", *_indented(good)])
-        acting = joint if follows_limits(clamp.KIND) else limiting
-        acting += [f"if slots.used[{number}, slot] != 0:", *_indented(limited)]
-        if clamp.STATE and phase != "command":
-            state_out += [f"if slots.used[{number}, slot] != 0:", *_indented(law.state_out(found=True))]
-
-    sensing = ["seen_q = q", "seen_qd = qd"] if feedback else []
-    for number, sensor in enumerate(feedback):
-        names = [f"feedback_{number}_{name}" for name in sensor.PARAMETERS]
-        rows += names
-        law = _Law(sensor, KINDS[sensor.KIND].takes, f"feedback_{number}", names, *numbers_of(sensor))
-        called |= law.functions
-        good = law.lines("fault = EFFORT_FAULT", ("seen_q", "seen_qd"))
-        found = law.remembering(["if fault == 0:", *_indented(good)])
-        sensing += [f"if slots.sensed[{number}, slot] != 0:", *_indented(found)]
-        if sensor.STATE:
-            out = law.state_out(found=phase != "limit")
-            state_out += [f"if slots.sensed[{number}, slot] != 0:", *_indented(out)]
-
-    asked = [name for name in SIGNALS if any(name in law.ASKS for law in (*controllers, *limits, *feedback))]
-    observed = observed and phase != "command"
+    text = _KernelText(controllers, stages, feedback, phase, observed and phase != "command")
     signals, efforts = _ARRAYS[binding]
-    remembered = [f"{n}_{k}: wp.array[float]," for n, owner in enumerate(stateful) for k in range(len(owner.STATE))]
-    blocks = {"in": _SIGNALS_IN[binding], "out": _EFFORTS_OUT[binding]}
-    text = _SIGNATURE + "".join(blocks[block] if block in blocks else block for block in _PHASES[phase])
-    text = Template(text).substitute(
-        rows="\n    ".join(f"{name}: wp.array2d[float]," for name in rows),
-        signals=signals,
-        asked="".join(f"asked_{name}: wp.array2d[float], " for name in asked),
-        guard="\n    ".join(line for number, name in enumerate(asked) for line in _guarding(number, name)),
-        laws_now="\n    ".join(f"now_{one}" for one in remembered),
-        laws_after="\n    ".join(f"after_{one}" for one in remembered),
-        outputs=(_OBSERVED if observed else "") + ("" if phase == "step" else _HANDED),
-        efforts=efforts,
-        laws="\n    ".join(laws or ["pass"]),
-        feedback="\n    ".join(sensing or ["pass"]),
-        to_motor="\n    ".join(motor.signals),
-        motor_state="\n    ".join(motor.state),
-        **{f"law_{_SIGNAL_NAMES[name]}": motor.commanded[name] for name in MOTOR_SIGNALS},
-        limits="\n    ".join(limiting or ["pass"]),
-        joint="\n    ".join(joint),
-        state_out="\n    ".join(state_out or ["pass"]),
-        observe=_OBSERVE if observed else "",
-    )
-    return generated_kernel("step_kernel", text, called)
+    ends = {"in": _SIGNALS_IN[binding], "out": _EFFORTS_OUT[binding]}
+    template = Template(_SIGNATURE + "".join(ends[block] if block in ends else block for block in _PHASES[phase]))
+    source = template.substitute(text.blocks(), signals=signals, efforts=efforts)
+    return generated_kernel("step_kernel", source, text.functions)
