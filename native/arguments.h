@@ -1,5 +1,4 @@
-// What Python hands over, looked through: type, shape, order and whether it may be written. Nothing else reaches
-// memory.
+// Validation of Python arguments: type, shape, layout and writeability. No unchecked memory is accessed.
 #pragma once
 #include <pybind11/numpy.h>
 #include <pybind11/pybind11.h>
@@ -20,12 +19,12 @@ inline std::string text(const py::handle& value) {
     return py::str(value).cast<std::string>();
 }
 
-// An array of numbers of one type, aligned and in the machine's own byte order.
+// An aligned array of one type in native byte order.
 template <class T>
 py::array typed(const std::string& name, const py::object& given) {
     if (!py::isinstance<py::array>(given)) refuse(name + " = " + text(given), "a NumPy array");
     auto array = given.cast<py::array>();
-    // type objects of arrays out of a file or another process are their own
+    // compared by value: arrays from files or other processes have their own dtype objects
     if (!array.dtype().equal(py::dtype::of<T>()))
         refuse(name + " has dtype " + text(array.dtype()), text(py::dtype::of<T>()));
     bool aligned = reinterpret_cast<uintptr_t>(array.data()) % sizeof(T) == 0;
@@ -35,11 +34,11 @@ py::array typed(const std::string& name, const py::object& given) {
     return array;
 }
 
-// Numbers to read, of any shape: copied where they are of another type, have gaps or are not aligned.
+// Numbers to read, of any shape; copied if they have another type, gaps or no alignment.
 template <class T>
 using Read = py::array_t<T, py::array::c_style | py::detail::npy_api::NPY_ARRAY_ALIGNED_>;
 
-// Contiguous, of one shape.
+// A contiguous array of the given shape.
 template <class T>
 py::array_t<T> checked(const std::string& name, const py::object& given, std::vector<py::ssize_t> shape) {
     const py::array array = typed<T>(name, given);
@@ -57,7 +56,7 @@ T* written(const std::string& name, const py::object& given, std::vector<py::ssi
     return array.mutable_data();
 }
 
-// One-dimensional, its numbers any distance apart.
+// A one-dimensional array with any stride.
 template <class T>
 struct Strided {
     Strided(const std::string& name, const py::object& given, bool output = false) {
@@ -72,7 +71,7 @@ struct Strided {
     int64_t size, stride;
 };
 
-// Rows of robots; columns are those that are read or written.
+// A (robots, DOFs) array; `columns` are the columns that are read or written.
 struct Columns {
     Columns(const std::string& name, const py::object& given, int64_t robots, const std::vector<int32_t>& columns,
             bool output) {
@@ -94,8 +93,8 @@ struct Columns {
     int64_t pitch;
 };
 
-// Holds a mutex. Who waits for it lets other Python threads go on, for its holder may need one of them to finish. No
-// Python object is made or let go meanwhile: that could run anybody's code, which could step.
+// Lock of a mutex. Waiting releases the GIL, since the holder of the mutex may need another Python thread to finish.
+// While it is held, no Python object may be created or destroyed: that can run arbitrary code, which may step the plan.
 class Turn {
   public:
     explicit Turn(std::mutex& mutex) : mutex_(mutex) {

@@ -1,4 +1,4 @@
-// What the generated laws stand on. V is float, or a vector of floats where the compiler has them.
+// Primitives of the generated laws. V is float, or a vector of floats where the compiler supports them.
 #pragma once
 #include <cmath>
 #include <cstdint>
@@ -11,19 +11,19 @@ constexpr float kMax = std::numeric_limits<float>::max();
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
 constexpr float kNaN = std::numeric_limits<float>::quiet_NaN();
 
-// The results of a function that has several.
+// The results of a function with several results.
 template <class V, int N>
 struct Values {
     V at[N > 0 ? N : 1];
 };
 
-// Types in their order.
+// An ordered list of types.
 template <class... T>
 struct List {
     static constexpr int kCount = sizeof...(T);
 };
 
-// One number for every lane.
+// A number broadcast to all lanes.
 template <class V>
 inline V splat(float x) {
     return x - V{};
@@ -33,7 +33,7 @@ inline float splat<float>(float x) {
     return x;
 }
 
-// As Warp has it: of zero there is no negative one.
+// Negation as in Warp: the negative of zero is positive zero.
 template <class V>
 inline V negative(V x) {
     return splat<V>(0.0f) - x;
@@ -42,13 +42,13 @@ inline V negative(V x) {
 inline float magnitude(float x) {
     return std::fabs(x);
 }
-// by its sign; what becomes of the sign of a NaN or a zero tells in no comparison
+// the sign of a NaN or a zero does not affect any comparison
 template <class V>
 inline V magnitude(V x) {
     return x < splat<V>(0.0f) ? -x : x;
 }
 
-// Rounded correctly, in each lane: IEEE 754 asks for that.
+// Correctly rounded in each lane, as IEEE 754 requires.
 inline float square_root(float x) {
     return std::sqrt(x);
 }
@@ -58,24 +58,24 @@ inline V square_root(V x) {
     return x;
 }
 
-// Numbers with their derivative, see dual.h.
+// Numbers with their derivatives, see dual.h.
 template <class V>
 struct Dual;
 
-// One of two values, lane by lane.
+// Lane-wise selection of one of two values.
 template <class V, class C>
 inline V pick(C first, V one, V other) {
     return first ? one : other;
 }
 
-// Whether a number is neither infinite nor NaN, lane by lane.
+// True in each lane whose number is finite.
 template <class V>
 inline auto finite(V x) {
     return magnitude(x) <= splat<V>(kMax);
 }
 
-// A choice by bits. Where a compiler sees two branches it follows each through all that comes after, and the loop
-// around them is no longer one of vectors.
+// Branch-free selection by a bit mask. With a branch, compilers duplicate all code after it and do not vectorize the
+// surrounding loop.
 inline float chosen(bool first, float one, float other) {
     uint32_t a, b;
     std::memcpy(&a, &one, sizeof a);
@@ -86,7 +86,7 @@ inline float chosen(bool first, float one, float other) {
     return one;
 }
 
-// The value, NaN unless it is good: all bits of a NaN are set, whatever the value was.
+// The value if `good`, else NaN. Setting all bits makes any value a NaN.
 inline float nan_unless(bool good, float value) {
     uint32_t bits;
     std::memcpy(&bits, &value, sizeof bits);

@@ -1,4 +1,4 @@
-// Gradients with the Python arrays that they read and add to, looked through at each call.
+// Gradients bound to the Python arrays that they read and accumulate into, validated at each call.
 #pragma once
 #include "bound_plan.h"
 #include "gradients.h"
@@ -7,7 +7,7 @@ namespace actuators {
 
 class BoundGradients;
 
-// What was noted of a step. Its memory goes back to where it came from.
+// Record of a step for the backward pass. Its memory returns to its owner for reuse.
 class BoundNoted {
   public:
     BoundNoted(std::unique_ptr<Noted> given, std::shared_ptr<Gradients> owner)
@@ -22,8 +22,8 @@ class BoundNoted {
     const std::shared_ptr<Gradients> owner_;
 };
 
-// A pipeline of one controller, or one network, and limits over elements; `back` takes arrays in the order of `note`,
-// None for those that need no gradient.
+// Pipeline of one controller or network, and limits, over elements. `back` takes arrays in the order of `note`, None
+// for those without a gradient.
 class BoundGradients {
   public:
     BoundGradients(int64_t elements, const std::string& controller, const BoundPlan::Networks& networks,
@@ -78,8 +78,8 @@ class BoundGradients {
         return std::make_unique<BoundNoted>(gradients_->note(inputs, given, kept, steps, stride, dt), gradients_);
     }
 
-    // `efforts` are gradients of efforts and computed efforts; `after` and `before` those of three rings, of the
-    // network and the states; `numbers` those by the network's.
+    // `efforts` holds the gradients of efforts and computed efforts; `after` and `before` those of the three rings, the
+    // network state and the law states; `numbers` that of the network parameters.
     void back(const BoundNoted& noted, const std::vector<py::object>& efforts, const py::object& effort_index,
               const std::vector<py::object>& signals, const std::vector<py::object>& indices,
               const std::vector<py::object>& parameters, const std::vector<py::object>& after,
@@ -132,7 +132,7 @@ class BoundGradients {
     }
 
   private:
-    // An array that elements stand in where an index says, or one after the other without one.
+    // An array, gathered by an index; contiguous elements without an index.
     Scattered scattered(const std::string& name, const py::object& given, const py::object& index, bool output) const {
         Scattered found;
         if (given.is_none()) return found;
@@ -142,7 +142,7 @@ class BoundGradients {
         if (!index.is_none()) {
             const Seen& places = look_through(index);
             last = places.largest;
-            // as they ascend one by one nothing has to be gathered
+            // consecutive indices need no gather
             if (places.consecutive)
                 found.data += places.first * array.stride;
             else
@@ -153,7 +153,7 @@ class BoundGradients {
         return found;
     }
 
-    // Most arrays share their indices, which may have changed since the last call.
+    // Validated indices of one call. Most arrays share them, and their values may change between calls.
     struct Seen {
         PyObject* object;
         const uint32_t* data;
@@ -183,10 +183,10 @@ class BoundGradients {
         return all;
     }
 
-    // the network's numbers, which must outlive the steps that were noted
+    // network parameters, which must outlive the recorded steps
     std::vector<py::object> kept_;
     std::shared_ptr<Gradients> gradients_;
-    // indices of this call
+    // indices validated in this call
     mutable std::vector<Seen> seen_;
 };
 

@@ -1,4 +1,4 @@
-// A network for Python: laid out once, then evaluated on arrays that are looked through.
+// A network bound to Python arrays: laid out once, evaluated on validated arrays.
 #pragma once
 #include <unordered_map>
 
@@ -69,7 +69,7 @@ class BoundNetwork {
                 maps_.push_back({outputs, end, std::move(sources), std::move(biases)});
                 end += packed_size(outputs, inputs);
             };
-            // by name: before C++20 a lambda takes no structured bindings
+            // captured by name: C++17 lambdas cannot capture structured bindings
             const auto take = [&, &name = name, start = start](int64_t count) {
                 if (!fits(start, count, numbers.size())) refuse("instruction " + name, "one whose numbers are there");
             };
@@ -98,7 +98,7 @@ class BoundNetwork {
                 plain_.push_back({end, start, count});
                 end += count;
             }
-            // each begins a line of the cache
+            // each instruction starts at a cache line
             end = (end + 15) / 16 * 16;
             network_.instructions.push_back(i);
         }
@@ -112,7 +112,7 @@ class BoundNetwork {
 
     const Network& network() const { return network_; }
 
-    // Other numbers from the next evaluation on.
+    // Replace the parameters; takes effect at the next evaluation.
     void set(const Read<float>& numbers) {
         if (numbers.size() != count_) refuse("numbers of a network", "as many as it was made of");
         const Turn turn(busy_);
@@ -123,7 +123,7 @@ class BoundNetwork {
                     network_.numbers.data());
     }
 
-    // Gradients by the numbers as they were given, added from those by the packed ones; of maps only.
+    // Accumulate gradients of packed parameters into the original layout; only for linear maps.
     void unpack(float* packed, float* numbers) const {
         each_weight([&](float& from, int64_t number) { numbers[number] += from; },
                     [&](float& from, int64_t number, bool) { numbers[number] += from; }, packed);
@@ -131,7 +131,7 @@ class BoundNetwork {
     int64_t count() const { return count_; }
     const char* variant() const { return variant_.name; }
 
-    // Arrays of an evaluation, looked through.
+    // The validated arrays of an evaluation.
     NetworkRows rows(const py::object& x, const py::object& y, const std::vector<py::object>& now,
                      const std::vector<py::object>& after) const {
         NetworkRows rows{};
@@ -164,10 +164,10 @@ class BoundNetwork {
     }
 
   private:
-    // from here on other Python threads go on meanwhile
+    // number of rows from which on an evaluation releases the GIL
     static constexpr int64_t kLong = 1024;
 
-    // Layers, rows and numbers side by side.
+    // A validated state of shape (layers, rows, hidden size).
     float* state_of(const std::string& name, const py::object& given, int64_t count, bool output, int64_t& layer,
                     int64_t& row) const {
         auto array = typed<float>(name, given);
@@ -181,11 +181,11 @@ class BoundNetwork {
         return static_cast<float*>(const_cast<void*>(array.data()));
     }
 
-    // Where weights of one source begin among the numbers, row after row, and how wide they are.
+    // Start and width of the weights of one source among the parameters, row-major.
     struct Source {
         int64_t start, width;
     };
-    // A linear map of sources, where it is packed, and where its biases begin, which are added up.
+    // A linear map of sources, the start of its packed parameters, and the starts of its biases, which are summed.
     struct Map {
         int64_t outputs, packed;
         std::vector<Source> sources;
@@ -195,7 +195,8 @@ class BoundNetwork {
         int64_t to, from, count;
     };
 
-    // Each number of a linear map where `linear` in network_block.h reads it, and where it is among the numbers given.
+    // Visit each parameter of a linear map: its packed position, as `linear` in network_block.h reads it, and its
+    // original position.
     template <class Weight, class Bias>
     void each_weight(const Weight& weight, const Bias& bias, float* packed) const {
         for (const Map& map : maps_) {
@@ -220,7 +221,7 @@ class BoundNetwork {
     std::mutex busy_;
 };
 
-// An evaluation of given arrays, again and again.
+// A repeated evaluation on fixed arrays.
 class BoundEvaluation {
   public:
     BoundEvaluation(py::object network, const py::object& x, const py::object& y, const std::vector<py::object>& now,

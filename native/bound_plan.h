@@ -1,5 +1,4 @@
-// A plan with the Python arrays that it works on: looked through when they are given, kept alive as long as it points
-// to them.
+// A plan bound to Python arrays: validated when they are bound, kept alive while the plan points to them.
 #pragma once
 #include <array>
 #include <atomic>
@@ -12,7 +11,7 @@
 
 namespace actuators {
 
-// What a plan remembers, in NumPy arrays.
+// State of a plan, in NumPy arrays.
 class BoundState {
   public:
     BoundState(const std::vector<py::object>& buffers, const py::object& pushes, const py::object& write_idx,
@@ -48,20 +47,20 @@ class BoundState {
     }
 
     State state;
-    int64_t size = 0;  // of a row of the ring
+    int64_t size = 0;  // row length of the ring
     std::vector<int64_t> sizes;
     py::object kept;
 };
 
 class BoundPlan {
   public:
-    // of columns: signals and efforts
+    // number of bound arrays: signals and efforts
     static constexpr size_t kArrays = kSignals + 1;
 
     using Members = std::vector<std::tuple<std::string, std::vector<int>, std::vector<int32_t>>>;
 
     // network; column, steps back, history, offset and scale of each feature; columns of the histories and their steps;
-    // scale and offset of the output; slots; whether the first step fills the histories
+    // scale and offset of the output; slots; true if the first step fills the histories
     using Networks = std::vector<std::tuple<py::object, std::vector<std::tuple<int, int64_t, int64_t, float, float>>,
                                             std::vector<int>, int64_t, float, float, std::vector<int32_t>, bool>>;
 
@@ -76,7 +75,7 @@ class BoundPlan {
         kept_["networks"] = kept;
     }
 
-    // Networks as a plan takes them.
+    // Networks in the representation of a plan.
     static std::vector<NetworkMember> members(const Networks& given) {
         std::vector<NetworkMember> all;
         for (const auto& [bound, features, history, steps, scale, offset, slots, first_fills] : given) {
@@ -147,13 +146,13 @@ class BoundPlan {
         give(name, values, [&] { plan.give_signal(number, array.data()); });
     }
 
-    // Show a number that is remembered, by its array, as this signal.
+    // Publish a state array as this signal.
     void add_published(size_t array, const py::object& signal, float neutral) {
         float* const data = written<float>("published signal", signal, signal_shape());
         give("published " + std::to_string(kept_.size()), signal, [&] { plan.add_published(array, data, neutral); });
     }
 
-    // Signals, slots that are summed, and where the sums go.
+    // Each item holds a signal, the slots to sum, and the array of sums.
     void set_totals(const std::vector<std::tuple<py::object, std::vector<int32_t>, py::object>>& given) {
         std::vector<Total> totals;
         py::list kept;
@@ -211,20 +210,20 @@ class BoundPlan {
         std::swap(arrays_, next);
     }
 
-    // Read and write arrays that lie as those of `bind_columns` do, elsewhere, if it is still bound as of `serial`;
-    // null for those that stay.
+    // Replace bound arrays by others of the same layout if the columns are still bound as of `serial`; null keeps an
+    // array.
     bool move_columns(uint64_t serial, std::array<py::object, kArrays>& next, float* const (&inputs)[kSignals],
                       float* efforts) {
         const Turn turn(plan.busy());
         if (bound != serial) return false;
         plan.move_columns(inputs, efforts);
-        // who calls lets go of those before, when it is others' turn again
+        // the caller destroys the previous arrays after it releases the lock
         for (size_t k = 0; k < kArrays; ++k)
             if (next[k]) std::swap(arrays_[k], next[k]);
         return true;
     }
 
-    // What the columns that are bound are of: inputs and efforts.
+    // The arrays that the columns are bound to: inputs and efforts.
     py::list arrays() const {
         py::list all;
         for (const py::object& one : arrays_)
@@ -233,8 +232,8 @@ class BoundPlan {
     }
     PyObject* array(size_t k) const { return arrays_[k].ptr(); }
 
-    // Flat arrays, None for one that is not there; `indices` say where robots stand in each, `names` what arrays are
-    // called. The last two are the efforts and the efforts before the limits, which are added to.
+    // Flat arrays, None for a missing one; `indices` gives the position of each robot in each array, `names` is for
+    // errors. The last two arrays accumulate efforts and efforts before the limits.
     Frame frame(const std::vector<std::string>& names, const std::vector<py::object>& arrays,
                 const std::vector<py::object>& indices) const {
         if (names.size() != kEnds || arrays.size() != kEnds || indices.size() != kEnds)
@@ -263,12 +262,12 @@ class BoundPlan {
                       const std::vector<py::object>& indices) {
         const Frame made = frame(names, arrays, indices);
         give("arrays", py::make_tuple(arrays, indices), [&] { plan.bind_indices(made), bound = 0; });
-        // one after the other, as letting go of one may run anybody's code
+        // swapped one by one, since destroying an array can run arbitrary code
         std::array<py::object, kArrays> gone;
         std::swap(arrays_, gone);
     }
 
-    // States to read and to write, maybe the same.
+    // States to read and to write; they may be the same.
     void use(const py::object& now, const py::object& after) {
         const auto& read = now.cast<const BoundState&>();
         const auto& write = after.cast<const BoundState&>();
@@ -288,8 +287,8 @@ class BoundPlan {
         if (one.sizes != sizes) refuse(label_ + ": state of its laws", "one of this actuator");
     }
 
-    // Lay down five signals, fault codes of the inputs, and efforts before the next limits and before all, between the
-    // halves of a step.
+    // Write the state between the halves of a step: five signals, fault codes of the inputs, and efforts before the
+    // next limit and before all limits.
     void hand_over(const std::vector<py::object>& signals, const py::object& bad, const py::object& efforts,
                    const py::object& computed) {
         if (signals.size() != kSignals) refuse("signals", "positions, velocities, both targets and feedforward");
@@ -303,8 +302,8 @@ class BoundPlan {
         give("between", py::make_tuple(signals, bad, efforts, computed), [&] { plan.hand_over(next); });
     }
 
-    // Record the effort before the limits, the limit that changed it last and the effort behind the first stages, in
-    // arrays (robots, slots), or stop.
+    // Record in (robots, slots) arrays the effort before the limits, the last limit that changed it, and the effort
+    // after the first stages; None stops.
     void observe(const py::object& computed, const py::object& limited_by, const py::object& motor,
                  size_t motor_stages) {
         const std::vector<py::ssize_t> shape{plan.robots(), plan.slots()};
@@ -315,7 +314,7 @@ class BoundPlan {
              [&] { plan.observe(efforts, by, behind, motor_stages); });
     }
 
-    // Note steps on a tape from now on, or no longer.
+    // Start recording steps on a tape; null stops.
     void record(const std::shared_ptr<Tape>& tape) {
         const Turn turn(plan.busy());
         plan.record(tape);
@@ -325,10 +324,10 @@ class BoundPlan {
         plan.stop_recording(tape);
     }
 
-    // An array of a tape of this plan, (steps, robots, slots), or the seconds of each step.
+    // An array of a tape of this plan, (steps, robots, slots), or the duration of each step in seconds.
     py::array read(const Tape& tape, int which) const {
         if (!tape.has(which)) refuse("array = " + std::to_string(which), "one that is noted");
-        // another plan may be writing
+        // another plan may be writing to the tape
         if (tape.plan && tape.plan != &plan) refuse("tape", "one of this plan");
         std::vector<float> floats;
         std::vector<uint8_t> bytes;
@@ -356,7 +355,7 @@ class BoundPlan {
         const Turn turn(plan.busy());
         run_now(phase, dt);
     }
-    // When it is this thread's turn; a long step lets other Python threads go on.
+    // Step while the lock is held; a long step releases the GIL.
     void run_now(Phase phase, float dt) {
         if (!plan.is_large()) return plan.run(phase, dt);
         const py::gil_scoped_release release;
@@ -366,14 +365,14 @@ class BoundPlan {
     void command(float dt) { run(Phase::kCommand, dt); }
     void limit() { run(Phase::kLimit, 0); }
 
-    // Seconds per step without Python in between.
+    // Seconds per step, without Python between steps.
     double time_steps(int count, float dt) {
         const auto start = std::chrono::steady_clock::now();
         for (int k = 0; k < count; ++k) step(dt);
         return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count() / count;
     }
 
-    // ---- what is remembered
+    // ---- state
 
     void reset(const std::optional<std::vector<int64_t>>& robots) {
         const Turn turn(plan.busy());
@@ -418,14 +417,14 @@ class BoundPlan {
         return plan.memory();
     }
 
-    // Tells what a plan was bound to last, by whoever did it.
+    // Unique identifier of a binding.
     static uint64_t next_serial() {
         static std::atomic<uint64_t> last{0};
         return ++last;
     }
 
     Plan plan;
-    // frame or columns that may move, and states that calls have bound it to, by number; 0 for what was bound here
+    // frame or movable columns, and states bound by calls, by serial number; 0 if bound by this class
     uint64_t bound = 0, used = 0;
 
   private:
@@ -446,13 +445,13 @@ class BoundPlan {
         return {static_cast<py::ssize_t>(plan.robots()), static_cast<py::ssize_t>(slots.size())};
     }
 
-    // A piece is kept as long as the plan.
+    // A piece is kept alive as long as the plan.
     template <class Give>
     void give_piece(const py::object& values, const Give& tell) {
         give("piece " + std::to_string(kept_.size()), values, tell);
     }
 
-    // Let the plan point to what is kept from now on; what was kept before is let go when nothing points to it.
+    // Bind kept arrays to the plan; the previous ones are destroyed after nothing points to them.
     template <class Give>
     void give(const std::string& what, py::object keep, const Give& tell) {
         {

@@ -1,5 +1,5 @@
-// Actuators called with the simulation's own objects, again and again: arrays and states are found by name and by
-// identity, and what was looked through before is not looked through again.
+// Repeated calls with the simulation's objects: arrays and states are found by name and identity and validated only
+// once.
 #pragma once
 #include <cmath>
 #include <deque>
@@ -9,7 +9,7 @@
 
 namespace actuators {
 
-// Whether containers still hold the very objects that were listed for them. Each item is a dict or list, and a tuple.
+// True if each container still holds the listed objects. Each item is a pair of a dict or list, and a tuple.
 inline bool unchanged(const py::list& watched) {
     for (const py::handle item : watched) {
         if (!PyTuple_Check(item.ptr()) || PyTuple_GET_SIZE(item.ptr()) != 2) refuse(text(item), "a pair");
@@ -34,8 +34,8 @@ inline bool unchanged(const py::list& watched) {
 
 class Calls {
   public:
-    // Names are tuples of a name and what it may be called besides. What is `watched` makes a call that finds it
-    // changed return at once. `timed` laws need a time step.
+    // Each name is a tuple of a name and its aliases. If a `watched` container has changed, a call returns at once.
+    // `timed` laws need a time step.
     Calls(const std::vector<py::object>& plans, const std::vector<py::object>& state_names,
           const std::vector<py::object>& control_names, const py::list& watched, bool stateful, bool timed)
         : kept_(plans), watched_(watched), stateful_(stateful), timed_(timed) {
@@ -43,12 +43,12 @@ class Calls {
         for (const auto& one : state_names) names_.push_back({false, one.cast<py::tuple>()});
         for (const auto& one : control_names) names_.push_back({true, one.cast<py::tuple>()});
         order_.assign(plans_.begin(), plans_.end());
-        // everybody takes several in the same order
+        // all callers lock plans in the same order
         std::sort(order_.begin(), order_.end());
         if (std::adjacent_find(order_.begin(), order_.end()) != order_.end()) refuse("plans", "all different");
     }
 
-    // Nothing points any more to what is kept here.
+    // Unbinds the arrays that this object keeps alive.
     ~Calls() {
         for (BoundPlan* one : plans_) {
             const auto mine = [](const auto& kept, uint64_t serial) {
@@ -62,7 +62,7 @@ class Calls {
     Calls(const Calls&) = delete;
     Calls& operator=(const Calls&) = delete;
 
-    // Actuators keep their calls, which watch actuators: a circle that only Python's garbage collector can find.
+    // Actuators own their calls, which watch actuators: a reference cycle for Python's garbage collector.
     static void setup(PyHeapTypeObject* heap_type) {
         PyTypeObject* const type = &heap_type->ht_type;
         type->tp_flags |= Py_TPFLAGS_HAVE_GC;
@@ -81,7 +81,7 @@ class Calls {
             }
             return 0;
         };
-        // what it watches is what makes the circle
+        // only `watched` can close the cycle
         type->tp_clear = [](PyObject* self) {
             if (!py::detail::is_holder_constructed(self)) return 0;
             auto& calls = py::cast<Calls&>(py::handle(self));
@@ -93,14 +93,14 @@ class Calls {
 
     bool is_current() const { return !over_ && unchanged(watched_); }
 
-    // Step all plans one after the other, if everything given was added before; returns whether it was.
+    // Step all plans if the given objects are known; returns true if it did.
     bool step(const py::object& sim_state, const py::object& sim_control, const py::object& now,
               const py::object& after, const py::object& dt) {
         double seconds = 0;
         if (!dt.is_none()) {
             seconds = PyFloat_AsDouble(dt.ptr());
             if (seconds == -1.0 && PyErr_Occurred()) {
-                // whoever steps with care names what is wrong
+                // the validating path reports the error
                 if (!PyErr_ExceptionMatches(PyExc_OverflowError) && !PyErr_ExceptionMatches(PyExc_TypeError))
                     throw py::error_already_set();
                 PyErr_Clear();
@@ -109,7 +109,7 @@ class Calls {
         }
         if (dt.is_none() ? timed_ : !(std::isfinite(seconds) && seconds >= 0)) return false;
         if (!is_current()) return false;
-        // held here, as another thread may add others while this one waits for a plan
+        // held by this call, since another thread may add frames while this one waits for a plan
         const std::shared_ptr<const Kept> frame = find_frame(sim_state, sim_control);
         if (!frame) return false;
         const std::shared_ptr<const Pair> states = stateful_ ? find_states(now, after) : nullptr;
@@ -126,7 +126,7 @@ class Calls {
         return true;
     }
 
-    // Remember arrays by the objects they were found as: those of state and control in the order of the names.
+    // Add arrays by the objects they were found in, state and control, in the order of the names.
     void add_frame(const std::vector<py::object>& objects, const std::vector<std::vector<std::string>>& names,
                    const std::vector<std::vector<py::object>>& arrays,
                    const std::vector<std::vector<py::object>>& indices) {
@@ -145,7 +145,7 @@ class Calls {
             const std::vector<std::unique_ptr<Turn>> turns = take_turns();
             bind(*kept, nullptr);
         }
-        // only now does nothing point to the oldest any more
+        // destroyed last, when nothing points to the oldest frame
         std::shared_ptr<Kept> gone;
         if (frames_.size() > kMost) {
             gone = std::move(frames_.front());
@@ -153,7 +153,7 @@ class Calls {
         }
     }
 
-    // Remember states by the objects they were given as.
+    // Add states by the objects they were given as.
     void add_states(const py::object& now, const py::object& after, const std::vector<py::object>& bound_now,
                     const std::vector<py::object>& bound_after, const py::list& watched) {
         if (bound_now.size() != plans_.size() || bound_after.size() != plans_.size())
@@ -175,7 +175,7 @@ class Calls {
         }
         std::deque<std::shared_ptr<Pair>> gone;
         for (auto one = pairs_.begin(); one != pairs_.end();) {
-            // the same objects with other contents
+            // same objects with changed contents
             if ((*one)->now == pair->now && (*one)->after == pair->after) {
                 gone.push_back(std::move(*one));
                 one = pairs_.erase(one);
@@ -214,7 +214,7 @@ class Calls {
         uint64_t serial = 0;
     };
 
-    // An attribute of an object or a value of a dict, null where there is none.
+    // An attribute of an object or a value of a dict; null if missing.
     static PyObject* attribute(PyObject* source, PyObject* name) {
         if (PyDict_Check(source)) {
             PyObject* const found = PyDict_GetItemWithError(source, name);
@@ -259,7 +259,7 @@ class Calls {
         return all;
     }
 
-    // What keeps them alive: a list may let go of its own.
+    // Keeps the states alive: a list may drop its items.
     static py::object held(const py::object& states) { return PyList_Check(states.ptr()) ? py::tuple(states) : states; }
 
     static bool is(const py::object& states, const std::vector<PyObject*>& known) {
@@ -283,7 +283,7 @@ class Calls {
         return turns;
     }
 
-    // Let all plans work on these, of which it is this thread's turn.
+    // Bind all plans to these states; the caller holds their locks.
     void use(const Pair& pair) {
         for (size_t k = 0; k < plans_.size(); ++k) {
             if (plans_[k]->used == pair.serial) continue;
@@ -306,18 +306,18 @@ class Calls {
             for (const BoundPlan* to : plans_) feeds_ |= plans_.size() > 1 && from->plan.feeds(to->plan);
     }
 
-    // Everything is looked through before anything is written.
+    // Everything is validated before anything is written.
     void run_together(float dt) {
         for (BoundPlan* one : plans_) one->plan.check(Phase::kWhole);
         int64_t blocks = 0;
         for (BoundPlan* one : plans_) {
             one->plan.begin(Phase::kWhole, dt);
             blocks = std::max(blocks, one->plan.blocks());
-            // an actuator sees what those before it have written
+            // an actuator reads what earlier actuators have written
             if (feeds_) one->plan.run_blocks(0, one->plan.blocks()), one->plan.finish();
         }
         if (feeds_) return;
-        // some joints of all actuators at a time, as they often share cache lines
+        // block by block across actuators, since their joints often share cache lines
         for (int64_t block = 0; block < blocks; ++block)
             for (BoundPlan* one : plans_)
                 if (block < one->plan.blocks()) one->plan.run_blocks(block, block + 1);
@@ -331,7 +331,7 @@ class Calls {
     bool stateful_, timed_, feeds_ = false, over_ = false;
     std::deque<std::shared_ptr<Kept>> frames_;
     std::deque<std::shared_ptr<Pair>> pairs_;
-    // frame of which `feeds_` tells
+    // serial number of the frame that `feeds_` refers to
     uint64_t feeding_ = 0;
 };
 

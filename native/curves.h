@@ -1,6 +1,5 @@
-// Values of curves over position, velocity or speed, by the generated laws. The few rows of a short curve are passed by
-// a whole vector at a time: in the loop over rows a compiler would not vectorise the loop over elements around it.
-// Those of a long one are found by a grid.
+// Values of curves over position, velocity or speed, from the generated laws. Short curves are evaluated row by row on
+// whole vectors, since compilers do not vectorize across elements around a loop over rows. Long curves use a grid.
 #pragma once
 #include <algorithm>
 #include <cmath>
@@ -14,7 +13,7 @@ namespace ACTUATORS_VARIANT {
 static_assert(kLanes <= kRepeated, "a vector is wider than the numbers are repeated");
 
 inline Lanes value_at(Lanes x, const Curve& curve) {
-    // from the first row on, each row that is passed gives where the curve bends
+    // each row passed gives the current bend of the curve
     Lanes point = load(curve.rows), value = load(curve.rows + kRepeated), slope{};
     for (int row = 0; row < curve.count; ++row) {
         const float* numbers = curve.rows + 3 * kRepeated * row;
@@ -25,9 +24,9 @@ inline Lanes value_at(Lanes x, const Curve& curve) {
     return curve_value<Lanes>(x, point, value, slope);
 }
 
-// The values at `size` places of a curve of many rows.
+// Values of a curve with many rows at `size` positions.
 inline void found_values_at(const Grid& grid, const float* x, float* out, int64_t size) {
-    // so many are looked for together that none waits for the memory of another
+    // number of interleaved searches, which hides memory latency
     constexpr int kTogether = 64;
     const float *const points = grid.points.data(), first = grid.first, scale = grid.scale, last = grid.last_cell;
     const int32_t* const before = grid.before.data();
@@ -48,7 +47,7 @@ inline void found_values_at(const Grid& grid, const float* x, float* out, int64_
     }
 }
 
-// The values at `size` places; both arrays are read and written beyond their end up to a whole vector.
+// Values at `size` positions; both arrays are accessed past their end, up to a whole vector.
 inline void values_at(const Curve& curve, const float* x, float* out, int64_t size) {
     if (curve.grid) return found_values_at(*curve.grid, x, out, size);
     for (int64_t i = 0; i < size; i += kLanes) {
@@ -57,7 +56,7 @@ inline void values_at(const Curve& curve, const float* x, float* out, int64_t si
     }
 }
 
-// The value of each element of a block by a curve; infinite without one. `inputs` and `values` are scratch memory.
+// Curve values of each element of a block; infinite without a curve. `inputs` and `values` are scratch memory.
 inline void look_up(const CurveUse& use, const Block& b, float* out, float* inputs, float* values) {
     const float* const x = b.input[use.over == kOverPosition ? kPosition : kVelocity];
     const bool speed = use.over == kOverSpeed;
@@ -69,7 +68,7 @@ inline void look_up(const CurveUse& use, const Block& b, float* out, float* inpu
         if (!curve.places) {
             const int64_t direct = speed ? 0 : b.size - b.size % kLanes;
             values_at(curve, x, out, direct);
-            // not beyond the end of the articulation's array
+            // copied, to avoid reading past the end of the articulation's array
             std::copy(x + direct, x + b.size, inputs);
             if (speed) make_speeds(b.size);
             values_at(curve, inputs, out + direct, b.size - direct);

@@ -1,6 +1,6 @@
-// The delay of commands. A step reads the row that was written `lag` steps ago, then writes this step's commands to the
-// row after the newest; a lag of zero is this step's command. Here every row holds a command: the first good one after
-// a reset has been written to all of them, see plan.h.
+// Delay of commands. A step reads the row written `lag` steps ago, then writes its commands to the row after the
+// newest; a lag of zero is the current command. Every row holds a command: the first good one after a reset fills all
+// rows, see plan.h.
 #pragma once
 #include <algorithm>
 #include <cstring>
@@ -13,13 +13,13 @@ inline int64_t next_row(const Ring& ring) {
     return ring.newest + 1 == ring.depth ? 0 : ring.newest + 1;
 }
 
-// The row that was written `lag` steps ago, for 1 <= lag <= depth.
+// The row written `lag` steps ago, for 1 <= lag <= depth.
 inline int64_t row_of(const Ring& ring, int64_t lag) {
     const int64_t row = ring.newest + 1 - lag;
     return row < 0 ? row + ring.depth : row;
 }
 
-// The lag that all of an array share, or -1; each is brought into the ring first.
+// The common lag of an array, clamped to the ring, or -1 if the lags differ.
 inline int64_t one_lag(const Ring& ring, const int32_t* RESTRICT lag, int64_t count) {
     int32_t differ = 0;
     INDEPENDENT
@@ -27,8 +27,8 @@ inline int64_t one_lag(const Ring& ring, const int32_t* RESTRICT lag, int64_t co
     return differ ? -1 : std::clamp<int64_t>(lag[0], 0, ring.depth);
 }
 
-// Where in the ring the delayed command of each element is, -1 where it is this step's own. With SOME_NOW lags may be
-// anything, else they are in the ring and none of them is zero.
+// Position in the ring of the delayed command of each element, -1 for the current command. With SOME_NOW, lags are
+// arbitrary; otherwise they are in the ring and nonzero.
 template <bool SOME_NOW>
 inline void find_rows(const Ring& ring, const int32_t* RESTRICT lag, const int32_t* RESTRICT places, int64_t count,
                       int64_t* RESTRICT from) {
@@ -41,14 +41,14 @@ inline void find_rows(const Ring& ring, const int32_t* RESTRICT lag, const int32
     }
 }
 
-// Whether a number of each of three arrays is finite.
+// True if all three commands are finite.
 inline bool all_finite(const float* const* now, int64_t i) {
     return finite(now[0][i]) & finite(now[1][i]) & finite(now[2][i]);
 }
 
-// Of the commands just written, what is not finite never enters: the one before it is held. And a joint with such a
-// command keeps its state, so its delayed commands are spoilt as well, for the law to see.
-// `before` are the rows written last, `places` the elements of the block, null for all.
+// Replace written commands that are not finite by the previous command. A joint with such a command keeps its state, so
+// its delayed commands become NaN for the law. `before` holds the rows written last, `places` the elements of the
+// block, null for all.
 APART inline void hold_commands(const Problem& p, const Block& b, const float* const* now, const float* const* before,
                                 float* const* delayed, const int32_t* places) {
     const Ring& ring = p.ring;
@@ -65,7 +65,7 @@ APART inline void hold_commands(const Problem& p, const Block& b, const float* c
     }
 }
 
-// All elements with one lag shorter than the ring: read in place.
+// All elements have the same lag, shorter than the ring: delayed commands are read in place.
 APART inline bool delay_alike(const Problem& p, Block& b, const float* const* now, int64_t lag, float* const* delayed) {
     const Ring& ring = p.ring;
     const int64_t from = b.first_robot * p.delayed_slots, written = next_row(ring) * ring.pitch + from;
@@ -91,7 +91,7 @@ APART inline bool delay_alike(const Problem& p, Block& b, const float* const* no
     return true;
 }
 
-// All elements with the longest lag: the row that is read is the one to be written.
+// All elements have the longest lag: the row read is the row to be written.
 APART inline bool delay_swapped(const Problem& p, Block& b, const float* const* now, float* const* delayed) {
     const Ring& ring = p.ring;
     const int64_t from = b.first_robot * p.delayed_slots, written = next_row(ring) * ring.pitch + from;
@@ -108,14 +108,14 @@ APART inline bool delay_swapped(const Problem& p, Block& b, const float* const* 
             row[i] = command[i];
         }
         b.input[kPositionTarget + c] = out;
-        // in a ring of one row the command before is the one just read
+        // in a ring of one row, the previous command is the one just read
         before[c] = ring.depth == 1 ? out : ring.rows[c] + ring.newest * ring.pitch + from;
     }
     if (bad) hold_commands(p, b, now, before, delayed, nullptr);
     return bad;
 }
 
-// Some elements are delayed, or each by a lag of its own.
+// Some elements are delayed, or lags differ.
 template <bool SOME_NOW>
 APART bool delay_apart(const Problem& p, Block& b, const float* const* now, const int64_t* RESTRICT from_row,
                        float* const* delayed, float* const* before) {
@@ -128,7 +128,7 @@ APART bool delay_apart(const Problem& p, Block& b, const float* const* now, cons
     for (int c = 0; c < kCommands; ++c) {
         if (count < b.size) std::memcpy(delayed[c], now[c], b.size * sizeof(float));
         b.input[kPositionTarget + c] = delayed[c];
-        // the row before goes under only where it is the one to be written
+        // a ring of one row overwrites the previous row
         if (ring.depth == 1) std::memcpy(before[c], ring.rows[c] + from, count * sizeof(float));
     }
     float *RESTRICT out_0 = delayed[0], *RESTRICT out_1 = delayed[1], *RESTRICT out_2 = delayed[2];
@@ -153,8 +153,8 @@ APART bool delay_apart(const Problem& p, Block& b, const float* const* now, cons
     return true;
 }
 
-// Replace a block's commands by the delayed ones; returns whether one of this step is not finite. `before` is memory
-// for three rows, `rows` for the places in the ring, found already where robots share their lags.
+// Replace a block's commands by the delayed ones; returns true if any current command is not finite. `before` is
+// scratch memory for three rows, `rows` for positions in the ring, precomputed if robots share their lags.
 inline bool delay(const Problem& p, Block& b, float* const* delayed, float* const* before, int64_t* rows) {
     const Ring& ring = p.ring;
     const float* now[kCommands];

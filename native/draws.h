@@ -1,7 +1,7 @@
 // Random values of many parameters of many robots in one pass.
 //
-// A number depends on the key of its draw, on the robot and on how often the robot was drawn for, and on nothing else:
-// not on which other robots are drawn for, nor on their order. `pipeline/random_numbers.py` says the same in NumPy.
+// A number depends only on the key of its draw, the robot and the robot's draw count, not on other robots or their
+// order. `pipeline/random_numbers.py` implements the same in NumPy.
 #pragma once
 #include <cmath>
 
@@ -9,7 +9,7 @@
 
 namespace actuators {
 
-// Finaliser of SplitMix64 (Steele, Lea, Flood: Fast splittable pseudorandom number generators, 2014).
+// Finalizer of SplitMix64 (Steele, Lea, Flood: Fast splittable pseudorandom number generators, 2014).
 inline uint64_t mixed(uint64_t x) {
     x += 0x9e3779b97f4a7c15u;
     x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
@@ -17,7 +17,7 @@ inline uint64_t mixed(uint64_t x) {
     return x ^ (x >> 31);
 }
 
-// Quantile of the standard normal distribution, to 1.2e-9 (P. J. Acklam's rational approximation).
+// Quantile of the standard normal distribution, accurate to 1.2e-9 (P. J. Acklam's rational approximation).
 inline double normal_quantile(double p) {
     constexpr double a[] = {-3.969683028665376e+01, 2.209460984245205e+02,  -2.759285104469687e+02,
                             1.383577518672690e+02,  -3.066479806614716e+01, 2.506628277459239e+00};
@@ -43,8 +43,8 @@ class Draws {
     enum Kind { kUniform, kLogUniform, kNormal };
     enum Operation { kSet, kScale, kAdd };
 
-    // each item is (where values go, nominal values, kind, operation, a, b, key, whether a robot gets another number
-    // each time); arrays are (robots,), a and b the ends of what is uniform, or mean and standard deviation
+    // each item is (target values, nominal values, kind, operation, a, b, key, true if each draw of a robot gives a new
+    // number); arrays are (robots,), a and b are the bounds of a uniform distribution, or mean and standard deviation
     explicit Draws(const std::vector<py::tuple>& items, int64_t robots) : robots_(robots) {
         for (const py::tuple& given : items) {
             if (given.size() != 8) refuse("item", "of eight parts");
@@ -72,7 +72,7 @@ class Draws {
         }
     }
 
-    // Draw for some robots, whose numbers elsewhere begin with `first`; `counts` say how often each was drawn for.
+    // Draw for some robots, whose global indices start at `first`; `counts` holds the draw count of each robot.
     void draw(const Read<int64_t>& rows, const Read<int64_t>& counts, int64_t first) const {
         if (counts.size() != robots_) refuse("counts", "one per robot");
         std::vector<uint64_t> once, again;
@@ -92,7 +92,7 @@ class Draws {
             whole ? draw_as<int32_t>(rows, bases) : draw_as<float>(rows, bases);
         }
 
-        // as NumPy converts on most processors, and defined on all
+        // the conversion of NumPy on most processors, without undefined behavior
         template <class Number>
         static Number number_of(double x) {
             if (std::is_same_v<Number, int32_t> && !(x > -2147483649.0 && x < 2147483648.0)) return INT32_MIN;

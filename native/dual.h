@@ -1,9 +1,9 @@
-// Numbers with their derivative by one input: what a law of the generated ones makes of duals is its result and the
-// derivative of it. V is a vector of floats, a slot in each lane, or a float. A choice takes the derivative of what it
-// chooses, so at a kink that of the branch which the law takes.
+// Numbers with their derivative by one input: a generated law on duals returns its result and the derivative. V is a
+// float, or a vector with a slot per lane. A selection takes the derivative of the selected value, so at a kink the
+// derivative is that of the branch taken.
 //
-// Most derivatives are zero whatever the numbers, as an input is in few terms. Which ones follows from the law alone: a
-// compiler that has everything inlined knows, and leaves them out.
+// Most derivatives are zero for all inputs, as an input occurs in few terms. After inlining, the compiler removes these
+// terms.
 #pragma once
 #include "generated_laws.h"
 

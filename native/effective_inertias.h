@@ -1,11 +1,11 @@
-// Effective inertias of joints from the factors of mass matrices, see hosts/mujoco/joint_signals.py.
+// Effective inertias of joints from factored mass matrices, see hosts/mujoco/joint_signals.py.
 #pragma once
 #include "transfer.h"
 
 namespace actuators {
 
-// M = L'DL as MuJoCo has it: of each row of L the numbers up to the diagonal, and the inverse of D. A coordinate comes
-// after those that carry it, which are the columns of its row.
+// M = L'DL as in MuJoCo: rows of L up to the diagonal, and the inverse of D. Coordinates follow their ancestors, which
+// are the columns of their row.
 class EffectiveInertias {
   public:
     EffectiveInertias(const py::object& factors, const py::object& inverses, std::vector<int32_t> counts,
@@ -44,14 +44,14 @@ class EffectiveInertias {
             float* out = out_.row<float>(env);
             for (size_t k = 0; k < chosen_.size(); ++k) {
                 const double admittance = diagonal(chosen_[k], factor, inverse);
-                // nothing is known of what was not factorized yet
+                // zero until the matrix is factored
                 out[k] = admittance > 0.0 ? static_cast<float>(1.0 / admittance) : 0.0f;
             }
         }
     }
 
   private:
-    // Of the inverse matrix, the number on the diagonal: the sum of squares of the row of L^-1 by D^-1.
+    // Diagonal entry of the inverse matrix: squares of the row of L^-1, weighted by D^-1 and summed.
     double diagonal(int32_t i, const double* factor, const double* inverse) {
         double sum = 0.0;
         row_[i] = 1.0;

@@ -1,25 +1,24 @@
-// New arrays in each call: those that lie as the ones before did are read and written where they are, and nothing else
-// changes.
+// New arrays at each call: arrays with the layout of the previous ones are accessed in place, without rebinding.
 #pragma once
 #include "bound_plan.h"
 #include "seen.h"
 
 namespace actuators {
 
-// An array of a call that others like it may take the place of.
+// An array of a call, replaceable by arrays of the same layout.
 class End {
   public:
     End(PyObject* array, bool output) : type_(py::type::of(array)), lie_(array), output_(output) {
-        // a type is recognized by its address
+        // a type is identified by its address
         if (lie_.way() == Lie::Way::kNumpy) descr_ = py::reinterpret_borrow<py::array>(array).dtype();
-        // what reads such a tensor has to change the sign
+        // reading such a tensor requires a sign change
         if (lie_.way() == Lie::Way::kTable) is_neg_ = py::getattr(type_, "is_neg", py::none());
     }
 
-    // Whether others can be told to be like it.
+    // True if arrays of the same layout can be identified.
     bool good() const { return lie_.known() && !(output_ && lie_.way() == Lie::Way::kBuffer); }
 
-    // Where an array begins that is like it, null for any other; `held` is what was kept last.
+    // Address of an array of the same layout, null for any other; `held` is the object kept last.
     float* find(PyObject* array, const PyObject* held) const {
         if (Py_TYPE(array) != reinterpret_cast<PyTypeObject*>(type_.ptr())) return nullptr;
         const void* data;
@@ -35,7 +34,7 @@ class End {
         return static_cast<float*>(const_cast<void*>(data));
     }
 
-    // What keeps its memory, which libraries of the buffer protocol may give away otherwise.
+    // The object that keeps the memory alive; libraries with the buffer protocol may otherwise reuse it.
     py::object keep(PyObject* array) const {
         if (lie_.way() != Lie::Way::kBuffer) return py::reinterpret_borrow<py::object>(array);
         auto view = py::reinterpret_steal<py::object>(PyMemoryView_FromObject(array));
@@ -51,7 +50,7 @@ class End {
     bool output_;
 };
 
-// Arrays of a call in the place of those that a plan is bound to.
+// Arrays of a call that replace the bound arrays of a plan.
 class Followed {
   public:
     Followed(BoundPlan& plan, const py::tuple& given) : plan_(plan) {
@@ -64,7 +63,7 @@ class Followed {
         return std::all_of(std::begin(ends_), std::end(ends_), [](const auto& end) { return !end || end->good(); });
     }
 
-    // From now on as long as nobody binds the plan to others; it is bound to the arrays that these are.
+    // Start following, until the plan is bound to other arrays; the plan is bound to these arrays now.
     void begin() {
         for (size_t k = 0; k < BoundPlan::kArrays; ++k) {
             const py::handle bound = plan_.array(k);
@@ -76,7 +75,7 @@ class Followed {
         plan_.bound = serial_ = BoundPlan::next_serial();
     }
 
-    // Whether the plan reads and writes these arrays now.
+    // Bind the plan to these arrays if possible; returns true if it reads and writes them now.
     bool follow(PyObject* const* arrays) const {
         if (plan_.bound != serial_) return false;
         float* data[BoundPlan::kArrays] = {};
@@ -100,7 +99,7 @@ class Followed {
     }
 
   private:
-    // Whether efforts might be written into a part of an input, and not number by number.
+    // True if efforts could partially overlap an input.
     bool overlaps(float* const (&data)[BoundPlan::kArrays]) const {
         if (!ends_[kSignals]) return false;
         const auto begins = [&](size_t k) { return reinterpret_cast<uintptr_t>(data[k]); };
@@ -118,8 +117,8 @@ class Followed {
     mutable float* data_[BoundPlan::kArrays] = {};
 };
 
-// A function that binds a plan to arrays that lie as these do, which it is bound to, if it can: it tells whether. None
-// where arrays like these cannot be told from others.
+// A function that rebinds a plan, currently bound to `given`, to arrays of the same layout and returns true if it
+// could. None if such arrays cannot be identified.
 inline py::object follower(const py::object& plan, const py::tuple& given) {
     auto followed = std::make_unique<Followed>(plan.cast<BoundPlan&>(), given);
     if (!followed->good()) return py::none();

@@ -1,5 +1,5 @@
-// Functions of networks over vectors: polynomials without branches and without a library, so that every instruction set
-// and every place in a vector gives the same bits. Errors are a few units in the last place. NaN stays NaN.
+// Vectorized functions of networks: branch-free polynomials without a math library, so that results are bit-identical
+// across instruction sets and lanes. Errors are a few ULP. NaN propagates.
 #pragma once
 #include <cmath>
 
@@ -52,7 +52,7 @@ inline Floats absolute(Floats x) {
     return number(bits(x) & all_ints(0x7fffffff));
 }
 
-// a b + c, rounded once everywhere; only where the processor has an instruction for it that is fast.
+// Fused multiply-add a b + c, rounded once on all processors; fast only with hardware support.
 inline Floats multiply_add(Floats a, Floats b, Floats c) {
 #if defined(__FMA__) && defined(__AVX512F__)
     return _mm512_fmadd_ps(a, b, c);
@@ -75,10 +75,10 @@ inline Floats polynomial(Floats x, const float (&c)[N]) {
     return sum;
 }
 
-// added to a number of moderate size it leaves the nearest integer in the last bits
+// adding it to a number of moderate size puts the nearest integer in the low bits
 constexpr float kRounder = 12582912.0f;
 
-// 2^n for n from -126 to 127
+// 2^n for n in -126 to 127
 inline Floats power_of_two(Ints n) {
     return number((n + all_ints(127)) << 23);
 }
@@ -97,12 +97,12 @@ inline Reduced reduced(Floats x) {
     return {bits(shifted) - bits(all(kRounder)), multiply_add(r * r, p, r)};
 }
 
-// e^x, x from -87 to 88
+// e^x for x in -87 to 88
 inline Floats exp_within(Floats x) {
     const Reduced r = reduced(x);
     return (all(1.0f) + r.rest) * power_of_two(r.n);
 }
-// e^x - 1, alike
+// e^x - 1 for x in -87 to 88
 inline Floats expm1_within(Floats x) {
     const Reduced r = reduced(x);
     const Floats scale = power_of_two(r.n);
@@ -112,11 +112,11 @@ inline Floats expm1_within(Floats x) {
 inline Floats exp_of(Floats x) {
     const Reduced r = reduced(between(x, -105.0f, 90.0f));
     const Ints half = r.n >> 1;
-    // in two steps: the scale may be beyond what is normal
+    // two multiplications: the scale may exceed the normal range
     return (all(1.0f) + r.rest) * power_of_two(half) * power_of_two(r.n - half);
 }
 
-// 1 / (1 + e^-x) has this denominator
+// denominator of 1 / (1 + e^-x)
 inline Floats sigmoid_below(Floats x, float most) {
     return all(1.0f) + exp_within(between(-x, -most, most));
 }
@@ -133,10 +133,10 @@ inline Floats tanh_of(Floats x) {
     return e / (e + all(2.0f));
 }
 
-// log x for x from 2^-126. Coefficients of Cephes.
+// log x for x >= 2^-126. Coefficients of Cephes.
 inline Floats log_within(Floats x) {
     const Ints b = bits(x);
-    // the exponent, as a number without a conversion
+    // exponent as a float, without a conversion instruction
     Floats e = number((b >> 23) - all_ints(126) + bits(all(kRounder))) - all(kRounder);
     Floats m = number((b & all_ints(0x007fffff)) | all_ints(0x3f000000));
     const auto small = m < all(0.707106781186547524f);
@@ -160,11 +160,11 @@ inline Floats log_of(Floats x) {
     return x != x ? x : result;
 }
 
-// log(1 + e^x), x times beta; without cancellation
+// log(1 + e^x) for x times beta, without cancellation
 inline Floats softplus_of(Floats x) {
     const Floats u = exp_within(at_least(-absolute(x), all(-87.0f)));
     const Floats w = all(1.0f) + u;
-    // what was lost in the sum
+    // rounding error of the sum
     const Floats lost = u - (w - all(1.0f));
     return at_least(x, all(0.0f)) + (log_within(w) + lost / w);
 }
@@ -174,7 +174,7 @@ inline Floats elu_of(Floats x, Floats alpha) {
     return x > all(0.0f) ? x : below;
 }
 
-// erf as a quotient of polynomials. Coefficients of Eigen.
+// erf as a rational approximation. Coefficients of Eigen.
 inline Floats erf_of(Floats given) {
     const Floats x = between(given, -4.0f, 4.0f), square = x * x;
     const Floats p = polynomial(
@@ -185,7 +185,7 @@ inline Floats erf_of(Floats given) {
     return between(x * p / q, -1.0f, 1.0f);
 }
 
-// x^y, as libraries have it for all that is not finite or below zero; number by number, in double precision
+// x^y per lane in double precision; non-finite and negative arguments as in math libraries
 inline float pow_of(float x, float y) {
     if (y == 0.0f || x == 1.0f) return 1.0f;
     if (x != x || y != y) return kNaN;
@@ -198,7 +198,7 @@ inline float pow_of(float x, float y) {
         const bool grows = (size > 1.0f) == (y > 0.0f);
         result = size == 1.0f ? 1.0f : grows ? kInfinity : 0.0f;
     } else {
-        // log2 by the series of atanh
+        // log2 by the atanh series
         uint64_t b;
         double m = size;
         std::memcpy(&b, &m, sizeof b);
@@ -223,7 +223,7 @@ inline float pow_of(float x, float y) {
     return x < 0.0f && odd ? -result : result;
 }
 
-// What has no vector form, lane by lane.
+// Functions without a vectorized form, lane by lane.
 template <class Function>
 inline Floats number_by_number(Floats x, Floats y, const Function& function) {
     float first[kLanes], second[kLanes];
