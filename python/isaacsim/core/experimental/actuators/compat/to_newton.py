@@ -12,6 +12,7 @@ Values are copied. Only this module imports newton, and only on a call.
 from __future__ import annotations
 
 import os
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -19,7 +20,10 @@ import warp as wp
 
 from ..components import catalogue
 from ..components.base import Component
+from ..components.clamping_position_based import ClampingPositionBased
+from ..components.delay import Delay
 from ..components.device import device_of
+from ..components.neural import ControllerNeural
 from ..components.newton_classes import own_computation, peer_of
 from ..extras import needs
 from ..specs.configs import Config
@@ -72,7 +76,7 @@ def to_newton(ours: Any, *, num_actuators: int = 1, device: Any = "cpu") -> Any:
     raise TypeError(f"{ours!r}: must be a config, a component or an Actuator. Give one of them.")
 
 
-def _component(component: Any, peer: Any) -> Any:
+def _component(component: Component, peer: ModuleType) -> Any:
     """Return newton's counterpart of a component."""
     if own_computation(component):
         return component
@@ -91,45 +95,45 @@ def _is_network(base: type) -> bool:
     return any(base.__name__ in law.by_network.values() for law in catalogue.LAWS)
 
 
-def _base_of(component: Any, peer: Any) -> str:
+def _base_of(component: Component, peer: ModuleType) -> str:
     """Return newton's name of the family of a component."""
     families = (base.__name__ for base in type(component).__mro__ if peer_of(base.__name__, peer))
     return next((peer_of(name, peer).__name__ for name in families), "one of its families")
 
 
-def _arrays(component: Any) -> dict[str, Any]:
+def _arrays(component: Component) -> dict[str, Any]:
     """Return copies of the parameters."""
     return {name: _array(component, name) for name in component.PARAMETERS if _is_given(component, name)}
 
 
-def _is_given(component: Any, name: str) -> bool:
+def _is_given(component: Component, name: str) -> bool:
     return vars(component).get(name) is not None or component.parameter_source is not None
 
 
-def _array(component: Any, name: str, values: np.ndarray | None = None, dtype: Any = wp.float32) -> wp.array:
+def _array(component: Component, name: str, values: np.ndarray | None = None, dtype: Any = wp.float32) -> wp.array:
     device = getattr(vars(component).get(name), "device", None) or getattr(component.parameter_source, "device", "cpu")
     return wp.array(component.read(name) if values is None else values, dtype=dtype, device=device)
 
 
-def _dc_motor(component: Any) -> dict[str, Any]:
+def _dc_motor(component: Component) -> dict[str, Any]:
     """Return copies of the parameters; an infinite stall effort, no speed curve here, makes the limit infinite too."""
     found = {name: component.read(name) for name in component.PARAMETERS}
     found["velocity_limit"][np.isinf(found["saturation_effort"])] = np.inf
     return {name: _array(component, name, values) for name, values in found.items()}
 
 
-def _table(component: Any) -> dict[str, Any]:
+def _table(component: ClampingPositionBased) -> dict[str, Any]:
     return {name: tuple(getattr(component, name)) for name in ("lookup_positions", "lookup_efforts")}
 
 
-def _delay(component: Any) -> dict[str, Any]:
+def _delay(component: Delay) -> dict[str, Any]:
     return {
         "delay_steps": _array(component, "delay_steps", component.read("delay_steps"), wp.int32),
         "max_delay": component.buf_depth,
     }
 
 
-def _network(component: Any) -> dict[str, Any]:
+def _network(component: ControllerNeural) -> dict[str, Any]:
     path, law = component.model_path, component.law
     if law.first_fills and law.steps > 1:
         raise ValueError(

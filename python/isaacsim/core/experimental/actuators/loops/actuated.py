@@ -17,7 +17,6 @@ from ..pipeline.motors import Motor, resolve_motors
 from ..pipeline.step.fault import Fault
 from ..specs.arguments import names_of, number_of
 from ..specs.motors import Motors
-from ..untraced import untraced
 
 AnyMotors = Motors | Sequence[tuple[Any, str]]
 """Motors by pattern, or configs and whole actuators with the names of their joints."""
@@ -106,7 +105,6 @@ class Actuated(ActuatorSet):
 
     # state
 
-    @untraced
     def reset(self, *, indices: Any = None) -> None:
         """Reset delays, integrals and faults.
 

@@ -27,6 +27,10 @@ _KEPT = 4
 _INFINITY = float("inf")
 
 
+Given = tuple[Any, ...]
+"""Positions, velocities, both targets, feedforward and efforts, None for absent ones."""
+
+
 @dataclass(eq=False, slots=True)
 class _Bound:
     """The binding of a set of arrays."""
@@ -204,6 +208,22 @@ class ActuatedArrays(Actuated):
         with whole_file(path) as written:
             written.write_bytes(write(*self._gradients.network(self._names.index(dof_name))))
 
+    @untraced
+    def reset(self, *, indices: Any = None) -> None:
+        """Reset delays, integrals and faults.
+
+        Args:
+            indices: Robot indices or mask; None means all. A mask that is a Warp array on the GPU of the actuators
+                stays there, without synchronization.
+
+        Raises:
+            ValueError: An index is out of range.
+            RuntimeError: It was closed.
+        """
+        super().reset(indices=indices)
+        if self._gradients is not None:
+            self._gradients.forget(None if indices is None else self._chosen(indices))
+
     def restore_state(self, saved: Mapping[str, Any]) -> None:
         """Restore what `save_state` returned; see `ActuatorSet.restore_state`. Gradients stop here."""
         super().restore_state(saved)
@@ -217,18 +237,13 @@ class ActuatedArrays(Actuated):
 
     # inside
 
-    def _forget(self, indices: Any) -> None:
-        super()._forget(indices)
-        if self._gradients is not None:
-            self._gradients.forget(None if indices is None else self._chosen(indices))
-
-    def _step(self, given: tuple[Any, ...], dt: float) -> Any:
+    def _step(self, given: Given, dt: float) -> Any:
         # Torch may have been imported since
         leave_out()
         return self._step_anew(given, dt)
 
     @untraced
-    def _step_anew(self, given: tuple[Any, ...], dt: float) -> Any:
+    def _step_anew(self, given: Given, dt: float) -> Any:
         self._require_step(dt)
         self._take(given)
         self._assembly.step(dt)
@@ -238,7 +253,7 @@ class ActuatedArrays(Actuated):
 
     @untraced
     def _step_back(
-        self, gradients: TorchGradients, given: tuple[Any, ...], dt: float, parameters: Mapping[str, Any] | None
+        self, gradients: TorchGradients, given: Given, dt: float, parameters: Mapping[str, Any] | None
     ) -> Any:
         """Step with gradients in Torch, if any are needed."""
         self._require_step(dt)
@@ -264,7 +279,7 @@ class ActuatedArrays(Actuated):
 
         return gradients.step(given[:5], named, dt, run)
 
-    def _take(self, given: tuple[Any, ...]) -> None:
+    def _take(self, given: Given) -> None:
         """Bind these arrays from now on."""
         if self._recognize(*given):
             return
@@ -287,7 +302,7 @@ class ActuatedArrays(Actuated):
                     del self._bound[next(iter(self._bound))]
         self._result, self._recognize = bound.result, bound.recognize
 
-    def _bind(self, given: tuple[Any, ...]) -> _Bound:
+    def _bind(self, given: Given) -> _Bound:
         """Return the binding of arrays.
 
         Raises:

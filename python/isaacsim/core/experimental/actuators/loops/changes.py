@@ -27,18 +27,18 @@ class Changes:
         # no model is used after the interpreter's exit
         self.give_back.atexit = False
 
-    def set(self, array: wp.array, places: Any, values: Any) -> None:
+    def set(self, array: wp.array, places: Any, values: object) -> None:
         """Set some numbers; `places` is an index of NumPy."""
         self.finally_do(_put, array, places, array.numpy()[places].copy())
         _put(array, places, values)
 
-    def replace(self, holder: Any, name: str, value: Any) -> None:
+    def replace(self, holder: object, name: str, value: object) -> None:
         """Set an attribute."""
         # the holder may refer to the owner
         self.finally_do(_set_attribute, weakref.ref(holder), name, getattr(holder, name))
         setattr(holder, name, value)
 
-    def finally_do(self, what: Callable[..., object], *arguments: Any) -> None:
+    def finally_do(self, what: Callable[..., object], *arguments: object) -> None:
         """Register a call for `give_back`; it must not refer to the owner."""
         self._returns.append(functools.partial(what, *arguments))
 
@@ -48,12 +48,12 @@ def _give_back(returns: list[Callable[[], object]]) -> None:
         returns.pop()()
 
 
-def _set_attribute(holder: weakref.ref[Any], name: str, value: Any) -> None:
+def _set_attribute(holder: weakref.ref[object], name: str, value: object) -> None:
     if (there := holder()) is not None:
         setattr(there, name, value)
 
 
-def _put(array: wp.array, places: Any, values: Any) -> None:
+def _put(array: wp.array, places: Any, values: object) -> None:
     numbers = array.numpy()
     numbers[places] = values
     array.assign(numbers)

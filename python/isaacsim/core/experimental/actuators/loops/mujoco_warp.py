@@ -26,6 +26,10 @@ _SLIDE, _HINGE = 2, 3
 _KEPT = 8
 
 
+Bound = tuple[list[Any], list[Columns], wp.array]
+"""Arrays, their bindings, and the array of efforts."""
+
+
 class ActuatedWorlds(Actuated):
     """Actuators on the worlds of a `mujoco_warp.Data`, in a loop of one's own.
 
@@ -67,8 +71,8 @@ class ActuatedWorlds(Actuated):
         self._first_q, self._first_qd = int(q[driven[0]]), int(qd[driven[0]])
         self._nothing = wp.zeros((self._num_robots, self._span), dtype=wp.float32, device=self._device)
         # by the identity of arrays: these, their bindings, and the array of efforts
-        self._bound: dict[tuple[Any, ...], tuple[list[Any], list[Columns], wp.array]] = {}
-        self._current: Any = None
+        self._bound: dict[tuple[object, ...], Bound] = {}
+        self._current: Bound | None = None
         self._model, self._changes = model, Changes(self)
         self._changes.finally_do(_rest, self._bound, [column - self._first for column in self._columns])
         self._limit_own(mjm, [joints[column] for column in driven])
@@ -143,7 +147,7 @@ class ActuatedWorlds(Actuated):
                 self._changes.replace(self._model, field, array)
         self._changes.set(array, np.s_[:, places[given]], values[:, given])
 
-    def _bind(self, arrays: list[Any], key: tuple[Any, ...]) -> tuple[list[Any], list[Columns], wp.array]:
+    def _bind(self, arrays: list[Any], key: tuple[object, ...]) -> Bound:
         """Return views of the arrays, from the first driven joint to the last.
 
         Raises:
@@ -181,13 +185,13 @@ def _require_same(mjm: Any, model: Any) -> None:
         )
 
 
-def _rest(bound: dict[tuple[Any, ...], tuple[list[Any], list[Columns], wp.array]], columns: list[int]) -> None:
+def _rest(bound: dict[tuple[object, ...], Bound], columns: list[int]) -> None:
     """Set the efforts of driven joints to 0 in the data of the last steps."""
     for _, _, efforts in bound.values():
         for column in columns:
             efforts[:, column].zero_()
 
 
-def _identity(array: Any) -> Any:
+def _identity(array: Any) -> object:
     # a tensor can get other memory and stay the same object
     return (id(array), array.data_ptr()) if library(array) == "torch" else id(array)

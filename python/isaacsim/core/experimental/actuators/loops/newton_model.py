@@ -27,6 +27,10 @@ _DRIVE = ("joint_target_ke", "joint_target_kd")
 _KEPT = 8
 
 
+Bound = tuple[list[Any], list[Columns]]
+"""Arrays and their bindings."""
+
+
 class ActuatedModel(Actuated):
     """Actuators on the robots of a `newton.Model`, in a loop of one's own.
 
@@ -64,8 +68,8 @@ class ActuatedModel(Actuated):
         self._layout = layout.narrowed(self.actuated_dof_indices)
         self.articulation_labels = layout.labels
         """Label of the articulation of each row."""
-        self._bound: dict[tuple[int, ...], tuple[list[Any], list[Columns]]] = {}
-        self._current: Any = None
+        self._bound: dict[tuple[int, ...], Bound] = {}
+        self._current: Bound | None = None
         self._changes = Changes(self)
         rows = layout.places()
         for array in find_arrays(model, _DRIVE):
@@ -111,7 +115,7 @@ class ActuatedModel(Actuated):
     def _robot_names(self) -> Sequence[str]:
         return self.articulation_labels
 
-    def _bind(self, state: Any, control: Any, arrays: list[Any]) -> tuple[list[Any], list[Columns]]:
+    def _bind(self, state: object, control: object, arrays: list[Any]) -> Bound:
         """Return views of the arrays, a row per robot.
 
         Raises:
@@ -292,7 +296,7 @@ def _is_even(begins: np.ndarray) -> bool:
     return not len(pitches) or bool(pitches[0] > 0 and (pitches == pitches[0]).all())
 
 
-def _first(model: Any, *names: str) -> Any:
+def _first(model: object, *names: str) -> Any:
     """Return the first of some attributes that exists.
 
     Raises:

@@ -10,9 +10,9 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -24,6 +24,9 @@ from ..pipeline.assembly import Assembly
 from ..pipeline.gradients import Pipeline, refuse, require_gradients
 from ..pipeline.plan import Placement
 from ..pipeline.step.native import NativeStep
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 _SIGNALS = 5
 
@@ -146,7 +149,7 @@ class _Taken:
     notes: list[Any]
     # of the network of each part
     numbers: list[np.ndarray | None]
-    shapes: list[Any]
+    shapes: list[tuple[int, ...] | None]
     names: tuple[str, ...]
 
 
@@ -176,7 +179,7 @@ class TorchGradients:
                 self._parts.append(part)
                 self._size += part.size
         # the tensor of states after the last step, None if there are no gradients
-        self._remembered: Any = None
+        self._remembered: Tensor | None = None
 
     def _require_gradients(self, step: Any) -> None:
         """Raise unless a step has gradients in Torch."""
@@ -209,7 +212,7 @@ class TorchGradients:
         """Names of all parameters, weights of networks aside."""
         return list(dict.fromkeys(name for part in self._parts for name, _ in part.pipeline.rows))
 
-    def weights(self, column: int) -> dict[str, Any]:
+    def weights(self, column: int) -> dict[str, Tensor]:
         """Return copies of the weights of the network of a column, which require gradients; none without network."""
         network = next((part.network for part in self._parts if column in part.columns), None)
         if network is None:
@@ -224,7 +227,7 @@ class TorchGradients:
         assert network is not None
         return network.weights.network(), controller.checkpoint.metadata
 
-    def wants(self, tensors: Sequence[Any]) -> bool:
+    def wants(self, tensors: Sequence[Tensor | None]) -> bool:
         """Return True if a step with these tensors needs gradients."""
         if not self._torch.is_grad_enabled():
             return False
@@ -245,7 +248,7 @@ class TorchGradients:
                 by_robot[(*[slice(None)] * len(before), robots)] = 0
         self._remembered = self._remembered * self._torch.from_numpy(kept)
 
-    def set(self, parameters: Mapping[str, Any]) -> dict[str, Any]:
+    def set(self, parameters: Mapping[str, Tensor]) -> dict[str, Tensor]:
         """Set parameters of the actuators from the next step on.
 
         Returns:
@@ -254,7 +257,7 @@ class TorchGradients:
         Raises:
             ValueError: No actuator has one of that name, or it has another shape, type or range.
         """
-        found: dict[str, Any] = {}
+        found: dict[str, Tensor] = {}
         weights: dict[str, tuple[_Network, str]] = {}
         for network in self._networks if parameters else ():
             weights |= {name: (network, inner) for name, inner in network.names.items()}
@@ -274,13 +277,13 @@ class TorchGradients:
             self._set_parameter(name, found[name].detach().numpy())
         return found
 
-    def _require_parameter(self, name: str, given: Any, weights: Mapping[str, Any]) -> None:
+    def _require_parameter(self, name: str, given: Any, weights: Mapping[str, object]) -> None:
         if name not in weights and name not in self.parameters:
             raise ValueError(f"parameter {name!r}: must be one of {[*self.parameters, *weights]}. Correct the name.")
         if not isinstance(given, self._torch.Tensor) or given.dtype is not self._torch.float32:
             raise ValueError(f"parameter {name!r} = {given!r}: must be a tensor of float32. Convert it.")
 
-    def _expanded(self, name: str, given: Any) -> Any:
+    def _expanded(self, name: str, given: Tensor) -> Tensor:
         """Return a parameter as `(robots, DOFs)`."""
         shape = self._assembly.num_robots, self._num_dofs
         try:
@@ -291,7 +294,9 @@ class TorchGradients:
                 "be made of. Reshape it."
             ) from error
 
-    def step(self, signals: Sequence[Any], parameters: Mapping[str, Any], dt: float, run: Any) -> Any:
+    def step(
+        self, signals: Sequence[Tensor | None], parameters: Mapping[str, Tensor], dt: float, run: Callable[[], Tensor]
+    ) -> Tensor:
         """Step, and return the efforts as a new tensor.
 
         Args:
@@ -316,7 +321,9 @@ class TorchGradients:
 
     # inside, for the function
 
-    def forward(self, dt: float, run: Any, names: tuple[str, ...], tensors: Sequence[Any]) -> tuple[Any, Any, _Taken]:
+    def forward(
+        self, dt: float, run: Callable[[], Tensor], names: tuple[str, ...], tensors: Sequence[Tensor | None]
+    ) -> tuple[Tensor, Tensor, _Taken]:
         """Return efforts, the tensor of states, and the notes."""
         signals = [None if one is None else _flat(one) for one in tensors[:_SIGNALS]]
         notes = [self._note(part, signals, dt) for part in self._parts]
@@ -326,7 +333,7 @@ class TorchGradients:
         numbers = [part.network and part.network.weights.numbers for part in self._parts]
         return efforts, remembered, _Taken(notes, numbers, shapes, names)
 
-    def backward(self, taken: _Taken, by_efforts: Any, by_after: Any, needed: Sequence[bool]) -> tuple[Any, ...]:
+    def backward(self, taken: _Taken, by_efforts: Tensor, by_after: Tensor, needed: Sequence[bool]) -> tuple[Any, ...]:
         """Return the gradients by states before the step and by tensors, None for those not needed."""
         found = self._zeros(taken.shapes, needed[1:])
         named = {name: one for name, one in zip(taken.names, found[_SIGNALS:], strict=True) if one is not None}
@@ -342,12 +349,12 @@ class TorchGradients:
             part.go_back(note, numbers, gradients)
         return (before if needed[0] else None, *found)
 
-    def _zeros(self, shapes: Sequence[Any], needed: Sequence[bool]) -> list[Any]:
+    def _zeros(self, shapes: Sequence[tuple[int, ...] | None], needed: Sequence[bool]) -> list[Tensor | None]:
         """Return tensors of zeros, None for those not needed."""
         wanted = zip(shapes, needed, strict=True)
         return [self._torch.zeros(shape) if shape is not None and one else None for shape, one in wanted]
 
-    def _note(self, part: _Part, signals: list[Any], dt: float) -> Any:
+    def _note(self, part: _Part, signals: list[np.ndarray | None], dt: float) -> Any:
         pipeline, places = part.pipeline, part.places
         state, lag = None, None
         now, plan = part.step.now, part.step.plan
@@ -387,12 +394,12 @@ class TorchGradients:
 _BUFFERS = ("buffer_pos", "buffer_vel", "buffer_act")
 
 
-def _flat(tensor: Any) -> np.ndarray:
+def _flat(tensor: Tensor) -> np.ndarray:
     """Return a tensor as a flat NumPy array; over the same memory if it is contiguous."""
     return tensor.detach().contiguous().numpy().reshape(-1)
 
 
-def _weight(name: str, given: Any, shape: tuple[int, ...]) -> np.ndarray:
+def _weight(name: str, given: Tensor, shape: tuple[int, ...]) -> np.ndarray:
     """Return a weight as a NumPy array."""
     if tuple(given.shape) != shape:
         raise ValueError(

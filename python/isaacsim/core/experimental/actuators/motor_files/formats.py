@@ -35,7 +35,7 @@ _CORE_SCHEMA = {
 }
 
 
-def parse(text: str, ending: str) -> Any:
+def parse(text: str, ending: str) -> object:
     """Return the plain data of a text: dictionaries, lists, strings, numbers, booleans and None.
 
     Raises:
@@ -89,7 +89,7 @@ def _once(pairs: list[tuple[str, object]]) -> dict[str, object]:
     return found
 
 
-def _parse_json(text: str) -> Any:
+def _parse_json(text: str) -> object:
     return json.loads(text, object_pairs_hook=_once)
 
 
@@ -106,7 +106,7 @@ def _infinity_as_text(plain: object) -> object:
     return "inf" if plain == math.inf else plain
 
 
-def _parse_toml(text: str) -> Any:
+def _parse_toml(text: str) -> object:
     import tomllib
 
     # its time grows with the square of the parts of a dotted key
@@ -121,7 +121,7 @@ def _render_toml(plain: Any) -> str:
     return tomli_w.dumps(plain)
 
 
-def _parse_yaml(text: str) -> Any:
+def _parse_yaml(text: str) -> object:
     yaml = _yaml()
     try:
         return yaml.load(text, Loader=_yaml_classes()[0])
@@ -169,7 +169,7 @@ def _yaml_classes() -> tuple[Any, Any]:
             return node
 
         def construct_mapping(self, node: Any, deep: bool = False) -> Any:
-            seen: set[Any] = set()
+            seen: set[object] = set()
             for key, _ in node.value:
                 if not isinstance(key, yaml.ScalarNode):
                     raise yaml.constructor.ConstructorError(None, None, "has a key that is no text", key.start_mark)
@@ -183,7 +183,7 @@ def _yaml_classes() -> tuple[Any, Any]:
     class Dumper(yaml.SafeDumper):
         yaml_implicit_resolvers: dict[Any, Any] = {}  # noqa: RUF012
 
-        def ignore_aliases(self, data: Any) -> bool:
+        def ignore_aliases(self, data: object) -> bool:
             return True
 
         def represent_mapping(self, tag: str, mapping: Any, flow_style: bool | None = None) -> Any:

@@ -241,7 +241,7 @@ class _Writer:
                 plain[stage.KIND] = written
         return plain | self._fields(motor, place)
 
-    def _config(self, config: Config, place: str) -> dict[str, Any]:
+    def _config(self, config: Config, place: str) -> dict[str, object]:
         laws = LAWS[config.KIND]
         if type(config) not in laws.values():
             known = ", ".join(one.__name__ for one in laws.values())
@@ -253,7 +253,7 @@ class _Writer:
         law = {LAW: law_name(type(config))} if len(laws) > 1 else {}
         return law | self._fields(config, place)
 
-    def _fields(self, config: Any, place: str) -> dict[str, Any]:
+    def _fields(self, config: Any, place: str) -> dict[str, object]:
         """Return the described fields that are not at their default."""
         described = parameters_of(config)
         defaults = {field.name: field.default for field in dataclasses.fields(config)}

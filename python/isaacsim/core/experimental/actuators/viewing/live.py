@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 
-from ..articulation_actuators import ArticulationActuators
 from ..attachment import attached_to
 from ..pipeline.actuator import Actuator
 from ..pipeline.bounds import StageBounds, known_at_once
@@ -147,7 +146,7 @@ class Live:
             """The robot whose joints are shown."""
             self.joints = self._joints()
 
-    def _add(self, wrapper: ArticulationActuators, starts: np.ndarray) -> None:
+    def _add(self, wrapper: Any, starts: np.ndarray) -> None:
         """Mark the joints that a wrapper drives, and record it if it drives the shown robot.
 
         Args:
@@ -266,7 +265,7 @@ class Live:
 
     # inside
 
-    def _watch(self, wrapper: ArticulationActuators, row: int) -> _Watched:
+    def _watch(self, wrapper: Any, row: int) -> _Watched:
         capacity = max(2, math.ceil(HISTORY / self._sim.dt))
         log = self._records.enter_context(wrapper.record(_SIGNALS, capacity=capacity, robots=[row]))
         found = _Watched(log, wrapper.actuated_dof_indices)

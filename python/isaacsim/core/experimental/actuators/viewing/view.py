@@ -67,7 +67,7 @@ class View(NotCopied):
 
     def __init__(self, sim: Any, live: Live, open_screen: Callable[[Live, Ask], Screen]) -> None:
         self._sim, self._live = sim, live
-        self._requests: queue.SimpleQueue[tuple[str, tuple[Any, ...]]] = queue.SimpleQueue()
+        self._requests: queue.SimpleQueue[tuple[str, tuple[object, ...]]] = queue.SimpleQueue()
         self.paused = False
         """True while `sync` waits."""
         self._single = False
@@ -148,7 +148,7 @@ class View(NotCopied):
     def _can_step(self) -> bool:
         return self.is_running and self._sim.playing
 
-    def _ask(self, what: str, *arguments: Any) -> None:
+    def _ask(self, what: str, *arguments: object) -> None:
         """Queue a request, from any thread."""
         self._requests.put((what, arguments))
 
@@ -170,7 +170,7 @@ class View(NotCopied):
             self.paused = False
         return True
 
-    def _do(self, what: str, arguments: tuple[Any, ...]) -> str | None:
+    def _do(self, what: str, arguments: tuple[object, ...]) -> str | None:
         """Carry out a request, or return why it failed."""
         if what == "pause":
             self.paused = not self.paused

@@ -68,19 +68,19 @@ class Page:
             "/light", sky_color=(255, 255, 255), ground_color=(190, 190, 195), intensity=1.6
         )
         server.gui.set_panel_label("live view")
-        self._nodes: list[Any] = []
+        self._nodes: list[viser.SceneNodeHandle] = []
         self._all: Any = None
         self._env: Any = None
         self._robot: Any = None
         self._panel: Any = None
         self._drawing: Any = None
-        self._choices: Any = None
-        self._subject: Any = None
+        self._choices: object = None
+        self._subject: object = None
         self._panel_shown = -math.inf
         # of each handle the time of the last change by the user, and the last value known here; of sliders ends and
         # step too, as a page can change those of the handle
         self._moved: dict[int, float] = {}
-        self._known: dict[int, Any] = {}
+        self._known: dict[int, object] = {}
         self._ranges: dict[int, tuple[float, float, float]] = {}
         self._ghost_wanted = True
         self._chosen = 0
@@ -168,7 +168,7 @@ class Page:
         for client in self._server.get_clients().values():
             self._place_camera(client)
 
-    def _frame(self, frames: dict[int, Any], name: str, body: int) -> str:
+    def _frame(self, frames: dict[int, viser.FrameHandle], name: str, body: int) -> str:
         """Return the name of the frame of a body, created on first use."""
         if body not in frames:
             frames[body] = self._server.scene.add_frame(name, show_axes=False)
@@ -405,7 +405,7 @@ def _digits(step: float) -> int:
     return max(0, -math.floor(math.log10(step)))
 
 
-def _index(options: Sequence[str], value: Any) -> int:
+def _index(options: Sequence[str], value: object) -> int:
     """Return the number of an option, one more than the last for an unknown one."""
     return options.index(value) if value in options else len(options)
 
@@ -425,7 +425,7 @@ def _open_server(host: str, port: int, allowed: set[str]) -> viser.ViserServer:
 
 
 @contextlib.contextmanager
-def _checking(own: str, allowed: set[str]) -> Iterator[list[Any]]:
+def _checking(own: str, allowed: set[str]) -> Iterator[list[object]]:
     """Make servers that viser opens within the block check each request; viser has no option for it.
 
     The value is a list with an entry for each of them.
@@ -458,5 +458,5 @@ def _quietly() -> contextlib.redirect_stdout[io.StringIO]:
     return contextlib.redirect_stdout(io.StringIO())
 
 
-def _place(frame: Any, pose: np.ndarray) -> None:
+def _place(frame: viser.FrameHandle, pose: np.ndarray) -> None:
     frame.position, frame.wxyz = pose[:3], pose[3:]

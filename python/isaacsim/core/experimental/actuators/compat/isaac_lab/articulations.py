@@ -44,7 +44,7 @@ class Beginning:
         articulation.set_dof_velocities(np.tile(self.velocities, (count, 1)), indices=rows)
 
 
-def is_whole(given: Any) -> bool:
+def is_whole(given: object) -> bool:
     """Return True if this is the cfg of an articulation and not a dictionary of groups."""
     return hasattr(given, "actuators") and hasattr(given, "init_state")
 
@@ -104,7 +104,7 @@ def beginning_of(cfg: Any, articulation: Any) -> Beginning:
 _ROUNDING = 1e-4
 
 
-def _by_joint(state: Any, field: str, names: Sequence[str], problems: list[str]) -> np.ndarray:
+def _by_joint(state: object, field: str, names: Sequence[str], problems: list[str]) -> np.ndarray:
     given, subject = getattr(state, field, None) or {}, f"init_state.{field}"
     values = np.zeros(len(names), np.float32)
     if not isinstance(given, Mapping):
@@ -124,6 +124,6 @@ def _by_joint(state: Any, field: str, names: Sequence[str], problems: list[str])
     return values
 
 
-def _is_set(cfg: Any, name: str, none: Any) -> bool:
+def _is_set(cfg: object, name: str, none: Any) -> bool:
     value = getattr(cfg, name, none)
     return value is not None and (none is None or np.ravel(value).tolist() != np.ravel(none).tolist())

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from ...hosts.port import ArticulationPort
 from ...motor_properties import read_property
 from ...pipeline.entry import ActuatorConfig
 from ...specs.distributions import Uniform
@@ -83,7 +84,7 @@ def _matched(cfg: Any, names: Sequence[str], subject: str, problems: list[str]) 
     return matched
 
 
-def values_of(articulation: Any) -> dict[str, np.ndarray]:
+def values_of(articulation: ArticulationPort) -> dict[str, np.ndarray]:
     """Return the current `PROPERTIES` of robots by name, `(robots, DOFs)`; unknown ones are `DEFAULTS`."""
     shape = len(articulation.paths), articulation.num_dofs
     found: dict[str, np.ndarray] = {}
@@ -132,12 +133,12 @@ def resolve_groups(
     return Groups(actuators, properties, delays, _uncovered(of_groups, names), ResolutionTable(rows))
 
 
-def _uncovered(groups: Mapping[str, tuple[Any, list[int]]], names: Sequence[str]) -> list[str]:
+def _uncovered(groups: Mapping[str, tuple[object, list[int]]], names: Sequence[str]) -> list[str]:
     covered = {at for _, columns in groups.values() for at in columns}
     return [joint for at, joint in enumerate(names) if at not in covered]
 
 
-def _delays(cfg: Any, resolved: Resolved) -> dict[str, Uniform]:
+def _delays(cfg: object, resolved: Resolved) -> dict[str, Uniform]:
     low, high = delay_range(cfg, resolved)
     return {re.escape(joint): Uniform(low, high, per_robot=True) for joint in resolved.names if high}
 

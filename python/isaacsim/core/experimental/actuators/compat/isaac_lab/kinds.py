@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 MODELS = {
     "ImplicitActuatorCfg": "ImplicitActuator",
     "ActuatorNetMLPCfg": "ActuatorNetMLP",
@@ -34,7 +32,7 @@ NETWORKS = ("ActuatorNetMLP", "ActuatorNetLSTM", "ActuatorNetGRU")
 DELAYED = ("DelayedPDActuator", "RemotizedPDActuator")
 
 
-def model_of(cfg: Any) -> str:
+def model_of(cfg: object) -> str:
     """Return the name of the model of a cfg.
 
     Raises:
@@ -50,7 +48,7 @@ def model_of(cfg: Any) -> str:
     return found
 
 
-def require_known_model(cfg: Any) -> None:
+def require_known_model(cfg: object) -> None:
     """Raise for a cfg with a model of the user's own, whose code would not be run.
 
     Raises:

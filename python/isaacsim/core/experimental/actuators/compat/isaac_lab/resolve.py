@@ -74,7 +74,7 @@ class Resolved:
     values: dict[str, np.ndarray]
     gear_ratio: np.ndarray
     said: set[str]
-    limits: dict[str, Any]
+    limits: dict[str, object]
     rows: list[Row]
 
     @property
@@ -84,7 +84,7 @@ class Resolved:
 
 
 def resolve(
-    cfg: Any,
+    cfg: object,
     names: Sequence[str],
     ids: Sequence[int],
     robot: Mapping[str, float | np.ndarray],
@@ -171,7 +171,7 @@ def _rows(
     ]
 
 
-def _fields(cfg: Any, model: str, rules: Rules, problems: list[str]) -> dict[str, Any]:
+def _fields(cfg: object, model: str, rules: Rules, problems: list[str]) -> dict[str, Any]:
     """Return the fields of a cfg, with names of one meaning merged; None for unspecified ones."""
     fields = (*PROPERTIES, "effort_limit", "velocity_limit", *_OF_DC_MOTORS[: model in DC_MOTORS])
     given = {name: getattr(cfg, name, None) for name in fields}
@@ -198,7 +198,7 @@ def _refuse_missing(given: dict[str, Any], problems: list[str]) -> None:
             given[name] = None
 
 
-def _merge_later_names(cfg: Any, model: str, given: dict[str, Any], problems: list[str]) -> None:
+def _merge_later_names(cfg: object, model: str, given: dict[str, Any], problems: list[str]) -> None:
     """Move the fields of version 3.0 to the earlier names."""
     for later, name in _LATER.items():
         if (value := getattr(cfg, later, None)) is None:
@@ -228,13 +228,13 @@ def _merge_limits(given: dict[str, Any], rules: Rules, problems: list[str]) -> N
 class _Reader:
     """Reads values for some joints, and collects problems."""
 
-    cfg: Any
+    cfg: object
     names: list[str]
     num_robots: int
     rules: Rules
     problems: list[str]
 
-    def value(self, field: str, given: Any, otherwise: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def value(self, field: str, given: object, otherwise: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return values `(robots, joints)`, and which joints have theirs from the cfg."""
         values = np.array(np.broadcast_to(otherwise, (self.num_robots, len(self.names))), np.float32)
         per_joint = self._per_joint(field, given)
@@ -248,7 +248,7 @@ class _Reader:
             values[:, at] = per_joint[at]
         return values, from_cfg
 
-    def _per_joint(self, field: str, given: Any) -> list[Any]:
+    def _per_joint(self, field: str, given: object) -> list[Any]:
         """Return the value of each joint, None for the robot's."""
         if not isinstance(given, Mapping):
             return [given] * len(self.names)

@@ -113,7 +113,7 @@ def to_usd(
 
 
 def _resolved(
-    groups: Mapping[str, tuple[Any, list[int]]], names: Sequence[str], robot: Mapping[str, np.ndarray], rules: Rules
+    groups: Mapping[str, tuple[object, list[int]]], names: Sequence[str], robot: Mapping[str, np.ndarray], rules: Rules
 ) -> dict[str, Resolved]:
     """Return the resolved values of groups, each with its cfg and columns."""
     found: dict[str, Resolved] = {}
@@ -133,11 +133,11 @@ def _axes_and_properties(
     return axes, {name: read_property(stage, _ON_JOINTS[name], axes)[None].astype(np.float32) for name in PROPERTIES}
 
 
-def _covered(groups: Mapping[str, tuple[Any, list[int]]], dofs: Sequence[tuple[str, str]]) -> set[tuple[str, str]]:
+def _covered(groups: Mapping[str, tuple[object, list[int]]], dofs: Sequence[tuple[str, str]]) -> set[tuple[str, str]]:
     return {dofs[at] for _, columns in groups.values() for at in columns}
 
 
-def _motors(cfgs: Mapping[str, Any], resolved: Mapping[str, Resolved]) -> dict[str, MotorConfig]:
+def _motors(cfgs: Mapping[str, object], resolved: Mapping[str, Resolved]) -> dict[str, MotorConfig]:
     """Return the motors of explicit groups, by pattern."""
     explicit = {group: one for group, one in resolved.items() if one.model != IMPLICIT}
     return {"|".join(map(re.escape, one.names)): _motor(cfgs[group], one) for group, one in explicit.items()}
@@ -183,7 +183,7 @@ def groups_of(stage: Any, root: str) -> dict[str, Any]:
         ) from error
 
 
-def _motor(cfg: Any, resolved: Resolved) -> MotorConfig:
+def _motor(cfg: object, resolved: Resolved) -> MotorConfig:
     """Return an explicit group as a motor; values that differ between its joints are dictionaries."""
     of_joints = {
         field: values[0, 0].item()
@@ -225,10 +225,10 @@ def _lost_of_network(cfg: Any, resolved: Resolved) -> Iterator[str]:
         yield "stiffness, damping: a network has none"
 
 
-def _as_json(cfg: Any) -> dict[str, Any]:
+def _as_json(cfg: object) -> dict[str, object]:
     """Return a cfg as JSON, without values at their default."""
     name = f"{model_of(cfg)}Cfg"
-    found: dict[str, Any] = {"class": name}
+    found: dict[str, object] = {"class": name}
     for field in dataclasses.fields(getattr(known_cfgs, name)):
         value = getattr(cfg, field.name, field.default)
         if field.name == "class_type" or (isinstance(value, type(field.default)) and value == field.default):

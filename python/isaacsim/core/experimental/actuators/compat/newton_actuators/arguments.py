@@ -38,13 +38,13 @@ class Argument:
     """
 
     meaning: str
-    default: Any = Parameter.empty
-    resolved: Any = Resolved.DROPPED
+    default: object = Parameter.empty
+    resolved: object = Resolved.DROPPED
     part: str = ""
     field: str = ""
     is_array: bool = False
     keyword_only: bool = False
-    read: Callable[[Plan], Any] | None = None
+    read: Callable[[Plan], object] | None = None
     name: str = ""
 
     def __set_name__(self, owner: type, name: str) -> None:
@@ -55,8 +55,7 @@ class Argument:
         """True if the attribute is what was given, and acts nowhere."""
         return not self.part and self.read is None
 
-    def _holder(self, actuator: Any) -> Any:
-        plan: Plan = actuator._plan
+    def _holder(self, plan: Plan) -> Any:
         return {"plan": plan, "clamp": plan.clamping[0]}.get(self.part, plan.controller)
 
     def __get__(self, actuator: Any, owner: type | None = None) -> Any:
@@ -64,18 +63,18 @@ class Argument:
             return self
         if self.read is not None:
             return self.read(actuator._plan)
-        return vars(actuator)[self.name] if self.is_plain else getattr(self._holder(actuator), self.field)
+        return vars(actuator)[self.name] if self.is_plain else getattr(self._holder(actuator._plan), self.field)
 
-    def __set__(self, actuator: Any, value: Any) -> None:
+    def __set__(self, actuator: Any, value: object) -> None:
         if self.read is not None or self.part == "network":
             raise AttributeError(f"{type(actuator).__name__}.{self.name} is part of its law. Make another actuator.")
         if self.is_plain:
             vars(actuator)[self.name] = value
         else:
-            setattr(self._holder(actuator), self.field, value)
+            setattr(self._holder(actuator._plan), self.field, value)
 
 
-def _array(meaning: str, resolved: Any, part: str, field: str = "", default: Any = Parameter.empty) -> Argument:
+def _array(meaning: str, resolved: object, part: str, field: str = "", default: object = Parameter.empty) -> Argument:
     return Argument(f"{meaning}, shape `(N,)`.", default, resolved, part, field, is_array=True)
 
 

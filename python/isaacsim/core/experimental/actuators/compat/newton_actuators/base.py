@@ -72,10 +72,10 @@ class Actuator(NotCopied):
 
     def step(
         self,
-        sim_state: Any,
-        sim_control: Any,
-        current_act_state: Any = None,
-        next_act_state: Any = None,
+        sim_state: object,
+        sim_control: object,
+        current_act_state: object = None,
+        next_act_state: object = None,
         dt: float | None = None,
     ) -> None:
         """Add the efforts of this step to the output array.
@@ -107,21 +107,21 @@ class Actuator(NotCopied):
 
     def _run_controller(
         self,
-        sim_state: Any,
-        sim_control: Any,
+        sim_state: object,
+        sim_control: object,
         controller_output: wp.array,
         output_indices: wp.array,
-        current_state: Any,
+        current_state: object,
         dt: float | None,
     ) -> None:
         """Add efforts to `controller_output` at `output_indices`."""
 
     def _run_state_manager(
-        self, sim_state: Any, sim_control: Any, current_state: Any, next_state: Any, dt: float | None
+        self, sim_state: object, sim_control: object, current_state: object, next_state: object, dt: float | None
     ) -> None:
         """Write the state after this step into `next_state`."""
 
-    def _run_transmission(self, actuation_forces: wp.array, sim_control: Any) -> None:
+    def _run_transmission(self, actuation_forces: wp.array, sim_control: object) -> None:
         """Map the efforts of the actuators to the output array."""
 
 

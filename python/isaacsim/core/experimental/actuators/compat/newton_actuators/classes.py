@@ -80,7 +80,7 @@ class ActuatorDelayedPD(PlannedActuator):
         fresh = self._plan.delay.state(self.num_actuators, self._plan.device)
         return DelayState(fresh.buffer_pos, fresh.buffer_vel, fresh.buffer_act, len(fresh.buffer_pos) - 1)
 
-    def _advance(self, sim_state: Any, sim_control: Any, now: Any, after: Any, dt: float | None) -> None:
+    def _advance(self, sim_state: object, sim_control: object, now: Any, after: Any, dt: float | None) -> None:
         self._plan.require_states(now, after)
         if not now.is_filled and self.delay:
             if self._plan.device.is_cuda and self._plan.device.is_capturing:
@@ -145,7 +145,7 @@ class _Network(PlannedActuator):
             found |= {"control_target_vel_attr": found["control_target_pos_attr"], "control_feedforward_attr": None}
         return found
 
-    def _advance(self, sim_state: Any, sim_control: Any, now: Any, after: Any, dt: float | None) -> None:
+    def _advance(self, sim_state: object, sim_control: object, now: Any, after: Any, dt: float | None) -> None:
         # a plan with state needs a time step, which no network reads
         super()._advance(sim_state, sim_control, now, after, 0.0 if dt is None else dt)
 

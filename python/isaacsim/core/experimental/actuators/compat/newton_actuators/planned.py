@@ -148,10 +148,10 @@ class PlannedActuator(Actuator):
     @untraced
     def step(
         self,
-        sim_state: Any,
-        sim_control: Any,
-        current_act_state: Any = None,
-        next_act_state: Any = None,
+        sim_state: object,
+        sim_control: object,
+        current_act_state: object = None,
+        next_act_state: object = None,
         dt: float | None = None,
     ) -> None:
         """Add the efforts of this step to the output array; see `Actuator.step`.
@@ -167,11 +167,11 @@ class PlannedActuator(Actuator):
 
     def _run_controller(
         self,
-        sim_state: Any,
-        sim_control: Any,
+        sim_state: object,
+        sim_control: object,
         controller_output: wp.array,
         output_indices: wp.array,
-        current_state: Any,
+        current_state: object,
         dt: float | None,
     ) -> None:
         if self._plan.effort_indices is not output_indices:
@@ -179,15 +179,15 @@ class PlannedActuator(Actuator):
         self._advance(sim_state, self._writing_to(controller_output, sim_control), current_state, self._unused, dt)
 
     def _run_state_manager(
-        self, sim_state: Any, sim_control: Any, current_state: Any, next_state: Any, dt: float | None
+        self, sim_state: object, sim_control: object, current_state: object, next_state: object, dt: float | None
     ) -> None:
         self._advance(sim_state, self._writing_to(self._nowhere, sim_control), current_state, next_state, dt)
 
-    def _advance(self, sim_state: Any, sim_control: Any, now: Any, after: Any, dt: float | None) -> None:
+    def _advance(self, sim_state: object, sim_control: object, now: Any, after: Any, dt: float | None) -> None:
         """Run the whole step."""
         self._plan.step(sim_state, sim_control, now, after, dt)
 
-    def _writing_to(self, efforts: wp.array, sim_control: Any) -> SimpleNamespace:
+    def _writing_to(self, efforts: wp.array, sim_control: object) -> SimpleNamespace:
         """Return the arrays of a control object, with another one for the efforts."""
         plan = self._plan
         names = plan.control_target_pos_attr, plan.control_target_vel_attr, plan.control_feedforward_attr

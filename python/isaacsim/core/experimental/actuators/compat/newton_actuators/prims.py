@@ -88,7 +88,7 @@ def _targets_of(prim: Any) -> list[str]:
     return [str(path) for path in relationship.GetTargets()] if relationship else []
 
 
-def _lost(actuator: type[PlannedActuator], values: Mapping[str, Any], read: Mapping[str, str]) -> list[str]:
+def _lost(actuator: type[PlannedActuator], values: Mapping[str, object], read: Mapping[str, str]) -> list[str]:
     """Return the values that the class does not take, as texts."""
     taken = {name for name, one in actuator.ARGUMENTS.items() if one.resolved is not Resolved.DROPPED}
     names = (name for name in values if name != _TRANSMISSION and read.get(name) not in taken)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Protocol
 
 import warp as wp
 
@@ -11,6 +11,14 @@ from ...components.controller_neural_lstm import ControllerNeuralLSTM
 from ...components.controller_neural_mlp import ControllerNeuralMLP
 from ...components.delay import Delay
 from ...errors import NotCopied
+
+
+class Tensor(Protocol):
+    """A tensor of Torch."""
+
+    def contiguous(self) -> Tensor:
+        """Return a contiguous tensor."""
+        ...
 
 
 class _Array:
@@ -81,7 +89,7 @@ class MLPState(_State):
     pos_error_history = _Array("controller_state", is_tensor=True)
     vel_history = _Array("controller_state", is_tensor=True)
 
-    def __init__(self, pos_error_history: Any, vel_history: Any) -> None:
+    def __init__(self, pos_error_history: wp.array | Tensor, vel_history: wp.array | Tensor) -> None:
         self.controller_state = ControllerNeuralMLP.State(_as_array(pos_error_history), _as_array(vel_history))
 
 
@@ -91,7 +99,7 @@ class LSTMState(_State):
     hidden = _Array("controller_state", is_tensor=True)
     cell = _Array("controller_state", is_tensor=True)
 
-    def __init__(self, hidden: Any, cell: Any) -> None:
+    def __init__(self, hidden: wp.array | Tensor, cell: wp.array | Tensor) -> None:
         self.controller_state = ControllerNeuralLSTM.State(_as_array(hidden), _as_array(cell))
 
 
@@ -138,6 +146,6 @@ class DelayState(_State):
         self.delay_state.num_pushes.fill_(pushed)
 
 
-def _as_array(values: Any) -> wp.array:
+def _as_array(values: wp.array | Tensor) -> wp.array:
     """Return a Warp array, or one on the memory of a tensor of Torch."""
     return values if isinstance(values, wp.array) else wp.from_torch(values.contiguous(), dtype=wp.float32)
