@@ -473,9 +473,8 @@ def test_what_is_known_is_not_looked_for_again(rng: np.random.Generator, monkeyp
     frames, states = [frame(rng) for _ in range(5)], [actuator.state() for _ in range(5)]
     looked: list[str] = []
     for name in ("_binding", "_step_state"):
-        owner = Calls if name == "_binding" else calls
-        known = getattr(owner, name)
-        monkeypatch.setattr(owner, name, lambda *given, n=name, k=known: looked.append(n) or k(*given))
+        known = getattr(calls, name)
+        monkeypatch.setattr(calls, name, lambda *given, n=name, k=known: looked.append(n) or k(*given))
     for one, state in zip(frames[:4], states[:4], strict=True):
         actuator.step(*one, state, state, DT)
     assert looked == ["_binding", "_step_state"] * 4

@@ -15,7 +15,7 @@ def test_missing_core_is_told_once(monkeypatch: pytest.MonkeyPatch, caplog: pyte
     """Actuators work all the same."""
     monkeypatch.setattr(assembly, "is_native_there", lambda: False)
     monkeypatch.setattr(assembly, "missing_core", lambda: "No native core for Python 3.12 in this package")
-    monkeypatch.setattr(assembly, "_told", set())
+    monkeypatch.setattr(assembly, "_warned", set())
     gain = wp.full(1, 3.0, dtype=wp.float32, device="cpu")
     for _ in range(2):
         host = ArraysHost(["knee"])
@@ -34,7 +34,7 @@ def test_core_that_is_turned_off_is_no_core_missing(
 ) -> None:
     """Nothing is said where its file is there."""
     monkeypatch.setattr(assembly, "is_native_there", lambda: False)
-    monkeypatch.setattr(assembly, "_told", set())
+    monkeypatch.setattr(assembly, "_warned", set())
     monkeypatch.setattr(assembly, "missing_core", lambda: None)
     assert not assembly._use_native("cpu") and not caplog.records
 

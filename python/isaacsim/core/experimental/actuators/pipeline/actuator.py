@@ -209,32 +209,12 @@ class Actuator(Staged, NotCopied):
         drive: Controller | None = None,
         others: Sequence[Component] = (),
     ) -> None:
-        if (controller is None) == (drive is None) and not (others and controller is None):
-            raise TypeError(
-                f"controller = {controller!r}, drive = {drive!r}: must be one control law under either name. Give one."
-            )
-        law: Any = drive if controller is None else controller
-        require_type("indices", indices, wp.array, "a Warp array of integers")
+        self.controller: Any = _one_law(controller, drive, optional=bool(others))
         given = {"pos_indices": pos_indices, "target_pos_indices": target_pos_indices, "effort_indices": effort_indices}
-        for name, array in given.items():
-            if array is not None:
-                require_type(name, array, wp.array, "a Warp array of integers")
-            if array is not None and array.shape != indices.shape:
-                raise ValueError(f"{name} shape {array.shape} must match indices shape {indices.shape}.")
+        _check_indices(indices, given)
         clamps = [] if clamping is None else clamping
-        require_type("clamping", clamps, Sequence, "a list of limits")
-        require_type("others", others, Sequence, "a list of stages")
-        for component in (*(one for one in (law, delay) if one is not None), *clamps, *others):
-            if not callable(getattr(newton_classes.adopt(component), "finalize", None)):
-                raise TypeError(f"{shown(component)}: must be a component, a controller, delay or clamp. Make one.")
-        for component in clamps:
-            if kind_of(component) not in (None, "clamping"):
-                raise TypeError(
-                    f"clamping has {type(component).__name__}, of kind {kind_of(component)}: must be an effort limit. "
-                    "Pass it in others."
-                )
+        _adopt_components([self.controller, delay], clamps, others)
         self.indices, self.delay, self.clamping, self.others = indices, delay, list(clamps), list(others)
-        self.controller: Any = law
         self.pos_indices = indices if pos_indices is None else pos_indices
         self.target_pos_indices = target_pos_indices
         self.effort_indices = indices if effort_indices is None else effort_indices
@@ -350,11 +330,7 @@ class Actuator(Staged, NotCopied):
         """Return a fresh state, or None when there is nothing to remember."""
         if not self.is_stateful():
             return None
-        made: dict[str, list[Any]] = {}
-        for kind, stage in self.by_kind:
-            stateful = kind == "delay" or stage.is_stateful() or KINDS[kind].many
-            made.setdefault(kind, []).append(stage.state(self.num_actuators, self.device) if stateful else None)
-        states = {kind: tuple(some) for kind, some in made.items() if any(one is not None for one in some)}
+        states = self._states_by_kind()
         delay, controller = (states.pop(kind, (None,))[0] for kind in ("delay", "controller"))
         state = self.State(delay, controller, states.pop("clamping", ()), states)
         if self.requires_grad:
@@ -362,6 +338,14 @@ class Actuator(Staged, NotCopied):
 
             with_gradients(state)
         return state
+
+    def _states_by_kind(self) -> dict[str, tuple[Any, ...]]:
+        """Return fresh states of all stages of each kind that has one with a state."""
+        made: dict[str, list[Any]] = {}
+        for kind, stage in self.by_kind:
+            stateful = kind == "delay" or stage.is_stateful() or KINDS[kind].many
+            made.setdefault(kind, []).append(stage.state(self.num_actuators, self.device) if stateful else None)
+        return {kind: tuple(some) for kind, some in made.items() if any(one is not None for one in some)}
 
     def sim_state(self) -> Any:
         """Return an empty object with the attributes that `step` reads of a state, to be set to arrays."""
@@ -474,6 +458,40 @@ class Actuator(Staged, NotCopied):
         if (current_act_state is None or next_act_state is None) and self.is_stateful():
             raise ValueError(
                 "Stateful actuator requires both current_act_state and next_act_state. Make two by state()."
+            )
+
+
+def _one_law(controller: Controller | None, drive: Controller | None, *, optional: bool) -> Controller | None:
+    given = [law for law in (controller, drive) if law is not None]
+    if len(given) == 1 or (optional and not given):
+        return given[0] if given else None
+    raise TypeError(
+        f"controller = {controller!r}, drive = {drive!r}: must be one control law under either name. Give one."
+    )
+
+
+def _check_indices(indices: wp.array, others: Mapping[str, wp.array | None]) -> None:
+    require_type("indices", indices, wp.array, "a Warp array of integers")
+    for name, array in others.items():
+        if array is None:
+            continue
+        require_type(name, array, wp.array, "a Warp array of integers")
+        if array.shape != indices.shape:
+            raise ValueError(f"{name} shape {array.shape} must match indices shape {indices.shape}.")
+
+
+def _adopt_components(single: Sequence[Any], clamping: Sequence[Any], others: Sequence[Any]) -> None:
+    """Convert components of newton to ours in place; reject objects that are no components."""
+    require_type("clamping", clamping, Sequence, "a list of limits")
+    require_type("others", others, Sequence, "a list of stages")
+    for component in (*(one for one in single if one is not None), *clamping, *others):
+        if not callable(getattr(newton_classes.adopt(component), "finalize", None)):
+            raise TypeError(f"{shown(component)}: must be a component, a controller, delay or clamp. Make one.")
+    for component in clamping:
+        if kind_of(component) not in (None, "clamping"):
+            raise TypeError(
+                f"clamping has {type(component).__name__}, of kind {kind_of(component)}: must be an effort limit. "
+                "Pass it in others."
             )
 
 

@@ -37,6 +37,7 @@ class ActuatorGroup(NotCopied):
             raise ValueError("an actuator is listed twice: must be there once, as it keeps one record. Make another.")
         self.actuators = tuple(map(as_ours, actuators))
         self._runs: list[tuple[slice, Calls | None]] = []
+        self._calls: list[Calls] = []
         self._without = (None,) * len(self.actuators)
 
     def is_stateful(self) -> bool:
@@ -72,19 +73,19 @@ class ActuatorGroup(NotCopied):
         Raises:
             ValueError: An array or a state is missing.
         """
-        if not self._runs or not all(calls is None or calls.is_current() for _, calls in self._runs):
-            self._split()
+        runs = self._runs
+        if not runs or not all(calls.is_current() for calls in self._calls):
+            runs = self._split()
         now, after = self._states(current_states, next_states)
         if tape_now() is not None and any(actuator.requires_grad for actuator in self.actuators):
-            for actuator, before, following in zip(self.actuators, now, after, strict=True):
-                actuator.step(sim_state, sim_control, before, following, dt)
-            return
-        for mine, calls in self._runs:
+            # a tape records each actuator by itself
+            runs = [(slice(None), None)]
+        for mine, calls in runs:
             if calls is not None:
                 calls.step(sim_state, sim_control, now[mine], after[mine], dt)
-            else:
-                for actuator, before, following in zip(self.actuators[mine], now[mine], after[mine], strict=True):
-                    actuator.step(sim_state, sim_control, before, following, dt)
+                continue
+            for actuator, before, following in zip(self.actuators[mine], now[mine], after[mine], strict=True):
+                actuator.step(sim_state, sim_control, before, following, dt)
 
     @property
     def faults(self) -> list[Fault]:
@@ -96,14 +97,16 @@ class ActuatorGroup(NotCopied):
         for actuator in self.actuators:
             actuator.clear_faults()
 
-    def _split(self) -> None:
-        """Find neighbours that run natively, and the others between them."""
+    def _split(self) -> list[tuple[slice, Calls | None]]:
+        """Group consecutive actuators that run natively, and the others."""
         self._stateful = [number for number, actuator in enumerate(self.actuators) if actuator.is_stateful()]
         self._runs, first = [], 0
         for native, mine in itertools.groupby(self.actuators, is_native):
             part = slice(first, first + len(list(mine)))
             self._runs.append((part, Calls(self.actuators[part]) if native else None))
             first = part.stop
+        self._calls = [calls for _, calls in self._runs if calls is not None]
+        return self._runs
 
     def _states(self, *given: Sequence[Actuator.State | None] | None) -> list[Sequence[Actuator.State | None]]:
         """Both lists of states, looked through before anything is stepped."""

@@ -7,9 +7,8 @@ core was not built; components that compute arrays themselves stand between the 
 from __future__ import annotations
 
 import functools
-import itertools
 import logging
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -23,7 +22,7 @@ from .actuator import Actuator
 from .entry import ActuatorEntry
 from .given import release
 from .parameters import Parameters
-from .plan import array_stages, compile_plan, is_built_in
+from .plan import array_stages, compile_plan, in_sequence, is_built_in
 from .step.binding import COLUMN_NAMES, Columns, check_custom
 from .step.engine import make_step, with_components
 from .step.fault import Fault, fault_of
@@ -35,7 +34,8 @@ if TYPE_CHECKING:
     from .totals import Member, Round
 
 _log = logging.getLogger(__name__)
-_told: set[str] = set()
+_Members = list[tuple[ActuatorEntry, Sequence[int]]]
+_warned: set[str] = set()
 
 
 class Watcher(Protocol):
@@ -75,10 +75,8 @@ class Assembly:
         self, entries: Sequence[ActuatorEntry], num_robots: int, device: Any, columns: Sequence[int] | None = None
     ) -> None:
         self.num_robots, self.device = num_robots, wp.get_device(device)
-        ends = np.cumsum([len(entry.dof_names) for entry in entries], dtype=int)
-        joints = [range(end - len(entry.dof_names), end) for entry, end in zip(entries, ends, strict=True)]
-        where = range(ends[-1] if len(ends) else 0) if columns is None else columns
-        self.columns = list(where)
+        joints = in_sequence(entries)
+        self.columns = list(range(sum(map(len, joints))) if columns is None else columns)
         """Where each joint stands in the articulation, in the order of the entries."""
         self.dof_names = [name for entry in entries for name in entry.dof_names]
         """Name of each joint, likewise."""
@@ -98,34 +96,44 @@ class Assembly:
 
         # while the components still have their arrays
         self.actuators = [self._actuator(entry) for entry in entries]
-        betweens = [array_stages(entry) for entry in entries]
-        native = _use_native(device)
-        on_core = [native and is_built_in(entry) for entry in entries]
-        # components of the user's own come first: an error in them leaves the state of the other joints as it was
-        for custom, core in itertools.product((True, False), (True, False)):
-            chosen = [n for n in range(len(entries)) if on_core[n] is core and (betweens[n] is not None) is custom]
-            if not chosen:
-                continue
-            order = sorted((joint for n in chosen for joint in joints[n]), key=lambda joint: where[joint])
-            slots = [[order.index(joint) for joint in joints[n]] for n in chosen]
-            plan = compile_plan([entries[n] for n in chosen], num_robots, slots)
-            step = make_step(plan, device, on_core=core)
-            if custom:
-                some = zip(chosen, slots, strict=True)
-                own = [(entries[n].label, apart, mine) for n, mine in some if (apart := betweens[n]) is not None]
-                step = with_components(step, own, device)
-            self._parts.append((order, step))
-        # now that nothing can fail any more, components become theirs
+        for on_core, members in self._split(zip(entries, joints, strict=True)):
+            self._add_part(members, on_core)
+        self._take_over(entries)
+        self._rounds: dict[int, tuple[Round, Member]] = {}
+        self._share_totals()
+        self._choose_step()
+        self._randomization: Randomization | None = None
+
+    def _take_over(self, entries: Sequence[ActuatorEntry]) -> None:
+        """Make the parameters of components those of the plans; nothing can fail any more."""
         for _, step in self._parts:
             self._parameters.show(step.plan, step)
         self._given = [one for entry in entries if not entry.shared for one in entry.stages]
         for entry in entries:
             for component in entry.stages:
                 vars(component)["_in_use"] = True
-        self._rounds: dict[int, tuple[Round, Member]] = {}
-        self._share_totals()
-        self._choose_step()
-        self._randomization: Randomization | None = None
+
+    def _split(self, entries: Iterable[tuple[ActuatorEntry, Sequence[int]]]) -> Iterator[tuple[bool, _Members]]:
+        """Yield the entries of each part, and whether it runs on the native core."""
+        native = _use_native(self.device)
+        parts: dict[tuple[bool, bool], _Members] = {}
+        for entry, joints in entries:
+            part = array_stages(entry) is not None, native and is_built_in(entry)
+            parts.setdefault(part, []).append((entry, joints))
+        # custom components step first: an error in them leaves the state of the other joints unchanged
+        for part in sorted(parts, reverse=True):
+            yield part[1], parts[part]
+
+    def _add_part(self, members: _Members, on_core: bool) -> None:
+        """Compile one plan of some entries, given with their joints."""
+        order = sorted((joint for _, joints in members for joint in joints), key=self.columns.__getitem__)
+        slots = [[order.index(joint) for joint in joints] for _, joints in members]
+        plan = compile_plan([entry for entry, _ in members], self.num_robots, slots)
+        step = make_step(plan, self.device, on_core=on_core)
+        mine = zip(members, slots, strict=True)
+        if custom := [(entry.label, own, at) for (entry, _), at in mine if (own := array_stages(entry)) is not None]:
+            step = with_components(step, custom, self.device)
+        self._parts.append((order, step))
 
     @property
     def name(self) -> str:
@@ -422,8 +430,8 @@ def _use_native(device: Any) -> bool:
     """Whether built-in laws run natively; when they could but the core is missing, say so once."""
     if not wp.get_device(device).is_cpu:
         return False
-    if not is_native_there() and not _told:
-        _told.add("missing")
+    if not is_native_there() and not _warned:
+        _warned.add("missing")
         # where it was turned off nothing is said, and where it fails to load the loader has
         if missing := missing_core():
             _log.warning(missing)

@@ -6,9 +6,10 @@ that meets what it knows already goes straight into the core; elsewhere Python l
 
 from __future__ import annotations
 
+import itertools
 import operator
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
@@ -16,7 +17,7 @@ import warp as wp
 
 from .. import native
 from ..components.base import dtype_of
-from ..components.law import prepares_for_dt
+from ..components.law import LawClass, prepares_for_dt
 from ..memory import lie_of
 from ..specs.arguments import number_of
 from ..specs.fields import shown
@@ -117,13 +118,13 @@ def step_of(actuator: Called, computed: wp.array, before: Any = None) -> Any:
     else:
         step.observe(True)
     if before is not None:
-        step.set_faults(before.faults(), before.steps)
-        _keep_written(before, step)
+        _continue(before, step)
     return step
 
 
-def _keep_written(before: Any, step: Any) -> None:
-    """Copy the signals that a program wrote for one step of an actuator to the one that follows it."""
+def _continue(before: Any, step: Any) -> None:
+    """Copy faults, step count and the signals that the user writes from the previous step of an actuator."""
+    step.set_faults(before.faults(), before.steps)
     published = {one.signal for one in before.plan.published}
     for name, array in step.signals.items():
         if (written := before.signals.get(name)) is not None and name not in published:
@@ -136,10 +137,10 @@ def contents_of(actuator: Called) -> list[Contents]:
     return [*(contents(vars(one)) for one in (actuator, *actuator.stages)), *lists]
 
 
-def _needs_dt(component: Any) -> bool:
-    """Return True if a component cannot do without the physics step: it may integrate, or is prepared for it."""
-    own: Any = type(component)
-    return component.is_stateful() or prepares_for_dt(own)
+def _needs_dt(actuator: Called) -> bool:
+    """Return True if a law of an actuator needs the physics step: it may integrate, or is prepared for it."""
+    laws = (stage for stage in actuator.stages if stage is not actuator.delay)
+    return any(law.is_stateful() or prepares_for_dt(cast(LawClass, type(law))) for law in laws)
 
 
 class Calls:
@@ -153,29 +154,27 @@ class Calls:
         self._actuators = tuple(actuators)
         self._steps = [actuator.compiled() for actuator in actuators]
         self._labels = [one.label or "actuator" for one in actuators]
-        self._timed = any(_needs_dt(law) for one in actuators for law in one.stages if law is not one.delay)
+        self._timed = any(map(_needs_dt, actuators))
         self._stateful = any(actuator.is_stateful() for actuator in actuators)
         # the arrays of state and control, and whether each has to be there
-        self._wanted: tuple[dict[str, bool], dict[str, bool]] = {}, {}
-        for actuator in actuators:
-            for of_control, name, required in _arrays_of(actuator):
-                wanted = self._wanted[of_control]
-                if name is not None:
-                    wanted[name] = wanted.get(name, False) or required
-        self._told = [one for actuator in actuators for one in contents_of(actuator)]
-        # by the identity of what is in them, which they keep alive
+        self._wanted = _wanted_by(actuators)
+        self._contents = list(itertools.chain.from_iterable(map(contents_of, actuators)))
+        # by the identity of their arrays and states, which they keep alive
         self._bindings: dict[tuple[Any, ...], tuple[list[Any], list[Indices]]] = {}
         self._states: dict[tuple[int, ...], tuple[Any, ...]] = {}
         self._core: Any = None
         self._trained: list[NetworkLaw] = []
         if all(isinstance(step, NativeStep) and not step.scattered for step in self._steps):
-            names = [[names_of(name) for name in wanted] for wanted in self._wanted]
-            plans = [step.core for step in self._steps]
-            self._core = native.core.Calls(plans, *names, self._told, self._stateful, self._timed)
-            # networks that run at one physics step only have to be asked first
-            self._trained = [law for step in self._steps for law in step.trained]
-            if not self._trained:
-                self.again = self._core.step
+            self._run_on_core()
+
+    def _run_on_core(self) -> None:
+        names = [[names_of(name) for name in wanted] for wanted in self._wanted]
+        plans = [step.core for step in self._steps]
+        self._core = native.core.Calls(plans, *names, self._contents, self._stateful, self._timed)
+        # networks that run at one physics step only check it first
+        self._trained = [law for step in self._steps for law in step.trained]
+        if not self._trained:
+            self.again = self._core.step
 
     def again(self, sim_state: Any, sim_control: Any, now: Any, after: Any, dt: float | None) -> bool:
         """As `step`, if the core has met all of it before; False when nothing was done."""
@@ -183,7 +182,7 @@ class Calls:
 
     def is_current(self) -> bool:
         """Whether the actuators still consist of what was compiled."""
-        return unchanged(self._told)
+        return unchanged(self._contents)
 
     def step(self, sim_state: Any, sim_control: Any, now: Any, after: Any, dt: float | None) -> bool:
         """Step all actuators; see `Actuator.step`. False when they have changed and nothing was done.
@@ -197,22 +196,27 @@ class Calls:
         """
         for law in self._trained:
             law.require_dt(dt)
-        if self._core is not None and self._core.step(sim_state, sim_control, now, after, dt):
+        core = self._core
+        if core is not None and core.step(sim_state, sim_control, now, after, dt):
             return True
-        if not self.is_current():
+        if not unchanged(self._contents):
             return False
         seconds = self._seconds(dt)
         bindings = self._bind(sim_state, sim_control)
         states = self._use(now, after) if self._stateful else None
-        if self._core is not None and self._core.step(sim_state, sim_control, now, after, dt):
-            return True
+        if core is None or not core.step(sim_state, sim_control, now, after, dt):
+            self._step_each(bindings, states, seconds)
+        return True
+
+    def _step_each(
+        self, bindings: Sequence[Indices], states: tuple[list[Any], list[Any]] | None, seconds: float
+    ) -> None:
         for n, (step, binding) in enumerate(zip(self._steps, bindings, strict=True)):
             step.bind(binding)
             if states is not None:
                 step.use(states[0][n], states[1][n])
         for step in self._steps:
             step.step(seconds)
-        return True
 
     def bound(
         self, sim_state: Any, sim_control: Any, now: Any, after: Any, dt: float | None
@@ -248,16 +252,13 @@ class Calls:
         key = tuple((id(one), lie_of(one)) for one in arrays)
         if key in self._bindings:
             return self._bindings[key][1]
-        found: list[dict[str, Any]] = []
-        for source, wanted in zip((sim_state, sim_control), self._wanted, strict=True):
-            found.append(dict(zip(wanted, arrays[len(found) and len(of_state) :], strict=False)))
-            for name, required in wanted.items():
-                if required and found[-1][name] is None:
-                    raise missing(source, name)
-        bindings = [
-            self._binding(actuator, label, *found)
-            for actuator, label in zip(self._actuators, self._labels, strict=True)
-        ]
+        state = dict(zip(of_state, arrays, strict=False))
+        control = dict(zip(of_control, arrays[len(of_state) :], strict=True))
+        _require_arrays(sim_state, of_state, state)
+        _require_arrays(sim_control, of_control, control)
+        bindings: list[Indices] = []
+        for actuator, label in zip(self._actuators, self._labels, strict=True):
+            bindings.append(_binding(actuator, label, state, control))
         for actuator, binding in zip(self._actuators, bindings, strict=True):
             binding.check(actuator.num_actuators, 1, actuator.device)
         self._bindings[key] = arrays, bindings
@@ -268,31 +269,6 @@ class Calls:
             self._core.add_frame(arrays, names, [one for one, _ in given], [one for _, one in given])
         return bindings
 
-    def _binding(self, actuator: Called, label: str, state: dict[str, Any], control: dict[str, Any]) -> Indices:
-        names = [name for _, name, _ in _arrays_of(actuator)]
-        found: list[Any] = [
-            None if name is None else (control if of_control else state)[name]
-            for of_control, name, _ in _arrays_of(actuator)
-        ]
-        *inputs, efforts, computed = found[:7]
-        target_pos_indices = actuator.target_pos_indices
-        if target_pos_indices is None:
-            # as positions do where there are as many of them
-            alike = len(inputs[2]) == len(inputs[0])
-            target_pos_indices = actuator.pos_indices if alike else actuator.indices
-        velocity = actuator.indices
-        return Indices(
-            inputs,
-            (actuator.pos_indices, velocity, target_pos_indices, velocity, velocity),
-            efforts,
-            actuator.effort_indices,
-            computed,
-            label,
-            [name or "" for name in names[:7]],
-            _INDEX_NAMES,
-            dict(zip(custom_of(actuator), found[7:], strict=True)),
-        )
-
     def _use(self, now: Any, after: Any) -> tuple[list[Any], list[Any]]:
         """States as steps take them."""
         alone = len(self._actuators) == 1 and not isinstance(now, list | tuple)
@@ -301,58 +277,95 @@ class Calls:
         kept = self._states.get(key)
         if kept is not None and unchanged(kept[2]):
             return kept[0], kept[1]
+        # a state that is read and written in place is one state of the step too
         made: dict[int, Any] = {}
-        lists: list[list[Any]] = []
-        for states in both:
-            lists.append([])
-            for step, actuator, label, state in zip(self._steps, self._actuators, self._labels, states, strict=True):
-                if id(state) not in made or state is None:
-                    made[id(state)] = _step_state(step, actuator, label, state)
-                lists[-1].append(made[id(state)])
-        told = [contents(vars(piece)) for states in both for state in states for piece in _pieces(state)]
+        before, following = (self._step_states(states, made) for states in both)
+        pieces = itertools.chain.from_iterable(map(_pieces, itertools.chain(*both)))
+        held = [contents(vars(piece)) for piece in pieces]
         # the core counts it as the newest too
         self._states.pop(key, None)
-        self._states[key] = *lists, told, both
+        self._states[key] = before, following, held, both
         _forget_oldest(self._states)
         if self._core is not None:
-            bound = [[s.as_bound(state) for s, state in zip(self._steps, states, strict=True)] for states in lists]
-            self._core.add_states(now, after, *bound, told)
-        return lists[0], lists[1]
+            self._core.add_states(now, after, self._as_bound(before), self._as_bound(following), held)
+        return before, following
+
+    def _step_states(self, states: Sequence[Any], made: dict[int, Any]) -> list[Any]:
+        for step, actuator, label, state in zip(self._steps, self._actuators, self._labels, states, strict=True):
+            if id(state) not in made or state is None:
+                made[id(state)] = _step_state(step, actuator, label, state)
+        return [made[id(state)] for state in states]
+
+    def _as_bound(self, states: Sequence[Any]) -> list[Any]:
+        return [step.as_bound(state) for step, state in zip(self._steps, states, strict=True)]
+
+
+def _require_arrays(source: Any, wanted: Mapping[str, bool], found: Mapping[str, Any]) -> None:
+    for name, required in wanted.items():
+        if required and found[name] is None:
+            raise missing(source, name)
+
+
+def _binding(actuator: Called, label: str, state: Mapping[str, Any], control: Mapping[str, Any]) -> Indices:
+    arrays = _arrays_of(actuator)
+    found: list[Any] = [
+        None if name is None else (control if of_control else state)[name] for of_control, name, _ in arrays
+    ]
+    *inputs, efforts, computed = found[:7]
+    target_pos_indices = actuator.target_pos_indices
+    if target_pos_indices is None:
+        # position targets are laid out as positions where there are as many of them
+        alike = len(inputs[2]) == len(inputs[0])
+        target_pos_indices = actuator.pos_indices if alike else actuator.indices
+    velocity = actuator.indices
+    return Indices(
+        inputs,
+        (actuator.pos_indices, velocity, target_pos_indices, velocity, velocity),
+        efforts,
+        actuator.effort_indices,
+        computed,
+        label,
+        [name or "" for _, name, _ in arrays[:7]],
+        _INDEX_NAMES,
+        dict(zip(custom_of(actuator), found[7:], strict=True)),
+    )
 
 
 def _step_state(step: Any, actuator: Called, label: str, state: Any) -> Any:
     """A state of an actuator as its step takes it."""
-    plan = step.plan
-    fresh = step.around.new_state() if isinstance(step, ArrayStagesStep) else step.new_state()
+    if isinstance(step, ArrayStagesStep):
+        given = actuator.State() if state is None else state
+        return ArrayStagesState(_planned_state(step.around, label, state), [given])
+    return _planned_state(step, label, state)
+
+
+def _planned_state(step: Any, label: str, state: Any) -> Any:
+    """Return the state of a plan with the arrays of an actuator's state, or a fresh one for None."""
+    fresh, plan = step.new_state(), step.plan
     if state is None:
-        return ArrayStagesState(fresh, [actuator.State()]) if isinstance(step, ArrayStagesStep) else fresh
+        return fresh
     if not (hasattr(state, "delay_state") and hasattr(state, "controller_state")):
         raise ValueError(f"{label}: state = {shown(state)}: must be one of this actuator. Take state().")
     if plan.num_delayed:
-        delay = state.delay_state
-        if delay is None:
-            raise ValueError(f"{label}: delay_state = None: must be one of this actuator. Take state().")
-        for name in ("buffer_pos", "buffer_vel", "buffer_act", "num_pushes", "write_idx"):
-            setattr(
-                fresh, name, _like(f"{label}: delay_state.{name}", getattr(delay, name, None), getattr(fresh, name))
-            )
-    laws = []
-    for one, arrays in zip(plan.stateful, fresh.laws, strict=True):
+        _take_delay(fresh, label, state.delay_state)
+    places = {number: (kind, place) for kind, place, number in plan.placements[0].stages}
+    for n, (one, arrays) in enumerate(zip(plan.stateful, fresh.laws, strict=True)):
         where, source = "controller_state", state.controller_state
         if one.stage is not None:
-            kind, place = next(
-                (kind, place) for kind, place, number in plan.placements[0].stages if number == one.stage
-            )
-            where, source = state_of_stage(state, kind, place)
-        laws.append(
-            tuple(
-                # a network's may be shown as tensors
-                _like(f"{label}: {where}.{name}", getattr(source, "__dict__", {}).get(name), array)
-                for name, array in zip(one.law.STATE, arrays, strict=True)
-            )
-        )
-    fresh.laws = laws
-    return ArrayStagesState(fresh, [state]) if isinstance(step, ArrayStagesStep) else fresh
+            where, source = state_of_stage(state, *places[one.stage])
+        # attributes of the state of a network may be tensors
+        given = getattr(source, "__dict__", {})
+        named = zip(one.law.STATE, arrays, strict=True)
+        fresh.laws[n] = tuple(_like(f"{label}: {where}.{name}", given.get(name), array) for name, array in named)
+    return fresh
+
+
+def _take_delay(fresh: Any, label: str, delay: Any) -> None:
+    if delay is None:
+        raise ValueError(f"{label}: delay_state = None: must be one of this actuator. Take state().")
+    for name in ("buffer_pos", "buffer_vel", "buffer_act", "num_pushes", "write_idx"):
+        array = _like(f"{label}: delay_state.{name}", getattr(delay, name, None), getattr(fresh, name))
+        setattr(fresh, name, array)
 
 
 def _like(name: str, given: Any, wanted: Any) -> Any:
@@ -408,6 +421,15 @@ def _arrays_of(actuator: Called) -> list[tuple[bool, str | None, bool]]:
         # the controller says what it does without
         *((True, name, False) for name in custom_of(actuator)),
     ]
+
+
+def _wanted_by(actuators: Sequence[Called]) -> tuple[dict[str, bool], dict[str, bool]]:
+    """Return the names of the arrays of state and control, and for each whether it must exist."""
+    wanted: tuple[dict[str, bool], dict[str, bool]] = {}, {}
+    for of_control, name, required in (array for actuator in actuators for array in _arrays_of(actuator)):
+        if name is not None:
+            wanted[of_control][name] = wanted[of_control].get(name, False) or required
+    return wanted
 
 
 def custom_of(actuator: Called) -> tuple[str, ...]:

@@ -82,25 +82,34 @@ def check_config(config: ActuatorConfig) -> None:
             "is nothing else. Give the control law."
         )
     for place, component in places_of(config):
-        kind, subject = place.partition("[")[0], f"ActuatorConfig: {place}"
-        if isinstance(component, Config) and kind_of(component) == kind:
-            # its values are checked where the number of robots is known
-            continue
-        try:
-            known = newton_classes.stand_in(component)
-        except (ValueError, OSError) as error:
-            raise ValueError(f"{subject} = {component!r}: {error}") from error
-        if not (isinstance(known, Component) and kind_of(known) == kind):
-            family = KINDS[kind].family if kind else "stage of an actuator"
-            raise ValueError(f"{subject} = {component!r}: must be a {family}. Give one, or leave it out.")
-        law = catalogue.law_of(type(known))
-        needed = inspect.signature(law.component).parameters if law else {}
-        # an attribute that is not there is in a plan, or a computation of the user's own does without
-        for parameter in [name for name in known.PARAMETERS if name in vars(known)]:
-            array = vars(known)[parameter]
-            if array is not None or (parameter in needed and needed[parameter].default is inspect.Parameter.empty):
-                require_arrays(known, **{parameter: array})
-                check_type(f"{subject}, {type(known).__name__}", parameter, array)
+        kind = place.partition("[")[0]
+        # values of a config are checked where the number of robots is known
+        if not (isinstance(component, Config) and kind_of(component) == kind):
+            _check_component(component, kind, f"ActuatorConfig: {place}")
+
+
+def _required_parameters(kind: type) -> list[str]:
+    """Return the parameters without which the built-in law of a class cannot be made."""
+    law = catalogue.law_of(kind)
+    signature = inspect.signature(law.component).parameters if law else {}
+    return [name for name, one in signature.items() if one.default is inspect.Parameter.empty]
+
+
+def _check_component(component: Any, kind: str, subject: str) -> None:
+    try:
+        known = newton_classes.stand_in(component)
+    except (ValueError, OSError) as error:
+        raise ValueError(f"{subject} = {component!r}: {error}") from error
+    if not (isinstance(known, Component) and kind_of(known) == kind):
+        family = KINDS[kind].family if kind else "stage of an actuator"
+        raise ValueError(f"{subject} = {component!r}: must be a {family}. Give one, or leave it out.")
+    required = _required_parameters(type(known))
+    # a missing attribute belongs to a plan, or a custom computation does without it
+    for name in known.PARAMETERS:
+        array = vars(known).get(name)
+        if array is not None or (name in required and name in vars(known)):
+            require_arrays(known, **{name: array})
+            check_type(f"{subject}, {type(known).__name__}", name, array)
 
 
 @dataclass(eq=False)

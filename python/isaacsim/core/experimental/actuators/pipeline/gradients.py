@@ -17,6 +17,7 @@ tape that meets a state for the first time finds no gradient in it, whatever a t
 from __future__ import annotations
 
 import contextlib
+import itertools
 import math
 import weakref
 from collections.abc import Iterator, Mapping, Sequence
@@ -30,7 +31,7 @@ from .. import native
 from ..components.base import clear_kernel
 from ..components.law import LawClass
 from ..specs.stages import KINDS
-from .plan import Placement, Plan, PlannedCurve, Row, StatefulLaw, has_law
+from .plan import Placement, Plan, PlannedStage, Row, StatefulLaw, has_law
 from .step.binding import Indices
 from .step.native import NativeStep, network_of
 from .step.state import StepState
@@ -76,14 +77,12 @@ def require_gradients(label: str, step: Any) -> None:
         NotImplementedError: Something computes by code of its own.
     """
     if not isinstance(step, NativeStep | WarpStep):
-        apart = [insert.array_stages for insert in getattr(step, "inserts", ())]
-        own = [one for beside in apart for one in (beside.delay, beside.controller, *beside.stages)]
-        names = dict.fromkeys(type(one).__name__ for one in own if one is not None and not has_law(one))
+        names = _custom_components(step)
         why = (
             "a component that computes by code of its own, a network that Torch runs, or one with a column of the "
             "caller's has none. Leave it out, or give the law as a wp.func"
         )
-        refuse(label, f"{', '.join(names)}: {why}" if names else why)
+        refuse(label, ": ".join(filter(None, (", ".join(names), why))))
     _refuse_laws(label, [law for law, _ in step.plan.laws])
 
 
@@ -101,6 +100,13 @@ def _refuse_laws(label: str, laws: Sequence[LawClass]) -> None:
 def _is_hidden(law: LawClass) -> bool:
     """True if the next step reads what a law leaves otherwise than by its state."""
     return bool(law.PUBLISHES) or not KINDS[law.KIND].gives
+
+
+def _custom_components(step: Any) -> list[str]:
+    """Return the class names of the components without a law, each once."""
+    stages = [insert.array_stages for insert in getattr(step, "inserts", ())]
+    components = [one for some in stages for one in (some.delay, some.controller, *some.stages)]
+    return list(dict.fromkeys(type(one).__name__ for one in components if one is not None and not has_law(one)))
 
 
 def refuse(label: str, why: str) -> NoReturn:
@@ -172,45 +178,41 @@ class Pipeline:
     def __init__(self, step: NativeStep | WarpStep, slots: Sequence[int]) -> None:
         plan: Plan = step.plan
         self._step, self._plan, self._slots, first = step, plan, list(slots), slots[0]
-        networks = [one for one in plan.networks if one.used[first]]
-        kind = int(plan.controller_kind[first])
-        law = plan.controllers[kind] if kind >= 0 else None
+        controller = _controller_of(plan, first)
         stages = [stage for stage in plan.stages if stage.used[first]]
-        given: list[tuple[str, Row | None]] = []
-        if law:
-            given += [(name, None) for name in law.ASKS]
-            given += [(name, plan.control[name]) for name in law.PARAMETERS]
-        for stage in stages:
-            given += [(name, None) for name in stage.law.ASKS]
-            given += stage.rows.items()
-        self._given = given
-        self.rows: list[tuple[str, Row]] = [(name, row) for name, row in given if row is not None]
+        self._given = list(itertools.chain.from_iterable(map(_given_to, (controller, *stages))))
+        self.rows: list[tuple[str, Row]] = [(name, row) for name, row in self._given if row is not None]
         """Parameters, those of the controller first."""
         self.depth = plan.depth if plan.delayed[first] else 0
         self.count = plan.num_robots * len(slots)
-        curves = [
-            _rows_of(law, plan.control_curves[kind], first) if law else [],
-            *(_rows_of(stage.law, stage.curves, first) for stage in stages),
-        ]
+        networks = [one for one in plan.networks if one.used[first]]
         self.network = networks[0].law if networks else None
         """The law of its network, if its controller is one."""
         self.network_core: Any = None
         """That network compiled, for the core."""
         self.notes: Notes
-        """What notes and goes back."""
+        """Records steps and computes their gradients."""
+        curves = [_rows_of(planned, first) for planned in (controller, *stages)]
+        self._make_notes(controller, stages, curves, networks)
+
+    def _make_notes(
+        self,
+        controller: PlannedStage | None,
+        stages: Sequence[PlannedStage],
+        curves: list[list[np.ndarray]],
+        networks: Sequence[StatefulLaw[NetworkLaw]],
+    ) -> None:
+        step, law, laws = self._step, controller and controller.law, [stage.law for stage in stages]
         if isinstance(step, WarpStep):
-            # most never come here
+            # imported here: few programs need it
             from .step.warp_gradients import WarpGradients
 
-            laws = [stage.law for stage in stages]
             self.notes = WarpGradients(self.count, law, laws, curves, self.depth, step.device, self.network)
-        else:
-            known = [network_of(one, keep=True) for one in networks]
-            self.network_core = known[0][0] if known else None
-            names = [stage.law.__name__ for stage in stages]
-            self.notes = native.core.Gradients(
-                self.count, law.__name__ if law else "", known, names, curves, self.depth
-            )
+            return
+        known = [network_of(one, keep=True) for one in networks]
+        self.network_core = known[0][0] if known else None
+        names = [one.__name__ for one in laws]
+        self.notes = native.core.Gradients(self.count, law.__name__ if law else "", known, names, curves, self.depth)
 
     def values(self) -> list[np.ndarray]:
         """Signals that its laws ask for, and parameters, as they stand, in the order of the laws; each `(count,)`."""
@@ -246,11 +248,27 @@ class Pipeline:
                     yield number, k, one, (*[slice(None)] * one.axis, self.places(one.used))
 
 
-def _rows_of(law: LawClass, curves: Sequence[PlannedCurve], slot: int) -> list[np.ndarray]:
-    """Prepared rows of the curves of a law in a slot that has it, in their order."""
-    return [
-        next(one.rows for one in curves if one.number == number and one.used[slot]) for number in range(len(law.CURVES))
-    ]
+def _controller_of(plan: Plan, slot: int) -> PlannedStage | None:
+    """Return the controller of a slot in the form of a stage; None for a network and without one."""
+    kind = int(plan.controller_kind[slot])
+    if kind < 0:
+        return None
+    law = plan.controllers[kind]
+    rows = {name: plan.control[name] for name in law.PARAMETERS}
+    return PlannedStage(law, plan.controller_kind == kind, rows, plan.control_curves[kind])
+
+
+def _given_to(stage: PlannedStage | None) -> list[tuple[str, Row | None]]:
+    """Return signals, without a row, and parameters of a law, in the order of its arguments."""
+    return [*((name, None) for name in stage.law.ASKS), *stage.rows.items()] if stage else []
+
+
+def _rows_of(stage: PlannedStage | None, slot: int) -> list[np.ndarray]:
+    """Return the prepared rows of the curves of a law in a slot that has it, in their order."""
+    if stage is None:
+        return []
+    by_number = {one.number: one.rows for one in stage.curves if one.used[slot]}
+    return [by_number[number] for number in range(len(stage.law.CURVES))]
 
 
 @dataclass(eq=False)

@@ -76,7 +76,7 @@ def resolve_motors(
     found: list[Motor] = []
     for pattern, given in motors.items():
         subject = f"motors[{pattern!r:.120}]"
-        columns = () if pattern_problem(pattern) else _matched(pattern, names)
+        columns = _matched(pattern, names)
         try:
             motor = motor_of(given)
         except (TypeError, ValueError) as error:
@@ -84,20 +84,13 @@ def resolve_motors(
             continue
         own = problems_of(motor, subject) + _misfits(motor, subject)
         problems += own
-        fit = Fit([names[at] for at in columns], num_robots, subject, problems, limits and _some(limits, columns))
+        fit = Fit(
+            list(map(names.__getitem__, columns)), num_robots, subject, problems, limits and _some(limits, columns)
+        )
         checkpoint = fit.network(motor.controller, trusted) if networks else None
-        if own or not columns:
-            continue
-        spec = None
-        if motor.stages:
-            spec = ActuatorSpec(
-                path=pattern,
-                targets=tuple(paths[at] for at in columns),
-                checkpoint=checkpoint,
-                dof_names=tuple(names[at] for at in columns),
-                **parts_of(map(fit.config, motor.stages)),
-            )
-        found.append(Motor(pattern, columns, spec, fit.values(motor)))
+        if columns and not own:
+            spec = fit.spec(motor, pattern, list(map(paths.__getitem__, columns)), checkpoint)
+            found.append(Motor(pattern, columns, spec, fit.values(motor)))
     if problems:
         raise ValueError("\n".join(problems))
     return sorted(found, key=lambda motor: motor.columns)
@@ -167,8 +160,19 @@ class Fit:
     problems: list[str]
     limits: Limits | None = None
 
+    def spec(
+        self, motor: MotorConfig, pattern: str, paths: Sequence[str], checkpoint: Checkpoint | None
+    ) -> ActuatorSpec | None:
+        """Return the spec of a motor on joints of these paths; None where it has no stages."""
+        if not motor.stages:
+            return None
+        stages = parts_of(map(self.config, motor.stages))
+        return ActuatorSpec(
+            path=pattern, targets=tuple(paths), checkpoint=checkpoint, dof_names=tuple(self.names), **stages
+        )
+
     def config(self, config: Any) -> Any:
-        """A copy of a config whose numbers fit."""
+        """Return a copy of a config whose numbers fit."""
         return dataclasses.replace(config, **self.values(config))
 
     def values(self, config: Any) -> dict[str, Any]:
@@ -193,24 +197,27 @@ class Fit:
 
     def _number(self, described: Parameter, value: Any, subject: str) -> Any:
         dtype = np.int32 if described.type == "int" else np.float32
-        if isinstance(value, Mapping) or described.means_joint(value):
-            try:
+        try:
+            if isinstance(value, Mapping) or described.means_joint(value):
                 found = by_joint(value, self.names, subject)
                 taken = [at for at, one in enumerate(found) if described.means_joint(one)]
                 return self._with_limits(found, taken, subject) if taken else np.array(found, dtype)
-            except ValueError as error:
-                self.problems.extend(str(error).splitlines())
-                return value
+            return self._array(value, dtype, subject)
+        except ValueError as error:
+            self.problems.extend(str(error).splitlines())
+            return value
+
+    def _array(self, value: Any, dtype: Any, subject: str) -> Any:
+        """Return a number, or an array of one per joint, or per robot and joint."""
         array = np.asarray(value.numpy() if hasattr(value, "numpy") else value)
         if array.ndim == 0:
             return array.item()
         shapes = (self.num_robots,), (self.num_robots, len(self.names))
         if array.shape not in shapes:
-            self.problems.append(
+            raise ValueError(
                 f"{subject} has shape {array.shape}: must be (robots,) = {shapes[0]} or (robots, joints) = "
                 f"{shapes[1]}, the joints being {', '.join(self.names)}. Reshape it."
             )
-            return value
         table = np.broadcast_to(array.astype(dtype).reshape(self.num_robots, -1), shapes[1])
         return table[0] if self.num_robots == 1 else table
 
@@ -230,6 +237,8 @@ class Fit:
 
 
 def _matched(pattern: str, names: Sequence[str]) -> tuple[int, ...]:
+    if pattern_problem(pattern):
+        return ()
     expression = re.compile(pattern)
     return tuple(at for at, name in enumerate(names) if expression.fullmatch(name))
 

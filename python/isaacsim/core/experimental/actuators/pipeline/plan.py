@@ -11,6 +11,8 @@ Every parameter array of every component is checked here, whoever runs it: type,
 from __future__ import annotations
 
 import dataclasses
+import itertools
+import operator
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Generic, TypeGuard, TypeVar
@@ -411,24 +413,17 @@ def compile_plan(
         TypeError: A law does not have the signals of its kind, or a component of the user's own that computes arrays
             has a transmission beside it.
     """
-    places = [tuple(one) for one in slots] or _in_sequence(entries)
+    places = [tuple(one) for one in slots] or in_sequence(entries)
     for entry in entries:
         check_parameters(entry, num_robots, ranges=not live)
         _require_laws(entry)
-    apart = [array_stages(entry) for entry in entries]
-    for entry, beside in zip(entries, apart, strict=True):
-        _require_laws_of_motor(entry, beside)
-    entries = [_planned(entry) for entry in entries]
-    plan = _neutral_plan(entries, num_robots, places)
-    plan.components = [component for entry in entries for component in entry.stages]
-    for entry, mine in zip(entries, places, strict=True):
-        _add_controller(plan, entry, mine)
-        _add_delay(plan, entry, mine)
-        law = entry.controller and _planned_law(plan, entry.controller)
-        longest = entry.delay.max_delay if entry.delay is not None else None
-        plan.placements.append(Placement(entry.label, mine, longest, law, []))
-    _add_feedback(plan, entries, places, apart)
-    _add_stages(plan, entries, places, [beside.stages if beside else () for beside in apart])
+    planned = [_planned(entry) for entry in entries]
+    plan = _neutral_plan(planned, num_robots, places)
+    for entry, placement in zip(planned, plan.placements, strict=True):
+        _add_controller(plan, entry, placement)
+        _add_delay(plan, entry, placement.slots)
+    _add_stages(plan, planned, entries)
+    _add_feedback(plan, planned)
     _require_one_publisher(plan)
     if live:
         _keep_live(plan)
@@ -517,6 +512,13 @@ def check_values(owner: str, component: Any, name: str, values: np.ndarray) -> N
 
 
 def _require_laws(entry: ActuatorEntry) -> None:
+    beside = array_stages(entry)
+    _require_laws_of_stages(entry)
+    _require_laws_of_motor(entry, beside)
+    _require_laws_of_feedback(entry, beside)
+
+
+def _require_laws_of_stages(entry: ActuatorEntry) -> None:
     """Refuse what runs in a plan only and cannot.
 
     Raises:
@@ -574,46 +576,77 @@ def _planned(entry: ActuatorEntry) -> Any:
     return dataclasses.replace(entry, **rest | {"delay": delay, "controller": controller})
 
 
-def _in_sequence(entries: Sequence[ActuatorEntry]) -> list[tuple[int, ...]]:
-    ends = np.cumsum([len(entry.dof_names) for entry in entries])
-    return [tuple(range(end - len(entry.dof_names), end)) for entry, end in zip(entries, ends, strict=True)]
+def in_sequence(entries: Sequence[ActuatorEntry]) -> list[tuple[int, ...]]:
+    """Return the joints of each actuator, numbered consecutively."""
+    numbers = itertools.count()
+    return [tuple(itertools.islice(numbers, len(entry.dof_names))) for entry in entries]
 
 
 def _neutral_plan(entries: Sequence[ActuatorEntry], num_robots: int, places: Sequence[tuple[int, ...]]) -> Plan:
-    """A plan of the right size in which every row is neutral and there is no limit."""
+    """Return a plan of the right size in which every row is neutral and there are no stages."""
     count = sum(map(len, places))
-    labels, names = [""] * count, [""] * count
-    for entry, mine in zip(entries, places, strict=True):
-        for slot, name in zip(mine, entry.dof_names, strict=True):
-            labels[slot], names[slot] = entry.label, name
-    laws = [entry.controller for entry in entries if entry.controller is not None]
-    numbers = [law for law in laws if network_law_of(law) is None]
-    controllers = tuple(dict.fromkeys(map(law_class_of, numbers)))
-    networks = dict.fromkeys(law for law in map(network_law_of, laws) if law is not None)
+    placements = _placements(entries, places)
+    laws = dict.fromkeys(filter(None, map(operator.attrgetter("controller"), placements)))
+    controllers = tuple(law for law in laws if not is_network(law))
+    labels, names = _by_slot(entries, places)
     control: dict[str, Row] = {}
     for controller in controllers:
-        for name, neutral in zip(controller.PARAMETERS, controller.neutral(), strict=True):
-            control.setdefault(name, Row.filled(neutral, count))
+        # controllers share rows of the same name
+        for name, row in _neutral_rows(controller, count).items():
+            control.setdefault(name, row)
     return Plan(
         num_robots=num_robots,
-        labels=tuple(labels),
-        dof_names=tuple(names),
+        labels=labels,
+        dof_names=names,
         controllers=controllers,
         controller_kind=np.full(count, -1, np.int32),
         control=control,
         control_curves=[[] for _ in controllers],
         stages=[],
-        networks=[StatefulLaw(law, np.zeros(count, bool)) for law in networks],
+        networks=[StatefulLaw(law, np.zeros(count, bool)) for law in laws if is_network(law)],
         delayed=np.zeros(count, bool),
         lag=Row.filled(0, count, np.int32),
+        placements=placements,
+        components=[component for entry in entries for component in entry.stages],
     )
 
 
-def _add_controller(plan: Plan, entry: ActuatorEntry, slots: tuple[int, ...]) -> None:
-    controller = entry.controller
-    if controller is None:
+def _by_slot(
+    entries: Sequence[ActuatorEntry], places: Sequence[tuple[int, ...]]
+) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return the label of the actuator and the name of the joint of each slot."""
+    count = sum(map(len, places))
+    labels, names = [""] * count, [""] * count
+    for entry, mine in zip(entries, places, strict=True):
+        for slot, name in zip(mine, entry.dof_names, strict=True):
+            labels[slot], names[slot] = entry.label, name
+    return tuple(labels), tuple(names)
+
+
+def _placements(entries: Sequence[ActuatorEntry], places: Sequence[tuple[int, ...]]) -> list[Placement]:
+    """Return the placements of actuators, still without stages; equal networks become one object."""
+    laws: dict[LawClass | NetworkLaw, LawClass | NetworkLaw] = {}
+    placements: list[Placement] = []
+    for entry, slots in zip(entries, places, strict=True):
+        law = None
+        if (controller := entry.controller) is not None:
+            network = network_law_of(controller)
+            law = law_class_of(controller) if network is None else network
+            law = laws.setdefault(law, law)
+        longest = entry.delay.max_delay if entry.delay is not None else None
+        placements.append(Placement(entry.label, slots, longest, law, []))
+    return placements
+
+
+def _neutral_rows(law: LawClass, num_slots: int) -> dict[str, Row]:
+    neutral = zip(law.PARAMETERS, law.neutral(), strict=True)
+    return {name: Row.filled(value, num_slots) for name, value in neutral}
+
+
+def _add_controller(plan: Plan, entry: ActuatorEntry, placement: Placement) -> None:
+    controller, law, slots = entry.controller, placement.controller, placement.slots
+    if controller is None or law is None:
         return
-    law = _planned_law(plan, controller)
     for one in plan.networks:
         if one.law is law:
             one.used[list(slots)] = True
@@ -626,14 +659,6 @@ def _add_controller(plan: Plan, entry: ActuatorEntry, slots: tuple[int, ...]) ->
         _add_values(plan, entry, controller, name, plan.control[name], slots)
 
 
-def _planned_law(plan: Plan, controller: Controller) -> LawClass | NetworkLaw:
-    """What of the plan a controller is: one of its networks, or a class."""
-    law = network_law_of(controller)
-    if law is None:
-        return law_class_of(controller)
-    return next(one.law for one in plan.networks if one.law == law)
-
-
 def _add_delay(plan: Plan, entry: ActuatorEntry, slots: tuple[int, ...]) -> None:
     if entry.delay is None:
         return
@@ -642,35 +667,25 @@ def _add_delay(plan: Plan, entry: ActuatorEntry, slots: tuple[int, ...]) -> None
     plan.depth = max(plan.depth, entry.delay.max_delay)
 
 
-def _add_stages(
-    plan: Plan, entries: Sequence[ActuatorEntry], places: Sequence[tuple[int, ...]], before: Sequence[Sequence[Any]]
-) -> None:
-    """Merge what comes after the controllers of all actuators, each stage as early as its own order allows.
+def _add_stages(plan: Plan, planned: Sequence[ActuatorEntry], entries: Sequence[ActuatorEntry]) -> None:
+    """Merge the stages after the controllers of all actuators, each as early as the order of its actuator allows.
 
     Args:
-        plan: Where they go.
-        entries: Whose stages they are.
-        places: Slots of each.
-        before: Stages of each that stand between the phases of a step.
+        plan: The plan that gets them.
+        planned: The actuators without their array stages.
+        entries: The whole actuators.
     """
     merged: list[dict[LawClass, PlannedStage]] = []
     found: list[tuple[Placement, str, int, PlannedStage]] = []
-    for number, (entry, slots) in enumerate(zip(entries, places, strict=True)):
-        sweep, rank = 0, (-1, -1)
-        # those before stand between the phases
-        kinds = [kind_of(stage) for stage in before[number]]
-        for stage in entry.after_controller:
-            law = law_class_of(stage)
-            # within a sweep classes come in canonical order
-            if (own_rank := canonical_rank(law)) <= rank:
-                sweep += 1
-            rank = own_rank
+    for entry, placement, whole in zip(planned, plan.placements, entries, strict=True):
+        # array stages come before the planned ones
+        beside = array_stages(whole)
+        kinds = list(map(kind_of, beside.stages if beside else ()))
+        for sweep, stage in _by_sweep(entry.after_controller):
             if sweep == len(merged):
                 merged.append({})
-            if law not in merged[sweep]:
-                merged[sweep][law] = _neutral_stage(plan, law)
-            _add_stage(plan, entry, stage, merged[sweep][law], slots)
-            found.append((plan.placements[number], stage.KIND, kinds.count(stage.KIND), merged[sweep][law]))
+            added = _add_stage(plan, entry, stage, merged[sweep], placement.slots)
+            found.append((placement, stage.KIND, kinds.count(stage.KIND), added))
             kinds.append(stage.KIND)
     for sweep in merged:
         plan.stages += [sweep[law] for law in sorted(sweep, key=canonical_rank)]
@@ -678,32 +693,39 @@ def _add_stages(
     plan.stages.sort(key=lambda stage: (follows_limits(stage.law.KIND), KINDS[stage.law.KIND].converts))
     for placement, kind, place, stage in found:
         placement.stages.append((kind, place, plan.stages.index(stage)))
-    for number, stage in enumerate(plan.feedback, len(plan.stages)):
-        for placement in plan.placements:
-            if stage.used[placement.slots[0]]:
-                placement.stages.append((stage.law.KIND, 0, number))
 
 
-def _add_feedback(
-    plan: Plan, entries: Sequence[ActuatorEntry], places: Sequence[tuple[int, ...]], apart: Sequence[ArrayStages | None]
-) -> None:
-    """Add what controllers see of their joints."""
-    found: dict[LawClass, PlannedStage] = {}
-    for entry, slots, beside in zip(entries, places, apart, strict=True):
+def _by_sweep(stages: Sequence[Component]) -> Iterator[tuple[int, Component]]:
+    """Yield stages behind the number of their sweep; within a sweep classes are in canonical order."""
+    sweep, previous = 0, (-1, -1)
+    for stage in stages:
+        rank = canonical_rank(law_class_of(stage))
+        sweep += rank <= previous
+        previous = rank
+        yield sweep, stage
+
+
+def _add_feedback(plan: Plan, entries: Sequence[ActuatorEntry]) -> None:
+    """Add the stages that controllers see their joints through; they are numbered after `plan.stages`."""
+    planned: dict[LawClass, PlannedStage] = {}
+    for entry, placement in zip(entries, plan.placements, strict=True):
         for stage in entry.sensing:
-            name = type(stage).__name__
-            if not has_law(stage):
-                raise TypeError(f"actuator {entry.label!r}: {name}: must have a law. Give it as LAW, a wp.func.")
-            if beside is not None and beside.stages:
-                raise TypeError(
-                    f"actuator {entry.label!r}: {name} beside {type(beside.stages[-1]).__name__}, which computes "
-                    "arrays of what the controller sees: must be left out. Give the latter a LAW."
-                )
-            law = law_class_of(stage)
-            if law not in found:
-                found[law] = _neutral_stage(plan, law)
-            _add_stage(plan, entry, stage, found[law], slots)
-    plan.feedback += found.values()
+            law = _add_stage(plan, entry, stage, planned, placement.slots).law
+            placement.stages.append((law.KIND, 0, len(plan.stages) + list(planned).index(law)))
+    plan.feedback += planned.values()
+
+
+def _require_laws_of_feedback(entry: ActuatorEntry, beside: ArrayStages | None) -> None:
+    """Reject feedback without a law, or beside stages that compute arrays."""
+    for stage in entry.sensing:
+        name = type(stage).__name__
+        if not has_law(stage):
+            raise TypeError(f"actuator {entry.label!r}: {name}: must have a law. Give it as LAW, a wp.func.")
+        if beside is not None and beside.stages:
+            raise TypeError(
+                f"actuator {entry.label!r}: {name} beside {type(beside.stages[-1]).__name__}, which computes "
+                "arrays of what the controller sees: must be left out. Give the latter a LAW."
+            )
 
 
 def _require_laws_of_motor(entry: ActuatorEntry, beside: ArrayStages | None) -> None:
@@ -721,20 +743,20 @@ def _require_laws_of_motor(entry: ActuatorEntry, beside: ArrayStages | None) -> 
     )
 
 
-def _neutral_stage(plan: Plan, law: LawClass) -> PlannedStage:
-    neutral = zip(law.PARAMETERS, law.neutral(), strict=True)
-    rows = {name: Row.filled(value, plan.num_slots) for name, value in neutral}
-    return PlannedStage(law, np.zeros(plan.num_slots, bool), rows)
-
-
 def _add_stage(
-    plan: Plan, entry: ActuatorEntry, component: Component, stage: PlannedStage, slots: tuple[int, ...]
-) -> None:
+    plan: Plan, entry: ActuatorEntry, component: Component, stages: dict[LawClass, PlannedStage], slots: tuple[int, ...]
+) -> PlannedStage:
+    """Add a component to the planned stage of its law, and return that."""
     require_law(type(component), KINDS[component.KIND].takes)
+    law = law_class_of(component)
+    if law not in stages:
+        stages[law] = PlannedStage(law, np.zeros(plan.num_slots, bool), _neutral_rows(law, plan.num_slots))
+    stage = stages[law]
     stage.used[list(slots)] = True
     _add_curves(plan, component, stage.curves, slots)
     for name in component.PARAMETERS:
         _add_values(plan, entry, component, name, stage.rows[name], slots)
+    return stage
 
 
 def _add_curves(plan: Plan, component: Component, curves: list[PlannedCurve], slots: tuple[int, ...]) -> None:

@@ -29,6 +29,7 @@ Randomized = Mapping[str, Distribution | Mapping[str, Distribution] | None]
 
 STRENGTH = "strength"
 JOINT_PROPERTIES = parameters_of(MotorConfig)
+_OF_ALL_JOINTS = STRENGTH, *JOINT_PROPERTIES
 
 
 class JointProperties(Protocol):
@@ -135,19 +136,8 @@ class Randomization:
         self._places: dict[str, list[_Place]] = {}
         self._unscaled: dict[str, str] = {}
         for plan, step, joints in plans:
-            for view in plan.views:
-                for at, slot in enumerate(view.slots):
-                    place = _Place(dof_names[joints[slot]], joints[slot], step, view, at)
-                    self._places.setdefault(view.attribute, []).append(place)
-                if description_of(view.component, view.attribute) is None:
-                    why = f"nothing says what {view.attribute} of {type(view.component).__name__} is"
-                    self._unscaled |= {dof_names[joints[slot]]: why for slot in view.slots}
-            motor_curves = [*plan.control_curves, *(stage.curves for stage in plan.stages[: plan.motor_stages])]
-            for slot, joint in enumerate(joints):
-                if plan.controller_kind[slot] < 0:
-                    self._unscaled[dof_names[joint]] = "its control law is no sum of gains times errors"
-                elif any(one.used[slot] for curves in motor_curves for one in curves):
-                    self._unscaled[dof_names[joint]] = "its limit is a table, one for all robots"
+            self._add_parameters(plan, step, joints)
+            self._unscaled |= _unscaled(plan, [dof_names[joint] for joint in joints])
         self._wishes: dict[str, _Wish] = {}
         self._counts = np.zeros(num_robots, np.int64)
         self._first = 0
@@ -157,6 +147,12 @@ class Randomization:
         self._nominal: dict[tuple[int, int], np.ndarray] = {}
         self._nominal_properties: dict[str, np.ndarray] = {}
         self._found: _Found | None = None
+
+    def _add_parameters(self, plan: Plan, step: Any, joints: Sequence[int]) -> None:
+        for view in plan.views:
+            for at, slot in enumerate(view.slots):
+                place = _Place(self._names[joints[slot]], joints[slot], step, view, at)
+                self._places.setdefault(view.attribute, []).append(place)
 
     @property
     def active(self) -> bool:
@@ -177,11 +173,7 @@ class Randomization:
         Raises:
             ValueError: Listing everything that is wrong, a line each; nothing is changed then.
         """
-        for name, value in (("seed", seed), ("first_robot", first_robot)):
-            if isinstance(value, bool) or not isinstance(value, numbers.Integral) or value < 0:
-                raise ValueError(f"{name} = {value!r}: must be an integer >= 0. Give a whole number.")
-        if not isinstance(given, Mapping):
-            raise ValueError(f"randomize: {given!r:.120} must be a dictionary. Write {{parameter: distribution}}.")
+        _check_arguments(given, seed, first_robot)
         self._properties, self._columns = properties, list(columns)
         problems: list[str] = []
         wishes = {
@@ -211,12 +203,16 @@ class Randomization:
         self._found.draws.draw(rows, self._counts, self._first)
         for flush in self._found.flush:
             flush()
-        for name, (values, columns) in self._found.properties.items():
-            # to set them costs the simulator something
-            if self._properties is not None and (first or self._wishes[name].each_reset):
+        if self._properties is not None:
+            self._write(self._properties, self._found, rows, first)
+
+    def _write(self, properties: JointProperties, found: _Found, rows: np.ndarray, first: bool) -> None:
+        for name, (values, columns) in found.properties.items():
+            # simulators set properties at a cost: only values that are new
+            if first or self._wishes[name].each_reset:
                 chosen = values if len(rows) == len(values) else values[rows]
                 every = columns == list(range(values.shape[1]))
-                self._properties.write(name, rows, columns, chosen if every else chosen[:, columns])
+                properties.write(name, rows, columns, chosen if every else chosen[:, columns])
 
     def forget_properties(self) -> None:
         """The simulator has its joints anew, with nominal properties: those that are drawn are to be set again.
@@ -234,18 +230,10 @@ class Randomization:
     def _by_joint(self, name: str, value: Any, problems: list[str]) -> dict[str, Distribution]:
         """The distribution of each joint; what is wrong is added to `problems`."""
         subject = f"randomize: {name}"
-        having = self._names
-        if name in JOINT_PROPERTIES:
-            properties = self._properties
-            why = properties.problem(name) if properties else "it belongs into the simulator. Randomize it there"
-            if why:
-                problems.append(f"{subject}: {why}.")
-                return {}
-        elif name != STRENGTH:
-            having = [joint for joint in having if any(place.joint == joint for place in self._places.get(name, []))]
-        if not having:
-            known = ", ".join([*self._places, STRENGTH, *JOINT_PROPERTIES])
-            problems.append(f"{subject}: no joint has it. The parameters are {known}. Correct the name.")
+        try:
+            having = self._joints_with(name, subject)
+        except ValueError as error:
+            problems.append(str(error))
             return {}
         found: dict[str, Any] = dict.fromkeys(having, value)
         if isinstance(value, Mapping):
@@ -261,39 +249,52 @@ class Randomization:
             problems += [f"{subject}: {problem}" for problem in one.problems()]
         return found
 
+    def _joints_with(self, name: str, subject: str) -> list[str]:
+        """Return the joints that have a parameter.
+
+        Raises:
+            ValueError: The simulator does not set the property, or no joint has the parameter.
+        """
+        if name in JOINT_PROPERTIES:
+            properties = self._properties
+            if why := properties.problem(name) if properties else "it belongs into the simulator. Randomize it there":
+                raise ValueError(f"{subject}: {why}.")
+        having = {place.joint for place in self._places.get(name, [])}
+        joints = [joint for joint in self._names if name in _OF_ALL_JOINTS or joint in having]
+        if not joints:
+            known = ", ".join([*self._places, *_OF_ALL_JOINTS])
+            raise ValueError(f"{subject}: no joint has it. The parameters are {known}. Correct the name.")
+        return joints
+
     def _out_of_range(self, name: str, wish: _Wish) -> Iterator[str]:
-        """What the smallest or largest number would make of a parameter that it must not be."""
+        """Yield a problem for each joint whose smallest or largest possible value is out of range."""
         for joint, given in wish.by_joint.items():
             subject = f"randomize: {name} of {joint}, {given!r}"
-            if given.problems():
-                continue
-            if name == STRENGTH:
-                if joint in self._unscaled:
-                    yield f"{subject}: {self._unscaled[joint]}. Leave this joint out, by patterns of the others."
-                elif given.operation == "add" or given.bounds[0] < 0:
-                    yield f"{subject}: must be factors >= 0. Give such a distribution."
-                continue
-            places = [place for place in self._places.get(name, []) if place.joint == joint]
-            if name in JOINT_PROPERTIES:
-                rule, nominal = JOINT_PROPERTIES[name], self._nominal_property(name, joint)
-            else:
-                rule, nominal = places[0].described, self._nominal_values(places[0])
-            if rule is None:
-                continue
-            if rule.type == "int" and not _draws_integers(given):
-                yield f"{subject}: must be whole numbers, set or added. Give Uniform(0, 3), say."
-                continue
-            ends = [int(end) if rule.type == "int" else end for end in _ends(given, nominal)]
-            wrong = [found for found in (complaint(subject, end, rule) for end in ends) if found]
-            longest = min(
-                (p.view.component.max_delay for p in places if isinstance(p.view.component, Delay)), default=0
-            )
-            if not wrong and places and rule.type == "int" and max(ends) > longest:
-                wrong.append(
-                    f"{subject} = {max(ends)}: must be <= its largest delay, {longest}. Lower it, or give the actuator "
-                    "a longer delay."
-                )
-            yield from wrong[:1]
+            # the distribution itself is checked elsewhere
+            if not given.problems() and (problem := self._range_problem(name, joint, given, subject)):
+                yield problem
+
+    def _range_problem(self, name: str, joint: str, given: Distribution, subject: str) -> str | None:
+        if name == STRENGTH:
+            return self._strength_problem(joint, given, subject)
+        places = [] if name in JOINT_PROPERTIES else self._places_of(name, joint)
+        rule = places[0].described if places else JOINT_PROPERTIES[name]
+        if rule is None:
+            return None
+        nominal = self._nominal_values(places[0]) if places else self._nominal_property(name, joint)
+        if rule.type != "int":
+            return _first_complaint(subject, _ends(given, nominal), rule)
+        if not _draws_integers(given):
+            return f"{subject}: must be whole numbers, set or added. Give Uniform(0, 3), say."
+        ends = [int(end) for end in _ends(given, nominal)]
+        return _first_complaint(subject, ends, rule) or _delay_problem(subject, max(ends), places)
+
+    def _strength_problem(self, joint: str, given: Distribution, subject: str) -> str | None:
+        if joint in self._unscaled:
+            return f"{subject}: {self._unscaled[joint]}. Leave this joint out, by patterns of the others."
+        if given.operation == "add" or given.bounds[0] < 0:
+            return f"{subject}: must be factors >= 0. Give such a distribution."
+        return None
 
     def _find(self) -> _Found:
         """The arrays that are drawn into; parameters may have got others since."""
@@ -380,6 +381,44 @@ class _Arrays:
             shadow = self._shadows[id(array)] = array.numpy().copy()
             self.flushes.append(lambda: array.assign(shadow))
         return self._shadows[id(array)][:, column]
+
+
+def _check_arguments(given: Any, seed: Any, first_robot: Any) -> None:
+    for name, value in (("seed", seed), ("first_robot", first_robot)):
+        if isinstance(value, bool) or not isinstance(value, numbers.Integral) or value < 0:
+            raise ValueError(f"{name} = {value!r}: must be an integer >= 0. Give a whole number.")
+    if not isinstance(given, Mapping):
+        raise ValueError(f"randomize: {given!r:.120} must be a dictionary. Write {{parameter: distribution}}.")
+
+
+def _unscaled(plan: Plan, names: Sequence[str]) -> dict[str, str]:
+    """Return the joints whose strength cannot be scaled, by name with the reason."""
+    found: dict[str, str] = {}
+    for view in plan.views:
+        if description_of(view.component, view.attribute) is None:
+            why = f"nothing says what {view.attribute} of {type(view.component).__name__} is"
+            found |= {names[slot]: why for slot in view.slots}
+    motor_curves = [*plan.control_curves, *(stage.curves for stage in plan.stages[: plan.motor_stages])]
+    for slot, name in enumerate(names):
+        if plan.controller_kind[slot] < 0:
+            found[name] = "its control law is no sum of gains times errors"
+        elif any(one.used[slot] for curves in motor_curves for one in curves):
+            found[name] = "its limit is a table, one for all robots"
+    return found
+
+
+def _first_complaint(subject: str, ends: Sequence[float], rule: Parameter) -> str | None:
+    return next(filter(None, (complaint(subject, end, rule) for end in ends)), None)
+
+
+def _delay_problem(subject: str, most: int, places: Sequence[_Place]) -> str | None:
+    components = [place.view.component for place in places]
+    longest = min((one.max_delay for one in components if isinstance(one, Delay)), default=0)
+    if not places or most <= longest:
+        return None
+    return (
+        f"{subject} = {most}: must be <= its largest delay, {longest}. Lower it, or give the actuator a longer delay."
+    )
 
 
 def _draws_integers(given: Distribution) -> bool:

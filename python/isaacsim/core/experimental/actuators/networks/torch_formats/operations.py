@@ -246,7 +246,9 @@ SIMPLE: dict[str, Function] = {
     "linear": lambda b, x, weight, bias=None: b.linear(x, weight, bias),
     "narrow": lambda b, x, dim, start, length: OPERATIONS["slice"](b, x, dim, start, start + length),
     "t numpy_T": lambda b, x: x if len(x.shape) < 2 else OPERATIONS["transpose"](b, x, 0, 1),
-    "stack": lambda b, values, dim=0: _cat(b, [OPERATIONS["unsqueeze"](b, one, dim) for one in values], dim),
+    "stack": lambda b, values, dim=0: OPERATIONS["cat"](
+        b, [OPERATIONS["unsqueeze"](b, one, dim) for one in values], dim
+    ),
     "expand_as": lambda b, x, other: _expand(b, x, list(other.shape)),
     "contiguous detach alias detach_": lambda b, x, memory_format=None: x,
     "clone": lambda b, x, memory_format=None: Tensor(x.node, x.shape) if isinstance(x, Tensor) else x,
