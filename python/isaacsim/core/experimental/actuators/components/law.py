@@ -55,6 +55,8 @@ from .curve import curve_at
 CONTROLLER_SIGNALS = ("position", "velocity", "position_target", "velocity_target", "feedforward", "dt")
 CLAMPING_SIGNALS = ("effort", "position", "velocity")
 MOTOR_SIGNALS = CONTROLLER_SIGNALS[:-1]
+# totals are computed from the published signals
+_PUBLISHABLE = [name for name, signal in SIGNALS.items() if not signal.total_of]
 
 
 class LawClass(Protocol):
@@ -146,49 +148,53 @@ def require_law(owner: LawClass, signals: Sequence[str]) -> None:
     Raises:
         TypeError: It is no `wp.func`, or has another number of arguments.
     """
+    converts = owner.MOTOR is not None or KINDS[owner.KIND].converts
     functions = {"LAW": owner.LAW} | ({} if owner.PREPARE is None else {"PREPARE": owner.PREPARE})
-    if owner.MOTOR is not None or KINDS[owner.KIND].converts:
-        functions["MOTOR"] = owner.MOTOR
+    functions |= {"MOTOR": owner.MOTOR} if converts else {}
     for name, function in functions.items():
         if not isinstance(function, wp.Function):
             raise TypeError(
                 f"{owner.__name__}.{name} = {function!r}: must be a wp.func. Decorate the function with @wp.func."
             )
     _require_names(owner)
-    # how many values PREPARE returns shows in the law only
-    count = len(owner.LAW.input_types) - len(signals_of(owner, signals)) - len(owner.STATE) - len(owner.CURVES)
-    prepared = owner.PARAMETERS if owner.PREPARE is None else [f"prepared {n + 1}" for n in range(max(count, 0))]
-    expected = {"LAW": (*signals_of(owner, signals), *owner.STATE, *prepared, *owner.CURVES)}
-    if owner.PREPARE is not None:
-        expected["PREPARE"] = (*owner.PARAMETERS, *(("dt",) if prepares_for_dt(owner) else ()))
-    if "MOTOR" in functions:
-        expected["MOTOR"] = (*MOTOR_SIGNALS, *owner.ASKS, *owner.STATE, *prepared)
-    for name, arguments in expected.items():
-        given = functions[name].input_types
-        if len(given) != len(arguments):
+    for name, arguments in _expected_arguments(owner, signals).items():
+        if name in functions and len(given := functions[name].input_types) != len(arguments):
             raise TypeError(
                 f"{owner.__name__}.{name} takes {len(given)} arguments ({', '.join(given)}): must take "
                 f"{len(arguments)} ({', '.join(arguments)}). Correct the function, STATE, PARAMETERS or CURVES."
             )
 
 
+def _expected_arguments(owner: LawClass, signals: Sequence[str]) -> dict[str, tuple[str, ...]]:
+    """Names of the arguments of each function of a class."""
+    before, after = (*signals_of(owner, signals), *owner.STATE), tuple(owner.CURVES)
+    prepared = owner.PARAMETERS
+    if owner.PREPARE is not None:
+        # the number of values that PREPARE returns is only known from the law
+        count = len(owner.LAW.input_types) - len(before) - len(after)
+        prepared = tuple(f"prepared {n + 1}" for n in range(count))
+    return {
+        "LAW": (*before, *prepared, *after),
+        "PREPARE": (*owner.PARAMETERS, *(("dt",) if prepares_for_dt(owner) else ())),
+        "MOTOR": (*MOTOR_SIGNALS, *owner.ASKS, *owner.STATE, *prepared),
+    }
+
+
 def _require_names(owner: LawClass) -> None:
-    """Refuse names in the declarations of a class that are none.
+    """Refuse unknown names in the declarations of a class.
 
     Raises:
         TypeError: A signal, number of the state or curve is unknown, a signal is a total, or no state is returned.
     """
-    if odd := [name for name in owner.ASKS if name not in SIGNALS]:
-        raise TypeError(f"{owner.__name__}.ASKS: {odd}: must be some of {list(SIGNALS)}. Correct the name.")
+    for where, names, known in (("ASKS", owner.ASKS, [*SIGNALS]), ("PUBLISHES", owner.PUBLISHES, _PUBLISHABLE)):
+        if odd := [name for name in names if name not in known]:
+            raise TypeError(f"{owner.__name__}.{where}: {odd}: must be some of {known}. Correct the name.")
     named = {"START or KEPT": {*owner.START, *owner.KEPT}, "PUBLISHES": {*owner.PUBLISHES.values()}}
     for where, names in named.items():
         if odd := sorted(names - {*owner.STATE}):
             raise TypeError(
                 f"{owner.__name__}.{where} has {odd}: must be some of STATE, {list(owner.STATE)}. Correct the name."
             )
-    open_ones = [name for name, signal in SIGNALS.items() if not signal.total_of]
-    if odd := [name for name in owner.PUBLISHES if name not in open_ones]:
-        raise TypeError(f"{owner.__name__}.PUBLISHES: {odd}: must be some of {open_ones}. Correct the name.")
     if not owner.STATE and not KINDS[owner.KIND].gives:
         raise TypeError(
             f"{owner.__name__}.STATE is empty: must be something, as a law of kind {owner.KIND} returns nothing else. "

@@ -29,6 +29,15 @@ def is_unset(value: float) -> bool:
     return value == 0.0 and 1.0 / value > 0.0
 
 
+@wp.func
+def remembered(history: wp.array2d[float], row: int, n: int, first_fills: int, now: float) -> float:
+    """Return a value of a history, or the present one if the history is unset and the first step fills it."""
+    value = history[row, n]
+    if first_fills != 0 and is_unset(value):
+        return now
+    return value
+
+
 @wp.kernel
 def _features_kernel(
     positions: wp.array[float],
@@ -66,13 +75,10 @@ def _features_kernel(
         value = custom[velocity_indices[n]]
     if column < inputs.shape[1]:
         if back[column] > 0:
-            remembered = wp.float32(0.0)
             if kept[column] == 0:
-                remembered = first_history[back[column] - 1, n]
+                value = remembered(first_history, back[column] - 1, n, first_fills, value)
             else:
-                remembered = second_history[back[column] - 1, n]
-            if first_fills == 0 or not is_unset(remembered):
-                value = remembered
+                value = remembered(second_history, back[column] - 1, n, first_fills, value)
         inputs[n, column] = (value - offsets[column]) * scales[column]
     else:
         newest[column - inputs.shape[1], n] = value

@@ -182,7 +182,7 @@ def _computes_itself(component: Any, theirs: type, ours: Any) -> bool:
 
 @functools.cache
 def _adopting(own: type, theirs: type, ours: Any, native: bool) -> type:
-    """The class that components of class `own` get.
+    """Return the class of adopted components of class `own`.
 
     Raises:
         ValueError: They lack a method that newton leaves to them.
@@ -192,21 +192,25 @@ def _adopting(own: type, theirs: type, ours: Any, native: bool) -> type:
     if owed:
         raise ValueError(f"{own.__name__} does not override {owed}: must do so, as newton asks. Write these methods.")
     named = ours if _is_newtons(own) and native else own
-    members: dict[str, Any] = {"__module__": named.__module__, "__doc__": own.__doc__}
-    if native:
-        bases = ours, own
-        members |= {"_runs_as": ours}
-        # one kernel for the law, however many classes have it
-        members |= {"kernel": ours.kernel} if hasattr(ours, "kernel") else {}
-        members |= {name: getattr(own, name) for name in _HARMLESS if not _is_newtons(own) and hasattr(own, name)}
-    else:
-        bases = own, family
-        members |= {"PARAMETERS": ours.PARAMETERS}
-        # newton's networks remember (layers, N, hidden size) or (steps, N)
-        is_network = any(_is_newtons(base) and "Neural" in base.__name__ for base in own.__mro__)
-        members |= {"STATE_AXIS": 1} if is_network else {}
-        members |= _DELAY if family is Delay else _TABLE if hasattr(own, "_read_lookup_table") else {}
-    return type(named.__name__, bases, members)
+    members = {"__module__": named.__module__, "__doc__": own.__doc__}
+    members |= _native_members(own, ours) if native else _computing_members(own, ours, family)
+    return type(named.__name__, (ours, own) if native else (own, family), members)
+
+
+def _native_members(own: type, ours: Any) -> dict[str, Any]:
+    """Members of a class whose law the engines run."""
+    # one kernel for the law, however many classes have it
+    kernel = {"kernel": ours.kernel} if hasattr(ours, "kernel") else {}
+    overridden = {name: getattr(own, name) for name in _HARMLESS if not _is_newtons(own) and hasattr(own, name)}
+    return {"_runs_as": ours} | kernel | overridden
+
+
+def _computing_members(own: type, ours: Any, family: type) -> dict[str, Any]:
+    """Members of a class whose own methods run."""
+    # states of newton's networks are (layers, N, hidden size) or (steps, N)
+    is_network = any(_is_newtons(base) and "Neural" in base.__name__ for base in own.__mro__)
+    methods = _DELAY if family is Delay else _TABLE if hasattr(own, "_read_lookup_table") else {}
+    return {"PARAMETERS": ours.PARAMETERS} | ({"STATE_AXIS": 1} if is_network else {}) | methods
 
 
 @functools.cache

@@ -14,6 +14,7 @@ where the first was not.
 from __future__ import annotations
 
 import functools
+import itertools
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -85,6 +86,16 @@ def taken(values: wp.array[float], k: int) -> float:
 
 
 @wp.func
+def taken_from(rows: wp.array2d[float], row: int, k: int) -> float:
+    """Return a number of an optional array of rows, which is zero from then on."""
+    value = wp.float32(0.0)
+    if rows:
+        value = rows[row, k]
+        rows[row, k] = 0.0
+    return value
+
+
+@wp.func
 def give(values: wp.array[float], k: int, value: float):
     """Add to a number of an optional array."""
     if values:
@@ -128,11 +139,7 @@ def back_ring(
     held = noted[1, k]
     newest = noted[3, k]
     # the row that was written has the step's command, or the one before it again
-    pushed = wp.float32(0.0)
-    if after:
-        written = row_of(newest, 0, depth)
-        pushed = after[written, k]
-        after[written, k] = 0.0
+    pushed = taken_from(after, row_of(newest, 0, depth), k)
     now = wp.float32(0.0)
     again = wp.float32(0.0)
     if (noted[2, k] & bit) != 0:
@@ -143,10 +150,7 @@ def back_ring(
         now += by_command
     for lag in range(1, depth + 1):
         row = row_of(newest, lag, depth)
-        value = wp.float32(0.0)
-        if after:
-            value = after[row, k]
-            after[row, k] = 0.0
+        value = taken_from(after, row, k)
         if row == source:
             value += by_command
         if lag == 1:
@@ -169,6 +173,7 @@ _FUNCTIONS: dict[str, Any] = {
     "cut": cut,
     "piece": piece,
     "taken": taken,
+    "taken_from": taken_from,
     "give": give,
     "finite_bit": finite_bit,
     "row_of": row_of,
@@ -354,13 +359,11 @@ def note(
 def _efforts_text(
     laws: Sequence[_Law], states: Sequence[int], parameters: Sequence[int], *, network: bool, controlled: bool
 ) -> str:
+    lines = ["effort = network[k]", "if not wp.isfinite(effort):", "    alive = 0"] if network else []
     blocks = [law.lines() for law in laws]
-    if not controlled:
-        given = ["effort = network[k]", "if not wp.isfinite(effort):", "    alive = 0"]
-        blocks.insert(0, given if network else [])
-    blocks[0] += ["raw = effort"]
-    asked_good = [condition for law in laws for condition in law.asked_good]
-    good = " and ".join([*(f"wp.isfinite({name})" for name in SIGNALS), *asked_good])
+    # the effort before the limits, behind the controller or the network
+    blocks.insert(int(controlled), ["raw = effort"])
+    checked = [f"wp.isfinite({name})" for name in SIGNALS] + [one for law in laws for one in law.asked_good]
     return f"""
 def efforts(
     # In:
@@ -376,18 +379,22 @@ def efforts(
     {_each("state_{0} = numbers[{0}, k]; ", states)}
     {_each("parameter_{0} = numbers[{0}, k]; ", parameters)}
     alive = wp.int32(0)
-    if {good}:
+    if {" and ".join(checked)}:
         alive = 1
     effort = wp.float32(0.0)
-    {_lines(line for block in blocks for line in block)}
+    {_lines([*lines, *itertools.chain(*blocks)])}
     if alive != 0:
         outputs[0, k] = effort
         outputs[1, k] = raw
-        {"; ".join(f"outputs[{2 + n}, k] = state_{row}" for n, row in enumerate(states)) or "pass"}
+        {_states_out("state_{}", states)}
     else:
         # a fault keeps the state
-        {"; ".join(f"outputs[{2 + n}, k] = numbers[{row}, k]" for n, row in enumerate(states)) or "pass"}
+        {_states_out("numbers[{}, k]", states)}
 """
+
+
+def _states_out(pattern: str, states: Sequence[int]) -> str:
+    return "; ".join(f"outputs[{2 + n}, k] = {pattern.format(row)}" for n, row in enumerate(states)) or "pass"
 
 
 def _take_text(states: Sequence[int]) -> str:

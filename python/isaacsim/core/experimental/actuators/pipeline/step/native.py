@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import weakref
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -29,43 +29,30 @@ class NativeStep:
     """The step of a plan of built-in laws on the CPU; `WarpStep` offers the same.
 
     Args:
-        plan: What to run; it has slots.
-        label: What errors call it.
+        plan: A plan with slots.
+        label: Its label in errors.
 
     `ACTUATORS_ISA` forces an instruction set: avx512, avx2 or baseline.
     """
 
     def __init__(self, plan: Plan, label: str = "") -> None:
         self.plan = plan
-        rows = [row for row in plan.rows() if row is not plan.lag]
-        self._number = {id(row): number for number, row in enumerate(rows)}
-        controllers = [
-            (law.__name__, self._numbers(plan.control[name] for name in law.PARAMETERS), _slots(used))
-            for law, used in ((law, plan.controller_kind == kind) for kind, law in enumerate(plan.controllers))
-        ]
-        limits, feedback = (
-            [(stage.law.__name__, self._numbers(stage.rows.values()), _slots(stage.used)) for stage in stages]
-            for stages in (plan.stages, plan.feedback)
-        )
-        neutral = [float(row.neutral) for row in rows]
-        size = plan.num_robots, plan.num_slots
+        self._number = {id(row): number for number, row in enumerate(row for row in plan.rows() if row is not plan.lag)}
         networks = [network_of(one) for one in plan.networks]
         self.networks = [one[0] for one in networks]
         """The compiled networks of the plan, in its order."""
-        delayed = _slots(plan.delayed), plan.depth
-        self._core = native.core.Plan(label, *size, neutral, controllers, limits, *delayed, networks, feedback)
+        self._core = self._new_core(label, networks)
+        size = plan.num_robots, plan.num_slots
         self.signals = {name: warp_view(np.full(size, SIGNALS[name].neutral, np.float32)) for name in plan.signals}
         """Signals that laws ask for, by name, float32 `(robots, slots)`; the host of the robot writes them.
 
-        What laws publish is written here at the start of a step, see `publish`.
+        Published values of laws are written here at the start of a step, see `publish`.
         """
         self._give_signals()
-        for number, one in plan.curves():
-            self._core.add_curve(number, one.number, one.rows, _slots(one.used))
-        self._core.start_at([start for one in plan.stateful for start in one.starts])
+        self._give_laws()
         self.scattered: list[tuple[np.ndarray, np.ndarray]] = []
-        """Live arrays whose numbers are not side by side, and where `step` copies them to."""
-        # of rows by `id`: slots, and their values, which the core reads in place of those in `own`
+        """Live arrays that are not contiguous, each with the array that `step` copies it to."""
+        # pieces of rows by `id`: slots and values, which the core reads instead of those in `own`
         self._pieces: dict[int, list[tuple[tuple[int, ...], np.ndarray]]] = {}
         for row in plan.rows():
             self._give(row)
@@ -76,7 +63,7 @@ class NativeStep:
         self._state = self.new_state()
         self.use(self._state, self._state)
         self.trained = [one.law for one in plan.networks if one.law.sample_dt is not None]
-        """Networks that run at one physics step only."""
+        """Networks that require a fixed physics step."""
         self.limit = self._core.limit
         self.command, self.step = map(self._in_order, (self._core.command, self._core.step))
 
@@ -87,14 +74,14 @@ class NativeStep:
 
     @property
     def name(self) -> str:
-        """Which instruction set runs."""
+        """Name of the engine with its instruction set."""
         return f"native {self._core.variant}"
 
     def new_state(self) -> StepState:
         """Return a fresh state."""
         state = new_state(self.plan)
         delayed = self.plan.num_robots * self.plan.num_delayed
-        # laid out for reading many rows
+        # in the core's layout for reading many rows
         state.buffer_pos, state.buffer_vel, state.buffer_act = native.core.ring(self.plan.depth, delayed)
         return state
 
@@ -109,30 +96,30 @@ class NativeStep:
             if not binding.is_numpy:
                 binding.check(*size, "cpu")
             try:
-                # the core looks at NumPy arrays itself, sooner than Python does
+                # the core checks NumPy arrays itself, faster than Python
                 return self._core.bind_columns(*binding.numpy_views())
             except ValueError:
-                # which names what it refuses
+                # names the array that does not fit
                 binding.check(*size, "cpu")
                 raise
         binding.check(*size, "cpu")
         self._core.bind_indices(list(binding.names), *binding.numpy_views())
 
     def follower(self, given: Sequence[Any]) -> Callable[..., bool] | None:
-        """Return what binds other arrays in the place of these, the ones that are bound, and tells whether they fit.
+        """Return a function that rebinds arrays like the bound ones at other addresses.
 
         Args:
-            given: Five signals and the efforts as a caller has them, of any library; None for what stays as it is.
+            given: Five signals and the efforts as arrays of any library; None for one that stays bound.
 
         Returns:
-            A function of six such arrays, which stand at any place in memory and are of the class, type, shape and
-            strides of these. None where that cannot be told, as of arrays of Warp.
+            A function of six arrays that returns True if it bound them: class, type, shape and strides must be those of
+            `given`. None for arrays whose layout the core cannot read, such as Warp arrays.
         """
         return self._core.follower(tuple(given))
 
     @property
     def arrays(self) -> list[Any]:
-        """Signals and efforts as they are bound: arrays, or memory views where `follower` cannot keep an array."""
+        """Bound signals and efforts: arrays, or memory views where `follower` cannot keep an array."""
         return self._core.arrays
 
     def use(self, now: StepState, after: StepState) -> None:
@@ -145,29 +132,29 @@ class NativeStep:
 
         Args:
             signals: Positions, velocities and the delayed targets, float32 `(robots, slots)`, of the motor where there
-                is a transmission; what is not finite leaves the value before.
+                is a transmission; a value that is not finite leaves the previous one.
             bad: Fault codes of the inputs, int32 `(robots, slots)`.
             efforts: Efforts that the second phase limits, float32 `(robots, slots)`, NaN for a fault.
-            computed: Efforts that it tells as those before all limits, alike.
+            computed: Efforts that it records as those before all limits, likewise.
         """
         self._core.hand_over([array.numpy() for array in signals], *(a.numpy() for a in (bad, efforts, computed)))
 
     def reset(self, robots: Sequence[int] | wp.array | None = None) -> None:
-        """Forget state and faults of `robots`, indices or a mask, all by default.
+        """Reset state and faults of `robots`, indices or a mask, all by default.
 
         Raises:
-            ValueError: A mask of another type, length or device, or a robot that is not there.
+            ValueError: A mask of another type, length or device, or an unknown robot.
         """
         if isinstance(robots, wp.array):
             robots = np.flatnonzero(mask_of(robots, self.plan.num_robots, "cpu").numpy()).tolist()
         self._core.reset(robots)
 
     def publish(self) -> None:
-        """Publish now what the next step would publish at its start."""
+        """Publish the values that the next step publishes at its start."""
         self._core.publish()
 
     def add_up_totals(self, on: bool) -> None:
-        """Let each step add up its totals over the slots of the plan from now on, or leave them to others."""
+        """Add up totals over the slots of the plan in each step from now on, or leave them to the host."""
         totals = [one for one in self.plan.totals if on and len(one[2])]
         arrays = {name: numpy_view(array) for name, array in self.signals.items()}
         self._core.set_totals([(arrays[part], slots.tolist(), arrays[name]) for name, part, slots in totals])
@@ -190,21 +177,21 @@ class NativeStep:
         self._core.observe(*self._observed, self._motor, self.plan.motor_stages)
 
     def observe_computed(self, computed: np.ndarray) -> None:
-        """Record from the next step on the efforts before the limits, 0 for a fault, in an array `(robots, slots)`."""
+        """Record from the next step on the efforts before the limits, 0 on a fault, in an array `(robots, slots)`."""
         self._observed, self._motor = (computed, None), None
         self._core.observe(computed, None)
 
     def observed(self) -> tuple[Any, Any]:
-        """Efforts before the limits, 0 for a fault, and the limit that changed each last, from 1; `(robots, slots)`."""
+        """Efforts before the limits, 0 on a fault, and the last limit that changed each, from 1; `(robots, slots)`."""
         return self._observed
 
     def motor_efforts(self) -> Any:
-        """Efforts behind limits and transmissions, 0 for a fault, as far as they are observed; `(robots, slots)`."""
+        """Efforts of the motors behind all limits, 0 on a fault, if observed; `(robots, slots)`."""
         return self._motor
 
     @property
     def computed(self) -> Any:
-        """Efforts before the limits, 0 for a fault, as far as they are observed; float32 `(robots, slots)`."""
+        """Efforts before the limits, 0 on a fault, if observed; float32 `(robots, slots)`."""
         return self._observed[0]
 
     def materialize(self, row: Row) -> wp.array:
@@ -223,7 +210,7 @@ class NativeStep:
             self._core.own_piece(self._number[id(row)], values, slots)
 
     def values(self, row: Row) -> np.ndarray:
-        """The values of a row as they are, `(robots, slots)`; to be read only."""
+        """Current values of a row, `(robots, slots)`, read-only."""
         if row.live is not None:
             return numpy_view(row.live).reshape(-1, 1)
         if row.own is None:
@@ -237,11 +224,11 @@ class NativeStep:
         return sorted(self._core.faults(), key=lambda fault: (fault[1], fault[0]))
 
     def clear_faults(self) -> None:
-        """Forget all faults and count steps from 0 again."""
+        """Clear all faults, and count steps from 0 again."""
         self._core.set_faults([], 0)
 
     def set_faults(self, faults: Sequence[tuple[int, int, int, int]], steps: int) -> None:
-        """Take these faults over, and go on from this number of steps; what was restored is looked through."""
+        """Replace the faults and the number of steps; the next step checks the restored state."""
         self._core.set_faults(list(faults), steps)
         self._core.unsettle()
 
@@ -256,6 +243,22 @@ class NativeStep:
         held = [*self._state.arrays(), *map(numpy_view, self.signals.values())]
         return self._core.memory + sum(array.nbytes for array in held)
 
+    def _new_core(self, label: str, networks: list[tuple[Any, ...]]) -> Any:
+        """Compile the plan; signals, curves and values of rows follow."""
+        plan = self.plan
+        laws = ((law, plan.controller_kind == kind) for kind, law in enumerate(plan.controllers))
+        controllers = [
+            (law.__name__, self._numbers(plan.control[name] for name in law.PARAMETERS), _slots(used))
+            for law, used in laws
+        ]
+        limits, feedback = (
+            [(stage.law.__name__, self._numbers(stage.rows.values()), _slots(stage.used)) for stage in stages]
+            for stages in (plan.stages, plan.feedback)
+        )
+        neutral = [float(row.neutral) for row in plan.rows() if row is not plan.lag]
+        size, delayed = (plan.num_robots, plan.num_slots), (_slots(plan.delayed), plan.depth)
+        return native.core.Plan(label, *size, neutral, controllers, limits, *delayed, networks, feedback)
+
     def _give_signals(self) -> None:
         """Hand the signals to the core: those that laws ask for, and those that they publish."""
         plan, arrays = self.plan, {name: numpy_view(array) for name, array in self.signals.items()}
@@ -265,11 +268,17 @@ class NativeStep:
             array = sum(len(stateful.law.STATE) for stateful in plan.stateful[: one.law]) + one.state
             self._core.add_published(array, arrays[one.signal], one.neutral)
 
-    def _numbers(self, rows: Any) -> list[int]:
+    def _give_laws(self) -> None:
+        """Hand curves and reset values of the laws to the core."""
+        for number, one in self.plan.curves():
+            self._core.add_curve(number, one.number, one.rows, _slots(one.used))
+        self._core.start_at([start for one in self.plan.stateful for start in one.starts])
+
+    def _numbers(self, rows: Iterable[Row]) -> list[int]:
         return [self._number[id(row)] for row in rows]
 
     def _give(self, row: Row) -> None:
-        """Hand the values of a row to the core, which keeps those of every robot as they are."""
+        """Hand the values of a row to the core, which does not copy values per robot."""
         own: Any = row.own
         if row.live is not None:
             own = numpy_view(row.live).reshape(-1, 1)
@@ -283,7 +292,7 @@ class NativeStep:
             (self._core.share if own is None else self._core.own)(self._number[id(row)], values)
 
     def _in_order(self, run: Callable[[float], None]) -> Callable[[float], None]:
-        """What runs after all that has to be seen to first, which mostly is nothing."""
+        """Return `run`, preceded by checks and copies where the plan needs them."""
         if not self.trained and not self.scattered:
             return run
 
@@ -297,7 +306,7 @@ class NativeStep:
         return run_in_order
 
     def as_bound(self, state: StepState) -> Any:
-        """A state as the core takes it."""
+        """The core's object of a state."""
         bound = self._bound.get(state)
         if bound is None:
             arrays = [numpy_view(array) for array in state.arrays()]
@@ -307,7 +316,7 @@ class NativeStep:
 
 
 def network_of(one: StatefulLaw[NetworkLaw], *, keep: bool = False) -> tuple[Any, ...]:
-    """A network as the core takes it; what goes back through it must keep all that it computes."""
+    """A network as an argument of the core; gradients need `keep`, which keeps intermediate results."""
     # most plans have none
     from ...networks.evaluator import core_of
     from ...networks.features import COLUMNS

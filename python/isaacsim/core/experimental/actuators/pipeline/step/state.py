@@ -1,15 +1,15 @@
-"""What a step remembers: one layout in memory, and one in saved states, whichever engine runs.
+"""The state of a step: its layout in memory and in saved states, the same for all engines.
 
-A saved state holds arrays by name. Those of an actuator begin with its label and are robot-major over its joints, so
-that neither the engine nor the other actuators beside it matter:
+A saved state holds arrays by name. Names of an actuator begin with its label; its arrays are robot-major over its
+joints, independent of the engine and of other actuators:
 
     layout, version           number of this layout, and the version of the package that wrote it: none later than ours
     steps, faults             steps since the last reset; robot, joint, fault code and step of each fault, `(k, 4)`
     LABEL.delay.buffer_pos    position targets of the last steps, the newest last, `(largest delay, robots · joints)`;
                               also buffer_vel and buffer_act, and num_pushes, how many of the rows hold a command
-    LABEL.controller.STATE    what the law remembers, `(robots · joints,)`; of a network, its axis 1 runs over them
-    LABEL.clamping.K.STATE    what the actuator's limit number K remembers; so for all kinds that it may have several of
-    LABEL.KIND.STATE          what its stage of any other kind remembers
+    LABEL.controller.STATE    state of the control law, `(robots · joints,)`; axis 1 of a network's arrays
+    LABEL.clamping.K.STATE    state of the actuator's limit number K; likewise for kinds that may occur repeatedly
+    LABEL.KIND.STATE          state of its stage of any other kind
 """
 
 from __future__ import annotations
@@ -32,25 +32,25 @@ LAYOUT = 2
 """Number of the layout of saved states; 1 had no number and differed between engines."""
 
 _BUFFERS = ("buffer_pos", "buffer_vel", "buffer_act")
-# what fault codes and numbers of steps may be
+# upper bounds of fault codes and numbers of steps
 _FAULT_LIMIT, _STEPS_LIMIT = 1 << len(FAULT_INPUTS), 1 << 31
 
 
 @dataclass(eq=False)
 class StepState:
-    """Commands that wait and what laws remember, in NumPy or Warp arrays of one device.
+    """Delayed commands and states of laws, in NumPy or Warp arrays of one device.
 
-    Columns of the delay stand for robots times delayed slots, robot-major, as those of `Delay.State` do; so do the
-    numbers of a law for robots times the slots that have it.
+    Columns of the delay run over robots and delayed slots, robot-major, as those of `Delay.State` do. The state of a
+    law runs over robots and the slots that have the law.
 
     Args:
         buffer_pos: Position targets of the last steps, float32 `(depth, ·)`.
-        buffer_vel: Velocity targets, alike.
-        buffer_act: Feedforward, alike.
-        num_pushes: How many rows hold a command, int32 `(·,)`: 0 or `depth` after a step.
+        buffer_vel: Velocity targets, likewise.
+        buffer_act: Feedforward, likewise.
+        num_pushes: Number of rows with a command, int32 `(·,)`: 0 or `depth` after a step.
         write_idx: The row written last, int32 `(1,)`.
-        laws: Per stateful law of the plan one float32 array for each name in its `STATE`: `(·,)`, or that of a network,
-            whose axis 1 runs over the numbers.
+        laws: Per stateful law of the plan one float32 array per name in its `STATE`, `(·,)`; arrays of a network run
+            over robots and slots along axis 1.
     """
 
     buffer_pos: Any
@@ -86,7 +86,7 @@ def new_state(plan: Plan, device: Any = None) -> StepState:
 
 
 def copy_state(source: StepState, target: StepState) -> None:
-    """Make two states of the same plan alike."""
+    """Copy the arrays of a state to another one of the same plan."""
     for values, array in zip(source.arrays(), target.arrays(), strict=True):
         if isinstance(array, wp.array):
             if array.size:
@@ -96,7 +96,7 @@ def copy_state(source: StepState, target: StepState) -> None:
 
 
 class Kept(Protocol):
-    """What is asked of a step to save and restore it."""
+    """Interface of a step that can be saved and restored."""
 
     plan: Plan
 
@@ -115,20 +115,20 @@ class Kept(Protocol):
         ...
 
     def set_faults(self, faults: Sequence[tuple[int, int, int, int]], steps: int) -> None:
-        """Take these faults over, and go on from this number of steps."""
+        """Replace the faults and the number of steps."""
         ...
 
 
 Parts = Sequence[tuple[Sequence[int], Any]]
-"""Steps, each a `Kept`, with the joint of each of their slots; arrays that components keep come from `kept`."""
+"""Steps, each a `Kept`, with the joint of each of their slots; `kept` yields arrays of custom components."""
 
 
 def save(parts: Parts) -> dict[str, np.ndarray]:
-    """Return a copy of everything that carries over from one step to the next, by name.
+    """Return a copy of the state of all steps, by name.
 
     Raises:
-        TypeError: A component keeps its state in something else than Warp arrays.
-        ValueError: Two actuators have one label.
+        TypeError: A component has a state of other arrays than Warp arrays.
+        ValueError: Two actuators have the same label.
     """
     faults = [(robot, joints[slot], code, step) for joints, part in parts for robot, slot, code, step in part.faults()]
     saved = {
@@ -141,11 +141,11 @@ def save(parts: Parts) -> dict[str, np.ndarray]:
 
 
 def restore(parts: Parts, saved: Mapping[str, Any]) -> None:
-    """Take over what `save` returned, of whichever engine; everything is looked through before anything is changed.
+    """Restore a result of `save`, of any engine; everything is checked before anything changes.
 
     Raises:
-        ValueError: It is of another layout or a later version, comes from other actuators, robots or delays, or holds
-            what is not finite.
+        ValueError: It has another layout or a later version, belongs to other actuators, robots or delays, or holds
+            numbers that are not finite.
     """
     _require_layout(saved)
     given = {name: np.asarray(saved[name]) for name in saved}
@@ -163,7 +163,7 @@ def restore(parts: Parts, saved: Mapping[str, Any]) -> None:
 
 
 def mask_of(robots: Any, num_robots: int, device: Any) -> wp.array:
-    """Which robots are meant by indices, a mask or None for all: bool `(robots,)` on the device.
+    """Return a mask of robots, given by indices, a mask, or None for all: bool `(robots,)` on the device.
 
     Raises:
         ValueError: A mask of another type, length or device.
@@ -179,7 +179,7 @@ def mask_of(robots: Any, num_robots: int, device: Any) -> wp.array:
 
 
 def _of_actuators(parts: Parts) -> dict[str, np.ndarray]:
-    """What all parts remember, by name; some of it is not copied."""
+    """The state of all parts by name, in part not copied."""
     labels = [placement.label for _, part in parts for placement in part.plan.placements]
     if twice := [label for label in dict.fromkeys(labels) if labels.count(label) > 1]:
         raise ValueError(
@@ -193,7 +193,7 @@ def _of_actuators(parts: Parts) -> dict[str, np.ndarray]:
 
 
 def _saved_plan(plan: Plan, state: StepState) -> dict[str, np.ndarray]:
-    """What a state says of each actuator of a plan, copied."""
+    """The state of each actuator of a plan by name, copied."""
     saved: dict[str, np.ndarray] = {}
     buffers = [_values(getattr(state, name)) for name in _BUFFERS]
     pushes, newest = _values(state.num_pushes), int(_values(state.write_idx)[0])
@@ -210,7 +210,7 @@ def _saved_plan(plan: Plan, state: StepState) -> dict[str, np.ndarray]:
 
 
 def _restore_plan(plan: Plan, state: StepState, saved: Mapping[str, np.ndarray]) -> None:
-    """Take over what `_saved_plan` returned."""
+    """Restore a result of `_saved_plan`."""
     new = new_state(plan)
     for placement in plan.placements:
         if placement.max_delay is not None:
@@ -227,7 +227,7 @@ def _restore_plan(plan: Plan, state: StepState, saved: Mapping[str, np.ndarray])
 
 
 def _remembered(plan: Plan, placement: Placement) -> Iterator[tuple[str, int, int, tuple[Any, ...]]]:
-    """Each number that the laws of an actuator remember: name, law, number in its `STATE`, and index into the array."""
+    """State of the laws of an actuator: name, number of the law, number in its `STATE`, and index into the array."""
     for law, one in enumerate(plan.stateful):
         owners = [("controller", one.law)] if one.stage is None and placement.controller is one.law else []
         owners += [
@@ -242,13 +242,13 @@ def _remembered(plan: Plan, placement: Placement) -> Iterator[tuple[str, int, in
 
 
 def _columns(plan: Plan, having: np.ndarray, placement: Placement) -> np.ndarray:
-    """Places of an actuator's robots and joints in an array over those slots that have something."""
+    """Indices of an actuator's robots and joints into an array over robots and the slots `having` something."""
     mine = np.searchsorted(having, placement.slots)
     return (np.arange(plan.num_robots)[:, None] * len(having) + mine).ravel()
 
 
 def _newest_rows(buffer: np.ndarray, newest: int, pushes: np.ndarray, count: int) -> np.ndarray:
-    """The last `count` rows of a ring, newest last; where there is no row so old, the oldest; where none is, zeros."""
+    """The last `count` rows of a ring, newest last; the oldest row repeats, and an empty ring gives zeros."""
     depth = len(buffer)
     pushes = np.clip(pushes, 0, depth)
     ages = np.arange(count - 1, -1, -1)[:, None]
@@ -260,16 +260,20 @@ def _require_layout(saved: Mapping[str, Any]) -> None:
     rule = f"must be {LAYOUT}, as version {__version__} of this package writes. Save the state anew."
     if not isinstance(saved, Mapping) or "layout" not in saved:
         raise ValueError(f"saved state has no layout number, as those that versions up to 0.2.0 wrote: {rule}")
-    layout, version = (np.asarray(saved[name]).ravel().tolist() if name in saved else [] for name in _HEAD)
+    layout, version = (np.asarray(saved.get(name, [])).ravel().tolist() for name in _HEAD)
     if layout != [LAYOUT]:
-        wrote = version[0] if version else "unknown"
-        raise ValueError(f"saved state has layout {layout[0] if layout else None}, of version {wrote}: {rule}")
-    wrote, here = (_numbers_of(one) for one in (version[0] if len(version) == 1 else "", __version__))
+        wrote, has = (*version, "unknown")[0], (*layout, None)[0]
+        raise ValueError(f"saved state has layout {has}, of version {wrote}: {rule}")
+    _require_version(version)
+
+
+def _require_version(version: Sequence[Any]) -> None:
+    wrote = _numbers_of(version[0]) if len(version) == 1 else []
     if not wrote:
         raise ValueError(
             f"saved version = {version}: must be that of the package that wrote the state. Save the state anew."
         )
-    if wrote > here:
+    if wrote > _numbers_of(__version__):
         raise ValueError(
             f"saved state is of version {version[0]}: must be of {__version__}, as this package is, or older. Install "
             "that version, or save the state anew."
@@ -277,7 +281,7 @@ def _require_layout(saved: Mapping[str, Any]) -> None:
 
 
 def _numbers_of(version: Any) -> list[int]:
-    """The numbers that a version begins with, none where it is no version."""
+    """The leading numbers of a version, none if it is not a version."""
     found = re.match(r"\d{1,9}(\.\d{1,9})*", str(version))
     return [int(number) for number in found[0].split(".")] if found else []
 
@@ -302,7 +306,7 @@ def _require_alike(given: Mapping[str, np.ndarray], expected: Mapping[str, np.nd
 
 
 def _require_finite(given: Mapping[str, np.ndarray], parts: Parts) -> None:
-    """Refuse numbers that neither a step nor a reset leaves behind; components of the user's own may keep any."""
+    """Refuse numbers that no step or reset produces; custom components may have any."""
     own = {name for _, part in parts for name, _ in _kept(part)}
     starts = _starts(parts)
     for name, values in given.items():
@@ -315,7 +319,7 @@ def _require_finite(given: Mapping[str, np.ndarray], parts: Parts) -> None:
 
 
 def _starts(parts: Parts) -> dict[str, float]:
-    """What a reset makes of each number that laws remember, by its name."""
+    """Reset value of each state of the laws, by name."""
     return {
         name: part.plan.stateful[law].starts[k][0]
         for _, part in parts
@@ -325,24 +329,27 @@ def _starts(parts: Parts) -> dict[str, float]:
 
 
 def _steps_and_faults(given: Mapping[str, np.ndarray], parts: Parts) -> tuple[int, list[tuple[int, int, int, int]]]:
-    """Steps and faults of a saved state, each of a robot and joint that is there."""
+    """Steps and faults of a saved state, each of a known robot and joint."""
     steps, faults = (given.get(name, np.zeros(0)) for name in ("steps", "faults"))
     if steps.shape != (1,) or steps.dtype.kind != "i" or not 0 <= steps[0] < _STEPS_LIMIT:
         raise ValueError(f"saved steps = {steps}: must be one integer, >= 0 and < {_STEPS_LIMIT}. Save the state anew.")
+    if not _are_faults(faults, parts):
+        raise ValueError("saved faults: must be robots, joints, codes and steps, (k, 4) integers. Save the state anew.")
+    return int(steps[0]), [(robot, joint, code, step) for robot, joint, code, step in faults.tolist()]
+
+
+def _are_faults(faults: np.ndarray, parts: Parts) -> bool:
+    """Return True if each row is robot, joint, code and step of a known robot and joint."""
+    if faults.dtype.kind != "i" or faults.ndim != 2 or faults.shape[1] != 4:
+        return False
     joints = [joint for own, _ in parts for joint in own]
     robots = parts[0][1].plan.num_robots if parts else 0
-    good = faults.dtype.kind == "i" and faults.ndim == 2 and faults.shape[1] == 4
-    if good:
-        below = np.array([robots, max(joints, default=-1) + 1, _FAULT_LIMIT, _STEPS_LIMIT])
-        good = bool((faults >= 0).all() and (faults < below).all() and np.isin(faults[:, 1], joints).all())
-    if not good:
-        raise ValueError("saved faults: must be robots, joints, codes and steps, (k, 4) integers. Save the state anew.")
-    robot, joint, code, step = faults.T.tolist() if len(faults) else ([], [], [], [])
-    return int(steps[0]), list(zip(robot, joint, code, step, strict=True))
+    below = np.array([robots, max(joints, default=-1) + 1, _FAULT_LIMIT, _STEPS_LIMIT])
+    return bool((faults >= 0).all() and (faults < below).all() and np.isin(faults[:, 1], joints).all())
 
 
 def _kept(part: Any) -> Iterator[tuple[str, Any]]:
-    """Names and arrays of what components of the user's own keep."""
+    """Names and state arrays of custom components."""
     if hasattr(part, "kept"):
         yield from part.kept()
 
