@@ -32,7 +32,7 @@ def test_each_value_has_its_reason(tmp_path: Path) -> None:
     assert (free.group, free.applied) == ("turning", 1e9)
     assert free.rule == "explicit: Isaac Lab leaves the limit to the model"
     armature = rows["extension", "armature"]
-    assert (armature.group, armature.config, armature.rule) == ("sliding", None, "not said: that of the robot")
+    assert (armature.group, armature.config, armature.rule) == ("sliding", None, "unspecified: that of the robot")
     assert armature.applied == armature.file
     assert all(row.robot == ARM for row in rows.values())
 
