@@ -34,7 +34,7 @@ def leg(folder: Path, *joints: str) -> Path:
 
 
 def test_a_file_becomes_usd_with_motors(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """The DOFs are told in their order."""
+    """The DOFs are listed in their order."""
     target = tmp_path / "arm.usda"
     assert main(["convert", FILE, str(target), "--motors", motors(tmp_path, "shoulder"), "--json"]) == 0
     said = capsys.readouterr()
@@ -54,7 +54,7 @@ def test_motors_that_do_not_fit_leave_no_file(tmp_path: Path, capsys: pytest.Cap
 
 
 def test_a_stage_is_no_source(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Nor is another ending a target."""
+    """Nor is another extension a target."""
     assert main(["convert", str(ROBOTS / "arm_2dof.usda"), str(tmp_path / "arm.usda")]) == 1
     assert "must be an MJCF or URDF file" in capsys.readouterr().err
     assert main(["convert", FILE, str(tmp_path / "arm.xml")]) == 1
@@ -62,7 +62,7 @@ def test_a_stage_is_no_source(tmp_path: Path, capsys: pytest.CaptureFixture[str]
 
 
 def test_motors_of_a_robot_that_floats(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """They stand below the robot, whose root is a link."""
+    """They are below the robot, whose root is a link."""
     target, fixed = tmp_path / "leg.usda", leg(tmp_path)
     fixed.write_text(
         fixed.read_text().replace(
@@ -81,14 +81,14 @@ def test_motors_of_a_robot_that_floats(tmp_path: Path, capsys: pytest.CaptureFix
 
 
 def test_joints_that_no_motor_moves_are_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """A leg with a motor in its hip hangs at the knee."""
+    """With a motor in the hip, the knee of a leg hangs."""
     source, target = leg(tmp_path, "knee"), tmp_path / "leg.usda"
     assert main(["convert", str(source), str(target), "--motors", motors(tmp_path, "hip")]) == 0
     assert "</World/leg>: joints knee have no motor, and nothing else moves them." in capsys.readouterr().err
 
 
 def test_a_robot_stands_from_the_shell(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """It floats, and begins where it is asked to, with its lowest part on the ground."""
+    """It floats, and starts where requested, with its lowest part on the ground."""
     target = tmp_path / "leg.usda"
     standing = ["--floating-base", "--ground", "--initial-positions", "hi.=0.3"]
     assert main(["convert", str(leg(tmp_path)), str(target), *standing]) == 0

@@ -1,4 +1,4 @@
-"""`actuators diff`: as `diff` does, 1 where something differs."""
+"""`actuators diff`: exit code 1 for differences, as `diff`."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ FILE = str(ROBOTS / "arm_2dof.usda")
 
 
 def test_the_same_twice(capsys: pytest.CaptureFixture[str]) -> None:
-    """Is said so, with exit code 0."""
+    """A note says so, with exit code 0."""
     assert main(["diff", FILE, FILE]) == 0
     assert capsys.readouterr().out == "Their joints and motors are the same.\n"
 
 
 def test_a_difference_is_a_row(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Under the names of both files, with exit code 1."""
+    """In columns with the names of both files, with exit code 1."""
     other = edited(tmp_path, number(OF_SHOULDER, "newton:kp", 210.0))
     assert main(["diff", FILE, str(other)]) == 1
     text = capsys.readouterr().out
@@ -33,7 +33,7 @@ def test_a_difference_is_a_row(tmp_path: Path, capsys: pytest.CaptureFixture[str
 
 
 def test_variants_of_one_robot(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """The same file twice, with a choice for one of the sides."""
+    """The same file twice, with a variant for one of them."""
 
     def author(stage: Usd.Stage) -> None:
         found = stage.GetPrimAtPath(ARM).GetVariantSets().AddVariantSet("motor")
@@ -52,7 +52,7 @@ def test_variants_of_one_robot(tmp_path: Path, capsys: pytest.CaptureFixture[str
 
 
 def test_a_broken_file_is_wrong_and_compared(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Its problems are told."""
+    """Its problems are listed."""
     broken = str(edited(tmp_path, number(OF_SHOULDER, "newton:kp", -1.0)))
     assert main(["diff", broken, broken, "--json"]) == 1
     said = json.loads(capsys.readouterr().out)

@@ -1,4 +1,4 @@
-"""`actuators doctor`: what is there, what is missing, and a core that computes wrongly."""
+"""`actuators doctor`: installed and missing parts, and a core with wrong results."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def rows(answer: Answer, name: str) -> list[Any]:
 
 
 def test_all_is_well() -> None:
-    """Every instruction set is tested, and every library of an extra is named once."""
+    """All instruction sets are tested, and each library of an extra is listed once."""
     answer = doctor.answer(Doctor())
     assert not answer.is_wrong
     assert len(rows(answer, "tests")) == max(len(native.core.variants()) if native.core else 1, 1)
@@ -31,7 +31,7 @@ def test_all_is_well() -> None:
 
 
 def test_missing_library_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    """By the first extra that brings it."""
+    """With the first extra that includes it."""
     monkeypatch.setattr(doctor, "find_spec", lambda name: None if name == "mujoco" else object())
     (row,) = [row for row in rows(doctor.answer(Doctor()), "libraries") if row["library"] == "mujoco"]
     assert row["version"] is None
@@ -40,7 +40,7 @@ def test_missing_library_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> 
 
 @pytest.mark.parametrize("variant", ["first", "last"])
 def test_wrong_efforts_are_found(variant: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of the engine that runs, and of another instruction set."""
+    """Of the engine in use, and of another instruction set."""
     variants = native.core.variants() if native.core else [None]
     if variant == "last" and len(variants) == 1:
         pytest.skip("There is one instruction set only.")
@@ -57,7 +57,7 @@ def test_wrong_efforts_are_found(variant: str, monkeypatch: pytest.MonkeyPatch) 
 
 
 def test_without_the_core_warp_runs(monkeypatch: pytest.MonkeyPatch) -> None:
-    """And it is said that something is slower than it could be."""
+    """A note says that it is slower."""
     monkeypatch.setattr(doctor.native, "core", None)
     answer = doctor.answer(Doctor())
     assert not answer.is_wrong

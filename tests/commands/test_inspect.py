@@ -14,7 +14,7 @@ from robot_files import OF_SHOULDER, SHOULDER, edited, number, without
 
 @pytest.mark.parametrize("file", sorted([*ROBOTS.glob("*.usda"), ROBOTS / "arm_2dof.xml"]), ids=lambda file: file.name)
 def test_shipped_robots(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Nothing is wrong, every joint is told, and what drives it."""
+    """There are no problems; all joints and their drivers are listed."""
     assert main(["inspect", str(file), "--json"]) == 0
     said = json.loads(capsys.readouterr().out)
     assert said["joints"] and said["actuators"] and said["notes"] == []
@@ -24,7 +24,7 @@ def test_shipped_robots(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_tables_are_readable(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    """On a terminal of 100 columns, no word is broken."""
+    """In a terminal of 100 columns, no word is broken."""
     monkeypatch.setenv("COLUMNS", "100")
     assert main(["inspect", str(ROBOTS / "so101.usda")]) == 0
     text = capsys.readouterr().out
@@ -42,7 +42,7 @@ def test_tables_are_readable(capsys: pytest.CaptureFixture[str], monkeypatch: py
 def test_equal_motors_are_one_line_for_people(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """With all of their joints; programs get each prim by itself."""
+    """With all of their joints; programs get each prim."""
     # narrow terminals break lines
     monkeypatch.setenv("COLUMNS", "200")
     file = str(ROBOTS / "unitree_go1.usda")
@@ -74,7 +74,7 @@ def test_broken_prims_are_told_and_make_it_wrong(tmp_path: Path, capsys: pytest.
 
 
 def test_files_without_robots_or_that_are_missing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Are wrong too."""
+    """They are errors too."""
     Usd.Stage.CreateNew(str(tmp_path / "empty.usda")).Save()
     assert main(["inspect", str(tmp_path / "empty.usda")]) == 1
     assert "no robot found" in capsys.readouterr().out
@@ -84,13 +84,13 @@ def test_files_without_robots_or_that_are_missing(tmp_path: Path, capsys: pytest
 
 @pytest.mark.parametrize(("variant", "words"), [("gripper", "must be SET=CHOICE"), ("hand=none", "no prim has it")])
 def test_variants_that_are_none(variant: str, words: str, capsys: pytest.CaptureFixture[str]) -> None:
-    """Are refused."""
+    """They are rejected."""
     assert main(["inspect", str(ROBOTS / "arm_2dof.usda"), "--variant", variant]) == 1
     assert words in capsys.readouterr().err
 
 
 def test_an_actuator_without_limit_is_noted(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Where its joint has one; that is no reason for another exit code."""
+    """If its joint has one; the exit code does not change."""
     file = edited(tmp_path, lambda stage: stage.GetPrimAtPath(OF_SHOULDER).RemoveProperty("newton:maxEffort"))
     assert main(["inspect", str(file), "--json"]) == 0
     (note,) = json.loads(capsys.readouterr().out)["notes"]

@@ -1,4 +1,4 @@
-"""`actuators lint`: exit codes, several files, a step, and the layer that corrects."""
+"""`actuators lint`: exit codes, several files, a step, and overlays."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ def said(capsys: pytest.CaptureFixture[str], *arguments: str | Path) -> tuple[in
 
 
 def test_shipped_robots_are_in_order(capsys: pytest.CaptureFixture[str]) -> None:
-    """All in one call; an empty table is not drawn."""
+    """Several files in one call; an empty table is not drawn."""
     files = sorted(map(str, [*ROBOTS.glob("*.usda"), ROBOTS / "arm_2dof.xml"]))
     assert main(["lint", *files]) == 0
     assert capsys.readouterr().out == f"errors: 0, warnings: 0, files: {len(files)}\n"
 
 
 def test_findings_make_it_wrong(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """A warning too; files are told apart."""
+    """A warning sets the exit code too; files are distinguished."""
     good, bad = ROBOTS / "pendulum.usda", edited(tmp_path, LOW)
     code, found = said(capsys, good, bad)
     assert code == 1 and found["notes"] == ["errors: 0, warnings: 1, files: 2"]
@@ -39,7 +39,7 @@ def test_findings_make_it_wrong(tmp_path: Path, capsys: pytest.CaptureFixture[st
 
 
 def test_a_step_asks_for_stability(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """And an argument that is no step is refused."""
+    """An invalid step is an error."""
     file = edited(tmp_path, number(OF_SHOULDER, "newton:kd", 500.0))
     assert said(capsys, file)[0] == 0
     code, found = said(capsys, file, "--dt", "0.005")
@@ -49,7 +49,7 @@ def test_a_step_asks_for_stability(tmp_path: Path, capsys: pytest.CaptureFixture
 
 
 def test_corrections_are_written_and_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Wrong is what is left; nothing is left where all was corrected."""
+    """The exit code is that of remaining findings; none remain if all were corrected."""
     overlay = tmp_path / "fixed.usda"
     code, found = said(capsys, edited(tmp_path, LOW, name="low.usda"), "--fix", overlay)
     assert (code, [row["rule"] for row in found["fixed"]], found["left"]) == (0, ["limit-above-joint"], [])
@@ -61,7 +61,7 @@ def test_corrections_are_written_and_told(tmp_path: Path, capsys: pytest.Capture
 
 
 def test_wrong_arguments(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """No file, and several for one layer."""
+    """No file, and several for one overlay."""
     assert main(["lint"]) == 1
     assert "no file to look at" in capsys.readouterr().err
     arm = str(ROBOTS / "arm_2dof.usda")
@@ -70,7 +70,7 @@ def test_wrong_arguments(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> 
 
 
 def test_a_note_makes_nothing_wrong(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """What others do otherwise is told and counted, and the file is in order."""
+    """Notes are listed and counted, and the exit code is 0."""
     file = edited(tmp_path, motor("shoulder", GearedPDControlConfig(8.0, 0.8, 5.0), MaxEffortClampingConfig(60.0)))
     code, found = said(capsys, file)
     assert (code, [row["severity"] for row in found["findings"]]) == (0, ["note"])

@@ -1,4 +1,4 @@
-"""The console command: arguments, what is shown, exit codes."""
+"""The console command: arguments, output, exit codes."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _TABLE = Table(
 
 
 def test_tables_show_numbers_units_and_brackets(capsys: pytest.CaptureFixture[str]) -> None:
-    """What looks like markup is text; what is not there is a hyphen."""
+    """Markup is text; a missing value is a hyphen."""
     show(Answer([_TABLE], ["Two joints [all]."]))
     text = capsys.readouterr().out
     assert "of [/World/Arm]" in text
@@ -35,7 +35,7 @@ def test_tables_show_numbers_units_and_brackets(capsys: pytest.CaptureFixture[st
 
 
 def test_json_holds_the_same(capsys: pytest.CaptureFixture[str]) -> None:
-    """All digits, and no number that JSON has not."""
+    """All digits, and only numbers that JSON has."""
     show_json(Answer([_TABLE], ["Two joints."], is_wrong=True))
     said = json.loads(capsys.readouterr().out, parse_constant=pytest.fail)
     assert said["joints"][0] == {"joint": "knee[0]", "effort": 1.23456, "limits": ["-inf", 2.0], "driven": True}
@@ -54,7 +54,7 @@ def test_exit_code_says_whether_something_is_wrong(wrong: bool, monkeypatch: pyt
 def test_errors_are_shown_without_a_trace(
     error: Exception, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """A line each, on standard error, with exit code 1."""
+    """One line each, on standard error, with exit code 1."""
 
     def answer(_: Any) -> Answer:
         raise error
@@ -67,7 +67,7 @@ def test_errors_are_shown_without_a_trace(
 
 
 def test_defects_keep_their_trace(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What is no word to the user is not hidden."""
+    """Errors of other kinds are not hidden."""
 
     def answer(_: Any) -> Answer:
         raise KeyError("a defect")
@@ -87,7 +87,7 @@ def test_wrong_arguments_are_refused(capsys: pytest.CaptureFixture[str]) -> None
 
 @pytest.mark.parametrize("encoding", ["ascii", "latin-1", "cp1252"])
 def test_output_that_lacks_signs_is_no_error(encoding: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Tables show others; what programs read loses nothing."""
+    """Tables replace such characters; output for programs is complete."""
     for put in (show, show_json):
         shown = io.BytesIO()
         monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(shown, encoding=encoding))
@@ -98,7 +98,7 @@ def test_output_that_lacks_signs_is_no_error(encoding: str, monkeypatch: pytest.
 
 
 def test_module_and_script_are_the_command() -> None:
-    """`python -m` prints nothing but the answer; completion for a shell is there."""
+    """`python -m` prints the answer only; completion for shells works."""
     name = "isaacsim.core.experimental.actuators"
     done = warm_python().run(["-m", name, "doctor", "--json"])
     assert done.returncode == 0, done.stderr

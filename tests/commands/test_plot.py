@@ -1,4 +1,4 @@
-"""`actuators plot`: pictures of shipped robots, their figures, and what cannot be drawn."""
+"""`actuators plot`: plots of shipped robots, their numbers, and errors."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ ROBOTS = REPOSITORY / "data" / "robots"
 
 
 def drawn(capsys: pytest.CaptureFixture[str], folder: Path, *arguments: str) -> Any:
-    """What it says as JSON; the picture is there."""
+    """The JSON output; the plot is saved."""
     picture = folder / "out.png"
     assert main(["plot", *arguments, "-o", str(picture), "--json"]) == 0
     said = json.loads(capsys.readouterr().out)
@@ -26,21 +26,21 @@ def drawn(capsys: pytest.CaptureFixture[str], folder: Path, *arguments: str) -> 
 
 
 def test_envelope_of_a_servo(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """The figures that its file has."""
+    """The numbers of its file."""
     (row,) = drawn(capsys, tmp_path, "envelope", str(ROBOTS / "so101.usda"), "gripper")["envelope"]
     assert row["stall_effort"] == pytest.approx(2.94) and row["no_load_speed"] == pytest.approx(4.71, abs=1e-3)
     assert (row["corner_speed"], row["clamps"]) == (0.0, ["ClampingDCMotor"])
 
 
 def test_envelope_says_the_delay(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """In seconds of the step asked for."""
+    """In seconds of the given step."""
     file = str(ROBOTS / "franka_panda.usda")
     (row,) = drawn(capsys, tmp_path, "envelope", file, "panda_joint7", "--dt", "0.002")["envelope"]
     assert row["delay"] == pytest.approx(0.004) and row["no_load_speed"] is None
 
 
 def test_step_of_a_knee(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Its limit holds it back behind an ideal drive."""
+    """Its limit makes it slower than an ideal drive."""
     said = drawn(capsys, tmp_path, "step", str(ROBOTS / "anymal_c.usda"), "LF_KFE", "--seconds", "1")
     actuator, ideal = said["step"]
     assert actuator["largest_effort"] == pytest.approx(80.0) and ideal["largest_effort"] > 150
@@ -48,7 +48,7 @@ def test_step_of_a_knee(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> N
 
 
 def test_robot_that_vibrates_is_said_once(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Though it is opened twice."""
+    """Also if it is opened twice."""
     picture = str(tmp_path / "out.png")
     file = str(ROBOTS / "arm_2dof.usda")
     assert main(["plot", "step", file, "shoulder", "--dt", "0.02", "--seconds", "0.2", "-o", picture]) == 0
@@ -78,7 +78,7 @@ def test_bode_of_a_pendulum(tmp_path: Path, capsys: pytest.CaptureFixture[str]) 
 def test_what_cannot_be_drawn_is_an_error(
     arguments: list[str], message: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """And leaves no picture."""
+    """No plot is saved."""
     what, file, joint, *rest = arguments
     picture = tmp_path / "out.png"
     assert main(["plot", what, str(ROBOTS / file), joint, "--out", str(picture), *rest]) == 1
@@ -90,7 +90,7 @@ def test_what_cannot_be_drawn_is_an_error(
 def test_command_of_the_page_runs(
     command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """As it stands, where the data is."""
+    """In place, on the device of the data."""
     (tmp_path / "data").symlink_to(REPOSITORY / "data")
     monkeypatch.chdir(tmp_path)
     assert main(shlex.split(command)) == 0

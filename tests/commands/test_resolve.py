@@ -1,4 +1,4 @@
-"""`actuators resolve`: the file, a configuration, and what is applied."""
+"""`actuators resolve`: values in the file, in a configuration, and as applied."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def test_with_a_configuration(tmp_path: Path, capsys: pytest.CaptureFixture[str]
 
 
 def test_groups_of_a_stage(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Which it has to keep, and which are no configuration."""
+    """The file has to have groups, and a configuration excludes them."""
     groups = {"arm": ImplicitActuatorCfg(joint_names_expr=[".*"], stiffness=50.0, damping=5.0)}
     file = str(edited(tmp_path, lambda stage: to_usd(groups, stage, ARM, overwrite_existing=True)))
     assert main(["resolve", file, "--groups", "--json"]) == 0
@@ -51,7 +51,7 @@ def test_groups_of_a_stage(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -
 
 
 def test_what_cannot_be_used_is_an_error(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """A broken robot, and motors for joints that are not there."""
+    """A broken robot, and motors for missing joints."""
     assert main(["resolve", str(edited(tmp_path, number(OF_SHOULDER, "newton:kp", -1.0)))]) == 1
     assert "newton:kp = -1.0" in capsys.readouterr().err
     motors = tmp_path / "motors.json"

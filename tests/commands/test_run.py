@@ -1,4 +1,4 @@
-"""`actuators run` of a file with robots: what moves them, where they go, and what is wrong."""
+"""`actuators run` of a file with robots: drivers, targets, and errors."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ PENDULUM = str(ROBOTS / "pendulum.usda")
 
 
 def ran(capsys: pytest.CaptureFixture[str], *arguments: str, code: int = 0) -> Any:
-    """What it says as JSON; it warns of nothing."""
+    """The JSON output; there are no warnings."""
     assert main(["run", *arguments, "--json"]) == code
     shown = capsys.readouterr()
     assert shown.err == ""
@@ -32,7 +32,7 @@ def ran(capsys: pytest.CaptureFixture[str], *arguments: str, code: int = 0) -> A
 
 @pytest.mark.parametrize("file", sorted([*ROBOTS.glob("*.usda"), *ROBOTS.glob("*.xml")]), ids=lambda file: file.name)
 def test_shipped_robots_hold_their_pose(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Nothing is wrong with any, and a joint has an effort where it has an actuator."""
+    """All are fine, and a joint has an effort if it has an actuator."""
     said = ran(capsys, str(file), "--seconds", "0.5")
     assert said["joints"] and not said["is_wrong"]
     assert all(row["largest_error"] < 0.2 for row in said["joints"])
@@ -46,7 +46,7 @@ def test_shipped_robots_hold_their_pose(file: Path, capsys: pytest.CaptureFixtur
 
 
 def test_step_arrives_and_is_recorded(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """The table sums up what the recording holds, and the picture is drawn."""
+    """The table summarizes the recording, and the plot is saved."""
     record, picture = tmp_path / "out.npz", tmp_path / "out.png"
     options = ["--targets", "step", "--amplitude", "0.4", "--record", str(record), "--plot", str(picture)]
     said = ran(capsys, PENDULUM, *options)
@@ -74,7 +74,7 @@ def test_clamps_that_limit_are_named(tmp_path: Path, capsys: pytest.CaptureFixtu
 
 
 def test_file_of_targets_is_followed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """For as long as it says; the recording shows its numbers."""
+    """For the duration of the file; the recording has its numbers."""
     file, record = tmp_path / "targets.csv", tmp_path / "out.csv"
     file.write_text("time [s],hinge\n0,0\n0.5,0.1\n1,-0.1\n")
     ran(capsys, PENDULUM, "--targets", str(file), "--record", str(record), "--dt", "0.01")
@@ -85,7 +85,7 @@ def test_file_of_targets_is_followed(tmp_path: Path, capsys: pytest.CaptureFixtu
 
 
 def test_drives_of_a_file_are_recorded_too(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Positions, velocities and targets: there is no more to know."""
+    """Positions, velocities and targets."""
     record, picture = tmp_path / "out.npz", tmp_path / "out.png"
     file = str(ROBOTS / "arm_2dof.xml")
     ran(capsys, file, "--targets", "sine", "--seconds", "0.2", "--record", str(record), "--plot", str(picture))
@@ -110,7 +110,7 @@ def test_joints_that_nothing_moves_are_named(tmp_path: Path, capsys: pytest.Capt
 
 
 def test_joint_beyond_its_limit_is_wrong(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """By how much, in words."""
+    """The note has the distance."""
     file = tmp_path / "far.csv"
     file.write_text("time,extension\n0,0\n0.1,40\n1,40\n")
     said = ran(capsys, str(ROBOTS / "arm_2dof.usda"), "--targets", str(file), code=1)
@@ -131,7 +131,7 @@ def test_vibrating_robot_is_reported(capsys: pytest.CaptureFixture[str]) -> None
 
 
 def test_joint_that_swings_freely_does_not_buzz(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """For nothing moves it."""
+    """As nothing drives it."""
     made = pendulum()
     made.state("/World/Robot/hinge", position=30.0)
     file = tmp_path / "pendulum.usda"
@@ -142,7 +142,7 @@ def test_joint_that_swings_freely_does_not_buzz(tmp_path: Path, capsys: pytest.C
 
 
 def test_robot_that_diverges_is_wrong(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    """What there is to tell is told."""
+    """The results so far are shown."""
     step = Simulation.step
 
     def diverges(self: Simulation, steps: int = 1) -> None:
@@ -157,7 +157,7 @@ def test_robot_that_diverges_is_wrong(monkeypatch: pytest.MonkeyPatch, capsys: p
 
 
 def test_fault_is_wrong(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    """By joint, step and what was not finite."""
+    """With joint, step and the input that was not finite."""
     fault = Fault("/World/Pendulum/actuators/hinge", "hinge", 0, 7, ("position target",), "/World/Pendulum")
     monkeypatch.setattr(ArticulationActuators, "faults", property(lambda _: [fault]))
     said = ran(capsys, PENDULUM, "--steps", "9", code=1)
@@ -165,7 +165,7 @@ def test_fault_is_wrong(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureF
 
 
 def test_robots_that_differ_are_named_one_by_one(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """All at once are an error; one of them runs."""
+    """All together are an error; one of them runs."""
     stage = stage_of(ROBOTS / "pendulum.usda")
     other = stage.DefinePrim("/World/Other")
     other.GetReferences().AddReference(str(ROBOTS / "arm_2dof.usda"), "/World/Arm")
@@ -198,7 +198,7 @@ def test_robots_that_differ_are_named_one_by_one(tmp_path: Path, capsys: pytest.
     ],
 )
 def test_what_cannot_be_run_is_an_error(arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]) -> None:
-    """And why."""
+    """With the reason."""
     assert main(["run", str(ROBOTS / arguments[0]), *arguments[1:]]) == 1
     shown = capsys.readouterr()
     assert message in shown.err and shown.out == ""
@@ -207,7 +207,7 @@ def test_what_cannot_be_run_is_an_error(arguments: list[str], message: str, caps
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="no such device")
 @pytest.mark.parametrize("option", ["--record", "--plot"])
 def test_full_disk_is_one_line(option: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """That names the file."""
+    """The error names the file."""
     out = tmp_path / ("out.npz" if option == "--record" else "out.png")
     out.symlink_to("/dev/full")
     assert main(["run", PENDULUM, "--steps", "3", option, str(out)]) == 1
@@ -216,7 +216,7 @@ def test_full_disk_is_one_line(option: str, tmp_path: Path, capsys: pytest.Captu
 
 
 def test_missing_reference_is_one_line(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    """USD adds nothing of its own."""
+    """The error has no text of USD."""
     file = tmp_path / "scene.usda"
     file.write_text('#usda 1.0\ndef "World" (references = @./robot.usda@) {}\n')
     for command in ("run", "inspect", "lint"):
@@ -226,7 +226,7 @@ def test_missing_reference_is_one_line(tmp_path: Path, capfd: pytest.CaptureFixt
 
 
 class _View:
-    """Counts what is shown."""
+    """Counts frames."""
 
     shown = closed = 0
     paused = False
@@ -240,12 +240,12 @@ class _View:
 
 
 def test_live_view_is_shown_each_step(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    """And closed; a version without one says so."""
+    """And is closed; without a view there is an error."""
     view = _View()
     monkeypatch.setattr(Simulation, "view", lambda _: view, raising=False)
     ran(capsys, PENDULUM, "--view", "--steps", "7")
     assert (view.shown, view.closed) == (7, 1)
-    # taken out and put back, it would stand behind the others, and the API page be another
+    # restored at another position, it would change the order of the API page
     monkeypatch.setattr(Simulation, "view", None)
     assert main(["run", PENDULUM, "--view"]) == 1
     assert "has no live view" in capsys.readouterr().err
@@ -254,7 +254,7 @@ def test_live_view_is_shown_each_step(monkeypatch: pytest.MonkeyPatch, capsys: p
 def test_view_lasts_until_it_is_closed_or_interrupted(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Unless its length was given; what was seen is told then, and what was paused goes on."""
+    """Unless its duration is given; results are shown then, and a pause ends."""
 
     class Interrupted(_View):
         def sync(self) -> None:
@@ -277,7 +277,7 @@ def test_view_lasts_until_it_is_closed_or_interrupted(
 
 
 def test_view_of_a_held_robot_moves_it(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    """A target that somebody sets there is not overwritten, and counts as the target."""
+    """A target set by the user of the view is kept."""
 
     class Moved(_View):
         def sync(self) -> None:
@@ -302,14 +302,14 @@ def test_config_stands_in_for_what_the_file_lacks(tmp_path: Path, capsys: pytest
 
 
 def test_missing_file_of_targets_is_named(capsys: pytest.CaptureFixture[str]) -> None:
-    """And what else could be given."""
+    """With the alternatives."""
     assert main(["run", str(REPOSITORY / "data" / "robots" / "pendulum.usda"), "--targets", "no.csv"]) == 1
     assert "error: no.csv: no such file. Give the path of a .csv file, or one of hold, sine" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("named", ["home", "0"])
 def test_a_robot_begins_in_a_keyframe(named: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """By its name or number; what is held is what it begins with, and single joints are placed on top."""
+    """By name or number; `hold` holds its pose, and single joints can be placed in addition."""
     file = tmp_path / "arm.xml"
     key = '<keyframe><key name="home" qpos="0.4 0.1"/></keyframe></mujoco>'
     file.write_text((ROBOTS / "arm_2dof.xml").read_text().replace("</mujoco>", key))

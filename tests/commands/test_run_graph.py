@@ -29,7 +29,7 @@ def _wide(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def broken(folder: Path, text: str = "", robot: str = "pendulum") -> str:
-    """A file whose controller knows no robot, or with another graph."""
+    """A file whose controller finds no robot, or with another graph."""
     nodes = node("T", TICK) + node("C", "isaacsim.core.nodes.IsaacArticulationController", pulse("T.outputs:tick"))
     path = folder / "broken.usda"
     stage_with(text or graph(nodes), robot=robot).Export(str(path))
@@ -48,7 +48,7 @@ def test_summary_shows_graphs_and_joints(capsys: pytest.CaptureFixture[str]) -> 
 
 
 def test_frame_rate_and_step_are_taken(capsys: pytest.CaptureFixture[str]) -> None:
-    """Events are counted where they happen: at each of the steps."""
+    """Events are counted at each step."""
     assert main(["run", MANUAL, "--steps", "10", "--dt", "0.01", "--frame-rate", "20"]) == 0
     text = capsys.readouterr().out
     assert "10 physics steps of 0.01 s, a frame every 5 (20 Hz)" in text
@@ -57,7 +57,7 @@ def test_frame_rate_and_step_are_taken(capsys: pytest.CaptureFixture[str]) -> No
 
 
 def test_picture_is_drawn(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """With watched ports; an array that is empty at first too."""
+    """With watched ports, also of an array that is empty at first."""
     picture = tmp_path / "out.png"
     watched = [f"{MOTORS}.outputs:appliedEfforts", f"{GRAPH}/OnPhysicsStep.outputs:deltaSimulationTime"]
     options = [option for port in watched for option in ("--watch", port)]
@@ -75,7 +75,7 @@ def test_picture_is_drawn(tmp_path: Path, capsys: pytest.CaptureFixture[str]) ->
     ],
 )
 def test_port_that_cannot_be_watched_is_an_error(port: str, message: str, capsys: pytest.CaptureFixture[str]) -> None:
-    """Before anything runs."""
+    """Before the run."""
     assert main(["run", MANUAL, "--watch", port]) == 1
     captured = capsys.readouterr()
     assert f"<{port}>" in captured.err and message in captured.err and captured.out == ""
@@ -89,13 +89,13 @@ def test_port_that_cannot_be_watched_is_an_error(port: str, message: str, capsys
     ],
 )
 def test_file_that_cannot_be_run_is_an_error(file: str, message: str, capsys: pytest.CaptureFixture[str]) -> None:
-    """Exit code 1, and why."""
+    """Exit code 1, and the reason."""
     assert main(["run", file]) == 1
     assert message in capsys.readouterr().err
 
 
 def test_engine_can_be_physx(capsys: pytest.CaptureFixture[str]) -> None:
-    """The same graph on the other engine; without the wheel, how to install it."""
+    """The same graph on the other engine; without the wheel, its installation."""
     code = main(["run", MANUAL, "--engine", "physx", "--steps", "12"])
     captured = capsys.readouterr()
     if find_spec("ovphysx") is None:
@@ -106,7 +106,7 @@ def test_engine_can_be_physx(capsys: pytest.CaptureFixture[str]) -> None:
 
 @pytest.mark.parametrize(("option", "value"), [("--steps", "-1"), ("--dt", "0"), ("--frame-rate", "nan")])
 def test_option_out_of_range_is_an_error(option: str, value: str, capsys: pytest.CaptureFixture[str]) -> None:
-    """Nothing runs."""
+    """The run does not start."""
     assert main(["run", MANUAL, option, value]) == 1
     captured = capsys.readouterr()
     assert ": must be" in captured.err and captured.out == ""
@@ -122,7 +122,7 @@ def test_all_problems_of_a_file_are_told(tmp_path: Path, capsys: pytest.CaptureF
 def test_failed_node_is_an_error_at_the_end(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture
 ) -> None:
-    """In one line, after the summary, and not in the log besides."""
+    """In one line after the summary, and not in the log."""
     with caplog.at_level(logging.ERROR):
         assert main(["run", broken(tmp_path), "--steps", "8"]) == 1
     text = capsys.readouterr().out
@@ -133,7 +133,7 @@ def test_failed_node_is_an_error_at_the_end(
 def test_simulation_that_stops_is_an_error_after_the_summary(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """What there is to tell is told."""
+    """The results so far are shown."""
     from isaacsim.core.experimental.actuators import ArticulationActuators
 
     monkeypatch.setattr(ArticulationActuators, "step_actuators", lambda *_: {}["gone"])
@@ -143,7 +143,7 @@ def test_simulation_that_stops_is_an_error_after_the_summary(
 
 
 def test_module_is_the_command() -> None:
-    """As users call it."""
+    """Called as by users."""
     done = warm_python().run(["-m", "isaacsim.core.experimental.actuators.graphs", "run", MANUAL, "--steps", "4"])
     assert done.returncode == 0, done.stderr
     assert "4 physics steps" in done.stdout
@@ -151,7 +151,7 @@ def test_module_is_the_command() -> None:
 
 @pytest.fixture
 def unrecognised(tmp_path: Path) -> str:
-    """A file whose hinge has a network that only Torch can run."""
+    """A file whose hinge has a network for Torch only."""
     path = tmp_path / "robot" / "world.usda"
     path.parent.mkdir()
     Usd.Stage.Open(MANUAL).Flatten().Export(str(path))
@@ -170,7 +170,7 @@ def unrecognised(tmp_path: Path) -> str:
 def test_network_that_is_not_recognised_needs_trust(
     unrecognised: str, run_by_torch: list[bytes], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """By file or folder, for this run alone; whatever else is trusted does not count."""
+    """By file or folder, for this run only; other trusted files do not count."""
     folder = str(Path(unrecognised).parent)
     for options in ([], ["--trust", str(REPOSITORY / "data")], [], ["--trust", unrecognised]):
         assert main(["run", unrecognised, "--steps", "4", *options]) == 1
@@ -183,7 +183,7 @@ def test_network_that_is_not_recognised_needs_trust(
 
 
 def test_trust_in_what_is_not_there_is_an_error(capsys: pytest.CaptureFixture[str]) -> None:
-    """Nothing runs."""
+    """The run does not start."""
     assert main(["run", MANUAL, "--trust", "/no/such/folder"]) == 1
     captured = capsys.readouterr()
     assert "'/no/such/folder'" in captured.err and "must be there" in captured.err and captured.out == ""

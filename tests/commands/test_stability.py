@@ -1,4 +1,4 @@
-"""`actuators stability`: the table of a robot, and what has none."""
+"""`actuators stability`: the table of a robot, and errors."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ ROBOTS = REPOSITORY / "data" / "robots"
 
 
 def test_says_what_the_library_says(capsys: pytest.CaptureFixture[str]) -> None:
-    """The same numbers, for the step that was asked for."""
+    """The same numbers, at the given step."""
     file = str(ROBOTS / "arm_2dof.usda")
     assert main(["stability", file, "--dt", "0.005", "--json"]) == 0
     said = json.loads(capsys.readouterr().out)
@@ -30,7 +30,7 @@ def test_says_what_the_library_says(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_robot_that_vibrates_is_wrong_and_said_once(capsys: pytest.CaptureFixture[str]) -> None:
-    """In the table: no warning besides."""
+    """In the table, without a warning."""
     assert main(["stability", str(ROBOTS / "anymal_c.usda"), "--dt", "0.02"]) == 1
     shown = capsys.readouterr()
     assert "vibrating" in shown.out and shown.err == ""
@@ -38,7 +38,7 @@ def test_robot_that_vibrates_is_wrong_and_said_once(capsys: pytest.CaptureFixtur
 
 
 def test_each_simulator_has_its_own_limits(capsys: pytest.CaptureFixture[str]) -> None:
-    """PhysX divides its step, of which stiffness weighs less."""
+    """PhysX divides its step, with less effect of stiffness."""
     margins = []
     for engine in ENGINES:
         main(["stability", str(ROBOTS / "arm_2dof.usda"), "--engine", installed(engine), "--json"])
@@ -48,7 +48,7 @@ def test_each_simulator_has_its_own_limits(capsys: pytest.CaptureFixture[str]) -
 
 @pytest.mark.parametrize("file", sorted(ROBOTS.glob("*.usda")), ids=lambda file: file.stem)
 def test_shipped_robots_are_stable(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """At the step that their files are opened with."""
+    """At the step of their files."""
     assert main(["stability", str(file)]) == 0
     shown = capsys.readouterr()
     assert "largest step" in shown.out and shown.err == ""
@@ -64,7 +64,7 @@ def test_shipped_robots_are_stable(file: Path, capsys: pytest.CaptureFixture[str
     ],
 )
 def test_what_has_no_answer_is_an_error(arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]) -> None:
-    """And why."""
+    """With the reason."""
     assert main(["stability", str(ROBOTS / arguments[0]), *arguments[1:]]) == 1
     shown = capsys.readouterr()
     assert message in shown.err and shown.out == ""

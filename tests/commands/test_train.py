@@ -1,4 +1,4 @@
-"""`actuators train`: a log becomes a network, and what cannot be learned from."""
+"""`actuators train`: a network from a log, and unusable logs."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from isaacsim.core.experimental.actuators.training import ActuatorLog
 
 
 def write_log(folder: Path) -> str:
-    """A log of a PD law on a joint that swings."""
+    """A log of a PD law on an oscillating joint."""
     time = 0.005 * np.arange(400)
     target, position, velocity = np.sin(3 * time), np.sin(3 * time - 0.1), 3 * np.cos(3 * time - 0.1)
     ActuatorLog(0.005, position, velocity, target, 20 * (target - position) - velocity).save(folder / "log.npz")
@@ -37,12 +37,12 @@ def test_log_becomes_a_network(tmp_path: Path, capsys: pytest.CaptureFixture[str
 def test_place_is_looked_at_before_training(
     out: str, message: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Not after it."""
+    """The check is before training."""
     assert main(["train", write_log(tmp_path), "-o", str(tmp_path / out)]) == 1
     assert message in capsys.readouterr().err
 
 
 def test_missing_log_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """By its path."""
+    """The error has its path."""
     assert main(["train", str(tmp_path / "no.csv"), "-o", str(tmp_path / "knee.onnx")]) == 1
     assert "no.csv" in capsys.readouterr().err

@@ -1,4 +1,4 @@
-"""What differs between two files."""
+"""Differences between two files."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def between(first: Path, second: Path) -> list[Difference]:
 
 
 def test_a_file_does_not_differ_from_itself() -> None:
-    """Nor from the same in MJCF, but for what kind of actuator drives."""
+    """Nor from the same robot in MJCF, except for the kind of its actuators."""
     arm = ROBOTS / "arm_2dof.usda"
     assert between(arm, arm) == []
     found = between(arm, ROBOTS / "arm_2dof.xml")
@@ -27,7 +27,7 @@ def test_a_file_does_not_differ_from_itself() -> None:
 
 
 def test_numbers_that_differ_are_told_in_si(tmp_path: Path) -> None:
-    """Of joints and of laws; what is there on one side only is None on the other."""
+    """Of joints and of laws; a value of one side only is None on the other."""
     other = edited(
         tmp_path,
         number(SHOULDER, "physics:upperLimit", 90.0),
@@ -45,7 +45,7 @@ def test_numbers_that_differ_are_told_in_si(tmp_path: Path) -> None:
 
 
 def test_joints_and_actuators_of_one_side_only(tmp_path: Path) -> None:
-    """A joint is one row; an actuator one for each parameter, and for what drives instead."""
+    """A missing joint is one row; a missing actuator is a row for each parameter, and one for the driver."""
     bare = edited(tmp_path, without(OF_SHOULDER), without(EXTENSION), without(OF_EXTENSION))
     found = between(bare, ROBOTS / "arm_2dof.usda")
     assert [(one.property, one.first, one.second) for one in found if one.joint == "extension"] == [
@@ -57,7 +57,7 @@ def test_joints_and_actuators_of_one_side_only(tmp_path: Path) -> None:
 
 
 def test_robots_are_the_same_by_path(tmp_path: Path) -> None:
-    """Where there are several; one that is missing is a row."""
+    """With several robots; a missing one is a row."""
     two = Usd.Stage.CreateNew(str(tmp_path / "two.usda"))
     for name in ("Left", "Right"):
         two.DefinePrim(f"/World/{name}").GetReferences().AddReference(str(ROBOTS / "arm_2dof.usda"), ARM)

@@ -1,4 +1,4 @@
-"""Layers that correct files: less is found with them, and the files stay as they are."""
+"""Overlays that correct files: they have fewer findings, and the files do not change."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ BROKEN = (
 
 
 def test_overlay_lints_cleaner_and_the_file_stays(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    """All that takes no guess is corrected; the damping that is missing is left."""
+    """All corrections that need no guess are made; missing damping is not."""
     folder = tmp_path / "not the working directory"
     folder.mkdir()
     file, overlay = edited(folder, *BROKEN), folder / "fixed.usda"
@@ -48,7 +48,7 @@ def test_overlay_lints_cleaner_and_the_file_stays(tmp_path: Path, capfd: pytest.
 
 
 def test_overlay_says_what_it_corrects_and_nothing_else(tmp_path: Path) -> None:
-    """In SI as the file meant it, with the file's own units and up axis."""
+    """In the SI values that the file meant, with its own units and up axis."""
     file, overlay = edited(tmp_path, *BROKEN), tmp_path / "fixed.usda"
     fix(file, overlay)
     stage = Usd.Stage.Open(str(overlay))
@@ -80,7 +80,7 @@ def test_overlay_keeps_the_units_of_the_stage(tmp_path: Path) -> None:
     "applied", ["newtonActuatorDelayAPI", "NewtonActuatorDelay\u200bAPI", "N\u0435wtonActuatorDelay"]
 )
 def test_schema_that_looks_like_another_is_replaced(tmp_path: Path, applied: str) -> None:
-    """By the one that is meant, whatever signs it is written with."""
+    """A misspelled schema is replaced by the closest one, with any characters."""
     file, overlay = edited(tmp_path, schema(OF_SHOULDER, applied)), tmp_path / "fixed.usda"
     fixed, left = fix(file, overlay)
     assert ([finding.rule for finding in fixed], left) == (["without-effect"], [])
@@ -97,7 +97,7 @@ RENAMED = {
 
 @pytest.mark.parametrize("beside", [True, False])
 def test_schemas_of_earlier_names_are_renamed(tmp_path: Path, beside: bool) -> None:
-    """In their places, with what stands in for them or without, which comes beside them then."""
+    """Joints keep their prims, with stand-ins or without, which are added."""
     law, clamps = GearedPDControlConfig(8.0, 0.8, 5.0), (DCMotorCutoffClampingConfig(50.0, 9.0, 40.0),)
     edits = [motor("shoulder", law, *clamps, MaxEffortClampingConfig(60.0))]
     (today,) = (robot.actuators[0] for robot in inspect_robots(edited(tmp_path, *edits, name="today.usda")))
@@ -106,7 +106,7 @@ def test_schemas_of_earlier_names_are_renamed(tmp_path: Path, beside: bool) -> N
         edits += [without(f"{OF_SHOULDER}.actuator:standIns")]
         names = ("NewtonPDControlAPI", "NewtonDCMotorClampingAPI")
         edits += [lambda stage: [stage.GetPrimAtPath(OF_SHOULDER).RemoveAppliedSchema(name) for name in names]]
-        # values of that law of newton's
+        # values of that law of newton
         edits += [without(f"{OF_SHOULDER}.newton:{name}") for name in ("kp", "kd", "constEffort")]
     file, overlay = edited(tmp_path, *edits), tmp_path / "fixed.usda"
     fixed, left = fix(file, overlay)
@@ -127,7 +127,7 @@ STIFF = number(SHOULDER, "drive:angular:physics:stiffness", math.radians(150.0))
 
 
 def test_drive_of_a_misspelt_actuator_is_left(tmp_path: Path) -> None:
-    """It is stiffer than a kp of 0, which nobody meant: the actuator is corrected first, by hand."""
+    """The drive is stiffer than a kp of 0, which is a mistake: the actuator has to be corrected first, by hand."""
     file, overlay = edited(tmp_path, *MISSPELT, STIFF), tmp_path / "fixed.usda"
     fixed, left = fix(file, overlay)
     found = {finding.rule: finding for finding in left}
@@ -136,7 +136,7 @@ def test_drive_of_a_misspelt_actuator_is_left(tmp_path: Path) -> None:
 
 
 def test_what_else_follows_from_a_doubtful_actuator_is_left(tmp_path: Path) -> None:
-    """Its limit, its stand-ins, and the drive beside a value that is refused."""
+    """Its limit, its stand-ins, and the drive beside a rejected value."""
     limit = (without(f"{OF_SHOULDER}.newton:maxEffort"), number(OF_SHOULDER, "newton:maxEfort", 20.0))
     geared = (motor("shoulder", GearedPDControlConfig(8.0, 0.8, 5.0), MaxEffortClampingConfig(60.0)), *MISSPELT)
     refused = (number(OF_SHOULDER, "newton:kp", -400.0), STIFF)
@@ -146,7 +146,7 @@ def test_what_else_follows_from_a_doubtful_actuator_is_left(tmp_path: Path) -> N
 
 
 def test_nothing_to_correct_writes_nothing(tmp_path: Path) -> None:
-    """A file that is in order, or of which all would be a guess."""
+    """A correct file, or one in which all corrections would be guesses."""
     file, overlay = edited(tmp_path, number(OF_SHOULDER, "newton:kd", 0.0)), tmp_path / "fixed.usda"
     fixed, left = fix(file, overlay)
     assert (fixed, [finding.rule for finding in left]) == ([], ["undamped"])
@@ -154,7 +154,7 @@ def test_nothing_to_correct_writes_nothing(tmp_path: Path) -> None:
 
 
 def test_places_that_are_refused(tmp_path: Path) -> None:
-    """The file itself, another format, and a file that no layer can lie over."""
+    """The file itself, another format, and a file without layers."""
     file = edited(tmp_path, *BROKEN)
     with pytest.raises(ValueError, match="stays as it is"):
         fix(file, file)
@@ -165,7 +165,7 @@ def test_places_that_are_refused(tmp_path: Path) -> None:
 
 
 def test_an_overlay_is_replaced(tmp_path: Path) -> None:
-    """Written again it says the same, and again is corrected what was."""
+    """The overlay of an overlay has the same corrections."""
     file, overlay = edited(tmp_path, *BROKEN), tmp_path / "fixed.usda"
     first = fix(file, overlay)
     text = overlay.read_text()

@@ -1,4 +1,4 @@
-"""Groups of Isaac Lab that a stage keeps."""
+"""Isaac Lab groups in a stage."""
 
 from __future__ import annotations
 
@@ -25,20 +25,20 @@ GROUPS = {
 
 
 def test_each_value_has_its_reason(tmp_path: Path) -> None:
-    """Of the cfg, of the robot, and the limit that the solver is not to have."""
+    """Of the cfg, of the robot, and the default limit of explicit models."""
     file = edited(tmp_path, lambda stage: to_usd(GROUPS, stage, ARM, overwrite_existing=True))
     rows = {(row.joint, row.property): row for row in resolve_groups(file)}
     free = rows["shoulder", "effort_limit_sim"]
     assert (free.group, free.applied) == ("turning", 1e9)
     assert free.rule == "explicit: Isaac Lab leaves the limit to the model"
     armature = rows["extension", "armature"]
-    assert (armature.group, armature.config, armature.rule) == ("sliding", None, "not said: that of the robot")
+    assert (armature.group, armature.config, armature.rule) == ("sliding", None, "unspecified: that of the robot")
     assert armature.applied == armature.file
     assert all(row.robot == ARM for row in rows.values())
 
 
 @pytest.mark.parametrize(("file", "words"), [("arm_2dof.usda", "isaacLab:actuatorGroups"), ("arm_2dof.xml", "not USD")])
 def test_files_without_groups_are_refused(file: str, words: str) -> None:
-    """With what to do."""
+    """The error has a remedy."""
     with pytest.raises(ValueError, match=words):
         resolve_groups(ROBOTS / file)

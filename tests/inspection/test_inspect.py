@@ -1,4 +1,4 @@
-"""What files say of joints and motors, and which file says it."""
+"""Joints and motors of files, and the source of each value."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def robot_of(file: Path) -> InspectedRobot:
 
 @pytest.mark.parametrize("file", sorted(ROBOTS.glob("*.usda")), ids=lambda file: file.name)
 def test_joints_are_those_of_the_simulation(file: Path) -> None:
-    """By name and in order, with the limits and armatures that physics has; each is driven."""
+    """Joints have the names and order of physics, with its limits and armatures; each is driven."""
     pytest.importorskip("mujoco", reason="the embedded simulator is not installed")
     with Simulation(file) as sim:
         for robot in inspect_robots(file):
@@ -41,7 +41,7 @@ def test_joints_are_those_of_the_simulation(file: Path) -> None:
 
 
 def test_mjcf_says_the_same_as_usd() -> None:
-    """The two arms have the same figures, and their actuators the same laws."""
+    """Both arms have the same numbers, and their actuators the same laws."""
     usd, mjcf = robot_of(ROBOTS / "arm_2dof.usda"), robot_of(ROBOTS / "arm_2dof.xml")
     assert [joint.driven_by for joint in mjcf.joints] == ["MJCF actuator"] * 2
     assert [actuator.pipeline for actuator in usd.actuators] == [actuator.pipeline for actuator in mjcf.actuators]
@@ -53,7 +53,7 @@ def test_mjcf_says_the_same_as_usd() -> None:
 
 
 def test_motors_of_mjcf_drive_without_gains(tmp_path: Path) -> None:
-    """What passes an effort on is an actuator, too."""
+    """An actuator that passes efforts through is one too."""
     servo, motor = '<position name="shoulder_servo" joint="shoulder" kp="200" kv="20"', '<motor joint="shoulder"'
     file = tmp_path / "arm.xml"
     file.write_text((ROBOTS / "arm_2dof.xml").read_text().replace(servo, motor))
@@ -63,7 +63,7 @@ def test_motors_of_mjcf_drive_without_gains(tmp_path: Path) -> None:
 
 
 def test_urdf_has_limits_and_no_drives(tmp_path: Path) -> None:
-    """A joint of it is driven by nothing."""
+    """Its joint has no driver."""
     file = tmp_path / "arm.urdf"
     file.write_text(URDF)
     (joint,) = robot_of(file).joints
@@ -73,7 +73,7 @@ def test_urdf_has_limits_and_no_drives(tmp_path: Path) -> None:
 
 
 def test_values_are_si_with_units_and_layers(tmp_path: Path) -> None:
-    """Degrees become radians; a value comes from the strongest layer that says it."""
+    """Degrees become radians; a value comes from the strongest layer that has it."""
     below = edited(tmp_path, name="below.usda")
     above = Sdf.Layer.CreateNew(str(tmp_path / "above.usda"))
     above.subLayerPaths.append("below.usda")
@@ -94,7 +94,7 @@ def test_values_are_si_with_units_and_layers(tmp_path: Path) -> None:
 
 
 def test_stages_in_other_units_are_told_in_si(tmp_path: Path) -> None:
-    """Centimetres: torques of a file are 1e-4 N·m."""
+    """In centimetres, torques of a file are 1e-4 N·m."""
     file = edited(tmp_path, lambda stage: stage.SetMetadata("metersPerUnit", 0.01))
     shoulder = robot_of(file).actuators[0]
     assert shoulder.values["PD", "kp"].value == pytest.approx(200e-4)
@@ -102,7 +102,7 @@ def test_stages_in_other_units_are_told_in_si(tmp_path: Path) -> None:
 
 
 def test_what_drives_a_joint(tmp_path: Path) -> None:
-    """An actuator, or else a drive with gains, an actuator of MuJoCo, another joint, or nothing."""
+    """An actuator, a drive with gains, an actuator of MuJoCo, another joint, or nothing."""
 
     def driven(*edits: Edit) -> tuple[str, str | None]:
         joint = robot_of(edited(tmp_path, *edits, name=f"{len(list(tmp_path.iterdir()))}.usda")).joint("shoulder")
@@ -120,7 +120,7 @@ def test_what_drives_a_joint(tmp_path: Path) -> None:
 
 
 def test_broken_prims_hide_nothing_else(tmp_path: Path) -> None:
-    """Every problem is a line; other actuators and all joints are told."""
+    """Each problem is one line; other actuators and all joints are listed."""
     file = edited(
         tmp_path,
         number(OF_SHOULDER, "newton:kp", -1.0),
@@ -135,7 +135,7 @@ def test_broken_prims_hide_nothing_else(tmp_path: Path) -> None:
 
 
 def test_a_gear_and_a_network_in_words() -> None:
-    """What is at its default is left out; of a table, its length."""
+    """Values at their default are omitted; a table is shown by its length."""
     from isaacsim.core.experimental.actuators import DelayConfig, GearedPDControlConfig, PositionBasedClampingConfig
     from isaacsim.core.experimental.actuators.inspection.words import pipeline_of
 
@@ -145,7 +145,7 @@ def test_a_gear_and_a_network_in_words() -> None:
 
 
 def test_variants_are_selected(tmp_path: Path) -> None:
-    """Without a trace in the file; a wrong name is refused."""
+    """The file does not change; an unknown name is an error."""
 
     def author(stage: Usd.Stage) -> None:
         found = stage.GetPrimAtPath(ARM).GetVariantSets().AddVariantSet("motor")
@@ -172,13 +172,13 @@ def test_variants_are_selected(tmp_path: Path) -> None:
 
 
 def test_a_file_that_is_not_there() -> None:
-    """Is said so."""
+    """The error is explicit."""
     with pytest.raises(FileNotFoundError, match="no such file"):
         inspect_robots("nothing.usda")
 
 
 def test_drives_of_another_name_and_envelopes_are_remarks(tmp_path: Path) -> None:
-    """With the joint; the drive is read."""
+    """The joint is named, and its drive is read."""
     made = pendulum()
     made.drive("/World/Robot/hinge", "rotZ", stiffness=1.0)
     made.stage.GetPrimAtPath("/World/Robot/hinge").AddAppliedSchema("PhysxDrivePerformanceEnvelopeAPI:angular")

@@ -13,7 +13,7 @@ from robot_files import ARM, OF_SHOULDER, edited, number
 
 
 def test_files_that_cannot_be_read(tmp_path: Path) -> None:
-    """Are one finding each, and one that is missing an error."""
+    """An unreadable file is one finding, a missing one an error."""
     usd, xml = tmp_path / "broken.usda", tmp_path / "broken.xml"
     usd.write_text("#usda 1.0\ndef {")
     xml.write_text("<mujoco><worldbody><body/></worldbody></mujoc>")
@@ -27,7 +27,7 @@ def test_files_that_cannot_be_read(tmp_path: Path) -> None:
 
 
 def test_files_without_robots(tmp_path: Path) -> None:
-    """Are a finding: a converter may have left the schema out."""
+    """No robot is a finding: a converter may have omitted the schema."""
     Usd.Stage.CreateNew(str(tmp_path / "empty.usda")).Save()
     (finding,) = lint(tmp_path / "empty.usda")
     assert finding.rule == "no-robot"
@@ -35,13 +35,13 @@ def test_files_without_robots(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("dt", [0.0, -1.0, float("nan"), float("inf")])
 def test_a_step_that_is_none_is_refused(dt: float) -> None:
-    """Before anything is read."""
+    """Arguments are checked before the file is read."""
     with pytest.raises(ValueError, match="dt = "):
         lint("nothing.usda", dt)
 
 
 def test_what_cannot_be_simulated_is_told_with_a_step(tmp_path: Path) -> None:
-    """The other rules hold nevertheless."""
+    """The other rules still apply."""
     file = edited(
         tmp_path,
         number(f"{ARM}/boom", "physics:mass", -1.0),
@@ -53,14 +53,14 @@ def test_what_cannot_be_simulated_is_told_with_a_step(tmp_path: Path) -> None:
 
 
 def test_of_broken_robots_stability_is_not_asked(tmp_path: Path) -> None:
-    """The problem of the prim is told once."""
+    """The problem of a prim is reported once."""
     assert [one.rule for one in lint(edited(tmp_path, number(OF_SHOULDER, "newton:kp", -1.0)), 0.004)] == [
         "unusable-actuator"
     ]
 
 
 def test_a_joint_of_an_unusable_actuator_is_told_once(tmp_path: Path) -> None:
-    """By what is wrong with the actuator, not by the drive that is missing."""
+    """The reason is the unusable actuator, not a missing drive."""
 
     def bare(stage: Usd.Stage) -> None:
         stage.GetPrimAtPath(OF_SHOULDER).SetMetadata("apiSchemas", Sdf.TokenListOp())
@@ -69,7 +69,7 @@ def test_a_joint_of_an_unusable_actuator_is_told_once(tmp_path: Path) -> None:
 
 
 def test_remarks_on_a_file_are_told_once(tmp_path: Path) -> None:
-    """However many robots there are in it."""
+    """A remark on the file appears once, for any number of robots."""
     inertia = '<inertial mass="1" pos="0 0 0" diaginertia="1 1 1"/>'
     body = f'<body name="{{0}}">{inertia}<joint name="{{0}}" range="-90 90"/></body>'
     servo = '<intvelocity name="servo_{0}" joint="{0}" kp="5" actrange="-1 1"/>'
@@ -81,7 +81,7 @@ def test_remarks_on_a_file_are_told_once(tmp_path: Path) -> None:
 
 
 def test_a_prim_of_no_robot_is_told_once(tmp_path: Path) -> None:
-    """Not by each of the robots that it is not of."""
+    """Other robots do not report it."""
     file = tmp_path / "two.usda"
     stage = Usd.Stage.CreateNew(str(file))
     for name in ("Left", "Right"):
@@ -95,7 +95,7 @@ def test_a_prim_of_no_robot_is_told_once(tmp_path: Path) -> None:
 
 
 def test_messages_of_the_parser_are_split_message() -> None:
-    """Into where, what and the remedy."""
+    """A message is split into path, problem and remedy."""
     assert split_message("</A/b>.newton:kp = -1 (layer c.usda): must be >= 0. Author a value.") == (
         "/A/b",
         "newton:kp = -1 (layer c.usda): must be >= 0.",

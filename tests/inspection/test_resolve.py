@@ -1,4 +1,4 @@
-"""What is applied after play, and why."""
+"""Applied values after play, and their rules."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def table(rows: list[Resolved]) -> dict[tuple[str, str], Resolved]:
 
 @pytest.mark.parametrize("file", sorted([*ROBOTS.glob("*.usda"), ROBOTS / "arm_2dof.xml"]), ids=lambda file: file.name)
 def test_of_a_file_alone_its_values_hold(file: Path) -> None:
-    """What the files of the shipped robots say is what is applied."""
+    """The values in the files of shipped robots are applied."""
     rows = resolve(file)
     assert rows
     for row in rows:
@@ -45,13 +45,13 @@ def test_of_a_file_alone_its_values_hold(file: Path) -> None:
 
 
 def test_stages_without_a_row_of_their_own_have_their_parameters() -> None:
-    """A configuration's take the place of the file's, which has none here."""
+    """The motors of a configuration replace those of the file, which has none here."""
     found = table(resolve(ARM, {".*": [PDControlConfig(80.0, 4.0), DelayConfig(3)]}))["shoulder", "delay.delay_steps"]
     assert (found.file, found.config, found.applied, found.unit) == (None, 3.0, 3.0, "physics steps")
 
 
 def test_a_configuration_takes_the_place_of_actuators() -> None:
-    """Its gains, limit and armature hold; a joint that it leaves out has its drive, which has no gains here."""
+    """Its gains, limit and armature apply; a joint without a motor has its drive, without gains here."""
     motor = MotorConfig(PDControlConfig(80.0, 4.0), [MaxEffortClampingConfig(70.0)], armature=0.01)
     found = table(resolve(ARM, {"shoulder": motor}))
     kp, limit = found["shoulder", "kp"], found["shoulder", "actuator_limit"]
@@ -69,7 +69,7 @@ def test_a_configuration_takes_the_place_of_actuators() -> None:
 
 
 def test_a_value_by_pattern_and_a_motor_limit() -> None:
-    """Each joint has its own; of a DC motor, the smaller of stall and peak."""
+    """Each joint has its own; the limit of a DC motor is the smaller of stall and peak."""
     motor = MotorConfig(
         PDControlConfig({"shoulder": 10.0, "extension": 20.0}, 1.0), [DCMotorClampingConfig(30.0, 5.0, 25.0)]
     )
@@ -80,7 +80,7 @@ def test_a_value_by_pattern_and_a_motor_limit() -> None:
 
 
 def test_drives_hold_where_there_is_no_actuator(tmp_path: Path) -> None:
-    """With their gains in SI; of nothing, it is said."""
+    """With their gains in SI; an undriven joint is reported."""
     file = edited(tmp_path, without(OF_SHOULDER), number(SHOULDER, "drive:angular:physics:stiffness", 1.0))
     found = table(resolve(file))
     kp = found["shoulder", "kp"]
@@ -91,13 +91,13 @@ def test_drives_hold_where_there_is_no_actuator(tmp_path: Path) -> None:
 
 
 def test_broken_actuators_are_an_error(tmp_path: Path) -> None:
-    """For nothing would be applied."""
+    """As nothing would be applied."""
     with pytest.raises(ActuatorParseError, match="newton:kp"):
         resolve(edited(tmp_path, number(OF_SHOULDER, "newton:kp", -1.0)))
 
 
 def test_the_limit_of_the_joint_is_a_number_there() -> None:
-    """Of each joint its own; a motor without a limit is told to have none."""
+    """Each joint has its own; a motor without a limit has none."""
     taken = MotorConfig(PDControlConfig(80.0, 4.0), [MaxEffortClampingConfig("joint")])
     found = table(resolve(ARM, {".*": taken}))
     limits = [found[joint, "actuator_limit"] for joint in ("shoulder", "extension")]

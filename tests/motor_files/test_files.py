@@ -1,4 +1,4 @@
-"""The dictionary that was written is the one that is read, in every format."""
+"""Motors are the same after writing and reading, in every format."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from isaacsim.core.experimental.actuators.specs.fields import Parameter, paramet
 from isaacsim.core.experimental.actuators.specs.patterns import pattern_problem
 from pipe_files import needs_pipes, require_refused
 
-# what writes TOML comes with the extra `files`
+# the writer of TOML is in the extra `files`
 WRITTEN = [
     pytest.param(ending, marks=pytest.mark.skipif(ending == ".toml" and not find_spec("tomli_w"), reason="no tomli_w"))
     for ending in ENDINGS
@@ -47,7 +47,7 @@ AS_YAML = """\
   controller: {law: pd, kp: 60.0, kd: 2.0}
 """
 
-# what formats like least: words of YAML, quotes, signs of TOML, letters of anywhere
+# keys that are hard for formats: words of YAML, quotes, signs of TOML, non-ASCII letters
 texts = st.one_of(
     st.sampled_from(["null", "on", "1e-3", "~", "<<", "a: b", "#", "'", '"', "\\\\", "- a", "inf", "a.b", "", " a "]),
     st.text(max_size=8),
@@ -57,7 +57,7 @@ paths = texts.filter(lambda text: storable(text) and text.strip(" ./") != "" and
 
 
 def numbers(rule: Parameter) -> st.SearchStrategy[Any]:
-    """What a parameter may be."""
+    """Values of a parameter."""
     if rule.type == "int":
         return st.integers(int(rule.lower), int(rule.upper))
     finite = st.floats(width=32, allow_nan=False, allow_infinity=False)
@@ -66,7 +66,7 @@ def numbers(rule: Parameter) -> st.SearchStrategy[Any]:
 
 
 def values(rule: Parameter) -> st.SearchStrategy[Any]:
-    """What a field may be in a file."""
+    """Values of a field in a file."""
     if rule.type == "asset":
         return paths.map(lambda name: f"/robots/nets/{name.replace('/', '_')}.onnx")
     return st.one_of(numbers(rule), st.dictionaries(patterns, numbers(rule), min_size=1, max_size=3))
@@ -103,24 +103,24 @@ motors = st.dictionaries(
 @given(motors=motors)
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_what_was_written_is_read(ending: str, motors: dict[str, MotorConfig], tmp_path: Path) -> None:
-    """Infinity, numbers by pattern, tables and networks, every class, whatever the patterns."""
+    """Infinity, numbers by pattern, tables and networks, of every class, with any patterns."""
     file = tmp_path / f"motors{ending}"
     save_motors(file, motors)
     assert load_motors(file) == motors
 
 
 def test_a_file_reads_well(tmp_path: Path) -> None:
-    """A line per config."""
+    """A config is one line."""
     save_motors(tmp_path / "a.yaml", ANYMAL)
     assert (tmp_path / "a.yaml").read_text() == AS_YAML
-    # as people write it
+    # as written by hand
     by_hand = AS_YAML.replace(".*_KFE:", "# knees\n'.*_KFE':").replace("60.0", "60").replace("0.01", "1e-2")
     (tmp_path / "a.yml").write_text("\ufeff" + by_hand, encoding="utf-8")
     assert load_motors(tmp_path / "a.yml") == ANYMAL
 
 
 def test_lists_of_configs_are_written_too(tmp_path: Path) -> None:
-    """And read as the motors that they stand for."""
+    """It is also read as the same motors."""
     save_motors(tmp_path / "a.JSON", {".*": [MaxEffortClampingConfig(math.inf), PDControlConfig(1.0, 2.0)]})
     assert load_motors(tmp_path / "a.JSON") == {
         ".*": MotorConfig(PDControlConfig(1.0, 2.0), [MaxEffortClampingConfig(math.inf)])
@@ -128,7 +128,7 @@ def test_lists_of_configs_are_written_too(tmp_path: Path) -> None:
 
 
 def test_networks_are_found_beside_the_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Wherever the process stands."""
+    """Relative paths do not depend on the working directory."""
     (tmp_path / "a.json").write_text('{".*": {"controller": {"law": "neural", "model_path": "nets/knee.onnx"}}}')
     monkeypatch.chdir(tmp_path)
     for name in ("a.json", tmp_path / "a.json"):
@@ -137,7 +137,7 @@ def test_networks_are_found_beside_the_file(tmp_path: Path, monkeypatch: pytest.
 
 
 def test_problems_begin_with_the_file(tmp_path: Path) -> None:
-    """Each, so that they can be looked up."""
+    """Each problem has its place."""
     file = tmp_path / "a.toml"
     file.write_text('a = 1\n["b".controller]\nlaw = "pd"\nkp = -1.0\nkd = 0.1')
     with pytest.raises(ValueError) as caught:
@@ -148,7 +148,7 @@ def test_problems_begin_with_the_file(tmp_path: Path) -> None:
 
 
 def test_what_is_no_such_format_is_one_line(tmp_path: Path) -> None:
-    """With file, format and place."""
+    """The error names file, format and place."""
     (tmp_path / "a.yaml").write_text("a: 1\na: 2")
     with pytest.raises(ValueError, match=r"a\.yaml: must be YAML, but has the key 'a' twice.*in line 2\.$"):
         load_motors(tmp_path / "a.yaml")
@@ -158,7 +158,7 @@ def test_what_is_no_such_format_is_one_line(tmp_path: Path) -> None:
 
 
 def test_a_large_file_is_not_read(tmp_path: Path) -> None:
-    """Nor parsed; one of just the size is."""
+    """It is not parsed either; a file of exactly the limit is read."""
     (tmp_path / "a.json").write_text("{}".ljust(MAX_BYTES))
     assert load_motors(tmp_path / "a.json") == {}
     (tmp_path / "a.json").write_text("{}".ljust(MAX_BYTES + 1))
@@ -167,7 +167,7 @@ def test_a_large_file_is_not_read(tmp_path: Path) -> None:
 
 
 def test_nothing_is_written_unless_all_can_be(tmp_path: Path) -> None:
-    """A file that was there stays as it was."""
+    """An existing file is unchanged."""
     save_motors(tmp_path / "a.json", ANYMAL)
     before = (tmp_path / "a.json").read_text()
     with pytest.raises(ValueError, match=r"'b'\.controller\.kp = -1\.0"):
@@ -182,7 +182,7 @@ def test_nothing_is_written_unless_all_can_be(tmp_path: Path) -> None:
 
 
 def test_other_endings_are_refused(tmp_path: Path) -> None:
-    """Reading and writing."""
+    """Both reading and writing name the extra."""
     with pytest.raises(ValueError, match=r"a\.xml: must end in \.yaml, \.yml, \.toml, \.json\. Rename it\."):
         save_motors(tmp_path / "a.xml", ANYMAL)
     with pytest.raises(ValueError, match="must end in"):
@@ -193,5 +193,5 @@ def test_other_endings_are_refused(tmp_path: Path) -> None:
 
 @needs_pipes
 def test_pipe_is_refused(tmp_path: Path) -> None:
-    """Nobody waits for what another program may write into it."""
+    """Reading does not wait for another program to write."""
     require_refused(load_motors, tmp_path / "motors.json")

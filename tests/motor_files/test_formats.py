@@ -1,4 +1,4 @@
-"""A file is plain data: small, flat, each key once, no tags and no references, and one error where it is not."""
+"""Files are plain data: small, flat, unique keys, no tags and no references; any violation is one error."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from isaacsim.core.experimental.actuators.motor_files.formats import parse, rend
     ],
 )
 def test_yaml_reads_words_and_numbers_as_yaml_1_2_does(text: str, value: Any) -> None:
-    """PyYAML by itself takes 1e-3 for text, `on` for true and 1:30 for ninety."""
+    """PyYAML reads 1e-3 as text, `on` as true and 1:30 as ninety."""
     found = parse(f"a: {text}", ".yaml")["a"]
     assert found == value
     assert type(found) is type(value)
@@ -59,7 +59,7 @@ HOSTILE = {
 
 @pytest.mark.parametrize(("ending", "text", "message"), HOSTILE.values(), ids=HOSTILE)
 def test_hostile_files_are_one_error(ending: str, text: str, message: str) -> None:
-    """A ValueError of one short line, whatever the library would have done."""
+    """A ValueError of one short line, independent of the library."""
     with pytest.raises(ValueError, match=message) as caught:
         parse(text, ending)
     assert len(str(caught.value)) < 400
@@ -73,7 +73,7 @@ def test_many_numbers_in_a_line_of_toml_are_no_long_key() -> None:
 
 @pytest.mark.parametrize(("ending", "library"), [(".yaml", "yaml"), (".yml", "yaml"), (".toml", "tomli_w")])
 def test_a_missing_library_is_named_with_its_extra(ending: str, library: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """JSON works without any."""
+    """JSON needs no library."""
     real = builtins.__import__
 
     def without(name: str, *arguments: Any, **named: Any) -> Any:

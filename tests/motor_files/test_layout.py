@@ -28,7 +28,7 @@ def problems(plain: Any) -> list[str]:
 
 
 def test_every_law_of_the_package_has_a_name() -> None:
-    """The names are those of the config classes; every line of the table is there but that of the user's own laws."""
+    """The names are those of the config classes; all laws of the table are included, except the user's own."""
     assert {kind: list(laws) for kind, laws in LAWS.items()} == {
         "controller": ["pd", "pid", "geared_pd", "geared_pid", "neural"],
         "clamping": ["max_effort", "dc_motor", "dc_motor_cutoff", "position_based"],
@@ -59,14 +59,14 @@ def test_paths_are_relative_to_the_file() -> None:
 
 
 def test_infinity_may_be_a_word_where_it_has_a_meaning() -> None:
-    """JSON has no other way to say it; a gain is never infinite."""
+    """JSON has no number for it; a gain is never infinite."""
     limit = {"law": "max_effort", "max_effort": "inf"}
     assert motors_of({"a": {"clamping": [limit]}}, "/")["a"].clamping == [MaxEffortClampingConfig(float("inf"))]
     assert problems({"a": {"controller": PD | {"kp": "inf"}}})[0].startswith("'a'.controller.kp = 'inf': must be fini")
 
 
 def test_unknown_keys_are_refused_with_a_suggestion() -> None:
-    """Of a motor, of a config, and of laws."""
+    """Of a motor, of a config, and among laws."""
     assert problems(
         {
             "a": {"clampings": []},
@@ -87,7 +87,7 @@ def test_unknown_keys_are_refused_with_a_suggestion() -> None:
 
 
 def test_all_problems_are_told_at_once_with_their_places() -> None:
-    """Values by the rule of their field, also in dictionaries; what is missing; what is of another shape."""
+    """Values are checked by their fields, also in dictionaries; missing values and other types are reported."""
     clamps = [{"law": "max_effort", "max_effort": -1}, {"law": "dc_motor", "saturation_effort": 1.0}, 3]
     table = {"law": "position_based", "lookup_positions": [0.0, 1.0], "lookup_efforts": [1.0]}
     found = problems(
@@ -121,7 +121,7 @@ def test_all_problems_are_told_at_once_with_their_places() -> None:
 
 
 def test_reading_ends_when_enough_is_wrong() -> None:
-    """A file that is something else altogether costs little."""
+    """Reading a file of another kind is cheap."""
     found = problems({f"k{index}": 3 for index in range(10 * MAX_PROBLEMS)})
     assert len(found) == MAX_PROBLEMS + 1
     assert found[-1] == "and perhaps more: reading ended after 100 problems."
@@ -129,12 +129,12 @@ def test_reading_ends_when_enough_is_wrong() -> None:
 
 @pytest.mark.parametrize("plain", [None, [], "motors", 3])
 def test_what_is_no_dictionary_is_refused(plain: Any) -> None:
-    """An empty file, for one."""
+    """An empty file is one case."""
     assert problems(plain)[0].endswith("must be motors by pattern of joint names. Write pattern: motor.")
 
 
 def test_what_a_file_cannot_hold_is_not_written() -> None:
-    """Values per robot, laws of the user's own, patterns that are none, values out of range: all at once."""
+    """Values per robot, laws of the user's own, invalid patterns and values out of range are all reported."""
     array: Any = np.array([1.0, 2.0])
     own = ForeignConfig("OwnAPI", "clamping", {})
 
@@ -159,7 +159,7 @@ def test_what_a_file_cannot_hold_is_not_written() -> None:
 
 
 def test_a_limit_may_be_left_to_the_joint() -> None:
-    """By its word, in both directions; no other number may."""
+    """The word is kept in both directions; no other number may be one."""
     clamp = {"law": "max_effort", "max_effort": {"hip": "joint", "knee": 5.0}}
     plain: Any = {".*": {"controller": {"law": "pd", "kp": 1.0, "kd": 2.0}, "clamping": [clamp]}}
     motors = motors_of(plain, "/")

@@ -1,4 +1,4 @@
-"""The style of plots: labels that are apart, and pictures that are saved."""
+"""Style of plots: labels without overlap, and saved pictures."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from isaacsim.core.experimental.actuators.plots import style
 
 @given(st.lists(st.floats(0.0, 1.0), min_size=1, max_size=12).map(sorted))
 def test_labels_are_apart_and_inside(places: list[float]) -> None:
-    """In the order of their curves; those that have room stay where they are."""
+    """Labels keep the order of their curves; those with enough room do not move."""
     moved = style.separate(places, 0.08)
     assert (np.diff(moved) >= 0.08 - 1e-9).all() and moved[0] >= -1e-9 and moved[-1] <= 1 + 1e-9
     if all(after - before >= 0.08 for before, after in pairwise(places)):
@@ -24,12 +24,12 @@ def test_labels_are_apart_and_inside(places: list[float]) -> None:
 
 
 def test_close_labels_share_the_room_around_their_mean() -> None:
-    """And no other moves."""
+    """No other label moves."""
     np.testing.assert_allclose(style.separate([0.1, 0.5, 0.5, 0.9], 0.1), [0.1, 0.45, 0.55, 0.9])
 
 
 def test_curves_are_named_where_they_end(tmp_path: Path) -> None:
-    """In their colours; on a scale of logarithms too; one without numbers is left out."""
+    """In their colors; also on a logarithmic scale; a curve without numbers has none."""
     drawn = style.figure(4, 3)
     panel: Any = drawn.subplots()
     style.dress([panel])
@@ -42,7 +42,7 @@ def test_curves_are_named_where_they_end(tmp_path: Path) -> None:
 
 
 def test_curves_that_end_alike_are_named_in_their_order() -> None:
-    """The first on top."""
+    """The first is on top."""
     _, (panel,) = style.panels(4, 3)
     panel.set_ylim(0.0, 1.0)
     found: Any = panel
@@ -53,7 +53,7 @@ def test_curves_that_end_alike_are_named_in_their_order() -> None:
 
 
 def test_panels_share_axes_and_have_a_headline() -> None:
-    """Columns share the axis below, rows the one beside them."""
+    """Columns share the x axis, rows the y axis."""
     drawn, (upper, lower) = style.panels(4, 3, "What it shows", rows=2, heights=[2, 1])
     found: Any = drawn
     upper.set_xlim(0.0, 7.0)
@@ -66,7 +66,7 @@ def test_panels_share_axes_and_have_a_headline() -> None:
 
 
 def test_what_is_shown_ends_when_all_curves_rest() -> None:
-    """And a little later; one that never rests is shown to its end."""
+    """With a margin; a curve that does not settle is shown to its end."""
     time = np.arange(0.0, 10.0, 0.01)
     quick, slow = np.exp(-4.0 * time), np.exp(-2.0 * time)
     rests = np.log(50.0) / 2.0
@@ -76,7 +76,7 @@ def test_what_is_shown_ends_when_all_curves_rest() -> None:
 
 
 def test_bands_hold_their_share_of_the_samples() -> None:
-    """Around the median, named from the outside in."""
+    """Bands around the median, labelled from the outside in."""
     _, (panel,) = style.panels(4, 3)
     found: Any = panel
     samples = np.tile(np.arange(101.0), (2, 1))
@@ -88,13 +88,13 @@ def test_bands_hold_their_share_of_the_samples() -> None:
 
 
 def test_shades_are_of_one_family() -> None:
-    """From dark to light, none as light as paper."""
+    """From dark to light, all visible on white."""
     lightness = [sum(int(color[at : at + 2], 16) for at in (1, 3, 5)) for color in style.shades(5)]
     assert lightness == sorted(lightness) and lightness[-1] < 600
 
 
 def test_missing_matplotlib_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
-    """With what to install."""
+    """The error names the extra."""
     monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
     with pytest.raises(ModuleNotFoundError, match=r"A plot needs matplotlib.*pip install"):
         style.figure(1, 1)

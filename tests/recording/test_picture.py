@@ -1,4 +1,4 @@
-"""A picture of a recording: what its panels show, and what is written where."""
+"""Picture of a recording: contents of panels, and labels."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from isaacsim.core.experimental.actuators import (
 
 
 def recorded(signals: Any = None, gain: float = 10.0) -> Recording:
-    """Two joints, of which the knee is limited in the second half."""
+    """Two joints; the knee is limited in the second half."""
     motor = [PDControlConfig(gain, 0.0), DelayConfig(delay_steps=2), MaxEffortClampingConfig(5.0)]
     leg = ActuatedArrays(["hip", "knee"], {".*": motor})
     q, qd, target = np.zeros((3, 2), np.float32)
@@ -35,7 +35,7 @@ def words(panel: Any) -> set[str]:
 
 
 def test_one_joint_in_three_panels(tmp_path: Path) -> None:
-    """Curves are named where they end, and where it was limited is shaded."""
+    """Curves are labelled at their ends, and limited intervals are shaded."""
     log = recorded()
     figure: Any = log.plot("knee", path=tmp_path / "knee.png")
     assert (tmp_path / "knee.png").stat().st_size > 10000
@@ -53,13 +53,13 @@ def test_one_joint_in_three_panels(tmp_path: Path) -> None:
 
 
 def test_all_joints_are_labelled_and_apart() -> None:
-    """Each by its name, in each panel, and no two names over each other."""
+    """Each by name, in each panel, without overlap."""
     figure: Any = recorded().plot()
     for panel in figure.axes:
         assert words(panel) == {"hip", "knee"}
         low, high = sorted(text.xy[1] for text in panel.texts)
         assert high - low >= 0.0749
-    # both end at the same position, and give way alike
+    # both end at the same position, and move apart equally
     position = figure.axes[0]
     low, high = position.get_ylim()
     places = [text.xy[1] for text in position.texts]
@@ -67,7 +67,7 @@ def test_all_joints_are_labelled_and_apart() -> None:
 
 
 def test_what_the_law_asks_for_does_not_crush_what_is_applied() -> None:
-    """It is cut, and the title says how far it goes."""
+    """It is cut off, and the title has its maximum."""
     figure: Any = recorded(gain=1000.0).plot("knee")
     assert figure.axes[1].get_ylim() == pytest.approx((-10.0, 10.0))
     assert "computed reaches 780, beyond the panel" in figure.axes[1].get_title("left")
@@ -75,13 +75,13 @@ def test_what_the_law_asks_for_does_not_crush_what_is_applied() -> None:
 
 @pytest.mark.parametrize("signals", [("positions",), ("computed_efforts",), ("velocities",), ("faults",)])
 def test_what_was_not_recorded_is_left_out(signals: tuple[str, ...]) -> None:
-    """The rest is drawn."""
+    """The other signals are drawn."""
     lines = sum(len(panel.lines) for panel in recorded(signals).plot().axes)
     assert lines == (0 if signals == ("faults",) else 2)
 
 
 def test_what_is_not_there_is_refused() -> None:
-    """By name."""
+    """The error names them."""
     log = recorded()
     with pytest.raises(ValueError, match=r"joint = 'toe': must be one of \['hip', 'knee'\], or its number"):
         log.plot("toe")
@@ -94,7 +94,7 @@ def test_what_is_not_there_is_refused() -> None:
 
 
 def test_without_matplotlib_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    """As elsewhere."""
+    """With the usual error."""
     log = recorded()
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     monkeypatch.setitem(sys.modules, "matplotlib.backends.backend_agg", None)

@@ -1,4 +1,4 @@
-"""Power against the work that changes the energy of a robot, and where the velocity after a step is not known."""
+"""Power compared with the change of energy of a robot, also if the velocity after a step is unknown."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ SPEEDS = np.float32([1.0, 3.0, -2.0, 5.0, 4.0])
 
 
 def energy_of(sim: Simulation) -> float:
-    """Potential and kinetic energy [J], as MuJoCo has them."""
+    """Potential and kinetic energy [J] of MuJoCo."""
     import mujoco
 
     data = sim.data()
@@ -37,16 +37,16 @@ def energy_of(sim: Simulation) -> float:
 @pytest.mark.parametrize(
     "motor",
     [
-        # kd dt / I = 0.8: it swings about its target, and old power said that it brakes
+        # kd dt / I = 0.8: it oscillates about its target; power by the first velocity alone would brake
         [PDControlConfig(400.0, 20.0)],
-        # kd dt / I = 7.7: it rattles between its limits
+        # kd dt / I = 7.7: it vibrates between its limits
         [PDControlConfig(400.0, 200.0), MaxEffortClampingConfig(20.0)],
     ],
     ids=["stiff", "rattling"],
 )
 @pytest.mark.filterwarnings("ignore:.*will vibrate")
 def test_work_is_what_the_energy_of_a_pendulum_changes_by(motor: list[Any]) -> None:
-    """But for what the solver loses; effort times the velocity before each step has even the wrong sign."""
+    """Except for losses of the solver; effort times the velocity before each step has the wrong sign."""
     with Simulation(ROBOTS / "pendulum.usda", dt=DT) as sim:
         sim.play()
         actuators = ArticulationActuators.from_configs("/World/Pendulum", {".*": motor})
@@ -60,7 +60,7 @@ def test_work_is_what_the_energy_of_a_pendulum_changes_by(motor: list[Any]) -> N
 
 
 def pushed(capacity: int | None = None, reset: Any = None, motor: Any = None, after: float | None = None) -> Recording:
-    """Two robots pushed by 2 N·m at five speeds, and one `after`; `reset` acts before the step with number 3."""
+    """Two robots pushed by 2 N·m at five speeds, and one `after`; `reset` is called before step 3."""
     arm = ActuatedArrays(["hip"], motor or {"hip": [PDControlConfig(2.0, 0.0)]}, 2)
     q, qd = np.zeros((2, 2, 1), np.float32)
     with arm.record(capacity=capacity) as log:
@@ -75,14 +75,14 @@ def pushed(capacity: int | None = None, reset: Any = None, motor: Any = None, af
 
 
 def test_velocity_is_the_mean_over_the_step() -> None:
-    """After the last step it is the one that stands in the array as the block ends, whatever it is used for later."""
+    """After the last step it is the value of the array at the end of the block, independent of later use."""
     np.testing.assert_array_equal(pushed().power[:, :, 0].T, [[4, 1, 3, 9, 8]] * 2)
     np.testing.assert_array_equal(pushed(after=-2.0).power[:, :, 0].T, [[4, 1, 3, 9, 2]] * 2)
     np.testing.assert_array_equal(pushed(after=np.nan).power[:, :, 0].T, [[4, 1, 3, 9, 8]] * 2)
 
 
 def test_velocity_is_followed_while_it_is_recorded() -> None:
-    """Power of the last step is what is known by then."""
+    """Power of the last step uses the known velocities."""
     arm = ActuatedArrays(["hip"], {"hip": [PDControlConfig(2.0, 0.0)]})
     q, qd = np.zeros((2, 1), np.float32)
     with arm.record() as log:
@@ -98,7 +98,7 @@ def test_velocity_is_followed_while_it_is_recorded() -> None:
 
 
 def test_physics_that_stops_leaves_what_is_known() -> None:
-    """And a step before does not go on in one after it has started again."""
+    """A step before a reset does not continue after it."""
     with Simulation(ROBOTS / "pendulum.usda", dt=DT) as sim:
         sim.play()
         actuators = ArticulationActuators("/World/Pendulum")
@@ -118,7 +118,7 @@ def test_physics_that_stops_leaves_what_is_known() -> None:
 
 
 class Constant(Controller):
-    """Arrays of its own, for which Python notes."""
+    """Arrays of its own, recorded by Python."""
 
     SHARED_PARAMS = frozenset()
 
@@ -143,7 +143,7 @@ class Constant(Controller):
     ids=["one", "all", "restored", "one by one"],
 )
 def test_step_before_a_reset_has_no_velocity_after_it(native: bool, capacity: Any, reset: Any, rows: list[int]) -> None:
-    """That at its start stands for it, for the robots that were reset alone; a ring forgets it with the step."""
+    """The velocity at the start replaces the mean, for reset robots only; a ring drops it with the step."""
     motor = None if native else [(ActuatorConfig(Constant()), "hip")]
     expected = np.float32([[4, 1, 3, 9, 8]] * 2)
     expected[rows, 2] = -4
@@ -152,7 +152,7 @@ def test_step_before_a_reset_has_no_velocity_after_it(native: bool, capacity: An
 
 
 def test_velocity_that_is_not_finite_is_none_after_the_step_before() -> None:
-    """One step has no power then, and not two."""
+    """One step, not two, has no power then."""
     arm = ActuatedArrays(["hip"], {"hip": [PDControlConfig(2.0, 0.0)]})
     q = np.zeros(1, np.float32)
     with arm.record() as log:
@@ -163,7 +163,7 @@ def test_velocity_that_is_not_finite_is_none_after_the_step_before() -> None:
 
 @pytest.mark.parametrize("way", ["npz", "csv", "pickle"])
 def test_power_is_kept_with_the_resets(tmp_path: Path, way: str) -> None:
-    """Who reads a recording knows of no resets."""
+    """Users of a recording do not see resets."""
     log = pushed(reset=lambda arm: arm.reset(indices=[1]))
     if way == "pickle":
         back = pickle.loads(pickle.dumps(log))

@@ -1,4 +1,4 @@
-"""Recording what actuators do: against loops written by hand, natively and in Python, and what it leaves behind."""
+"""The recorder, compared with loops written by hand, native and in Python, and without side effects."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ ALL = tuple(recorder.SIGNALS)
 
 @pytest.fixture(params=["native", "python", "warp"])
 def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
-    """Who notes: the native step itself, or Python beside the native step or beside that of Warp."""
+    """The recorder: the native step itself, or Python with the native step or that of Warp."""
     if request.param != "native":
         monkeypatch.setattr(recorder, "NativeStep", type("Never", (), {}))
     if request.param == "warp":
@@ -51,7 +51,7 @@ def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
 
 
 class Leg:
-    """Three robots with four joints, of which one is not driven, and random inputs."""
+    """Three robots with four joints, one undriven, and random inputs."""
 
     def __init__(self, motors: Any = MOTORS, seed: int = 0) -> None:
         self.actuated = ActuatedArrays(NAMES, motors, ROBOTS)
@@ -69,7 +69,7 @@ class Leg:
 
 
 def test_it_notes_what_a_loop_by_hand_does(way: str) -> None:
-    """All of it, to the bit, through memory that grows; the driven joints in the order of their columns."""
+    """All signals bit-identical, in growing memory; the driven joints in the order of their columns."""
     leg = Leg()
     leg.actuated.observe_efforts()
     efforts, computed, limited = [], [], []
@@ -85,7 +85,7 @@ def test_it_notes_what_a_loop_by_hand_does(way: str) -> None:
         given = np.array([arrays[number][:, :3] for arrays in leg.given])
         np.testing.assert_array_equal(getattr(log, name), given)
         if number > 1:
-            # three steps later, and the first one before
+            # three steps later; before that the first command
             late = np.concatenate([given[:1]] * 3 + [given[:-3]])
             late[:, :, 1] = given[:, :, 1]
             np.testing.assert_array_equal(getattr(log, f"delayed_{name}"), late)
@@ -100,7 +100,7 @@ def test_it_notes_what_a_loop_by_hand_does(way: str) -> None:
 
 
 def test_new_arrays_are_noted_as_well_as_the_same_ones(way: str) -> None:
-    """Their velocities after the last step, too."""
+    """The velocities after the last step too."""
     same, new = Leg(), Leg()
     with same.actuated.record() as log, new.actuated.record() as other:
         for _ in range(5):
@@ -112,7 +112,7 @@ def test_new_arrays_are_noted_as_well_as_the_same_ones(way: str) -> None:
 
 
 def test_a_pendulum_is_recorded_as_it_swings(way: str) -> None:
-    """In a simulation a row holds what the step read: the state before physics, and the effort that acts then."""
+    """In a simulation a row has the inputs of the step: the state before physics, and the effort that acts then."""
     with Simulation(PENDULUM) as sim:
         sim.play()
         actuators = ArticulationActuators("/World/Pendulum")
@@ -127,13 +127,13 @@ def test_a_pendulum_is_recorded_as_it_swings(way: str) -> None:
         np.testing.assert_array_equal(log.positions.ravel(), positions)
         assert len(np.unique(positions)) == 20
         np.testing.assert_allclose(log.dt, sim.dt, rtol=1e-6)
-        # one-shot efforts may be gone after the step; what is left must be what was recorded
+        # one-shot efforts may be reset after the step; others must equal the recorded ones
         if any(efforts):
             np.testing.assert_array_equal(log.applied_efforts.ravel(), efforts)
 
 
 def test_a_ring_keeps_the_last_steps(way: str) -> None:
-    """Before it is full it keeps what there is, and time begins with the first step kept."""
+    """Before it is full it keeps all rows; time starts at the first kept step."""
     leg = Leg()
     with leg.actuated.record(["positions", "limited_by", "faults"], capacity=4) as log, leg.actuated.record() as whole:
         for count in range(1, 11):
@@ -159,7 +159,7 @@ def test_a_ring_keeps_the_last_steps(way: str) -> None:
 def test_some_robots_and_joints_can_be_chosen(
     way: str, robots: Any, dofs: Any, rows: list[int], columns: list[int]
 ) -> None:
-    """Robots as they are given, joints in the order of columns; everything noted is of them."""
+    """Robots in the given order, joints in the order of columns."""
     leg = Leg()
     with leg.actuated.record(robots=robots, dofs=dofs) as some, leg.actuated.record() as whole:
         for _ in range(6):
@@ -173,7 +173,7 @@ def test_some_robots_and_joints_can_be_chosen(
 
 
 def test_a_reset_and_random_delays_in_between(way: str) -> None:
-    """The delayed targets of a robot start over with it; each robot has a delay of its own."""
+    """The delayed targets of a robot are reset with it; each robot has its own delay."""
     leg = Leg()
     leg.actuated.randomize({"delay_steps": Uniform(0, 3, per_robot=True)}, seed=4)
     lags = []
@@ -195,7 +195,7 @@ def test_a_reset_and_random_delays_in_between(way: str) -> None:
 
 
 def test_faults_are_noted_until_the_reset(way: str) -> None:
-    """With what was not finite, and an effort of zero in that step."""
+    """With the input that was not finite, and an effort of zero in that step."""
     leg = Leg()
     with leg.actuated.record(("applied_efforts", "faults")) as log, leg.actuated.record("faults", capacity=2) as last:
         for step in range(5):
@@ -210,14 +210,14 @@ def test_faults_are_noted_until_the_reset(way: str) -> None:
     # the second input
     expected[2:5, 2, 2] = 2
     np.testing.assert_array_equal(log.faults, expected)
-    # a row of a ring that was used before
+    # a reused row of a ring
     np.testing.assert_array_equal(last.faults, expected[-2:])
     assert log.applied_efforts[2, 2, 2] == 0.0
     assert log.applied_efforts[3, 2, 2] != 0.0
 
 
 def test_nothing_is_left_behind() -> None:
-    """Step and observation are those from before, and the recording stays as it was."""
+    """Step and observation are as before, and the recording does not change."""
     leg = Leg()
     inside: Any = leg.actuated
     before = inside._assembly.step
@@ -233,7 +233,7 @@ def test_nothing_is_left_behind() -> None:
 
 
 def test_observing_and_recording_do_not_disturb_each_other(way: str) -> None:
-    """Who observes goes on when a recorder ends, and a recorder when one stops observing."""
+    """Observers are independent of recorders that end, and recorders of observers."""
     leg = Leg()
     leg.actuated.observe_efforts()
     with leg.actuated.record() as log:
@@ -249,7 +249,7 @@ def test_observing_and_recording_do_not_disturb_each_other(way: str) -> None:
 
 
 def test_two_record_at_once_and_end_one_after_the_other(way: str) -> None:
-    """Each has what was done while it ran."""
+    """Each has the steps of its own block."""
     leg = Leg()
     with leg.actuated.record() as long:
         leg.step()
@@ -259,12 +259,12 @@ def test_two_record_at_once_and_end_one_after_the_other(way: str) -> None:
     assert (len(long), len(short)) == (3, 1)
     assert short.signals == ("positions", "computed_efforts")
     np.testing.assert_array_equal(short.computed_efforts, long.computed_efforts[1:2])
-    # with nobody else to observe, the third one would be zero
+    # without other observers, the third one would be zero
     assert long.computed_efforts[2].any()
 
 
 class Broken(Controller):
-    """A controller that computes arrays, and raises when it is told to."""
+    """A controller that computes arrays, and raises on request."""
 
     SHARED_PARAMS: ClassVar[set[str]] = set()
     raises = False
@@ -281,7 +281,7 @@ class Broken(Controller):
 
 
 def test_a_step_that_raises_is_not_noted() -> None:
-    """Neither half of it, and recording goes on; an error that leaves the block ends it."""
+    """No part of it is recorded, and recording continues; an error that leaves the block ends it."""
     count = ROBOTS
     delay = Delay(wp.full(count, 2, dtype=wp.int32, device="cpu"), 2)
     clamp = ClampingMaxEffort(wp.full(count, 2.0, dtype=wp.float32, device="cpu"))
@@ -309,7 +309,7 @@ def test_a_step_that_raises_is_not_noted() -> None:
 
 
 def test_a_delay_of_ones_own_is_noted() -> None:
-    """What it lets through, whatever that is."""
+    """The inputs of any such controller are recorded."""
 
     class Twice(Delay):
         def get_delayed_targets(self, *arguments: Any) -> Any:
@@ -331,7 +331,7 @@ def test_a_delay_of_ones_own_is_noted() -> None:
 
 
 def test_physics_may_stop_and_start_in_between(way: str) -> None:
-    """Actuators are bound anew then, and recording goes on."""
+    """Actuators are bound again, and recording continues."""
     with Simulation(PENDULUM) as sim:
         sim.play()
         actuators = ArticulationActuators("/World/Pendulum")
@@ -357,13 +357,13 @@ def test_physics_may_stop_and_start_in_between(way: str) -> None:
     ],
 )
 def test_what_does_not_fit_is_refused(ask: Callable[[ActuatedArrays], Any], message: str) -> None:
-    """By name, before anything is recorded."""
+    """The error is raised before anything is recorded."""
     with pytest.raises(ValueError, match=message):
         ask(Leg().actuated)
 
 
 def test_what_was_not_recorded_is_no_attribute() -> None:
-    """And power brings what it is made of."""
+    """Power also records the signals that it follows from."""
     leg = Leg()
     with leg.actuated.record("power") as log:
         leg.step()

@@ -1,4 +1,4 @@
-"""What comes of a recording: files, saturation, a picture."""
+"""Recordings: files, saturation, picture."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def recorded(signals: tuple[str, ...] | None = None, steps: int = 8) -> Recordin
 
 
 def test_saturation_of_a_known_case() -> None:
-    """Share of time and longest stretch, the largest share first; nothing of what was never limited."""
+    """Share of time and longest interval, the largest share first, without clamps that never limited."""
     table = recorded().saturation()
     assert [(one.robot, one.joint, one.clamp) for one in table] == [
         ("robot 1", "knee", "ClampingMaxEffort"),
@@ -54,7 +54,7 @@ def test_saturation_of_a_known_case() -> None:
 
 
 def test_steps_of_other_lengths_weigh_as_long_as_they_last() -> None:
-    """Time is what is shared, and not the number of steps."""
+    """The share is of time, not of the number of steps."""
     leg = ActuatedArrays(["hip"], {"hip": [PDControlConfig(10.0, 0.0), MaxEffortClampingConfig(5.0)]})
     q = np.zeros(1, np.float32)
     with leg.record() as log:
@@ -68,7 +68,7 @@ def test_steps_of_other_lengths_weigh_as_long_as_they_last() -> None:
 
 
 def test_without_limits_and_without_steps() -> None:
-    """A sentence, and not an empty table."""
+    """A sentence instead of an empty table."""
     assert str(recorded(steps=0).saturation()) == str(SaturationTable()) == "no effort was limited"
     assert np.isnan(recorded(steps=0).dt)
 
@@ -76,7 +76,7 @@ def test_without_limits_and_without_steps() -> None:
 @pytest.mark.parametrize("extension", ["npz", "csv", "parquet"])
 @pytest.mark.parametrize("signals", [None, ("positions", "limited_by", "faults"), ("power",)])
 def test_files_give_the_same_back(tmp_path: Path, extension: str, signals: tuple[str, ...] | None) -> None:
-    """Every array to the bit, and everything that is said of it."""
+    """All arrays bit-identical, and all of the subject."""
     if extension == "parquet":
         pytest.importorskip("pyarrow", exc_type=ImportError)
     log = recorded(signals)
@@ -93,7 +93,7 @@ def test_files_give_the_same_back(tmp_path: Path, extension: str, signals: tuple
 
 
 def test_a_table_has_a_line_per_step_robot_and_joint(tmp_path: Path) -> None:
-    """With names where others have numbers, for programs that know nothing of us."""
+    """Names instead of numbers, for other programs."""
     log = recorded()
     log.save(tmp_path / "log.csv")
     with (tmp_path / "log.csv").open(newline="") as file:
@@ -110,7 +110,7 @@ def test_a_table_has_a_line_per_step_robot_and_joint(tmp_path: Path) -> None:
 
 
 def test_a_parquet_file_is_the_same_table(tmp_path: Path) -> None:
-    """As Arrow reads it."""
+    """Read by Arrow."""
     parquet = pytest.importorskip("pyarrow.parquet", exc_type=ImportError)
     log = recorded()
     log.save(tmp_path / "log.parquet")
@@ -120,7 +120,7 @@ def test_a_parquet_file_is_the_same_table(tmp_path: Path) -> None:
 
 
 def test_without_pyarrow_the_extra_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """And no file is left."""
+    """No file remains."""
     monkeypatch.setitem(sys.modules, "pyarrow", None)
     with pytest.raises(ModuleNotFoundError, match=r"A Parquet file needs pyarrow.*pip install .*\[parquet\]"):
         recorded().save(tmp_path / "log.parquet")
@@ -130,7 +130,7 @@ def test_without_pyarrow_the_extra_is_named(tmp_path: Path, monkeypatch: pytest.
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="no such device")
 @pytest.mark.parametrize("extension", ["npz", "csv", "parquet", "rrd", "png", "svg", "pdf"])
 def test_full_disk_is_an_error_that_names_the_file(tmp_path: Path, extension: str) -> None:
-    """In every format, and of one kind."""
+    """In every format, with one kind of error."""
     pytest.importorskip({"parquet": "pyarrow", "rrd": "rerun"}.get(extension, "matplotlib"), exc_type=ImportError)
     file = tmp_path / f"log.{extension}"
     file.symlink_to("/dev/full")
@@ -141,7 +141,7 @@ def test_full_disk_is_an_error_that_names_the_file(tmp_path: Path, extension: st
 
 
 def test_files_that_are_something_else_are_refused(tmp_path: Path) -> None:
-    """By name, with what they lack."""
+    """The error names the missing parts."""
     with pytest.raises(ValueError, match=r"log.txt: must end with .npz or .csv or .parquet or .rrd"):
         recorded().save(tmp_path / "log.txt")
     np.savez(tmp_path / "other.npz", dt=np.zeros(2))
@@ -166,5 +166,5 @@ def test_files_that_are_something_else_are_refused(tmp_path: Path) -> None:
 @pytest.mark.parametrize("extension", [".npz", ".csv", ".parquet"])
 @needs_pipes
 def test_pipe_is_refused(extension: str, tmp_path: Path) -> None:
-    """Nobody waits for what another program may write into it."""
+    """Loading does not wait for another program to write."""
     require_refused(Recording.load, tmp_path / f"file{extension}")

@@ -1,4 +1,4 @@
-"""Recordings in Rerun, read back by its own reader."""
+"""Recordings in Rerun, read by Rerun's own reader."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def read(path: Path) -> dict[str, Any]:
 
 
 def test_each_joint_is_an_entity_with_what_was_recorded(tmp_path: Path) -> None:
-    """The numbers, to the bit, at the times of the steps; limits as lines from the first step to the last."""
+    """The numbers are bit-identical, at the times of the steps; limits are lines from the first step to the last."""
     pytest.importorskip("rerun", exc_type=ImportError)
     log = recorded()
     log.save(tmp_path / "log.rrd")
@@ -71,7 +71,7 @@ def test_each_joint_is_an_entity_with_what_was_recorded(tmp_path: Path) -> None:
 
 
 def test_what_limits_is_told_where_it_changes(tmp_path: Path) -> None:
-    """In words; a joint that is never limited says nothing."""
+    """As text; a joint that is never limited has none."""
     pytest.importorskip("rerun", exc_type=ImportError)
     recorded().save(tmp_path / "log.rrd")
     tables = read(tmp_path / "log.rrd")
@@ -84,7 +84,7 @@ def test_what_limits_is_told_where_it_changes(tmp_path: Path) -> None:
 
 
 def test_without_rerun_the_extra_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """And no file is left."""
+    """No file remains."""
     monkeypatch.setitem(sys.modules, "rerun", None)
     with pytest.raises(ModuleNotFoundError, match=r"in Rerun needs rerun.*pip install .*\[rerun\]"):
         recorded().save(tmp_path / "log.rrd")

@@ -1,4 +1,4 @@
-"""Tables of recordings whose lines were sorted, thinned out or doubled by another program."""
+"""Tables of recordings whose lines another program sorted, filtered or duplicated."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ NUMBERS = ("step", "robot_index", "joint_index")
 
 
 def recorded() -> Recording:
-    """Eleven steps of two robots whose joints are in no order of the alphabet, every number another one."""
+    """Eleven steps of two robots with joints in no alphabetical order, all numbers different."""
     leg = ActuatedArrays(["knee", "hip", "ankle"], {".*": [PDControlConfig(9.0, 0.5), MaxEffortClampingConfig(5.0)]}, 2)
     numbers = np.random.default_rng(0)
     with leg.record() as log:
@@ -27,7 +27,7 @@ def recorded() -> Recording:
 
 
 def rewritten(path: Path, change: Callable[[list[Row]], list[Row]], without: tuple[str, ...] = ()) -> Path:
-    """A table after another program had it in hands; `.parquet` where the path says so."""
+    """A table edited by another program; `.parquet` by its path."""
     recorded().save(path.with_suffix(".csv"))
     with path.with_suffix(".csv").open(newline="") as file:
         rows = change(list(csv.DictReader(file)))
@@ -64,7 +64,7 @@ ORDERS: dict[str, Callable[[list[Row]], list[Row]]] = {
     "by joint": lambda rows: sorted(rows, key=lambda row: row["joint"]),
     "by robot, from the last": lambda rows: sorted(rows, key=lambda row: row["robot"], reverse=True),
     "newest first": lambda rows: rows[::-1],
-    # as text, where 10 is before 2
+    # as text, 10 is before 2
     "by step": lambda rows: sorted(rows, key=lambda row: row["step"]),
     "by effort": lambda rows: sorted(rows, key=lambda row: float(row["applied_efforts"])),
     "shuffled": shuffled,
@@ -74,13 +74,13 @@ ORDERS: dict[str, Callable[[list[Row]], list[Row]]] = {
 @pytest.mark.parametrize("extension", ["csv", "parquet"])
 @pytest.mark.parametrize("order", ORDERS)
 def test_order_of_lines_does_not_matter(tmp_path: Path, extension: str, order: str) -> None:
-    """Every number is that of its step, robot and joint, and these are in their order."""
+    """Every number belongs to its step, robot and joint, which keep their order."""
     require_same(Recording.load(rewritten(tmp_path / f"log.{extension}", ORDERS[order])), recorded())
 
 
 @pytest.mark.parametrize("order", ORDERS)
 def test_table_of_an_earlier_version_is_sorted_by_names(tmp_path: Path, order: str) -> None:
-    """It has no numbers: robots and joints come in the order of their first lines, each with its own values."""
+    """Without numbers, robots and joints have the order of their first lines, each with its own values."""
     back, log = Recording.load(rewritten(tmp_path / "log.csv", ORDERS[order], without=NUMBERS)), recorded()
     assert sorted(back.robots) == log.robots and sorted(back.joints) == sorted(log.joints)
     rows, columns = [back.robots.index(name) for name in log.robots], [back.joints.index(name) for name in log.joints]
@@ -89,14 +89,14 @@ def test_table_of_an_earlier_version_is_sorted_by_names(tmp_path: Path, order: s
 
 
 def test_robots_of_one_name_stay_apart(tmp_path: Path) -> None:
-    """Labels of a model may be alike."""
+    """Labels of a model may be equal."""
     log = Recording.load(rewritten(tmp_path / "log.csv", lambda rows: [{**row, "robot": "arm"} for row in rows[::-1]]))
     assert log.robots == ["arm", "arm"]
     np.testing.assert_array_equal(log.positions, recorded().positions)
 
 
 def test_part_of_a_table_is_a_recording(tmp_path: Path) -> None:
-    """Some steps of a joint, as a spreadsheet filters them; whole numbers may have become decimal ones."""
+    """Some steps of a joint, filtered by a spreadsheet; integers may have become decimals."""
 
     def filtered(rows: list[Row]) -> list[Row]:
         rows = [row for row in rows if row["joint"] == "hip" and int(row["step"]) > 6]
@@ -110,7 +110,7 @@ def test_part_of_a_table_is_a_recording(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("extension", ["csv", "parquet"])
 def test_missing_line_is_told_by_name(tmp_path: Path, extension: str) -> None:
-    """And how many more there are."""
+    """The error also counts the others."""
     path = rewritten(tmp_path / f"log.{extension}", lambda rows: shuffled(rows[:9] + rows[11:]))
     said = r"has no line of time = 0.01, robot = 'robot 1', joint = 'knee', 2 of 66 are missing: each step, robot and"
     with pytest.raises(ValueError, match=rf"log\.{extension} {said}"):
@@ -120,7 +120,7 @@ def test_missing_line_is_told_by_name(tmp_path: Path, extension: str) -> None:
 @pytest.mark.parametrize("extension", ["csv", "parquet"])
 @pytest.mark.parametrize("gap", [False, True])
 def test_line_that_comes_twice_is_told_by_name(tmp_path: Path, extension: str, gap: bool) -> None:
-    """Even where as many are missing."""
+    """Also if as many are missing."""
     path = rewritten(tmp_path / f"log.{extension}", lambda rows: shuffled([*rows[gap:], rows[10]]))
     said = r"has time = 0.01, robot = 'robot 1', joint = 'hip' in more than one line: each step, robot and joint must"
     with pytest.raises(ValueError, match=rf"log\.{extension} {said}"):
@@ -139,7 +139,7 @@ def test_line_that_comes_twice_is_told_by_name(tmp_path: Path, extension: str, g
 def test_columns_that_say_nothing_are_refused(
     tmp_path: Path, change: Callable[[list[Row]], list[Row]], message: str
 ) -> None:
-    """With the file's name."""
+    """The error names the file."""
     with pytest.raises(ValueError, match=rf"log\.csv.*{message}.*must"):
         Recording.load(rewritten(tmp_path / "log.csv", change))
 
@@ -155,7 +155,7 @@ def test_columns_that_say_nothing_are_refused(
     ],
 )
 def test_file_of_another_kind_is_refused(tmp_path: Path, name: str, data: bytes, said: str) -> None:
-    """By name, whatever is in it."""
+    """The error names the cause."""
     if name.endswith("parquet"):
         pytest.importorskip("pyarrow", exc_type=ImportError)
     (tmp_path / name).write_bytes(data)

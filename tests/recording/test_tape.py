@@ -1,4 +1,4 @@
-"""Memory for rows: all of them, in chunks, or the last ones."""
+"""Memory with a row per step: all of them, in chunks, or the last ones."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ ROWS = {"wide": ((50_000,), np.dtype(np.float32)), "number": ((), np.dtype(np.fl
 
 
 def written(count: int, capacity: int | None = None) -> Tape:
-    """A tape with so many rows, each full of its number."""
+    """A tape with some rows, each filled with its number."""
     tape = Tape(ROWS, capacity)
     for number in range(count):
         row = tape.next_row()
@@ -25,7 +25,7 @@ def written(count: int, capacity: int | None = None) -> Tape:
 @pytest.mark.parametrize("count", [0, 1, 4, 5, 6, 13])
 @pytest.mark.parametrize("capacity", [None, 1, 5])
 def test_rows_are_read_in_their_order(count: int, capacity: int | None) -> None:
-    """Across chunks, and round a ring."""
+    """Across chunks, and around a ring."""
     tape = written(count, capacity)
     expected = np.arange(count)[-(capacity or count) :] if count else np.arange(0)
     assert (len(tape), tape.count) == (len(expected), count)
@@ -35,7 +35,7 @@ def test_rows_are_read_in_their_order(count: int, capacity: int | None) -> None:
 
 
 def test_what_was_read_is_a_copy() -> None:
-    """Rows that are written later change nothing of it."""
+    """Later rows do not change it."""
     tape = written(3)
     found = tape.read("number")
     found[:] = 7
@@ -43,7 +43,7 @@ def test_what_was_read_is_a_copy() -> None:
 
 
 def test_memory_grows_in_pieces() -> None:
-    """No step takes more than a chunk, however many there are."""
+    """A step allocates at most one chunk."""
     tape = written(40)
     tracemalloc.start()
     try:
@@ -58,7 +58,7 @@ def test_memory_grows_in_pieces() -> None:
 
 
 def test_a_row_that_does_not_count_is_written_again() -> None:
-    """Steps that went wrong leave nothing."""
+    """Failed steps leave no row."""
     tape = written(2)
     tape.next_row()["number"][...] = 9
     tape.next_row()["number"][...] = 2

@@ -1,4 +1,4 @@
-"""Recordings of joints that buzz, and of joints that do not."""
+"""Recordings of joints that vibrate, and of joints that do not."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ TIME = np.arange(0.0, 2.0, DT)
 @pytest.mark.parametrize("frequency", [12.3, 31.0, 77.7, 100.0])
 @pytest.mark.parametrize("count", [400, 377])
 def test_tone_is_measured_in_spite_of_motion(frequency: float, count: int, rng: np.random.Generator) -> None:
-    """Up to half the rate, within a part of a hundred; the second joint moves as well and does not buzz."""
+    """Up to half the rate, within 1 %; the second joint moves and does not vibrate."""
     time = TIME[:count]
     moves = 0.3 * np.sin(2 * np.pi * 0.6 * time) + 1e-4 * rng.normal(size=count)
     buzzing = moves + 0.01 * np.cos(2 * np.pi * frequency * time)
@@ -37,23 +37,23 @@ def test_tone_is_measured_in_spite_of_motion(frequency: float, count: int, rng: 
     [
         np.zeros_like(TIME),
         0.3 * TIME + 0.1 * TIME**2,
-        # arrives, ringing
+        # a decaying oscillation
         0.5 - 0.5 * np.exp(-4 * TIME) * np.cos(2 * np.pi * 8 * TIME),
-        # jumps from target to target
+        # steps from target to target
         0.2 * np.sign(np.sin(2 * np.pi * TIME)),
         np.random.default_rng(0).normal(size=len(TIME)),
-        # far too small to matter
+        # negligible
         1e-7 * np.sin(2 * np.pi * 40 * TIME),
     ],
     ids=["rest", "ramp", "ringing", "jumps", "noise", "tiny"],
 )
 def test_what_is_no_tone_is_no_buzz(calm: np.ndarray) -> None:
-    """Motion, ringing that dies away, noise."""
+    """Motion, decaying oscillation, noise."""
     assert buzz(calm, DT) == []
 
 
 def test_strongest_comes_first_and_threshold_counts() -> None:
-    """Amplitudes decide."""
+    """The order is that of amplitudes."""
     tone = np.sin(2 * np.pi * 40 * TIME)
     both = np.stack([0.01 * tone, 0.03 * tone], axis=1)
     assert [one.joint for one in buzz(both, DT)] == [1, 0]
@@ -61,7 +61,7 @@ def test_strongest_comes_first_and_threshold_counts() -> None:
 
 
 def recorded(kd: float, dt: float) -> np.ndarray:
-    """Positions of a pendulum whose motor holds it, after a second to arrive."""
+    """Positions of a pendulum held by its motor, after a second to arrive."""
     with Simulation(ROBOTS / "pendulum.usda", dt) as sim:
         motor = {"hinge": [PDControlConfig(100.0, kd), MaxEffortClampingConfig(10.0)]}
         actuators = ArticulationActuators.from_configs("/World/Pendulum", motor)
@@ -79,11 +79,11 @@ def recorded(kd: float, dt: float) -> np.ndarray:
 @pytest.mark.parametrize("dt", [1 / 60, 1 / 240])
 @pytest.mark.filterwarnings("ignore:.*will vibrate")
 def test_simulation_that_is_told_to_vibrate_buzzes(dt: float) -> None:
-    """Twice the gains that it stands turn it round at each step; at half of them it is calm."""
+    """At twice the stable gains it reverses at each step; at half of them it is calm."""
     limit = 2 * 0.26 / dt
     (found,) = buzz(recorded(2 * limit, dt), dt)
     assert found.frequency == pytest.approx(0.5 / dt, rel=0.02)
-    # the clamp's effort for a step: half the speed that it takes away, for half a step
+    # the clamp's effort over a step: half the speed that it removes, over half a step
     assert found.amplitude == pytest.approx(10.0 / 0.26 * dt**2 / 4, rel=0.3)
     assert buzz(recorded(limit / 2, dt), dt) == []
 
@@ -98,6 +98,6 @@ def test_simulation_that_is_told_to_vibrate_buzzes(dt: float) -> None:
     ],
 )
 def test_recordings_that_cannot_be_read_are_refused(positions: np.ndarray, dt: float, words: str) -> None:
-    """Subject and rule."""
+    """The error has subject and rule."""
     with pytest.raises(ValueError, match=words):
         buzz(positions, dt)

@@ -1,4 +1,4 @@
-"""The loop of a joint over frequency, against the loop itself stepped with a sine."""
+"""Frequency response of a joint, compared with the loop stepped with a sine."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ CASES = [(20.0, 2.0, 0.0, 0.26, 1 / 240), (50.0, 5.0, 40.0, 0.3, 0.01), (0.0, 5.
 
 
 def stepped(case: tuple[float, ...], frequency: float, delay: int, seconds: float, weight: float) -> complex:
-    """Position over target once all else has died away, from the loop stepped with a sine."""
+    """Position over target in the steady state, from the loop stepped with a sine."""
     kp, kd, ki, inertia, dt = case
     steps = round(seconds / dt)
     times = dt * np.arange(steps)
@@ -47,7 +47,7 @@ def stepped(case: tuple[float, ...], frequency: float, delay: int, seconds: floa
 @pytest.mark.parametrize("frequency", [0.5, 2.0, 17.0])
 @pytest.mark.parametrize("weight", [1.0, 33 / 64])
 def test_closed_loop_is_what_a_sine_does(case: tuple[float, ...], frequency: float, weight: float) -> None:
-    """Magnitude and phase, delay included, also near half the rate of physics."""
+    """Magnitude and phase with delay, also near half the rate of physics."""
     found = frequency_response("joint", case[:3], *case[3:], 3, weight)
     at = np.argmin(np.abs(found.frequencies - frequency))
     expected = stepped(case, found.frequencies[at], 3, 40.0, weight)
@@ -56,7 +56,7 @@ def test_closed_loop_is_what_a_sine_does(case: tuple[float, ...], frequency: flo
 
 @pytest.mark.parametrize("case", CASES)
 def test_gain_margin_is_that_of_the_table_and_of_the_curve(case: tuple[float, ...]) -> None:
-    """With gains that much larger, the open loop passes through -1."""
+    """With all gains multiplied by it, the open loop passes through -1."""
     kp, kd, ki, inertia, dt = case
     found = frequency_response("joint", case[:3], *case[3:])
     assert found.gain_margin == stability_of([[inertia]], dt, kp, kd, ki).robots[0].margin
@@ -66,7 +66,7 @@ def test_gain_margin_is_that_of_the_table_and_of_the_curve(case: tuple[float, ..
 
 @pytest.mark.parametrize("case", CASES)
 def test_phase_margin_is_what_a_lag_may_take(case: tuple[float, ...]) -> None:
-    """Where the open loop is 1, its phase is that far from half a turn."""
+    """At the gain crossover, the phase differs from -180° by the margin."""
     found = frequency_response("joint", case[:3], *case[3:])
     assert found.gain_crossover is not None and found.phase_margin is not None and 0 < found.phase_margin < 90
     at = np.argmin(np.abs(found.frequencies - found.gain_crossover))
@@ -86,7 +86,7 @@ def test_delay_turns_the_closed_loop_alone() -> None:
 
 
 def test_loop_that_vibrates_follows_nothing() -> None:
-    """Whether its gains are too large, or an integral swings up."""
+    """Because its gains are too large, or an integral is unstable."""
     for case in [(900.0, 25.0, 0.0, 0.0746, 0.02), (400.0, 2.0, 5000.0, 0.3, 0.01)]:
         found = frequency_response("joint", case[:3], *case[3:])
         assert found.gain_margin < 1 and found.bandwidth is None
@@ -94,7 +94,7 @@ def test_loop_that_vibrates_follows_nothing() -> None:
 
 @pytest.mark.parametrize("case", [(0.0, 0.0, 0.0, 1.0, 0.01), (1.0, 1.0, 0.0, 0.0, 0.01), (1.0, 1.0, 0.0, 1.0, 0.0)])
 def test_what_is_no_loop_is_refused(case: tuple[float, ...]) -> None:
-    """By name."""
+    """The error names the joint."""
     with pytest.raises(ValueError, match=r"knee: kp = .*: must have a gain"):
         frequency_response("knee", case[:3], *case[3:])
 

@@ -1,4 +1,4 @@
-"""The closed loop beside the formula of one joint, and beside the step itself."""
+"""The closed loop, compared with the formula of one joint, and with the step itself."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ def loop(inverse: np.ndarray, kp: object, kd: object, ki: object = 0.0, weight: 
 
 
 def coupled(rng: np.random.Generator, joints: int) -> np.ndarray:
-    """The inverse of a mass matrix of joints that feel each other."""
+    """Inverse mass matrix of coupled joints."""
     root = rng.normal(size=(joints, joints))
     return np.linalg.inv(root @ root.T + np.diag(rng.uniform(0.01, 1.0, joints)))
 
@@ -30,7 +30,7 @@ def test_one_joint_is_stable_up_to_the_known_damping(dt: float, kp: float, limit
 
 @pytest.mark.parametrize("gain", [1e308, np.inf])
 def test_gains_that_no_number_holds_are_unstable(gain: float) -> None:
-    """Say that it grows, where the eigenvalues cannot be computed."""
+    """It counts as growth if the eigenvalues cannot be computed."""
     unstable = loop(np.array([[1e6]]), gain, 0.0)
     assert unstable.radius(1.0) == np.inf
     assert not unstable.is_stable(1.0)
@@ -48,7 +48,7 @@ def test_joints_together_are_stable_where_their_demand_is_below_two(rng: np.rand
 
 @pytest.mark.parametrize("weight", [1.0, 0.75, 33 / 64, 0.5])
 def test_one_joint_with_positions_between_two_velocities(weight: float) -> None:
-    """`kd·dt + (2·w − 1)·kp·dt²/2 <= 2·I`, and `kd >= (1 − w)·kp·dt`, which no inertia helps."""
+    """`kd·dt + (2·w − 1)·kp·dt²/2 <= 2·I`, and `kd >= (1 − w)·kp·dt`, independent of the inertia."""
     inertia, dt, kp = 0.25, 1 / 200, 2000.0
     most = (2 * inertia - (2 * weight - 1) * kp * dt**2 / 2) / dt
     least = (1 - weight) * kp * dt
@@ -67,7 +67,7 @@ def test_one_joint_with_positions_between_two_velocities(weight: float) -> None:
 @pytest.mark.parametrize("weight", [1.0, 33 / 64])
 @pytest.mark.parametrize("ki", [0.0, 300.0, 1e5])
 def test_radius_is_the_growth_of_steps_taken_one_by_one(rng: np.random.Generator, ki: float, weight: float) -> None:
-    """A long run of the laws themselves grows, or decays, as the eigenvalues say."""
+    """A long run of the laws grows, or decays, as the eigenvalues predict."""
     inverse, dt = coupled(rng, 3), 1 / 100
     kp, kd, kis = np.array([400.0, 50.0, 0.0]), np.array([4.0, 1.0, 2.0]), np.array([ki, 0.0, ki])
     q, v, z = rng.normal(size=(3, 3))
@@ -77,7 +77,7 @@ def test_radius_is_the_growth_of_steps_taken_one_by_one(rng: np.random.Generator
         before = v
         v = v + dt * inverse @ (-kp * q - kd * v + kis * z)
         q = q + dt * ((1 - weight) * before + weight * v)
-        # an integral that is read by nobody only adds up
+        # an unused integral only accumulates
         size = np.linalg.norm([q, v, z * (kis > 0)])
         q, v, z = q / size, v / size, z / size
         log += np.log(size) if step >= 4000 else 0.0
@@ -85,7 +85,7 @@ def test_radius_is_the_growth_of_steps_taken_one_by_one(rng: np.random.Generator
 
 
 def test_joints_without_gains_are_free() -> None:
-    """They neither vibrate nor hold the others."""
+    """They neither vibrate nor affect the others."""
     inverse = np.linalg.inv(np.array([[2.0, 0.9], [0.9, 1.0]]))
     both = loop(inverse, [100.0, 0.0], [10.0, 0.0])
     assert both.margin(0.01) == pytest.approx(both.joint(0).margin(0.01), rel=1e-9)
@@ -93,7 +93,7 @@ def test_joints_without_gains_are_free() -> None:
 
 
 def test_largest_step_is_where_it_turns(rng: np.random.Generator) -> None:
-    """Searched from either side."""
+    """The search starts on either side."""
     one = loop(coupled(rng, 4), 300.0, 20.0)
     step = one.largest_step(1e-2)
     assert one.largest_step(1e-6) == pytest.approx(step, rel=3e-4)
@@ -101,7 +101,7 @@ def test_largest_step_is_where_it_turns(rng: np.random.Generator) -> None:
 
 
 def test_lacking_armature_is_just_enough(rng: np.random.Generator) -> None:
-    """With it the robot is stable, with a thousandth less it is not; joints that have enough get none."""
+    """With it the robot is stable, with 0.1 % less it is not; joints with enough need none."""
     inverse = coupled(rng, 5)
     kd = np.array([200.0, 100.0, 1e-3, 50.0, 0.0])
     one = loop(inverse, 50.0, kd)
@@ -115,7 +115,7 @@ def test_lacking_armature_is_just_enough(rng: np.random.Generator) -> None:
 
 
 def test_an_integral_against_no_damping_is_mended_by_no_step() -> None:
-    """It grows slowly at every rate; then margin and step are 0 and the armature infinite."""
+    """It grows slowly at every rate; margin and step are 0 and the armature infinite."""
     one = loop(np.array([[4.0]]), 100.0, 0.0, 10.0)
     assert one.margin(0.005) == one.largest_step(0.005) == 0.0
     assert one.smallest_armatures(0.005, np.zeros(1)) == np.inf

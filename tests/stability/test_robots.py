@@ -1,4 +1,4 @@
-"""Stability of robots in a simulator, beside what they do there; and the warning when physics starts."""
+"""Stability of robots, compared with their motion in a simulator; and the warning when physics starts."""
 
 from __future__ import annotations
 
@@ -27,27 +27,27 @@ from physics_engines import ENGINES, installed, set_iterations
 from places import ROBOTS
 from pxr import Sdf, Usd, UsdPhysics
 
-# with limits, what grows would become a buzz
+# with limits, growth would become a vibration of constant amplitude
 pytestmark = pytest.mark.filterwarnings("ignore:.*have no effort limit:UserWarning")
 
 STEPS = [1 / 60, 1 / 120, 1 / 240, 1 / 500, 1 / 1000]
-# shares of stiffness; from a half on, PhysX swings up at any gains
+# shares of stiffness; from 0.5 on, PhysX is unstable at any gains
 STIFF, DELAYS = {"mujoco": [0.01, 0.3, 0.8], "physx": [0.01, 0.25, 0.4]}, [0, 3]
-# [rad/s]: far above the steps of float32, and too slow to change a pose
+# [rad/s]: far above the resolution of float32, and too slow to change a pose
 PUSH = 0.03
-# of the documentation, and that of its table for each rate
+# gains of the documentation, and of its table for each rate
 PANDA_GAINS, PANDA_ARMATURE = (400.0, 40.0), {60: 0.5, 120: 0.2, 240: 0.1, 480: 0.05, 960: 0.02}
 
 
 def weightless(name: str) -> Usd.Stage:
-    """A shipped robot where gravity neither holds nor loads it."""
+    """A shipped robot without effects of gravity."""
     stage = Usd.Stage.Open(Usd.Stage.Open(str(ROBOTS / f"{name}.usda")).Flatten())
     UsdPhysics.Scene(stage.GetPrimAtPath("/World/physicsScene")).CreateGravityMagnitudeAttr(0.0)
     return stage
 
 
 class Bench:
-    """A robot that is pushed a little and watched.
+    """A robot that is pushed a little and observed.
 
     Args:
         name: Of a shipped robot.
@@ -77,7 +77,7 @@ class Bench:
         self.robot: Any = self.actuators.articulation
 
     def set_gains(self, kp: np.ndarray, kd: np.ndarray) -> None:
-        """One of each per joint."""
+        """Copies, one per joint."""
         for number, actuator in enumerate(self.actuators.actuators):
             controller: Any = actuator.controller
             mine = slice(number, number + 1) if len(self.actuators.actuators) > 1 else slice(None)
@@ -85,11 +85,11 @@ class Bench:
                 setattr(controller, name, wp.array(values[mine], dtype=wp.float32, device="cpu"))
 
     def grows(self) -> bool:
-        """Whether a small push grows."""
+        """Return True if a small push grows."""
         self.sim.reset()
         self.robot.set_dof_position_targets(self.rest)
         self.robot.set_dof_positions(self.rest)
-        # one that leads into every motion there is
+        # a push that excites every motion
         self.robot.set_dof_velocities(PUSH * np.array([1.0, -0.7, 0.4, -0.9, 0.6, -0.3, 0.8][: len(self.rest)]))
         speeds = []
         for _ in range(100):
@@ -97,11 +97,11 @@ class Bench:
             speeds.append(float(np.abs(self.robot.get_dof_velocities().numpy()).max()))
             if speeds[-1] > 100 * PUSH:
                 return True
-        # what has died down is noise
+        # a decayed motion is noise
         return max(speeds[-10:]) > max(*speeds[20:30], PUSH / 10)
 
     def grows_from(self, factor: float, kp: np.ndarray, kd: np.ndarray, within: float) -> bool:
-        """Whether motion begins to grow where both gains are `factor` times what they are, give or take a share."""
+        """Return True if motion begins to grow with both gains multiplied by `factor`, within a share."""
         found = []
         for tried in (factor * (1 - within), factor * (1 + within)):
             self.set_gains(tried * kp, tried * kd)
@@ -110,7 +110,7 @@ class Bench:
 
 
 def gains(inertia: np.ndarray, dt: float, stiff: float) -> tuple[np.ndarray, np.ndarray]:
-    """Gains near the limit, of which stiffness makes a share."""
+    """Gains near the limit, with a share of stiffness."""
     return stiff * 4 * inertia / dt**2, (1 - stiff) * 2 * inertia / dt
 
 
@@ -120,7 +120,7 @@ def test_pendulum_vibrates_from_the_limit_on(engine: str, dt: float, delay: int)
     """Within 5 %, at any step, share of stiffness and delay of targets: 30 combinations on each simulator."""
     bench = Bench("pendulum", "/World/Pendulum", [0.0], dt, delay, engine)
     for stiff in STIFF[engine]:
-        # not what the law says: the inertia from masses and lengths
+        # the inertia from masses and lengths, not from the code under test
         kp, kd = gains(np.array([0.3]), dt, stiff)
         bench.set_gains(kp, kd)
         told = bench.actuators.stability()
@@ -144,7 +144,7 @@ def test_iterations_of_physx_count(iterations: int) -> None:
 
 @pytest.mark.parametrize("dt", [1 / 60, 1 / 240, 1 / 1000])
 def test_stiffness_demands_damping_on_physx(dt: float) -> None:
-    """Below it motion grows at any gains of that proportion, above it dies down; within 5 %."""
+    """Below it motion grows at any gains of that proportion, above it decays; within 5 %."""
     bench = Bench("pendulum", "/World/Pendulum", [0.0], dt, 0, "physx")
     kp, _ = gains(np.array([0.3]), dt, 0.2)
     demanded = (1 - 33 / 64) * kp * dt
@@ -158,7 +158,7 @@ def test_stiffness_demands_damping_on_physx(dt: float) -> None:
 @pytest.mark.parametrize(("dt", "delay"), [(1 / 60, 0), (1 / 240, 2), (1 / 1000, 0)])
 @pytest.mark.parametrize("engine", ENGINES)
 def test_arm_vibrates_from_the_limit_on(engine: str, dt: float, delay: int) -> None:
-    """Within 10 %, whichever of its joints is the one in danger: 12 combinations on each simulator."""
+    """Within 10 %, for any of its joints: 12 combinations on each simulator."""
     bench = Bench("arm_2dof", "/World/Arm", [0.3, 0.2], dt, delay, engine)
     for stiff, shares in product((0.1, {"mujoco": 0.7, "physx": 0.4}[engine]), ([1.0, 0.4], [0.4, 1.0])):
         kp, kd = gains(np.array([0.5, 1.0]) * shares, dt, stiff)
@@ -170,11 +170,11 @@ def test_arm_vibrates_from_the_limit_on(engine: str, dt: float, delay: int) -> N
 
 @pytest.mark.parametrize("engine", ENGINES)
 def test_coupled_arm_vibrates_from_the_limit_on(engine: str) -> None:
-    """The whole robot decides: each joint of the Panda alone would stand more than all of them together."""
+    """The whole robot decides: each joint of the Panda alone has a larger margin than all together."""
     pose = [0.0, -0.6, 0.0, -2.2, 0.5, 1.6, 0.8]
     bench = Bench("franka_panda", "/World/Panda", pose, 1 / 240, 0, engine)
     bench.robot.set_dof_armatures(0.0)
-    # what grows is seen by its velocity
+    # growth is measured by velocity
     bench.robot.set_dof_max_velocities(np.inf)
     bench.robot.set_dof_positions(bench.rest)
     inertia = np.array([row.inertia for row in bench.actuators.stability().joints])
@@ -182,13 +182,13 @@ def test_coupled_arm_vibrates_from_the_limit_on(engine: str) -> None:
     bench.set_gains(kp, kd)
     told = bench.actuators.stability()
     assert min(joint.margin for joint in told.joints) > 1.2 * told.robots[0].margin
-    # `reset` puts the armatures of the stage back no more than it does gains
+    # `reset` restores neither armatures of the stage nor gains
     assert bench.grows_from(told.robots[0].margin, kp, kd, within=0.05)
 
 
 @pytest.fixture
 def panda() -> Iterator[Any]:
-    """The Panda with the documentation's gains and no armature; a function makes it at a step and armature."""
+    """The Panda with the documentation's gains and without armature; a function of step and armature."""
     sims = []
 
     def make(dt: float, armature: float) -> ArticulationActuators:
@@ -206,7 +206,7 @@ def panda() -> Iterator[Any]:
 @pytest.mark.parametrize("rate", PANDA_ARMATURE)
 @pytest.mark.filterwarnings("ignore:.*will vibrate")
 def test_panda_needs_the_armature_that_it_was_measured_to_need(panda: Any, rate: int) -> None:
-    """The least of those on the page that was measured, `docs/tutorials/tips.md`."""
+    """The smallest ones of the measurements in `docs/tutorials/tips.md`."""
     verdicts = {
         armature: panda(1 / rate, armature).stability().stable for armature in (0, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5)
     }
@@ -227,7 +227,7 @@ def test_cures_cure(panda: Any) -> None:
 
 
 def test_warning_gives_the_numbers_once(panda: Any) -> None:
-    """Where physics runs already, when the wrapper is made; it names the joints and what would help."""
+    """Also if physics already runs when the wrapper is made; it names the joints and remedies."""
     with pytest.warns(UserWarning, match="will vibrate") as told:
         actuators = panda(1 / 240, 0.0)
     (one,) = (each for each in told if "will vibrate" in str(each.message))
@@ -247,7 +247,7 @@ def pendulums(dt: float, kd: float, num_envs: int = 1, *more: Any) -> tuple[Simu
 
 
 def test_warning_comes_with_play_and_once() -> None:
-    """With a clamp too, for a clamp makes a buzz of it; not again at the next play."""
+    """Also with a clamp, which limits the amplitude; not again at the next play."""
     sim, actuators = pendulums(1 / 60, 60.0)
     with pytest.warns(UserWarning, match="will vibrate") as told:
         sim.play()
@@ -262,7 +262,7 @@ def test_warning_comes_with_play_and_once() -> None:
 
 @pytest.mark.parametrize(("viscous", "warns"), [(0.0, True), (2.0, False)])
 def test_too_little_damping_is_told_where_the_simulator_divides_its_step(viscous: float, warns: bool) -> None:
-    """It, and not an armature, would help; friction does."""
+    """More damping helps, an armature does not; friction counts as damping."""
     stage = weightless("pendulum")
     stage.GetPrimAtPath("/World/Pendulum/joints/hinge").CreateAttribute("newton:damping", Sdf.ValueTypeNames.Float).Set(
         np.radians(viscous)
@@ -278,7 +278,7 @@ def test_too_little_damping_is_told_where_the_simulator_divides_its_step(viscous
     texts = [str(one.message) for one in told if "will vibrate" in str(one.message)]
     assert bool(texts) is warns
     if warns:
-        # (1 - 33 / 64) * kp * dt, and the step of which 0.5 is enough
+        # (1 - 33 / 64) * kp * dt, and half the step is enough
         assert "needs kd >= 0.807" in texts[0] and "Raise the damping, or step with dt <= 0.00258 s" in texts[0]
     assert actuators.stability().joints[0].smallest_armature == np.inf
 
@@ -291,7 +291,7 @@ def test_quiet_robots_are_not_spoken_of() -> None:
 
 
 def test_integral_that_swings_up_is_shown_and_not_warned_of() -> None:
-    """It is mended neither by an armature nor by a step, and friction may hold it."""
+    """Neither an armature nor a smaller step helps, and friction may hold it."""
     sim = Simulation(ROBOTS / "pendulum.usda")
     motor = {"hinge": [PIDControlConfig(100.0, 10.0, 0.0)]}
     actuators = ArticulationActuators.from_configs("/World/Pendulum", motor)
@@ -302,7 +302,7 @@ def test_integral_that_swings_up_is_shown_and_not_warned_of() -> None:
 
 
 def test_robots_with_gains_of_their_own_have_rows_of_their_own() -> None:
-    """Chosen by index; those that are alike are computed once and named each."""
+    """Chosen by index; equal robots are computed once and each is named."""
     sim, actuators = pendulums(1 / 60, 5.0, 4)
     sim.play()
     controller: Any = actuators.actuators[0].controller
@@ -316,7 +316,7 @@ def test_robots_with_gains_of_their_own_have_rows_of_their_own() -> None:
 
 
 def test_joints_without_known_law_are_named(robots: Path) -> None:
-    """Nothing is said of a network; a joint without an actuator is free."""
+    """A network has no gains; a joint without an actuator is free."""
     sim = Simulation(robots / "arm_2dof.usda")
     ones = [wp.ones(1, dtype=wp.float32, device="cpu") for _ in range(5)]
     actuators = ArticulationActuators.from_actuators("/World/Arm", [(ActuatorConfig(OwnController(*ones)), "shoulder")])
@@ -326,7 +326,7 @@ def test_joints_without_known_law_are_named(robots: Path) -> None:
 
 
 def test_floating_robot_is_free_to_recoil() -> None:
-    """The base counts: its coordinates come before the joints in the mass matrix."""
+    """The base counts: its coordinates precede the joints in the mass matrix."""
     sim = Simulation(ROBOTS / "anymal_c.usda")
     actuators = ArticulationActuators("/World/Anymal")
     sim.play()
@@ -337,7 +337,7 @@ def test_floating_robot_is_free_to_recoil() -> None:
 
 
 def test_simulator_without_mass_matrices_says_so(leg: Leg) -> None:
-    """And nothing is said at play."""
+    """There is no warning at play either."""
     actuators = leg.wrap("hip")
     leg.host.play()
     with pytest.raises(HostError, match=r"ArrayArticulation tells no mass matrices .* stability_of\(\)"):
@@ -345,6 +345,6 @@ def test_simulator_without_mass_matrices_says_so(leg: Leg) -> None:
 
 
 def test_stopped_physics_says_so() -> None:
-    """There is no pose then."""
+    """Without physics there is no pose."""
     with pytest.raises(HostError, match="play"):
         pendulums(1 / 60, 5.0)[1].stability()

@@ -1,4 +1,4 @@
-"""Rows, text and JSON of stability, from numbers alone."""
+"""Rows, text and JSON of stability, from numbers."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pytest
 from isaacsim.core.experimental.actuators import stability_of
 from isaacsim.core.experimental.actuators.stability.table import cures_of
 
-# two joints that feel each other
+# two coupled joints
 MATRIX = [[0.5, 0.1], [0.1, 0.05]]
 
 
@@ -32,7 +32,7 @@ def test_rows_say_what_each_joint_has_and_needs() -> None:
 
 
 def test_smallest_armatures_are_those_at_which_it_is_still_stable() -> None:
-    """Of a stable robot less than it has, 0 where it needs none; half of what is needed is too little."""
+    """Of a stable robot at most the present one, 0 if none is needed; half of what is needed is too little."""
     matrix = np.array(MATRIX) + np.diag([0.0, 0.1])
     table = stability_of(matrix, 1 / 100, 40.0, [4.0, 8.0], armature=[0.2, 0.11], joints=["hip", "toe"])
     hip, toe = table.joints
@@ -57,7 +57,7 @@ def test_gains_that_would_do_are_told() -> None:
 
 
 def test_text_is_a_table() -> None:
-    """A title that gives the verdict, a header, and a row per joint."""
+    """A title with the verdict, a header, and a row per joint."""
     title, header, *rows = str(stability_of(MATRIX, 0.01, 40.0, 8.0, joints=["hip", "toe"], robot="/R")).splitlines()
     assert title.startswith("/R vibrates at dt = 0.01 s: margin 0.702") and header.startswith("Joint")
     assert [row.split()[:3] for row in rows] == [["hip", "40", "8"], ["toe", "40", "8"]]
@@ -65,7 +65,7 @@ def test_text_is_a_table() -> None:
 
 
 def test_json_holds_everything() -> None:
-    """Infinity is text, for JSON has no such number."""
+    """Infinity is text, as JSON has no such number."""
     read: dict[str, Any] = json.loads(stability_of(MATRIX, 0.01, 0.0, 0.0, robot="/R").to_json())
     assert read["stable"] is True and read["dt"] == 0.01
     whole = {"robot": "/R", "margin": "inf", "spectral_radius": 0.0, "largest_step": "inf", "velocity_weight": 1.0}
@@ -88,6 +88,6 @@ def test_json_holds_everything() -> None:
     ],
 )
 def test_numbers_that_cannot_be_used_are_refused(change: dict[str, Any], words: str) -> None:
-    """Subject, value and rule."""
+    """The error has subject, value and rule."""
     with pytest.raises(ValueError, match=words):
         stability_of(**({"mass_matrix": MATRIX, "dt": 0.01, "kp": 1.0, "kd": 1.0} | change))

@@ -1,4 +1,4 @@
-"""Logs: what is refused, and what comes back from a file."""
+"""Logs: invalid ones, and files."""
 
 from __future__ import annotations
 
@@ -22,19 +22,19 @@ knee,0.005,50,60,70,80,d
 
 
 def made(**given: Any) -> ActuatorLog:
-    """A log of three steps of two joints, with something else in some places."""
+    """A log of three steps of two joints, with some changes."""
     return ActuatorLog(**{"dt": DT, **{name: np.zeros((3, 2)) for name in SIGNALS}, **given})
 
 
 def assert_same(first: ActuatorLog, second: ActuatorLog) -> None:
-    """Equal bit by bit."""
+    """Bit-identical logs."""
     assert first.dt == second.dt
     for name in SIGNALS:
         np.testing.assert_array_equal(getattr(first, name), getattr(second, name), strict=True)
 
 
 def test_one_joint_is_a_column() -> None:
-    """Float32, its own copy, and not to be changed."""
+    """Float32, a copy, read-only."""
     given = np.arange(4.0)
     log = ActuatorLog(DT, given, given, 3 * given, given)
     given[:] = 7.0
@@ -57,7 +57,7 @@ def test_one_joint_is_a_column() -> None:
     ],
 )
 def test_refused(given: dict[str, Any], said: str) -> None:
-    """By name."""
+    """The error names the signal."""
     with pytest.raises(ValueError, match=said):
         made(**given)
 
@@ -65,14 +65,14 @@ def test_refused(given: dict[str, Any], said: str) -> None:
 @pytest.mark.parametrize("extension", [".npz", ".csv", ".CSV"])
 @pytest.mark.parametrize("joints", [1, 3])
 def test_file_gives_the_same_log_back(extension: str, joints: int, tmp_path: Path) -> None:
-    """Bit by bit, in text too."""
+    """Bit-identical, also as text."""
     log = pd_log(0, 50, joints)
     log.save(tmp_path / f"log{extension}")
     assert_same(ActuatorLog.load(tmp_path / f"log{extension}"), log)
 
 
 def test_table_of_others(tmp_path: Path) -> None:
-    """Lines by time or by joint, columns in any order, some more."""
+    """Lines by time or by joint, columns in any order, with additional ones."""
     path = tmp_path / "log.csv"
     path.write_text(TABLE, "utf-8")
     log = ActuatorLog.load(path)
@@ -85,7 +85,7 @@ def test_table_of_others(tmp_path: Path) -> None:
 
 
 def test_step_may_be_given(tmp_path: Path) -> None:
-    """For times that are rounded, or not there."""
+    """For rounded or missing times."""
     path = tmp_path / "log.csv"
     path.write_text(TABLE.replace("0.005", "0.004"), "utf-8")
     assert ActuatorLog.load(path).dt == 0.004
@@ -111,7 +111,7 @@ def test_step_may_be_given(tmp_path: Path) -> None:
     ],
 )
 def test_table_refused(text: str, said: str, tmp_path: Path) -> None:
-    """With the line, or what is missing."""
+    """The error has the line, or the missing column."""
     path = tmp_path / "log.csv"
     path.write_text(text, "utf-8")
     with pytest.raises(ValueError, match=said):
@@ -119,7 +119,7 @@ def test_table_refused(text: str, said: str, tmp_path: Path) -> None:
 
 
 def test_archive_refused(tmp_path: Path) -> None:
-    """What is missing, what is no archive, and pickles, which are not run."""
+    """Missing arrays, other files, and pickles, which are not loaded."""
     path = tmp_path / "log.npz"
     arrays = {name: np.zeros(3) for name in SIGNALS}
     np.savez(path, allow_pickle=False, **arrays)
@@ -136,7 +136,7 @@ def test_archive_refused(tmp_path: Path) -> None:
 
 
 def test_other_extension_refused(tmp_path: Path) -> None:
-    """Neither written nor read."""
+    """For both writing and reading."""
     for act in (made().save, ActuatorLog.load):
         with pytest.raises(ValueError, match=r"log\.txt: must end with \.npz or \.csv"):
             act(tmp_path / "log.txt")
@@ -151,5 +151,5 @@ def test_cut() -> None:
 @pytest.mark.parametrize("extension", [".npz", ".csv"])
 @needs_pipes
 def test_pipe_is_refused(extension: str, tmp_path: Path) -> None:
-    """Nobody waits for what another program may write into it."""
+    """Loading does not wait for another program to write."""
     require_refused(ActuatorLog.load, tmp_path / f"file{extension}")

@@ -1,4 +1,4 @@
-"""Training: what is learned, what it is learned from, when it ends, and what is left alone."""
+"""Training: results, data, end, and side effects."""
 
 from __future__ import annotations
 
@@ -19,23 +19,23 @@ KINDS = ["mlp", "lstm", "gru"]
 
 @pytest.fixture
 def torch() -> Any:
-    """Torch, or no test."""
+    """Torch; skips the test without it."""
     return pytest.importorskip("torch", reason="training needs torch, which is not installed")
 
 
 def train(log: ActuatorLog, kind: Any = "mlp", **given: Any) -> Any:
-    """Training of a small network for a short time, without a bar."""
+    """Short training of a small network, without a progress bar."""
     return train_actuator(log, kind, progress=False, **{"hidden": (8,), "epochs": 3, "input_idx": (0, 1), **given})
 
 
 def weights(trained: Any) -> list[np.ndarray]:
-    """All numbers of a network."""
+    """All weights of a network."""
     return [
         values for one in trained.network.operations for values in vars(one).values() if isinstance(values, np.ndarray)
     ]
 
 
-# what remembers has to learn not to, which takes longer
+# a network with state has to learn to ignore it, which takes longer
 @pytest.mark.parametrize(("kind", "epochs", "off"), [("mlp", 60, 0.02), ("lstm", 100, 0.03), ("gru", 60, 0.04)])
 def test_learns_a_linear_law(kind: str, epochs: int, off: float, torch: Any, tmp_path: Path) -> None:
     """On another log, also as a file."""
@@ -51,7 +51,7 @@ def test_learns_a_linear_law(kind: str, epochs: int, off: float, torch: Any, tmp
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_prediction_is_what_torch_computed(kind: str, torch: Any) -> None:
-    """The error of the epoch that was kept, computed by Torch, is that of the network that was written."""
+    """The error of the kept epoch, computed by Torch, is that of the written network."""
     trained = train(pd_log(1), kind, hidden=(8, 8), warm_up=7)
     kept = trained.history[trained.best_epoch, 1]
     assert trained.errors["validation"].relative == pytest.approx(kept, rel=1e-4)
@@ -59,7 +59,7 @@ def test_prediction_is_what_torch_computed(kind: str, torch: Any) -> None:
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_same_seed_same_network(kind: str, torch: Any) -> None:
-    """Bit by bit, on any number of threads; another seed gives another one, and the process keeps its own numbers."""
+    """Bit-identical, on any number of threads; another seed differs, and the process keeps its random state."""
     before, threads = torch.random.get_rng_state(), torch.get_num_threads()
     first = train(pd_log(1), kind, seed=1)
     assert torch.get_num_threads() == threads
@@ -77,7 +77,7 @@ def test_same_seed_same_network(kind: str, torch: Any) -> None:
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_nothing_is_learned_from_the_last_part(kind: str, torch: Any) -> None:
-    """With a tail of nonsense, training goes the same way: the same scales and the same errors in every epoch."""
+    """With another tail, training is the same: the same scales and the same errors in every epoch."""
     log = pd_log(1)
     cut = round(0.8 * log.steps)
     signals = [np.array(values) for values in (log.position, log.velocity, log.position_target, log.effort)]
@@ -91,7 +91,7 @@ def test_nothing_is_learned_from_the_last_part(kind: str, torch: Any) -> None:
 
 
 def test_ends_when_nothing_gets_better(torch: Any) -> None:
-    """An unknowable effort is soon learned by heart; the weights are those of the best epoch."""
+    """A random effort is soon overfitted; the weights are those of the best epoch."""
     log = pd_log(1, 300, 1)
     noise = np.random.default_rng(0).normal(size=log.effort.shape)
     noisy = ActuatorLog(DT, log.position, log.velocity, log.position_target, noise)
@@ -101,18 +101,18 @@ def test_ends_when_nothing_gets_better(torch: Any) -> None:
     assert trained.stopped_by == "patience" and epochs == best + 1 + 8 < 300
     assert trained.history[:, 1].argmin() == best
     assert trained.errors["validation"].relative == pytest.approx(trained.history[best, 1], rel=1e-4)
-    # the last weights are others, and worse
+    # the last weights differ, and are worse
     assert trained.history[-1, 1] > 1.01 * trained.history[best, 1]
 
 
 def test_ends_in_time(torch: Any) -> None:
-    """After the epoch in which the time is over."""
+    """With the epoch in which the time is over."""
     trained = train(pd_log(1), epochs=1000, max_seconds=1e-6)
     assert (trained.stopped_by, len(trained.history)) == ("max_seconds", 1)
 
 
 def test_metadata_of_each_kind(torch: Any) -> None:
-    """Scales bring signals to the size of 1, a GRU's about their mean; with the step they go into the file."""
+    """Scales normalize signals, those of a GRU about their mean; with the step they are in the file."""
     log = pd_log(1)
     learned = log.cut(0, 1200)
 
@@ -149,13 +149,13 @@ def test_metadata_of_each_kind(torch: Any) -> None:
     ],
 )
 def test_arguments_refused(given: dict[str, Any], said: str) -> None:
-    """By name, before anything needs Torch."""
+    """The error names the argument, before Torch is imported."""
     with pytest.raises(ValueError, match=said):
         train(pd_log(1, 100), **given)
 
 
 def test_logs_refused(torch: Any) -> None:
-    """Too short for what is asked, or with nothing in it to learn from."""
+    """Too short, or constant."""
     with pytest.raises(ValueError, match="leaves 2 steps for validation: must be 3 at least"):
         train(pd_log(1, 10), input_idx=(0, 2))
     with pytest.raises(ValueError, match="leaves 48 steps for training: must be 60 at least"):
@@ -174,7 +174,7 @@ def test_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_progress_bar(torch: Any, capsys: pytest.CaptureFixture[str]) -> None:
-    """Epochs and errors, unless it is not wanted."""
+    """Epochs and errors, unless disabled."""
     train(pd_log(1, 100))
     assert not capsys.readouterr().out
     trained = train_actuator(pd_log(1, 100), hidden=(4,), epochs=2)
@@ -183,7 +183,7 @@ def test_progress_bar(torch: Any, capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_known_actuator_is_learned(torch: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    """PD, delay, saturation and friction on the bench of the examples: 5 % of effort RMS on a log of other motion.
+    """PD, delay, saturation and friction on the test bench of the examples: 5 % of effort RMS on another log.
 
     The example learns for longer.
     """

@@ -1,4 +1,4 @@
-"""What training leaves, made by hand here: predictions are those at run time, files and figures say what is so."""
+"""Results of training, made by hand: predictions are those at run time; files and reports are correct."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ CONTROLLERS = {"mlp": ControllerNeuralMLP, "lstm": ControllerNeuralLSTM, "gru": 
 
 
 def trained(network: Network, metadata: dict[str, Any], log: ActuatorLog, warm_up: int = 5) -> TrainedActuator:
-    """As training would leave it."""
+    """As a result of training."""
     settings = {"hidden": (8,), "input_idx": (0, 1), "patience": 4, "max_seconds": 9, "seed": 3, "seconds": 1.5}
     history = np.array([[0.5, 0.6], [0.2, 0.3], [0.1, 0.4]])
     settings |= {"torch": "2.0"}
@@ -48,7 +48,7 @@ def trained(network: Network, metadata: dict[str, Any], log: ActuatorLog, warm_u
 
 @pytest.fixture
 def pd() -> TrainedActuator:
-    """A network that is the PD law of the log, but for half of a newton metre."""
+    """A network that equals the PD law of the log, plus 0.5 N·m."""
     network = Network(2, (Linear(0, np.float32([[KP / 40, -KD / 5]]), np.float32([0.5 / 20])),))
     return trained(network, {"model_type": "mlp", "input_order": "pos_vel", "input_idx": [0], **SCALES}, pd_log(1))
 
@@ -79,7 +79,7 @@ def test_prediction_is_what_the_controller_gives(kind: str, tmp_path: Path) -> N
 
 
 def test_errors(pd: TrainedActuator) -> None:
-    """Half of a newton metre everywhere, and the effort of each part; rows without their past do not count."""
+    """0.5 N·m everywhere, and the effort of each part; rows without their past do not count."""
     assert set(pd.errors) == {"training", "validation"}
     for name, rows in {"training": slice(5, 1000), "validation": slice(1005, None)}.items():
         effort = float(np.sqrt(np.mean(np.square(pd.log.effort[rows], dtype=np.float64))))
@@ -91,7 +91,7 @@ def test_errors(pd: TrainedActuator) -> None:
 
 
 def test_another_step_is_refused(pd: TrainedActuator) -> None:
-    """By naming both."""
+    """The error names both."""
     signals = (pd.log.position, pd.log.velocity, pd.log.position_target, pd.log.effort)
     with pytest.raises(ValueError, match=r"log\.dt = 0\.004 s: .* trained for, 0\.005 s"):
         pd.predict(ActuatorLog(0.004, *signals))
@@ -100,7 +100,7 @@ def test_another_step_is_refused(pd: TrainedActuator) -> None:
 @pytest.mark.parametrize("extension", [".safetensors", ".onnx"])
 @pytest.mark.parametrize("kind", ABOUT)
 def test_file_predicts_the_same(kind: str, extension: str, tmp_path: Path) -> None:
-    """Read back, bit by bit."""
+    """Bit-identical after reading."""
     if extension == ".onnx":
         pytest.importorskip("onnx", reason="ONNX files need onnx, which is not installed")
     log = pd_log(3, 100)
@@ -113,7 +113,7 @@ def test_file_predicts_the_same(kind: str, extension: str, tmp_path: Path) -> No
 
 
 def test_other_extension_refused(pd: TrainedActuator, tmp_path: Path) -> None:
-    """Nothing is written."""
+    """No file is written."""
     with pytest.raises(ValueError, match=r"net\.pt: must end with \.onnx or \.safetensors"):
         pd.save(tmp_path / "net.pt")
     assert not list(tmp_path.iterdir())
@@ -121,7 +121,7 @@ def test_other_extension_refused(pd: TrainedActuator, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("part", ["validation", "test"])
 def test_report(part: str, pd: TrainedActuator, tmp_path: Path) -> None:
-    """A picture, and figures for people and programs; those are the errors."""
+    """A plot, and numbers for people and programs, which are the errors."""
     pytest.importorskip("matplotlib", reason="the report draws with matplotlib, which is not installed")
     test = pd_log(4) if part == "test" else None
     picture = pd.report(tmp_path / "new" / "folder", test)
@@ -141,7 +141,7 @@ def test_report(part: str, pd: TrainedActuator, tmp_path: Path) -> None:
 
 
 def test_report_without_matplotlib(pd: TrainedActuator, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """It says what to install."""
+    """The error has the extra to install."""
     for name in [name for name in sys.modules if name.partition(".")[0] == "matplotlib"]:
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, "matplotlib", None)

@@ -1,4 +1,4 @@
-"""What a motor can give: the bounds of each clamp and of all, from the plan itself, and their picture."""
+"""Effort envelopes: the bounds of each clamp and of all, from the plan itself, and their plots."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def leg(*clamps: Any, robots: int = 1) -> ActuatedArrays:
 
 
 def test_motor_with_a_limit() -> None:
-    """Each clamp alone and both one after the other, against the equations of a DC motor."""
+    """Each clamp alone and both in sequence, compared with the equations of a DC motor."""
     found = envelope(leg(DCMotorClampingConfig(STALL, FREE, PEAK), MaxEffortClampingConfig(LIMIT)), "knee")
     v = found.velocities
     motor = np.clip([STALL * (-1 - v / FREE), STALL * (1 - v / FREE)], -PEAK, PEAK)
@@ -37,12 +37,12 @@ def test_motor_with_a_limit() -> None:
     assert found.stall_effort == LIMIT
     assert found.corner_speed == pytest.approx(FREE * (1 - LIMIT / STALL), abs=1e-3)
     assert found.no_load_speed == pytest.approx(FREE, abs=1e-3)
-    # to where nothing changes any more: full effort against the motion
+    # up to the last change: full effort against the motion
     assert v[-1] == pytest.approx(1.15 * FREE * (1 + LIMIT / STALL), rel=0.02)
 
 
 def test_motor_that_is_cut_off() -> None:
-    """It falls from standstill on, and gives nothing beyond no-load speed."""
+    """It falls from standstill, and is zero beyond no-load speed."""
     found = envelope(leg(DCMotorCutoffClampingConfig(LIMIT, FREE, LIMIT)), "hip")
     assert (found.stall_effort, found.corner_speed) == (LIMIT, 0.0)
     assert found.no_load_speed == pytest.approx(FREE, abs=1e-3)
@@ -50,7 +50,7 @@ def test_motor_that_is_cut_off() -> None:
 
 
 def test_table_of_positions_is_drawn_over_them() -> None:
-    """Over speed it stands for the middle of the joint's range."""
+    """Over speed, the position is the middle of the joint's range."""
     found = envelope(leg(PositionBasedClampingConfig([-2.0, 0.0, 2.0], [10.0, 30.0, 10.0])), "knee", limits=(-1.0, 3.0))
     assert found.position == 1.0 and (found.whole[1] == 20.0).all()
     np.testing.assert_allclose(found.over_position[1], np.interp(found.positions, [-2, 0, 2], [10, 30, 10]), rtol=1e-5)
@@ -60,7 +60,7 @@ def test_table_of_positions_is_drawn_over_them() -> None:
 
 
 def test_parameters_are_those_of_the_robot_now() -> None:
-    """Which may differ from robot to robot and joint to joint; nothing is changed by looking."""
+    """Parameters of each robot and joint; computing an envelope changes nothing."""
     legs = leg(MaxEffortClampingConfig(LIMIT), DelayConfig(2), robots=3)
     clamp = legs.actuators[0].clamping[0]
     limits = np.array([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]], np.float32)
@@ -75,7 +75,7 @@ def test_parameters_are_those_of_the_robot_now() -> None:
 
 
 def test_motor_without_clamps_has_no_bounds() -> None:
-    """And says so."""
+    """The plot says so."""
     found = envelope(leg(), "knee")
     assert np.isnan(found.whole).all()
     assert (found.stall_effort, found.corner_speed, found.no_load_speed) == (None, None, None)
@@ -84,7 +84,7 @@ def test_motor_without_clamps_has_no_bounds() -> None:
 
 
 def test_picture_names_clamps_and_figures() -> None:
-    """Two clamps of a kind are told apart; the one alone does not crush the whole."""
+    """Two clamps of a kind have different names; a single large one does not shrink the whole."""
     legs = leg(DCMotorClampingConfig(STALL, FREE, PEAK), DelayConfig(3), MaxEffortClampingConfig(LIMIT))
     drawn: Any = draw_envelope(envelope(legs, "knee", dt=0.005, drive_limit=90.0))
     (panel,) = drawn.axes
@@ -99,7 +99,7 @@ def test_picture_names_clamps_and_figures() -> None:
 
 @pytest.mark.parametrize("others", [[], [MaxEffortClampingConfig(2 * PEAK)]])
 def test_clamp_that_is_all_there_is_gives_its_name_to_the_line(others: list[Any]) -> None:
-    """It would lie on the whole, and hide it; what never limits is a line of its own."""
+    """It would cover the whole; a clamp that never limits has a line of its own."""
     found = envelope(leg(DCMotorClampingConfig(STALL, FREE, PEAK), *others), "hip")
     drawn: Any = draw_envelope(found)
     (panel,) = drawn.axes
@@ -111,6 +111,6 @@ def test_clamp_that_is_all_there_is_gives_its_name_to_the_line(others: list[Any]
 
 
 def test_joint_without_an_actuator_is_an_error() -> None:
-    """Named."""
+    """The error names it."""
     with pytest.raises(ValueError, match=r"joint = 'foot': must be driven by an actuator, one of \['hip', 'knee'\]"):
         plot_envelope(leg(), "foot")

@@ -1,4 +1,4 @@
-"""A step response on the robot, against an ideal drive, and what is read off it."""
+"""Step response on the robot, beside an ideal drive, and its characteristic numbers."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ TIME = np.arange(-0.1, 4.0, 0.001)
 
 
 def swing(frequency: float = 2.0, damping: float = 0.3) -> Response:
-    """A system of second order, whose figures are in every book."""
+    """A system of second order, with known characteristics."""
     after = np.maximum(TIME, 0.0)
     natural = 2 * np.pi * frequency
     turned = natural * np.sqrt(1 - damping**2)
@@ -38,7 +38,7 @@ def test_figures_of_a_second_order_system() -> None:
 
 
 def test_what_does_not_move_or_settle_has_no_figures() -> None:
-    """None in place of a number that would mean nothing."""
+    """Numbers without meaning are None."""
     still = Response(TIME, swing().target, np.zeros_like(TIME), np.zeros_like(TIME))
     assert (still.rise_time, still.overshoot, still.settling_time) == (None, None, None)
     assert swing(damping=0.005).settling_time is None
@@ -48,7 +48,7 @@ def test_what_does_not_move_or_settle_has_no_figures() -> None:
 
 
 def test_picture_ends_when_all_has_settled() -> None:
-    """A tail in which nothing happens crushes nothing."""
+    """A constant tail is cut off."""
     quick = swing(frequency=20.0)
     bounds = np.array([np.full(len(TIME), -20.0), np.full(len(TIME), 20.0)])
     drawn: Any = draw_step_response(StepResponse("knee", quick, quick, bounds))
@@ -58,13 +58,13 @@ def test_picture_ends_when_all_has_settled() -> None:
 
 
 def test_clamps_and_delay_slow_a_joint_down() -> None:
-    """The effort stays within what the clamps leave; the ideal drive knows no bounds, and waits for nothing."""
+    """The effort is within the clamps; the ideal drive has no limits and no delay."""
 
     def opened() -> Simulation:
         simulation = Simulation(ROBOTS / "pendulum.usda")
         stage = simulation.stage
         names = ("NewtonPDControlAPI", "NewtonMaxEffortClampingAPI", "NewtonActuatorDelayAPI")
-        # of this stage alone: the layer of the file may be that of others too
+        # only of this stage: the layer of the file may apply to others
         with Usd.EditContext(stage, stage.GetSessionLayer()):
             for prim in [prim for prim in stage.Traverse() if prim.GetTypeName() == "NewtonActuator"]:
                 for name in names:
@@ -83,12 +83,12 @@ def test_clamps_and_delay_slow_a_joint_down() -> None:
     assert np.abs(found.ideal.effort).max() > 15.0
     np.testing.assert_allclose(found.bounds, [[-10.0] * len(found.actual.time), [10.0] * len(found.actual.time)])
     assert found.actual.target[-1] - found.actual.target[0] == pytest.approx(1.0)
-    # apart from what the clamps took away, the same law
+    # without clamps, the same law
     assert found.actual.final == pytest.approx(found.ideal.final, abs=1e-3)
 
 
 def test_others_stay_at_their_targets() -> None:
-    """And a joint that no actuator drives is an error."""
+    """A joint without an actuator is an error."""
 
     def opened() -> Simulation:
         return Simulation(ROBOTS / "arm_2dof.usda")

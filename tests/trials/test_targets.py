@@ -1,4 +1,4 @@
-"""Targets: where they begin, how far they go, and files that hold some."""
+"""Targets: start, range, and files of targets."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ TIMES = np.linspace(0.0, 4.0, 801)
 
 
 def test_hold_stays() -> None:
-    """In the pose."""
+    """All targets start in the pose."""
     np.testing.assert_array_equal(hold(ROOM)(3.0), ROOM.initial)
 
 
 def test_a_joint_that_begins_outside_its_limits_goes_to_the_nearest(tmp_path: Path) -> None:
-    """Whatever it is to do, and it is said; as is a step that is cut short."""
+    """For all kinds of targets, with a note; a shortened step has one too."""
     room = Room(np.array([[-2.0, 0.1]]), np.array([[-1.0, -0.15]]), np.array([[1.0, 0.15]]))
     path = write(tmp_path, "time,b\n0,0\n")
     for targets in (hold(room), sine(room, 0.2, 0.5), step(room, 0.4), from_csv(path, "ab", room)[0]):
@@ -37,18 +37,18 @@ def test_a_joint_that_begins_outside_its_limits_goes_to_the_nearest(tmp_path: Pa
 
 
 def test_sine_begins_in_the_pose_and_stays_inside() -> None:
-    """Whole where there is room, shifted at a limit, shrunk in a narrow range."""
+    """Full amplitude with enough room, shifted at a limit, smaller in a narrow range."""
     curve = np.array([sine(ROOM, 0.2, 0.5)(time)[0] for time in TIMES])
     np.testing.assert_allclose(curve[0], ROOM.initial[0], atol=1e-9)
     assert (curve >= ROOM.lower - 1e-9).all() and (curve <= ROOM.upper + 1e-9).all()
     np.testing.assert_allclose(np.ptp(curve, axis=0), [0.4, 0.4, 0.09, 0.4], atol=1e-3)
-    # it never jumps, and comes back after a period
+    # continuous and periodic
     assert np.abs(np.diff(curve, axis=0)).max() < 0.2 * np.pi * 0.005 * 1.01
     np.testing.assert_allclose(curve[400], curve[0], atol=1e-9)
 
 
 def test_step_goes_to_where_there_is_room() -> None:
-    """As far as there is, once its time has come."""
+    """As far as possible, at its time."""
     target = step(ROOM, 0.2)
     np.testing.assert_array_equal(target(0.24), ROOM.initial)
     np.testing.assert_allclose(target(0.25)[0], [0.2, -0.8, 0.095, 5.2])
@@ -86,6 +86,6 @@ def test_file_is_interpolated_and_others_hold(tmp_path: Path) -> None:
     ],
 )
 def test_file_that_holds_something_else_is_an_error(text: str, message: str, tmp_path: Path) -> None:
-    """Named."""
+    """The error names it."""
     with pytest.raises(ValueError, match=message):
         from_csv(write(tmp_path, text), "abcd", ROOM)

@@ -1,4 +1,4 @@
-"""What is shown and what may be asked for, without a screen."""
+"""Data and requests of a live view, without a screen."""
 
 from __future__ import annotations
 
@@ -25,17 +25,17 @@ def sim() -> Iterator[Simulation]:
 
 @pytest.fixture
 def actuators(sim: Simulation) -> ArticulationActuators:
-    """Of all arms."""
+    """Targets of all arms."""
     return ArticulationActuators("/World/Arm")
 
 
 def live_of(sim: Simulation) -> Live:
-    """What a view of it shows."""
+    """The data of a view of it."""
     return Live(sim, sim._host)
 
 
 def test_bodies_are_where_mujoco_has_them(sim: Simulation, actuators: ArticulationActuators) -> None:
-    """Of the environment that is shown."""
+    """Of the shown environment."""
     Articulation("/World/Arm").set_dof_positions([[0.1, 0.1], [0.7, 0.3], [-0.4, 0.2]])
     live = live_of(sim)
     for env in range(3):
@@ -45,7 +45,7 @@ def test_bodies_are_where_mujoco_has_them(sim: Simulation, actuators: Articulati
 
 
 def test_ghost_is_where_the_targets_are(sim: Simulation, actuators: ArticulationActuators) -> None:
-    """As `mj_forward` puts a robot there; physics is not touched."""
+    """As `mj_forward` places a robot; physics does not change."""
     robots = Articulation("/World/Arm")
     robots.set_dof_position_targets([[0.0, 0.0], [0.9, 0.25], [0.0, 0.0]])
     live = live_of(sim)
@@ -59,7 +59,7 @@ def test_ghost_is_where_the_targets_are(sim: Simulation, actuators: Articulation
 
 
 def test_joints_without_anything_to_hold_them_have_no_ghost() -> None:
-    """A target that nothing goes to is none."""
+    """A joint without position control has no target."""
     with Simulation(ARM) as sim:
         sim.play()
         robot = Articulation("/World/Arm")
@@ -72,7 +72,7 @@ def test_joints_without_anything_to_hold_them_have_no_ghost() -> None:
 
 
 def test_efforts_are_those_of_the_recorder(sim: Simulation, actuators: ArticulationActuators) -> None:
-    """Of the robot that is shown, limited ones among them."""
+    """Of the shown robot, with limited ones."""
     live = live_of(sim)
     live.select(1, 0)
     Articulation("/World/Arm").set_dof_position_targets([[0.0, 0.0], [2.0, 0.3], [0.0, 0.0]])
@@ -105,7 +105,7 @@ def test_applied_efforts_are_within_the_envelope_and_limited_ones_at_its_end(
 
 
 def test_target_and_gain_are_set_where_asked_for(sim: Simulation, actuators: ArticulationActuators) -> None:
-    """For the robot shown alone."""
+    """For the shown robot only."""
     live = live_of(sim)
     live.select(1, 0)
     live.set_target(0, 0.5)
@@ -123,7 +123,7 @@ def test_target_and_gain_are_set_where_asked_for(sim: Simulation, actuators: Art
 
 
 def test_reset_is_that_of_the_environment_shown(sim: Simulation, actuators: ArticulationActuators) -> None:
-    """The others go on."""
+    """The others continue."""
     live = live_of(sim)
     live.select(1, 0)
     Articulation("/World/Arm").set_dof_positions(0.3)
@@ -136,7 +136,7 @@ def test_reset_is_that_of_the_environment_shown(sim: Simulation, actuators: Arti
 
 
 def test_robots_of_a_stage_are_shown_one_at_a_time() -> None:
-    """Joints and motors are those of the one chosen."""
+    """Joints and motors are those of the chosen one."""
     with Simulation(two_robots(ARM, "/World/Arm")) as sim:
         sim.play()
         actuators = ArticulationActuators("/World/Right")
@@ -155,7 +155,7 @@ def test_robots_of_a_stage_are_shown_one_at_a_time() -> None:
 
 
 def test_wrapper_is_not_kept_alive(sim: Simulation) -> None:
-    """It closes when nobody else holds it."""
+    """It closes when no other references exist."""
     wrapper = ArticulationActuators("/World/Arm")
     live = live_of(sim)
     assert live.joints[0].driven

@@ -1,4 +1,4 @@
-"""MuJoCo's own window on a display in memory: it draws robot and ghost, and its keys act."""
+"""MuJoCo's own window on a virtual display: it draws robot and ghost, and its keys work."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ pytestmark = [
     pytest.mark.skipif(XVFB is None or not all(LIBRARIES), reason="Xvfb, libX11, libXtst or libGL is not installed"),
     pytest.mark.skipif(find_spec("PIL") is None, reason="Pillow is not installed"),
 ]
-# keys go to the window under the pointer, for there is no window manager
+# keys go to the window under the pointer, as there is no window manager
 PROGRAM = """
 import ctypes, json, sys, threading, time
 import numpy as np
@@ -53,7 +53,7 @@ def ghost():
 
 def drive():
     try:
-        # a window that draws takes keys
+        # a window that draws accepts keys
         wait_for(lambda: np.asarray(ImageGrab.grab(xdisplay="")).any())
         press(0x20)
         wait_for(lambda: view.paused)
@@ -96,7 +96,7 @@ print(json.dumps(told))
 
 @pytest.fixture
 def display() -> Iterator[str]:
-    """A display that nobody sees."""
+    """A virtual display."""
     reading, writing = os.pipe()
     size = ["-screen", "0", "720x540x24", "-nolisten", "tcp"]
     with subprocess.Popen(
@@ -113,7 +113,7 @@ def display() -> Iterator[str]:
 
 
 def test_window_draws_robot_and_ghost_and_takes_keys(display: str, tmp_path: Path) -> None:
-    """Space pauses, the right arrow is one step, backspace is home; a target that is reached has no ghost."""
+    """Space pauses, the right arrow is one step, backspace resets; a reached target has no ghost."""
     program = tmp_path / "program.py"
     program.write_text(PROGRAM)
     told = window(display, program, str(ROBOTS / "arm_2dof.usda"), *map(str, LIBRARIES[:2]))
@@ -123,7 +123,7 @@ def test_window_draws_robot_and_ghost_and_takes_keys(display: str, tmp_path: Pat
 
 
 def window(display: str, *command: Any) -> Any:
-    """What a program says that opens a window."""
+    """A program that opens a window."""
     environment = os.environ | {
         "DISPLAY": display,
         "LIBGL_ALWAYS_SOFTWARE": "1",

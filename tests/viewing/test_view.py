@@ -1,4 +1,4 @@
-"""The handle: what is asked for happens in `sync`, closing, and the loop."""
+"""The view: requests in `sync`, closing, and the loop."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ ARM = ROBOTS / "arm_2dof.usda"
 
 
 class Nobody:
-    """A screen that nobody needs to look at, which counts how often it is drawn."""
+    """A screen without a user, which counts frames."""
 
     url: str | None = None
 
@@ -29,15 +29,15 @@ class Nobody:
         self.told: list[str] = []
 
     def show(self, live: Live, paused: bool) -> None:
-        """Count."""
+        """Count a frame."""
         self.shown.append(paused)
 
     def tell(self, message: str) -> None:
-        """Note it."""
+        """Keep the message."""
         self.told.append(message)
 
     def close(self) -> None:
-        """Be closed."""
+        """Close it."""
         self.is_open = False
 
 
@@ -51,7 +51,7 @@ def sim() -> Iterator[Simulation]:
 
 @pytest.fixture
 def view(sim: Simulation) -> Iterator[View]:
-    """A view of it that has no screen."""
+    """A view of it without a real screen."""
     actuators = ArticulationActuators("/World/Arm")
     with View(sim, Live(sim, sim._host), Nobody) as made:
         yield made
@@ -59,18 +59,18 @@ def view(sim: Simulation) -> Iterator[View]:
 
 
 def screen_of(view: View) -> Nobody:
-    """What it shows itself on."""
+    """The screen of the view."""
     assert isinstance(view._screen, Nobody)
     return view._screen
 
 
 def target() -> float:
-    """Of the shoulder."""
+    """Target of the shoulder."""
     return float(Articulation("/World/Arm").get_dof_position_targets().numpy()[0, 0])
 
 
 def test_requests_wait_for_sync(sim: Simulation, view: View) -> None:
-    """Whichever thread they come from, they are done in that of the loop."""
+    """Requests of any thread are carried out in that of the loop."""
     ask = threading.Thread(target=screen_of(view).ask, args=("set_target", 0, 0.5))
     ask.start()
     ask.join()
@@ -96,7 +96,7 @@ def test_requests_wait_for_sync(sim: Simulation, view: View) -> None:
     ],
 )
 def test_request_that_cannot_be_done_is_told(view: View, request_: tuple[Any, ...], told: str) -> None:
-    """And the next one is done."""
+    """The next request is carried out."""
     screen = screen_of(view)
     screen.ask(*request_)
     screen.ask("set_target", 0, 0.25)
@@ -109,7 +109,7 @@ def test_request_that_cannot_be_done_is_told(view: View, request_: tuple[Any, ..
 def test_error_of_the_simulation_is_told_and_logged(
     sim: Simulation, view: View, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """Where a request meets one; the loop goes on."""
+    """An error within a request; the loop continues."""
     monkeypatch.setattr(sim, "reset", lambda envs: 1 / 0)
     screen_of(view).ask("reset")
     view.sync()
@@ -118,7 +118,7 @@ def test_error_of_the_simulation_is_told_and_logged(
 
 
 def test_requests_without_end_do_not_hold_the_loop(view: View, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What comes meanwhile waits for the next time."""
+    """Requests made meanwhile wait for the next call."""
     ask, done = screen_of(view).ask, []
 
     def reset() -> None:
@@ -133,7 +133,7 @@ def test_requests_without_end_do_not_hold_the_loop(view: View, monkeypatch: pyte
 
 
 def test_it_shows_thirty_times_a_second_at_most(sim: Simulation, view: View) -> None:
-    """However often `sync` is called."""
+    """For any number of calls of `sync`."""
     begin = time.monotonic()
     while time.monotonic() - begin < 0.5:
         view.sync()
@@ -141,7 +141,7 @@ def test_it_shows_thirty_times_a_second_at_most(sim: Simulation, view: View) -> 
 
 
 def test_pause_holds_sync_until_a_step_is_asked_for(sim: Simulation, view: View) -> None:
-    """And shows what is asked for meanwhile."""
+    """Requests made meanwhile are carried out."""
     ask = screen_of(view).ask
     ask("pause")
     later = threading.Timer(0.3, lambda: (ask("set_target", 0, 0.2), ask("step")))
@@ -156,7 +156,7 @@ def test_pause_holds_sync_until_a_step_is_asked_for(sim: Simulation, view: View)
 
 
 def test_pause_ends_when_nobody_looks_any_more(sim: Simulation, view: View) -> None:
-    """A closed page stops nothing."""
+    """Closing the page does not stop the loop."""
     screen = screen_of(view)
     screen.ask("pause")
     threading.Timer(0.2, lambda: setattr(screen, "is_watched", False)).start()
@@ -165,7 +165,7 @@ def test_pause_ends_when_nobody_looks_any_more(sim: Simulation, view: View) -> N
 
 
 def test_step_button_steps_once(sim: Simulation, view: View) -> None:
-    """In `run`, whatever the clock says."""
+    """In `run`, independent of the clock."""
     screen_of(view).ask("step")
     threading.Timer(0.3, view.close).start()
     view.run()
@@ -173,7 +173,7 @@ def test_step_button_steps_once(sim: Simulation, view: View) -> None:
 
 
 def test_run_keeps_to_the_clock(sim: Simulation, view: View) -> None:
-    """Simulated time is real time, or takes less."""
+    """Simulated time is real time, or faster."""
     begin = time.monotonic()
     view.run(0.5)
     real = time.monotonic() - begin
@@ -184,7 +184,7 @@ def test_run_keeps_to_the_clock(sim: Simulation, view: View) -> None:
 
 
 def test_closed_view_does_nothing_and_the_simulation_goes_on(sim: Simulation, view: View) -> None:
-    """Twice, too."""
+    """Closing twice works too."""
     view.close()
     view.close()
     view.sync()
@@ -195,14 +195,14 @@ def test_closed_view_does_nothing_and_the_simulation_goes_on(sim: Simulation, vi
 
 
 def test_closed_window_ends_the_loop(sim: Simulation, view: View) -> None:
-    """The simulation plays on."""
+    """The simulation continues."""
     screen_of(view).is_open = False
     view.run()
     assert sim.playing and not view.is_running
 
 
 def test_stopped_physics_is_not_shown_and_played_again_is(sim: Simulation, view: View) -> None:
-    """The view finds its robots anew."""
+    """The view finds its robots again."""
     sim.stop()
     shown = len(screen_of(view).shown)
     view.sync()
@@ -216,13 +216,13 @@ def test_stopped_physics_is_not_shown_and_played_again_is(sim: Simulation, view:
 
 
 def test_negative_time_is_refused(view: View) -> None:
-    """With its value."""
+    """The error has the value."""
     with pytest.raises(ValueError, match=r"seconds = -1: must be a number >= 0"):
         view.run(-1)
 
 
 def test_view_before_play_is_refused() -> None:
-    """With the remedy."""
+    """The error has a remedy."""
     with Simulation(ARM) as sim, pytest.raises(HostError, match=r"call play\(\) before view\(\)"):
         sim.view()
 

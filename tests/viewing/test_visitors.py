@@ -1,4 +1,4 @@
-"""Which requests a live view refuses, by the names in their headers."""
+"""Requests that a live view refuses, by their headers."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ OWN, ALLOWED = "Robot.lan", {"proxy.example"}
 @pytest.mark.parametrize(
     ("host", "origin"),
     [
-        # no browser
+        # not a browser
         ("127.0.0.1:8080", None),
         ("127.0.0.1:8080", "http://127.0.0.1:8080"),
         ("localhost:9000", "http://localhost:9000"),
@@ -19,7 +19,7 @@ OWN, ALLOWED = "Robot.lan", {"proxy.example"}
         # all of them are this machine
         ("127.0.0.1:8080", "http://localhost:8080"),
         ("view.localhost:8080", "http://127.0.0.1:8080"),
-        # an address that others see
+        # an address that is reachable from outside
         ("192.168.1.5:8080", "http://192.168.1.5:8080"),
         ("[fe80::1]:8080", "http://[fe80::1]:8080"),
         ("robot.lan:8080", "http://robot.lan:8080"),
@@ -31,7 +31,7 @@ OWN, ALLOWED = "Robot.lan", {"proxy.example"}
     ],
 )
 def test_own_page_and_allowed_hosts_may_connect(host: str, origin: str | None) -> None:
-    """And what is no browser."""
+    """Also programs other than browsers."""
     assert refusal([host], [] if origin is None else [origin], OWN, ALLOWED) is None
 
 
@@ -57,7 +57,7 @@ def test_own_page_and_allowed_hosts_may_connect(host: str, origin: str | None) -
     ],
 )
 def test_page_of_somebody_else_may_not(origin: str) -> None:
-    """Other programs of this machine have pages too."""
+    """Other servers on this machine have pages too."""
     told = refusal(["127.0.0.1:8080"], [origin], OWN, ALLOWED)
     assert told is not None and told.startswith(f"Origin = {origin!r}: must be the view's own page or")
 
@@ -66,20 +66,20 @@ def test_page_of_somebody_else_may_not(origin: str) -> None:
     "host", ["evil.example:8080", "localhost.evil.example", "127.0.0.1.nip.io:8080", "2130706433", "", ":8080", "[::1"]
 )
 def test_name_that_somebody_else_lets_point_here_is_refused(host: str) -> None:
-    """Though its page is of the same origin."""
+    """Although its page has the same origin."""
     told = refusal([host], [f"http://{host}"], OWN, ALLOWED)
     assert told is not None and told.startswith(f"Host = {host!r}: must be")
 
 
 def test_headers_that_come_twice_are_refused() -> None:
-    """Nobody knows which one is meant."""
+    """It is ambiguous."""
     assert refusal([], [], OWN, ALLOWED) is not None
     assert refusal(["127.0.0.1", "127.0.0.1"], [], OWN, ALLOWED) is not None
     assert refusal(["127.0.0.1"], ["http://127.0.0.1", "https://evil.example"], OWN, ALLOWED) is not None
 
 
 def test_names_of_hosts_are_names() -> None:
-    """In small letters, as browsers send them."""
+    """In lower case, as sent by browsers."""
     assert host_names(["Proxy.example", "robot."]) == {"proxy.example", "robot"}
     for bad in ("https://proxy.example", "proxy.example:80", "*", "", "a b"):
         with pytest.raises(ValueError, match=r"allowed_hosts: .*: must be the name of a host, no scheme, no port"):

@@ -1,4 +1,4 @@
-"""The web page in a browser without a window: what is done on it happens in the simulation, and is to be seen."""
+"""The web page in a headless browser: actions on it change the simulation and its view."""
 
 from __future__ import annotations
 
@@ -36,20 +36,20 @@ ARGUMENTS = [
 needs_browser = pytest.mark.skipif(
     CHROMIUM is None or find_spec("playwright") is None, reason="chromium or playwright is not installed"
 )
-# where robots are on the page, left of the panel and below what the browser warns of
+# the robots on the page, left of the panel and below the warning of the browser
 SCENE = (320, 160, 940, 800)
 
 
 @pytest.fixture
 def sim() -> Iterator[Simulation]:
-    """The arm, which plays."""
+    """The arm, playing."""
     with Simulation(ROBOTS / "arm_2dof.usda") as made:
         made.play()
         yield made
 
 
 def test_page_is_served_until_it_is_closed(sim: Simulation, capsys: pytest.CaptureFixture[str]) -> None:
-    """Its address is told where no browser is opened; a view of nothing that is driven works."""
+    """Its address is printed if no browser is opened; a view without driven joints works."""
     with sim.view(native=False, port=8123, open_browser=False) as view:
         assert capsys.readouterr().out.endswith(f"live view: {view.url}\n")
         assert view.url is not None and view.url in repr(view)
@@ -63,13 +63,13 @@ def test_page_is_served_until_it_is_closed(sim: Simulation, capsys: pytest.Captu
 
 
 def test_two_pages_have_two_ports(sim: Simulation) -> None:
-    """The next that is free."""
+    """The next free port is used."""
     with sim.view(native=False, open_browser=False) as one, sim.view(native=False, open_browser=False) as other:
         assert one.url != other.url
 
 
 class Browser(threading.Thread):
-    """Does something on a page, while the simulation runs in another thread.
+    """Acts on a page, while the simulation runs in another thread.
 
     Args:
         url: Of the page.
@@ -82,7 +82,7 @@ class Browser(threading.Thread):
         self.error: BaseException | None = None
 
     def run(self) -> None:
-        """Do it, and close the tab while the simulation runs."""
+        """Act, and close the tab while the simulation runs."""
         from playwright.sync_api import sync_playwright
 
         try:
@@ -98,7 +98,7 @@ class Browser(threading.Thread):
 
 
 def run_with(view: View, act: Callable[[Any], None]) -> None:
-    """Run a simulation until everything is done on its page."""
+    """Run a simulation until all actions on its page are done."""
     assert view.url is not None
     browser = Browser(view.url, act)
     browser.start()
@@ -112,7 +112,7 @@ def run_with(view: View, act: Callable[[Any], None]) -> None:
 
 
 def wait_for(holds: Callable[[], Any], page: Any) -> None:
-    """Wait until something holds; the test fails where it never does."""
+    """Wait until a condition holds; fail after a timeout."""
     begin = time.monotonic()
     while not holds():
         assert time.monotonic() - begin < 30, "it never happens"
@@ -120,7 +120,7 @@ def wait_for(holds: Callable[[], Any], page: Any) -> None:
 
 
 def drag(page: Any, slider: int, distance: float) -> float:
-    """Drag the slider of a joint by so many pixels; returns where it comes to rest, which is later than the mouse."""
+    """Drag the slider of a joint by some pixels; return its final position, which is later than the mouse."""
     thumb = page.locator(".mantine-Slider-thumb").nth(slider)
     box = thumb.bounding_box()
     assert box is not None
@@ -138,7 +138,7 @@ def drag(page: Any, slider: int, distance: float) -> float:
 
 
 def scene(page: Any) -> np.ndarray:
-    """The page as it is, left of the panel."""
+    """Screenshot of the page, left of the panel."""
     from PIL import Image
 
     left, top, right, bottom = SCENE
@@ -147,7 +147,7 @@ def scene(page: Any) -> np.ndarray:
 
 @needs_browser
 def test_robot_moves_where_a_slider_is_dragged(sim: Simulation) -> None:
-    """On the page and in the simulation, which goes on when the tab is closed."""
+    """On the page and in the simulation, which continues when the tab is closed."""
     arm = Articulation("/World/Arm")
     actuators = ArticulationActuators("/World/Arm")
 
@@ -158,7 +158,7 @@ def test_robot_moves_where_a_slider_is_dragged(sim: Simulation) -> None:
         wait_for(lambda: target() == pytest.approx(value, abs=1e-4), page)
         wait_for(lambda: abs(arm.get_dof_positions().numpy()[0, 0] - value) < 0.3 * abs(value), page)
         changed = np.abs(first - settled_scene(page)).max(axis=2) > 40
-        # a robot's part of the picture, and far from all of it
+        # a robot's part of the picture, much less than all of it
         assert 0.005 < changed.mean() < 0.5
 
     def target() -> float:
@@ -173,7 +173,7 @@ def test_robot_moves_where_a_slider_is_dragged(sim: Simulation) -> None:
 
 
 def settled_scene(page: Any) -> np.ndarray:
-    """The scene once robots are drawn and stand."""
+    """The scene when robots are drawn and at rest."""
     before = scene(page)
     for _ in range(30):
         page.wait_for_timeout(500)
@@ -186,14 +186,14 @@ def settled_scene(page: Any) -> np.ndarray:
 
 @needs_browser
 def test_buttons_and_selectors_do_what_they_say() -> None:
-    """Paused, time stands; a step is one; reset is home; sliders act on the robot and environment chosen, alone."""
+    """Pause, step and reset work; sliders change only the chosen robot and environment."""
     with Simulation(two_robots(ROBOTS / "arm_2dof.usda", "/World/Arm"), num_envs=12) as sim:
         sim.play()
         robots = [Articulation(f"/World/{name}") for name in ("Left", "Right")]
         actuators = [ArticulationActuators(robot.paths) for robot in robots]
 
         def targets() -> np.ndarray:
-            """Of the shoulders: a row per robot, a column per environment."""
+            """Positions of the shoulders: a row per robot, a column per environment."""
             return np.array([robot.get_dof_position_targets().numpy()[:, 0] for robot in robots])
 
         def act(page: Any) -> None:
@@ -222,22 +222,22 @@ def test_buttons_and_selectors_do_what_they_say() -> None:
             page.wait_for_timeout(300)
             assert sim.step_count == steps + 1
 
-            # home, and still paused
+            # reset, and still paused
             page.get_by_role("button", name="reset").click()
             wait_for(lambda: not robots[0].get_dof_positions().numpy()[0].any(), page)
             expected[:] = targets()
             told("paused")
 
-            # the other robot, while nothing moves
+            # the other robot, while paused
             page.locator(".mantine-Select-input[value$=Left]").click()
             page.get_by_role("option").filter(has_text="Right").click()
             wait_for(lambda: view._live.robot == 1, page)
             page.wait_for_timeout(300)
             drag_and_see(1, 0, -20.0)
 
-            # an environment of two digits, typed one after the other, with the same robot
+            # an environment of two digits, typed in sequence, with the same robot
             number = page.locator(".mantine-NumberInput-input").first
-            # at once, and each sign to this field, whatever else the page is about
+            # immediately, and each key to this field, even if the rest of the page changes
             number.fill("1")
             wait_for(lambda: view._live.env == 1, page)
             page.wait_for_timeout(300)
@@ -245,13 +245,13 @@ def test_buttons_and_selectors_do_what_they_say() -> None:
             wait_for(lambda: (view._live.env, view._live.robot) == (11, 1), page)
             page.wait_for_timeout(300)
             drag_and_see(1, 11, 25.0)
-            # one that is not there
+            # one out of range
             for key in ("End", "5"):
                 number.press(key)
             page.wait_for_timeout(300)
             assert view._live.env == 11
 
-            # on
+            # continue
             page.get_by_role("button", name="pause").click()
             told("running")
             wait_for(lambda: robots[1].get_dof_positions().numpy()[11, 0] > 0.1, page)
@@ -263,7 +263,7 @@ def test_buttons_and_selectors_do_what_they_say() -> None:
 
 
 def test_what_somebody_gives_is_kept_until_it_is_heard() -> None:
-    """Viser notes a value at once and tells of it later; the page is filled in between, which takes nothing back."""
+    """Viser stores a value at once and reports it later; updates of the page in between do not revert it."""
     with Simulation(two_robots(ROBOTS / "arm_2dof.usda", "/World/Arm"), num_envs=3) as sim:
         sim.play()
         _actuators = ArticulationActuators(["/World/envs/env_.*/Left", "/World/envs/env_.*/Right"])
@@ -273,7 +273,7 @@ def test_what_somebody_gives_is_kept_until_it_is_heard() -> None:
             for name, value in (("_robot", page._robot.options[1]), ("_env", 2), ("_sliders", -0.5)):
                 handle = page._sliders[0] if name == "_sliders" else getattr(page, name)
                 before = handle.value
-                # as it does when a message comes
+                # as on a message
                 handle._impl.value = value
                 time.sleep(0.15)
                 view.sync()
@@ -287,7 +287,7 @@ def test_what_somebody_gives_is_kept_until_it_is_heard() -> None:
 
 
 def settled(view: View | None, holds: Callable[[], Any]) -> bool:
-    """Wait until something holds, and sync a view meanwhile."""
+    """Wait until a condition holds, and sync a view meanwhile."""
     begin = time.monotonic()
     while not (is_so := holds()) and time.monotonic() - begin < 20:
         if view is not None:
@@ -297,7 +297,7 @@ def settled(view: View | None, holds: Callable[[], Any]) -> bool:
 
 
 class Visitor:
-    """A program that talks to the page's server as a browser does.
+    """A client of the page's server that behaves as a browser.
 
     Args:
         view: What serves the page.
@@ -334,7 +334,7 @@ class Visitor:
         assert settled(None, lambda: page.is_watched)
 
     def hear(self, until: str = "ReplayDoneMessage") -> None:
-        """Take in what the server says, up to a message of this kind."""
+        """Read messages of the server up to one of a kind."""
         heard = ""
         while heard != until:
             data = self.line.recv(timeout=20)
@@ -348,7 +348,7 @@ class Visitor:
                     self.told.append(message["props"]["body"])
 
     def give(self, label: str, value: Any, what: str = "value") -> None:
-        """Change something of a handle on the page."""
+        """Change a property of a handle on the page."""
         self.say("GuiUpdateMessage", uuid=self.handles[label]["uuid"], updates={what: value})
 
     def say(self, kind: str, **fields: Any) -> None:
@@ -372,13 +372,13 @@ def view(sim: Simulation) -> Iterator[View]:
 
 
 def target() -> float:
-    """Of the shoulder."""
+    """Target of the shoulder."""
     return float(Articulation("/World/Arm").get_dof_position_targets().numpy()[0, 0])
 
 
 @pytest.mark.parametrize("origin", ["https://evil.example", "http://127.0.0.1:1", "null"])
 def test_web_page_of_somebody_else_is_refused(view: View, origin: str) -> None:
-    """Before it hears or says anything."""
+    """Before any message."""
     from websockets.exceptions import InvalidStatus
 
     with pytest.raises(InvalidStatus) as caught:
@@ -388,7 +388,7 @@ def test_web_page_of_somebody_else_is_refused(view: View, origin: str) -> None:
 
 
 def test_name_that_somebody_else_lets_point_here_is_refused(view: View) -> None:
-    """The page itself, too."""
+    """The page itself too."""
     from websockets.exceptions import InvalidStatus
 
     assert view.url is not None
@@ -401,7 +401,7 @@ def test_name_that_somebody_else_lets_point_here_is_refused(view: View) -> None:
 
 @pytest.mark.parametrize("of", ["own page", "no browser", "localhost", "allowed host"])
 def test_own_page_moves_the_robot(sim: Simulation, of: str) -> None:
-    """As before; and one that is served by an allowed host."""
+    """As before, and one served by an allowed host."""
     with sim.view(native=False, open_browser=False, allowed_hosts="Proxy.example") as view:
         assert view.url is not None
         port = view.url.rpartition(":")[2]
@@ -427,7 +427,7 @@ def test_own_page_moves_the_robot(sim: Simulation, of: str) -> None:
 def test_value_out_of_range_is_told_on_the_page(
     sim: Simulation, view: View, label: str, value: Any, message: str
 ) -> None:
-    """Nothing is changed, nothing is raised, and the page shows again what is."""
+    """Nothing is changed or raised, and the page shows the state again."""
     before = [view._live.gain(0, name) for name in ("kp", "kd")]
     with Visitor(view) as visitor:
         visitor.give(label, value)
@@ -445,7 +445,7 @@ def test_value_out_of_range_is_told_on_the_page(
 
 
 def test_ends_of_a_slider_are_not_what_a_page_says(view: View) -> None:
-    """It may write what it likes into them."""
+    """A page may write any value into them."""
     with Visitor(view) as visitor:
         visitor.give("shoulder", 1e6, "max")
         visitor.give("shoulder", 100.0)
@@ -455,7 +455,7 @@ def test_ends_of_a_slider_are_not_what_a_page_says(view: View) -> None:
 def test_page_that_is_spoilt_is_closed_and_the_loop_goes_on(
     sim: Simulation, view: View, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """Viser lets a page write into what it holds of a handle."""
+    """Viser lets a page write to its copy of a handle."""
     with Visitor(view) as visitor:
         visitor.give("shoulder", 5, "gui_api")
         assert settled(None, lambda: not view._requests.empty())
@@ -468,7 +468,7 @@ def test_page_that_is_spoilt_is_closed_and_the_loop_goes_on(
 
 
 def test_server_that_asks_nobody_is_not_opened(sim: Simulation, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A viser that serves in another way would answer everybody."""
+    """A viser with another server would answer everybody."""
     from isaacsim.core.experimental.actuators.viewing import web
 
     monkeypatch.setattr(web, "websockets", SimpleNamespace(asyncio=SimpleNamespace(server=SimpleNamespace(serve=None))))
@@ -477,13 +477,13 @@ def test_server_that_asks_nobody_is_not_opened(sim: Simulation, monkeypatch: pyt
 
 
 def test_hosts_that_are_allowed_are_names(sim: Simulation) -> None:
-    """Before anything is served."""
+    """Before the server starts."""
     with pytest.raises(ValueError, match="allowed_hosts: 'http://proxy': must be the name of a host"):
         sim.view(native=False, open_browser=False, allowed_hosts=["http://proxy"])
 
 
 def test_missing_viser_is_told(sim: Simulation, monkeypatch: pytest.MonkeyPatch) -> None:
-    """With the command that installs it."""
+    """The error has the command to install it."""
     monkeypatch.delitem(sys.modules, "isaacsim.core.experimental.actuators.viewing.web", raising=False)
     monkeypatch.setitem(sys.modules, "viser", None)
     with pytest.raises(ModuleNotFoundError, match=r"needs viser, .*pip install .*\[view\]"):

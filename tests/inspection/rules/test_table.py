@@ -1,4 +1,4 @@
-"""Each rule of the linter is broken by one file, which breaks no other; what is nearly wrong is let be."""
+"""Each rule of the linter has a file that breaks it and no other, and files that nearly break it."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ _DC = (
     number(OF_SHOULDER, "newton:velocityLimit", 10.0),
 )
 _GEARED = motor("shoulder", GearedPDControlConfig(8.0, 0.8, 5.0), MaxEffortClampingConfig(60.0))
-# what breaks each rule, and words of what is said of it
+# a file for each rule, and words of the finding
 BROKEN: dict[str, tuple[tuple[Edit, ...], str]] = {
     "unusable-actuator": ((number(OF_SHOULDER, "newton:kp", -5.0),), "newton:kp = -5.0"),
     "without-effect": ((number(OF_SHOULDER, "newton:kpp", 5.0),), "newton:kpp"),
@@ -100,7 +100,7 @@ BROKEN: dict[str, tuple[tuple[Edit, ...], str]] = {
     "unstable-gains": ((number(OF_SHOULDER, "newton:kd", 500.0),), "shoulder will vibrate at dt = 0.004167 s"),
     "gains-against-inertia": ((number(OF_EXTENSION, "newton:kp", 1e-3),), "extension swings at 0.00"),
 }
-# what looks like it and is in order
+# files that are correct and look similar
 GOOD: dict[str, tuple[Edit, ...]] = {
     "drive of the actuator's gains": (
         number(SHOULDER, "drive:angular:physics:stiffness", math.radians(200.0)),
@@ -132,17 +132,17 @@ IN_MOTION = ("unstable-gains", "gains-against-inertia")
 
 
 def test_every_rule_is_tested() -> None:
-    """None without a file that breaks it, and a docstring that says why."""
+    """Each rule has a file that breaks it, and a docstring with the reason."""
     assert list(BROKEN) == list(RULES)
     assert all(rule.__doc__ for rule in RULES.values())
 
 
 @pytest.mark.parametrize("rule", BROKEN)
 def test_rule_is_broken_alone(rule: str, tmp_path: Path) -> None:
-    """The file breaks this rule and no other, and is told with its numbers."""
+    """The finding has the numbers of the file."""
     edits, words = BROKEN[rule]
     found = lint(edited(tmp_path, *edits), DT if rule in IN_MOTION else None)
-    # a law of ours is one by any name
+    # a law of ours has several names
     (finding,) = (one for one in found if one.rule == rule or (rule, one.rule) != ("earlier-name", "approximated"))
     assert finding.rule == rule
     assert words in finding.problem and finding.remedy.endswith((".", "?"))
@@ -153,7 +153,7 @@ def test_rule_is_broken_alone(rule: str, tmp_path: Path) -> None:
 
 
 def test_gains_that_would_do_are_said(tmp_path: Path) -> None:
-    """With them the linter has nothing to say."""
+    """The linter has no findings on them."""
     (finding,) = lint(edited(tmp_path, *BROKEN["unstable-gains"][0]), DT)
     kp, kd = map(float, re.findall(r"here to kp = ([\d.]+), kd = ([\d.]+)\.", finding.remedy)[0])
     gains = (number(OF_SHOULDER, "newton:kp", kp), number(OF_SHOULDER, "newton:kd", kd))
@@ -162,24 +162,24 @@ def test_gains_that_would_do_are_said(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", GOOD)
 def test_what_is_in_order_is_let_be(name: str, tmp_path: Path) -> None:
-    """Close to a rule, and not over it."""
+    """Close to the threshold of a rule."""
     assert lint(edited(tmp_path, *GOOD[name]), None) == []
 
 
 @pytest.mark.parametrize("rule", IN_MOTION)
 def test_rules_of_motion_need_a_step(rule: str, tmp_path: Path) -> None:
-    """Without one they are left out."""
+    """Without a step these rules are skipped."""
     assert lint(edited(tmp_path, *BROKEN[rule][0])) == []
 
 
 @pytest.mark.parametrize("file", sorted([*ROBOTS.glob("*.usda"), ROBOTS / "arm_2dof.xml"]), ids=lambda file: file.name)
 def test_shipped_robots_break_none(file: Path) -> None:
-    """Nor at the step at which they run."""
+    """At their own step, too."""
     assert lint(file, DT) == []
 
 
 def test_values_of_mjcf_are_checked(tmp_path: Path) -> None:
-    """Degrees are what MJCF has by default; a joint without an actuator has no drive either."""
+    """MJCF has degrees by default; a joint without an actuator has no drive either."""
     text = (ROBOTS / "arm_2dof.xml").read_text()
     file = tmp_path / "arm.xml"
     file.write_text(text.replace('angle="radian"', 'angle="degree"'))

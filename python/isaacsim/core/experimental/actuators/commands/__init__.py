@@ -1,1 +1,1 @@
-"""The console command `actuators`: a file per subcommand, what they answer is shown as tables or as JSON."""
+"""The console command `actuators`: a file per subcommand, with results as tables or JSON."""

@@ -64,14 +64,14 @@ def answer(arguments: Doctor) -> Answer:
 
 def _here() -> Iterator[dict[str, str]]:
     variants = [] if native.core is None else native.core.variants()
-    said = {
+    rows = {
         "articulation-actuators": __version__,
         "Python": f"{platform.python_version()}, {sys.executable}",
         "machine": f"{platform.system()} {platform.machine()}, {os.cpu_count()} cores",
         "engine": f"native, {os.environ.get(_FORCED) or variants[0]}" if variants else "Warp",
         "instruction sets": ", ".join(variants) or "none",
     }
-    yield from ({"what": what, "value": value} for what, value in said.items())
+    yield from ({"what": what, "value": value} for what, value in rows.items())
 
 
 def _libraries() -> Iterator[dict[str, str | None]]:

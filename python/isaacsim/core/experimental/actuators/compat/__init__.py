@@ -1,1 +1,1 @@
-"""What other libraries made, taken as if it were ours; nothing of them is imported here."""
+"""APIs of other libraries on our engine, and conversion to newton; other libraries are not imported here."""

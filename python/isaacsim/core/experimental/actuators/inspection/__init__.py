@@ -1,1 +1,1 @@
-"""What robot files say of joints and motors: told, checked, compared, and set against what is applied."""
+"""Joints and motors of robot files: inspected, checked, compared, and resolved against the applied values."""

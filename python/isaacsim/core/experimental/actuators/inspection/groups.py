@@ -66,7 +66,7 @@ def resolve_groups(file: str | os.PathLike[str]) -> list[GroupedValue]:
 
 
 def _value(robot: str, row: Row) -> GroupedValue:
-    rule = "not said: that of the robot" if row.cfg_value is None else "cfg of the group"
+    rule = "unspecified: that of the robot" if row.cfg_value is None else "cfg of the group"
     if row.property == "effort_limit_sim" and row.applied == EXPLICIT_EFFORT_LIMIT_SIM:
         rule = "explicit: Isaac Lab leaves the limit to the model"
     return GroupedValue(robot, row.group, row.name, row.property, row.usd_value, row.cfg_value, row.applied, rule)

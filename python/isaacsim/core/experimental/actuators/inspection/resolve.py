@@ -148,21 +148,21 @@ class _Rows:
     def _limit(self, joint: InspectedJoint) -> Resolved:
         actuator, motor = self._actuator(joint), self._motor(joint.name)
         unit = JOINT_UNITS["effort_limit"][joint.linear]
-        said = [None if one is None else largest_effort(one) for one in (actuator, motor)]
+        given = [None if one is None else largest_effort(one) for one in (actuator, motor)]
         applied = self._actuated[joint.name][2] if joint.name in self._actuated else None
         rule = "no actuator" if applied is None else self._whose(joint)
         of_joint = self._applied["effort_limit_sim"].get(joint.name, math.inf)
         if applied is not None and of_joint < applied * (1 - _SAME):
             rule += f"; the joint's {of_joint:g} bounds its drive only"
-        return Resolved(self._robot.path, joint.name, "actuator_limit", unit, said[0], said[1], applied, rule)
+        return Resolved(self._robot.path, joint.name, "actuator_limit", unit, given[0], given[1], applied, rule)
 
     def _stages(self, joint: InspectedJoint) -> Iterator[Resolved]:
         """Parameters of stages without rows of their own: of all but control laws and limits."""
         actuator, motor = self._actuator(joint), self._motor(joint.name)
-        said = [{} if one is None else _numbers_of(one.by_kind) for one in (actuator, motor)]
+        given = [{} if one is None else _numbers_of(one.by_kind) for one in (actuator, motor)]
         applied = _running(*self._running[joint.name]) if joint.name in self._running else {}
-        for key in dict.fromkeys([*said[0], *said[1], *applied]):
-            of_file, of_config, now = (found.get(key) for found in (*said, applied))
+        for key in dict.fromkeys([*given[0], *given[1], *applied]):
+            of_file, of_config, now = (found.get(key) for found in (*given, applied))
             name, unit = key
             unit = unit_of(unit, joint.linear)
             yield Resolved(self._robot.path, joint.name, name, unit, of_file, of_config, now, self._whose(joint))
@@ -178,8 +178,8 @@ class _Rows:
             rule = f"file ({value.source})"
         else:
             rule = "default"
-        said = float(value.value) if value.said else None
-        return Resolved(self._robot.path, joint.name, name, value.unit, said, given, applied, rule)
+        of_file = float(value.value) if value.said else None
+        return Resolved(self._robot.path, joint.name, name, value.unit, of_file, given, applied, rule)
 
     def _whose(self, joint: InspectedJoint) -> str:
         """Return the rule that decides what drives a joint."""

@@ -36,7 +36,7 @@ class Actuated(ActuatorSet):
         motors: Motors by pattern of joint names, as for `ArticulationActuators.from_configs`, or pairs of an
             `ActuatorConfig` and a joint name, as for `from_actuators`.
         num_robots: Number of robots, one per row.
-        device: Where efforts are computed, as Warp names it.
+        device: Device of the efforts, as Warp names it.
 
     Raises:
         ValueError: A joint name or pattern that does not fit, no motor, or an array of the wrong length.
@@ -79,7 +79,7 @@ class Actuated(ActuatorSet):
 
     @property
     def device(self) -> str:
-        """Where efforts are computed."""
+        """Device of the efforts."""
         return str(self._device)
 
     @property

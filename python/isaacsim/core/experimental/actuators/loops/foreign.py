@@ -76,10 +76,10 @@ def recognizer(given: Sequence[object]) -> Callable[..., bool]:
     """Return a function that returns True if called with these arrays, with their present memory layout."""
     if native.core is not None and all(library(one) != "torch" or hasattr(one, _TABLE) for one in given):
         return native.core.recognizer(tuple(given))
-    lies = [lie_of(one) for one in given]
+    layouts = [lie_of(one) for one in given]
 
     def recognize(*arrays: object) -> bool:
-        return all(map(operator.is_, arrays, given)) and [lie_of(one) for one in arrays] == lies
+        return all(map(operator.is_, arrays, given)) and [lie_of(one) for one in arrays] == layouts
 
     return recognize
 

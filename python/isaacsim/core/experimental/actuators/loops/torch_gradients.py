@@ -87,13 +87,13 @@ class _Part:
         """Number of its states."""
         return sum(map(math.prod, self.shapes))
 
-    def split(self, remembered: np.ndarray | None) -> list[Any]:
+    def split(self, states: np.ndarray | None) -> list[Any]:
         """Return its pieces of a flat array: the three rings, then the states of its laws; Nones of None."""
-        if remembered is None:
+        if states is None:
             return [None] * len(self.shapes)
         pieces, at = [], self.first
         for shape in self.shapes:
-            pieces.append(remembered[at : at + math.prod(shape)].reshape(shape))
+            pieces.append(states[at : at + math.prod(shape)].reshape(shape))
             at += pieces[-1].size
         return pieces
 
@@ -101,7 +101,7 @@ class _Part:
         """Add the gradients of one step.
 
         Args:
-            note: What the step noted.
+            note: Note of the step.
             numbers: Numbers of its network in that step, if it has one.
             gradients: Gradients by the efforts, and arrays for the others.
         """
@@ -179,7 +179,7 @@ class TorchGradients:
                 self._parts.append(part)
                 self._size += part.size
         # the tensor of states after the last step, None if there are no gradients
-        self._remembered: Tensor | None = None
+        self._states: Tensor | None = None
 
     def _require_gradients(self, step: Any) -> None:
         """Raise unless a step has gradients in Torch."""
@@ -231,14 +231,14 @@ class TorchGradients:
         """Return True if a step with these tensors needs gradients."""
         if not self._torch.is_grad_enabled():
             return False
-        return self._remembered is not None or any(getattr(one, "requires_grad", False) for one in tensors)
+        return self._states is not None or any(getattr(one, "requires_grad", False) for one in tensors)
 
     def forget(self, robots: Any = None) -> None:
         """Stop gradients here; of some robots, those by their states."""
-        if self._remembered is None:
+        if self._states is None:
             return
         if robots is None:
-            self._remembered = None
+            self._states = None
             return
         kept = np.ones(self._size, np.float32)
         for part in self._parts:
@@ -246,7 +246,7 @@ class TorchGradients:
                 before = piece.shape[: piece.ndim > 1]
                 by_robot = piece.reshape(*before, self._assembly.num_robots, -1)
                 by_robot[(*[slice(None)] * len(before), robots)] = 0
-        self._remembered = self._remembered * self._torch.from_numpy(kept)
+        self._states = self._states * self._torch.from_numpy(kept)
 
     def set(self, parameters: Mapping[str, Tensor]) -> dict[str, Tensor]:
         """Set parameters of the actuators from the next step on.
@@ -306,8 +306,8 @@ class TorchGradients:
             run: Steps with these signals and returns the efforts.
         """
         names = tuple(parameters)
-        efforts, remembered = _function().apply(self, dt, run, names, self._remembered, *signals, *parameters.values())
-        self._remembered = remembered if self._size and remembered.requires_grad else None
+        efforts, states = _function().apply(self, dt, run, names, self._states, *signals, *parameters.values())
+        self._states = states if self._size and states.requires_grad else None
         return efforts
 
     # inside
@@ -328,10 +328,10 @@ class TorchGradients:
         signals = [None if one is None else _flat(one) for one in tensors[:_SIGNALS]]
         notes = [self._note(part, signals, dt) for part in self._parts]
         efforts = run().clone()
-        remembered = self._torch.zeros(()).expand(self._size)
+        states = self._torch.zeros(()).expand(self._size)
         shapes = [None if one is None else one.shape for one in tensors]
         numbers = [part.network and part.network.weights.numbers for part in self._parts]
-        return efforts, remembered, _Taken(notes, numbers, shapes, names)
+        return efforts, states, _Taken(notes, numbers, shapes, names)
 
     def backward(self, taken: _Taken, by_efforts: Tensor, by_after: Tensor, needed: Sequence[bool]) -> tuple[Any, ...]:
         """Return the gradients by states before the step and by tensors, None for those not needed."""
@@ -364,8 +364,8 @@ class TorchGradients:
                 at = pipeline.places(plan.delayed)
                 rings = [np.ascontiguousarray(numpy_view(getattr(now, name))[:, at]) for name in _BUFFERS]
                 lag = pipeline.values_of(plan.lag)
-            remembered = pipeline.remembered(part.placement)
-            laws = [np.ascontiguousarray(numpy_view(now.laws[law][k])[at]) for law, k, _, at in remembered]
+            states = pipeline.remembered(part.placement)
+            laws = [np.ascontiguousarray(numpy_view(now.laws[law][k])[at]) for law, k, _, at in states]
             none = np.zeros(0, np.int32)
             pushes = numpy_view(now.num_pushes)[pipeline.places(plan.delayed)] if pipeline.depth else none
             state = pipeline.state(rings, pushes, numpy_view(now.write_idx), laws)
@@ -417,7 +417,7 @@ def _function() -> Any:
 
     class Step(torch.autograd.Function):
         @staticmethod
-        def forward(ctx: Any, owner: Any, dt: float, run: Any, names: Any, remembered: Any, *tensors: Any) -> Any:
+        def forward(ctx: Any, owner: Any, dt: float, run: Any, names: Any, states: Any, *tensors: Any) -> Any:
             efforts, after, ctx.taken = owner.forward(dt, run, names, tensors)
             ctx.owner = owner
             return efforts, after

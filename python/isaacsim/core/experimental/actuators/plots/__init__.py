@@ -1,1 +1,1 @@
-"""How everything is drawn: one style, and pictures of plain numbers."""
+"""The style of all plots, and plots of plain numbers."""

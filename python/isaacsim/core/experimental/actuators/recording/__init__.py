@@ -1,1 +1,1 @@
-"""What actuators did, step by step: noted while they run, kept, drawn and counted."""
+"""Recordings of actuators, step by step: made while they run, saved, plotted and evaluated."""

@@ -22,7 +22,7 @@ class NativeTape:
         step: The step.
         robots: Rows to record.
         slots: Slots to record.
-        noted: Names of the arrays.
+        recorded: Names of the arrays.
         capacity: Number of rows to keep, the last ones; None means all.
         clamps: Number in the recording of each limit of the plan.
     """
@@ -32,15 +32,15 @@ class NativeTape:
         step: NativeStep,
         robots: Sequence[int],
         slots: Sequence[int],
-        noted: Sequence[str],
+        recorded: Sequence[str],
         capacity: int | None,
         clamps: np.ndarray,
     ) -> None:
         # None once it has stopped
         self._core: Any = step.core
-        self._noted, self._clamps = [*noted, "dt"], clamps
+        self._recorded, self._clamps = [*recorded, "dt"], clamps
         size = step.plan.num_robots, step.plan.num_slots
-        arrays = [_NUMBERS[name] for name in noted]
+        arrays = [_NUMBERS[name] for name in recorded]
         self._tape: Any = native.core.Tape(list(robots), list(slots), arrays, capacity or 0, *size)
         self._done: dict[str, np.ndarray] = {}
         self._count = 0
@@ -49,7 +49,7 @@ class NativeTape:
     def stop(self) -> None:
         """Stop recording, and copy the rows to plain arrays."""
         self._core.stop_recording(self._tape)
-        self._done, self._count = {name: self.read(name) for name in self._noted}, self.count
+        self._done, self._count = {name: self.read(name) for name in self._recorded}, self.count
         self._core = self._tape = None
 
     @property

@@ -62,7 +62,7 @@ class Recorder(NotCopied):
         if not all(map(len, (self._signals, robots, joints))):
             raise ValueError("nothing to record: must be one signal, robot and joint at least. Choose some.")
         self._assembly, self._robots, self._joints = assembly, list(robots), list(joints)
-        self._noted = [name for name in self._signals if name in KINDS]
+        self._recorded = [name for name in self._signals if name in KINDS]
         self._capacity = capacity
         self._subject = self._subject_of(robot_names)
         parts = (_Part(part, at, self) for at, (_, part) in enumerate(assembly.parts))
@@ -83,17 +83,17 @@ class Recorder(NotCopied):
     def __enter__(self) -> Recording:
         for part in self._parts:
             part.read_max_efforts(self._subject.max_efforts)
-        if _OBSERVED & {*self._noted}:
+        if _OBSERVED & {*self._recorded}:
             self._assembly.observe(True, self)
         (_, step), *others = self._assembly.parts
         records_itself = isinstance(step, NativeStep) and not others
         if records_itself:
             # a single native step records itself
             (part,) = self._parts
-            self._tape = NativeTape(step, self._robots, part.slots, self._noted, self._capacity, part.clamps)
+            self._tape = NativeTape(step, self._robots, part.slots, self._recorded, self._capacity, part.clamps)
         else:
             shape = len(self._robots), len(self._joints)
-            rows = {name: (shape, KINDS[name]) for name in self._noted}
+            rows = {name: (shape, KINDS[name]) for name in self._recorded}
             self._tape = Tape({"dt": ((), np.dtype(np.float64)), **rows}, self._capacity)
         self._assembly.watch(self, steps=not records_itself)
         self._reader = _Reader(self._tape, self._resets, self._velocities)
@@ -153,9 +153,9 @@ class Recorder(NotCopied):
         return found
 
     @property
-    def noted(self) -> list[str]:
+    def recorded(self) -> list[str]:
         """Names of the recorded arrays."""
-        return self._noted
+        return self._recorded
 
     @property
     def chosen(self) -> tuple[list[int], list[int]]:
@@ -222,7 +222,7 @@ class _Part:
     """
 
     def __init__(self, step: Any, number: int, recorder: Recorder) -> None:
-        self._step, self._number, self._assembly, self._noted = step, number, recorder.assembly, recorder.noted
+        self._step, self._number, self._assembly, self._recorded = step, number, recorder.assembly, recorder.recorded
         self._robots, chosen = recorder.chosen
         mine = recorder.assembly.parts[number][0]
         self.slots = [mine.index(joint) for joint in chosen if joint in mine]
@@ -236,7 +236,7 @@ class _Part:
         self._binding: Any = None
         self._sources: list[tuple[str, np.ndarray | wp.array, tuple[Any, ...]]] = []
         self._delayed: list[np.ndarray] = []
-        self._wants_delayed = [name for name in _DELAYED if name in self._noted]
+        self._wants_delayed = [name for name in _DELAYED if name in self._recorded]
 
     def read_max_efforts(self, to: np.ndarray) -> None:
         """Write the plain limits."""
@@ -300,8 +300,8 @@ class _Part:
         if binding is self._binding:
             return
         columns = np.asarray(binding.columns)
-        given = {name: array for name, array in zip(INPUTS, binding.inputs, strict=True) if name in self._noted}
-        if "applied_efforts" in self._noted:
+        given = {name: array for name, array in zip(INPUTS, binding.inputs, strict=True) if name in self._recorded}
+        if "applied_efforts" in self._recorded:
             given["applied_efforts"] = binding.efforts
         index = _index(self._robots, columns[self.slots])
         self._sources = [(name, _on_host(array), index) for name, array in given.items()]

@@ -1,1 +1,1 @@
-"""Whether actuators make joints vibrate: told before, from gains, inertia and step; and seen in a recording."""
+"""Vibration of joints: predicted from gains, inertia and step, and detected in recordings."""

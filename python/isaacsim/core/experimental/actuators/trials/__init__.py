@@ -1,1 +1,1 @@
-"""Robots tried out: targets to follow, what came of it, and what a motor can give."""
+"""Trials of robots: targets to follow, results, effort envelopes and step responses."""

@@ -109,12 +109,12 @@ def clipped(room: Room, names: Sequence[str], jumps: tuple[Targets, np.ndarray |
     def listed(found: Any) -> str:
         return ", ".join(name for name, one in zip(names, found.any(axis=0), strict=True) if one)
 
-    said = []
+    notes = []
     if beyond := listed(np.abs(room.initial - room.pose) > _SMALL):
-        said.append(f"Beginning outside their limits, with targets at the nearest limit: {beyond}.")
+        notes.append(f"Beginning outside their limits, with targets at the nearest limit: {beyond}.")
     if jumps is not None and (short := listed(np.abs(jumps[0](math.inf) - room.pose) < jumps[1] - _SMALL)):
-        said.append(f"Steps shorter than asked for, which keeps targets within the limits: {short}.")
-    return said
+        notes.append(f"Steps shorter than asked for, which keeps targets within the limits: {short}.")
+    return notes
 
 
 def from_csv(path: Path, names: Sequence[str], room: Room) -> tuple[Targets, float]:

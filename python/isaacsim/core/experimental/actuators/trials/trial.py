@@ -217,8 +217,8 @@ def _buzzing(
     if len(positions[late]) < _FEWEST or not np.isfinite(positions).all():
         return found
     for row, robot in enumerate(robots.paths):
-        asked = {one.joint: one.frequency for one in buzz(targets[late, row], dt)}
+        wanted = {one.joint: one.frequency for one in buzz(targets[late, row], dt)}
         for one in buzz(positions[late, row], dt):
-            if driven[row, one.joint] and abs(one.frequency - asked.get(one.joint, 0.0)) > _SAME * one.frequency:
+            if driven[row, one.joint] and abs(one.frequency - wanted.get(one.joint, 0.0)) > _SAME * one.frequency:
                 found[robot, robots.dof_names[one.joint]] = one
     return found

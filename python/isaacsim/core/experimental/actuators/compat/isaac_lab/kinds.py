@@ -61,13 +61,14 @@ def require_known_model(cfg: object) -> None:
             "fields: motor_torque_limit / peak_motor_torque / motor_velocity_limit are effort_limit / "
             "saturation_effort / velocity_limit here. Make one of compat.isaac_lab of it."
         )
-    found, asked = model_of(cfg), getattr(cfg, "class_type", None)
+    found, class_type = model_of(cfg), getattr(cfg, "class_type", None)
     # newer versions name it: "package.module:DCMotor"
-    name = asked.rpartition(":")[2] if isinstance(asked, str) else getattr(asked, "__name__", found)
+    name = class_type.rpartition(":")[2] if isinstance(class_type, str) else getattr(class_type, "__name__", found)
     # a subclass may have the name of what it extends
-    extended = isinstance(asked, type) and [one.__name__ for one in asked.__mro__].count(found) > 1
+    extended = isinstance(class_type, type) and [one.__name__ for one in class_type.__mro__].count(found) > 1
     if name != found or extended:
+        module = f"{class_type.__module__}." if extended else ""
         raise ValueError(
-            f"{type(cfg).__name__}.class_type = {asked.__module__ + '.' if extended else ''}{name}: must be {found}, "
+            f"{type(cfg).__name__}.class_type = {module}{name}: must be {found}, "
             "for the code of other models is not run. Leave it out, or step that model yourself."
         )

@@ -64,7 +64,7 @@ class Resolved:
         values: By field of the cfg, float32 `(robots, joints)`: `PROPERTIES`, `effort_limit` and `velocity_limit`, and
             for DC motors `saturation_effort`; at the joint.
         gear_ratio: γ, float32 `(joints,)`.
-        said: Those of `PROPERTIES` that the cfg or the model specifies.
+        specified: Those of `PROPERTIES` that the cfg or the model specifies.
         limits: The four limits of the cfg by field, with names of one meaning merged.
         rows: Rows of the resolution table.
     """
@@ -73,14 +73,14 @@ class Resolved:
     names: list[str]
     values: dict[str, np.ndarray]
     gear_ratio: np.ndarray
-    said: set[str]
+    specified: set[str]
     limits: dict[str, object]
     rows: list[Row]
 
     @property
     def for_solver(self) -> list[str]:
         """Specified properties of the solver, with those of the drives of implicit groups."""
-        return [name for name in (*SOLVER, *(DRIVE if self.model == IMPLICIT else ())) if name in self.said]
+        return [name for name in (*SOLVER, *(DRIVE if self.model == IMPLICIT else ())) if name in self.specified]
 
 
 def resolve(
@@ -131,8 +131,8 @@ def resolve(
         values["saturation_effort"] = (stall * gear).astype(np.float32)
     if reader.problems:
         raise ValueError("\n".join(f"{type(cfg).__name__}: {problem}" for problem in reader.problems))
-    said = {name for name in PROPERTIES if given[name] is not None}
-    return Resolved(model, list(names), values, gear, said, {name: given[name] for name in _LATER.values()}, rows)
+    specified = {name for name in PROPERTIES if given[name] is not None}
+    return Resolved(model, list(names), values, gear, specified, {name: given[name] for name in _LATER.values()}, rows)
 
 
 def _require_rules(rules: Rules) -> None:

@@ -221,7 +221,7 @@ def _lost_of_network(cfg: Any, resolved: Resolved) -> Iterator[str]:
     has = {"effort_scale": has.get("torque_scale"), "history_fill": "zeros"} | defaults | has
     if others := [name for name, value in wanted.items() if has.get(name) != value]:
         yield f"{', '.join(others)}: must be in the file of the network. Write it with convert_checkpoint"
-    if resolved.said.intersection(DRIVE):
+    if resolved.specified.intersection(DRIVE):
         yield "stiffness, damping: a network has none"
 
 

@@ -1,1 +1,1 @@
-"""The rules of the linter, a function each: what is looked for stands in its name, why in its docstring."""
+"""The rules of the linter: a function each, with the rule in its name and the reason in its docstring."""

@@ -249,7 +249,7 @@ SIMPLE: dict[str, Function] = {
     "stack": lambda b, values, dim=0: OPERATIONS["cat"](
         b, [OPERATIONS["unsqueeze"](b, one, dim) for one in values], dim
     ),
-    "expand_as": lambda b, x, other: _expand(b, x, list(other.shape)),
+    "expand_as": lambda b, x, other: OPERATIONS["expand"](b, x, list(other.shape)),
     "contiguous detach alias detach_": lambda b, x, memory_format=None: x,
     "clone": lambda b, x, memory_format=None: Tensor(x.node, x.shape) if isinstance(x, Tensor) else x,
     "dim": lambda b, x: len(x.shape),
