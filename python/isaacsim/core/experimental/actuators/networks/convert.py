@@ -96,14 +96,19 @@ def convert_checkpoint(
         new = load_checkpoint(temporary)
         _check_metadata(said, new, name)
         comparison = compare(old.network, new.network)
-        most = TORCH_TOLERANCE if isinstance(old.network, TorchNetwork) else TOLERANCE
-        if comparison.difference > most:
-            raise NetworkError(
-                f"{name} would differ by {comparison.difference:.2g} of the largest value: must be {most:g} at "
-                f"most. Convert to {next(other for other in WRITERS if other != ending.lower())}, and report this."
-            )
+        _check_difference(comparison, old.network, name, ending)
         os.replace(temporary, place)
     return comparison
+
+
+def _check_difference(comparison: Comparison, old: Network | TorchNetwork, name: str, ending: str) -> None:
+    most = TORCH_TOLERANCE if isinstance(old, TorchNetwork) else TOLERANCE
+    if comparison.difference > most:
+        other = next(other for other in WRITERS if other != ending.lower())
+        raise NetworkError(
+            f"{name} would differ by {comparison.difference:.2g} of the largest value: must be {most:g} at "
+            f"most. Convert to {other}, and report this."
+        )
 
 
 def _recorded(network: Network | TorchNetwork) -> Network:

@@ -138,18 +138,7 @@ def _of_mlp(metadata: Mapping[str, Any], network: Sizes, common: Mapping[str, An
 def _of_gru(
     metadata: Mapping[str, Any], network: Sizes, custom: tuple[str, ...], common: Mapping[str, Any]
 ) -> Metadata:
-    columns = metadata.get("input_columns", ["position_error", "velocity"])
-    known = [*COLUMNS, *custom]
-    rule = f"be a list of different ones of {', '.join(known)}"
-    _must(isinstance(columns, list | tuple) and len(columns) > 0, "input_columns", columns, rule)
-    if unknown := [one for one in columns if one not in known]:
-        text = ", ".join(f"{one!s:.100}" for one in unknown[:5])
-        rule += ", or one that custom_inputs names"
-        raise NetworkError(f"metadata has unsupported input_columns: {text}: must {rule}. {_REMEDY}")
-    _must(len(set(columns)) == len(columns), "input_columns", columns, rule)
-    if unused := [one for one in custom if one not in columns]:
-        subject = f"metadata custom_inputs must name columns in input_columns: {unused[0]}"
-        raise NetworkError(f"{subject}: must be one of {list(columns)}. {_REMEDY}")
+    columns = _columns(metadata, custom)
     if len(columns) != network.inputs:
         subject = f"input size {network.inputs} of the network for metadata input_columns = {list(columns)}"
         raise NetworkError(f"{subject}: must be {len(columns)}. {_REMEDY}")
@@ -164,6 +153,23 @@ def _of_gru(
         effort_mean=effort[0],
         effort_std=effort[1],
     )
+
+
+def _columns(metadata: Mapping[str, Any], custom: tuple[str, ...]) -> list[str] | tuple[str, ...]:
+    """Inputs of a GRU."""
+    columns = metadata.get("input_columns", ["position_error", "velocity"])
+    known = [*COLUMNS, *custom]
+    rule = f"be a list of different ones of {', '.join(known)}"
+    _must(isinstance(columns, list | tuple) and len(columns) > 0, "input_columns", columns, rule)
+    if unknown := [one for one in columns if one not in known]:
+        text = ", ".join(f"{one!s:.100}" for one in unknown[:5])
+        rule += ", or one that custom_inputs names"
+        raise NetworkError(f"metadata has unsupported input_columns: {text}: must {rule}. {_REMEDY}")
+    _must(len(set(columns)) == len(columns), "input_columns", columns, rule)
+    if unused := [one for one in custom if one not in columns]:
+        subject = f"metadata custom_inputs must name columns in input_columns: {unused[0]}"
+        raise NetworkError(f"{subject}: must be one of {list(columns)}. {_REMEDY}")
+    return columns
 
 
 def _custom_inputs(metadata: Mapping[str, Any], kind: Kind) -> tuple[str, ...]:

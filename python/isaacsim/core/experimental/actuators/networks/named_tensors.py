@@ -5,6 +5,7 @@ Names are compared by string methods, whose cost is linear; no regular expressio
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -115,16 +116,21 @@ def _take_cells(tensors: dict[str, np.ndarray]) -> list[list[np.ndarray]]:
     if len(found) > 1:
         raise NetworkError(f"state dict has several recurrent networks, {', '.join(found)[:200]}: must have one.")
     prefix = found[0].removesuffix("weight_ih_l0")
+    cells = [[tensors.pop(name) for name in layer] for layer in _cell_names(tensors, prefix)]
+    _check_cells(cells, prefix)
+    return cells
+
+
+def _cell_names(tensors: Mapping[str, np.ndarray], prefix: str) -> list[list[str]]:
+    """Names of the weights and biases of each recurrent layer."""
     own = sorted(name for name in tensors if name.removeprefix(prefix).startswith(("weight_", "bias_")))
     kinds = ["weight_ih", "weight_hh"]
     if f"{prefix}bias_ih_l0" in tensors:
         kinds += ["bias_ih", "bias_hh"]
     wanted = [[f"{prefix}{kind}_l{layer}" for kind in kinds] for layer in range(len(own) // len(kinds))]
-    if sorted(name for layer in wanted for name in layer) != own:
+    if sorted(itertools.chain(*wanted)) != own:
         raise NetworkError(f"state dict has {', '.join(own)[:200]}: must be plain layers of one direction.")
-    cells = [[tensors.pop(name) for name in layer] for layer in wanted]
-    _check_cells(cells, prefix)
-    return cells
+    return wanted
 
 
 def _check_cells(cells: list[list[np.ndarray]], prefix: str) -> None:
@@ -143,18 +149,20 @@ def _check_cells(cells: list[list[np.ndarray]], prefix: str) -> None:
 
 def _take_linear(tensors: dict[str, np.ndarray]) -> list[tuple[np.ndarray, np.ndarray | None]]:
     """Take weight and bias of the linear layers, in their order, out of the tensors."""
-    paths = [
-        name.removesuffix("weight")
-        for name, values in tensors.items()
-        if name.rpartition(".")[2] == "weight" and values.ndim == 2
-    ]
+    matrices = [name for name, values in tensors.items() if values.ndim == 2]
+    paths = [name.removesuffix("weight") for name in matrices if name.rpartition(".")[2] == "weight"]
     stems = [path.removesuffix(".") for path in paths]
-    prefixes = [stem.rstrip("0123456789") for stem in stems]
-    numbers = [stem.removeprefix(prefix) for stem, prefix in zip(stems, prefixes, strict=True)]
-    if len(paths) > 1 and (len(set(prefixes)) > 1 or "" in numbers):
+    numbers = list(map(_number, stems))
+    prefixes = set(map(str.removesuffix, stems, numbers))
+    if len(paths) > 1 and (len(prefixes) > 1 or "" in numbers):
         raise NetworkError(
             f"state dict has linear layers {', '.join(stems)[:200]}: names must tell "
             "their order, as 0, 2, 4 do. Convert the network to ONNX, which says what it computes."
         )
-    order = sorted(zip(numbers, paths, strict=True), key=lambda one: int(one[0] or 0))
+    order = sorted(zip(numbers, paths, strict=True), key=lambda one: int(f"0{one[0]}"))
     return [(tensors.pop(f"{path}weight"), tensors.pop(f"{path}bias", None)) for _, path in order]
+
+
+def _number(name: str) -> str:
+    """The digits at the end of a name."""
+    return name[len(name.rstrip("0123456789")) :]

@@ -228,6 +228,7 @@ class _Checked:
         self._operation, self._widths, self._number = operation, widths, number
         self._what = f"operation {number}, {type(operation).__name__}"
 
+    # complexity 12: a case per kind of operation
     def width(self) -> int:
         """Return the width, after everything about the operation is checked."""
         match self._operation:

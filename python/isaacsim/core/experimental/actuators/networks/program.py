@@ -124,6 +124,7 @@ class Program:
         ]
         return ending[-1] if ending else self._columns.take(width)
 
+    # complexity 11: a case per kind of operation
     def _emit(self, operation: Operation, out: int, width: int, work: int = 0) -> None:
         places, widths, add = self._places, self._widths, self.instructions.append
         match operation:

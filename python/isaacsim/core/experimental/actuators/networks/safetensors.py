@@ -70,26 +70,24 @@ def _operation(number: int, said: object, tensors: Mapping[str, np.ndarray], use
     fields = dict(said) if isinstance(said, dict) else {}
     kind = OPERATIONS.get(str(fields.pop("operation", None)))
     types = {field.name: str(field.type) for field in dataclasses.fields(kind)} if kind else {}
-    names = [value for key, value in fields.items() if types.get(key) == "np.ndarray"]
-    known = all(isinstance(name, str) and name in tensors for name in names)
-    if not kind or set(fields) != set(types) or not known or not all(_fits(fields[key], types[key]) for key in types):
+    if not kind or {*fields} != {*types} or not all(_fits(fields[key], types[key], tensors) for key in types):
         raise NetworkError(f"header: operation {number} is {said!r:.100}. Convert the network again.")
-    used.update(names)
-    return kind(**{key: _value(fields[key], types[key], tensors) for key in types})
+    return kind(**{key: _value(fields[key], types[key], tensors, used) for key in types})
 
 
-def _fits(value: object, form: str) -> bool:
+def _fits(value: object, form: str, tensors: Mapping[str, np.ndarray]) -> bool:
     """True if a value of JSON is one of a field of this type."""
     if form == "int":
         return type(value) is int
     if form in ("str", "np.ndarray"):
-        return isinstance(value, str)
+        return isinstance(value, str) and (form == "str" or value in tensors)
     of = (int,) if form.startswith("tuple[int") else (int, float)
     return isinstance(value, list) and all(type(one) in of for one in value)
 
 
-def _value(value: Any, form: str, tensors: Mapping[str, np.ndarray]) -> object:
+def _value(value: Any, form: str, tensors: Mapping[str, np.ndarray], used: set[str]) -> object:
     if form == "np.ndarray":
+        used.add(value)
         return tensors[value]
     return tuple(value) if isinstance(value, list) else value
 
@@ -100,26 +98,32 @@ def read_tensors(data: bytes) -> tuple[dict[str, np.ndarray], dict[str, str]]:
     Raises:
         NetworkError: The file is damaged, or has numbers other than floating point ones.
     """
+    header, about, body = _header(data)
+    spans: list[tuple[int, int]] = []
+    tensors = {name: _tensor(name, said, body, spans) for name, said in header.items()}
+    ends = [0, *(stop for _, stop in sorted(spans))]
+    if [*(start for start, _ in sorted(spans)), len(body)] != ends:
+        raise NetworkError("tensors overlap or leave gaps: must fill the file one after another. Write the file again.")
+    return tensors, about
+
+
+def _header(data: bytes) -> tuple[dict[str, object], dict[str, str], memoryview]:
+    """The descriptions of tensors, the metadata, and the numbers."""
     length = int.from_bytes(data[:8], "little")
     if len(data) < 8 or length > min(LONGEST_HEADER, len(data) - 8):
         raise NetworkError(f"header of {length} bytes in a file of {len(data)}: is cut off. Copy the file again.")
-    header, body = read_json(data[8 : 8 + length], "header"), memoryview(data)[8 + length :]
+    header = read_json(data[8 : 8 + length], "header")
     about = header.pop("__metadata__", {}) if isinstance(header, dict) else None
-    if not isinstance(about, dict) or not all(isinstance(text, str) for text in about.values()):
+    if not isinstance(about, dict) or {type(text) for text in about.values()} - {str}:
         raise NetworkError("header: must be an object of tensors, __metadata__ one of strings. Write the file again.")
-    spans: list[tuple[int, int]] = []
-    tensors = {name: _tensor(name, said, body, spans) for name, said in header.items()}
-    spans.sort()
-    if [start for start, _ in spans] + [len(body)] != [0] + [stop for _, stop in spans]:
-        raise NetworkError("tensors overlap or leave gaps: must fill the file one after another. Write the file again.")
-    return tensors, about
+    return header, about, memoryview(data)[8 + length :]
 
 
 def _tensor(name: str, said: object, body: memoryview, spans: list[tuple[int, int]]) -> np.ndarray:
     """One tensor; its place is added to `spans`."""
     what = f"tensor {name!r:.100}"
     fields = said if isinstance(said, dict) else {}
-    dtype, shape, span = (fields.get(key) for key in ("dtype", "shape", "data_offsets"))
+    dtype, shape, span = fields.get("dtype"), fields.get("shape"), fields.get("data_offsets")
     if not isinstance(dtype, str) or dtype not in DTYPES:
         raise NetworkError(f"{what} has dtype {dtype!r:.100}: must be {', '.join(DTYPES)}. Save it as float32.")
     if not (_is_sizes(shape) and _is_sizes(span) and len(span) == 2 and len(shape) <= 8):

@@ -9,6 +9,7 @@ from __future__ import annotations
 import copy
 import io
 import itertools
+import math
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, get_args
@@ -137,21 +138,15 @@ class TorchNetwork:
     def _sizes(self, metadata: Mapping[str, Any]) -> tuple[Kind, int, int]:
         """Kind, number of layers and hidden size: those of the metadata, else those of the module."""
         # a network may have the name of its layer, which is the one that has a number of layers
-        layers = [(_layer_name(one), one) for one in self._module.modules() if hasattr(one, "num_layers")]
-        found, layer = next(((name, one) for name, one in layers if name in ("lstm", "gru")), ("mlp", None))
+        layers = {_layer_name(one): one for one in self._module.modules() if hasattr(one, "num_layers")}
+        found = next((name for name in layers if name in ("lstm", "gru")), "mlp")
         kind = metadata.get("model_type", found)
         if kind not in _KINDS:
             raise NetworkError(f"metadata model_type = {kind!r:.100}: must be {', '.join(_KINDS)}. Correct it.")
         if kind == "mlp":
             return kind, 0, 0
-        sizes = [metadata.get(key, getattr(layer, key, None)) for key in ("num_layers", "hidden_size")]
-        for key, size in zip(("num_layers", "hidden_size"), sizes, strict=True):
-            if type(size) is not int or size < 1:
-                raise NetworkError(
-                    f"metadata {key} = {size!r:.100}: must be a whole number > 0, for the module does not tell it. "
-                    "Say it in a JSON file of the same name beside it."
-                )
-        return kind, sizes[0], sizes[1]
+        layer = layers.get(found)
+        return kind, _size("num_layers", metadata, layer), _size("hidden_size", metadata, layer)
 
     def _count_inputs(self, metadata: Mapping[str, Any]) -> int:
         key, per, default = {"mlp": ("input_idx", 2, 1), "gru": ("input_columns", 1, 2)}.get(self.kind, ("", 2, 1))
@@ -183,14 +178,17 @@ class TorchNetwork:
             else:
                 self._check_rows(form, x, states, first)
                 return form
+        raise self._no_form(problem, bool(states)) from problem
+
+    def _no_form(self, problem: Exception | None, recurrent: bool) -> NetworkError:
         keys = {"mlp": "input_idx", "lstm": "model_type, num_layers and hidden_size", "gru": "input_columns"}[self.kind]
-        one = f"x (rows, {'1, ' if states else ''}{self.inputs})"
-        others = [f"{name} ({self.num_layers}, rows, {self.hidden_size})" for name in "hc"[: len(states)]]
-        raise NetworkError(
+        one = f"x (rows, {'1, ' if recurrent else ''}{self.inputs})"
+        others = [f"{name} ({self.num_layers}, rows, {self.hidden_size})" for name in "hc"[: self.num_states]]
+        return NetworkError(
             f"forward does not work on {', '.join([one, *others])} ({_first_line(problem)}): must, and return one "
-            f"output per row{' and the states' if states else ''}. Correct the metadata, {keys}, or the network"
-            f"{', which may not be bidirectional' if states else ''}."
-        ) from problem
+            f"output per row{' and the states' if recurrent else ''}. Correct the metadata, {keys}, or the network"
+            f"{', which may not be bidirectional' if recurrent else ''}."
+        )
 
     def _check_rows(
         self, form: tuple[bool, bool], x: Tensor, states: list[Tensor], first: tuple[Tensor, list[Tensor]]
@@ -219,9 +217,7 @@ class TorchNetwork:
         output, *new = returned if isinstance(returned, list | tuple) else (returned,)
         if len(new) == 1 and isinstance(new[0], list | tuple):
             new = list(new[0])
-        has = [_shape(one) for one in (output, *new)]
-        if has[1:] != [_shape(state) for state in states] or not isinstance(has[0], tuple) or output.numel() != len(x):
-            raise NetworkError(f"forward returned {', '.join(map(str, has))} for {len(x)} rows")
+        _check_shapes([output, *new], len(x), states)
         return output.reshape(-1), new
 
 
@@ -333,6 +329,23 @@ def _evaluating(module: Module) -> Module:
     for parameter in module.parameters():
         parameter.requires_grad_(False)
     return module
+
+
+def _check_shapes(returned: Sequence[Tensor], rows: int, states: Sequence[Tensor]) -> None:
+    has = [_shape(one) for one in returned]
+    fits = isinstance(has[0], tuple) and math.prod(has[0]) == rows
+    if not fits or has[1:] != [_shape(state) for state in states]:
+        raise NetworkError(f"forward returned {', '.join(map(str, has))} for {rows} rows")
+
+
+def _size(key: str, metadata: Mapping[str, Any], layer: Module | None) -> int:
+    size = metadata.get(key, getattr(layer, key, None))
+    if type(size) is not int or size < 1:
+        raise NetworkError(
+            f"metadata {key} = {size!r:.100}: must be a whole number > 0, for the module does not tell it. "
+            "Say it in a JSON file of the same name beside it."
+        )
+    return size
 
 
 def _shape(value: Tensor) -> tuple[int, ...] | str:

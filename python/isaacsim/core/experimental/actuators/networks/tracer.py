@@ -149,32 +149,35 @@ class Tracer:
         if isinstance(x, np.ndarray):
             return _reshaped(x, target)
         if isinstance(x, State):
-            one = len(x.layers) == 1 and len(target) in (2, 3) and target[-1] == x.width
-            if not one or any(size not in (1, -1, ROWS, self.rows) for size in target[:-1]):
-                raise NetworkError(f"gives a state of {len(x.layers)} layers the shape {_text(target)}.")
-            return replace(x, flat=len(target) == 2)
-        fixed = [place for place, size in enumerate(target) if size is ROWS]
-        if len(fixed) > 1:
+            return self._reshaped_state(x, target)
+        if list(target).count(ROWS) > 1:
             raise NetworkError(f"makes {_text(target)} of {_text(x.shape)}: rows are one axis.")
-        places = fixed or [place for place, size in enumerate(target) if size in (-1, self.rows)]
+        wanted = (ROWS,) if ROWS in target else (-1, self.rows)
         # the axis of rows keeps its place if that is possible
-        for place in sorted(places, key=lambda place: place != x.shape.index(ROWS)):
-            shape = _with_rows(x.width, target, place)
-            if shape and _order(shape) == _order(x.shape):
+        for place in sorted(range(len(target)), key=lambda place: place != x.shape.index(ROWS)):
+            if target[place] not in wanted:
+                continue
+            shape = _with_rows(x.width, target, place) or ()
+            if _order(shape) == _order(x.shape):
                 return replace(x, shape=_one_axis(shape))
         raise NetworkError(f"makes {list(target)} of {_text(x.shape)}: axes may only be added, dropped or moved.")
+
+    def _reshaped_state(self, x: State, target: Sequence[Any]) -> State:
+        one = len(x.layers) == 1 and len(target) in (2, 3) and target[-1] == x.width
+        if not one or any(size not in (1, -1, ROWS, self.rows) for size in target[:-1]):
+            raise NetworkError(f"gives a state of {len(x.layers)} layers the shape {_text(target)}.")
+        return replace(x, flat=len(target) == 2)
 
     def squeeze(self, x: Tensor, axes: Sequence[int] | None) -> Tensor:
         """Return a tensor without axes of length 1."""
         if isinstance(x, State):
-            if axes is None or list(axes) not in ([0], [-3]) or len(x.layers) != 1 or x.flat:
-                raise NetworkError("drops axes of a state other than that of one layer.")
-            return replace(x, flat=True)
-        every = [place for place, size in enumerate(x.shape) if size == 1]
-        gone = {_axis(place, len(x.shape)) for place in (every if axes is None else axes)}
-        if any(x.shape[place] != 1 for place in gone):
-            raise NetworkError(f"drops axes {sorted(gone)} of {_text(x.shape)}: they must have length 1.")
-        return _with_shape(x, tuple(size for place, size in enumerate(x.shape) if place not in gone))
+            return _squeezed_state(x, list(axes or ()))
+        if axes is None:
+            axes = [place for place, size in enumerate(x.shape) if size == 1]
+        shape, gone = list(x.shape), sorted({_axis(place, len(x.shape)) for place in axes})
+        if [shape.pop(place) for place in reversed(gone)] != [1] * len(gone):
+            raise NetworkError(f"drops axes {gone} of {_text(x.shape)}: they must have length 1.")
+        return _with_shape(x, tuple(shape))
 
     def unsqueeze(self, x: Tensor, axes: Sequence[int]) -> Tensor:
         """Return a tensor with further axes of length 1."""
@@ -262,15 +265,18 @@ class Tracer:
         """Return tensors one after the other along an axis."""
         if not parts:
             raise NetworkError("puts nothing side by side.")
-        if all(isinstance(part, np.ndarray) for part in parts):
-            if sum(part.size for part in parts if isinstance(part, np.ndarray)) > MOST_NUMBERS:
+        constants = [part for part in parts if isinstance(part, np.ndarray)]
+        if len(constants) == len(parts):
+            if sum(part.size for part in constants) > MOST_NUMBERS:
                 raise NetworkError("makes a constant of too many numbers.")
-            return folded(np.concatenate, list(parts), axis)
+            return folded(np.concatenate, constants, axis)
         if len(parts) == 1:
             return parts[0]
-        if axis in (0, -3) and (state := self._joined_states(parts)):
+        if state := self._joined_states(parts, axis):
             return state
-        values = [self.value(part) for part in parts]
+        return self._concatenated([self.value(part) for part in parts], axis)
+
+    def _concatenated(self, values: Sequence[Value], axis: int) -> Value:
         first = values[0].shape
         axis = _axis(axis, len(first))
         # shapes without that axis, and their number of axes
@@ -281,12 +287,12 @@ class Tracer:
         shape = _one_axis((*first[:axis], total, *first[axis + 1 :]))
         return self.add(Concatenate(tuple(one.source for one in values)), shape)
 
-    def _joined_states(self, parts: Sequence[Tensor]) -> State | None:
+    def _joined_states(self, parts: Sequence[Tensor], axis: int) -> State | None:
         """The state of all layers of these states after the step; None if they are none."""
         states = [state for part in parts if (state := self.state_after(part))]
-        if len(states) < len(parts) or len({(one.which, one.name) for one in states}) > 1:
+        if axis not in (0, -3) or len(states) < len(parts):
             return None
-        if any(one.flat for one in states):
+        if {(one.which, one.flat) for one in states} != {(states[0].which, False)}:
             return None
         return replace(states[0], layers=tuple(layer for one in states for layer in one.layers))
 
@@ -294,22 +300,27 @@ class Tracer:
         """Return an elementwise function of two tensors, see `network.BINARY`."""
         if isinstance(first, np.ndarray) and isinstance(second, np.ndarray):
             return folded(FOLDS[function], first, second)
-        first = first if isinstance(first, np.ndarray) else self.value(first)
-        second = second if isinstance(second, np.ndarray) else self.value(second)
+        first, second = self._operand(first), self._operand(second)
         result = _joint_shape(first, second)
         if function == "add":
             for product, bias in ((first, second), (second, first)):
-                if isinstance(product, Value) and isinstance(bias, np.ndarray) and result == product.shape:
-                    if product.source in self._bare:
-                        return self._with_bias(product, bias)
+                if value := self._with_bias(product, bias, result):
+                    return value
         sources = [one.source if isinstance(one, Value) else self._constant(one) for one in (first, second)]
         if function == "div" and is_one_plus_abs(self.operations, *sources):
             return self.add(Unary("softsign", sources[0]), result)
         return self.add(Binary(function, *sources), result)
 
-    def _with_bias(self, product: Value, bias: np.ndarray) -> Value:
+    def _operand(self, x: Tensor) -> Value | np.ndarray:
+        return x if isinstance(x, np.ndarray) else self.value(x)
+
+    def _with_bias(self, product: Value | np.ndarray, bias: Value | np.ndarray, shape: Shape) -> Value | None:
+        """The sum of a product with a weight and a constant, as one operation; None if they are something else."""
+        if not isinstance(product, Value) or product.source not in self._bare or product.shape != shape:
+            return None
         linear = self.operations[product.source - 1]
-        assert isinstance(linear, Linear)
+        if not isinstance(bias, np.ndarray) or not isinstance(linear, Linear):
+            return None
         values = np.broadcast_to(bias.reshape(-1), linear.bias.shape).astype(np.float32)
         return self.add(replace(linear, bias=values), product.shape)
 
@@ -397,12 +408,14 @@ class Tracer:
         Raises:
             NetworkError: A state is returned that is not the new state of its layer, or a layer has no influence.
         """
+        self._check_states(states)
+        if not isinstance(output, Value):
+            raise NetworkError("effort does not depend on the input.")
+        return self._network(output.source)
+
+    def _check_states(self, states: Sequence[tuple[str, int, Tensor]]) -> None:
         # state and layer of each input and position
-        places = {
-            (name, place): (which, layer)
-            for layer, one in enumerate(self.taken)
-            for which, (name, place) in one.items()
-        }
+        places = {at: (which, layer) for layer, one in enumerate(self.taken) for which, at in one.items()}
         for name, count, after in states:
             state = self.state_after(after)
             wanted = [places.get((name, place)) for place in range(count)]
@@ -411,12 +424,8 @@ class Tracer:
                     f"state {name!r:.100}: must be taken by a recurrent layer each, and be returned as that layer left "
                     "it. Export a network that returns effort and states in the order in which it takes them."
                 )
-        used = [at for one in self.taken for at in one.values()]
-        if sorted(used) != sorted((name, place) for name, count, _ in states for place in range(count)):
+        if sum(map(len, self.taken)) != sum(count for _, count, _ in states):
             raise NetworkError("every state must belong to one recurrent layer, and be returned.")
-        if not isinstance(output, Value):
-            raise NetworkError("effort does not depend on the input.")
-        return self._network(output.source)
 
     def _network(self, output: int) -> Network:
         """The network of a value, without operations that it does not need."""
@@ -425,6 +434,12 @@ class Tracer:
             raise NetworkError("a recurrent layer has no influence on the effort.")
         # the effort may be the input itself
         return Network(self.inputs, tuple(operations) if output else (Slice(0, 0, self.inputs),))
+
+
+def _squeezed_state(x: State, axes: list[int]) -> State:
+    if axes not in ([0], [-3]) or len(x.layers) != 1 or x.flat:
+        raise NetworkError("drops axes of a state other than that of one layer.")
+    return replace(x, flat=True)
 
 
 def _reshaped(x: np.ndarray, target: Sequence[Any]) -> np.ndarray:

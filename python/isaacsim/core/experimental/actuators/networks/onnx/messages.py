@@ -64,7 +64,7 @@ def parse(data: bytes) -> ModelProto:
         raise NetworkError(f"{error!s:.200}: must be a whole ONNX file. Copy the file again.") from None
 
 
-# types of descriptors differ between implementations of protobuf
+# complexity 11: a case per kind of field; types of descriptors differ between implementations of protobuf
 def _check_fields(data: bytes, kind: Any) -> None:
     """Bound the objects that the parser makes of a file, and refuse fields that it would skip."""
     left = MOST_FIELDS

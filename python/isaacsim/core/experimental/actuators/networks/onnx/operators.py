@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -319,12 +319,7 @@ def _gru(node: Node) -> list[Tensor]:
 def _layer(node: Node, kind: str, **more: int) -> tuple[Value, np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     """The input, weights and biases of one recurrent layer, gates in PyTorch's order."""
     layer, size = LAYERS[kind], node.take("hidden_size", 0)
-    _check_attributes(node, kind)
-    for name, value in more.items():
-        if node.take(name, 0) != value:
-            raise NetworkError(f"{kind}: {name} must be {value}, as in PyTorch.")
-    if node.optional(4) is not None or node.optional(7) is not None:
-        raise NetworkError(f"{kind}: must have no lengths of sequences and no peepholes.")
+    _check_kind(node, kind, more)
     x = None if (given := node.optional(0)) is None else node.to.value(given)
     if not isinstance(x, Value) or len(x.shape) != 3 or x.shape[0] != 1 or x.shape[1] is not ROWS:
         raise NetworkError(f"{kind}: must take one step of time, rows and numbers.")
@@ -348,12 +343,18 @@ def _weights(node: Node, kind: str, inputs: int, size: int) -> list[np.ndarray]:
     return arrays
 
 
-def _check_attributes(node: Node, kind: str) -> None:
+def _check_kind(node: Node, kind: str, more: Mapping[str, int]) -> None:
+    """Refuse a layer that PyTorch has not."""
     activations, direction = LAYERS[kind].activations, node.take("direction", "forward")
-    if [one.lower() for one in node.take("activations", activations)] != [one.lower() for one in activations]:
+    if ",".join(node.take("activations", activations)).lower() != ",".join(activations).lower():
         raise NetworkError(f"{kind}: activations must be {', '.join(activations)}.")
     if direction != "forward" or node.take("layout", 0) != 0 or node.take("input_forget", 0) != 0:
         raise NetworkError(f"{kind}: direction must be forward, layout 0, input_forget 0.")
+    for name, value in more.items():
+        if node.take(name, 0) != value:
+            raise NetworkError(f"{kind}: {name} must be {value}, as in PyTorch.")
+    if node.optional(4) is not None or node.optional(7) is not None:
+        raise NetworkError(f"{kind}: must have no lengths of sequences and no peepholes.")
 
 
 # constants and shapes
@@ -398,18 +399,23 @@ def _concat(node: Node) -> Tensor:
 @operator("Slice", inputs=5)
 def _slice(node: Node) -> Tensor:
     x = node.tensor(0)
-    starts, ends, axes, steps = (
-        node.whole_numbers(place, name) for place, name in enumerate(("starts", "ends", "axes", "steps"), 1)
-    )
+    for start, end, axis, step in _ranges(node):
+        # exporters write slices of all rows
+        every = start == 0 and step == 1 and end >= 2**31 - 1
+        if not (every and _is_row_axis(x, axis)):
+            x = node.to.slice(x, axis, start, end, step)
+    return x
+
+
+def _ranges(node: Node) -> list[tuple[int, int, int, int]]:
+    """Start, end, axis and step of each range of a slice."""
+    names = ("starts", "ends", "axes", "steps")
+    starts, ends, axes, steps = (node.whole_numbers(place, name) for place, name in enumerate(names, 1))
     axes = list(range(len(starts or ()))) if axes is None else axes
     steps = [1] * len(axes) if steps is None else steps
     if not starts or not ends or not len(starts) == len(ends) == len(axes) == len(steps):
         raise NetworkError("starts, ends, axes and steps must be as many.")
-    for start, end, axis, step in zip(starts, ends, axes, steps, strict=True):
-        # exporters write slices of all rows
-        if not (_is_row_axis(x, axis) and start == 0 and step == 1 and end >= 2**31 - 1):
-            x = node.to.slice(x, axis, start, end, step)
-    return x
+    return list(zip(starts, ends, axes, steps, strict=True))
 
 
 def _is_row_axis(x: Tensor, axis: int) -> bool:

@@ -43,23 +43,25 @@ def read(data: bytes, beside: ReadFile | None = None) -> tuple[Network, dict[str
         raise NetworkError("metadata: a property comes twice. Write the file again.")
     metadata = read_properties(properties)
     _check_model(model)
-    graph = model.graph
-    constants = _constants(graph, beside)
     names = {key: metadata.pop(key) for key in NAMES if isinstance(metadata.get(key), str)}
+    return _network(model.graph, _constants(model.graph, beside), names), metadata
+
+
+def _network(graph: GraphProto, constants: Mapping[str, np.ndarray], names: Mapping[str, str]) -> Network:
     inputs = _inputs(graph, constants, names.get("input_name"))
     shape = _shape(inputs[0])
-    dynamic = [place for place, size in enumerate(shape[:-1]) if size is None]
-    problem: NetworkError | None = None
-    # how the graph uses two axes decides which one is that of rows, and which one step of time
-    for place in (dynamic or range(len(shape) - 1)) if len(shape) in (2, 3) else ():
-        try:
-            return _Reader(graph, constants).read(inputs, shape, place, names), metadata
-        except NetworkError as error:
-            problem = problem or error
-    if problem is None:
+    if len(shape) not in (2, 3):
         name = inputs[0].name
         raise NetworkError(f"input {name!r:.100} of shape {list(shape)[:9]}: must be rows x numbers. {REMEDY}")
-    raise problem
+    dynamic = [place for place, size in enumerate(shape[:-1]) if size is None]
+    problems: list[NetworkError] = []
+    # how the graph uses two axes decides which one is that of rows, and which one step of time
+    for place in dynamic or range(len(shape) - 1):
+        try:
+            return _Reader(graph, constants).read(inputs, shape, place, names)
+        except NetworkError as error:
+            problems.append(error)
+    raise problems[0]
 
 
 def _check_model(model: ModelProto) -> None:

@@ -42,19 +42,18 @@ class _Writer:
         self._network = network
         self._nodes: list[object] = []
         self._constants: list[object] = []
-        layers = range(network.num_layers)
-        self._states = STATES[network.kind]
+        self._states, layers = STATES[network.kind], range(network.num_layers)
         suffixes = [f"_{layer}" for layer in layers] if len(layers) > 1 else [""]
         # names of each layer's states before and after the step
-        self._before = {state: [f"{state}_in{suffix}" for suffix in suffixes] for state in self._states}
-        self._after = {state: [f"{state}_out{suffix}" for suffix in suffixes] for state in self._states}
+        self._before, self._after = (
+            {one: [f"{one}_{way}{suffix}" for suffix in suffixes] for one in self._states} for way in ("in", "out")
+        )
         # an LSTM has one input and output for each state of all layers, a GRU one for each layer
         self._joined = network.kind == "lstm" and len(layers) > 1
         # input, output, and number of layers in these
         self._ports = [(f"{state}_in", f"{state}_out", len(layers)) for state in self._states]
         if network.kind == "gru":
-            pairs = zip(self._before["hidden"], self._after["hidden"], strict=True)
-            self._ports = [(*pair, 1) for pair in pairs]
+            self._ports = [*zip(self._before["hidden"], self._after["hidden"], [1] * len(layers), strict=True)]
         # name of each value
         self._values = ["input_row" if layers else "input"]
 

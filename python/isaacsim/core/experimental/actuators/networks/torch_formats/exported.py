@@ -17,7 +17,7 @@ from ..metadata import read_json
 from ..network import Network
 from .archive import Archive, entry_names, metadata_of
 from .operations import perform
-from .values import MAX_NUMBERS, ROWS, Builder, State, Tensor, refuse
+from .values import MAX_NUMBERS, ROWS, Builder, State, Tensor, new_states, refuse
 
 # numbers of types in the graph; they are one higher than those that operations take
 DTYPES = {4: "<i4", 5: "<i8", 6: "<f2", 7: "<f4", 8: "<f8"}
@@ -62,17 +62,21 @@ def _read(data: bytes) -> tuple[Network, dict[str, Any]]:
     metadata = metadata_of(archive)
     held = _tensors(archive, names[0].removeprefix("models/").removesuffix(".json"))
     module = read_json(archive.read(names[0]), names[0])["graph_module"]
+    return _network(module, held), metadata
+
+
+def _network(module: Json, held: Mapping[str, np.ndarray]) -> Network:
     sizes = _input_sizes(module)
     open_axes = [place for place, size in enumerate(sizes[:-1]) if size is None]
-    problem: NetworkError | None = None
+    problems: list[NetworkError] = []
     # how the graph uses two axes decides which one is that of rows, and which one step of time
     for rows in open_axes or range(len(sizes) - 1):
         try:
-            return _Graph(module, held, sizes, rows).network(), metadata
+            return _Graph(module, held, sizes, rows).network()
         except NetworkError as error:
-            problem = problem or error
+            problems.append(error)
     fixed = "" if open_axes else " It was exported for a fixed number of rows: dynamic_shapes leaves it open."
-    raise NetworkError(f"{problem}{fixed}")
+    raise NetworkError(f"{problems[0]}{fixed}")
 
 
 def _input_sizes(module: Json) -> list[int | None]:
@@ -105,27 +109,36 @@ def _tensors(archive: Archive, model: str) -> dict[str, np.ndarray]:
 
 def _tensor(archive: Archive, folder: str, name: str, said: Json, most: int) -> np.ndarray:
     """One tensor of raw numbers, `most` of them at most."""
-    what = f"tensor {name!r:.100}"
+    what, meta = f"tensor {name!r:.100}", said["tensor_meta"]
+    dtype = _dtype(what, said)
+    sizes, strides = ([one["as_int"] for one in meta[key]] for key in ("sizes", "strides"))
+    offset = meta["storage_offset"]["as_int"]
+    if not all(type(one) is int and one >= 0 for one in (*sizes, *strides, offset)) or len(sizes) != len(strides):
+        raise NetworkError(f"{what}: sizes and strides must be whole numbers. Save the network anew.")
+    numbers = archive.read(f"{folder}{said['path_name']}")
+    if not _fits(numbers, dtype.itemsize, offset, sizes, strides) or math.prod(sizes) > most:
+        raise NetworkError(
+            f"{what} of shape {sizes[:9]} has {len(numbers)} bytes: must be what its shape needs. Copy it again."
+        )
+    return _view(np.frombuffer(numbers, dtype), offset, sizes, strides)
+
+
+def _view(numbers: np.ndarray, offset: int, sizes: Sequence[int], strides: Sequence[int]) -> np.ndarray:
+    if 0 in sizes:
+        return np.zeros(sizes, numbers.dtype)
+    steps = [stride * numbers.itemsize for stride in strides]
+    return np.lib.stride_tricks.as_strided(numbers[offset:], sizes, steps, writeable=False).copy()
+
+
+def _dtype(what: str, said: Json) -> np.dtype:
+    """The type of a tensor's numbers, which are raw and dense."""
     if said["use_pickle"] is not False:
         raise NetworkError(f"{what} asks to be unpickled, which runs code: must be raw numbers. Save the network anew.")
     meta = said["tensor_meta"]
     dtype = DTYPES.get(meta["dtype"])
     if dtype is None or meta["layout"] != STRIDED or not isinstance(said["path_name"], str):
         raise NetworkError(f"{what} has type {meta['dtype']!r:.50}: must be dense float32. Save the network so.")
-    sizes, strides = ([one["as_int"] for one in meta[key]] for key in ("sizes", "strides"))
-    offset = meta["storage_offset"]["as_int"]
-    if any(type(one) is not int or one < 0 for one in (*sizes, *strides, offset)) or len(sizes) != len(strides):
-        raise NetworkError(f"{what}: sizes and strides must be whole numbers. Save the network anew.")
-    content = archive.read(f"{folder}{said['path_name']}")
-    if not _fits(content, np.dtype(dtype).itemsize, offset, sizes, strides) or math.prod(sizes) > most:
-        raise NetworkError(
-            f"{what} of shape {sizes[:9]} has {len(content)} bytes: must be what its shape needs. Copy it again."
-        )
-    if 0 in sizes:
-        return np.zeros(sizes, dtype)
-    numbers = np.frombuffer(content, dtype)[offset:]
-    steps = [stride * numbers.itemsize for stride in strides]
-    return np.lib.stride_tricks.as_strided(numbers, sizes, steps, writeable=False).copy()
+    return np.dtype(dtype)
 
 
 def _fits(content: bytes, size: int, offset: int, sizes: Sequence[int], strides: Sequence[int]) -> bool:
@@ -193,8 +206,8 @@ class _Graph:
             if set(spec) != {"user_output"} or set(spec["user_output"]["arg"]) != {"as_tensor"}:
                 raise refuse("a forward pass that returns or changes something else than its output and states")
             outputs.append(self._argument(spec["user_output"]["arg"]))
-        states = [one.name if isinstance(one, State) and one.nodes is not None else "?" for one in outputs[1:]]
-        if not outputs or not isinstance(outputs[0], Tensor) or states != [one.name for one in self._taken]:
+        taken = [one.name for one in self._taken]
+        if not outputs or not isinstance(outputs[0], Tensor) or new_states(outputs[1:]) != taken:
             raise refuse(
                 f"a forward pass that takes {len(self._taken)} states and does not return its output and these, "
                 "in order"
@@ -206,15 +219,13 @@ class _Graph:
         parts = target.split(".")
         if target == "_operator.getitem" or len(parts) != 5 or parts[:3] != ["torch", "ops", "aten"]:
             raise refuse(f"operation {target[:100]}")
-        arguments: list[Any] = []
-        named: dict[str, Any] = {}
-        for one in node["inputs"]:
-            value = self._argument(one["arg"])
-            if one["kind"] == 1:
-                arguments.append(value)
-            else:
-                named[str(one["name"])] = value
+        given = [(one["kind"], one.get("name"), self._argument(one["arg"])) for one in node["inputs"]]
+        arguments = [value for kind, _, value in given if kind == 1]
+        named = {str(name): value for kind, name, value in given if kind != 1}
         result = perform(self._builder, SAME.get(parts[3], parts[3]), arguments, named)
+        self._keep_all(node, result, target)
+
+    def _keep_all(self, node: Json, result: object, target: str) -> None:
         outputs = node["outputs"]
         if len(outputs) == 1 and "as_tensors" in outputs[0]:
             outputs = [{"as_tensor": one} for one in outputs[0]["as_tensors"]]

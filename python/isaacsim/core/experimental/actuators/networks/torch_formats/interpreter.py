@@ -193,10 +193,10 @@ class Interpreter:
             raise refuse(f"a call of {name} with {len(given)} values")
         defaults = dict(zip(names[len(names) - len(spec.defaults) :], spec.defaults, strict=True))
         values = dict(zip(names, given, strict=False)) | named
-        missing = [one for one in names if one not in values]
-        if without := [one for one in missing if one not in defaults]:
-            raise refuse(f"a call of {name} without {without[0]}")
-        values |= {one: literal(defaults[one]) for one in missing}
+        for one in sorted(set(names) - set(values), key=names.index):
+            if one not in defaults:
+                raise refuse(f"a call of {name} without {one}")
+            values[one] = literal(defaults[one])
         if set(values) != set(names):
             raise refuse(f"a call of {name} with other names")
         return values
@@ -261,6 +261,7 @@ class Interpreter:
     def _value(self, node: ast.expr, values: dict[str, Any]) -> Any:
         return self._nest(lambda: self._expression(node, values))
 
+    # complexity 11: a case per kind of expression
     def _expression(self, node: ast.expr, values: dict[str, Any]) -> Any:
         self._count()
         match node:
@@ -306,13 +307,14 @@ class Interpreter:
         if any(one.arg is None for one in node.keywords):
             raise refuse("a call with **")
         named = {str(one.arg): self._value(one.value, values) for one in node.keywords}
-        if isinstance(function, Name) and function.path.partition(".")[0] == "__torch__":
-            function = self._function(function.path)
         if isinstance(function, Method):
             return self.call(function, arguments, named)
         if not isinstance(function, Name):
             raise refuse(f"a call of {type(function).__name__}")
-        return perform(self._builder, function.path.partition(".")[2].removeprefix("aten."), arguments, named)
+        root, _, rest = function.path.partition(".")
+        if root == "__torch__":
+            return self.call(self._function(function.path), arguments, named)
+        return perform(self._builder, rest.removeprefix("aten."), arguments, named)
 
     def _function(self, path: str) -> Method:
         found = self._code.find(path)

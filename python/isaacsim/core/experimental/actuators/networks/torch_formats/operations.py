@@ -224,54 +224,6 @@ def _hardsigmoid(b: Builder, x: Tensor) -> Tensor:
     return b.binary("div", b.unary("clamp", b.binary("add", x, 3.0), 0.0, 6.0), 6.0)
 
 
-# parameters have PyTorch's names
-SIMPLE: dict[str, Function] = {
-    "mul mul_ multiply": lambda b, x, y: arithmetic(b, "mul", x, y),
-    "rsub": lambda b, x, y, alpha=1: _sub(b, y, x, alpha),
-    "addcmul": lambda b, x, y, z, value=1: _add(b, x, arithmetic(b, "mul", y, z), value),
-    "square square_": lambda b, x: arithmetic(b, "mul", x, x),
-    "rsqrt": lambda b, x: elementwise(b, "reciprocal", elementwise(b, "sqrt", x)),
-    "hardtanh hardtanh_": lambda b, x, min_val=-1.0, max_val=1.0: b.unary("clamp", x, min_val, max_val),
-    "clamp_min clamp_min_": lambda b, x, min: arithmetic(b, "maximum", x, min),
-    "clamp_max clamp_max_": lambda b, x, max: arithmetic(b, "minimum", x, max),
-    "relu6 relu6_": lambda b, x: b.unary("clamp", x, 0.0, 6.0),
-    "selu selu_": lambda b, x: _elu(b, x, 1.6732632423543772848170429916717, 1.0507009873554804934193349852946),
-    "celu celu_": lambda b, x, alpha=1.0: b.binary("mul", b.unary("elu", b.binary("div", x, alpha), 1.0), alpha),
-    "leaky_relu leaky_relu_": lambda b, x, negative_slope=0.01: b.unary("leaky_relu", x, negative_slope),
-    "silu silu_": lambda b, x: b.binary("mul", x, b.unary("sigmoid", x)),
-    "mish mish_": lambda b, x: b.binary("mul", x, b.unary("tanh", b.unary("softplus", x, 1.0))),
-    "log_sigmoid": lambda b, x: b.unary("neg", b.unary("softplus", b.unary("neg", x), 1.0)),
-    "hardsigmoid hardsigmoid_": _hardsigmoid,
-    "hardswish hardswish_": lambda b, x: b.binary("mul", x, _hardsigmoid(b, x)),
-    "linear": lambda b, x, weight, bias=None: b.linear(x, weight, bias),
-    "narrow": lambda b, x, dim, start, length: OPERATIONS["slice"](b, x, dim, start, start + length),
-    "t numpy_T": lambda b, x: x if len(x.shape) < 2 else OPERATIONS["transpose"](b, x, 0, 1),
-    "stack": lambda b, values, dim=0: OPERATIONS["cat"](
-        b, [OPERATIONS["unsqueeze"](b, one, dim) for one in values], dim
-    ),
-    "expand_as": lambda b, x, other: OPERATIONS["expand"](b, x, list(other.shape)),
-    "contiguous detach alias detach_": lambda b, x, memory_format=None: x,
-    "clone": lambda b, x, memory_format=None: Tensor(x.node, x.shape) if isinstance(x, Tensor) else x,
-    "dim": lambda b, x: len(x.shape),
-    "len": lambda b, x: len(x) if isinstance(x, list | tuple | str) else x.shape[0],
-    "prim.dtype": lambda b, x: 7 if isinstance(x, np.ndarray) and x.dtype == np.float64 else 6,
-    "prim.device device": lambda b, *x: "cpu",
-    "prim.NumToTensor list prim.unchecked_unwrap_optional scalar_tensor tensor": lambda b, x, **rest: x,
-    "eq": lambda b, x, y: same(x, y),
-    "ne": lambda b, x, y: not same(x, y),
-    "__is__": lambda b, x, y: x is y,
-    "__isnot__": lambda b, x, y: x is not y,
-    "__not__": lambda b, x: not _truth(x),
-    "__and__": lambda b, x, y: _truth(x) and _truth(y),
-    "__or__": lambda b, x, y: _truth(x) or _truth(y),
-    "__contains__": lambda b, values, x: any(same(one, x) for one in values),
-    "format": lambda b, text, *values: str(text)[:200],
-    "warn": lambda b, *values: None,
-}
-for _names, _simple in SIMPLE.items():
-    operation(_names)(_simple)
-
-
 # ---- layers ----
 
 
@@ -370,13 +322,12 @@ def _reshape(b: Builder, x: Shaped, shape: object) -> Tensor | np.ndarray:
 
 def _without_open_axis(width: int, target: list[Any]) -> list[Any] | None:
     """A shape with a length in place of -1; None if a row has another number of elements."""
-    rest = math.prod(n for n in target if n is not ROWS and n != -1)
+    rest = math.prod(n for n in target if n not in (ROWS, -1))
     free = width // rest if rest and width % rest == 0 else 0
-    if ROWS not in target:
-        return [ROWS if n == -1 else n for n in target] if free == 1 else None
-    if -1 in target:
-        return [free if n == -1 else n for n in target] if free else None
-    return target if free == 1 else None
+    # -1 is the rest of a row, or else the number of rows
+    inside = ROWS in target and -1 in target
+    length, fits = (free, free != 0) if inside else (ROWS, free == 1)
+    return [length if n == -1 else n for n in target] if fits else None
 
 
 def rows_first(shape: Sequence[Any]) -> bool:
@@ -412,9 +363,9 @@ def _squeeze(b: Builder, x: Shaped, dim: Any = None) -> Tensor | np.ndarray:
         if dim == 0 and x.layers == 1:
             return _select(b, x, 0, 0)
         raise refuse("squeeze of the hidden state")
-    every = range(len(x.shape)) if dim is None else dim if isinstance(dim, list) else [dim]
-    gone = {axis_of(one, len(x.shape)) for one in every if x.shape[axis_of(one, len(x.shape))] == 1}
-    shape = tuple(n for place, n in enumerate(x.shape) if place not in gone)
+    every = range(len(x.shape)) if dim is None else np.atleast_1d(dim).tolist()
+    axes = {axis_of(one, len(x.shape)) for one in every}
+    shape = tuple(n for place, n in enumerate(x.shape) if place not in axes or n != 1)
     return np.reshape(x, shape) if isinstance(x, np.ndarray) else viewed(x, x.node, shape)
 
 
@@ -462,17 +413,26 @@ def part(b: Builder, x: Tensor, start: int, stop: int, width: int) -> int:
 @operation("slice")
 def _slice(b: Builder, x: Shaped, dim: int = 0, start: Any = None, end: Any = None, step: int = 1) -> Shaped:
     place = axis_of(dim, len(x.shape))
-    first, last = 0 if start is None else start, END if end is None else end
-    if not (type(first) is int and (type(last) is int or last is ROWS) and step == 1):
-        raise refuse("slice with a step, or from or to what is not a whole number")
-    width = x.shape[place]
+    first, last = _bounds(start, end, step)
     if isinstance(x, np.ndarray):
-        return x[(slice(None),) * place + (slice(*slice(first, last).indices(width)[:2]),)]
-    if isinstance(x, State) or type(width) is not int:
-        if first != 0 or last not in (END, ROWS):
-            raise refuse("slice of rows or of the hidden state")
-        return x if isinstance(x, State) else viewed(x, x.node, x.shape)
-    first, last, _ = slice(first, last).indices(width)
+        return np.moveaxis(np.moveaxis(x, place, 0)[first:last], 0, place)
+    if isinstance(x, Tensor) and type(x.shape[place]) is int:
+        return _range(b, x, place, slice(first, last))
+    if first != 0 or last not in (END, ROWS):
+        raise refuse("slice of rows or of the hidden state")
+    return x if isinstance(x, State) else viewed(x, x.node, x.shape)
+
+
+def _bounds(start: Any, end: Any, step: int) -> tuple[int, Any]:
+    first, last = 0 if start is None else start, END if end is None else end
+    if type(first) is not int or (type(last) is not int and last is not ROWS) or step != 1:
+        raise refuse("slice with a step, or from or to what is not a whole number")
+    return first, last
+
+
+def _range(b: Builder, x: Tensor, place: int, wanted: slice) -> Tensor:
+    width = x.shape[place]
+    first, last, _ = wanted.indices(width)
     if first >= last:
         raise NetworkError(f"slice {first} … {last} of a value {width} wide is empty: must not be.")
     return viewed(x, part(b, x, first, last, width), (*x.shape[:place], last - first, *x.shape[place + 1 :]))
@@ -499,19 +459,18 @@ def _chunk(b: Builder, x: Shaped, chunks: int, dim: int = 0) -> list[Shaped]:
 
 @operation("cat concat concatenate")
 def _cat(b: Builder, values: Sequence[Tensor], dim: int = 0) -> Tensor:
-    if not isinstance(values, list | tuple) or not values or not all(isinstance(one, Tensor) for one in values):
+    if not isinstance(values, list | tuple) or set(map(type, values)) != {Tensor}:
         raise refuse("cat of anything but values of rows")
-    shapes = [one.shape for one in values]
-    place = axis_of(dim, len(shapes[0]))
+    shapes, nodes = zip(*((one.shape, one.node) for one in values), strict=True)
+    first, place = shapes[0], axis_of(dim, len(shapes[0]))
+    widths = [shape[place] for shape in shapes]
     # all other axes are rows and lengths of 1
-    others = {(*shape[:place], *shape[place + 1 :]) for shape in shapes}
-    if len(others) != 1 or {*others.pop()} - {1, ROWS} or any(shape[place] is ROWS for shape in shapes):
-        raise refuse(f"cat of shapes {shapes} along axis {dim}")
-    width = sum(shape[place] for shape in shapes)
-    if width > MAX_WIDTH:
-        raise NetworkError(f"cat makes a value {width} wide: must be at most {MAX_WIDTH}.")
-    node = b.add(Concatenate(tuple(one.node for one in values)))
-    return Tensor(node, (*shapes[0][:place], width, *shapes[0][place + 1 :]))
+    others = {(*shape[:place], ROWS, *shape[place + 1 :]) for shape in shapes}
+    if len(others) > 1 or {1, ROWS}.union(*others) != {1, ROWS} or ROWS in widths:
+        raise refuse(f"cat of shapes {list(shapes)} along axis {dim}")
+    if sum(widths) > MAX_WIDTH:
+        raise NetworkError(f"cat makes a value {sum(widths)} wide: must be at most {MAX_WIDTH}.")
+    return Tensor(b.add(Concatenate(nodes)), (*first[:place], sum(widths), *first[place + 1 :]))
 
 
 @operation("expand")
@@ -579,6 +538,54 @@ def _raise(b: Builder, text: object = "", *_kind: object) -> None:
     raise NetworkError(
         f"forward raises an error, {str(text)[:200]!r}. Save a network that takes the documented shapes."
     )
+
+
+# ---- all others ----
+
+# parameters have PyTorch's names
+SIMPLE: dict[str, Function] = {
+    "mul mul_ multiply": lambda b, x, y: arithmetic(b, "mul", x, y),
+    "rsub": lambda b, x, y, alpha=1: _sub(b, y, x, alpha),
+    "addcmul": lambda b, x, y, z, value=1: _add(b, x, arithmetic(b, "mul", y, z), value),
+    "square square_": lambda b, x: arithmetic(b, "mul", x, x),
+    "rsqrt": lambda b, x: elementwise(b, "reciprocal", elementwise(b, "sqrt", x)),
+    "hardtanh hardtanh_": lambda b, x, min_val=-1.0, max_val=1.0: b.unary("clamp", x, min_val, max_val),
+    "clamp_min clamp_min_": lambda b, x, min: arithmetic(b, "maximum", x, min),
+    "clamp_max clamp_max_": lambda b, x, max: arithmetic(b, "minimum", x, max),
+    "relu6 relu6_": lambda b, x: b.unary("clamp", x, 0.0, 6.0),
+    "selu selu_": lambda b, x: _elu(b, x, 1.6732632423543772848170429916717, 1.0507009873554804934193349852946),
+    "celu celu_": lambda b, x, alpha=1.0: b.binary("mul", b.unary("elu", b.binary("div", x, alpha), 1.0), alpha),
+    "leaky_relu leaky_relu_": lambda b, x, negative_slope=0.01: b.unary("leaky_relu", x, negative_slope),
+    "silu silu_": lambda b, x: b.binary("mul", x, b.unary("sigmoid", x)),
+    "mish mish_": lambda b, x: b.binary("mul", x, b.unary("tanh", b.unary("softplus", x, 1.0))),
+    "log_sigmoid": lambda b, x: b.unary("neg", b.unary("softplus", b.unary("neg", x), 1.0)),
+    "hardsigmoid hardsigmoid_": _hardsigmoid,
+    "hardswish hardswish_": lambda b, x: b.binary("mul", x, _hardsigmoid(b, x)),
+    "linear": lambda b, x, weight, bias=None: b.linear(x, weight, bias),
+    "narrow": lambda b, x, dim, start, length: _slice(b, x, dim, start, start + length),
+    "t numpy_T": lambda b, x: x if len(x.shape) < 2 else _transpose(b, x, 0, 1),
+    "stack": lambda b, values, dim=0: _cat(b, [OPERATIONS["unsqueeze"](b, one, dim) for one in values], dim),
+    "expand_as": lambda b, x, other: _expand(b, x, list(other.shape)),
+    "contiguous detach alias detach_": lambda b, x, memory_format=None: x,
+    "clone": lambda b, x, memory_format=None: Tensor(x.node, x.shape) if isinstance(x, Tensor) else x,
+    "dim": lambda b, x: len(x.shape),
+    "len": lambda b, x: len(x) if isinstance(x, list | tuple | str) else x.shape[0],
+    "prim.dtype": lambda b, x: 7 if isinstance(x, np.ndarray) and x.dtype == np.float64 else 6,
+    "prim.device device": lambda b, *x: "cpu",
+    "prim.NumToTensor list prim.unchecked_unwrap_optional scalar_tensor tensor": lambda b, x, **rest: x,
+    "eq": lambda b, x, y: same(x, y),
+    "ne": lambda b, x, y: not same(x, y),
+    "__is__": lambda b, x, y: x is y,
+    "__isnot__": lambda b, x, y: x is not y,
+    "__not__": lambda b, x: not _truth(x),
+    "__and__": lambda b, x, y: _truth(x) and _truth(y),
+    "__or__": lambda b, x, y: _truth(x) or _truth(y),
+    "__contains__": lambda b, values, x: any(same(one, x) for one in values),
+    "format": lambda b, text, *values: str(text)[:200],
+    "warn": lambda b, *values: None,
+}
+for _names, _simple in SIMPLE.items():
+    operation(_names)(_simple)
 
 
 def perform(b: Builder, name: str, arguments: list[Any], named: dict[str, Any]) -> Any:

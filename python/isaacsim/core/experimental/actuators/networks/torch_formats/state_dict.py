@@ -57,11 +57,17 @@ def _read(data: bytes) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
     held = load(archive.read("data.pkl"), lambda key: archive.read(f"data/{key}"))
     if not isinstance(held, dict):
         raise NetworkError(f"file holds {type(held).__name__}: must be a dict of tensors. Save the state_dict.")
-    tensors = next((held[name] for name in WRAPPERS if isinstance(held.get(name), dict)), held)
-    own = {} if tensors is held else json_of(held.get("metadata") or {})
+    inner = [held[name] for name in WRAPPERS if isinstance(held.get(name), dict)]
+    if not inner:
+        return _checked(held), {}
+    own = json_of(held.get("metadata") or {})
     if not isinstance(own, dict):
         raise NetworkError("metadata of the file is no dict: must be. Save the file anew.")
+    return _checked(inner[0]), own
+
+
+def _checked(tensors: dict[Any, Any]) -> dict[str, np.ndarray]:
     for name, value in tensors.items():
         if not isinstance(name, str) or not isinstance(value, np.ndarray):
             raise NetworkError(f"state dict has {str(name)[:100]!r} = {type(value).__name__}: must be tensors by name.")
-    return tensors, own
+    return tensors

@@ -13,7 +13,7 @@ from ..network import Network
 from .archive import Archive, entry_names, metadata_of
 from .interpreter import MAX_STEPS, Code, Interpreter, Method, arrays
 from .unpickle import Record, load
-from .values import ROWS, Builder, State, Tensor, Unknown, refuse
+from .values import ROWS, Builder, State, Tensor, Unknown, new_states, refuse
 
 
 def matches(data: bytes) -> bool:
@@ -58,31 +58,45 @@ def _read(data: bytes) -> tuple[Network, dict[str, Any]]:
 def _network(code: Code, root: Record) -> Network:
     """Interpret the forward pass for each width that the input may have, and return the network that fits."""
     held = arrays(root)
-    constants = [one for one in code.constants if isinstance(one, np.ndarray)]
-    sizes = {n for one in [*held.values(), *constants] if 1 <= one.ndim <= 3 for n in one.shape} | {1}
     networks: list[Network] = []
     # errors with the number of steps to each
     errors: list[tuple[int, NetworkError]] = []
-    for inputs in sorted(sizes)[:32]:
-        builder = Builder(inputs)
-        interpreter = Interpreter(code, builder)
-        complete = 0
-        try:
-            output = _forward(code, root, interpreter, inputs)
-            complete = MAX_STEPS
-            networks.append(builder.network(output, held))
-        except NetworkError as error:
-            errors.append((complete + interpreter.steps, error))
-        if sum(network.inputs > 1 for network in networks) > 1:
+    for inputs in _widths(code, held):
+        found = _attempt(code, root, inputs, held)
+        if isinstance(found, Network):
+            networks.append(found)
+        else:
+            errors.append(found)
+        # a third one decides no more
+        if len(networks) > 2:
             break
     # an input of one number fits too where scales as wide as the input repeat it
-    wide = [network for network in networks if network.inputs > 1] if len(networks) > 1 else networks
-    if len(wide) > 1:
-        widths = [network.inputs for network in wide]
+    if len(networks) > 1 and networks[0].inputs == 1:
+        del networks[0]
+    if len(networks) > 1:
+        widths = [network.inputs for network in networks[:2]]
         raise NetworkError(f"input may be any of {widths} wide: must be told by a layer. Convert it to ONNX.")
-    if not wide:
+    if not networks:
         raise max(errors, key=lambda one: one[0])[1]
-    return wide[0]
+    return networks[0]
+
+
+def _widths(code: Code, held: dict[str, np.ndarray]) -> list[int]:
+    """Lengths of axes of constants and attributes, one of which is the width of the input."""
+    known = [*held.values(), *(one for one in code.constants if isinstance(one, np.ndarray))]
+    return sorted({1, *(n for one in known if 1 <= one.ndim <= 3 for n in one.shape)})[:32]
+
+
+def _attempt(code: Code, root: Record, inputs: int, held: dict[str, np.ndarray]) -> Network | tuple[int, NetworkError]:
+    """The network with an input of this width, or the number of steps to its error."""
+    builder, complete = Builder(inputs), 0
+    interpreter = Interpreter(code, builder)
+    try:
+        output = _forward(code, root, interpreter, inputs)
+        complete = MAX_STEPS
+        return builder.network(output, held)
+    except NetworkError as error:
+        return complete + interpreter.steps, error
 
 
 def _forward(code: Code, root: Record, interpreter: Interpreter, inputs: int) -> Tensor:
@@ -94,31 +108,25 @@ def _forward(code: Code, root: Record, interpreter: Interpreter, inputs: int) ->
     x = Tensor(0, (ROWS, 1, inputs) if states else (ROWS, inputs))
     output, *returned = _flat(interpreter.call(method, [x, *states], {})) or [None]
     wanted = [one.name for one in _flat(states) if isinstance(one, State)]
-    got = [one.name if isinstance(one, State) and one.nodes is not None else "?" for one in returned]
     if not isinstance(output, Tensor):
         raise refuse("a forward pass that does not return its output first")
-    if got != wanted:
+    if (got := new_states(returned)) != wanted:
         raise refuse(f"a forward pass that takes states {wanted} and returns {got}")
     return output
 
 
 def _states(parameters: Sequence[ast.arg]) -> list[Any]:
     """Return the states that a forward pass takes besides the input, in the form of its parameters."""
-    kinds = ["" if one.annotation is None else ast.unparse(one.annotation) for one in parameters]
+    kinds = [ast.unparse(one.annotation or ast.Constant("")) for one in parameters]
     # flags with defaults come last
     while kinds and "Tensor" not in kinds[-1]:
         kinds.pop()
     layers, size = Unknown(), Unknown()
-    hidden, cell = State("h", layers, size), State("c", layers, size)
-    match ["pair" if "Tuple[" in kind or "List[" in kind else "one" for kind in kinds]:
-        case []:
-            return []
-        case ["pair"]:
-            return [(hidden, cell)] if "Tuple[" in kinds[0] else [[hidden, cell]]
-        case ["one"]:
-            return [hidden]
-        case ["one", "one"]:
-            return [hidden, cell]
+    both, text = [State("h", layers, size), State("c", layers, size)], "".join(kinds)
+    if "Tuple[" not in text and "List[" not in text and len(kinds) < 3:
+        return both[: len(kinds)]
+    if len(kinds) == 1:
+        return [tuple(both) if "Tuple[" in text else both]
     raise refuse(f"a forward pass of {len(kinds) + 1} inputs")
 
 

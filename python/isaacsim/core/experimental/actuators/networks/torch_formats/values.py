@@ -117,20 +117,23 @@ def refuse(what: str) -> NetworkError:
     return NetworkError(f"{what}: cannot be read as data. {REMEDY}")
 
 
-def same(first: object, second: object, deep: bool = False) -> bool:
+def same(first: object, second: object) -> bool:
     """Return True if two plain values are equal; an unknown size becomes the value that it is compared with.
 
     Raises:
         NetworkError: The result depends on the number of rows or on their numbers.
     """
-    if isinstance(first, list | tuple) and isinstance(second, list | tuple):
-        if deep or len(first) > 16:
-            raise refuse("a comparison of long or nested lists")
-        return len(first) == len(second) and all(same(a, b, True) for a, b in zip(first, second, strict=True))
-    if isinstance(second, Unknown):
-        first, second = second, first
-    if isinstance(first, Unknown):
-        return _resolve(first, second)
+    if not isinstance(first, list | tuple) or not isinstance(second, list | tuple):
+        return _same(first, second)
+    if len(first) > 16 or any(isinstance(one, list | tuple) for one in first):
+        raise refuse("a comparison of long or nested lists")
+    return len(first) == len(second) and all(map(_same, first, second))
+
+
+def _same(first: object, second: object) -> bool:
+    for one, other in ((second, first), (first, second)):
+        if isinstance(one, Unknown):
+            return _resolve(one, other)
     if first is ROWS and second is ROWS:
         return True
     if not all(isinstance(one, bool | int | float | str | None) for one in (first, second)):
@@ -251,25 +254,30 @@ class Builder:
                 whether batches come first.
         """
         weights, biases, layers, dropout, train, both, batch_first = arguments
-        if self.recurrent:
-            raise refuse("more than one recurrent network")
-        self.recurrent = True
         if both is not False or (train and dropout):
             raise refuse("a recurrent layer of two directions, or with dropout while training (save after eval())")
         _check_step(kind, x, states, (ROWS, 1) if batch_first else (1, ROWS))
-        each = 4 if biases else 2
+        nodes, size = self._layers(kind, x.node, weights, layers, 4 if biases else 2)
+        for state in states:
+            if not same([state.layers, state.size], [layers, size]):
+                raise NetworkError(f"hidden state is not of {layers} layers of {size}, as the recurrent layer is.")
+        new = [State(name, layers, size, tuple(nodes)) for name in kind.states]
+        return (Tensor([x.node, *nodes][-1], (*x.shape[:2], size)), *new)
+
+    def _layers(self, kind: Recurrent, node: int, weights: Any, layers: object, each: int) -> tuple[list[int], int]:
+        """Add layers of `each` weights; return their values and their hidden size."""
+        if self.recurrent:
+            raise refuse("more than one recurrent network")
+        self.recurrent = True
         if type(layers) is not int or not isinstance(weights, list | tuple) or len(weights) != each * layers:
             raise refuse(f"{len(weights)} weights of a recurrent layer (projections are not known)")
-        node, size, nodes = x.node, 0, []
+        nodes, size = [], 0
         for layer in range(layers):
             arrays = self._weights_of(kind, layer, weights[layer * each : (layer + 1) * each], size)
             size = arrays[1].shape[-1]
             node = self.add(kind.cell(node, layer, *arrays))
             nodes.append(node)
-        if not all(same(state.layers, layers) and same(state.size, size) for state in states):
-            raise NetworkError(f"hidden state is not of {layers} layers of {size}, as the recurrent layer is.")
-        new = [State(name, layers, size, tuple(nodes)) for name in kind.states]
-        return (Tensor(node, (*x.shape[:2], size)), *new)
+        return nodes, size
 
     def _weights_of(self, kind: Recurrent, layer: int, weights: Sequence[Plain], size: int) -> list[np.ndarray]:
         """Arrays of the operation of one layer; hidden size 0 is not known yet."""
@@ -313,6 +321,11 @@ def _check_step(kind: Recurrent, x: object, states: Sequence[object], axes: Shap
     if not isinstance(x, Tensor) or len(x.shape) != 3 or x.shape[:2] != axes:
         shape = x.shape if isinstance(x, Tensor) else "none"
         raise refuse(f"a recurrent layer with an input of shape {shape} (with batch_first: rows, 1, in)")
+
+
+def new_states(values: Sequence[object]) -> list[str]:
+    """Return names of states after the step, "?" for anything else."""
+    return [one.name if isinstance(one, State) and one.nodes is not None else "?" for one in values]
 
 
 def identity(array: np.ndarray) -> tuple[object, ...]:
