@@ -330,7 +330,7 @@ void Plan::choose_layout() {
     for (const Source& source : p_.input) even &= source.pitch == p_.efforts.pitch;
     for (const RowValues& row : rows_) own |= row.own != nullptr;
     for (const float* const signal : p_.asked) own |= signal != nullptr;
-    // with gaps, unused columns would be delayed too, instead of whole rows
+    // the gaps layout would delay unused columns too; gathered rows can be delayed as a whole
     const bool delays_all = p_.delayed_slots == p_.slots && uniform_lag();
     if (neighbours && (p_.robots == 1 || (even && p_.efforts.pitch == p_.slots))) {
         p_.layout = Layout::kDirect;
@@ -489,7 +489,8 @@ Use Plan::use_of(MemberUse& member, size_t number) {
     for (int k = 0; k < member.facts.asked; ++k) {
         use.asked[k] = p_.asked[member.facts.asks[k]];
         if (!use.asked[k])
-            throw std::runtime_error(std::string(member.facts.name) + " asks for a signal. Call give_signal() first.");
+            throw std::runtime_error(std::string(member.facts.name) +
+                                     " requests a signal that is missing. Call give_signal() first.");
     }
     use.states = member.facts.states;
     use.parameters = member.facts.parameters;
@@ -626,7 +627,7 @@ void Plan::run(Phase phase, float dt) {
 
 void Plan::check(Phase phase) {
     if (phase != Phase::kWhole && !p_.handover.bad)
-        throw std::runtime_error("nothing stands between the halves of a step. Call hand_over() first.");
+        throw std::runtime_error("no handover between the halves of a step. Call hand_over() first.");
     if (changed_) prepare();
     if (!in_use_ && (p_.delayed_slots || remembered_))
         throw std::runtime_error("not bound to states. Call use() first.");

@@ -183,7 +183,7 @@ inline py::object recognizer(const py::tuple& given) {
         return PyBool_FromLong(same);
     };
     static PyMethodDef method =
-        fast("recognize", recognize, "Whether these arrays were given before, and lie as they lay.");
+        fast("recognize", recognize, "Return True if the arrays are known and their layout is unchanged.");
     auto lies = std::make_unique<Lies>();
     for (const py::handle one : given) lies->emplace_back(one.ptr());
     return made_fast(method, given, std::move(lies));
