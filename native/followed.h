@@ -132,7 +132,8 @@ inline py::object follower(const py::object& plan, const py::tuple& given) {
         }
         return nullptr;
     };
-    static PyMethodDef method = fast("follow", follow, "Whether these arrays are read and written from now on.");
+    static PyMethodDef method =
+        fast("follow", follow, "Bind the plan to the arrays; return True if it reads and writes them.");
     followed->begin();
     return made_fast(method, plan, std::move(followed));
 }

@@ -160,7 +160,7 @@ inline Floats log_of(Floats x) {
     return x != x ? x : result;
 }
 
-// log(1 + e^x) for x times beta, without cancellation
+// log(1 + e^x) without cancellation; the caller scales x by beta
 inline Floats softplus_of(Floats x) {
     const Floats u = exp_within(at_least(-absolute(x), all(-87.0f)));
     const Floats w = all(1.0f) + u;

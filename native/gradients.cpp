@@ -1,5 +1,5 @@
-// Laws forward and backward over a block of elements, once per instruction set: the generated laws on vectors, and on
-// duals of vectors.
+// Laws forward and backward over a block of elements, compiled once per instruction set: generated laws on vectors, and
+// on duals of vectors.
 #include <utility>
 
 #include "dual.h"
@@ -13,7 +13,7 @@ using namespace actuators;
 
 namespace {
 
-// a dual is only as good as what the compiler knows of it
+// zero derivatives are only removed if everything is inlined
 #if defined(__GNUC__)
 #define EVERYTHING_INLINED __attribute__((flatten))
 #else
@@ -32,15 +32,15 @@ constexpr bool among(List<Laws...>) {
     return (std::is_same_v<Law, Laws> || ...);
 }
 
-// How the arguments of a law lie: signals or effort, position and velocity, the velocity behind the position; states;
-// signals that it asks for, and parameters, which lie alike.
+// Order of the arguments of a law: all signals, or effort, position and velocity; then states, requested signals and
+// parameters. The velocity always follows the position.
 template <class Law>
 struct Shape {
     static constexpr bool kController = among<Law>(Controllers{});
     static constexpr int kGiven = kController ? kSignals : 3, kStates = kGiven, kAsked = kStates + Law::kStates,
                          kParameters = kAsked + Law::kAsked, kInputs = kParameters + Law::kParameters,
                          kAtPosition = kController ? 0 : 1;
-    // the input that a curve runs over
+    // index of the input of a curve
     static constexpr int over(int curve) { return kAtPosition + (Law::kOver[curve] == kOverPosition ? 0 : 1); }
 };
 
@@ -58,7 +58,8 @@ inline Bend bend_at(Lanes x, const float* rows, int64_t count) {
     }
     return {curve_value<Lanes>(x, point, value, slope), slope};
 }
-// Of a curve of a law, and its slope by the input that it runs over: a speed falls where the velocity is negative.
+// Value of a curve of a law, and its slope by the input; the slope changes sign at negative velocities if the curve is
+// over speed.
 template <class Law>
 inline Bend bend_of(int curve, Lanes input, const LawInBlock& b) {
     const bool speed = Law::kOver[curve] == kOverSpeed;
@@ -67,7 +68,7 @@ inline Bend bend_of(int curve, Lanes input, const LawInBlock& b) {
     return bend;
 }
 
-// The value of a law on numbers of any kind: `input` gives them by their place in `Shape`.
+// Result of a law on numbers of any type; `input` returns an input by its index in `Shape`.
 template <class Law, class D, class Input, class Curve, size_t... G, size_t... A, size_t... S, size_t... P, size_t... Q,
           size_t... C>
 inline auto value_of(const Input& input, const D& dt, const Curve& curve, std::index_sequence<G...>,
@@ -80,7 +81,7 @@ inline auto value_of(const Input& input, const D& dt, const Curve& curve, std::i
                                 curve(std::integral_constant<int, C>{})...);
 }
 
-// `curve` gives the values of curves by their number.
+// `curve` returns the value of a curve by its index.
 template <class Law, class D, class Input, class Curve>
 inline auto value_of(const Input& input, const D& dt, const Curve& curve) {
     return value_of<Law, D>(input, dt, curve, std::make_index_sequence<Shape<Law>::kGiven>{},
@@ -97,7 +98,7 @@ inline const float* input_array(const LawInBlock& b, int k) {
     if (At::kController) return b.signals[k];
     return k ? b.signals[k - 1] : b.given;
 }
-// Where a gradient by an input is added to.
+// Array that accumulates the gradient of an input.
 template <class Law>
 inline float* gradient_array(const LawInBlock& b, int k) {
     using At = Shape<Law>;
@@ -107,7 +108,8 @@ inline float* gradient_array(const LawInBlock& b, int k) {
     return k ? b.by_signals[k - 1] : b.by_effort;
 }
 
-// Whether the inputs of a law are good: of a controller all signals, of a limit the effort; and those that it asks for.
+// True where the inputs of a law are good: all signals of a controller, the effort of a limit, and the requested
+// signals.
 template <class Law>
 inline auto good_inputs(const LawInBlock& b, int64_t i) {
     using At = Shape<Law>;
@@ -128,20 +130,20 @@ void forward(const LawInBlock& b, int64_t size) {
         const auto curve = [&](auto n) { return bend_of<Law>(n, input(Shape<Law>::over(n)), b).value; };
         const auto found = value_of<Law, Lanes>(input, splat<Lanes>(b.dt), curve);
         auto good = good_inputs<Law>(b, i) & finite(found.at[0]);
-        // of a controller, see `remember` in sweep.h
+        // see `remember` in sweep.h
         for (int s = 0; s < Law::kStates; ++s) good = good & finite(found.at[1 + s]);
         store(nan_unless(good, found.at[0]), b.effort + i);
     }
 }
 
-// What stands in a vector of elements before anything is written.
+// Inputs of a vector of elements, loaded before anything is written.
 template <class Law>
 struct Found {
     Lanes inputs[Shape<Law>::kInputs], dt;
     Bend bends[Law::kCurves + 1] = {};
 };
 
-// The law with the derivative by its input K.
+// The law with the derivative by input K.
 template <class Law, int K>
 inline auto derive(const Found<Law>& in) {
     const auto input = [&](int k) {
@@ -177,7 +179,7 @@ EVERYTHING_INLINED void backward(const LawInBlock& b, int64_t size, std::index_s
         const Derivative<Lanes> found[] = {gradient(derive<Law, static_cast<int>(K)>(in))...};
         const auto leave = [&](int k) {
             if (k >= At::kStates && k < At::kAsked)
-                // a state that was not written is the one before
+                // a state that was not written is the previous state
                 store(pick(good, found[k].by, by_state[k - At::kStates]), to[k] + i);
             else if (!At::kController && k == 0)
                 store(found[k].by, to[k] + i);
@@ -195,7 +197,7 @@ void backward(const LawInBlock& b, int64_t size) {
 
 using Run = void (*)(const LawInBlock&, int64_t);
 
-// A law that changes no effort has no gradient, see `require_gradients` in pipeline/gradients.py.
+// Laws without an effort have no gradient, see `require_gradients` in pipeline/gradients.py.
 template <class Law>
 constexpr Run forward_run() {
     if constexpr (Law::kResults > 0) return forward<Law>;
@@ -218,7 +220,7 @@ Run backward_of(List<Laws...>, int law) {
     return all[law];
 }
 
-// A function and its derivatives, for one number or a vector of them.
+// A function and its derivatives, on a number or a vector.
 template <class Function, class V, size_t... K>
 void function_at(const float* const* in, float* const* out, int64_t i, std::index_sequence<K...>) {
     V x[sizeof...(K)];

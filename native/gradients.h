@@ -1,6 +1,6 @@
-// Gradients of the efforts of one actuator: what a step read is noted, and the chain rule goes back from the last limit
-// to the controller, the delay and the signals. The laws are those of the step, on duals; see dual.h. A controller may
-// be a network, see network_gradients.cpp.
+// Gradients of the efforts of one actuator: the inputs of a step are recorded, and the chain rule is applied backward
+// through limits, controller and delay to the signals. The laws are those of the step, on duals; see dual.h. A
+// controller may be a network, see network_gradients.cpp.
 #pragma once
 #include <algorithm>
 #include <cmath>
@@ -16,7 +16,7 @@
 
 namespace actuators {
 
-// An array, null for none, and where elements stand in it: where an index says, or one after the other without one.
+// An array, null if missing, gathered by an index; contiguous elements without an index.
 struct Scattered {
     float* data = nullptr;
     int64_t stride = 1;
@@ -35,7 +35,7 @@ struct Scattered {
         else
             for (int64_t k = 0; k < count; ++k) to[k] = (*this)[first + k];
     }
-    // element by element where there is an index: it may come twice
+    // scalar with an index, which may contain duplicates
     void add(const float* from, int64_t first, int64_t count) const {
         if (!data) return;
         float* const to = data + first;
@@ -53,35 +53,36 @@ struct Scattered {
     }
 };
 
-// What the backward pass needs of a step.
+// Record of a step for the backward pass.
 struct Noted {
-    // signals with the commands that acted, NaN for those of a joint whose commands of the step were not finite;
-    // states, those of a network last
+    // signals with the delayed commands, NaN for joints whose current commands were not finite; states, the network
+    // state last
     Aligned<float> numbers;
-    // parameters, shared by steps that had the same
+    // parameters, shared by consecutive steps with equal values
     std::shared_ptr<const std::vector<float>> parameters;
     float dt = 0;
     // ---- delay
     int64_t newest = 0;
-    // row of the ring that each command came from, -1 for that of the step
+    // row of the ring of each delayed command, -1 for the current command
     std::vector<int32_t> from;
-    // rows that held a command, kFresh where the first one filled the ring, kEmpty where it was not good
+    // number of rows that hold a command, kFresh if the first command fills the ring, kEmpty if that command was not
+    // good
     std::vector<int32_t> held;
     bool full = true;
-    // which commands of the step were finite, a bit each; none where all were
+    // bit mask of finite commands per element; empty if all are finite
     std::vector<uint8_t> finite;
 };
 constexpr int32_t kFresh = 0, kEmpty = -1;
 
-// Gradients in, which are read, and those that are added to.
+// Gradients that are read, and gradients that are accumulated.
 struct GradientArrays {
     Scattered efforts, computed;
-    // of positions, velocities and the commands of the step
+    // gradients of positions, velocities and commands
     Scattered signals[kSignals];
     std::vector<Scattered> parameters;
-    // of the state after the step, taken and set to zero, and of the one before it
+    // gradients of the state after the step, consumed and zeroed, and of the state before it
     float *network_after[kNetworkStates] = {}, *network_before[kNetworkStates] = {};
-    // of the network's packed numbers, added to, null for none
+    // gradient of the packed network parameters, accumulated; null for none
     float* numbers = nullptr;
     std::vector<Scattered> states_after, states_before;
     float *rows_after[kCommands] = {}, *rows_before[kCommands] = {};
@@ -90,15 +91,15 @@ struct GradientArrays {
 
 class Gradients {
   public:
-    // rows of a curve, and all those of a law
+    // rows of each curve of a law
     using Curves = std::vector<std::vector<float>>;
     struct Law {
         int number = 0, parameters = 0, states = 0;
         Curves curves;
     };
 
-    // The controller is a law, a network whose columns share no places, or none, which gives 0. `limits` are the stages
-    // after it; `curves` are those of the controller and of each of these.
+    // The controller is a law, a network without shared columns, or none, which gives zero effort. `limits` are the
+    // stages after it; `curves` holds the curves of the controller and of each of these stages.
     Gradients(int64_t elements, const std::string& controller, std::optional<NetworkMember> network,
               const std::vector<std::string>& limits, std::vector<Curves> curves, int64_t depth)
         : elements_(elements),
@@ -122,16 +123,16 @@ class Gradients {
     int64_t depth() const { return depth_; }
     int parameters() const { return parameters_; }
     int states() const { return states_; }
-    // arrays that the network remembers, and numbers in each
+    // number of state arrays of the network, and the size of each
     int network_arrays() const { return network_ ? network_->use.arrays : 0; }
     int64_t network_size() const { return network_ ? network_->use.pieces * network_->use.each * elements_ : 0; }
 
-    // Before a step: note what it is about to read. The ring is that of `state`, if there is a delay.
+    // Record the inputs of a step before it runs. The ring is that of `state`, if there is a delay.
     std::unique_ptr<Noted> note(const Scattered (&signals)[kSignals], const std::vector<Scattered>& parameters,
                                 const State& state, const int32_t* lag, int64_t lag_stride, float dt);
-    // Add gradients, given those of efforts and of the state after the step.
+    // Accumulate gradients, given those of the efforts and of the state after the step.
     void back(const Noted& noted, const GradientArrays& arrays);
-    // A note that is no longer needed leaves its memory to the next one.
+    // Return the memory of a record to the pool.
     void let_go(Noted& noted) {
         const std::lock_guard<std::mutex> lock(guard_);
         if (pool_.size() < kPooled) pool_.push_back(std::move(noted.numbers));
@@ -153,7 +154,7 @@ class Gradients {
     const int64_t elements_, pitch_, depth_;
     const Variant& variant_ = choose_variant();
     std::optional<NetworkMember> network_;
-    // whether the controller is a law
+    // true if the controller is a law
     const bool has_law_;
     std::vector<Law> laws_;
     int parameters_ = 0, states_ = 0;
@@ -171,7 +172,7 @@ inline Gradients::Law Gradients::law(const std::string& name, bool controller, C
                                       [](const auto& rows) { return !rows.empty() && rows.size() % 3 == 0; });
         if (!good || static_cast<int>(curves.size()) != known[number].curves)
             refuse("curves of " + name, std::to_string(known[number].curves) + " of rows of point, value and slope");
-        // signals that it asks for are noted as parameters are
+        // requested signals are recorded like parameters
         const int parameters = known[number].asked + known[number].parameters;
         return {static_cast<int>(number), parameters, known[number].states, std::move(curves)};
     }
@@ -195,7 +196,7 @@ inline std::unique_ptr<Noted> Gradients::note(const Scattered (&signals)[kSignal
     const int arrays = network_arrays();
     for (int s = 0; s < arrays; ++s) std::copy_n(state.laws[s], network_size(), network_state(*noted, s));
     for (int s = 0; s < states_; ++s) std::copy_n(state.laws[arrays + s], elements_, this->state(*noted, s));
-    // most steps have the parameters of the one before
+    // parameters rarely change between steps
     bool same = last_ != nullptr;
     for (size_t p = 0; p < parameters.size() && same; ++p) {
         const float* const before = last_->data() + p * pitch_;
@@ -233,7 +234,7 @@ inline void Gradients::note_delay(Noted& noted, const State& state, const int32_
         noted.from[k] = !steps ? -1 : row < 0 ? row + depth : row;
     }
     if (!bad && !differ) {
-        // the usual case
+        // common case
         for (int c = 0; c < kCommands; ++c)
             for (int64_t k = 0; k < elements_; ++k)
                 if (noted.from[k] >= 0) now[c][k] = state.rows[c][noted.from[k] * state.pitch + k];
@@ -256,8 +257,8 @@ inline void Gradients::note_delay(Noted& noted, const State& state, const int32_
 
 // ---- backward
 
-// A gradient in the ring after the step goes to where its number came from; so does that of the command that acted,
-// which becomes that of the step's command.
+// Propagate gradients of the ring and of the delayed command to their sources; on return, `by_command` is the gradient
+// of the current command.
 inline void Gradients::back_ring(const Noted& noted, const GradientArrays& arrays, int c, int64_t k,
                                  float& by_command) const {
     const auto after = [&](int64_t row) -> float* {
@@ -280,7 +281,7 @@ inline void Gradients::back_ring(const Noted& noted, const GradientArrays& array
         rows[noted.newest] += pushed;
     (noted.from[k] < 0 ? now : rows[noted.from[k]]) += by_command;
     by_command = now;
-    // rows older than those that held a command have got the oldest of these, or the step's
+    // rows older than the held commands are filled with the oldest of them, or with the current command
     for (int64_t lag = 1; lag <= depth_; ++lag) {
         const int64_t row = row_of(noted.newest, lag);
         if (held == kFresh)
@@ -290,7 +291,7 @@ inline void Gradients::back_ring(const Noted& noted, const GradientArrays& array
     }
 }
 
-// All commands of a block, most often with a ring that is full.
+// Backward pass of the delay of a block; the ring is full in the common case.
 inline void Gradients::back_delay(const Noted& noted, const GradientArrays& arrays, int64_t first, int64_t count,
                                   float* const* by_commands) const {
     const int64_t written = row_of(noted.newest, 0);
@@ -319,7 +320,7 @@ inline void Gradients::back_delay(const Noted& noted, const GradientArrays& arra
         for (int64_t k = 0; k < count; ++k) {
             float now = pushed[k];
             if (finite && !(finite[k] >> c & 1)) {
-                // the command before it was held
+                // the previous command was held
                 if (before) before[noted.newest * pitch_before + k] += now;
                 now = 0.0f;
             }
@@ -340,7 +341,7 @@ inline NetworkInBlock& place(NetworkInBlock& network, const LawInBlock& law, int
     return network;
 }
 
-// The effort without a controller.
+// Effort without a controller: zero, NaN if a signal is not finite.
 inline float none_at(const LawInBlock& law, int64_t k) {
     bool good = true;
     for (const float* const signal : law.signals)
@@ -348,7 +349,7 @@ inline float none_at(const LawInBlock& law, int64_t k) {
     return good ? 0.0f : std::numeric_limits<float>::quiet_NaN();
 }
 
-// The arrays of all elements that a network goes back through.
+// Arrays of all elements for the backward pass of a network.
 inline NetworkInBlock Gradients::network_block(const Noted& noted, const GradientArrays& arrays) const {
     NetworkInBlock block;
     block.use = &network_->use;
@@ -362,7 +363,7 @@ inline NetworkInBlock Gradients::network_block(const Noted& noted, const Gradien
 inline void Gradients::back(const Noted& noted, const GradientArrays& arrays) {
     const size_t stages = laws_.size();
     constexpr int64_t kSize = kGradientBlock;
-    // what a network computes is kept for the way back
+    // the columns of a network are kept for the backward pass
     const int64_t most = network_ ? kBatch : kSize, columns = network_ ? network_->use.network->columns * kBatch : 0;
     NetworkInBlock network = network_ ? network_block(noted, arrays) : NetworkInBlock{};
     const int64_t numbers = arrays.numbers ? static_cast<int64_t>(network_->use.network->numbers.size()) : 0;
@@ -370,7 +371,7 @@ inline void Gradients::back(const Noted& noted, const GradientArrays& arrays) {
     network.columns = of_network.data(), network.by_columns = network.columns + columns;
     network.guard = network.by_columns + columns;
     network.by_numbers = numbers ? network.guard + kBatch : nullptr;
-    // efforts after each law; gradients of the effort, the signals, the parameters and the states
+    // efforts after each law; gradients of the effort, signals, parameters and states
     Aligned<float> memory((stages + 1 + kSignals + parameters_ + states_) * kSize);
     float* const efforts = memory.data();
     float* const by_effort = efforts + stages * kSize;
@@ -419,7 +420,7 @@ inline void Gradients::back(const Noted& noted, const GradientArrays& arrays) {
         for (int64_t k = 0; k < count; ++k) {
             const bool good = std::fabs(last[k]) <= std::numeric_limits<float>::max();
             by_effort[k] = good ? by_effort[k] : 0.0f, by_computed[k] = good ? by_computed[k] : 0.0f;
-            // and left the state as it was
+            // and the state was kept
             if (network_ && !good) network.guard[k] = std::numeric_limits<float>::quiet_NaN();
         }
         std::fill(by_effort + count, by_effort + whole, 0.0f);

@@ -1,34 +1,34 @@
-// Where the rows of a curve are found: a grid of equal cells over the positions, as many as rows. Between the rows of
-// its cell a position is found by halving; in evenly spaced tables a cell has one or two.
+// Grid over the positions of a curve, with as many equal cells as rows. The rows of a cell are searched by bisection;
+// with evenly spaced points, a cell has one or two rows.
 #pragma once
 #include <cstdint>
 #include <vector>
 
 namespace actuators {
 
-// Below so many rows of a curve, all of them are passed one by one, a vector of positions at a time.
+// Curves with fewer rows are evaluated row by row, on whole vectors.
 constexpr int kFewRows = 24;
 
 struct Grid {
     float first = 0.0f, scale = 0.0f, last_cell = 0.0f;
-    // most rows that a cell has
+    // largest number of rows in a cell
     int span = 0;
-    // rows before each cell
+    // number of rows before each cell
     std::vector<int32_t> before;
-    // of the rows, and beyond their end as many infinite ones as a cell may have
+    // positions of the rows, padded with infinity by the largest number of rows in a cell
     std::vector<float> points;
-    // per number of rows passed: point, value, slope; before the first one the slope is 0
+    // point, value and slope per number of rows passed; before the first row the slope is 0
     std::vector<float> rows;
 
-    // `numbers` are point, value and slope of each of `count` rows, whose points do not decrease.
+    // `numbers` holds point, value and slope of `count` rows, in order of non-decreasing points.
     Grid(const float* numbers, int64_t count);
 };
 
-// The cell of a position. Rounded or not, cells do not decrease as positions grow, hence rows of other cells need no
-// look. Static, for each instruction set has its own.
+// Cell of a position. Cells are monotonic in position even with rounding, so rows of other cells need no search.
+// Static, since each instruction set has its own copy.
 static inline int cell_of(float position, float first, float scale, float last_cell) {
     const float at = (position - first) * scale;
-    // NaN is in the first cell
+    // NaN maps to the first cell
     const float above = at > 0.0f ? at : 0.0f;
     return static_cast<int>(above < last_cell ? above : last_cell);
 }

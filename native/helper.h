@@ -1,7 +1,6 @@
-// A second thread that helps when it happens to have time. Chunks of work are claimed one by one, by the caller from
-// the front and by the helper from the back, so that each keeps to the same memory tick after tick. The caller never
-// waits for a helper that has not begun, only for a chunk it is in the middle of: one that is late, or that the system
-// has put aside, costs next to nothing. A barrier for all threads would cost milliseconds on a busy machine.
+// Optional second thread. Chunks of work are claimed one by one, from the front by the caller and from the back by the
+// helper, so that each thread accesses the same memory in every step. The caller waits only for a chunk in progress, so
+// a late or descheduled helper costs almost nothing. A barrier could cost milliseconds on a busy machine.
 #pragma once
 #include <atomic>
 #include <condition_variable>
@@ -14,13 +13,13 @@ namespace actuators {
 
 class Helper {
   public:
-    // The one helper of the process; it lives until the process ends.
+    // The helper of this process, which is never destroyed.
     static Helper& instance() {
         static Helper* const only = new Helper;
         return *only;
     }
 
-    // Calls job(chunk, worker) once for every chunk; worker is 0 for the caller, 1 for the helper.
+    // Call job(chunk, worker) once per chunk; worker is 0 for the caller, 1 for the helper.
     void run(int64_t chunks, const std::function<void(int64_t, int)>& job) {
         const std::unique_lock<std::mutex> turn(turn_, std::try_to_lock);
         if (!turn || chunks > kMost) {
@@ -28,7 +27,7 @@ class Helper {
             return;
         }
         const uint32_t round = round_.load() + 1;
-        // nothing can be claimed while the job changes
+        // blocks claims while the job changes
         ticket_.store(pack(round, kMost, kMost));
         job_ = &job;
         chunks_.store(chunks);
@@ -69,7 +68,7 @@ class Helper {
     [[noreturn]] void help() {
         uint32_t seen = 0;
         for (;;) {
-            // the next step mostly comes soon
+            // spin before sleeping: the next step usually follows soon
             for (int spin = 0; spin < kSpins && round_.load() == seen; ++spin) std::this_thread::yield();
             if (round_.load() == seen) {
                 std::unique_lock<std::mutex> lock(sleep_);

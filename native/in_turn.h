@@ -1,4 +1,4 @@
-// What a simulator does after each physics step, in one call.
+// The work of a simulator after each physics step, in one call.
 #pragma once
 #include <functional>
 
@@ -10,7 +10,7 @@ namespace actuators {
 
 class InTurn {
   public:
-    // each of `first` is VelocityLimits, Roots or EffectiveInertias
+    // each item of `first` is VelocityLimits, Roots or EffectiveInertias
     InTurn(std::vector<py::object> first, py::object last) : first_(std::move(first)), last_(std::move(last)) {
         for (const py::object& one : first_) {
             if (py::isinstance<VelocityLimits>(one)) {
@@ -27,7 +27,7 @@ class InTurn {
         transfer_ = last_.cast<Transfer*>();
     }
 
-    // Runs all of them; returns what the transfer returns.
+    // Run all items; returns the result of the transfer.
     bool run() const {
         for (const auto& step : steps_) step();
         return transfer_->run();

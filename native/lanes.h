@@ -1,4 +1,4 @@
-// As many floats as a register of this instruction set holds, one of them where the compiler knows no vectors.
+// A vector register of floats of this instruction set; a single float if the compiler has no vector extension.
 #pragma once
 #include <cstring>
 

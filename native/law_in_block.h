@@ -1,54 +1,54 @@
-// A law of an actuator, or its network, in a block of elements, as its gradients see it.
+// A law or network of an actuator in a block of elements, for gradients.
 #pragma once
 #include "problem.h"
 
 namespace actuators {
 
-// Elements that one call of a law's gradient goes over; a multiple of every vector.
+// Elements per call of a law's gradient; a multiple of every vector width.
 constexpr int64_t kGradientBlock = 512;
 
-// A law in a block of elements. Gradients are added to where nothing else is said, and every array has room for the
-// last vector.
+// A law in a block of elements. Gradients are accumulated unless stated otherwise; every array is padded to a whole
+// vector.
 struct LawInBlock {
     const float* signals[kSignals] = {};
     const float* parameters[kMost] = {};
     const float* states[kMost] = {};
-    // rows of point, value and slope of its curves
+    // point, value and slope of the rows of its curves
     const float* curves[kMostCurves] = {};
     int64_t curve_rows[kMostCurves] = {};
     float dt = 0;
-    // the effort that a limit gets, the effort that a law gives
+    // input effort of a limit, output effort of the law
     const float* given = nullptr;
     float* effort = nullptr;
-    // the effort after the last limit: where it is not finite, no law has written its state
+    // effort after the last limit; if it is not finite, no law has written its state
     const float* last = nullptr;
-    // gradient of the effort; of a limit it is then that of the effort it got
+    // gradient of the output effort; a limit replaces it by that of its input effort
     float* by_effort = nullptr;
     float* by_signals[kSignals] = {};
     float* by_parameters[kMost] = {};
-    // of the states it leaves, then of those it found
+    // gradients of the states after the step, replaced by those of the states before
     float* by_states[kMost] = {};
 };
 
-// A network in a block of `kBatch` elements at most. Its columns must not share places: what was computed forward is
-// read on the way back.
+// A network in a block of at most `kBatch` elements. Its columns must not share memory, since the backward pass reads
+// the forward results.
 struct NetworkInBlock {
     const NetworkUse* use = nullptr;
     int64_t first = 0, count = 0;
     const float* signals[kSignals] = {};
-    // of all elements, before the step
+    // states of all elements before the step
     float* state[kNetworkStates] = {};
     float* effort = nullptr;
     const float* by_effort = nullptr;
     float* by_signals[kSignals] = {};
-    // of the states after the step, taken and set to zero, and of those before it; of all elements, null for none
+    // gradients of the states after the step, consumed and zeroed, and of those before; of all elements, null for none
     float* by_after[kNetworkStates] = {};
     float* by_before[kNetworkStates] = {};
-    // a block of the network's columns, and of their gradients
+    // columns of a block, and their gradients
     float *columns = nullptr, *by_columns = nullptr;
-    // by the numbers of linear maps, packed as they are and `kRepeated` sums of each; null for none
+    // gradients of the packed parameters of linear maps, `kRepeated` partial sums each; null for none
     float* by_numbers = nullptr;
-    // of each element whether the step was good, zero or NaN
+    // zero for elements with a good step, else NaN
     float* guard = nullptr;
 };
 

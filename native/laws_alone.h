@@ -1,4 +1,4 @@
-// Each generated law by itself, for the conformance test: columns of numbers in, columns of results out.
+// Generated laws in isolation, for the conformance test: columns of numbers in, columns of results out.
 #pragma once
 #include <pybind11/numpy.h>
 #include <pybind11/pybind11.h>
@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-// only the core is compiled once per instruction set
+// only the core is compiled per instruction set
 #ifndef ACTUATORS_VARIANT
 #define ACTUATORS_VARIANT laws_alone
 #endif
@@ -24,7 +24,7 @@ namespace ACTUATORS_VARIANT {
 namespace py = pybind11;
 using Column = py::array_t<float>;
 
-// A law, or its preparation, on columns of `count` numbers.
+// Evaluation of a law, or of its parameter preparation, on columns of `count` numbers.
 using Evaluate = void (*)(const float* const* in, float* const* out, py::ssize_t count);
 
 struct Entry {
@@ -95,7 +95,7 @@ inline const Entry& entry_named(const std::string& name) {
     throw std::invalid_argument("name = " + name + ": must be one of " + known + ".");
 }
 
-// The array of a float32 argument of this shape; -1 stands for any length.
+// A float32 argument of the given shape; -1 matches any length.
 inline Column float_array(const std::string& name, const py::handle& given, const std::vector<py::ssize_t>& shape) {
     bool good =
         py::isinstance<py::array>(given) && py::reinterpret_borrow<py::array>(given).dtype().is(py::dtype::of<float>());
@@ -135,7 +135,7 @@ inline std::vector<Column> evaluate(Evaluate function, const py::list& columns, 
     return out;
 }
 
-// Value of a curve at each position, lane by lane where V has several.
+// Values of a curve, lane-wise.
 template <class V>
 V curve_at(V position, const float* rows, py::ssize_t count) {
     V point = splat<V>(rows[0]), value = splat<V>(rows[1]), slope = splat<V>(0.0f);
@@ -157,7 +157,7 @@ inline Column curve(const py::object& given_rows, const py::object& given_positi
     const float* q = positions.data();
     float* limit = out.mutable_data();
     py::ssize_t i = 0;
-    // by vectors as far as they go, as the core does
+    // vectors first, then the scalar remainder, as in the core
     for (; i + kLanes <= count; i += kLanes) {
         const Lanes lanes = curve_at(load(q + i), rows.data(), rows.shape(0));
         std::memcpy(limit + i, &lanes, sizeof lanes);
@@ -166,7 +166,7 @@ inline Column curve(const py::object& given_rows, const py::object& given_positi
     return out;
 }
 
-// Values of a function, and its derivative by each argument, as an instruction set computes them.
+// Values of a function and its derivatives by each argument, for one instruction set.
 inline std::vector<Column> function(const std::string& name, const py::list& columns, const std::string& variant) {
     for (const actuators::Variant* one : actuators::variants()) {
         if (variant != one->name || !one->available()) continue;

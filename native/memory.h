@@ -1,4 +1,4 @@
-// Memory aligned to cache lines, zero at first; large pieces in large pages.
+// Zero-initialized memory aligned to cache lines; large allocations use huge pages.
 #pragma once
 #ifdef __linux__
 #include <sys/mman.h>
@@ -22,7 +22,7 @@ class Aligned {
         const std::align_val_t alignment{bytes >= kHugePage ? kHugePage : 64};
         data_ = {static_cast<T*>(::operator new(bytes ? bytes : 64, alignment)), Free{alignment}};
 #ifdef __linux__
-        // many rows far apart would need more small pages than a processor keeps track of
+        // rows far apart exceed the TLB with small pages
         if (bytes >= kHugePage) madvise(data_.get(), bytes, MADV_HUGEPAGE);
 #endif
         std::fill(data_.get(), data_.get() + size, value);

@@ -1,4 +1,4 @@
-// Names for Python, and nothing else.
+// Python bindings.
 #include "bound_gradients.h"
 #include "bound_plan.h"
 #include "calls.h"
@@ -12,10 +12,10 @@ using namespace actuators;
 
 namespace {
 
-// floats between rows of a ring: a multiple of a page would send them all to the same lines of the cache
+// padding between rows of a ring, in floats: a multiple of the page size would map all rows to the same cache sets
 constexpr int64_t kStagger = 272, kStaggered = 384;
 
-// Three arrays (depth, size) for the commands of a delay, zero, laid out for a step's reading.
+// Three zeroed arrays (depth, size) for delayed commands, in the layout that steps read.
 std::vector<py::array_t<float>> ring(int64_t depth, int64_t size) {
     if (depth < 1 || depth > (1 << 16) || size < 0 || size > (int64_t{1} << 40) / depth)
         refuse("ring of " + std::to_string(depth) + " x " + std::to_string(size), "of a depth of 1 to 65536");
@@ -30,7 +30,7 @@ std::vector<py::array_t<float>> ring(int64_t depth, int64_t size) {
     return arrays;
 }
 
-// Seconds to read `count` arrays of `size` floats and write one, with the variant a step would take.
+// Seconds to read `count` arrays of `size` floats and write one, with the variant that steps use.
 double time_stream(int count, int64_t size, int repetitions) {
     if ((count != 1 && count != 5 && count != 8) || size < 1 || repetitions < 1)
         refuse("count, size, repetitions", "1, 5 or 8 arrays, and positive");
@@ -44,7 +44,7 @@ double time_stream(int count, int64_t size, int repetitions) {
     return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count() / repetitions;
 }
 
-// `__new__` without `__init__` makes an object that has nothing in it: no call may take it for one that has.
+// Rejects uninitialized objects, which `__new__` without `__init__` creates.
 template <class... Made>
 void refuse_empty() {
     for (py::detail::type_info* one : {py::detail::get_type_info(typeid(Made))...})
@@ -57,7 +57,7 @@ void refuse_empty() {
 
 PYBIND11_MODULE(core, m) {
     m.doc() = "The actuator step in C++; see native/ in the repository.";
-    // an object of another kind is a TypeError, also inside of a list or tuple
+    // a wrong type inside a list or tuple is a TypeError, too
     py::register_local_exception_translator([](std::exception_ptr raised) {
         try {
             if (raised) std::rethrow_exception(raised);

@@ -1,12 +1,12 @@
-// Networks evaluated block by block, compiled once per instruction set with its own ACTUATORS_VARIANT namespace. A row
-// whose input, output or state is not finite gets NaN and keeps its state.
+// Networks evaluated block by block, compiled once per instruction set in the namespace ACTUATORS_VARIANT. A row whose
+// input, output or state is not finite returns NaN and keeps its state.
 #include "network_block.h"
 
 namespace ACTUATORS_VARIANT {
 
 namespace {
 
-// The new states, or the old ones where something is not finite.
+// Store the new states, or the previous ones in rows that are not finite.
 void states_out(const Network& n, const Remembered* states, int64_t first, int64_t count, float* columns,
                 const Guard& guard) {
     for (int s = 0; s < n.states; ++s)
@@ -38,8 +38,8 @@ void block(const Network& n, const NetworkRows& rows, int64_t first, float* colu
     for (int64_t row = 0; row < count; ++row) rows.y[(first + row) * rows.y_row] = result[row];
 }
 
-// Values go down by a step, the newest in, where the guard is good; it also goes where there is none yet and the first
-// step fills.
+// Shift histories by one step and insert the newest values in good rows; unset entries take the newest value if the
+// first step fills the history.
 void roll(const NetworkUse& use, const Signals& signals, int64_t first, int64_t count, const Guard& guard) {
     alignas(64) float good[kBatch];
     std::memcpy(good, guard.rows, sizeof good);

@@ -1,5 +1,5 @@
-// What evaluating a network works on. A block is 32 actuators; a column holds a number of each of them, side by side,
-// so that weights are broadcast and nothing is gathered.
+// Data of a network evaluation. A block is 32 actuators; a column holds one number per actuator contiguously, so that
+// weights are broadcast and nothing is gathered.
 #pragma once
 #include <cstdint>
 #include <vector>
@@ -9,7 +9,7 @@
 namespace actuators {
 
 constexpr int kBatch = 32;
-// outputs of a linear map whose weights lie together
+// outputs per panel, whose weights are contiguous
 constexpr int kPanel = 8;
 constexpr int kNetworkStates = 2;
 
@@ -45,14 +45,14 @@ enum class Code : int {
     kCodes
 };
 
-// Columns that an instruction writes and reads, and its numbers: those of linear maps are panels, see `pack`.
+// An instruction: its output and input columns, and its parameters; linear maps use panels, see `packed_size`.
 struct Instruction {
     Code code;
     int64_t out, width, first, first_width, second, second_width, layer;
     const float* numbers;
 };
 
-// A network laid out; columns begin with the input, the states and what the states become.
+// A network after layout; the columns start with the input, the states and the new states.
 struct Network {
     int64_t inputs, columns, output, layers, hidden;
     int states;
@@ -60,14 +60,14 @@ struct Network {
     Aligned<float> numbers;
 };
 
-// Recurrent state: numbers of a row lie side by side, rows and layers any distance apart.
+// Recurrent state: contiguous within a row; rows and layers have any stride.
 struct Remembered {
     const float* now = nullptr;
     float* after = nullptr;
     int64_t now_layer = 0, now_row = 0, after_layer = 0, after_row = 0;
 };
 
-// Arrays of one evaluation; pitches in numbers.
+// Arrays of one evaluation; strides in floats.
 struct NetworkRows {
     const float* x;
     int64_t x_row;
@@ -77,7 +77,7 @@ struct NetworkRows {
     int64_t count;
 };
 
-// Numbers of a linear map of `inputs` as it is read: panels of `kPanel` outputs, each input after input, then biases.
+// Size of a packed linear map of `inputs`: panels of `kPanel` outputs, input by input, then biases.
 inline int64_t packed_size(int64_t outputs, int64_t inputs) {
     return (outputs + kPanel - 1) / kPanel * kPanel * (inputs + 1);
 }

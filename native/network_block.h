@@ -1,7 +1,7 @@
-// What evaluating a block of actuators is made of, once per instruction set: linear maps, functions, recurrent layers,
-// rows in and out.
+// Building blocks of a network evaluation, compiled once per instruction set: linear maps, functions, recurrent layers,
+// loads and stores of rows.
 //
-// Sums run over inputs in their order, the bias first, whatever the number of rows: the same bits for all of them.
+// Sums run over the bias and then the inputs in order, independent of the number of rows, so results are bit-identical.
 #pragma once
 #include "problem.h"
 
@@ -24,11 +24,11 @@ inline Floats at(const float* column) {
     return *reinterpret_cast<const Floats*>(column);
 }
 
-// vectors of a tile: so many are summed up at once
+// vectors per tile, summed together
 constexpr int kVectors = 2;
 constexpr int kTile = kVectors * kLanes;
 static_assert(kBatch % kTile == 0, "a block is made of whole tiles");
-// outputs of a tile, as registers allow
+// outputs per tile, limited by the registers
 #if defined(__AVX512F__)
 constexpr int kOutputs = 8;
 #else
@@ -84,7 +84,7 @@ void tile_of(int64_t outputs, const Sources& from, const float* weights, const f
     tile<OUTPUTS>(from, weights, biases, out);
 }
 
-// weight [first, second] + bias
+// weights * [first, second] + biases
 inline void linear(const Sources& from, int64_t outputs, const float* numbers, int lanes, float* out) {
     const int64_t inputs = from.first_width + from.second_width;
     const float* const biases = numbers + (outputs + kPanel - 1) / kPanel * kPanel * inputs;
@@ -96,7 +96,7 @@ inline void linear(const Sources& from, int64_t outputs, const float* numbers, i
     }
 }
 
-// ---- functions of every number
+// ---- elementwise functions
 
 template <class Function>
 void each(const Function& function, const float* from, int64_t width, int lanes, float* out) {
@@ -115,7 +115,7 @@ void each_pair(const Function& function, const Instruction& i, int lanes, float*
 
 // ---- recurrent layers
 
-// Columns of the state of a layer before and after.
+// Columns of the state of a layer before the step; `becoming` returns those after it.
 inline float* before(const Network& n, float* columns, int state, int64_t layer) {
     return columns + (n.inputs + (state * n.layers + layer) * n.hidden) * kBatch;
 }
@@ -130,7 +130,7 @@ inline void lstm(const Network& n, const Instruction& i, int lanes, float* colum
            i.numbers, lanes, gates);
     const float* const cell = before(n, columns, 1, i.layer);
     float *const new_hidden = becoming(n, columns, 0, i.layer), *const new_cell = becoming(n, columns, 1, i.layer);
-    // beyond this a gate is open or shut to the last bit, and a product of three denominators is finite
+    // saturates the gates to the last bit, and keeps the product of three denominators finite
     constexpr float kMost = 30.0f;
     for (int64_t start = 0; start < size; start += kBatch) {
         for (int64_t k = start; k < start + lanes; k += kLanes) {
@@ -197,7 +197,7 @@ inline void run(const Network& n, const Instruction& i, int lanes, float* column
             return binary([](Floats x, Floats y) { return x * y; });
         case Code::kDiv:
             return binary([](Floats x, Floats y) { return x / y; });
-        // either NaN makes one
+        // NaN if either argument is NaN
         case Code::kMinimum:
             return binary([](Floats x, Floats y) {
                 const Floats least = y < x ? y : x;
@@ -258,10 +258,10 @@ inline void run(const Network& n, const Instruction& i, int lanes, float* column
     }
 }
 
-// ---- rows in and out
+// ---- loads and stores of rows
 
 #if defined(__SSE__)
-// Four numbers of four rows into four columns, or the other way round.
+// Transpose a 4 x 4 tile.
 inline void turn(const float* from, int64_t from_pitch, float* to, int64_t to_pitch) {
     __m128 a = _mm_loadu_ps(from), b = _mm_loadu_ps(from + from_pitch), c = _mm_loadu_ps(from + 2 * from_pitch),
            d = _mm_loadu_ps(from + 3 * from_pitch);
@@ -279,7 +279,7 @@ inline void turn(const float* from, int64_t, float* to, int64_t) {
 constexpr int64_t kTurned = 1;
 #endif
 
-// A matrix turned over, by squares as far as they fit.
+// Transpose a matrix, by tiles where possible.
 inline void transpose(const float* from, int64_t from_pitch, int64_t rows, int64_t width, float* to, int64_t to_pitch) {
     const int64_t even_rows = rows / kTurned * kTurned, even_width = width / kTurned * kTurned;
     for (int64_t row = 0; row < even_rows; row += kTurned)
@@ -290,7 +290,7 @@ inline void transpose(const float* from, int64_t from_pitch, int64_t rows, int64
             to[k * to_pitch + row] = from[row * from_pitch + k];
 }
 
-// Numbers of rows side by side into columns; rows that are not there are zero.
+// Load rows into columns; missing rows are zero.
 inline void rows_in(const float* rows, int64_t pitch, int64_t count, int64_t width, int lanes, float* columns) {
     transpose(rows, pitch, count, width, columns, kBatch);
     for (int64_t k = 0; k < width && count < lanes; ++k)
@@ -301,7 +301,7 @@ inline void rows_out(const float* columns, int64_t count, int64_t width, float* 
     transpose(columns, kBatch, width, count, rows, pitch);
 }
 
-// Zero for a row, or NaN where something of it is not finite.
+// Zero per row, NaN if any watched number of the row is not finite.
 struct Guard {
     Floats rows[kBatch / kLanes] = {};
     void watch(const float* column, int64_t width, int lanes) {
@@ -324,7 +324,7 @@ inline void states_in(const Network& n, const Remembered* states, int64_t first,
                     n.hidden, lanes_of(count), before(n, columns, s, layer));
 }
 
-// From inputs and states to output and new states.
+// Run all instructions; returns the output column.
 inline float* run_all(const Network& n, int lanes, float* columns, Guard& guard) {
     for (const Instruction& instruction : n.instructions) run(n, instruction, lanes, columns);
     guard.watch(becoming(n, columns, 0, 0), n.states * n.layers * n.hidden, lanes);
@@ -333,15 +333,15 @@ inline float* run_all(const Network& n, int lanes, float* columns, Guard& guard)
     return output;
 }
 
-// ---- in a step
+// ---- networks in a step
 
-// Whether places, which ascend, are side by side.
+// True if ascending places are consecutive.
 inline bool neighbours(const int32_t* places, int64_t count) {
     return places[count - 1] - places[0] == count - 1;
 }
 
-// Values of all columns for some elements of a block, zero where there are none; what of them is not finite spoils the
-// guard, feedforward too.
+// Columns of signals of some elements of a block, padded with zeros; signals that are not finite, including
+// feedforward, set the guard.
 struct Signals {
     alignas(64) float columns[kColumns][kBatch];
     void take(const float* const (&input)[kSignals], const int32_t* places, int64_t count, int lanes, Guard& guard) {
@@ -367,16 +367,16 @@ struct Signals {
     }
 };
 
-// Whether a history that the first step fills has no value there since its reset, which sets zeros: one that was
-// measured is remembered as a negative zero.
+// True if an entry of a history that the first step fills is unset. Resets write positive zeros; measured zeros are
+// stored as negative zeros.
 inline bool is_unset(float value) {
     uint32_t bits;
     std::memcpy(&bits, &value, sizeof bits);
     return !bits;
 }
 
-// The efforts of some elements whose signals were taken, the first of them by its place in the states; the guard tells
-// which are good.
+// Efforts of some elements from their signals; `first` is the position of the first element in the states. The guard
+// marks good rows.
 inline void compute(const NetworkUse& use, float* const (&state)[kNetworkStates], const Signals& signals, int64_t first,
                     int64_t count, float* columns, Guard& guard, float* efforts) {
     const Network& n = *use.network;

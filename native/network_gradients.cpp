@@ -1,8 +1,8 @@
-// Back through networks, block by block and instruction by instruction, once per instruction set.
+// Backward pass of networks, block by block and instruction by instruction, compiled once per instruction set.
 //
-// Columns hold what was computed forward, for none has its place taken by another. Rows do not know of each other: what
-// becomes of one that is not good is put right at the end. At a kink the slope is Torch's, 0 of |x| and of ReLU at 0,
-// and half for each of two equal numbers.
+// Columns keep their forward results, since they share no memory. Rows are independent: rows that are not good are
+// corrected at the end. Slopes at kinks are those of Torch: 0 for |x| and ReLU at 0, one half for each of two equal
+// numbers.
 #include "network_block.h"
 
 #include <array>
@@ -16,7 +16,7 @@ namespace {
 
 // ---- linear maps
 
-// Gradients by the sources of a linear map, see `linear`.
+// Gradients of the sources of a linear map, see `linear`.
 void linear_back(float* by_first, int64_t first_width, float* by_second, int64_t second_width, int64_t outputs,
                  const float* numbers, int lanes, const float* by_out) {
     const int64_t inputs = first_width + second_width;
@@ -37,7 +37,7 @@ void linear_back(float* by_first, int64_t first_width, float* by_second, int64_t
     }
 }
 
-// Gradients by its numbers.
+// Gradients of its parameters.
 void numbers_back(const Sources& from, int64_t outputs, int lanes, const float* by_out, float* by_numbers) {
     const int64_t inputs = from.first_width + from.second_width;
     float* to = by_numbers;
@@ -56,9 +56,9 @@ void numbers_back(const Sources& from, int64_t outputs, int lanes, const float* 
         for (int row = 0; row < lanes; row += kLanes) at(to) += at(by_out + o * kBatch + row);
 }
 
-// ---- functions of every number
+// ---- elementwise functions
 
-// `slope` of a source and its result
+// `slope` takes the source and the result
 template <class Slope>
 void each_back(const Slope& slope, const Instruction& i, int lanes, const float* columns, float* by) {
     for (int64_t k = 0; k < i.width * kBatch; k += kBatch)
@@ -68,7 +68,7 @@ void each_back(const Slope& slope, const Instruction& i, int lanes, const float*
         }
 }
 
-// `slopes` of both sources and their result
+// `slopes` takes both sources and the result
 template <class Slopes>
 void each_pair_back(const Slopes& slopes, const Instruction& i, int lanes, const float* columns, float* by) {
     const int64_t first_step = i.first_width > 1 ? kBatch : 0, second_step = i.second_width > 1 ? kBatch : 0;
@@ -87,14 +87,14 @@ struct Pair {
     Floats at[2];
 };
 
-// Of the one that is chosen, half of each where they are equal.
+// Gradient of the selected source, half for each if they are equal.
 template <class C>
 inline Pair chosen_one(C first, C both) {
     const Floats one = first ? all(1.0f) : all(0.0f);
     return {{both ? all(0.5f) : one, both ? all(0.5f) : all(1.0f) - one}};
 }
 
-// ---- recurrent layers, whose columns of gates hold what goes into the functions
+// ---- recurrent layers, whose gate columns hold pre-activations
 
 inline Floats sigmoid_slope(Floats y) {
     return y * (all(1.0f) - y);
@@ -251,7 +251,7 @@ void run_back(const Network& n, const Instruction& i, int lanes, float* columns,
 
 // ---- states
 
-// Gradients of recurrent states after the step, taken into the columns of what they become.
+// Move gradients of recurrent states after the step into their columns.
 void after_in(const NetworkInBlock& b, int lanes) {
     const Network& n = *b.use->network;
     for (int s = 0; s < n.states; ++s)
@@ -262,20 +262,21 @@ void after_in(const NetworkInBlock& b, int lanes) {
         }
 }
 
-// Those of the states before, added from their columns.
+// Accumulate gradients of recurrent states before the step from their columns.
 void before_out(const NetworkInBlock& b) {
     const Network& n = *b.use->network;
     for (int s = 0; s < n.states; ++s)
         for (int64_t layer = 0; layer < n.layers && b.by_before[s]; ++layer) {
             float* const rows = b.by_before[s] + (layer * b.use->rows + b.first) * n.hidden;
-            // columns that are no longer needed
+            // reuses columns as scratch memory
             float* const found = becoming(n, b.by_columns, s, layer);
             rows_out(before(n, b.by_columns, s, layer), b.count, n.hidden, found, n.hidden);
             for (int64_t k = 0; k < b.count * n.hidden; ++k) rows[k] += found[k];
         }
 }
 
-// Back through histories, see `roll`: what was remembered goes up by a step, and that of the newest to its column.
+// Backward pass of histories, see `roll`: gradients shift back by one step, those of the newest values to their
+// columns.
 void roll_back(const NetworkInBlock& b, float (*by_column)[kBatch]) {
     const NetworkUse& use = *b.use;
     for (size_t h = 0; h < use.history.size(); ++h) {
@@ -320,7 +321,7 @@ void network_backward(const NetworkInBlock& b) {
     float* const by = b.by_columns;
     std::fill_n(by, n.columns * kBatch, 0.0f);
     after_in(b, lanes);
-    // a row that is not good, or not there, has no gradient, and leaves the states as they were
+    // a row that is not good, or padding, has no gradient and keeps its states
     const auto good = [&](int64_t row) { return row < b.count && b.guard[row] == 0.0f; };
     bool all_good = true;
     for (int row = 0; row < (b.by_numbers ? lanes : b.count); ++row) all_good = all_good && good(row);
@@ -329,7 +330,7 @@ void network_backward(const NetworkInBlock& b) {
     for (int row = 0; row < lanes && !all_good; ++row) {
         if (good(row)) continue;
         for (int64_t k = row; k < remembered; k += kBatch) becomes[k] = 0.0f;
-        // at 1 all slopes are finite, so that nothing of it gets among the numbers
+        // 1 keeps all slopes finite, so that parameter gradients stay finite
         for (int64_t k = row; k < n.columns * kBatch; k += kBatch) b.columns[k] = 1.0f;
     }
     for (int row = 0; row < b.count; ++row)

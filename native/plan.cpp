@@ -14,19 +14,19 @@ namespace actuators {
 
 namespace {
 
-// elements of a block: few enough for the first-level cache; where there are many and a step reads and writes rows of
-// a ring besides, or curves, it is memory that it waits for, which likes long runs better
+// elements of a block: fits the L1 cache; large problems with a delay or curves are bound by memory, where longer
+// blocks are faster
 constexpr int64_t kBlock = 384, kLongBlock = 3072, kMany = 32768;
-// a step shorter than this does not let other Python threads in: switching would cost more than it
+// smallest number of elements for which releasing the GIL pays off
 constexpr int64_t kWorthReleasing = 8192;
-// elements from which on a helper is of use, and into how many chunks they are cut
+// smallest number of elements for which the helper pays off, and the number of chunks
 constexpr int64_t kWorthHelping = 65536, kChunks = 16;
 
 int64_t bounded_lag(int64_t lag, int64_t depth) {
     return std::clamp<int64_t>(lag, 0, depth);
 }
 
-// What goes by places has room for each slot once.
+// Indexed slots: ascending, without duplicates.
 void require_slots(const std::vector<int32_t>& slots, int64_t count, const std::string& subject) {
     for (size_t k = 0; k < slots.size(); ++k) {
         if (slots[k] < 0 || slots[k] >= count) refuse(subject + ": " + std::to_string(slots[k]), "one of the slots");
@@ -34,7 +34,7 @@ void require_slots(const std::vector<int32_t>& slots, int64_t count, const std::
     }
 }
 
-// In any order, each once.
+// Slots in any order, without duplicates.
 void require_slots_once(std::vector<int32_t> slots, int64_t count, const std::string& subject) {
     std::sort(slots.begin(), slots.end());
     require_slots(slots, count, subject);
@@ -46,7 +46,7 @@ void refuse(const std::string& subject, const std::string& rule) {
     throw std::invalid_argument(subject + ": must be " + rule + ".");
 }
 
-// ---- what it consists of
+// ---- construction
 
 Plan::Plan(std::string label, int64_t robots, int64_t slots, std::vector<float> neutral,
            const std::vector<Member>& controllers, const std::vector<Member>& limits, std::vector<int32_t> delayed,
@@ -192,7 +192,7 @@ void Plan::set_totals(std::vector<Total> totals) {
     changed_ = true;
 }
 
-// A law by its number among controllers, limits and feedback; null beyond them.
+// A law by its index in controllers, limits and feedback; null if out of range.
 const Plan::MemberUse* Plan::find_member(size_t number) const {
     for (const auto* const members : {&controllers_, &limits_, &feedback_}) {
         if (number < members->size()) return &(*members)[number];
@@ -231,7 +231,7 @@ void Plan::bind_columns(const Source (&inputs)[kSignals], const Sink& efforts, s
 }
 
 void Plan::move_columns(float* const (&inputs)[kSignals], float* efforts) {
-    // nothing that was prepared depends on where they begin
+    // prepared data does not depend on the addresses
     for (int s = 0; s < kSignals; ++s)
         if (inputs[s]) p_.input[s].data = inputs[s];
     if (efforts) p_.efforts.data = efforts;
@@ -318,7 +318,7 @@ void Plan::stop_recording(const std::shared_ptr<Tape>& tape) {
     tapes_.erase(std::remove(tapes_.begin(), tapes_.end(), tape), tapes_.end());
 }
 
-// ---- layout, and what follows from it
+// ---- layout and derived data
 
 void Plan::choose_layout() {
     if (p_.layout == Layout::kIndexed) return;
@@ -330,7 +330,7 @@ void Plan::choose_layout() {
     for (const Source& source : p_.input) even &= source.pitch == p_.efforts.pitch;
     for (const RowValues& row : rows_) own |= row.own != nullptr;
     for (const float* const signal : p_.asked) own |= signal != nullptr;
-    // gaps would be delayed along, where whole rows could be
+    // the gaps layout would delay unused columns too; gathered rows can be delayed as a whole
     const bool delays_all = p_.delayed_slots == p_.slots && uniform_lag();
     if (neighbours && (p_.robots == 1 || (even && p_.efforts.pitch == p_.slots))) {
         p_.layout = Layout::kDirect;
@@ -348,7 +348,7 @@ int64_t Plan::block_size() const {
 
 void Plan::prepare() {
     if (!bound_) throw std::runtime_error("not bound to arrays. Call bind() first.");
-    // what is told may also be wanted where nobody observes it
+    // computed efforts may be an output without an observer
     const bool told = p_.computed_too.data;
     if (told && !observed_ && !computed_.size()) computed_ = Aligned<float>(p_.robots * p_.slots);
     p_.computed = observed_ ? observed_ : told ? computed_.data() : nullptr;
@@ -423,7 +423,7 @@ void Plan::places_of(const std::vector<int32_t>& slots, std::vector<int32_t>& pl
         }
 }
 
-// Which slots have a law that asks for a signal.
+// Find the slots whose laws request signals.
 void Plan::find_asking() {
     std::vector<uint16_t> asking(p_.slots);
     bool any = false;
@@ -438,7 +438,7 @@ void Plan::find_asking() {
     p_.asking = any ? std::move(asking) : std::vector<uint16_t>{};
 }
 
-// Where the coordinates of motors end.
+// Find where motor coordinates end.
 void Plan::find_transmissions() {
     for (size_t k = 0; k < limits_.size(); ++k) {
         if (!limits_[k].facts.converts) continue;
@@ -448,7 +448,7 @@ void Plan::find_transmissions() {
     }
 }
 
-// Slots that nothing gives an effort of.
+// Find the slots without a controller or network.
 void Plan::find_free() {
     std::vector<int32_t> taken, all(p_.slots), free;
     for (const MemberUse& one : controllers_) taken.insert(taken.end(), one.slots.begin(), one.slots.end());
@@ -461,7 +461,7 @@ void Plan::find_free() {
     p_.free_places = free_places_.data();
 }
 
-// The values of all slots, repeated to fill a block; or those of all robots as they are.
+// Shared values repeated to fill a block, or per-robot values in place.
 Row Plan::row_of(size_t number) {
     const RowValues& row = rows_[number];
     gathered_in_.push_back(-1);
@@ -489,7 +489,8 @@ Use Plan::use_of(MemberUse& member, size_t number) {
     for (int k = 0; k < member.facts.asked; ++k) {
         use.asked[k] = p_.asked[member.facts.asks[k]];
         if (!use.asked[k])
-            throw std::runtime_error(std::string(member.facts.name) + " asks for a signal. Call give_signal() first.");
+            throw std::runtime_error(std::string(member.facts.name) +
+                                     " requests a signal that is missing. Call give_signal() first.");
     }
     use.states = member.facts.states;
     use.parameters = member.facts.parameters;
@@ -523,7 +524,7 @@ Use Plan::use_of(MemberUse& member, size_t number) {
                 use.rows[k] = {shared.prepared[k], 0};
             }
         }
-        // parameters that all robots share are prepared once, or once per time step
+        // shared parameters are prepared once, or once per time step
         if (!own && member.facts.timed)
             timed_.push_back(shared);
         else if (!own)
@@ -551,7 +552,7 @@ void Plan::prepare_for_dt() {
     timed_dt_ = p_.dt;
 }
 
-// Whether all delayed slots share one lag.
+// True if all delayed slots have the same lag.
 bool Plan::uniform_lag() const {
     if (own_lag_ || delayed_slots_.empty()) return false;
     for (const int32_t slot : delayed_slots_)
@@ -574,14 +575,14 @@ void Plan::prepare_lag() {
     ring.uniform = uniform_lag() ? bounded_lag(lag_[delayed_slots_[0]], depth_) : -1;
 }
 
-// What robots' lags are in pieces, put where a step reads them.
+// Copy lag pieces into the array that steps read.
 void Plan::gather_lag() {
     for (const LagPiece& piece : lag_pieces_)
         for (int64_t robot = 0, k = 0; robot < p_.robots; ++robot)
             for (const int32_t slot : piece.slots) own_lag_[robot * p_.slots + slot] = piece.values[k++];
 }
 
-// The columns in eights, as long as two windows hold each eight.
+// Group columns by eight, if two windows cover each group.
 void Plan::find_picks() {
     picks_.clear();
     for (size_t first = 0; p_.layout == Layout::kGather && first < columns_.size(); first += 8) {
@@ -626,7 +627,7 @@ void Plan::run(Phase phase, float dt) {
 
 void Plan::check(Phase phase) {
     if (phase != Phase::kWhole && !p_.handover.bad)
-        throw std::runtime_error("nothing stands between the halves of a step. Call hand_over() first.");
+        throw std::runtime_error("no handover between the halves of a step. Call hand_over() first.");
     if (changed_) prepare();
     if (!in_use_ && (p_.delayed_slots || remembered_))
         throw std::runtime_error("not bound to states. Call use() first.");
@@ -641,7 +642,7 @@ void Plan::begin(Phase phase, float dt) {
     if (!in_place_) copy_state();
     if (p_.delayed_slots) {
         Ring& ring = p_.ring;
-        // written by others: not to be trusted with a place in memory
+        // external memory: wrapped, so that it is a valid row
         ring.newest = (*now_.write_idx % depth_ + depth_) % depth_;
         if (!lag_pieces_.empty()) gather_lag();
         if (!settled_) settled_ = settle() && p_.layout != Layout::kIndexed;
@@ -675,8 +676,8 @@ void Plan::run_all_blocks() {
     });
 }
 
-// Indices may have changed since the last step: each has to lead into its array, and those that ascend one by one
-// need no gathering.
+// Check that all indices are in range, and detect consecutive ones, which need no gather. Indices may change between
+// steps.
 void Plan::look_through_indices() {
     struct Seen {
         const uint32_t* index;
@@ -730,7 +731,7 @@ bool Plan::feeds(const Plan& other) const {
     return false;
 }
 
-// ---- what is remembered
+// ---- state
 
 void Plan::copy_state() const {
     const int64_t count = p_.robots * p_.delayed_slots;
@@ -744,7 +745,7 @@ void Plan::copy_state() const {
         if (now_.laws[k] != after_.laws[k]) std::copy_n(now_.laws[k], all[k].pieces * all[k].size, after_.laws[k]);
 }
 
-// The command of this step, before any delay.
+// The current command, without delay.
 float Plan::command_of(int c, int64_t robot, int32_t slot) const {
     const Source& source = p_.input[kPositionTarget + c];
     if (!source.data) return 0.0f;
@@ -752,8 +753,8 @@ float Plan::command_of(int c, int64_t robot, int32_t slot) const {
     return source.data[robot * source.pitch + columns_[slot]];
 }
 
-// See to it that every row of the ring holds a command: after a reset the first good one, which stands for those before
-// it; the oldest one where a state from outside has fewer than rows. Returns whether all have one.
+// Fill every row of the ring with a command: with the first good command after a reset, or with the oldest one if an
+// external state has fewer rows. Returns true if all elements are filled.
 bool Plan::settle() {
     const Ring& ring = p_.ring;
     const int64_t count = p_.robots * p_.delayed_slots;
@@ -804,8 +805,8 @@ void Plan::publish() const {
         if (one.state) one.publish(0, p_.robots, p_.slots);
 }
 
-// Publish what a reset has made of the states of robots [first, last), so that others read the same whether or not a
-// step came in between; what a reset leaves as it is stays published as it was.
+// Publish reset states of robots [first, last), so that readers see the same values whether or not a step follows;
+// states that a reset keeps stay published.
 void Plan::publish_starts(int64_t first, int64_t last) const {
     for (const Published& one : p_.published)
         if (one.state && !starts_[one.array].kept) one.publish(first, last, p_.slots);
@@ -867,7 +868,7 @@ void Plan::set_faults(const std::vector<Fault>& faults, int64_t steps) {
     p_.step = steps;
 }
 
-// Keep the first fault of each joint and robot.
+// Keep only the first fault of each joint of each robot.
 void Plan::latch(const Fault& fault) {
     const int64_t element = fault.robot * p_.slots + fault.slot;
     uint64_t& word = latched_[element / 64];
@@ -877,7 +878,7 @@ void Plan::latch(const Fault& fault) {
     faults_.push_back(fault);
 }
 
-// ---- what it is like
+// ---- properties
 
 const char* Plan::layout() {
     if (changed_) prepare();

@@ -1,4 +1,4 @@
-// A plan: everything a step needs besides the arrays of others, and the step of all its blocks.
+// A plan: the data and the execution of a step, except external arrays.
 #pragma once
 #include <cstdint>
 #include <memory>
@@ -15,35 +15,34 @@ namespace actuators {
 
 [[noreturn]] void refuse(const std::string& subject, const std::string& rule);
 
-// What a plan remembers from one step to the next, in arrays of others.
+// State of a plan between steps, in external arrays.
 struct State {
-    // ring of the last commands: depth rows of (robots, delayed slots), `pitch` numbers apart
+    // ring of recent commands: depth rows of (robots, delayed slots), `pitch` numbers apart
     float* rows[kCommands] = {};
     int64_t depth = 0, pitch = 0;
-    int32_t* pushes = nullptr;     // rows that hold a command, per element
-    int32_t* write_idx = nullptr;  // the row written last
-    // numbers of the laws that remember: of controllers, then of limits, then of feedback
+    int32_t* pushes = nullptr;     // number of rows that hold a command, per element
+    int32_t* write_idx = nullptr;  // row written last
+    // state arrays of the laws: controllers, limits, feedback
     std::vector<float*> laws;
     bool operator==(const State& other) const {
         return pushes == other.pushes && laws == other.laws && rows[0] == other.rows[0];
     }
 };
 
-// A law of a plan: which rows hold its parameters, and which slots have it.
+// A law of a plan: its rows of parameters and its slots.
 struct Member {
     std::string law;
     std::vector<int> rows;
     std::vector<int32_t> slots;
 };
 
-// A network of a plan; `shape` of what it remembers is that of the law.
+// A network of a plan and its slots.
 struct NetworkMember {
     NetworkUse use;
     std::vector<int32_t> slots, places;
 };
 
-// Flat arrays that indices lead into, and what errors call them; the outputs are efforts, and efforts before the
-// limits.
+// Flat arrays accessed by index, and their names in errors; the outputs are efforts, and efforts before the limits.
 constexpr int kEnds = kSignals + 2;
 struct Frame {
     Source inputs[kSignals];
@@ -55,7 +54,7 @@ class Tape;
 
 class Plan {
   public:
-    // `neutral` has a value per row of parameters: what slots without the law and gaps get.
+    // `neutral` has a value per row of parameters, for gaps and slots without the law.
     Plan(std::string label, int64_t robots, int64_t slots, std::vector<float> neutral,
          const std::vector<Member>& controllers, const std::vector<Member>& limits, std::vector<int32_t> delayed,
          int64_t depth, std::vector<NetworkMember> networks = {}, const std::vector<Member>& feedback = {});
@@ -63,56 +62,57 @@ class Plan {
     Plan(const Plan&) = delete;
     Plan& operator=(const Plan&) = delete;
 
-    // ---- parameters: values of each slot, or (robots, slots) that are read at every step
+    // ---- parameters: per slot, or (robots, slots), read at every step
     void share(size_t row, const float* values);
     void own(size_t row, const float* values);
     void share_lag(const int32_t* values);
     void own_lag(int32_t* values);
-    // the values of some slots, (robots, these slots), in place of those in a row that every robot has its own of
+    // values of some slots, (robots, these slots), that replace those of a per-robot row
     void own_piece(size_t row, const float* values, const std::vector<int32_t>& slots);
     void own_lag_piece(const int32_t* values, std::vector<int32_t> slots);
-    // a signal that laws ask for, by its number: (robots, slots)
+    // a signal that laws request, by its index: (robots, slots)
     void give_signal(size_t number, const float* values);
-    // the signal that has the value of a number that is remembered, by its array: (robots, slots)
+    // publish a state array as a signal: (robots, slots)
     void add_published(size_t array, float* signal, float neutral);
-    // sums that steps add up, of slots in ascending order; others are written from outside
+    // sums that steps compute over ascending slots; other totals are written externally
     void set_totals(std::vector<Total> totals);
-    // (count, 3) numbers of a curve of some slots: the law by its number among controllers, limits and feedback in this
-    // order, and which of its curves it is
+    // a (count, 3) curve of some slots: index of the law in controllers, limits and feedback, and index of the curve in
+    // the law
     void add_curve(size_t law, int number, const float* rows, int64_t count, std::vector<int32_t> slots);
 
     // ---- arrays
     void bind_columns(const Source (&inputs)[kSignals], const Sink& efforts, std::vector<int32_t> columns);
-    // columns that lie alike elsewhere; null for those that stay
+    // columns of the same layout at other addresses; null keeps an array
     void move_columns(float* const (&inputs)[kSignals], float* efforts);
     void bind_indices(const Frame& frame);
     void use(const State& now, const State& after);
-    // they go: a step is refused until there are others
+    // unbind; steps are refused until other arrays are bound
     void let_go_arrays();
     void let_go_states();
     void hand_over(const Handover& between);
     void observe(float* computed, uint8_t* limited_by, float* motor, size_t motor_stages);
-    // note whole steps on this tape, until it is taken out
+    // record whole steps on this tape until it is removed
     void record(const std::shared_ptr<Tape>& tape);
     void stop_recording(const std::shared_ptr<Tape>& tape);
 
     // ---- stepping
     void run(Phase phase, float dt);
-    // the same in pieces, for plans that are stepped together; `check` refuses before anything is written
+    // a step in parts, for plans that are stepped together; `check` throws before anything is written
     void check(Phase phase);
     void begin(Phase phase, float dt);
     int64_t blocks() const { return blocks_; }
     void run_blocks(int64_t first, int64_t last) { variant_.step_blocks(p_, first, last, scratch_.data()); }
     void finish();
-    // whether it writes where the other reads
+    // true if its outputs overlap inputs of the other plan
     bool feeds(const Plan& other) const;
 
-    // ---- in between
-    // what is published at the start of a step, now
+    // ---- between steps
+
+    // publish now what the start of a step publishes
     void publish() const;
     void reset();
     void reset(const std::vector<int64_t>& robots);
-    // what is remembered was changed by others
+    // the state was changed externally
     void unsettle();
     std::vector<Fault> faults() const;
     int64_t steps() const;
@@ -125,14 +125,14 @@ class Plan {
     int64_t slots() const { return p_.slots; }
     int64_t depth() const { return depth_; }
     int64_t delayed() const { return static_cast<int64_t>(delayed_slots_.size()); }
-    // Arrays that are remembered: pieces of so many numbers, robot after robot in each.
+    // Size of a state array: number of pieces, and numbers per piece, robot by robot.
     struct Kept {
         int64_t pieces, size;
     };
     std::vector<Kept> remembered() const;
-    // slots that have the law of each of them
+    // slots of the law of each state array
     std::vector<const std::vector<int32_t>*> slots_remembered() const;
-    // What a reset makes of the numbers of an array, if it does not leave them; zero unless given.
+    // Value of a state array after a reset, zero by default, or `kept` if a reset leaves it unchanged.
     struct Start {
         float value = 0;
         bool kept = false;
@@ -141,7 +141,7 @@ class Plan {
     size_t rows() const { return rows_.size(); }
     size_t limits() const { return limits_.size(); }
 
-    // held while a step runs or what it works on changes: steps and setters may come from different threads
+    // held while a step runs or its data changes: steps and setters may run in different threads
     std::mutex& busy() const { return busy_; }
     bool is_large() const;
 
@@ -170,7 +170,7 @@ class Plan {
         std::vector<int32_t> slots, places;
         Prepare prepare;
     };
-    // Parameters that all robots share, prepared anew for each time step.
+    // Shared parameters, prepared once per time step.
     struct Timed {
         Prepare prepare;
         const float* raw[kMost];
@@ -208,7 +208,7 @@ class Plan {
     const Variant& variant_ = choose_variant();
     Problem p_;
     int64_t depth_, blocks_ = 0;
-    size_t remembered_ = 0;  // numbers that are
+    size_t remembered_ = 0;  // number of state arrays
     std::vector<Start> starts_;
     std::vector<RowValues> rows_;
     std::vector<MemberUse> controllers_, limits_, feedback_;
@@ -220,27 +220,27 @@ class Plan {
     std::vector<std::string> names_;
     float* observed_ = nullptr;
     std::vector<std::shared_ptr<Tape>> tapes_;
-    // where each slot stands among the delayed ones, -1 for one that is not; made for the tapes
+    // index of each slot among the delayed slots, -1 if not delayed; for tapes
     std::vector<int32_t> delayed_place_;
     bool bound_ = false, changed_ = true;
     State now_, after_;
     bool in_place_ = true, in_use_ = false;
-    // whether every row of the ring holds a command; of states from outside nothing is known
+    // true if every row of the ring holds a command; unknown for external states
     bool settled_ = false;
-    // faults since the reset, one per element at most
+    // faults since the reset, at most one per element
     std::vector<Fault> faults_, found_;
     std::vector<uint64_t> latched_;
     std::mutex guard_;
     mutable std::mutex busy_;
     const bool helped_;
-    // made by prepare
+    // set by prepare
     std::vector<int32_t> slot_of_, delayed_places_, free_places_;
     std::vector<Pick> picks_;
     std::vector<Aligned<float>> patterns_;
     std::vector<Row> patterns_of_;
     std::vector<Timed> timed_;
     std::optional<float> timed_dt_;
-    // arrays of scratch memory with what of a row lies in pieces, else -1
+    // scratch array with the gathered pieces of each row, else -1
     std::vector<int> gathered_in_;
     Aligned<int32_t> driven_, shared_lag_;
     Aligned<float> scratch_, computed_;

@@ -1,4 +1,4 @@
-// What a step works on: pointers and sizes, owned by the plan that binds them. No allocation happens here.
+// Data of a step: pointers and sizes, owned by the plan that binds them. Nothing is allocated here.
 #pragma once
 #include <cstdint>
 #include <mutex>
@@ -10,139 +10,135 @@
 
 namespace actuators {
 
-// Most parameters, and most remembered numbers, that a law may have; the step refuses to compile with more.
+// Largest number of parameters, and of states, of a law; checked at compile time.
 constexpr int kMost = 16;
 
-// Most curves that a law may have, likewise.
+// Largest number of curves of a law.
 constexpr int kMostCurves = 4;
 
-// Numbers of a row of a curve, each repeated so that a vector of any width is one load.
+// Copies of each number of a curve row, so that a vector of any width is one load.
 constexpr int kRepeated = 16;
 
 enum Signal { kPosition, kVelocity, kPositionTarget, kVelocityTarget, kFeedforward, kSignals };
 constexpr int kCommands = 3;  // the last three are delayed
 constexpr int kEffortFault = 1 << kSignals;
 
-// Most signals that laws may ask for beyond these, of all laws together.
+// Largest number of requested signals of all laws together, in addition to the signals above.
 constexpr int kMostAsked = 16;
 constexpr int kAskedFault = 2 * kEffortFault;
 
-// Arrays of scratch memory where there are transmissions: all signals of motors as controllers see them, then position
-// and velocity as they are.
+// Scratch arrays of transmissions: all motor signals as seen by controllers, then the true motor position and velocity.
 constexpr int kMotorArrays = kSignals + 2;
 
-// The lists of laws that the core has, each with numbers of its own.
+// Lists of laws, each with its own numbering.
 enum class LawList { kControllers, kStages, kFeedback };
 
-// What a curve runs over, in the order of `OVER` in components/curve.py; the speed is the magnitude of the velocity.
+// Input of a curve, in the order of `OVER` in components/curve.py; speed is the magnitude of velocity.
 enum Over { kOverPosition, kOverVelocity, kOverSpeed };
 
 // ---- parameters
 
-// Elements are (robot, slot) in row-major order. Work goes in blocks of whole robots, small enough for the first-level
-// cache. A parameter is either shared by all robots, then repeated to fill one block, or has a value per robot.
+// Elements are (robot, slot) in row-major order. A block contains whole robots and fits the L1 cache. A parameter is
+// shared by all robots and repeated to fill a block, or has a value per robot.
 struct Row {
     const float* values = nullptr;
-    // all bits where elements have values of their own, none where a block's worth is repeated
+    // bit mask: all bits set for per-element values, zero for repeated ones
     int64_t own = 0;
     const float* at(int64_t element) const { return values + (element & own); }
 };
 
-// Neighbouring slots of a piece: where they begin in the row and in the piece, and how many they are.
+// Adjacent slots of a piece: start in the row, start in the piece, and count.
 struct Run {
     int32_t slot, place, count;
 };
 
-// The values of one actuator's joints in a row, (robots, joints), as its user holds them.
+// Parameter values of one actuator, (robots, joints), in the user's memory.
 struct Piece {
     const float* values = nullptr;
     int64_t count = 0;
     std::vector<Run> runs;
 };
 
-// A row some of whose values lie in pieces; the others, if there are any, lie in `rest`, (robots, slots).
+// A row gathered from pieces; `rest`, (robots, slots), holds the remaining values, if any.
 struct Gathered {
     int array = 0;
     const float* rest = nullptr;
     const std::vector<Piece>* pieces = nullptr;
 };
 
-// The rows of a curve, and the elements that have them.
+// Rows of a curve, and the elements that use it.
 struct Curve {
     int count = 0;
-    // per row: point, value, slope to the next row, each `kRepeated` times; null where there is a grid
+    // point, value and slope to the next row, each `kRepeated` times; null with a grid
     const float* rows = nullptr;
-    // of many rows; null for a few
+    // grid of a long curve; null for a short one
     const Grid* grid = nullptr;
-    // places of the elements of one block that use it, and how many per robot; null when all do
+    // positions of its elements in a block, and their number per robot; null if all elements use it
     const int32_t* places = nullptr;
     int64_t slots = 0;
 };
 
-// A curve of a law: what it runs over, see `Over`, and its rows.
+// A curve of a law: its input, see `Over`, and its rows.
 struct CurveUse {
     int over = kOverPosition;
     std::vector<Curve> rows;
 };
 
-// A law, and which slots have it with which numbers. Slots without it have neutral ones, unless it remembers something
-// or is no limit: then it runs by places.
+// A law, its slots and its parameters. Slots without the law have neutral parameters, unless the law is stateful or not
+// a limit: then it uses gather and scatter.
 struct Use {
     int law = 0, states = 0, parameters = 0, prepared = 0;
     bool limits = false;
-    // what the law takes: a row, or an array of scratch memory whose number is not -1, of which there are none unless
-    // `in_scratch`
+    // prepared parameters: a row, or a scratch array if its index is not -1; `in_scratch` is true if any is in scratch
     Row rows[kMost];
     bool in_scratch = false;
     int scratch[kMost] = {};
-    // parameters that it is prepared from in each block, because robots differ in them: rows, or arrays of scratch
-    // memory likewise
+    // raw parameters for preparation in each block, if robots differ: rows or scratch arrays
     bool derives = false;
     Row raw[kMost];
     int raw_scratch[kMost] = {};
     void (*prepare)(const float* const* parameters, float* const* prepared, int64_t size, float dt) = nullptr;
-    // signals that it asks for, (robots, slots)
+    // requested signals, (robots, slots)
     const float* asked[kMostAsked] = {};
-    // its curves, and the first array of scratch memory with their values, else -1
+    // curves, and the first scratch array of their values, else -1
     int curve = -1;
     std::vector<CurveUse> curves;
-    // whether all slots have it; places of the elements of one block that do, and how many per robot
+    // true if all slots have the law; positions of its elements in a block, and their number per robot
     bool every = true;
     const int32_t* places = nullptr;
     int64_t slots = 0;
-    // what it remembers, one array per number: (robots, slots that have it); `before` is what it was before the step,
-    // null where it is overwritten in place
+    // state arrays (robots, slots with the law); `before` is the previous state, null if the state is updated in place
     float* state[kMost] = {};
     const float* before[kMost] = {};
 };
 
 // ---- networks
 
-// What a network may be given; errors are target minus measurement.
+// Inputs of networks; errors are target minus measurement.
 enum Column { kOfPosition, kOfTarget, kOfError, kOfVelocity, kOfTargetVelocity, kOfVelocityError, kColumns };
 
-// One input of a network: (column - offset) * scale, some steps back in one of the histories.
+// A network input: (column - offset) * scale, `back` steps ago in a history.
 struct Feature {
     Column column;
     int64_t back, history;
     float offset, scale;
 };
 
-// A network, and which slots have it.
+// A network and its slots.
 struct NetworkUse {
     const Network* network = nullptr;
     std::vector<Feature> features;
     float scale = 1, offset = 0;
-    // what it remembers besides its own state: values of columns of the last steps, the newest first
+    // columns of recent steps in addition to the recurrent state, newest first
     std::vector<Column> history;
     int64_t steps = 0;
-    // whether values of the first step since the reset stand for those before it, instead of zeros; see `is_unset`
+    // true if values of the first step after a reset replace the zeros before it; see `is_unset`
     bool first_fills = false;
-    // places of the elements of one block that have it, how many per robot, and of all robots
+    // positions of its elements in a block, their number per robot, and over all robots
     const int32_t* places = nullptr;
     int64_t slots = 0, rows = 0;
-    // arrays of numbers side by side, (steps, rows) or (layers, rows, hidden): so many pieces, each of so many numbers
-    // per row; `before` as in `Use`
+    // state arrays (steps, rows) or (layers, rows, hidden): number of pieces, and numbers per row in each piece;
+    // `before` as in `Use`
     int arrays = 0;
     int64_t pieces = 0, each = 0;
     float* state[kNetworkStates] = {};
@@ -151,18 +147,18 @@ struct NetworkUse {
 
 // ---- signals in, efforts out
 
-// Numbers read by column or by index. Null data are zeros.
+// A signal, read by column or by index. Null data is zero.
 struct Source {
     const float* data = nullptr;
-    int64_t pitch = 0;  // numbers from robot to robot, of columns
+    int64_t pitch = 0;  // distance between robots in floats, for columns
     int64_t stride = 1, size = 0;
-    const uint32_t* index = nullptr;  // of each robot; null for columns
+    const uint32_t* index = nullptr;  // index per robot; null for columns
     int64_t index_stride = 1;
-    // where robot 0 stands if indices ascend one by one, so that nothing has to be gathered; else -1
+    // index of robot 0 if indices are consecutive, which needs no gather; else -1
     int64_t consecutive = -1;
 };
 
-// Efforts are set in columns and added at indices.
+// Efforts are written to columns, or added at indices.
 struct Sink {
     float* data = nullptr;
     int64_t pitch = 0;
@@ -172,16 +168,16 @@ struct Sink {
     int64_t consecutive = -1;
 };
 
-// How elements lie in the arrays they are read from.
+// Layout of elements in the bound arrays.
 enum class Layout {
-    kDirect,  // as they are: every column is driven, or there is one robot whose columns are neighbours
+    kDirect,  // in place: all columns are driven, or one robot has adjacent columns
     kGaps,    // read all columns, write the driven ones
-    kGather,  // copy the driven columns to scratch and the efforts back
-    kIndexed  // one slot, robots stand where an index says
+    kGather,  // copy driven columns to scratch memory, and efforts back
+    kIndexed  // one slot, robots accessed by index
 };
 
-// Eight columns of a row, picked from two windows of eight neighbours each: where those begin, which lane of them goes
-// where, and -1 where the second one gives it.
+// Eight columns of a row, selected from two windows of eight adjacent columns: start of each window, lane of each
+// column, and -1 for columns from the second window.
 struct Pick {
     int64_t begin[2];
     int32_t lane[2][8], second[8];
@@ -189,21 +185,21 @@ struct Pick {
 
 // ---- delay
 
-// Commands of the last `depth` steps, as `Delay.State` holds them: a step reads, then writes the row after `newest`.
+// Commands of the last `depth` steps, in the layout of `Delay.State`: a step reads, then writes the row after `newest`.
 struct Ring {
     // depth rows of (robots, delayed slots), `pitch` numbers apart, per command
     float* rows[kCommands] = {};
     int32_t* pushes = nullptr;
     int32_t* write_idx = nullptr;
     int64_t depth = 1, pitch = 0, newest = 0;
-    // steps per element, like a Row; `uniform` >= 0 when all delayed slots share one number
+    // lag in steps per element, shared or per robot; `uniform` >= 0 is the common lag of all delayed slots
     const int32_t *shared_lag = nullptr, *own_lag = nullptr;
     int64_t uniform = -1;
-    // whether some lags may be zero, or not in the ring
+    // true if lags may be zero or out of range
     bool some_now = true;
 };
 
-// ---- faults, and what stands between two halves of a step
+// ---- faults, and the state between two halves of a step
 
 struct Fault {
     int64_t robot;
@@ -211,58 +207,59 @@ struct Fault {
     int64_t step;
 };
 
-// A step in one go, or in two with somebody else's law or limit in between.
+// A whole step, or its halves with an external law or limit in between.
 enum class Phase {
     kWhole,
-    kCommand,  // guard, delay, law: the result is handed over
-    kLimit,    // limits of what was handed back, guard, efforts out
+    kCommand,  // guard, delay, law; efforts are handed over
+    kLimit,    // limits of the returned efforts, guard, efforts out
 };
 
-// What stands between the two phases, (robots, slots) each.
+// State between the two phases, (robots, slots) each.
 struct Handover {
-    // signals with delayed commands, of the motor before a transmission; what is not finite leaves the value before
+    // signals with delayed commands, before any transmission to the motor; values that are not finite keep the previous
+    // ones
     float* signals[kSignals] = {};
     // fault code of the inputs
     int32_t* bad = nullptr;
-    // efforts that the limits start from, and those to tell as the ones before all limits; NaN for a joint with a fault
+    // input efforts of the limits, and efforts reported before all limits; NaN for a joint with a fault
     float* efforts = nullptr;
     float* computed = nullptr;
 };
 
-// ---- all of it
+// ---- the problem
 
 struct Problem;
 struct Block;
 
-// Law and limits over a block; returns whether any effort is not finite.
+// Law and limits over a block; returns true if any effort is not finite.
 using Sweep = bool (*)(const Problem&, const Block&);
-// A law over the elements of a block that have it; of feedback it writes positions, and velocities `Block::pitch`
-// behind; of a transmission, signals of the motor, each that far behind the one before.
+// A law on its elements of a block, by gather and scatter. Feedback writes positions and, `Block::pitch` later,
+// velocities; a transmission writes all motor signals, each `Block::pitch` after the previous.
 using Places = void (*)(const Problem&, const Block&, const Use&, float* efforts);
-// Prepare the parameters of a law, `size` elements of each, for a step of `dt` seconds.
+// Prepare `size` elements of the parameters of a law for a time step of `dt` seconds.
 using Prepare = void (*)(const float* const* parameters, float* const* prepared, int64_t size, float dt);
 
-// Limits, and other stages after the controller, that go in one sweep, the first of them by number; or one by places.
+// Stages after the controller that run in one sweep, starting at index `first`; or a single one by gather and scatter.
 struct Limits {
     int first = 0, count = 0;
     Sweep sweep = nullptr;
     Places places = nullptr;
 };
 
-// How an instruction set goes about a problem.
+// The kernels chosen for a problem.
 struct Route {
-    // the law that all elements get at first, and those that some get by their places
+    // law of all elements, and laws of some elements by gather and scatter
     Sweep law = nullptr;
     int law_of_all = -1;
     std::vector<Places> laws;
-    // what the controllers see
+    // laws that replace measured signals for controllers
     std::vector<Places> feedback;
-    // of each transmission: signals of the motor as the controller sees them, and position and velocity as they are
+    // per transmission: motor signals for the controller, and the true motor position and velocity
     std::vector<Places> commanded_motor, true_motor;
     std::vector<Limits> limits;
-    // whether all limits go in one sweep
+    // true if all limits run in one sweep
     bool one_sweep = false;
-    // law and limits in one sweep; and whether a block is nothing else
+    // law and limits in one sweep; `bare` if a block consists of nothing else
     Sweep whole = nullptr;
     bool bare = false;
 };
@@ -273,44 +270,43 @@ struct Problem {
     Sink efforts, computed_too;
     const int32_t* columns = nullptr;
     Layout layout = Layout::kDirect;
-    // the columns in eights, none where they are too far apart
+    // columns in groups of eight; none if they are too far apart
     const Pick* picks = nullptr;
     int64_t pick_count = 0;
-    // elements per robot and robots per block, in the layout chosen
+    // elements per robot, including gaps, and robots per block
     int64_t period = 0, robots_per_block = 1;
-    // slot of each element of one period, -1 in a gap; which elements of a block are driven
+    // slot of each element of a robot, -1 in a gap; mask of the driven elements of a block
     const int32_t* slot_of = nullptr;
     const int32_t* driven = nullptr;
 
     std::vector<Use> controllers, limits, feedback;
-    // how many of the limits are transmissions, and the first of those: what comes before them acts on motors, the
-    // others on joints; and where `kMotorArrays` are in scratch memory
+    // number of transmissions and index of the first: stages before it act on motors, later ones on joints; and the
+    // first of `kMotorArrays` scratch arrays
     int transmissions = 0, first_transmission = 0, motor_arrays = 0;
     std::vector<NetworkUse> networks;
-    // signals that laws ask for, null for others, and which slots have such a law, a bit per signal
+    // requested signals, null if unused, and a bit mask of requested signals per slot
     const float* asked[kMostAsked] = {};
     std::vector<uint16_t> asking;
-    // what laws publish, and its sums, where they are added up here
+    // published states, and totals computed by the step
     std::vector<Published> published;
     std::vector<Total> totals;
-    // slots without a controller or network, whose effort is 0 before the limits: how many per robot, and the places of
-    // their elements in one block
+    // slots without a controller or network, whose effort before limits is zero: number per robot, and positions in a
+    // block
     int64_t free_slots = 0;
     const int32_t* free_places = nullptr;
     Ring ring;
     int64_t delayed_slots = 0;
     const int32_t* delayed_places = nullptr;
     Route route;
-    int derived = 0;  // arrays of scratch memory for gathered and prepared parameters and values of curves
+    int derived = 0;  // scratch arrays for gathered and prepared parameters and curve values
     std::vector<Gathered> gathered;
-    // numbers per robot that laws and networks remember, if a step has to put them back after a fault of a limit
+    // state size per robot, if a fault of a limit has to restore the state
     int64_t kept = 0;
 
-    // on request: effort before the limits, and the last limit that changed it (from 1; 0 for none)
+    // optional outputs: effort before the limits, and index of the last limit that changed it (from 1; 0 for none)
     float* computed = nullptr;
     uint8_t* limited_by = nullptr;
-    // and the effort behind the motor and its transmission, so many of the stages: what comes after them acts on the
-    // joint
+    // effort after the first `motor_stages` stages: the motor and its transmission; later stages act on the joint
     float* motor = nullptr;
     int motor_stages = 0;
 
@@ -319,32 +315,32 @@ struct Problem {
 
     float dt = 0;
     int64_t step = 0;
-    // faults of the step, in the order found
+    // faults of the step, in order of detection
     std::vector<Fault>* faults = nullptr;
     std::mutex* guard = nullptr;
 };
 
-// A block of elements. Nothing is set at first, as a step of few robots is short; see block_of.
+// A block of elements. Members are uninitialized, since steps of few robots are short; see block_of.
 struct Block {
     int64_t first_robot, robots;
-    // number of its first element among all, and of elements
+    // index of the first element, and number of elements
     int64_t first, size;
-    // read from: contiguous, `size` each; commands are the delayed ones after the delay
+    // inputs: contiguous, `size` each; commands are replaced by the delayed ones
     const float* input[kSignals];
-    // efforts that limits start from, and where efforts go
+    // input efforts of the limits, and output efforts
     const float* given;
     float* efforts;
     const int32_t* driven;
-    // arrays of scratch memory, `pitch` numbers apart, see Use::scratch
+    // scratch arrays, `pitch` numbers apart, see Use::scratch
     float* derived;
     int64_t pitch;
-    // the first limit of a sweep
+    // index of the first limit of a sweep
     int limit;
-    // where results by places are found before they go where they belong
+    // scratch memory for results before the scatter
     float* found;
-    // columns that networks work in
+    // columns of networks
     float* columns;
-    // where the state before the step is kept, null where nothing has to be put back
+    // previous state, null if nothing has to be restored
     float* kept;
 };
 

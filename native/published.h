@@ -1,4 +1,4 @@
-// What laws publish: numbers that they remember, which laws of the next step read as signals, and sums over robots.
+// Published signals: states that laws of the next step read as signals, and their sums per robot.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -6,19 +6,19 @@
 
 namespace actuators {
 
-// A number that a law remembers, and the signal that has its value from the start of a step on.
+// A state, and the signal that has its value from the start of a step.
 struct Published {
-    // which array of a state, and which slots have the law, ascending
+    // index of the state array, and the ascending slots of the law
     size_t array = 0;
     std::vector<int32_t> slots;
     // (robots, slots of the plan)
     float* signal = nullptr;
-    // the signal where the number is not known yet
+    // value of the signal while the state is unknown
     float neutral = 0;
-    // (robots, slots that have the law): what the step finds
+    // (robots, slots with the law): state before the step
     const float* state = nullptr;
 
-    // Publish it for robots [first, last) of a plan of `width` slots.
+    // Publish for robots [first, last) of a plan with `width` slots.
     void publish(int64_t first, int64_t last, int64_t width) const {
         const auto count = static_cast<int64_t>(slots.size());
         for (int64_t robot = first; robot < last; ++robot) {
@@ -29,13 +29,13 @@ struct Published {
     }
 };
 
-// The sum of a signal over some slots of each robot, in their order, for all slots of the robot.
+// Sum of a signal over some slots of each robot, in order, written to all slots of the robot.
 struct Total {
     const float* signal = nullptr;
     std::vector<int32_t> slots;
     float* total = nullptr;
 
-    // Add up for robots [first, last) of a plan of `width` slots.
+    // Compute the sums of robots [first, last) of a plan with `width` slots.
     void add_up(int64_t first, int64_t last, int64_t width) const {
         for (int64_t robot = first; robot < last; ++robot) {
             const float* const from = signal + robot * width;

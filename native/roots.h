@@ -8,8 +8,8 @@ namespace actuators {
 
 class Roots {
   public:
-    // of a robot in each environment: its row among those of the environment, where its free joint begins among
-    // positions and velocities, and the centre of mass of its root link in each environment
+    // per robot: index in the environment, start of its free joint in positions and in velocities, and center of mass
+    // of its root link per environment
     using Item = std::tuple<int64_t, int32_t, int32_t, py::object>;
 
     Roots(const py::object& positions, const py::object& velocities, const std::vector<Item>& items,
@@ -37,13 +37,13 @@ class Roots {
         }
     }
 
-    // Follows all environments.
+    // Update all environments.
     void run() {
         for (const Root& root : items_)
             for (int64_t env = 0; env < positions_.rows; ++env) follow(root, env);
     }
 
-    // Follows some of them.
+    // Update the given environments.
     void update(const std::vector<int64_t>& envs) {
         for (const int64_t env : envs)
             if (env < 0 || env >= positions_.rows)
@@ -76,7 +76,7 @@ class Roots {
             seen_[row * 3 + i] =
                 static_cast<float>(turn[0][i] * down_[0] + turn[1][i] * down_[1] + turn[2][i] * down_[2]);
         }
-        // MuJoCo has the velocity of the origin, and turning in the frame of the body
+        // MuJoCo provides the linear velocity of the origin, and the angular velocity in the body frame
         for (int i = 0; i < 3; ++i) {
             const int j = (i + 1) % 3, k = (i + 2) % 3;
             rates_[row * 6 + i] = static_cast<float>(rate[i] + spin[j] * arm[k] - spin[k] * arm[j]);

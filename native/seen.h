@@ -1,5 +1,5 @@
-// Arrays recognized when they are given again: the same objects, lying as they lay. NumPy and Torch let memory, type,
-// shape and strides of an array change in place.
+// Recognition of arrays by identity and layout. NumPy and Torch can change the memory, type, shape and strides of an
+// array in place.
 #pragma once
 #include <algorithm>
 #include <cstring>
@@ -9,8 +9,8 @@
 
 namespace actuators {
 
-// How an array lies in memory: of NumPy, of a library with a table of DLPack 1.3, as Torch is, or with Python's buffer
-// protocol, as JAX has it on the CPU. Others are taken to lie as they did.
+// Memory layout of an array: of NumPy, of a library with the DLPack 1.3 C exchange API such as Torch, or with the
+// buffer protocol such as JAX on the CPU. Other arrays are assumed unchanged.
 class Lie {
   public:
     enum class Way { kNone, kNumpy, kTable, kBuffer };
@@ -28,17 +28,17 @@ class Lie {
             numbers_.insert(numbers_.end(), steps, steps + axes);
             return true;
         });
-        // one on a GPU, say
+        // for example an array on a GPU
         if (way_ == Way::kBuffer && !known_) way_ = Way::kNone;
     }
 
-    // Whether the array that this was made of lies as it did then.
+    // True if the layout and address of the array are unchanged.
     bool holds(PyObject* array) const {
         const void* data;
         return way_ == Way::kNone || (find(array, data) && data == data_);
     }
 
-    // Whether an array of the same class has this type, shape and strides, and where it begins.
+    // True if an array of the same class has this type, shape and strides; sets `data` to its address.
     bool find(PyObject* array, const void*& data) const {
         return known_ &&
                look(array, [&](const void* now, uint64_t type, int axes, const auto* shape, const auto* steps) {
@@ -52,7 +52,7 @@ class Lie {
     bool known() const { return known_; }
     Way way() const { return way_; }
 
-    // Whether it is of floats on the CPU, row after row of a plan's robots, and lies where the rows do that NumPy has.
+    // True if it is a float array on the CPU that views the same memory as these NumPy rows.
     bool is(const py::array& rows) const {
         const size_t axes = numbers_.size() / 2, left_out = 2 - axes;
         if (!known_ || axes < 1 || axes > 2 || data_ != rows.data() || (left_out && rows.shape(0) != 1)) return false;
@@ -65,7 +65,7 @@ class Lie {
         return type_ == type_of("f") || type_ == type_of("=f") || type_ == type_of("@f");
     }
 
-    // From its first byte to behind its last one, where `is` holds.
+    // Size of the memory range in bytes, if `is` holds.
     int64_t bytes() const {
         const size_t axes = numbers_.size() / 2;
         int64_t last = 0;
@@ -73,11 +73,11 @@ class Lie {
         return last + static_cast<int64_t>(sizeof(float));
     }
 
-    // Whether two that begin at the same place are each number of both alike.
+    // True if arrays with the same address view the same elements.
     bool like(const Lie& other) const { return way_ == other.way_ && numbers_ == other.numbers_; }
 
   private:
-    // `DLTensor`, and the table behind `__dlpack_c_exchange_api__`: what DLPack says they consist of
+    // `DLTensor`, and the function table of `__dlpack_c_exchange_api__`, as DLPack defines them
     struct Tensor {
         void* data;
         int32_t device, device_id, axes;
@@ -103,7 +103,7 @@ class Lie {
         return table ? table->look : nullptr;
     }
 
-    // A type as a number, 0 for one that is too long.
+    // Encoding of a type; 0 for a format that is too long.
     static uint64_t type_of(uint64_t code, uint64_t bits, uint64_t lanes, int32_t device) {
         return code | bits << 8 | lanes << 16 | static_cast<uint64_t>(device) << 32;
     }
@@ -113,10 +113,10 @@ class Lie {
         return type;
     }
 
-    // Bytes that strides are counted in; those of DLPack count floats.
+    // Unit of strides in bytes; DLPack counts floats, the others bytes.
     int64_t unit() const { return way_ == Way::kTable ? sizeof(float) : 1; }
 
-    // Call with address, type, number of axes, shape and strides; false where they cannot be told.
+    // Call with address, type, number of axes, shape and strides; false if these are unavailable.
     template <class Call>
     bool look(PyObject* array, const Call& call) const {
         if (way_ == Way::kNumpy) {
@@ -153,7 +153,7 @@ class Lie {
     std::vector<int64_t> numbers_;
 };
 
-// A function of C with what it keeps, without pybind11 in between, as it is called in each step.
+// A C function with bound data, called in each step without the overhead of pybind11.
 using Fast = PyObject* (*)(PyObject*, PyObject* const*, Py_ssize_t);
 inline PyMethodDef fast(const char* name, Fast call, const char* says) {
     return {name, reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(call)), METH_FASTCALL, says};
@@ -171,7 +171,7 @@ Kept& kept_by(PyObject* self) {
     return *static_cast<Kept*>(PyCapsule_GetPointer(PyTuple_GET_ITEM(self, 1), nullptr));
 }
 
-// A function that tells whether it is called with these arrays, lying as they lie now.
+// A function that returns True if it is called with these arrays and their layout is unchanged.
 inline py::object recognizer(const py::tuple& given) {
     using Lies = std::vector<Lie>;
     const Fast recognize = [](PyObject* self, PyObject* const* arrays, Py_ssize_t count) -> PyObject* {
@@ -183,7 +183,7 @@ inline py::object recognizer(const py::tuple& given) {
         return PyBool_FromLong(same);
     };
     static PyMethodDef method =
-        fast("recognize", recognize, "Whether these arrays were given before, and lie as they lay.");
+        fast("recognize", recognize, "Return True if the arrays are known and their layout is unchanged.");
     auto lies = std::make_unique<Lies>();
     for (const py::handle one : given) lies->emplace_back(one.ptr());
     return made_fast(method, given, std::move(lies));

@@ -11,12 +11,12 @@
 namespace ACTUATORS_VARIANT {
 
 #if defined(__AVX2__)
-// As many whole rows as can be read beyond their last column; returns how many. Writes beyond its last element too.
+// Copy the rows that can be read past their last column; returns their number. Also writes past the last element.
 inline int64_t copy_eights(const Problem& p, const Block& b, int64_t pitch, const float* from, float* to) {
     const auto load = [](const int32_t* at) { return _mm256_loadu_si256(reinterpret_cast<const __m256i*>(at)); };
-    // after the last row there may be no memory
+    // memory may end after the last row
     const int64_t rows = std::min(b.robots, p.robots - 1 - b.first_robot), slots = p.slots;
-    // the last eight first: it writes into the next row, whose own come later
+    // in reverse order: the last group writes into the next row, which is overwritten later
     for (int64_t k = p.pick_count - 1; k >= 0; --k) {
         const Pick& pick = p.picks[k];
         const __m256i lanes_0 = load(pick.lane[0]), lanes_1 = load(pick.lane[1]);
@@ -55,14 +55,14 @@ APART inline void gather(const Block& b, const Source& source, float* RESTRICT t
     }
 }
 
-// Read signals and write efforts in the arrays themselves.
+// Access signals and efforts in place.
 inline void point_at_arrays(const Problem& p, Block& b) {
     const int32_t column = p.columns[0];
     for (int s = 0; s < kSignals; ++s) b.input[s] = p.input[s].data + b.first_robot * p.input[s].pitch + column;
     b.efforts = p.efforts.data + b.first_robot * p.efforts.pitch + column;
 }
 
-// Where a signal of a block can be read that an index leads to, in its array or gathered.
+// A signal accessed by index: in place if consecutive, else gathered.
 inline const float* indexed(const Block& b, const Source& source, float* gathered) {
     if (source.data && source.consecutive >= 0) return source.data + source.consecutive + b.first_robot;
     if (source.data)
@@ -72,8 +72,8 @@ inline const float* indexed(const Block& b, const Source& source, float* gathere
     return gathered;
 }
 
-// Find a block's signals: `gathered` is memory for those that do not lie as elements do, `aside` for efforts that go
-// elsewhere at the end.
+// Load the signals of a block: `gathered` is scratch memory for signals in another layout, `aside` for efforts that are
+// written back at the end.
 inline void signals_in(const Problem& p, Block& b, float* gathered, float* aside) {
     if (p.layout == Layout::kDirect || p.layout == Layout::kGaps) return point_at_arrays(p, b);
     b.efforts = aside;
@@ -87,7 +87,7 @@ inline void signals_in(const Problem& p, Block& b, float* gathered, float* aside
     }
 }
 
-// Add efforts where an index says.
+// Add efforts by index.
 inline void add_out(const Block& b, const Sink& sink, const float* RESTRICT from) {
     if (!sink.data) return;
     if (sink.consecutive >= 0) {
@@ -96,7 +96,7 @@ inline void add_out(const Block& b, const Sink& sink, const float* RESTRICT from
         for (int64_t k = 0; k < b.size; ++k) to[k] += from[k];
         return;
     }
-    // one by one: an index may come twice
+    // scalar, since indices may contain duplicates
     const uint32_t* index = sink.index + b.first_robot * sink.index_stride;
     float* to = sink.data;
     for (int64_t k = 0; k < b.size; ++k) to[index[k * sink.index_stride] * sink.stride] += from[k];

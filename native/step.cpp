@@ -1,8 +1,8 @@
-// The step, compiled once per instruction set with its own ACTUATORS_VARIANT namespace. Its rhythm is `step_block`.
+// The step, compiled once per instruction set in the namespace ACTUATORS_VARIANT; `step_block` lists its phases.
 //
-// On NaN: an input that is not finite makes the law's effort NaN, a law or limit whose result is not finite gives NaN,
-// and no state is written from any of them. A sweep only notices that there is a NaN; the block is then looked through
-// again, those efforts become zero and their faults are noted.
+// NaN handling: an input that is not finite makes the effort of the law NaN, a law or limit with a result that is not
+// finite returns NaN, and neither writes its state. A sweep only detects that there is a NaN; the block is then
+// scanned, these efforts are set to zero and their faults are recorded.
 #include <algorithm>
 #include <cstring>
 
@@ -25,27 +25,27 @@ void law_backward(bool controller, int law, const LawInBlock& block, int64_t siz
 void network_forward(const NetworkInBlock& block);
 void network_backward(const NetworkInBlock& block);
 
-// What a thread works in: arrays of one block.
+// Scratch memory of a thread: arrays of one block.
 struct Scratch {
     enum Array {
         kGathered,                        // signals
         kDelayed = kGathered + kSignals,  // commands
-        kBefore = kDelayed + kCommands,   // commands of the step before
-        kRows = kBefore + kCommands,      // places in the ring, twice as wide
-        kEfforts = kRows + 2,             // that go elsewhere at the end
+        kBefore = kDelayed + kCommands,   // commands of the previous step
+        kRows = kBefore + kCommands,      // positions in the ring, twice as wide
+        kEfforts = kRows + 2,             // efforts that are written back at the end
         kHere,                            // efforts between law and limits
         kThere,
-        kFound,  // by places
-        kOver,   // what a curve runs over at the elements that have it, and its values
+        kFound,  // results before the scatter
+        kOver,   // inputs and values of a curve
         kValues,
-        kSensed,  // positions and velocities that controllers see
+        kSensed,  // positions and velocities as seen by controllers
         kSensedVelocities,
         kArrays
     };
     Scratch(const Problem& p, float* memory) : pitch((p.robots_per_block * p.period + 15) / 16 * 16), start(memory) {}
     float* at(int array) const { return start + array * pitch; }
     int64_t* ring_rows() const { return reinterpret_cast<int64_t*>(at(kRows)); }
-    // behind the arrays
+    // after the arrays
     float* kept(const Problem& p) const { return at(kArrays + p.derived); }
     float* columns(const Problem& p) const { return kept(p) + (p.kept * p.robots_per_block + 15) / 16 * 16; }
 
@@ -73,7 +73,7 @@ Block block_of(const Problem& p, int64_t number) {
     return b;
 }
 
-// A run of a piece, for all robots of a block; COUNT is its length, 0 where only the run knows it.
+// Copy a run of a piece for all robots of a block; COUNT is its length, 0 if known only at run time.
 template <int COUNT>
 void copy_run(const Problem& p, const Block& b, const Run& run, int64_t pitch, const float* RESTRICT from,
               float* RESTRICT out) {
@@ -82,14 +82,14 @@ void copy_run(const Problem& p, const Block& b, const Run& run, int64_t pitch, c
     for (int64_t robot = 0; robot < b.robots; ++robot) std::memcpy(out + robot * p.slots, from + robot * pitch, bytes);
 }
 
-// The values of a row that lie in pieces, put together for this block.
+// Gather a row from its pieces for this block.
 void gather(const Problem& p, const Block& b, const Gathered& row) {
     float* RESTRICT out = b.derived + row.array * b.pitch;
     static constexpr decltype(&copy_run<0>) copies[] = {copy_run<0>, copy_run<1>, copy_run<2>, copy_run<3>,
                                                         copy_run<4>};
     if (row.rest) std::copy_n(row.rest + b.first, b.size, out);
     for (const Piece& piece : *row.pieces) {
-        // the next block's, whose few lines the processor does not foresee
+        // prefetch the next block: short runs defeat the hardware prefetcher
         const float* next = piece.values + (b.first_robot + b.robots) * piece.count;
         for (int64_t k = 0; k < b.robots * piece.count; k += 16) PREFETCH(next + k);
         for (const Run& run : piece.runs) {
@@ -99,7 +99,7 @@ void gather(const Problem& p, const Block& b, const Gathered& row) {
     }
 }
 
-// The values of the curves of a law, at what it sees of the joint.
+// Curve values of a law, at the signals that it reads.
 APART void look_up(const Use& use, const Block& b, const Scratch& scratch) {
     float* out = b.derived + use.curve * b.pitch;
     for (const CurveUse& curve : use.curves) {
@@ -108,7 +108,7 @@ APART void look_up(const Use& use, const Block& b, const Scratch& scratch) {
     }
 }
 
-// Parameters of which robots have their own, prepared for this block.
+// Prepare per-robot parameters for this block.
 void derive(const Problem& p, const Block& b, const Use& use) {
     if (!use.derives) return;
     const float* raw[kMost];
@@ -127,31 +127,31 @@ void derive_all(const Problem& p, const Block& b, const Scratch& scratch) {
         derive(p, b, use);
         if (use.curve >= 0) look_up(use, b, scratch);
     };
-    // those behind sensors or before a transmission follow when these have been evaluated
+    // behind sensors or before a transmission, curves are evaluated later
     const bool directly = p.feedback.empty() && !p.transmissions;
     for (const Use& use : p.controllers) directly ? both(use) : derive(p, b, use);
     for (const Use& use : p.limits) both(use);
     for (const Use& use : p.feedback) both(use);
 }
 
-// ---- what laws publish
+// ---- published signals
 
-// Give signals the values that the step before has left, and robots their sums.
+// Publish the states of the previous step, and the sums per robot.
 APART void publish(const Problem& p, const Block& b) {
     const int64_t last = b.first_robot + b.robots;
     for (const Published& one : p.published) one.publish(b.first_robot, last, p.slots);
     for (const Total& one : p.totals) one.add_up(b.first_robot, last, p.slots);
 }
 
-// ---- law and limits apart
+// ---- law and limits in separate sweeps
 
-// The curves of controllers, at what they see of the joint or motor.
+// Curve values of controllers, at the joint or motor signals that they read.
 void look_up_for_controllers(const Problem& p, const Block& b, const Scratch& scratch) {
     for (const Use& use : p.controllers)
         if (use.curve >= 0) look_up(use, b, scratch);
 }
 
-// Let controllers see positions and velocities as feedback laws give them; NaN where one fails.
+// Replace positions and velocities for controllers by those of the feedback laws; NaN on a fault.
 APART void sense(const Problem& p, Block& b, const Scratch& scratch) {
     float* const sensed = scratch.at(Scratch::kSensed);
     const int signals[] = {kPosition, kVelocity};
@@ -166,7 +166,7 @@ void act_on(Block& b, const float* positions, const float* velocities) {
     b.input[kVelocity] = velocities;
 }
 
-// Let controllers see motors instead of joints. Where there is no transmission, both are the same.
+// Replace joint signals for controllers by motor signals. They are equal without a transmission.
 APART void command_motors(const Problem& p, Block& b, const Scratch& scratch) {
     float* const motors = b.derived + p.motor_arrays * b.pitch;
     for (int s = 0; s < kSignals; ++s) std::copy_n(b.input[s], b.size, motors + s * b.pitch);
@@ -176,7 +176,7 @@ APART void command_motors(const Problem& p, Block& b, const Scratch& scratch) {
     look_up_for_controllers(p, b, scratch);
 }
 
-// Let what comes before the transmissions act on motors as they are; an effort is NaN where that fails.
+// Use true motor signals for the stages before the transmissions; efforts become NaN on a fault.
 APART void act_on_motors(const Problem& p, Block& b, float* efforts, const Scratch& scratch) {
     float* const positions = b.derived + (p.motor_arrays + kSignals) * b.pitch;
     float* const velocities = positions + b.pitch;
@@ -185,15 +185,15 @@ APART void act_on_motors(const Problem& p, Block& b, float* efforts, const Scrat
     for (int k = 0; k < p.transmissions; ++k)
         p.route.true_motor[k](p, b, p.limits[p.first_transmission + k], positions);
     act_on(b, positions, velocities);
-    // no limit may look at them
+    // required even if no limit reads these signals
     for (int64_t i = 0; i < b.size; ++i)
         efforts[i] = nan_unless(finite(positions[i]) & finite(velocities[i]), efforts[i]);
-    // curves of laws before the transmissions run over the state of the motor
+    // these stages evaluate their curves at the motor signals
     for (int k = 0; k < p.first_transmission; ++k)
         if (p.limits[k].curve >= 0) look_up(p.limits[k], b, scratch);
 }
 
-// Efforts of joints without a controller: 0 where all signals are good.
+// Efforts of joints without a controller: 0 if all signals are good, else NaN.
 APART void leave_free(const Problem& p, const Block& b, float* efforts) {
     for (int64_t k = 0; k < b.robots * p.free_slots; ++k) {
         const int32_t i = p.free_places[k];
@@ -203,7 +203,7 @@ APART void leave_free(const Problem& p, const Block& b, float* efforts) {
     }
 }
 
-// Efforts before the limits. The block is lent: it is as before afterwards.
+// Efforts before the limits. The block is modified temporarily and restored.
 void command(const Problem& p, Block& b, float* efforts) {
     float* const out = b.efforts;
     const int32_t* const driven = b.driven;
@@ -221,12 +221,12 @@ void command(const Problem& p, Block& b, float* efforts) {
     b.driven = driven;
 }
 
-// All limits of the efforts `here`, into the block's; returns whether any of them is not finite. The block acts on
-// motors at first, if there are transmissions; `truth` are positions and velocities of the joints.
+// Apply all limits to the efforts `here`, into the efforts of the block; returns true if any is not finite. With
+// transmissions, the block starts with motor signals; `truth` holds positions and velocities of the joints.
 bool limit(const Problem& p, Block& b, float* here, float* there, const float* const* truth) {
     float* const out = b.efforts;
     const int32_t* const driven = b.driven;
-    // by whom each element is limited: one limit at a time then, see `choose_limits`
+    // record which limit changed each element; limits run one by one then, see `choose_limits`
     const auto note = [&](const Limits& limits, const float* RESTRICT before, const float* RESTRICT after) {
         uint8_t* RESTRICT by = p.limited_by + b.first;
         const uint8_t number = static_cast<uint8_t>(limits.first + 1);
@@ -262,9 +262,9 @@ bool limit(const Problem& p, Block& b, float* here, float* there, const float* c
     return (b.driven ? sweep<Given, true> : sweep<Given, false>)(p, b);
 }
 
-// ---- the state before a limit has a fault
+// ---- previous state, for faults of limits
 
-// Some numbers that are remembered: `count` in each of `pieces` that lie `pitch` numbers apart, `each` per element.
+// Part of a state array: `pieces` of `count` numbers, `pitch` apart; `each` is the size per element.
 struct Kept {
     float* state;
     const float* before;
@@ -272,8 +272,8 @@ struct Kept {
     const int32_t* places;
 };
 
-// Call with all that the laws, networks and limits of a block remember. Where the state is overwritten in place, the
-// one before lies in the block's memory.
+// Call with each state array of a block. If the state is updated in place, its previous value is in the memory of the
+// block.
 template <class Each>
 void for_kept(const Problem& p, const Block& b, const Each& each) {
     float* kept = b.kept;
@@ -295,7 +295,7 @@ void for_kept(const Problem& p, const Block& b, const Each& each) {
     laws(p.feedback);
 }
 
-// Keep a block's state before laws write it.
+// Save the state of a block before laws write it.
 void keep_state(const Problem& p, const Block& b) {
     for_kept(p, b, [](const Kept& k, bool in_place) {
         for (int64_t piece = 0; in_place && piece < k.pieces; ++piece)
@@ -303,11 +303,11 @@ void keep_state(const Problem& p, const Block& b) {
     });
 }
 
-// Put back the state of the elements that `is_bad`.
+// Restore the state of elements for which `is_bad` is true.
 template <class IsBad>
 void put_back(const Problem& p, const Block& b, const IsBad& is_bad) {
     for_kept(p, b, [&](const Kept& k, bool in_place) {
-        // two phases in place: what the first one overwrote is gone
+        // in place, the state before the first phase is overwritten
         if (in_place && p.phase == Phase::kLimit) return;
         const int64_t pitch = in_place ? k.count : k.pitch;
         for (int64_t n = 0; n < k.count / k.each; ++n) {
@@ -326,7 +326,7 @@ int32_t fault_of(const float* const* signals, int64_t i) {
     return code;
 }
 
-// Whether signals are bad that laws of an element ask for.
+// Fault code of the requested signals of an element.
 APART int32_t asked_fault_of(const Problem& p, const Block& b, int64_t i) {
     const uint16_t asking = p.asking[i % p.period];
     for (int s = 0; s < kMostAsked && asking >> s; ++s) {
@@ -337,7 +337,7 @@ APART int32_t asked_fault_of(const Problem& p, const Block& b, int64_t i) {
     return 0;
 }
 
-// Find the faults of a block, set their efforts to zero.
+// Record the faults of a block and set the efforts of faulty elements to zero.
 APART void find_faults(const Problem& p, const Block& b, const float* const* signals) {
     const auto code_of = [&](int64_t i) {
         const int32_t code = fault_of(signals, i) | (p.asking.empty() ? 0 : asked_fault_of(p, b, i));
@@ -356,14 +356,14 @@ APART void find_faults(const Problem& p, const Block& b, const float* const* sig
         if (p.limited_by) p.limited_by[b.first + i] = 0;
         if (p.motor) p.motor[b.first + i] = 0.0f;
         p.faults->push_back({b.first_robot + i / p.period, slot, code, p.step});
-        // what stands between the phases hears of it
+        // also reported to the owner of the handover
         if (p.phase == Phase::kLimit) p.handover.bad[b.first + i] = code;
     }
 }
 
-// ---- two halves
+// ---- halves of a step
 
-// Lay down what stands between the phases; the efforts are there already.
+// Store the state between the phases; the efforts are already stored.
 APART void hand_over(const Problem& p, const Block& b, const float* const* signals) {
     const Handover& to = p.handover;
     for (int s = 0; s < kSignals; ++s) {
@@ -373,7 +373,7 @@ APART void hand_over(const Problem& p, const Block& b, const float* const* signa
     }
     for (int64_t i = 0; i < b.size; ++i) {
         int32_t code = fault_of(signals, i) | (p.asking.empty() ? 0 : asked_fault_of(p, b, i));
-        // what a sensor gives
+        // fault of a sensor
         if (!code && fault_of(b.input, i) & (1 << kPosition | 1 << kVelocity)) code = kEffortFault;
         to.bad[b.first + i] = code;
         if (code) to.efforts[b.first + i] = kNaN;
@@ -390,7 +390,7 @@ void step_block(const Problem& p, int64_t number, const Scratch& scratch) {
     b.derived = scratch.at(Scratch::kArrays);
     b.columns = scratch.columns(p);
     b.pitch = scratch.pitch;
-    // a sweep of law and limits in one writes no state before the limits are done
+    // a fused sweep writes states only after the limits
     const bool fused = p.phase == Phase::kWhole && p.route.whole;
     if (p.kept && !fused) b.kept = scratch.kept(p);
 
@@ -429,13 +429,13 @@ void step_block(const Problem& p, int64_t number, const Scratch& scratch) {
             std::copy_n(p.handover.efforts + b.first, b.size, here);
             if (p.computed) std::copy_n(p.handover.computed + b.first, b.size, told);
         } else {
-            // where they are told is good enough to start from, if no limit works in place
+            // write directly to the observed efforts, if no limit works in place
             const bool directly = p.computed && p.route.one_sweep;
             command(p, b, directly ? told : here);
             if (p.computed && !directly) std::copy_n(here, b.size, told);
             if (directly) here = told;
         }
-        // what follows acts on the joint as it is
+        // the remaining stages act on the true joint signals
         act_on(b, truth[0], truth[1]);
         if (p.transmissions) act_on_motors(p, b, here, scratch);
         if (p.limited_by) std::fill_n(p.limited_by + b.first, b.size, uint8_t{0});
@@ -454,7 +454,7 @@ void step_block(const Problem& p, int64_t number, const Scratch& scratch) {
 
 void step_blocks(const Problem& p, int64_t first, int64_t last, float* memory) {
     if (p.route.bare && p.phase == Phase::kWhole) {
-        // one sweep over the arrays as they are is all there is to a block
+        // the block is a single sweep in place
         for (int64_t number = first; number < last; ++number) {
             Block b = block_of(p, number);
             point_at_arrays(p, b);
@@ -463,7 +463,7 @@ void step_blocks(const Problem& p, int64_t first, int64_t last, float* memory) {
         return;
     }
     const Scratch scratch(p, memory);
-    // lags that robots share are the same places of the ring in all blocks
+    // shared lags give the same positions in the ring for all blocks
     const bool in_rows = p.delayed_slots == p.slots && p.ring.uniform >= 0 && p.layout != Layout::kGaps;
     if (p.delayed_slots && !p.ring.own_lag && !in_rows)
         (p.ring.some_now ? find_rows<true> : find_rows<false>)(p.ring, p.ring.shared_lag, p.delayed_places,
@@ -472,15 +472,16 @@ void step_blocks(const Problem& p, int64_t first, int64_t last, float* memory) {
     for (int64_t number = first; number < last; ++number) step_block(p, number, scratch);
 }
 
-// ---- how to go about a problem
+// ---- choice of kernels
 
-// Cut the limits into sweeps, each as long as one is known for.
+// Split the limits into sweeps, each as long as possible.
 template <bool MASKED>
 void choose_limits(Problem& p) {
     int at = 0;
     const int count = static_cast<int>(p.limits.size());
-    // with neutral parameters a limit does nothing; of other laws the sign of a zero may change, and signals that only
-    // some joints need may be bad elsewhere. Curves are infinite there, which a table alone may be
+    // neutral parameters make a limit a no-op; other laws may change the sign of a zero, and signals requested by some
+    // joints may be bad elsewhere. Curves are infinite there, which only a limit of a single curve without parameters
+    // tolerates
     const auto by_places = [&](int k) {
         const Use& use = p.limits[k];
         const bool infinite = use.curves.size() > 1 || (use.curves.size() == 1 && use.parameters);
@@ -504,7 +505,7 @@ void choose_limits(Problem& p) {
         p.route.limits.push_back(next);
         at += next.count;
     }
-    // the last sweep writes efforts where they belong
+    // the last sweep writes efforts to their destination
     if (MASKED && at && !p.route.limits.back().places) {
         Limits& last = p.route.limits.back();
         last.sweep = find_limits<true>(EffortStages{}, &p.limits[last.first], last.count);
@@ -514,7 +515,7 @@ void choose_limits(Problem& p) {
 void choose(Problem& p) {
     p.route = Route{};
     const bool masked = p.layout == Layout::kGaps;
-    // what remembers something lies as the elements do only where all have it, without gaps
+    // a stateful law runs over all elements only if all slots have it and there are no gaps
     for (size_t k = 0; k < p.controllers.size(); ++k) {
         const Use& use = p.controllers[k];
         const bool over_all = !use.states || (use.every && !masked);
@@ -551,7 +552,7 @@ std::vector<LawFacts> facts(List<Laws...>) {
              Laws::kPasses}...};
 }
 
-// Call with one of the lists.
+// Call with the given list.
 template <class Call>
 auto with_list(LawList list, const Call& call) {
     if (list == LawList::kFeedback) return call(Feedbacks{});
@@ -566,7 +567,7 @@ Prepare prepare(LawList list, int law) {
     return with_list(list, [&](auto all) { return find_prepare(all, law); });
 }
 
-// ---- what memory allows, for the benchmarks
+// ---- memory bandwidth, for the benchmarks
 
 template <int COUNT>
 void add_up(const float* const* inputs, float* RESTRICT out, int64_t size) {

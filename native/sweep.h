@@ -1,8 +1,8 @@
-// Law and limits over the elements of a block: one loop, made from the generated laws by templates.
+// Law and limits over the elements of a block: one loop, generated from the laws by templates.
 //
-// The limits that usually come together go in one sweep; all others go one after the other through scratch memory, with
-// the same laws, hence the same bits. What is not finite after the law or after a limit becomes NaN, and every law
-// hands a NaN on: a limit never makes a good effort of a bad one.
+// Common sequences of limits run in one sweep; others run one by one through scratch memory, with the same laws and
+// bit-identical results. A result that is not finite becomes NaN after the law and after each limit, and every law
+// propagates NaN: a limit never turns a bad effort into a good one.
 #pragma once
 #include <tuple>
 #include <utility>
@@ -24,7 +24,7 @@
 #else
 #define PREFETCH(address) __builtin_prefetch(address)
 #define RESTRICT __restrict__
-// not inlined: what is rare or long would take the registers of what is short
+// not inlined: rare or long code would spill registers of the short path
 #define APART __attribute__((noinline))
 #endif
 
@@ -32,18 +32,17 @@ namespace ACTUATORS_VARIANT {
 
 using namespace actuators;
 
-// What usually comes together, in canonical order. A law that is not named here needs nothing: it gets a sweep of its
-// own.
+// Common combinations, in canonical order. Laws that are not listed get their own sweep.
 using UsualLaws = List<ControllerPD, ControllerPID>;
 using UsualLimits =
     List<List<ClampingMaxEffort>, List<ClampingDCMotor>, List<ClampingPositionBased>,
          List<ClampingDCMotor, ClampingMaxEffort>, List<ClampingPositionBased, ClampingMaxEffort>,
          List<ClampingDCMotor, ClampingPositionBased>, List<ClampingDCMotor, ClampingPositionBased, ClampingMaxEffort>>;
 
-// Stands for a law where efforts come from before.
+// Stands for a law if efforts are given.
 struct Given {};
 
-// ---- the numbers of laws
+// ---- indices of laws
 
 template <class Law, class... Laws>
 constexpr int number_in(List<Laws...>) {
@@ -55,16 +54,16 @@ constexpr int number_in(List<Laws...>) {
 template <class Law>
 constexpr bool is_controller = number_in<Law>(Controllers{}) >= 0;
 
-// ---- what a law takes
+// ---- arguments of a law
 
-// An array of a law's numbers: its parameters, then the values of its curves.
+// A parameter array of a law; curve values follow the parameters.
 inline const float* taken(const Use& use, int k, int prepared, const Block& b) {
     if (k >= prepared) return b.derived + (use.curve + k - prepared) * b.pitch;
     if (use.in_scratch && use.scratch[k] >= 0) return b.derived + use.scratch[k] * b.pitch;
     return use.rows[k].at(b.first);
 }
 
-// The arrays that one law reads and writes in a block.
+// Arrays that a law reads and writes in a block.
 template <class Law>
 struct Arrays {
     static constexpr int kTaken = Law::kPrepared + Law::kCurves;
@@ -82,7 +81,7 @@ struct Arrays<Given> {
     Arrays(const Use&, const Block&) {}
 };
 
-// The signals of a block, and its efforts before limits.
+// Signals of a block, and its efforts before limits.
 struct Inputs {
     const float *q, *qd, *q_target, *qd_target, *feedforward, *given;
     float dt;
@@ -122,7 +121,7 @@ using States = std::make_index_sequence<Law::kStates>;
 template <class Law>
 using Taken = std::make_index_sequence<Arrays<Law>::kTaken>;
 
-// Whether the effort, if there is one, and the next state that a law found are finite.
+// True if all results and the next state of a law are finite.
 template <class Law, class Result>
 inline bool is_good(const Result& found) {
     bool good = true;
@@ -130,7 +129,7 @@ inline bool is_good(const Result& found) {
     return good;
 }
 
-// Whether the signals are good that a law asks for.
+// True if the requested signals of a law are good.
 template <class Law>
 inline bool asked_is_good(const Arrays<Law>& own, int64_t i) {
     bool good = true;
@@ -139,23 +138,23 @@ inline bool asked_is_good(const Arrays<Law>& own, int64_t i) {
     return good;
 }
 
-// Write the next state, if all is good.
+// Write the next state if `good`.
 template <class Law, class Result>
 inline void remember(const Result& found, bool good, const Arrays<Law>& own, int64_t k) {
     for (int s = 0; s < Law::kStates; ++s) own.state[s][k] = chosen(good, found.at[Law::kResults + s], own.state[s][k]);
 }
 
-// An effort before it is guarded.
+// An effort before the guard.
 struct Raw {
     float effort;
     bool good;
 };
 
-// Whether what a law found for element `i` is good, and all signals are.
+// True if the results of a law for element `i` and all signals are good.
 template <class Law, class Result>
 inline bool is_good(const Result& found, const Inputs& in, const Arrays<Law>& own, int64_t i) {
     bool good = is_good<Law>(found) & asked_is_good(own, i);
-    // a signal that the law does not look at cannot spoil its effort, and has to be good all the same
+    // signals that the law does not read must be good, too
     if constexpr (!Law::kReads[kPosition]) good = good & finite(in.q[i]);
     if constexpr (!Law::kReads[kVelocity]) good = good & finite(in.qd[i]);
     if constexpr (!Law::kReads[kPositionTarget]) good = good & finite(in.q_target[i]);
@@ -164,7 +163,7 @@ inline bool is_good(const Result& found, const Inputs& in, const Arrays<Law>& ow
     return good;
 }
 
-// The effort of a law for element `i`, the `k`-th that has it, which writes its state.
+// Effort of a law for element `i`, the `k`-th element of the law; writes the state.
 template <class Law>
 inline Raw effort_of(const Inputs& in, const Arrays<Law>& own, int64_t i, int64_t k) {
     const auto found = law_at<Law>(in, own, i, k, Asked<Law>{}, States<Law>{}, Taken<Law>{});
@@ -182,14 +181,14 @@ constexpr bool remembers = Law::kStates > 0;
 template <>
 constexpr bool remembers<Given> = false;
 
-// Whether an effort may be finite and yet not good.
+// True if an effort may be finite without being good.
 template <class Law>
 constexpr bool may_hide = Law::kStates > 0 || Law::kAsked > 0 ||
                           !(Law::kReads[0] && Law::kReads[1] && Law::kReads[2] && Law::kReads[3] && Law::kReads[4]);
 template <>
 constexpr bool may_hide<Given> = false;
 
-// After some limits, the last of which is not guarded yet.
+// Effort after some limits; the last one is not guarded yet.
 inline Raw limited(Raw raw, const Inputs&, int64_t) {
     return raw;
 }
@@ -214,7 +213,7 @@ inline bool swept(const Problem& p, const Block& b, const Arrays<Law> law, const
     for (int64_t i = 0; i < size; ++i) {
         Raw raw;
         if constexpr (remembers<Law> && sizeof...(Limits) > 0) {
-            // a fault of a limit leaves the state as it was
+            // a fault of a limit keeps the state
             const auto found = law_at<Law>(in, law, i, i, Asked<Law>{}, States<Law>{}, Taken<Law>{});
             raw = limited({found.at[0], is_good<Law>(found, in, law, i)}, in, i, limits...);
             remember<Law>(found, finite(raw.effort), law, i);
@@ -223,7 +222,7 @@ inline bool swept(const Problem& p, const Block& b, const Arrays<Law> law, const
         }
         if constexpr (may_hide<Law> && sizeof...(Limits) == 0) raw.effort = nan_unless(raw.good, raw.effort);
         const auto [effort, good] = raw;
-        // a sum of bits: of a choice between 0 and -1 clang makes what it does not vectorise
+        // a bitwise OR of bools: clang does not vectorize a choice between 0 and -1
         if constexpr (MASKED) {
             bad |= driven[i] & static_cast<int32_t>(!good);
             if (driven[i]) out[i] = effort;
@@ -250,7 +249,7 @@ bool sweep(const Problem& p, const Block& b) {
     return sweep_numbered<Law, MASKED, Limits...>(p, b, std::index_sequence_for<Limits...>{});
 }
 
-// Find the sweep of a law with a sequence of limits, if there is one.
+// Find the fused sweep of a law with a sequence of limits; returns true if it matches.
 template <class Law, bool MASKED, class... Limits>
 bool offer(List<Limits...>, const Use* limits, int count, Sweep& found) {
     if (count != static_cast<int>(sizeof...(Limits))) return false;
@@ -268,13 +267,13 @@ Sweep find_fused(List<Usual...>, const Use* limits, int count) {
     return found;
 }
 
-// Of limits alone: the usual ones, and each by itself.
+// Sweep of limits without a law: a common sequence, or a single limit.
 template <bool MASKED, class... All>
 Sweep find_limits(List<All...>, const Use* limits, int count) {
     if (!count) return sweep<Given, MASKED>;
     if (Sweep fused = find_fused<Given, MASKED>(UsualLimits{}, limits, count)) return fused;
     Sweep found = nullptr;
-    // what remembers goes by places
+    // stateful limits use gather and scatter
     const auto alone = [&](auto one) {
         using Limit = typename decltype(one)::type;
         if constexpr (Limit::kStates == 0) offer<Given, MASKED>(List<Limit>{}, limits, count, found);
@@ -283,7 +282,7 @@ Sweep find_limits(List<All...>, const Use* limits, int count) {
     return found;
 }
 
-// Of a law with the limits that usually follow it, or none.
+// Sweep of a law with common limits, or without limits.
 template <bool MASKED, class... Laws>
 Sweep find_whole(List<Laws...>, int law, const Use* limits, int count) {
     Sweep found = nullptr;
@@ -299,9 +298,9 @@ Sweep find_whole(List<Laws...>, int law, const Use* limits, int count) {
     return found;
 }
 
-// ---- by places
+// ---- gather and scatter
 
-// A law where only some elements have it: from `found`, efforts go where they belong.
+// A law on some elements: results are stored in `found`, then scattered.
 template <class Law>
 void law_by_places(const Problem& p, const Block& b, const Use& use, float* RESTRICT efforts) {
     const int64_t count = b.robots * use.slots;
@@ -317,7 +316,7 @@ void law_by_places(const Problem& p, const Block& b, const Use& use, float* REST
     for (int64_t k = 0; k < count; ++k) efforts[places[k]] = found[k];
 }
 
-// A limit that remembers something; what is not finite before it or after leaves its memory as it was.
+// A stateful limit; it keeps its state if its input or result is not finite.
 template <class Limit>
 void limit_by_places(const Problem& p, const Block& b, const Use& use, float* RESTRICT efforts) {
     const int64_t count = b.robots * use.slots;
@@ -336,7 +335,7 @@ void limit_by_places(const Problem& p, const Block& b, const Use& use, float* RE
     for (int64_t k = 0; k < count; ++k) efforts[places[k]] = found[k];
 }
 
-// What controllers see of the elements that have a feedback law; NaN where it fails, which leaves its memory as it was.
+// Sensed positions and velocities of elements with a feedback law; NaN and unchanged state on a fault.
 template <class Law>
 void feedback_by_places(const Problem& p, const Block& b, const Use& use, float* RESTRICT positions) {
     const int64_t count = b.robots * use.slots;
@@ -358,13 +357,13 @@ void feedback_by_places(const Problem& p, const Block& b, const Use& use, float*
 
 template <class... Laws>
 Places find_feedback(List<Laws...>, int law) {
-    // there may be none
+    // the list may be empty
     static constexpr Places all[] = {feedback_by_places<Laws>..., nullptr};
     return all[law];
 }
 
-// Signals of the motor where elements have a transmission, NaN where it fails: all of them for the controller, or
-// position and velocity for what else acts on the motor.
+// Motor signals of elements with a transmission, NaN on a fault: all signals for the controller, or position and
+// velocity for the other stages before the transmission.
 template <class Law, bool COMMANDED, size_t... A, size_t... S, size_t... T>
 void motor_by_places(const Problem& p, const Block& b, const Use& use, float* RESTRICT out, std::index_sequence<A...>,
                      std::index_sequence<S...>, std::index_sequence<T...>) {
@@ -428,7 +427,7 @@ void prepare_each(const float* const* parameters, float* const* prepared, int64_
     INDEPENDENT
     for (int64_t i = 0; i < size; ++i) {
         const auto values = Law::prepare(in[K][i]..., dt);
-        // what is a parameter as it stands is read where it stands
+        // unchanged parameters are read in place
         for (int k = 0; k < Law::kPrepared; ++k)
             if (Law::kPasses[k] < 0) out[k][i] = values.at[k];
     }

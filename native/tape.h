@@ -1,4 +1,4 @@
-// What steps read and wrote, noted row by row: all of them, or the last ones.
+// Recording of steps, row by row: all steps, or the most recent ones.
 #pragma once
 #include <algorithm>
 #include <cstring>
@@ -11,9 +11,9 @@ namespace actuators {
 
 class Tape {
   public:
-    // Arrays of floats by number; those of the inputs first, as far as they are noted.
+    // Indices of float arrays; inputs first.
     enum Array {
-        kDelayedPosition = kFeedforward,  // feedforward is not noted
+        kDelayedPosition = kFeedforward,  // feedforward is not recorded
         kDelayedVelocity,
         kComputed,
         kMotor,
@@ -24,7 +24,7 @@ class Tape {
         kDt
     };
 
-    // Rows hold some robots and slots of a plan with so many; a capacity of zero keeps all.
+    // Rows hold the given robots and slots of a plan; a capacity of zero keeps all steps.
     Tape(std::vector<int64_t> robots, std::vector<int32_t> slots, const std::vector<int>& arrays, int64_t capacity,
          int64_t all_robots, int64_t all_slots)
         : robots_(std::move(robots)), slots_(std::move(slots)), capacity_(capacity) {
@@ -55,21 +55,21 @@ class Tape {
         if (rows_ > kMostNumbers / numbers)
             refuse("capacity = " + std::to_string(capacity), "of fewer than 2^40 numbers");
         add_chunk();
-        // a ring has its memory before it is written
+        // a ring allocates its memory up front
         if (capacity) chunks_[0].clear(rows_ * width_, rows_ * bytes_width_);
     }
 
-    // The plan that notes on it, one at a time, or none.
+    // The plan that records on this tape, or null.
     const Plan* plan = nullptr;
 
-    // The columns of the plan's slots are these from now on.
+    // Set the columns of the plan's slots.
     void place(const std::vector<int32_t>& columns) {
         columns_.clear();
         for (const int32_t slot : slots_) columns_.push_back(columns[slot]);
         columns_in_row_ = in_row(columns_);
     }
 
-    // Before a step: commands that the delay lets through. Where the ring is settled, every row of it holds a command.
+    // Record delayed commands before a step. In a settled ring, every row holds a command.
     void before(const Problem& p, const int32_t* lag, const int32_t* own_lag, const int32_t* delayed_place,
                 bool settled) {
         if (chunk_ == chunks_.size()) add_chunk();
@@ -79,7 +79,7 @@ class Tape {
             const Source& now = p.input[kPositionTarget + c];
             const Ring& ring = p.ring;
             if (settled && ring.uniform > 0 && p.delayed_slots == p.slots) {
-                // all of them stand in one row of the ring
+                // all commands are in one row of the ring
                 take(ring.rows[c] + row_in(ring, ring.uniform) * ring.pitch, p.slots, slots_, slots_in_row_, to);
                 continue;
             }
@@ -97,7 +97,7 @@ class Tape {
         }
     }
 
-    // After it: everything else.
+    // Record everything else after a step.
     void after(const Problem& p, const std::vector<Fault>& faults) {
         for (int s = 0; s < kFeedforward; ++s)
             if (float* to = array(s)) take(p.input[s].data, p.input[s].pitch, columns_, columns_in_row_, to);
@@ -118,23 +118,23 @@ class Tape {
         fetch();
     }
 
-    // Copies of what was noted, the oldest row first.
+    // Copies of the recorded rows, oldest first.
     std::vector<float> floats(int which) const { return rows(&Chunk::floats, width_, at_[which], size_); }
     std::vector<uint8_t> bytes_of(int which) const { return rows(&Chunk::bytes, bytes_width_, at_[which], size_); }
     std::vector<double> dts() const { return rows(&Chunk::dts, 1, 0, 1); }
     bool has(int which) const { return which == kDt || (which >= 0 && which < kDt && at_[which] >= 0); }
     int64_t robots() const { return static_cast<int64_t>(robots_.size()); }
     int64_t slots() const { return static_cast<int64_t>(slots_.size()); }
-    // Steps that were noted, those that a ring has forgotten among them.
+    // Number of recorded steps, including those overwritten in a ring.
     int64_t count() const { return count_; }
     bool fits(int64_t robots, int64_t slots) const {
         return static_cast<int64_t>(row_of_.size()) == robots && static_cast<int64_t>(place_of_.size()) == slots;
     }
 
   private:
-    // Rows side by side: growing by pieces takes as long at each step.
+    // Contiguous rows: growth in chunks keeps the cost per step constant.
     struct Chunk {
-        // not written before a step writes it
+        // uninitialized until a step writes it
         Chunk(int64_t floats, int64_t bytes, int64_t rows)
             : floats(new float[floats]), bytes(new uint8_t[bytes]), dts(new double[rows]) {}
         void clear(int64_t count, int64_t bytes_count) {
@@ -146,7 +146,7 @@ class Tape {
         std::unique_ptr<double[]> dts;
     };
 
-    // rows of a chunk at most, and numbers where these are more than a row has
+    // largest number of rows of a chunk, and its target size in numbers
     static constexpr int64_t kRoom = 256, kNumbers = int64_t{1} << 18;
     static constexpr int64_t kLargest = int64_t{1} << 31, kMostNumbers = int64_t{1} << 40;
 
@@ -156,7 +156,7 @@ class Tape {
         return true;
     }
 
-    // The row of a ring that was written so many steps ago, 1 … depth.
+    // Row of a ring written `steps` steps ago, for 1 <= steps <= depth.
     static int64_t row_in(const Ring& ring, int64_t steps) {
         const int64_t row = ring.newest + 1 - steps;
         return row < 0 ? row + ring.depth : row;
@@ -164,7 +164,7 @@ class Tape {
 
     void add_chunk() { chunks_.emplace_back(rows_ * width_, rows_ * bytes_width_, rows_); }
 
-    // Bring the memory of a short row into the cache, where there is such a row, while others do something else.
+    // Prefetch the next row, if it is short.
     void fetch() const {
 #if defined(__GNUC__)
         constexpr int64_t kLine = 64, kShort = 2048;
@@ -184,7 +184,7 @@ class Tape {
         return at_[which] < 0 ? nullptr : chunks_[chunk_].bytes.get() + row_ * bytes_width_ + at_[which];
     }
 
-    // A call costs more than what a few numbers do.
+    // Avoids the call of memcpy for few numbers.
     template <class T>
     static void copy(const T* from, size_t count, T* to) {
         constexpr size_t kFew = 64;
@@ -224,13 +224,13 @@ class Tape {
     std::vector<int64_t> robots_;
     std::vector<int32_t> slots_, columns_;
     bool slots_in_row_ = false, columns_in_row_ = false;
-    // rows of a chunk, those that were noted, and where the next one stands
+    // rows of a chunk, number of recorded steps, and position of the next row
     int64_t capacity_, size_ = 0, rows_ = 0, count_ = 0, row_ = 0;
-    // numbers of a row, and where in it each array begins, -1 for one that is not noted
+    // numbers per row, and the start of each array in it, -1 if not recorded
     int64_t width_ = 0, bytes_width_ = 0, at_[kDt];
     std::vector<Chunk> chunks_;
     size_t chunk_ = 0;
-    // row of each robot, and place of each slot, -1 for one that is not noted
+    // row of each robot and position of each slot, -1 if not recorded
     std::vector<int64_t> row_of_, place_of_;
 };
 

@@ -1,4 +1,4 @@
-// Copies between columns of arrays whose numbers are float or double: how a host and its mirrors are kept in step.
+// Copies between columns of float and double arrays: synchronize a host and its mirrors.
 #pragma once
 #include <cmath>
 #include <optional>
@@ -7,7 +7,7 @@
 
 namespace actuators {
 
-// A two-dimensional array of float or double, wherever its numbers stand.
+// A two-dimensional array of float or double with any strides.
 struct Matrix {
     Matrix(const py::object& given, bool target) : array(given) {
         if (!py::isinstance<py::array>(given)) refuse(text(given), "a NumPy array");
@@ -28,13 +28,13 @@ struct Matrix {
                 refuse("column = " + std::to_string(column), "below " + std::to_string(columns));
     }
 
-    // Whether numbers of a row stand side by side, at addresses of their size.
+    // True if rows are contiguous and aligned.
     bool whole() const {
         const int64_t size = wide ? 8 : 4;
         return column_pitch == size && row_pitch % size == 0 && reinterpret_cast<uintptr_t>(data) % size == 0;
     }
 
-    // The numbers of a row, where they are whole.
+    // A row; requires `whole`.
     template <class T>
     T* row(int64_t number) const {
         return reinterpret_cast<T*>(data + number * row_pitch);
@@ -48,7 +48,7 @@ struct Matrix {
 
 class Transfer {
   public:
-    // each item is (source, source columns, target, target columns); columns of the two belong together
+    // each item is (source, source columns, target, target columns); columns are matched in order
     Transfer(const std::vector<py::tuple>& items, const py::object& watched) {
         if (!watched.is_none()) {
             watched_.emplace(watched, false);
@@ -69,7 +69,7 @@ class Transfer {
         }
     }
 
-    // Carries out all copies; returns whether all numbers that are watched are finite.
+    // Run all copies; returns true if all watched numbers are finite.
     bool run() const {
         for (const Item& item : items_) {
             if (item.from.wide) {
@@ -85,14 +85,14 @@ class Transfer {
     struct Item {
         Matrix from, to;
         std::vector<int32_t> from_columns, to_columns;
-        // whether numbers of a row stand side by side at both ends
+        // true if source and target columns are contiguous
         bool even = false;
     };
 
     static bool is_finite(const Matrix& watched) {
         for (int64_t row = 0; row < watched.rows; ++row) {
             const double* numbers = watched.row<const double>(row);
-            // what is not finite leaves NaN behind
+            // becomes NaN if any number is not finite
             double nothing = 0.0;
             for (int64_t k = 0; k < watched.columns; ++k) nothing += numbers[k] * 0.0;
             if (std::isnan(nothing)) return false;

@@ -1,5 +1,5 @@
-// Which instruction sets the step was compiled for, and which of them runs: the best that this processor has, or the
-// one that ACTUATORS_ISA names.
+// Instruction sets that the step is compiled for, and the choice among them: the best that the processor supports, or
+// the one in ACTUATORS_ISA.
 #pragma once
 #include <cstdlib>
 #include <stdexcept>
@@ -14,59 +14,59 @@ namespace actuators {
 struct LawInBlock;
 struct NetworkInBlock;
 
-// What is known of a law without calling it.
+// Static properties of a law.
 struct LawFacts {
     const char* name;
     int parameters, prepared, states, curves;
-    // what each curve runs over, see `Over`
+    // input of each curve, see `Over`
     const int* over;
-    // how many signals it asks for, and their numbers
+    // number of requested signals, and their indices
     int asked;
     const int* asks;
-    // how many numbers it returns before its state, see `Kind`
+    // number of results before the state, see `Kind`
     int results;
-    // whether it bounds the effort, see `Kind` in specs/stages.py
+    // true if it bounds the effort, see `Kind` in specs/stages.py
     bool limits;
-    // whether it is a transmission, which converts between the coordinates of motors and joints
+    // true if it is a transmission, which converts between motor and joint coordinates
     bool converts;
     bool prepares;
-    // whether what is prepared depends on the time step
+    // true if preparation depends on the time step
     bool timed;
-    // the parameter that each prepared number is as it stands, -1 for one that is derived
+    // index of the parameter that each prepared number equals, -1 if derived
     const int* passes;
 };
 
-// A function of laws, which reads a column per argument and writes its values and its derivative by each.
+// A function of laws, evaluated on a column per argument; writes its values and its derivative by each argument.
 struct FunctionFacts {
     const char* name;
     int arguments;
     void (*over)(const float* const* in, float* const* out, int64_t size);
 };
 
-// The step as one instruction set does it; one object file each, see step.cpp and setup.py.
+// The step compiled for one instruction set; an object file each, see step.cpp and setup.py.
 struct Variant {
     const char* name;
     bool (*available)();
-    // those of a list, in the order of their numbers
+    // properties of the laws of a list, by index
     std::vector<LawFacts> (*laws)(LawList list);
-    // arrays of a block that a thread works in, besides those of `Problem::derived`
+    // scratch arrays of a block, in addition to `Problem::derived`
     int scratch_arrays;
-    // choose how to go about a problem whose laws and layout are known
+    // choose the kernels of a problem, from its laws and layout
     void (*choose)(Problem&);
-    // prepare the parameters of a law by its number, null when it takes them as they are
+    // parameter preparation of a law, null if parameters are used unchanged
     Prepare (*prepare)(LawList list, int law);
-    // steps the blocks [first, last)
+    // run the blocks [first, last)
     void (*step_blocks)(const Problem&, int64_t first, int64_t last, float* scratch);
-    // bytes moved at the machine's own speed: reads `count` arrays and writes one, for the benchmarks
+    // memory bandwidth benchmark: reads `count` arrays and writes one
     void (*stream)(const float* const* inputs, int count, float* output, int64_t size);
-    // evaluates a network on all rows; `columns` is memory for a block, `kBatch` numbers per column
+    // evaluate a network on all rows; `columns` is scratch memory, `kBatch` numbers per column
     void (*evaluate)(const Network& network, const NetworkRows& rows, float* columns);
-    // the effort of a controller or a limit by its number for `size` elements, and back through it; see gradients.h
+    // forward and backward pass of a controller or limit on `size` elements; see gradients.h
     void (*law_forward)(bool controller, int law, const LawInBlock& block, int64_t size);
     void (*law_backward)(bool controller, int law, const LawInBlock& block, int64_t size);
-    // what laws call
+    // functions that laws call
     std::vector<FunctionFacts> (*functions)();
-    // the same of a network
+    // forward and backward pass of a network
     void (*network_forward)(const NetworkInBlock& block);
     void (*network_backward)(const NetworkInBlock& block);
 };
@@ -76,7 +76,7 @@ extern const Variant kBaseline;
 extern const Variant kAvx2, kAvx512;
 #endif
 
-// All of them, the best first.
+// All variants, best first.
 inline const std::vector<const Variant*>& variants() {
 #ifdef ACTUATORS_X86
     static const std::vector<const Variant*> all = {&kAvx512, &kAvx2, &kBaseline};

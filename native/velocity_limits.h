@@ -9,8 +9,8 @@ namespace actuators {
 
 class VelocityLimits {
   public:
-    // a joint that follows another: its columns among positions and velocities, which limited joint it follows, and how
-    // many times as fast it is
+    // a dependent joint: its columns in positions and velocities, the index of the limited joint it follows, and the
+    // velocity ratio
     using Coupling = std::tuple<int32_t, int32_t, int32_t, double>;
 
     VelocityLimits(const py::object& limits, std::vector<int32_t> position_columns,
@@ -48,7 +48,7 @@ class VelocityLimits {
                 double& velocity = velocities[velocity_columns_[k]];
                 const double speed = std::fabs(velocity);
                 changes_[k] = 0.0;
-                // what is infinite is left, to be found and reported
+                // infinite velocities are left for the caller to report
                 if (!(speed > limits[k]) || std::isinf(speed)) continue;
                 const double limited = std::copysign(limits[k], velocity);
                 changes_[k] = limited - velocity;
