@@ -62,7 +62,7 @@ TESTED = {
         "order of clamps": ("components/test_conformance_of_laws.py", "canonical_order"),
         "values over time beside a default value": (DISCOVER, "values_over_time_beside_a_default_value_are_named"),
         "schemas that differ from a known one by letters, case, separators, invisible signs or what stands": (
-            "usd/test_alike.py",
+            "usd/test_similar_names.py",
             "name_in_look_alike_letters_is_known name_without_its_family_is_known",
         ),
         "values over time, wrong types, NaN": (DISCOVER, "problem_names_prim_attribute_layer_and_value"),
