@@ -62,7 +62,7 @@ TESTED = {
         "order of clamps": ("components/test_conformance_of_laws.py", "canonical_order"),
         "values over time beside a default value": (DISCOVER, "values_over_time_beside_a_default_value_are_named"),
         "schemas that differ from a known one by letters, case, separators, invisible characters or the prefix": (
-            "usd/test_alike.py",
+            "usd/test_similar_names.py",
             "name_in_look_alike_letters_is_known name_without_its_family_is_known",
         ),
         "values over time, wrong types, NaN": (DISCOVER, "problem_names_prim_attribute_layer_and_value"),
@@ -224,7 +224,7 @@ TESTED = {
             "history_agrees_with_the_oracle first_step_fills_though_it_is_at_rest",
         ),
         "an operation that is not known": (
-            "networks/test_torchscript.py",
+            "networks/torch_formats/test_torchscript.py",
             "what_cannot_be_said_is_refused_and_named states_that_are_not_kept_as_they_are_refused",
         ),
         "`modelPath` of a stage": (

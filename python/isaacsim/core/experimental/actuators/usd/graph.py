@@ -10,11 +10,14 @@ from typing import Any
 import numpy as np
 from pxr import Gf, Sdf, Usd
 
+from ..errors import UnsupportedSceneError
 from .articulation import on_stage
 from .usd_errors import reports_usd_errors
 
 GRAPH, NODE = "OmniGraph", "OmniGraphNode"
 VARIABLE = "graph:variable:"
+DEEPEST = 1000
+"""Levels of prims at which graphs and nodes may be: reading takes time with the square of the depth."""
 _PORTS = ("inputs:", "outputs:", "state:")
 
 # OmniGraph's names of types that do not follow from USD's
@@ -73,12 +76,26 @@ class GraphPrim:
 
 @reports_usd_errors
 def read_graphs(stage: Usd.Stage) -> list[GraphPrim]:
-    """Return every graph that is active and loaded, in stage order."""
+    """Return every graph that is active and loaded, in stage order.
+
+    Raises:
+        UnsupportedSceneError: A graph or a node is nested too deep.
+    """
     prims = Usd.PrimRange(stage.GetPseudoRoot(), on_stage)
     return [_read_graph(prim) for prim in prims if prim.GetTypeName() == GRAPH]
 
 
+def _require_shallow(prim: Usd.Prim) -> None:
+    depth = prim.GetPath().pathElementCount
+    if depth > DEEPEST:
+        raise UnsupportedSceneError(
+            f"{prim.GetStage().GetRootLayer().GetDisplayName()}: {prim.GetTypeName()} {prim.GetName()!r} nests {depth} "
+            f"deep: must be at most {DEEPEST}. Move it up."
+        )
+
+
 def _read_graph(prim: Usd.Prim) -> GraphPrim:
+    _require_shallow(prim)
     own = {found.GetName(): _read(found) for found in prim.GetAuthoredAttributes()}
     variables = {name.removeprefix(VARIABLE): read for name, read in own.items() if name.startswith(VARIABLE)}
     settings = {name: read for name, read in own.items() if not name.startswith(VARIABLE)}
@@ -91,6 +108,7 @@ def _nodes(graph: Usd.Prim) -> Iterator[Usd.Prim]:
     prims: Any = iter(Usd.PrimRange(graph, on_stage))
     for prim in prims:
         if prim.GetTypeName() == NODE:
+            _require_shallow(prim)
             yield prim
         elif prim != graph and prim.GetTypeName() == GRAPH:
             prims.PruneChildren()
