@@ -224,7 +224,7 @@ TESTED = {
             "history_agrees_with_the_oracle first_step_fills_though_it_is_at_rest",
         ),
         "an operation that is not known": (
-            "networks/test_torchscript.py",
+            "networks/torch_formats/test_torchscript.py",
             "what_cannot_be_said_is_refused_and_named states_that_are_not_kept_as_they_are_refused",
         ),
         "`modelPath` of a stage": (
