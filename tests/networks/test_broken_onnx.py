@@ -1,4 +1,4 @@
-"""Some of the broken ONNX files that `tests/hardening/files.py` makes without end: evaluated, or one error."""
+"""A sample of the broken ONNX files of `tests/hardening/files.py`: each is evaluated or gives one error."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ import files
 
 @pytest.fixture(scope="module")
 def networks(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
-    """What is broken."""
+    """Whole files, from which broken ones are made."""
     return files.networks(tmp_path_factory.mktemp("networks") / "whole")
 
 
 def end_of(file: Path) -> str:
-    """How it ends where a file is evaluated."""
+    """Return the result of evaluating a file: "fine", "refused" or an error of another kind."""
     ((_, task),) = files.tasks(file, "onnx")
     try:
         task()
@@ -33,12 +33,12 @@ def end_of(file: Path) -> str:
 
 
 def test_networks_are_evaluated_while_they_are_whole(networks: list[Path]) -> None:
-    """So that what is refused is refused for what is broken."""
+    """Refusals below are then due to the damage."""
     assert {end_of(file) for file in networks} == {"fine"}
 
 
 def test_some_broken_networks(networks: list[Path]) -> None:
-    """Four hundred of those that the script draws."""
+    """Four hundred files of the script's random sequence."""
     ends = set()
     for number in range(400):
         rng = np.random.default_rng([29, zlib.crc32(b"onnx"), number])

@@ -1,4 +1,4 @@
-"""From one format to another: the same numbers come out, metadata are kept, and what is wrong leaves no trace."""
+"""Conversion between formats: results are the same, metadata are kept, and a failure leaves no file."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from small_networks import NETWORKS
 
 REAL = os.environ.get("ACTUATOR_NETS", "")
 TARGETS = (".onnx", ".safetensors")
-# what nobody here knows is kept too
+# unknown keys are kept too
 METADATA = {"effort_scale": 20.0, "sample_dt": 0.005, "author": "bench 4 µ", "log": {"runs": [1, 2], "ok": None}}
 needs_onnx = pytest.mark.skipif(importlib.util.find_spec("onnx") is None, reason="onnx is not installed")
 links = pytest.mark.skipif(sys.platform == "win32", reason="links and modes of POSIX")
@@ -33,7 +33,7 @@ links = pytest.mark.skipif(sys.platform == "win32", reason="links and modes of P
 
 @pytest.fixture
 def source(tmp_path: Path) -> Path:
-    """A network that says something of itself."""
+    """A network with metadata."""
     path = tmp_path / "knee.pt"
     path.write_bytes(checkpoint_file("torchscript", "lstm", METADATA))
     return path
@@ -53,7 +53,7 @@ def test_every_format_is_converted_bit_for_bit(format: str, kind: str, ending: s
     assert convert_checkpoint(source, target) == convert.Comparison(0.0, 1600)
     made = load_checkpoint(target)
     assert made.format == ending[1:] and made.metadata.items() >= METADATA.items()
-    # against what was meant, not only against what was read
+    # compared with the original network too, not only with the file that was read
     assert compare(network(kind), made.network).difference == 0.0
     assert names(tmp_path) == sorted([source.name, target.name])
 
@@ -80,14 +80,14 @@ def test_metadata_given_and_of_the_json_file_are_in_the_new_file(source: Path) -
 
 
 def test_json_beside_the_target_may_not_say_otherwise(source: Path) -> None:
-    """It would go before the new file, which then computed something else."""
+    """It would go before the metadata of the new file and change its results."""
     beside = source.with_suffix(".json")
     beside.write_text('{"effort_scale": 21.0}')
     target = source.with_suffix(".safetensors")
     with pytest.raises(NetworkError, match=r"knee\.json says otherwise of effort_scale"):
         convert_checkpoint(source, target, {"effort_scale": 22.0})
     assert names(source.parent) == ["knee.json", "knee.pt"]
-    # the same goes in
+    # equal metadata are accepted
     convert_checkpoint(source, target)
     assert load_metadata(target)["effort_scale"] == 21.0
     beside.write_text("{")
@@ -114,7 +114,7 @@ def test_who_lacks_onnx_is_told_the_extra(source: Path, monkeypatch: pytest.Monk
 
 
 def scaled(network: Network, factor: float) -> Network:
-    """Another output."""
+    """A network with another output."""
     last = network.operations[-1]
     assert isinstance(last, Linear)
     return Network(
@@ -178,7 +178,7 @@ def test_disk_that_fails_leaves_nothing(step: str, source: Path, monkeypatch: py
 
 @links
 def test_link_is_followed(source: Path, tmp_path: Path) -> None:
-    """It stays one, and what it leads to is replaced; also when that is not there yet."""
+    """The link stays, and its target is replaced or created."""
     folder = tmp_path / "elsewhere"
     folder.mkdir()
     link = source.with_suffix(".safetensors")
@@ -187,7 +187,7 @@ def test_link_is_followed(source: Path, tmp_path: Path) -> None:
         convert_checkpoint(source, link)
         assert link.is_symlink() and load_checkpoint(folder / "real.safetensors").format == "safetensors"
         assert names(folder) == ["real.safetensors"]
-    # what lies beside either is read with it
+    # JSON files beside the link and beside its target are read
     link.with_suffix(".json").symlink_to(folder / "none.json")
     with pytest.raises(FileNotFoundError):
         convert_checkpoint(source, link)
@@ -220,7 +220,7 @@ def test_mode_is_that_of_any_new_file(source: Path) -> None:
 
 
 def test_file_is_converted_in_place(tmp_path: Path) -> None:
-    """The file of another format that has this name; its network is kept."""
+    """A file of another format under this name is replaced; its network is kept."""
     path = tmp_path / "knee.safetensors"
     path.write_bytes(checkpoint_file("state dict", "gru", METADATA))
     convert_checkpoint(path, path, {"author": "me"})
@@ -241,7 +241,7 @@ def linear(weight: float, bias: float = 0.0) -> Network:
 
 
 def test_comparison_sees_small_differences_at_small_inputs() -> None:
-    """The largest inputs do not cover what happens at zero."""
+    """Large inputs do not hide a difference at zero."""
     assert compare(linear(3.0), linear(3.0)).difference == 0.0
     assert compare(linear(3.0), linear(3.0, 1e-30)).difference == np.inf
     assert compare(linear(3.0, 1.0), linear(3.0, 1.0 + 2e-6)).difference == pytest.approx(2e-6, rel=0.1)
@@ -250,7 +250,7 @@ def test_comparison_sees_small_differences_at_small_inputs() -> None:
 
 
 def test_comparison_looks_at_what_is_remembered() -> None:
-    """A cell state that the output hardly shows."""
+    """A difference in the cell state that hardly affects the output."""
     first = network("lstm")
     cell = first.cells[0]
     bias = cell.bias.copy()
@@ -278,7 +278,7 @@ def test_comparison_knows_what_is_not_finite() -> None:
 @pytest.mark.parametrize("kind", ["LSTM", "GRU", "MLP"])
 @pytest.mark.parametrize("way", ["script", "trace", "export"])
 def test_files_of_torch_compute_the_same_when_converted(way: str, kind: str, ending: str, tmp_path: Path) -> None:
-    """With scales that stand in the code only."""
+    """Networks with scales that are in the code only."""
     torch = pytest.importorskip("torch", reason="PyTorch is not installed: nothing to compare with")
     module, given = _module_of_torch(torch, kind)
     source, target = tmp_path / ("net.pt2" if way == "export" else "net.pt"), tmp_path / f"net{ending}"
@@ -304,7 +304,7 @@ def test_files_of_torch_compute_the_same_when_converted(way: str, kind: str, end
 
 
 def _module_of_torch(torch: Any, kind: str) -> tuple[Any, tuple[Any, ...]]:
-    """A module whose inputs and output are scaled in its code, and arguments for three rows."""
+    """Return a module that scales its inputs and output in its code, and arguments of three rows."""
     torch.manual_seed(3)
     nn = torch.nn
 
@@ -345,7 +345,7 @@ def test_real_network_is_converted(ending: str, tmp_path: Path) -> None:
 
 
 def test_full_disk_is_told_with_the_name_of_the_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Though the system does not say it."""
+    """The system's error does not contain it."""
     source, target = tmp_path / "knee.safetensors", tmp_path / "other.safetensors"
     source.write_bytes(safetensors.write(NETWORKS["mlp"], {"input_idx": [0, 1, 2]}))
 

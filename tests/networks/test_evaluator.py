@@ -1,4 +1,4 @@
-"""Networks evaluated in C++ and in Warp: right to float64, and the same bits whatever goes on beside a row."""
+"""Networks evaluated in C++ and in Warp: close to float64, with bits that do not depend on other rows."""
 
 from __future__ import annotations
 
@@ -82,9 +82,9 @@ def mlp(widths: Sequence[int], activation: str = "softsign", seed: int = 3) -> N
 
 
 def of_unary(function: str) -> Network:
-    """A function of numbers that it is defined and well-conditioned for."""
+    """A function of inputs for which it is defined and well-conditioned."""
     draw = Draw()
-    # 0.3 to 2.3 for those that have a pole
+    # 0.3 to 2.3 for functions with a pole
     shift: list[Operation] = [draw.linear(0, 6, 9)]
     if function in ("log", "reciprocal", "sqrt"):
         shift += [Unary("sigmoid", 1), Constant(np.float32([2.0])), Binary("mul", 2, 3), Constant(np.float32([0.3]))]
@@ -94,7 +94,7 @@ def of_unary(function: str) -> Network:
 
 
 def of_binary(function: str) -> Network:
-    """A function of two values as wide, and of a wide and a narrow one, either way round; copied, cut and summed up."""
+    """A function of two equally wide values, and of a wide and a narrow one in both orders; copied, cut and summed."""
     draw = Draw()
     head = (
         draw.linear(0, 6, 9),
@@ -116,7 +116,7 @@ def recurrent(kind: str, inputs: int = 2, hidden: int = 8, layers: int = 2) -> N
 
 
 def between_layers() -> Network:
-    """Recurrent layers with other things before, between and after them, and the input read late."""
+    """Recurrent layers with other operations before, between and after them, and a late reading of the input."""
     draw = Draw()
     first, second = draw.cells("lstm", 1, 5, 7, 2)
     assert isinstance(second, LSTMCell)
@@ -126,7 +126,7 @@ def between_layers() -> Network:
 
 
 def by_a_part_of_itself() -> Network:
-    """A value that is read whole and in part for the last time by one operation."""
+    """A value whose last reading, by one operation, is whole and in part."""
     draw = Draw()
     return Network(6, (draw.linear(0, 6, 4), Slice(1, 2, 3), Binary("mul", 1, 2), draw.linear(3, 4, 1)))
 
@@ -164,7 +164,7 @@ class Rows:
 
 
 def motion(rows: int, inputs: int, step: int) -> np.ndarray:
-    """Inputs of rows that are all different."""
+    """Inputs that differ in all rows."""
     phases = np.random.default_rng(11).uniform(0.2, 3, (rows, inputs))
     return (2 * np.sin(phases * (1 + 0.05 * step))).astype(np.float32)
 
@@ -172,7 +172,7 @@ def motion(rows: int, inputs: int, step: int) -> np.ndarray:
 @pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("name", NETWORKS)
 def test_agrees_with_float64(name: str, engine: str) -> None:
-    """To 1e-5 of the largest output, recurrent ones over 1000 steps."""
+    """Results differ by 1e-5 of the largest output at most; recurrent networks run 1000 steps."""
     network, rows = NETWORKS[name], 33
     given, hidden, cell, errors, largest = Rows(engine, network, rows), None, None, [], 0.0
     for step in range(1000 if network.cells else 3):
@@ -188,7 +188,7 @@ def test_agrees_with_float64(name: str, engine: str) -> None:
 @pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("name", NETWORKS)
 def test_a_row_does_not_depend_on_the_others(name: str, engine: str) -> None:
-    """The same bits for any number of rows and in any order, in place or from one state into another."""
+    """Bits are the same for any number and order of rows, in place or from one state into another."""
     network, most = NETWORKS[name], max(ROWS)
     order = np.random.default_rng(2).permutation(most)
     whole, shuffled = Rows(engine, network, most), Rows(engine, network, most, in_place=False)
@@ -204,20 +204,20 @@ def test_a_row_does_not_depend_on_the_others(name: str, engine: str) -> None:
 
 
 def everything(engine: str, rows: int) -> bytes:
-    """Outputs and states of all networks over some steps, ordinary and extreme inputs."""
+    """Outputs and states of all networks over some steps, for ordinary and extreme inputs."""
     told = []
     for network in NETWORKS.values():
         given = Rows(engine, network, rows)
         for scale in (1.0, 1.0, 1e-3, 30.0, 1e-40, 1e30):
             told.append(given.step(motion(rows, network.inputs, len(told)) * np.float32(scale)))
         told += given.now
-    # which of the NaNs it is says nothing
+    # the bits of a NaN are not compared
     return b"".join(np.where(np.isnan(array), np.float32(np.nan), array).tobytes() for array in told)
 
 
 @native_only
 def test_all_instruction_sets_give_the_same_bits() -> None:
-    """Those that this processor has."""
+    """Instruction sets of this processor."""
     line = f"import sys; sys.path[:0] = {sys.path!r}\nimport test_evaluator as t, hashlib\n"
     line += "name = t.NativeEvaluator(t.Program(t.mlp((2, 1))), 1).name\n"
     line += "print(name, hashlib.sha256(t.everything('native', 45)).hexdigest())"
@@ -234,7 +234,7 @@ def test_all_instruction_sets_give_the_same_bits() -> None:
 @pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
 @pytest.mark.parametrize("name", ["mlp (6, 32, 32, 32, 1)", "relu", "lstm (2, 8, 2)", "gru (2, 8, 2)", "between"])
 def test_a_bad_row_gets_nan_keeps_its_state_and_touches_no_other(name: str, value: float, engine: str) -> None:
-    """Whatever its network would make of the input; the next good input goes on from the state before."""
+    """The row gives NaN for any network; the next finite input continues from the state before."""
     network, rows, bad = NETWORKS[name], 40, 17
     good, spoilt = (Rows(engine, network, rows, in_place) for in_place in (True, False))
     x = motion(rows, network.inputs, 0)
@@ -267,7 +267,7 @@ def test_a_bad_row_gets_nan_keeps_its_state_and_touches_no_other(name: str, valu
     ],
 )
 def test_extreme_inputs_saturate(function: str, limits: tuple[float, float], engine: str) -> None:
-    """At both ends; the smallest numbers give what zero gives, or themselves."""
+    """Functions are saturated at both ends; the smallest numbers give the result of zero, or themselves."""
     network = Network(1, (Unary(function, 0, NUMBERS.get(function, ())),))
     given = Rows(engine, network, 4)
     low, high, tiny, zero = given.step(np.float32([[-1e30], [1e30], [1e-42], [0]]))
@@ -278,7 +278,7 @@ def test_extreme_inputs_saturate(function: str, limits: tuple[float, float], eng
 @pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("kind", ["lstm", "gru"])
 def test_extreme_inputs_leave_recurrent_layers_bounded(kind: str, engine: str) -> None:
-    """Gates open and shut to the last bit, and stay usable."""
+    """Gates saturate completely, and remain usable."""
     network = recurrent(kind)
     given, hidden, cell = Rows(engine, network, 3), None, None
     for scale in (1e30, -1e30, 1e-42, 1.0):
@@ -289,7 +289,7 @@ def test_extreme_inputs_leave_recurrent_layers_bounded(kind: str, engine: str) -
 
 @pytest.mark.parametrize("engine", ENGINES)
 def test_functions_of_numbers_everywhere(engine: str) -> None:
-    """Relative to each number, not to the largest: near zero, at the ends, and where they are not defined."""
+    """Errors are relative to each number: near zero, at the ends, and where functions are not defined."""
     x = np.concatenate([np.linspace(-12, 12, 997), np.logspace(-30, 1, 100), -np.logspace(-30, 1, 100)])
     x = x.astype(np.float32)
     tolerances = {"erf": 2e-6, "log": 1e-6, "tanh": 2e-6, "elu": 2e-6}
@@ -304,7 +304,7 @@ def test_functions_of_numbers_everywhere(engine: str) -> None:
 
 @native_only
 def test_powers_of_all_kinds() -> None:
-    """Negative bases, zeros and infinities give what libraries give."""
+    """Negative bases, zeros and infinities give the results of libraries."""
     some = np.float32([-3, -2.5, -1, -0.5, 0, 0.5, 1, 2, 3, 7.5, 1e20, -1e20])
     pairs = np.array(np.meshgrid(some, np.float32([-3, -2, -0.5, 0, 0.5, 1, 2, 3, 4.7])), np.float32).reshape(2, -1).T
     given = Rows("native", Network(2, (Slice(0, 0, 1), Slice(0, 1, 2), Binary("pow", 1, 2))), len(pairs))
@@ -319,7 +319,7 @@ def test_powers_of_all_kinds() -> None:
 @pytest.mark.parametrize("exponent", ["add", "sub"])
 @pytest.mark.parametrize("inverse", [False, True])
 def test_powers_of_what_is_not_finite(base: str, exponent: str, inverse: bool) -> None:
-    """Logarithms in the network make infinities and NaN of both; an infinite result is seen by its inverse."""
+    """Logarithms in the network produce infinities and NaN; the reciprocal detects an infinite result."""
     operations = [
         *(Unary("log", 0), *(Slice(1, at, at + 1) for at in (2, 3)), *(Slice(0, at, at + 1) for at in (0, 1))),
         *(Binary(base, 4, 2), Binary(exponent, 5, 3), Binary("pow", 6, 7), Unary("reciprocal", 8)),
@@ -341,7 +341,7 @@ def test_powers_of_what_is_not_finite(base: str, exponent: str, inverse: bool) -
 
 @pytest.mark.parametrize("engine", ENGINES)
 def test_arrays_may_be_parts_of_larger_ones(engine: str) -> None:
-    """Rows some distance apart, of NumPy or Warp, give what arrays of their own give; what is between stays."""
+    """Strided rows of NumPy and Warp give the results of contiguous arrays; memory between rows is not written."""
     network, rows = NETWORKS["lstm (2, 8, 2)"], 37
     own = Rows(engine, network, rows)
     wide_x, wide_y = np.full((rows, 5), 9, np.float32), np.full((rows, 3), 9, np.float32)
@@ -363,7 +363,7 @@ def test_arrays_may_be_parts_of_larger_ones(engine: str) -> None:
 
 @pytest.mark.parametrize("engine", ENGINES)
 def test_arrays_that_do_not_fit_are_refused(engine: str) -> None:
-    """By name."""
+    """The error names the array."""
     given = make(engine, recurrent("gru"), 3)
     x, y, state = np.zeros((3, 2), np.float32), np.zeros(3, np.float32), [np.zeros((2, 3, 8), np.float32)]
     wrong: list[tuple[str, tuple[Any, ...]]] = [
@@ -387,7 +387,7 @@ def test_arrays_that_do_not_fit_are_refused(engine: str) -> None:
 @native_only
 @pytest.mark.parametrize("name", ["relu", "between", "lstm (2, 8, 2)", "gru (2, 8, 2)"])
 def test_the_core_refuses_lines_that_lead_out_of_their_network(name: str) -> None:
-    """Every place and width of every line, too small and too large; as it stands, each is taken."""
+    """Every column and width of every instruction is checked against values that are too small and too large."""
     program = Program(NETWORKS[name])
     lines = [astuple(one) for one in program.instructions]
     sizes = program.inputs, program.columns, program.output, program.num_layers, program.hidden_size
@@ -403,7 +403,7 @@ def test_the_core_refuses_lines_that_lead_out_of_their_network(name: str) -> Non
     for number, at, value in itertools.product(range(len(lines)), range(1, 9), (-1, most, (1 << 63) - 1)):
         line = lines[number]
         if at == 8 and line[0] not in ("lstm", "gru"):
-            # of no layer
+            # no layer
             continue
         changed = *line[:at], value, *line[at + 1 :]
         with pytest.raises(ValueError, match=f"instruction {line[0]}"):
@@ -413,7 +413,7 @@ def test_the_core_refuses_lines_that_lead_out_of_their_network(name: str) -> Non
 @pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("name", ["mlp (6, 32, 32, 32, 1)", "lstm (2, 8, 2)"])
 def test_a_call_takes_no_memory(name: str, engine: str) -> None:
-    """After the first with its arrays, also where two states alternate."""
+    """Calls after the first one with the same arrays, also with two alternating states."""
     given = Rows(engine, NETWORKS[name], 12, in_place=False)
     x = motion(12, given.network.inputs, 0)
     for _ in range(4):
@@ -424,7 +424,7 @@ def test_a_call_takes_no_memory(name: str, engine: str) -> None:
             given.evaluator.evaluate(given.x, given.y, given.now, given.after)
             given.evaluator.evaluate(given.x, given.y, given.after, given.now)
 
-    # Warp makes a tuple per launch, and Python keeps up to 2000 of a length for the next ones
+    # Warp makes a tuple per launch, and Python keeps up to 2000 tuples of a length for reuse
     for _ in range(25):
         calls()
     tracemalloc.start()
@@ -443,5 +443,5 @@ def test_a_call_takes_no_memory(name: str, engine: str) -> None:
 
 
 def test_the_best_engine_is_taken() -> None:
-    """C++ where it was built, else Warp."""
+    """C++ if the core is built, else Warp."""
     assert make_evaluator(mlp((2, 1)), 3).name.startswith("warp" if core is None else "native")

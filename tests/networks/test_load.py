@@ -1,4 +1,4 @@
-"""From a file to a checkpoint: bounds, metadata beside the file, one copy of the numbers."""
+"""Loading a checkpoint from a file: bounds, metadata beside the file, one copy of the numbers."""
 
 from __future__ import annotations
 
@@ -19,24 +19,24 @@ NETWORK = random_network("mlp", 2)
 
 @pytest.fixture
 def path(tmp_path: Path) -> Path:
-    """A network that says something of itself."""
+    """A network with metadata."""
     return write_network(tmp_path / "knee.safetensors", NETWORK, {"pos_scale": 2.0, "vel_scale": 3.0})
 
 
 def test_metadata_by_who_says_it(path: Path) -> None:
-    """The argument goes before the JSON file beside it, and that before the file."""
+    """The argument goes before the JSON file beside the network, which goes before the network's file."""
     assert load_metadata(path) == {"pos_scale": 2.0, "vel_scale": 3.0}
     path.with_suffix(".json").write_text('{"vel_scale": 4.0, "effort_scale": 5.0}')
     assert load_metadata(path) == {"pos_scale": 2.0, "vel_scale": 4.0, "effort_scale": 5.0}
     given = load_checkpoint(path, {"effort_scale": 6.0})
     assert given.metadata == {"pos_scale": 2.0, "vel_scale": 4.0, "effort_scale": 6.0}
-    # and is nobody else's
+    # and is not shared
     assert load_metadata(path)["effort_scale"] == 5.0
 
 
 @pytest.mark.parametrize("text", ["", "{", "[]", '{"a": 1, "a": 2}', "\xff"])
 def test_json_beside_the_file_is_checked(text: str, path: Path) -> None:
-    """An error names it, whether or not the network is in use."""
+    """An error names the file, whether or not the network is in use."""
     known = load_checkpoint(path)
     path.with_suffix(".json").write_text(text, "latin-1")
     with pytest.raises(NetworkError, match=r"knee\.safetensors: .*sidecar"):
@@ -45,7 +45,7 @@ def test_json_beside_the_file_is_checked(text: str, path: Path) -> None:
 
 
 def test_same_bytes_are_one_checkpoint_while_it_is_used(path: Path, tmp_path: Path) -> None:
-    """Wherever they lie; what nobody uses is forgotten."""
+    """The same bytes at any path give one checkpoint, until it is no longer in use."""
     copy = tmp_path / "copy.safetensors"
     copy.write_bytes(path.read_bytes())
     first = load_checkpoint(path)
@@ -60,7 +60,7 @@ def test_same_bytes_are_one_checkpoint_while_it_is_used(path: Path, tmp_path: Pa
 
 @pytest.mark.skipif(sys.platform == "win32", reason="files of POSIX")
 def test_only_regular_files_of_bounded_size_are_read(tmp_path: Path) -> None:
-    """A pipe is not waited for, a device not read, a large file not taken in."""
+    """Pipes do not block, devices are not read, and large files are not loaded."""
     os.mkfifo(tmp_path / "pipe")
     for odd in (tmp_path / "pipe", tmp_path, Path("/dev/zero")):
         with pytest.raises(ValueError, match="must be a regular file"):
@@ -74,7 +74,7 @@ def test_only_regular_files_of_bounded_size_are_read(tmp_path: Path) -> None:
 
 
 def test_link_is_followed_only_if_asked(path: Path, tmp_path: Path) -> None:
-    """The program's own may be links."""
+    """Paths given by the program may be links."""
     (tmp_path / "link").symlink_to(path)
     assert read_file(tmp_path / "link") == path.read_bytes()
     with pytest.raises(OSError):
@@ -82,13 +82,13 @@ def test_link_is_followed_only_if_asked(path: Path, tmp_path: Path) -> None:
 
 
 def test_bytes_that_are_no_network(tmp_path: Path) -> None:
-    """A `ValueError` that names them."""
+    """A `ValueError` names them."""
     with pytest.raises(NetworkError, match="knee"):
         checkpoint_of(b"cos\nsystem\n(S'true'\ntR.", "knee")
 
 
 def apart(folder: Path, location: str, *, first: int = 8, count: int = 8, content: bytes | None = None) -> Path:
-    """An ONNX file of effort = x @ [2, 3] whose weights lie in another file."""
+    """An ONNX file of effort = x @ [2, 3] with its weights in another file."""
     onnx = pytest.importorskip("onnx", reason="onnx is not installed: no file to read")
     make, kind = onnx.helper.make_tensor_value_info, onnx.TensorProto.FLOAT
     weights = onnx.numpy_helper.from_array(np.array([[2.0], [3.0]], np.float32), "w")
@@ -108,7 +108,7 @@ def apart(folder: Path, location: str, *, first: int = 8, count: int = 8, conten
 
 
 def test_weights_may_lie_in_the_folder_of_the_file(tmp_path: Path) -> None:
-    """They are read with it, each time: other weights give another network, of another digest."""
+    """They are read each time: other weights give another network with another digest."""
     first = load_checkpoint(apart(tmp_path, "more/weights.bin"))
     other = bytes(8) + np.array([4, 5], np.float32).tobytes()
     second = load_checkpoint(apart(tmp_path, "more/weights.bin", content=other))
@@ -132,7 +132,7 @@ def test_weights_may_lie_in_the_folder_of_the_file(tmp_path: Path) -> None:
     ],
 )
 def test_weights_elsewhere_are_refused(location: str, bytes_of: tuple[int, int], told: str, tmp_path: Path) -> None:
-    """Nothing outside the folder is read, through links neither."""
+    """Nothing outside the folder is read, not even through links."""
     folder = tmp_path / "nets"
     folder.mkdir()
     (tmp_path / "weights.bin").write_bytes(bytes(16))
@@ -146,7 +146,7 @@ def test_weights_elsewhere_are_refused(location: str, bytes_of: tuple[int, int],
 
 
 def test_file_that_is_not_there_is_named(tmp_path: Path) -> None:
-    """By an error of networks, and of files."""
+    """The error is one of networks and one of files."""
     for error in (NetworkError, FileNotFoundError):
         with pytest.raises(error, match=r"gone\.onnx does not exist: must be the path of a network file"):
             load_checkpoint(tmp_path / "gone.onnx")

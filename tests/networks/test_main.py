@@ -1,4 +1,4 @@
-"""The command line: what it prints, exit codes, and the commands of the page."""
+"""The command line: output, exit codes, and the commands of the documentation."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def knee(tmp_path: Path) -> Path:
 
 
 def test_commands_of_the_page_run(monkeypatch: pytest.MonkeyPatch, knee: Path) -> None:
-    """As they stand."""
+    """The commands run as written."""
     if importlib.util.find_spec("onnx") is None:
         pytest.skip("onnx is not installed")
     text = (REPOSITORY / "docs" / "Overview.md").read_text()
@@ -97,7 +97,7 @@ def test_what_is_wrong_is_one_line(arguments: str, says: str, capsys: pytest.Cap
 
 
 def test_module_is_a_program(knee: Path) -> None:
-    """With its exit code, and without what others print."""
+    """The exit code is 1, and no other output is printed."""
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
     for arguments, code in ((["show", "--json", "knee.pt"], 0), (["show", "none"], 1)):
         command = [sys.executable, "-m", MODULE, *arguments]

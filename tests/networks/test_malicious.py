@@ -1,4 +1,4 @@
-"""Files that mean harm: nothing in them runs, and each is one clear error that names its prim, at a bounded cost."""
+"""Hostile files: nothing in them runs, and each gives one clear error that names its prim, at a bounded cost."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ from torch_stand_in import unrecognised
 pytestmark = pytest.mark.skipif(importlib.util.find_spec("onnx") is None, reason="onnx is not installed")
 posix = pytest.mark.skipif(sys.platform == "win32", reason="files of POSIX")
 
-# what the most expensive of them may cost; a good file takes milliseconds
+# limits for the most expensive file; a good file takes milliseconds
 SECONDS, MEGABYTES = 20.0, 640
 METADATA = {"input_idx": [0]}
 ROOT = "/Robot"
@@ -47,12 +47,12 @@ ROOT = "/Robot"
 
 @pytest.fixture(scope="module")
 def corpus() -> dict[str, tuple[bytes, str]]:
-    """Files by name, with what the error says."""
+    """Files by name, with the text of their errors."""
     return malicious()
 
 
 def test_each_is_one_clear_error(corpus: dict[str, tuple[bytes, str]]) -> None:
-    """It says what is wrong, in few words and with what to do, and none takes long."""
+    """The error names problem and remedy briefly, and no file takes long."""
     wrong: dict[str, str] = {}
     for key, (data, told) in corpus.items():
         began = time.perf_counter()
@@ -72,14 +72,14 @@ def test_each_is_one_clear_error(corpus: dict[str, tuple[bytes, str]]) -> None:
 
 @pytest.mark.parametrize("format", FORMATS)
 def test_file_cut_off_anywhere_is_one_error(format: str) -> None:
-    """At each of the first bytes, and at many further ones, also where the rest is there but wrong."""
+    """Files are cut off at each of the first bytes and at many others, or have random bytes in them."""
     data, random = good(format, {"effort_scale": 20.0}), np.random.default_rng(0)
     for end in sorted({*range(40), *range(0, len(data), max(len(data) // 150, 1)), *range(len(data) - 40, len(data))}):
         try:
             found = read_checkpoint(data[:end], "knee")
         except NetworkError:
             continue
-        # a message of protobuf has no end: what was cut off is all that the file says besides its graph
+        # a message of protobuf has no end: only metadata after the graph were cut off
         assert format == "onnx" and end not in range(40)
         assert found.metadata == {} and evaluate(found.network, np.ones((1, 2))) is not None
     for _ in range(100):
@@ -107,9 +107,9 @@ WATCH = """
     def watch(event, arguments):
         if not armed:
             return
-        # parsing text is such an event too; it makes a tree and no code
+        # parsing text raises this event too, but creates no code
         compiled = event == "compile" and arguments[1] != "<unknown>"
-        # where that fails, Python looks for the text under this name
+        # after a failure Python looks for the text under this name
         if event == "open" and arguments[:2] == ("<unknown>", "rb"):
             return
         begins = (
@@ -123,7 +123,7 @@ WATCH = """
     def peak():
         return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024 if resource else 0
 
-    # what is imported or made on first use is made now
+    # first-use imports happen before the hook is armed
     for name in [name for name in contents if name.startswith("good")]:
         read_checkpoint(contents[name], name)
         assert not {"torch", "onnxruntime"} & set(sys.modules), name
@@ -142,7 +142,7 @@ WATCH = """
 
 
 def test_nothing_runs_opens_or_sends(corpus: dict[str, tuple[bytes, str]], tmp_path: Path) -> None:
-    """An interpreter reports no such thing, reads good files as ever, and takes little memory."""
+    """Audit events show nothing of the kind, good files are read as usual, and memory stays small."""
     folder = tmp_path / "files"
     folder.mkdir()
     contents = {f"good {format}": good(format) for format in FORMATS}
@@ -151,7 +151,7 @@ def test_nothing_runs_opens_or_sends(corpus: dict[str, tuple[bytes, str]], tmp_p
     for number, (data, _) in enumerate(corpus.values()):
         contents[f"{number:03}"] = data
         expected[f"{number:03}"] = "refused"
-    # what only Torch could run
+    # files that only Torch can run
     for number, (data, _) in enumerate(unrecognised().values()):
         contents[f"unknown {number}"] = data
         expected[f"unknown {number}"] = "refused"
@@ -185,7 +185,7 @@ def test_watch_sees_what_runs(tmp_path: Path) -> None:
 
 
 def test_largest_network_is_laid_out_soon() -> None:
-    """As many values as there may be, all of them needed until the end."""
+    """The largest number of values, all needed until the end."""
     count = MOST_OPERATIONS - 2
     operations = (*[Unary("neg", 0)] * count, Concatenate(tuple(range(1, count + 1))), Slice(count + 1, 0, 1))
     began = time.perf_counter()
@@ -197,7 +197,7 @@ def test_largest_network_is_laid_out_soon() -> None:
 
 @pytest.mark.parametrize("format", ["torchscript", "pt2", "onnx"])
 def test_forward_that_doubles_its_output_is_honoured(format: str, tmp_path: Path) -> None:
-    """Twice as much comes out of the same tensors, also when converted."""
+    """The code doubles the output of the same tensors, also after conversion."""
     networks = []
     for number, data in enumerate(doubled()[format]):
         (tmp_path / f"{number}.pt").write_bytes(data)
@@ -212,7 +212,7 @@ def test_forward_that_doubles_its_output_is_honoured(format: str, tmp_path: Path
 
 
 def stage_with(folder: Path, files: dict[str, str]) -> Usd.Stage:
-    """A robot whose joints have the networks at these paths, written as text, as if somebody else had."""
+    """A robot, written as text, whose joints have the networks at these paths."""
     joints = "".join(f'def PhysicsRevoluteJoint "{joint}" {{}}\n' for joint in files)
     actuators = "".join(
         f'def NewtonActuator "{joint}" (prepend apiSchemas = ["NewtonNeuralControlAPI"]) {{\n'
@@ -232,7 +232,7 @@ def parsed(stage: Usd.Stage, joints: Any) -> Any:
 
 
 def test_every_format_is_read_through_a_prim(tmp_path: Path) -> None:
-    """Whatever the file is called."""
+    """The name of the file does not matter."""
     files = {f"joint_{number}": f"./net_{number}.bin" for number in range(len(FORMATS))}
     for format, path in zip(FORMATS, files.values(), strict=True):
         (tmp_path / path).write_bytes(good(format))
@@ -241,7 +241,7 @@ def test_every_format_is_read_through_a_prim(tmp_path: Path) -> None:
 
 
 def test_every_problem_names_its_prim(corpus: dict[str, tuple[bytes, str]], tmp_path: Path) -> None:
-    """One line for each prim, all told at once."""
+    """One error has a line for each prim."""
     files = {f"joint_{number:03}": f"./{number:03}.pt" for number in range(len(corpus))}
     for path, (data, _) in zip(files.values(), corpus.values(), strict=True):
         (tmp_path / path).write_bytes(data)
@@ -257,7 +257,7 @@ def test_every_problem_names_its_prim(corpus: dict[str, tuple[bytes, str]], tmp_
 
 @posix
 def test_what_is_no_file_names_its_prim(tmp_path: Path) -> None:
-    """Loops of links, pipes, devices, folders, links that lead away: at once, without waiting."""
+    """Loops of links, pipes, devices, folders, and links out of the folder are refused without waiting."""
     asset = tmp_path / "asset"
     asset.mkdir()
     (asset / "loop").symlink_to(asset / "loop")

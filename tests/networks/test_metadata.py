@@ -34,7 +34,7 @@ def test_what_is_said_is_used() -> None:
     said = {"model_type": "mlp", "input_order": "vel_pos", "input_idx": [0, 2, 4], "pos_scale": 2, "vel_scale": -0.25}
     used = check_metadata({**said, "torque_scale": 20.0, "sample_dt": 0.005, "num_layers": 0}, mlp(inputs=6))
     assert used == Metadata("mlp", "vel_pos", (0, 2, 4), 2.0, -0.25, 20.0, sample_dt=0.005)
-    # the new name comes before the old one
+    # the new name goes before the old one
     assert check_metadata({"torque_scale": 20.0, "effort_scale": 3.0}, MLP).effort_scale == 3.0
     assert check_metadata({"num_layers": 2, "hidden_size": 4}, LSTM).model_type == "lstm"
     assert [check_metadata(said, MLP).history_fill for said in ({}, {"history_fill": "first"})] == ["zeros", "first"]

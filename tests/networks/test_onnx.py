@@ -1,4 +1,4 @@
-"""ONNX files compute here what onnxruntime computes, it reads what is written, and what is unclear is refused."""
+"""ONNX files: results are those of onnxruntime, which reads written files too; ambiguous files are refused."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def model(
     opset: int = 17,
     **metadata: str,
 ) -> Any:
-    """A model of these nodes, by default of six inputs x."""
+    """A model of these nodes, by default with six inputs x."""
     graph = helper.make_graph(
         nodes,
         "g",
@@ -62,14 +62,14 @@ class Runtime:
         }
 
     def step(self, x: np.ndarray) -> np.ndarray:
-        """Efforts of a row each."""
+        """Return the effort of each row."""
         effort, *states = self.session.run(None, {self.name: x.reshape(self.shape), **self.states})
         self.states = dict(zip(self.states, states, strict=True))
         return effort.reshape(-1)
 
 
 def assert_agrees(data: bytes, network: Network, rows: int, tolerance: float = 5e-6) -> None:
-    """Steps of random motion; the largest effort is what errors are measured by."""
+    """Compare over steps of random motion; errors are relative to the largest effort."""
     runtime, hidden, cell = Runtime(data, rows), None, None
     random = np.random.default_rng(0)
     pairs = []
@@ -100,7 +100,7 @@ def test_what_is_written_is_read_back_and_computes_the_same(name: str) -> None:
 @pytest.mark.parametrize("name", NETWORKS)
 def test_onnxruntime_computes_what_is_written(name: str) -> None:
     network = NETWORKS[name]
-    # a reciprocal near zero and a power are what float32 does worst
+    # float32 is least accurate for reciprocals near zero and powers
     assert_agrees(reader.write(network, {}), network, 4, 1e-4 if name in ("reciprocal", "pow", "div") else 5e-6)
 
 
@@ -119,7 +119,7 @@ WB = {"w": W, "b": B}
 
 
 def node(kind: str, sources: str, outputs: str, **attributes: Any) -> Any:
-    """A node, its values as words."""
+    """A node; names of its values are separated by spaces."""
     return helper.make_node(kind, ["" if one == "-" else one for one in sources.split()], outputs.split(), **attributes)
 
 
@@ -238,7 +238,7 @@ def test_each_operator_computes_what_onnxruntime_does(name: str) -> None:
 
 
 def test_parts_become_one_operation() -> None:
-    """A bias belongs to its layer, and `x / (1 + |x|)` has a name."""
+    """A bias becomes part of its layer, and `x / (1 + |x|)` a softsign."""
     assert [type(one).__name__ for one in read(FITS["bias of a product"]()).operations] == ["Linear", "Unary", "Linear"]
     functions = [one.function for one in read(FITS["softsign in parts"]()).operations if isinstance(one, Unary)]
     assert functions == ["softsign"]
@@ -309,7 +309,7 @@ def tensor(made: Any, **fields: Any) -> None:
 
 
 def external(made: Any) -> None:
-    """Let the first initializer lie elsewhere."""
+    """Move the first initializer to another file."""
     one = made.graph.initializer[0]
     one.data_location = 1
     one.external_data.add(key="location", value="../../../etc/passwd")
@@ -406,7 +406,7 @@ REFUSED: dict[str, tuple[Callable[[], Any], str]] = {
         "no influence|output",
     ),
     "metadata": (lambda: model([], {}, metadata="[1]"), "expected a JSON object"),
-    # what tests/hardening/files.py found
+    # found by tests/hardening/files.py
     "no axis": (lambda: model([node("Concat", "x x", "y")], {}), "operator Concat: axis is missing"),
     "attribute of another type": (
         lambda: model([*LAYER, node("Elu", "a", "h", alpha="[1]"), HEAD], {**WB, **V}),
@@ -457,7 +457,7 @@ def test_what_cannot_be_said_is_refused_by_name(name: str) -> None:
 
 
 def test_text_that_is_none_is_refused() -> None:
-    """Protobuf would give its bytes."""
+    """Protobuf would return bytes."""
     data = FITS["clip of old"]().SerializeToString()
     with pytest.raises(NetworkError, match=r"AttributeProto.name = b'm\\xffn': must be UTF-8"):
         reader.read(data.replace(b"min", b"m\xffn"))

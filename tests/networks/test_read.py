@@ -1,4 +1,4 @@
-"""One way from bytes to a network: by content, within bounds, without running anything, and with metadata merged."""
+"""Reading a network from bytes: by content, within bounds, without running anything, and with metadata merged."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is written as safetensors is read back exactly, any other program reads it, and damaged files are one error."""
+"""Safetensors files are read back exactly, other programs read them, and damaged files give one error."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ METADATA = {"model_type": "mlp", "input_idx": [0, 2], "pos_scale": 0.1, "note": 
 
 
 def assert_same(first: Network, second: Network) -> None:
-    """The same operations with the same bits."""
+    """Assert that two networks have the same operations with the same bits."""
     assert first.inputs == second.inputs and len(first.operations) == len(second.operations)
     for one, other in zip(first.operations, second.operations, strict=True):
         assert type(one) is type(other)

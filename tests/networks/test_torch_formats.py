@@ -1,4 +1,4 @@
-"""The one way to PyTorch's files, imported when such a file is met and not before."""
+"""The readers of PyTorch's files are imported only for such a file."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def test_metadata_given_go_before_those_of_a_state_dict() -> None:
 
 
 def test_an_error_tells_what_torch_may_run() -> None:
-    """A module it may, tensors it may not."""
+    """Torch may run a module, but not tensors."""
     with pytest.raises(NeedsTorchError, match="operation ldexp") as error:
         torch_formats.read(UNKNOWN, {})
     assert error.value.form == "torchscript"

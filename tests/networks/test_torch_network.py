@@ -1,4 +1,4 @@
-"""What Torch runs here equals what Torch computes by itself, row by row; and what cannot be run is refused by name."""
+"""Networks run by Torch: results are those of the module for each row, and invalid modules are refused by name."""
 
 from __future__ import annotations
 
@@ -41,9 +41,9 @@ IDX = {"input_idx": [0, 1, 2]}
 
 @pytest.fixture(autouse=True)
 def _seeded() -> Iterator[None]:
-    """Torch says of its own formats that others are better."""
+    """Ignore Torch's recommendations of other formats."""
     torch.manual_seed(7)
-    # networks this small only wait for other threads
+    # more threads slow small networks down
     torch.set_num_threads(1)
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", category=DeprecationWarning)
@@ -52,7 +52,7 @@ def _seeded() -> Iterator[None]:
 
 
 class Soft(nn.Module):
-    """A feedforward network with an operation that is not known here."""
+    """A feedforward network with an unknown operation."""
 
     def __init__(self, inputs: int = 6, outputs: int = 1) -> None:
         super().__init__()
@@ -63,7 +63,7 @@ class Soft(nn.Module):
 
 
 class Recurrent(nn.Module):
-    """A recurrent network with such an operation."""
+    """A recurrent network with an unknown operation."""
 
     def __init__(self, kind: Any, rows_first: bool = True) -> None:
         super().__init__()
@@ -98,7 +98,7 @@ class GRU(Recurrent):
 
 
 class InPlace(FlatLSTM):
-    """Writes into what it is given, and returns that."""
+    """Writes into its arguments and returns them."""
 
     def forward(self, x: torch.Tensor, h: torch.Tensor, c: torch.Tensor):
         y, (h_new, c_new) = self.rnn(x, (h, c))
@@ -144,10 +144,10 @@ def network_in(data: bytes, metadata: dict[str, Any] | None = None) -> TorchNetw
     return found
 
 
-# a state of another identity is another state: Torch exports what is one object as one
+# each state is a separate object: Torch exports the same object as one input
 STATE = torch.zeros(2, 4, 8)
 SIZES = {"model_type": "lstm", "num_layers": 2, "hidden_size": 8}
-# by name: the module, its file, metadata that are needed, kind and how Torch itself is called
+# by name: the module, its file, required metadata, kind, and the call of the module itself
 FORMS: dict[str, tuple[Any, Any, dict[str, Any], str]] = {
     "mlp": (Soft, scripted, IDX, "mlp"),
     "mlp, frozen": (Soft, frozen, IDX, "mlp"),
@@ -170,7 +170,7 @@ FORMS: dict[str, tuple[Any, Any, dict[str, Any], str]] = {
 
 
 def by_torch(module: Any, way: str, x: Any, states: Sequence[Any]) -> tuple[Any, list[Any]]:
-    """What the module itself computes of one row."""
+    """Return the results of the module itself for one row."""
     with torch.no_grad():
         given, before = x.clone(), [state.clone() for state in states]
         if way == "mlp":
@@ -184,7 +184,7 @@ def by_torch(module: Any, way: str, x: Any, states: Sequence[Any]) -> tuple[Any,
 
 @pytest.mark.parametrize("name", FORMS)
 def test_equals_torch_over_200_steps(name: str) -> None:
-    """Of each row alone; with a masked reset, and a row that is not finite, which gets NaN and keeps its state."""
+    """Results are those of each row alone; with a masked reset, and a row that is not finite, which keeps its state."""
     make, save, metadata, way = FORMS[name]
     module, rows = make(), 5
     data = save(module)
@@ -215,7 +215,7 @@ def test_equals_torch_over_200_steps(name: str) -> None:
             if row == bad:
                 assert np.isnan(y[row])
             else:
-                # rows first and one step of time are the same for a single row
+                # for a single row, rows first and time first are the same
                 expected, wanted[row] = by_torch(module, way, torch.tensor(x[row : row + 1]), wanted[row])
                 np.testing.assert_allclose(y[row], expected.numpy()[0], rtol=1e-5, atol=1e-6)
                 largest = max(largest, abs(float(y[row])))
@@ -226,7 +226,7 @@ def test_equals_torch_over_200_steps(name: str) -> None:
 
 @pytest.mark.parametrize("kind", ["mlp", "lstm", "gru"])
 def test_wrapper_equals_torch_in_float64(kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """200 steps of motion of three robots, one of them reset, one with an input that is not finite."""
+    """200 steps of three robots, one reset and one with an input that is not finite."""
     module = {"mlp": Soft, "lstm": LSTM, "gru": GRU}[kind]()
     metadata = {"mlp": {"input_idx": [0, 1, 3], "effort_scale": 20.0}, "lstm": {"pos_scale": 2.0}, "gru": {}}[kind]
     path = tmp_path / "knee.pt"
@@ -339,14 +339,14 @@ class Fails(Soft):
     ],
 )
 def test_what_cannot_be_run_is_refused_by_name(data: Any, metadata: dict[str, Any], message: str) -> None:
-    """One error that names the file, says what is wrong and what to do."""
+    """One error names the file, the problem and the remedy."""
     with pytest.raises(NetworkError, match=rf"(?s)^knee\.pt: .*{message}") as error:
         read_checkpoint(data(), "knee.pt", metadata=metadata, trusted=True)
     assert str(error.value).endswith(".") and len(str(error.value)) < 700
 
 
 def test_module_that_was_saved_while_training_evaluates() -> None:
-    """Its dropout is off."""
+    """Dropout is off."""
     module = nn.Sequential(nn.Linear(2, 8), nn.Dropout(0.5), nn.Linear(8, 1)).train()
     network = network_in(pickled(module))
     y, x = np.zeros(4, np.float32), np.ones((4, 2), np.float32)
@@ -355,14 +355,14 @@ def test_module_that_was_saved_while_training_evaluates() -> None:
 
 
 class Forgiving(Soft):
-    """Takes what is no number for 0."""
+    """Replaces NaN by 0."""
 
     def forward(self, x):
         return self.last(torch.softmax(self.first(torch.nan_to_num(x)), dim=-1))
 
 
 def test_input_that_is_not_finite_is_no_input_whatever_the_network_makes_of_it() -> None:
-    """NaN comes out, in this row alone."""
+    """The output is NaN in this row only."""
     y, x = np.zeros(3, np.float32), np.ones((3, 2), np.float32)
     x[1, 0] = np.inf
     make_evaluator(network_in(scripted(Forgiving(2))), 3).evaluate(x, y)
@@ -370,7 +370,7 @@ def test_input_that_is_not_finite_is_no_input_whatever_the_network_makes_of_it()
 
 
 def test_arrays_are_checked_as_by_other_evaluators() -> None:
-    """By name."""
+    """The error names the array."""
     evaluator = make_evaluator(network_in(scripted(LSTM())), 4)
     x, y = np.zeros((4, 2), np.float32), np.zeros(4, np.float32)
     with pytest.raises(ValueError, match="state_in has 0 arrays: must have 2"):
@@ -380,7 +380,7 @@ def test_arrays_are_checked_as_by_other_evaluators() -> None:
 
 
 def test_torch_runs_the_bytes_that_were_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whatever lies at the path by then."""
+    """The file at the path may have changed since."""
     path = tmp_path / "knee.pt"
     path.write_bytes(scripted(Soft(2)))
 
@@ -394,7 +394,7 @@ def test_torch_runs_the_bytes_that_were_read(tmp_path: Path, monkeypatch: pytest
 
 
 def test_torch_is_not_imported_for_what_is_recognised(tmp_path: Path) -> None:
-    """Nor for a refusal; for what is trusted and not recognised it is."""
+    """Torch is not imported for a refusal either, but for a trusted file that cannot be read."""
     known, unknown = write_network(tmp_path / "a.safetensors", random_network("mlp", 2), {}), tmp_path / "b.pt"
     unknown.write_bytes(scripted(Soft(2)))
     script = tmp_path / "load.py"
@@ -416,7 +416,7 @@ except ValueError:
 
 
 class Plain(nn.Module):
-    """Operations that are known, in a class that is not."""
+    """A pickled class of known operations."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -445,7 +445,7 @@ class PlainGRU(PlainLSTM):
 
 
 class Branches(Plain):
-    """What is computed depends on the numbers, and one row on others."""
+    """Its operations depend on the numbers, and one row on others."""
 
     def forward(self, x):
         return super().forward(x) if float(x.abs().max()) < 100.0 else super().forward(-x)
@@ -453,7 +453,7 @@ class Branches(Plain):
 
 @pytest.mark.parametrize("name", ["mlp", "lstm", "gru"])
 def test_trusted_module_is_converted_to_one_that_needs_no_trust(name: str, tmp_path: Path) -> None:
-    """Traced by Torch, then read and compared as any other; without trust it is refused."""
+    """Torch traces it, and the trace is read and compared; without trust it is refused."""
     module = {"mlp": Plain, "lstm": PlainLSTM, "gru": PlainGRU}[name]()
     metadata = IDX if name == "mlp" else {"model_type": name}
     source, target = tmp_path / "net.pt", tmp_path / "net.safetensors"
@@ -466,7 +466,7 @@ def test_trusted_module_is_converted_to_one_that_needs_no_trust(name: str, tmp_p
 
 
 def test_what_tracing_cannot_put_in_known_operations_is_refused(tmp_path: Path) -> None:
-    """By the name of the operation, or since another one comes out; nothing is left behind."""
+    """The error names the operation or the difference; no file is left behind."""
     for module, told in ((Soft(), "operation softmax"), (Branches(), "would differ")):
         source, target = tmp_path / "net.pt", tmp_path / "net.safetensors"
         source.write_bytes(pickled(module))

@@ -1,4 +1,4 @@
-"""What the host program permits: by path, until it is taken back; and what is said to who has no permission."""
+"""Permissions of the host program: by path, until revoked, and the errors without one."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ __all__ = ["run_by_torch"]
 @pytest.fixture(autouse=True)
 def _no_permission_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(trust, "_given", [])
-    # nor a network of another test
+    # nor shared networks of other tests
     monkeypatch.setattr(load, "_known", WeakValueDictionary())
 
 
@@ -35,7 +35,7 @@ def _no_permission_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_folder_and_what_lies_below_it(tmp_path: Path) -> None:
-    """And nothing beside it whose name begins alike."""
+    """A file beside it whose name begins alike is not trusted."""
     (tmp_path / "nets" / "inner").mkdir(parents=True)
     (tmp_path / "nets-other").mkdir()
     assert not is_trusted(tmp_path / "nets" / "a.pt")
@@ -47,7 +47,7 @@ def test_folder_and_what_lies_below_it(tmp_path: Path) -> None:
 
 
 def test_a_single_path_is_one_path(tmp_path: Path) -> None:
-    """And not the letters that it is made of, of which one is the root of all files."""
+    """A string is not read as a list of its characters, one of which is the root folder."""
     (tmp_path / "a.pt").touch()
     permission = trust_checkpoints(str(tmp_path / "a.pt"))
     assert permission.paths == (str(tmp_path / "a.pt"),)
@@ -56,7 +56,7 @@ def test_a_single_path_is_one_path(tmp_path: Path) -> None:
 
 @pytest.mark.skipif(sys.platform == "win32", reason="links of POSIX")
 def test_links_are_resolved(tmp_path: Path) -> None:
-    """Those of the permission when it is given, those of a file when it is asked for."""
+    """Links of a permission are resolved when it is given, links of a file when it is checked."""
     (tmp_path / "nets").mkdir()
     (tmp_path / "outside.pt").touch()
     (tmp_path / "link").symlink_to("nets")
@@ -71,7 +71,7 @@ def test_links_are_resolved(tmp_path: Path) -> None:
 
 
 def test_permission_ends_where_it_is_taken_back(tmp_path: Path) -> None:
-    """Each by itself."""
+    """Permissions are independent."""
     (tmp_path / "a.pt").touch()
     first = trust_checkpoints([tmp_path / "a.pt"])
     with trust_checkpoints([tmp_path]) as second:
@@ -83,7 +83,7 @@ def test_permission_ends_where_it_is_taken_back(tmp_path: Path) -> None:
 
 
 def test_permission_to_name_is_none_to_run(tmp_path: Path) -> None:
-    """The other way round it is."""
+    """The opposite holds."""
     (tmp_path / "named").mkdir()
     (tmp_path / "run").mkdir()
     allow_checkpoints([tmp_path / "named"])
@@ -94,7 +94,7 @@ def test_permission_to_name_is_none_to_run(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("permit", [trust_checkpoints, allow_checkpoints])
 def test_path_that_leads_nowhere_permits_nothing(permit: object, tmp_path: Path) -> None:
-    """Neither do others given with it; the empty path is not the current folder."""
+    """Paths given with it give no permission either; the empty path is not the current folder."""
     assert callable(permit)
     with pytest.raises(FileNotFoundError, match="must be there"):
         permit([tmp_path, tmp_path / "none"])
@@ -103,12 +103,12 @@ def test_path_that_leads_nowhere_permits_nothing(permit: object, tmp_path: Path)
     assert roots() == []
 
 
-# who is refused is told what was not recognised, and what to do
+# errors without permission name the problem and the remedy
 
 
 @pytest.mark.parametrize("name", unrecognised())
 def test_who_does_not_trust_is_told_what_and_how(name: str, run_by_torch: list[bytes]) -> None:
-    """The file, what was not recognised in it, the command, and the permission."""
+    """The error names the file, the unknown operation, the command, and the permission."""
     data, said = unrecognised()[name]
     with pytest.raises(NetworkError) as error:
         read_checkpoint(data, "knee.pt")
@@ -132,7 +132,7 @@ def test_who_does_not_trust_is_told_what_and_how(name: str, run_by_torch: list[b
     ids=["tensors", "truncated", "pickle", "empty", "safetensors"],
 )
 def test_what_torch_cannot_run_either_is_never_handed_to_it(data: bytes, run_by_torch: list[bytes]) -> None:
-    """And nobody is told to trust it."""
+    """The error does not suggest trust."""
     for trusted in (False, True):
         with pytest.raises(NetworkError) as error:
             read_checkpoint(data, "knee", trusted=trusted)
@@ -141,7 +141,7 @@ def test_what_torch_cannot_run_either_is_never_handed_to_it(data: bytes, run_by_
 
 
 def test_recognised_file_is_read_as_data_though_trusted(tmp_path: Path, run_by_torch: list[bytes]) -> None:
-    """It is one network for all, and metadata that do not fit are no reason to run it."""
+    """It is shared by all, and invalid metadata do not make Torch run it."""
     path = write_network(tmp_path / "knee.safetensors", NETWORK, {})
     first = load_checkpoint(path, trusted=True)
     assert load_checkpoint(path) is first and not isinstance(first.network, StandIn)
@@ -151,7 +151,7 @@ def test_recognised_file_is_read_as_data_though_trusted(tmp_path: Path, run_by_t
 
 
 def test_what_torch_runs_is_shared_among_those_who_trust_only(tmp_path: Path, run_by_torch: list[bytes]) -> None:
-    """Whoever comes first."""
+    """The order of calls does not matter."""
     path = unknown_file(tmp_path / "knee.pt")
     with pytest.raises(NetworkError, match="ldexp"):
         load_checkpoint(path)
@@ -170,7 +170,7 @@ def test_what_torch_runs_is_shared_among_those_who_trust_only(tmp_path: Path, ru
 
 
 def test_path_grants_it_where_it_was_named(tmp_path: Path, run_by_torch: list[bytes]) -> None:
-    """To loader and controller, as long as it holds; the same bytes elsewhere stay refused."""
+    """It holds for loader and controller until revoked; the same bytes at another path are refused."""
     path, copy = unknown_file(tmp_path / "nets" / "knee.pt"), unknown_file(tmp_path / "knee.pt")
     with trust_checkpoints([tmp_path / "nets"]):
         assert isinstance(load_checkpoint(path).network, StandIn)
@@ -190,7 +190,7 @@ def test_arguments_of_a_prim_grant_nothing(tmp_path: Path) -> None:
 
 
 def test_who_has_no_torch_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """After the permission was given."""
+    """The file is written after the permission."""
     monkeypatch.setitem(sys.modules, "torch", None)
     with pytest.raises(NetworkError, match=r"knee\.pt: .*needs torch, .*pip install .*\[train\]"):
         load_checkpoint(unknown_file(tmp_path / "knee.pt"), trusted=True)

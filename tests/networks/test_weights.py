@@ -1,4 +1,4 @@
-"""Weights of networks by name: read, changed, and a network of them."""
+"""Weights of networks by name: reading, changing, and making a network of them."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from small_networks import NETWORKS
 
 @pytest.mark.parametrize("name", NETWORKS)
 def test_numbers_are_those_of_the_program(name: str) -> None:
-    """In their order, and names are those of tensors in a file."""
+    """Weights keep their order, and names are those of tensors in a file."""
     network = NETWORKS[name]
     weights = Weights(network)
     np.testing.assert_array_equal(weights.numbers, Program(network).numbers)
@@ -28,7 +28,7 @@ def test_numbers_are_those_of_the_program(name: str) -> None:
 
 @pytest.mark.parametrize("name", ["mlp", "lstm 2", "gru 2"])
 def test_changed_network_computes_with_what_was_given(name: str) -> None:
-    """The one it was made of does not change, nor do numbers that somebody keeps."""
+    """The original network and arrays taken before do not change."""
     network = NETWORKS[name]
     weights = Weights(network)
     before = weights.numbers
@@ -45,7 +45,7 @@ def test_changed_network_computes_with_what_was_given(name: str) -> None:
 @pytest.mark.skipif(native.core is None, reason="the native core was not built")
 @pytest.mark.parametrize("name", ["mlp", "lstm 2", "gru 2"])
 def test_core_computes_with_numbers_that_are_set(name: str) -> None:
-    """As one that was made of them, to the bit; another count is refused."""
+    """Bits are those of a network made of them; another count is refused."""
     network = NETWORKS[name]
     weights, rng = Weights(network), np.random.default_rng(3)
     weights.change({one: rng.normal(0, 0.5, shape).astype(np.float32) for one, shape in weights.shapes.items()})

@@ -1,4 +1,4 @@
-"""The entries of PyTorch's archives."""
+"""Entries of PyTorch's archives."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ from small_networks import numbers
 def test_an_archive_is_read_without_torch() -> None:
     given = parts()
     given["files"]["extra/metadata.json"] = b'{"input_idx": [0], "pos_scale": 2}'
-    # a pickle lies in every archive, and is not looked at
+    # every archive holds a pickle, which is not opened
     given["files"]["data/sample_inputs/model.pt"] = b"not even a pickle"
     data = archive(given)
     network, metadata = exported.read(data)
@@ -41,7 +41,7 @@ def test_strides_are_honoured() -> None:
 
 
 def changed(*path: Any, value: Any) -> Callable[[dict[str, Any]], None]:
-    """Puts a value at a path of the parts."""
+    """Return a change that sets a value at a path of the parts."""
 
     def change(given: dict[str, Any]) -> None:
         for step in path[:-1]:
@@ -109,7 +109,7 @@ def test_what_is_no_plain_network_is_refused(name: str) -> None:
     given = parts()
     change(given)
     with pytest.raises(NetworkError, match=says), pytest.MonkeyPatch.context() as patch:
-        # nothing may be written to, or taken from, anywhere else
+        # nothing may be written or read anywhere else
         patch.setattr("builtins.open", None)
         exported.read(archive(given))
 

@@ -1,4 +1,4 @@
-"""State dicts made without PyTorch: a network only where names, shapes and metadata leave no doubt."""
+"""State dicts made without PyTorch: a network only if names, shapes and metadata determine it."""
 
 from __future__ import annotations
 
@@ -126,13 +126,13 @@ def test_files_of_before_are_told_so() -> None:
         reader.read(reader.LEGACY + b"rest")
 
 
-# what the message advises, followed to the letter
+# the remedies of the error, as written
 
 BARE = {"0.weight": array(8, 2), "0.bias": array(8), "2.weight": array(1, 8), "2.bias": array(1)}
 
 
 def effort(law: Any) -> float:
-    """What the motor gives when it is one radian away from its target."""
+    """Return the effort one radian away from the target."""
     leg = ActuatedArrays(["knee"], [(ActuatorConfig(law), "knee")])
     q, qd, target = np.zeros((3, 1), np.float32)
     target[:] = 1.0
@@ -141,7 +141,7 @@ def effort(law: Any) -> float:
 
 @pytest.fixture
 def bare(tmp_path: Path) -> tuple[Path, Any]:
-    """A file without metadata, and the effort that it gives with those of the message."""
+    """A file without metadata, and its effort with the metadata of the error text."""
     path = tmp_path / "knee.pt"
     path.write_bytes(state_dict(BARE))
     hidden = unary("elu", (1.0,), BARE["0.weight"][:, 0] + BARE["0.bias"])
@@ -154,14 +154,14 @@ def bare(tmp_path: Path) -> tuple[Path, Any]:
 
 
 def test_metadata_may_be_in_a_json_file_beside(bare: tuple[Path, Any]) -> None:
-    """Which serves every way in."""
+    """The file is used wherever the network is loaded."""
     path, expected = bare
     path.with_suffix(".json").write_text('{"activation": "elu"}')
     assert effort(NeuralControlConfig(path)) == expected
 
 
 def test_metadata_may_be_given_to_the_class_of_the_controller(bare: tuple[Path, Any]) -> None:
-    """They go before what a file says; where the network was read already they are refused, and newton has none."""
+    """They go before those of files; they are refused for a network that is read already."""
     path, expected = bare
     path.with_suffix(".json").write_text('{"activation": "tanh", "effort_scale": 2.0}')
     law = ControllerNeuralMLP(path, metadata={"activation": "elu", "effort_scale": 1.0})

@@ -1,4 +1,4 @@
-"""TorchScript archives made without PyTorch: what their code says is honoured, and what it must not say is refused."""
+"""TorchScript archives made without PyTorch: their code is interpreted, and unknown operations are refused."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ LAST = "torch.linear({}, self.w, self.b)"
 
 
 def network(body: str, constants: tuple[object, ...] = (), **attributes: object) -> Network:
-    """What is read from a module of this forward pass, weight `w` and bias `b`."""
+    """Return the network of a module with this forward pass, weight `w` and bias `b`."""
     data = torchscript(Object("__torch__.M", w=W, b=B, **attributes), forward(body), constants)
     assert reader.matches(data)
     found, metadata = reader.read(data)

@@ -1,4 +1,4 @@
-"""What is read from an archive computes what Torch computes, for each way in which one is made."""
+"""Networks of archives made by Torch in several ways give Torch's results."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class Soft(nn.Module):
 
 
 class Scaled(nn.Module):
-    """Scales that stand in the code, buffers and attributes only; parts of the input; a skip connection."""
+    """Scales in code, buffers and attributes; parts of the input; a skip connection."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -71,7 +71,7 @@ class Scaled(nn.Module):
 
 
 class Normed(nn.Module):
-    """Layers of normalisation, in evaluation."""
+    """Normalization layers in evaluation mode."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -88,7 +88,7 @@ class Normed(nn.Module):
 
 
 class Recurrent(nn.Module):
-    """A recurrent network with a head, scales and one of the usual ways to take the last output."""
+    """A recurrent network with a head, scales and a usual way to take the last output."""
 
     def __init__(self, kind: str, layers: int, way: str = "last", bias: bool = True) -> None:
         super().__init__()
@@ -158,7 +158,7 @@ def read(module: Any) -> Network:
 
 
 def agrees(network: Network, module: Any, kind: str = "mlp", flat: bool = False) -> None:
-    """Compares over some steps of motion, in float64."""
+    """Compare over some steps of motion, in float64."""
     module = module.double()
     rng = np.random.default_rng(3)
     h, c = np.zeros((2, network.num_layers, ROWS, network.hidden_size))

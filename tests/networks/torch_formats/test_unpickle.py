@@ -1,4 +1,4 @@
-"""PyTorch's pickles as data: what they describe, and that they can do nothing else."""
+"""PyTorch's pickles read as data: their values, and that they can do nothing else."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ def test_a_name_that_is_no_text_is_refused() -> None:
 
 
 def test_a_storage_is_read_once() -> None:
-    """However many types it is said to be of."""
+    """A storage may be named with several types."""
     kinds = ("FloatStorage", "IntStorage", "ByteStorage")
     told = [Raw(Writer().value(("storage", Raw(name("torch", kind)), "7", "cpu", 1)) + b"Q") for kind in kinds]
     read: list[str] = []

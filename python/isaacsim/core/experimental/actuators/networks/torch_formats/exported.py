@@ -109,8 +109,8 @@ def _tensors(archive: Archive, model: str) -> dict[str, np.ndarray]:
 
 def _tensor(archive: Archive, folder: str, name: str, said: Json, most: int) -> np.ndarray:
     """One tensor of raw numbers, `most` of them at most."""
-    what, meta = f"tensor {name!r:.100}", said["tensor_meta"]
-    dtype = _dtype(what, said)
+    what = f"tensor {name!r:.100}"
+    dtype, meta = _dtype(what, said), said["tensor_meta"]
     sizes, strides = ([one["as_int"] for one in meta[key]] for key in ("sizes", "strides"))
     offset = meta["storage_offset"]["as_int"]
     if not all(type(one) is int and one >= 0 for one in (*sizes, *strides, offset)) or len(sizes) != len(strides):

@@ -585,6 +585,8 @@ SIMPLE: dict[str, Function] = {
     "warn": lambda b, *values: None,
 }
 for _names, _simple in SIMPLE.items():
+    # errors of wrong arguments contain it
+    _simple.__name__ = _names.partition(" ")[0]
     operation(_names)(_simple)
 
 
