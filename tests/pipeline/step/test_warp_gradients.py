@@ -251,6 +251,8 @@ def test_gradients_are_the_cores(law: str, special: float, monkeypatch: pytest.M
     values = {name: value.astype(np.float32) for name, value in values.items()}
     # a slope of a large number has the size of that number, and so has its rounding
     odd = np.any([value == np.float32(special) for value in values.values()], axis=0) & (special > 1)
+    # the laws of controllers and limits keep to the tighter bound
+    odd &= getattr(actuators, law).KIND == "passive"
     weights = rng.normal(size=(3, STEPS, N)).astype(np.float32)
     for states in ("swapped", "in place"):
         expected = rolled_out(laws, values, states, weights)

@@ -49,22 +49,22 @@ class Kind:
 
     @property
     def changes_effort(self) -> bool:
-        """True if it makes another effort of the one it gets."""
+        """True if it changes the effort."""
         return self.takes_effort and self.gives > 0
 
     @property
     def changes_loop(self) -> bool:
-        """Whether it acts on what the controller sees, or on the effort otherwise than by a limit."""
+        """True if it changes the input of the controller, or the effort other than by a limit."""
         return self.senses or (self.changes_effort and not self.is_limit)
 
     @property
     def converts(self) -> bool:
-        """Whether it converts between the coordinates of the motor and those of the joint."""
+        """True if it converts between motor and joint coordinates."""
         return self.coordinates == "both"
 
     @property
     def senses(self) -> bool:
-        """Whether it makes of position and velocity those that the controller sees."""
+        """True if it returns the position and velocity that the controller reads."""
         return self.takes == _MEASURED
 
 
@@ -104,17 +104,17 @@ _PLACES: Final = {kind: place for place, kind in enumerate(KINDS)}
 
 
 def place_of(kind: str | None) -> int:
-    """Place of a kind in the order in which stages act; what is of none comes last."""
+    """Return the place of a kind in the order in which stages act; unknown kinds come last."""
     return _PLACES.get(kind or "", len(KINDS))
 
 
 def follows_limits(kind: str) -> bool:
-    """Whether stages of a kind act after all limits and the transmission: on the effort at the joint."""
+    """Return True if stages of a kind act after all limits and the transmission, on the effort at the joint."""
     return place_of(kind) > max(place for place, one in enumerate(KINDS.values()) if one.is_limit or one.converts)
 
 
 def kind_of(stage: Any) -> str | None:
-    """Kind of a config or component, or of its class; None for what is no stage."""
+    """Return the kind of a config or component, or of its class; None for anything else."""
     kind = getattr(stage, "KIND", None)
     return kind if isinstance(kind, str) and kind in KINDS else None
 
