@@ -66,7 +66,7 @@ class Component(NotCopied):
     STATE: ClassVar[tuple[str, ...]] = ()
     """Names of what `LAW` remembers, one number each."""
     START: ClassVar[Mapping[str, float]] = {}
-    """What a fresh state and a reset make of those in `STATE`, zero of others; see also `UNSET` in `law.py`."""
+    """Initial and reset values by name of the state, zero by default; see also `UNSET` in `law.py`."""
     KEPT: ClassVar[tuple[str, ...]] = ()
     """Those in `STATE` that a reset leaves as they are."""
     STATE_AXIS: ClassVar[int] = -1
@@ -111,7 +111,7 @@ class Component(NotCopied):
         ACTUATOR_AXIS: ClassVar[dict[str, int]] = {}
         """Axis that runs over the actuators, by name of the array; `STATE_AXIS` of the component for the others."""
         START: ClassVar[Mapping[str, float]] = {}
-        """What a reset makes of an array, by its name; zero of others."""
+        """Reset values by name of the array, zero by default."""
         KEPT: ClassVar[tuple[str, ...]] = ()
         """Names of the arrays that a reset leaves as they are."""
 
@@ -414,13 +414,13 @@ class Thermal(Component):
 
 
 class Supply(Component):
-    """What voltage the power that a robot draws leaves at the motor; a `LAW` that returns its state, in a plan only."""
+    """Supply voltage under the electrical power of the robot; a `LAW` that returns only its state, in a plan only."""
 
     KIND: ClassVar[str] = "supply"
 
 
 class Transmission(EffortStage):
-    """What is between the motor and the joint, a gear say: the laws `LAW` and `MOTOR`.
+    """A transmission between motor and joint, such as a gear: the laws `LAW` and `MOTOR`.
 
     Control law, electrical law and limits of the actuator work in the coordinates of its motor then. The other stages
     have laws, too.

@@ -17,7 +17,7 @@ import numpy as np
 import warp as wp
 
 OVER: Final = ("position", "velocity", "speed")
-"""What curves may run over: position [rad or m], velocity [rad/s or m/s], and speed, which is its magnitude."""
+"""Inputs of curves: position [rad or m], velocity [rad/s or m/s], and speed, the magnitude of velocity."""
 
 
 @wp.func

@@ -249,7 +249,7 @@ def prepare_lines(
 
 
 def curve_inputs(owner: LawClass, position: str, velocity: str) -> list[str]:
-    """What each curve of a class runs over, in terms of what a kernel calls position and velocity."""
+    """Return the input of each curve of a class, given the names of position and velocity in a kernel."""
     named = {"position": position, "velocity": velocity, "speed": f"wp.abs({velocity})"}
     return [named[over] for over in owner.CURVES.values()]
 
