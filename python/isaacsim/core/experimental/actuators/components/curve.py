@@ -2,10 +2,9 @@
 
     value(x) = value_k + (x − point_k)·slope_k     k  the last row passed, x > point_k; before the first row slope 0
 
-A row is (point, value, slope), the point in the unit of what the curve runs over, see `OVER`. Whoever walks through the
-rows, of whatever machine, begins with the first row's point and value and a slope of 0, calls `curve_row` for each row
-and `curve_value` at the end. Where two rows share a point, the first of them holds at that very place. What is not
-finite gives NaN.
+A row is (point, value, slope), the point in the unit of the input of the curve, see `OVER`. An evaluation starts with
+the point and value of the first row and a slope of 0, calls `curve_row` for each row, and `curve_value` at the end.
+Where two rows share a point, the first of them holds at that point. An input that is not finite gives NaN.
 """
 
 from __future__ import annotations
