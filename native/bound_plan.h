@@ -7,6 +7,7 @@
 
 #include "arguments.h"
 #include "bound_network.h"
+#include "seen.h"
 #include "tape.h"
 
 namespace actuators {
@@ -465,5 +466,20 @@ class BoundPlan {
     std::map<std::string, py::object> kept_;
     std::array<py::object, kArrays> arrays_;
 };
+
+// A function that steps a plan by a time step.
+inline py::object stepper(const py::object& plan) {
+    const Fast step = [](PyObject* self, PyObject* const* given, Py_ssize_t count) -> PyObject* {
+        return translated([&]() -> PyObject* {
+            if (count != 1) throw py::type_error("step takes one argument, dt");
+            const double dt = PyFloat_AsDouble(given[0]);
+            if (dt == -1.0 && PyErr_Occurred()) throw py::error_already_set();
+            kept_by<BoundPlan*>(self)->step(static_cast<float>(dt));
+            Py_RETURN_NONE;
+        });
+    };
+    static PyMethodDef method = fast("step", step, "Step by dt [s].");
+    return made_fast(method, plan, std::make_unique<BoundPlan*>(&plan.cast<BoundPlan&>()));
+}
 
 }  // namespace actuators

@@ -94,8 +94,7 @@ class Calls {
     bool is_current() const { return !over_ && unchanged(watched_); }
 
     // Step all plans if the given objects are known; returns true if it did.
-    bool step(const py::object& sim_state, const py::object& sim_control, const py::object& now,
-              const py::object& after, const py::object& dt) {
+    bool step(py::handle sim_state, py::handle sim_control, py::handle now, py::handle after, py::handle dt) {
         double seconds = 0;
         if (!dt.is_none()) {
             seconds = PyFloat_AsDouble(dt.ptr());
@@ -231,7 +230,7 @@ class Calls {
         return found;
     }
 
-    std::shared_ptr<const Kept> find_frame(const py::object& sim_state, const py::object& sim_control) {
+    std::shared_ptr<const Kept> find_frame(py::handle sim_state, py::handle sim_control) {
         py::object found[2 * kEnds];
         if (names_.size() > 2 * kEnds) return nullptr;
         for (size_t k = 0; k < names_.size(); ++k) {
@@ -262,7 +261,7 @@ class Calls {
     // Keeps the states alive: a list may drop its items.
     static py::object held(const py::object& states) { return PyList_Check(states.ptr()) ? py::tuple(states) : states; }
 
-    static bool is(const py::object& states, const std::vector<PyObject*>& known) {
+    static bool is(py::handle states, const std::vector<PyObject*>& known) {
         if (!PyTuple_Check(states.ptr()) && !PyList_Check(states.ptr()))
             return known.size() == 1 && states.ptr() == known[0];
         if (PySequence_Fast_GET_SIZE(states.ptr()) != static_cast<Py_ssize_t>(known.size())) return false;
@@ -271,7 +270,7 @@ class Calls {
         return true;
     }
 
-    std::shared_ptr<const Pair> find_states(const py::object& now, const py::object& after) {
+    std::shared_ptr<const Pair> find_states(py::handle now, py::handle after) {
         for (const auto& pair : pairs_)
             if (is(now, pair->now) && is(after, pair->after)) return unchanged(pair->watched) ? pair : nullptr;
         return nullptr;
@@ -334,5 +333,17 @@ class Calls {
     // serial number of the frame that `feeds_` refers to
     uint64_t feeding_ = 0;
 };
+
+// `Calls.step` as a function of its five arguments.
+inline py::object caller(const py::object& calls) {
+    const Fast step = [](PyObject* self, PyObject* const* given, Py_ssize_t count) -> PyObject* {
+        return translated([&]() -> PyObject* {
+            if (count != 5) throw py::type_error("step takes five arguments: state, control, both states and dt");
+            return PyBool_FromLong(kept_by<Calls*>(self)->step(given[0], given[1], given[2], given[3], given[4]));
+        });
+    };
+    static PyMethodDef method = fast("step", step, "Step if all arguments are known; return True if it did.");
+    return made_fast(method, calls, std::make_unique<Calls*>(&calls.cast<Calls&>()));
+}
 
 }  // namespace actuators

@@ -123,14 +123,8 @@ inline py::object follower(const py::object& plan, const py::tuple& given) {
     auto followed = std::make_unique<Followed>(plan.cast<BoundPlan&>(), given);
     if (!followed->good()) return py::none();
     const Fast follow = [](PyObject* self, PyObject* const* arrays, Py_ssize_t count) -> PyObject* {
-        try {
-            return PyBool_FromLong(count == BoundPlan::kArrays && kept_by<Followed>(self).follow(arrays));
-        } catch (py::error_already_set& error) {
-            error.restore();
-        } catch (const std::exception& error) {
-            PyErr_SetString(PyExc_RuntimeError, error.what());
-        }
-        return nullptr;
+        return translated(
+            [&] { return PyBool_FromLong(count == BoundPlan::kArrays && kept_by<Followed>(self).follow(arrays)); });
     };
     static PyMethodDef method =
         fast("follow", follow, "Bind the plan to the arrays; return True if it reads and writes them.");

@@ -105,7 +105,7 @@ PYBIND11_MODULE(core, m) {
         .def("record", &BoundPlan::record, py::arg("tape").none(false))
         .def("stop_recording", &BoundPlan::stop_recording, py::arg("tape").none(false))
         .def("read", &BoundPlan::read, py::arg("tape"), py::arg("which"))
-        .def("step", &BoundPlan::step, py::arg("dt"))
+        .def_property_readonly("step", &stepper)
         .def("command", &BoundPlan::command, py::arg("dt"))
         .def("limit", &BoundPlan::limit)
         .def("time_steps", &BoundPlan::time_steps, py::arg("count"), py::arg("dt"))
@@ -133,8 +133,7 @@ PYBIND11_MODULE(core, m) {
                       const py::list&, bool, bool>(),
              py::arg("plans"), py::arg("state_names"), py::arg("control_names"), py::arg("watched"),
              py::arg("stateful"), py::arg("timed"))
-        .def("step", &Calls::step, py::arg("sim_state"), py::arg("sim_control"), py::arg("now"), py::arg("after"),
-             py::arg("dt"))
+        .def_property_readonly("step", &caller)
         .def("add_frame", &Calls::add_frame, py::arg("objects"), py::arg("names"), py::arg("arrays"),
              py::arg("indices"))
         .def("add_states", &Calls::add_states, py::arg("now"), py::arg("after"), py::arg("bound_now"),

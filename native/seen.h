@@ -170,6 +170,18 @@ template <class Kept>
 Kept& kept_by(PyObject* self) {
     return *static_cast<Kept*>(PyCapsule_GetPointer(PyTuple_GET_ITEM(self, 1), nullptr));
 }
+// The result of `call`; an exception becomes the Python error that pybind11 would raise.
+template <class Call>
+PyObject* translated(const Call& call) {
+    try {
+        return call();
+    } catch (py::error_already_set& error) {
+        error.restore();
+    } catch (...) {
+        py::detail::try_translate_exceptions();
+    }
+    return nullptr;
+}
 
 // A function that returns True if it is called with these arrays and their layout is unchanged.
 inline py::object recognizer(const py::tuple& given) {

@@ -77,9 +77,7 @@ struct Arrays {
     }
 };
 template <>
-struct Arrays<Given> {
-    Arrays(const Use&, const Block&) {}
-};
+struct Arrays<Given> {};
 
 // Signals of a block, and its efforts before limits.
 struct Inputs {
@@ -234,14 +232,18 @@ inline bool swept(const Problem& p, const Block& b, const Arrays<Law> law, const
     return bad != 0;
 }
 
-inline const Use& law_of(const Problem& p) {
-    static const Use none;
-    return p.route.law_of_all < 0 ? none : p.controllers[p.route.law_of_all];
+// Arrays of the law that all elements have.
+template <class Law>
+inline Arrays<Law> arrays_of_all(const Problem& p, const Block& b) {
+    if constexpr (std::is_same_v<Law, Given>)
+        return {};
+    else
+        return {p.controllers[p.route.law_of_all], b};
 }
 
 template <class Law, bool MASKED, class... Limits, size_t... N>
 bool sweep_numbered(const Problem& p, const Block& b, std::index_sequence<N...>) {
-    return swept<Law, MASKED, Limits...>(p, b, Arrays<Law>(law_of(p), b), Arrays<Limits>(p.limits[b.limit + N], b)...);
+    return swept<Law, MASKED, Limits...>(p, b, arrays_of_all<Law>(p, b), Arrays<Limits>(p.limits[b.limit + N], b)...);
 }
 
 template <class Law, bool MASKED, class... Limits>

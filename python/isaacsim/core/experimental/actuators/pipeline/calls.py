@@ -163,6 +163,8 @@ class Calls:
         self._bindings: dict[tuple[Any, ...], tuple[list[Any], list[Indices]]] = {}
         self._states: dict[tuple[int, ...], tuple[Any, ...]] = {}
         self._core: Any = None
+        # steps on the core if it knows all arguments
+        self._step_known: Any = None
         self._trained: list[NetworkLaw] = []
         if all(isinstance(step, NativeStep) and not step.scattered for step in self._steps):
             self._run_on_core()
@@ -171,10 +173,11 @@ class Calls:
         names = [[names_of(name) for name in wanted] for wanted in self._wanted]
         plans = [step.core for step in self._steps]
         self._core = native.core.Calls(plans, *names, self._contents, self._stateful, self._timed)
+        self._step_known = self._core.step
         # networks that run at one physics step only check it first
         self._trained = [law for step in self._steps for law in step.trained]
         if not self._trained:
-            self.again = self._core.step
+            self.again = self._step_known
 
     def again(self, sim_state: Any, sim_control: Any, now: Any, after: Any, dt: float | None) -> bool:
         """As `step`, if the core has met all of it before; False when nothing was done."""
@@ -196,15 +199,15 @@ class Calls:
         """
         for law in self._trained:
             law.require_dt(dt)
-        core = self._core
-        if core is not None and core.step(sim_state, sim_control, now, after, dt):
+        step_known = self._step_known
+        if step_known is not None and step_known(sim_state, sim_control, now, after, dt):
             return True
         if not unchanged(self._contents):
             return False
         seconds = self._seconds(dt)
         bindings = self._bind(sim_state, sim_control)
         states = self._use(now, after) if self._stateful else None
-        if core is None or not core.step(sim_state, sim_control, now, after, dt):
+        if step_known is None or not step_known(sim_state, sim_control, now, after, dt):
             self._step_each(bindings, states, seconds)
         return True
 
