@@ -58,6 +58,51 @@ inline V square_root(V x) {
     return x;
 }
 
+inline uint32_t bits_of(float x) {
+    uint32_t bits;
+    std::memcpy(&bits, &x, sizeof bits);
+    return bits;
+}
+inline float float_of(uint32_t bits) {
+    float x;
+    std::memcpy(&x, &bits, sizeof x);
+    return x;
+}
+
+// Adding it to an integer puts that integer into the low bits of the sum.
+constexpr float kToInteger = 12582912.0f;
+
+// 2^n of an integer n from -126 to 127.
+inline float power_of_two(float n) {
+    return float_of((bits_of(n + kToInteger) - bits_of(kToInteger) + 127) << 23);
+}
+
+// m and e with x = m 2^e and sqrt(1/2) <= m < sqrt(2), of a positive finite number.
+inline Values<float, 2> mantissa_and_exponent(float x) {
+    const bool tiny = x < std::numeric_limits<float>::min();
+    const uint32_t bits = bits_of(tiny ? x * 4294967296.0f : x);
+    const float m = float_of((bits & 0x007fffff) | 0x3f800000);
+    const float e = float_of((bits >> 23) + bits_of(kToInteger)) - kToInteger - (tiny ? 159.0f : 127.0f);
+    const bool large = m >= 1.4142135623730951f;
+    return {{large ? m * 0.5f : m, large ? e + 1.0f : e}};
+}
+
+// The same in each lane.
+template <class V>
+inline V power_of_two(V n) {
+    for (size_t lane = 0; lane < sizeof(V) / sizeof(float); ++lane) n[lane] = power_of_two(static_cast<float>(n[lane]));
+    return n;
+}
+template <class V>
+inline Values<V, 2> mantissa_and_exponent(V x) {
+    V m{}, e{};
+    for (size_t lane = 0; lane < sizeof(V) / sizeof(float); ++lane) {
+        const auto found = mantissa_and_exponent(static_cast<float>(x[lane]));
+        m[lane] = found.at[0], e[lane] = found.at[1];
+    }
+    return {{m, e}};
+}
+
 // Numbers with their derivatives, see dual.h.
 template <class V>
 struct Dual;

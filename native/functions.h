@@ -75,9 +75,6 @@ inline Floats polynomial(Floats x, const float (&c)[N]) {
     return sum;
 }
 
-// adding it to a number of moderate size puts the nearest integer in the low bits
-constexpr float kRounder = 12582912.0f;
-
 // 2^n for n in -126 to 127
 inline Floats power_of_two(Ints n) {
     return number((n + all_ints(127)) << 23);
@@ -89,12 +86,12 @@ struct Reduced {
     Floats rest;
 };
 inline Reduced reduced(Floats x) {
-    const Floats shifted = multiply_add(x, all(1.44269504088896341f), all(kRounder));
-    const Floats n = shifted - all(kRounder);
+    const Floats shifted = multiply_add(x, all(1.44269504088896341f), all(kToInteger));
+    const Floats n = shifted - all(kToInteger);
     const Floats r = multiply_add(n, all(2.12194440e-4f), multiply_add(n, all(-0.693359375f), x));
     const Floats p = polynomial(r, {1.9875691500e-4f, 1.3981999507e-3f, 8.3334519073e-3f, 4.1665795894e-2f,
                                     1.6666665459e-1f, 5.0000001201e-1f});
-    return {bits(shifted) - bits(all(kRounder)), multiply_add(r * r, p, r)};
+    return {bits(shifted) - bits(all(kToInteger)), multiply_add(r * r, p, r)};
 }
 
 // e^x for x in -87 to 88
@@ -137,7 +134,7 @@ inline Floats tanh_of(Floats x) {
 inline Floats log_within(Floats x) {
     const Ints b = bits(x);
     // exponent as a float, without a conversion instruction
-    Floats e = number((b >> 23) - all_ints(126) + bits(all(kRounder))) - all(kRounder);
+    Floats e = number((b >> 23) - all_ints(126) + bits(all(kToInteger))) - all(kToInteger);
     Floats m = number((b & all_ints(0x007fffff)) | all_ints(0x3f000000));
     const auto small = m < all(0.707106781186547524f);
     e = small ? e - all(1.0f) : e;

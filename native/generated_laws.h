@@ -28,40 +28,6 @@ inline V nearest(V x) {
 }
 
 template <class V>
-inline Values<V, 2> doubled(V power, V left, V count, V factor) {
-    const auto enough = left >= count;
-    return {{pick(enough, power * factor, power), pick(enough, left - count, left)}};
-}
-
-template <class V>
-inline V power_of_two(V n) {
-    V power = pick(n >= splat<V>(2.0f), splat<V>(4.0f), splat<V>(1.1754944e-38f));
-    V left = pick(n >= splat<V>(2.0f), n - splat<V>(2.0f), n + splat<V>(126.0f));
-    const auto results_1 = doubled(power, left, splat<V>(64.0f), splat<V>(1.8446744e+19f));
-    power = results_1.at[0];
-    left = results_1.at[1];
-    const auto results_2 = doubled(power, left, splat<V>(32.0f), splat<V>(4.2949673e+09f));
-    power = results_2.at[0];
-    left = results_2.at[1];
-    const auto results_3 = doubled(power, left, splat<V>(16.0f), splat<V>(65536.0f));
-    power = results_3.at[0];
-    left = results_3.at[1];
-    const auto results_4 = doubled(power, left, splat<V>(8.0f), splat<V>(256.0f));
-    power = results_4.at[0];
-    left = results_4.at[1];
-    const auto results_5 = doubled(power, left, splat<V>(4.0f), splat<V>(16.0f));
-    power = results_5.at[0];
-    left = results_5.at[1];
-    const auto results_6 = doubled(power, left, splat<V>(2.0f), splat<V>(4.0f));
-    power = results_6.at[0];
-    left = results_6.at[1];
-    const auto results_7 = doubled(power, left, splat<V>(1.0f), splat<V>(2.0f));
-    power = results_7.at[0];
-    left = results_7.at[1];
-    return power;
-}
-
-template <class V>
 inline V exp_of_sum(V x, V rest) {
     const V raised = pick(x < splat<V>(-105.0f), splat<V>(-105.0f), x);
     const V inside = pick(raised > splat<V>(90.0f), splat<V>(90.0f), raised);
@@ -84,47 +50,6 @@ inline V exp_of_sum(V x, V rest) {
 template <class V>
 inline V law_exp(V x) {
     return exp_of_sum(x, splat<V>(0.0f));
-}
-
-template <class V>
-inline Values<V, 2> normalized(V y, V e, V least, V factor, V count) {
-    const auto large = y >= least;
-    return {{pick(large, y * factor, y), pick(large, e + count, e)}};
-}
-
-template <class V>
-inline Values<V, 2> mantissa_and_exponent(V x) {
-    const auto tiny = x < splat<V>(1.1754944e-38f);
-    const V normal = pick(tiny, x * splat<V>(4.2949673e+09f), x);
-    V e = pick(tiny, splat<V>(-32.0f), splat<V>(0.0f));
-    const auto low = normal < splat<V>(2.0f);
-    V y = pick(low, normal * splat<V>(8.507059e+37f), normal * splat<V>(0.5f));
-    e = pick(low, e - splat<V>(126.0f), e + splat<V>(1.0f));
-    const auto results_1 = normalized(y, e, splat<V>(1.8446744e+19f), splat<V>(5.421011e-20f), splat<V>(64.0f));
-    y = results_1.at[0];
-    e = results_1.at[1];
-    const auto results_2 = normalized(y, e, splat<V>(4.2949673e+09f), splat<V>(2.3283064e-10f), splat<V>(32.0f));
-    y = results_2.at[0];
-    e = results_2.at[1];
-    const auto results_3 = normalized(y, e, splat<V>(65536.0f), splat<V>(1.5258789e-05f), splat<V>(16.0f));
-    y = results_3.at[0];
-    e = results_3.at[1];
-    const auto results_4 = normalized(y, e, splat<V>(256.0f), splat<V>(0.00390625f), splat<V>(8.0f));
-    y = results_4.at[0];
-    e = results_4.at[1];
-    const auto results_5 = normalized(y, e, splat<V>(16.0f), splat<V>(0.0625f), splat<V>(4.0f));
-    y = results_5.at[0];
-    e = results_5.at[1];
-    const auto results_6 = normalized(y, e, splat<V>(4.0f), splat<V>(0.25f), splat<V>(2.0f));
-    y = results_6.at[0];
-    e = results_6.at[1];
-    const auto results_7 = normalized(y, e, splat<V>(2.0f), splat<V>(0.5f), splat<V>(1.0f));
-    y = results_7.at[0];
-    e = results_7.at[1];
-    const auto results_8 = normalized(y, e, splat<V>(1.4142135f), splat<V>(0.5f), splat<V>(1.0f));
-    y = results_8.at[0];
-    e = results_8.at[1];
-    return {{y, e}};
 }
 
 template <class V>
@@ -595,6 +520,9 @@ struct ControllerPD {
     static constexpr int kOver[] = {-1};
     // numbers of the signals that it asks for
     static constexpr int kAsks[] = {-1};
+    // values for which the law is compiled as constants, NaN for none
+    static constexpr bool kHasUsual = false;
+    static constexpr float kUsual[] = {kNaN, kNaN, kNaN};
     // position, velocity, position target, velocity target, feedforward
     static constexpr bool kReads[] = {true, true, true, true, true};
 
@@ -623,6 +551,9 @@ struct ControllerPID {
     static constexpr int kOver[] = {-1};
     // numbers of the signals that it asks for
     static constexpr int kAsks[] = {-1};
+    // values for which the law is compiled as constants, NaN for none
+    static constexpr bool kHasUsual = false;
+    static constexpr float kUsual[] = {kNaN, kNaN, kNaN, kNaN, kNaN};
     // position, velocity, position target, velocity target, feedforward
     static constexpr bool kReads[] = {true, true, true, true, true};
 
@@ -651,6 +582,9 @@ struct ControllerGearedPD {
     static constexpr int kOver[] = {-1};
     // numbers of the signals that it asks for
     static constexpr int kAsks[] = {-1};
+    // values for which the law is compiled as constants, NaN for none
+    static constexpr bool kHasUsual = false;
+    static constexpr float kUsual[] = {kNaN, kNaN, kNaN, kNaN};
     // position, velocity, position target, velocity target, feedforward
     static constexpr bool kReads[] = {true, true, true, true, true};
 
@@ -679,6 +613,9 @@ struct ControllerGearedPID {
     static constexpr int kOver[] = {-1};
     // numbers of the signals that it asks for
     static constexpr int kAsks[] = {-1};
+    // values for which the law is compiled as constants, NaN for none
+    static constexpr bool kHasUsual = false;
+    static constexpr float kUsual[] = {kNaN, kNaN, kNaN, kNaN, kNaN, kNaN};
     // position, velocity, position target, velocity target, feedforward
     static constexpr bool kReads[] = {true, true, true, true, true};
 
@@ -707,6 +644,9 @@ struct ClampingDCMotor {
     static constexpr int kOver[] = {-1};
     // numbers of the signals that it asks for
     static constexpr int kAsks[] = {-1};
+    // values for which the law is compiled as constants, NaN for none
+    static constexpr bool kHasUsual = false;
+    static constexpr float kUsual[] = {kNaN, kNaN, kNaN};
     // effort, position, velocity
     static constexpr bool kReads[] = {true, false, true};
 
@@ -734,6 +674,9 @@ struct ClampingDCMotorCutoff {
     static constexpr int kOver[] = {-1};
     // numbers of the signals that it asks for
     static constexpr int kAsks[] = {-1};
+    // values for which the law is compiled as constants, NaN for none
+    static constexpr bool kHasUsual = false;
+    static constexpr float kUsual[] = {kNaN, kNaN, kNaN};
     // effort, position, velocity
     static constexpr bool kReads[] = {true, false, true};
 
@@ -761,6 +704,9 @@ struct ClampingPositionBased {
     static constexpr int kOver[] = {0};
     // numbers of the signals that it asks for
     static constexpr int kAsks[] = {-1};
+    // values for which the law is compiled as constants, NaN for none
+    static constexpr bool kHasUsual = false;
+    static constexpr float kUsual[] = {kNaN};
     // effort, position, velocity
     static constexpr bool kReads[] = {true, true, false};
 
@@ -787,6 +733,9 @@ struct ClampingMaxEffort {
     static constexpr int kOver[] = {-1};
     // numbers of the signals that it asks for
     static constexpr int kAsks[] = {-1};
+    // values for which the law is compiled as constants, NaN for none
+    static constexpr bool kHasUsual = false;
+    static constexpr float kUsual[] = {kNaN};
     // effort, position, velocity
     static constexpr bool kReads[] = {true, false, false};
 
@@ -813,6 +762,9 @@ struct PassiveFriction {
     static constexpr int kOver[] = {-1};
     // numbers of the signals that it asks for
     static constexpr int kAsks[] = {0};
+    // values for which the law is compiled as constants, NaN for none
+    static constexpr bool kHasUsual = false;
+    static constexpr float kUsual[] = {kNaN, kNaN, kNaN, kNaN, kNaN, kNaN};
     // effort, position, velocity
     static constexpr bool kReads[] = {true, false, true};
 

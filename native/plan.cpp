@@ -400,6 +400,11 @@ void Plan::prepare() {
     if (p_.transmissions) p_.derived += kMotorArrays;
     point_at_state();
     p_.kept = 0;
+    if (!limits_.empty()) {
+        const Use& last = p_.limits.back();
+        p_.limits.back().restores = false;
+        p_.kept -= last.states * last.slots;
+    }
     if (!limits_.empty() || !feedback_.empty() || p_.handover.bad)
         for (const Kept& one : remembered()) p_.kept += one.pieces * one.size / p_.robots;
     prepare_lag();

@@ -110,6 +110,8 @@ struct Use {
     // state arrays (robots, slots with the law); `before` is the previous state, null if the state is updated in place
     float* state[kMost] = {};
     const float* before[kMost] = {};
+    // true if a fault of a later stage has to restore the state; the last stage writes it only without a fault
+    bool restores = true;
 };
 
 // ---- networks

@@ -286,7 +286,7 @@ void for_kept(const Problem& p, const Block& b, const Each& each) {
     };
     const auto laws = [&](const std::vector<Use>& uses) {
         for (const Use& use : uses)
-            for (int s = 0; s < use.states; ++s) one(use.state[s], use.before[s], use, 1, 1);
+            for (int s = 0; s < use.states && use.restores; ++s) one(use.state[s], use.before[s], use, 1, 1);
     };
     laws(p.controllers);
     for (const NetworkUse& use : p.networks)
@@ -485,7 +485,8 @@ void choose_limits(Problem& p) {
     const auto by_places = [&](int k) {
         const Use& use = p.limits[k];
         const bool infinite = use.curves.size() > 1 || (use.curves.size() == 1 && use.parameters);
-        return use.states > 0 || ((!use.limits || use.asked[0] || infinite) && !use.every);
+        // gaps between columns have no state
+        return use.states > 0 ? MASKED || !use.every : (!use.limits || use.asked[0] || infinite) && !use.every;
     };
     const auto is_cut = [&](int k) {
         return (p.motor && k == p.motor_stages) || (p.transmissions && k == p.first_transmission);

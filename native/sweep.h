@@ -106,6 +106,36 @@ inline auto limit_at(float effort, const Inputs& in, const Arrays<Limit>& own, i
     return Limit::law(effort, in.q[i], in.qd[i], in.dt, own.asked[A][i]..., own.state[S][k]..., own.taken[T][i]...);
 }
 
+// As `limit_at`, with the usual values of the law as constants.
+template <class Stage, int T>
+inline float usual_or_taken(const Arrays<Stage>& own, int64_t i) {
+    if constexpr (T < Stage::kPrepared)
+        if constexpr (Stage::kUsual[T] == Stage::kUsual[T]) return Stage::kUsual[T];
+    return own.taken[T][i];
+}
+template <class Stage, size_t... A, size_t... S, size_t... T>
+inline auto usual_at(float effort, const Inputs& in, const Arrays<Stage>& own, int64_t i, int64_t k,
+                     std::index_sequence<A...>, std::index_sequence<S...>, std::index_sequence<T...>) {
+    return Stage::law(effort, in.q[i], in.qd[i], in.dt, own.asked[A][i]..., own.state[S][k]...,
+                      usual_or_taken<Stage, static_cast<int>(T)>(own, i)...);
+}
+
+// True if `size` elements have the usual values of a law.
+template <class Stage>
+inline bool is_usual(const Arrays<Stage>& own, int64_t size) {
+    if constexpr (!Stage::kHasUsual) return false;
+    bool usual = true;
+    for (int k = 0; k < Stage::kPrepared; ++k) {
+        const float value = Stage::kUsual[k];
+        if (value != value) continue;
+        const float* const taken = own.taken[k];
+        int32_t others = 0;
+        for (int64_t i = 0; i < size; ++i) others |= static_cast<int32_t>(taken[i] != value);
+        usual = usual & !others;
+    }
+    return usual;
+}
+
 template <class Law, size_t... A, size_t... S, size_t... T>
 inline auto feedback_at(const Inputs& in, const Arrays<Law>& own, int64_t i, int64_t k, std::index_sequence<A...>,
                         std::index_sequence<S...>, std::index_sequence<T...>) {
@@ -251,6 +281,42 @@ bool sweep(const Problem& p, const Block& b) {
     return sweep_numbered<Law, MASKED, Limits...>(p, b, std::index_sequence_for<Limits...>{});
 }
 
+// A stateful stage of element `i`, the `k`-th one of the stage, with its usual values as constants if `USUAL`. It keeps
+// its state if its input or result is not finite.
+template <class Stage, bool USUAL>
+inline Raw stage_effort(float given, const Inputs& in, const Arrays<Stage>& own, int64_t i, int64_t k) {
+    const auto result = [&] {
+        if constexpr (USUAL)
+            return usual_at<Stage>(given, in, own, i, k, Asked<Stage>{}, States<Stage>{}, Taken<Stage>{});
+        else
+            return limit_at<Stage>(given, in, own, i, k, Asked<Stage>{}, States<Stage>{}, Taken<Stage>{});
+    }();
+    const bool good = finite(given) & is_good<Stage>(result) & asked_is_good(own, i);
+    remember<Stage>(result, good, own, k);
+    return {nan_unless(good, Stage::kResults ? result.at[0] : given), good};
+}
+
+// A stateful stage that all elements have.
+template <class Stage, bool USUAL>
+bool stateful_sweep(const Block& b, const Inputs in, const Arrays<Stage> own) {
+    float* RESTRICT out = b.efforts;
+    const int64_t size = b.size;
+    int32_t bad = 0;
+    INDEPENDENT
+    for (int64_t i = 0; i < size; ++i) {
+        const Raw raw = stage_effort<Stage, USUAL>(in.given[i], in, own, i, i);
+        out[i] = raw.effort;
+        bad |= static_cast<int32_t>(!raw.good);
+    }
+    return bad != 0;
+}
+template <class Stage>
+bool sweep_of_stage(const Problem& p, const Block& b) {
+    const Arrays<Stage> own(p.limits[b.limit], b);
+    const Inputs in(p, b);
+    return is_usual(own, b.size) ? stateful_sweep<Stage, true>(b, in, own) : stateful_sweep<Stage, false>(b, in, own);
+}
+
 // Find the fused sweep of a law with a sequence of limits; returns true if it matches.
 template <class Law, bool MASKED, class... Limits>
 bool offer(List<Limits...>, const Use* limits, int count, Sweep& found) {
@@ -275,10 +341,12 @@ Sweep find_limits(List<All...>, const Use* limits, int count) {
     if (!count) return sweep<Given, MASKED>;
     if (Sweep fused = find_fused<Given, MASKED>(UsualLimits{}, limits, count)) return fused;
     Sweep found = nullptr;
-    // stateful limits use gather and scatter
     const auto alone = [&](auto one) {
         using Limit = typename decltype(one)::type;
-        if constexpr (Limit::kStates == 0) offer<Given, MASKED>(List<Limit>{}, limits, count, found);
+        if constexpr (Limit::kStates == 0)
+            offer<Given, MASKED>(List<Limit>{}, limits, count, found);
+        else if constexpr (!MASKED)
+            if (count == 1 && limits[0].law == number_in<Limit>(EffortStages{})) found = sweep_of_stage<Limit>;
     };
     (alone(std::common_type<All>{}), ...);
     return found;
@@ -318,23 +386,29 @@ void law_by_places(const Problem& p, const Block& b, const Use& use, float* REST
     for (int64_t k = 0; k < count; ++k) efforts[places[k]] = found[k];
 }
 
-// A stateful limit; it keeps its state if its input or result is not finite.
-template <class Limit>
-void limit_by_places(const Problem& p, const Block& b, const Use& use, float* RESTRICT efforts) {
+// A stage on some elements.
+template <class Stage, bool USUAL>
+void stage_by_places(const Block& b, const Use& use, const Inputs in, const Arrays<Stage> own,
+                     float* RESTRICT efforts) {
     const int64_t count = b.robots * use.slots;
     const int32_t* RESTRICT places = use.places;
-    const Inputs in(p, b);
-    const Arrays<Limit> own(use, b);
     float* RESTRICT found = b.found;
     INDEPENDENT
     for (int64_t k = 0; k < count; ++k) {
         const int32_t i = places[k];
-        const auto result = limit_at<Limit>(efforts[i], in, own, i, k, Asked<Limit>{}, States<Limit>{}, Taken<Limit>{});
-        const bool good = finite(efforts[i]) & is_good<Limit>(result) & asked_is_good(own, i);
-        remember<Limit>(result, good, own, k);
-        found[k] = nan_unless(good, Limit::kResults ? result.at[0] : efforts[i]);
+        found[k] = stage_effort<Stage, USUAL>(efforts[i], in, own, i, k).effort;
     }
     for (int64_t k = 0; k < count; ++k) efforts[places[k]] = found[k];
+}
+template <class Stage>
+void limit_by_places(const Problem& p, const Block& b, const Use& use, float* efforts) {
+    const Arrays<Stage> own(use, b);
+    const Inputs in(p, b);
+    // the values of other elements are neutral, which are usual
+    if (is_usual(own, b.size))
+        stage_by_places<Stage, true>(b, use, in, own, efforts);
+    else
+        stage_by_places<Stage, false>(b, use, in, own, efforts);
 }
 
 // Sensed positions and velocities of elements with a feedback law; NaN and unchanged state on a fault.

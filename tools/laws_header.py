@@ -56,6 +56,8 @@ _TAKEN = set(
     "this throw true try typedef typename union unsigned using virtual void volatile while "
     "kInfinity kMax kNaN negative".split()
 )
+# Exact functions that arithmetic.h implements by bits, hence with the same results, and how many numbers they return.
+_BY_BITS = {"power_of_two": 1, "mantissa_and_exponent": 2}
 # what C has under the same name
 _IN_C = {function.key for function in functions_of_laws.SLOPES}
 
@@ -96,7 +98,7 @@ class Function:
         arguments: Names of its arguments.
         results: How many numbers it returns.
         reads: The arguments that any result depends on.
-        text: The C++ function.
+        text: The C++ function; empty if arithmetic.h has it.
     """
 
     name: str
@@ -125,9 +127,11 @@ class Translator:
             raise UnsupportedError(
                 f"{_place(function.func)}: {name} is also a function of {_place(self._sources[name])}. Rename one."
             )
-        if name not in self.functions:
-            translated = _Body(self, function.func).translate(name)
-            self.functions[name] = translated
+        if name not in self.functions and name in _BY_BITS:
+            arguments = list(function.input_types)
+            self.functions[name] = Function(name, arguments, _BY_BITS[name], frozenset(arguments), "")
+        elif name not in self.functions:
+            self.functions[name] = _Body(self, function.func).translate(name)
         return self.functions[name]
 
 
@@ -370,7 +374,7 @@ def header() -> str:
         '#include "arithmetic.h"',
         "namespace ACTUATORS_VARIANT {",
         _signals_text(),
-        *(function.text for function in translator.functions.values()),
+        *(function.text for function in translator.functions.values() if function.text),
         *functions,
         *structs,
         "\n".join(lists),
@@ -465,6 +469,7 @@ def _struct(translator: Translator, law: catalogue.Law) -> str:
         "kArguments": len(arguments),
     }
     asks = [list(SIGNALS).index(name) for name in component.ASKS]
+    usual = [component.USUAL.get(name) for name in prepared]
     lines = [
         f"struct {law.name} {{",
         f'    static constexpr const char *kName = "{law.name}", *kKind = "{law.kind}";',
@@ -479,6 +484,9 @@ def _struct(translator: Translator, law: catalogue.Law) -> str:
         f"    static constexpr int kOver[] = {{{', '.join(over) or '-1'}}};",
         "    // numbers of the signals that it asks for",
         f"    static constexpr int kAsks[] = {{{', '.join(map(str, asks)) or '-1'}}};",
+        "    // values for which the law is compiled as constants, NaN for none",
+        f"    static constexpr bool kHasUsual = {str(bool(component.USUAL)).lower()};",
+        f"    static constexpr float kUsual[] = {{{', '.join(map(_usual_text, usual)) or 'kNaN'}}};",
         f"    // {', '.join(name.replace('_', ' ') for name in watched)}",
         f"    static constexpr bool kReads[] = {{{', '.join(str(one).lower() for one in reads)}}};",
         "",
@@ -494,6 +502,10 @@ def _struct(translator: Translator, law: catalogue.Law) -> str:
         "};",
     ]
     return "\n".join(lines)
+
+
+def _usual_text(value: float | None) -> str:
+    return "kNaN" if value is None else f"{np.float32(value)!s}f"
 
 
 def _reads(component: Any, watched: Sequence[str], function: Function) -> list[bool]:

@@ -71,6 +71,7 @@ class LawClass(Protocol):
     CURVES: Mapping[str, str]
     ASKS: tuple[str, ...]
     PUBLISHES: Mapping[str, str]
+    USUAL: Mapping[str, float]
     PREPARE: Any
     LAW: Any
     MOTOR: Any
@@ -195,6 +196,11 @@ def _require_names(owner: LawClass) -> None:
             raise TypeError(
                 f"{owner.__name__}.{where} has {odd}: must be some of STATE, {list(owner.STATE)}. Correct the name."
             )
+    taken = tuple(owner.LAW.input_types)
+    if odd := [name for name in owner.USUAL if name not in taken]:
+        raise TypeError(
+            f"{owner.__name__}.USUAL has {odd}: must be some of the arguments of LAW, {list(taken)}. Correct the name."
+        )
     if not owner.STATE and not KINDS[owner.KIND].gives:
         raise TypeError(
             f"{owner.__name__}.STATE is empty: must be something, as a law of kind {owner.KIND} returns nothing else. "
