@@ -50,16 +50,16 @@ ROOMS = {
         "The step on your own arrays, with the API of newton.actuators 1.2, and the parser of actuator prims.",
     ),
     "networks": ("Networks", "Files of neural networks: metadata, conversion and trust."),
-    "recording": ("Recording", "The result of :meth:`ArticulationActuators.record`."),
-    "inspection": ("Inspection", "Joints and motors of a robot file, and findings about them."),
-    "stability": (
+    "toolbox.recording": ("Recording", "The result of :meth:`ArticulationActuators.record`."),
+    "toolbox.inspection": ("Inspection", "Joints and motors of a robot file, and findings about them."),
+    "toolbox.stability": (
         "Stability",
         "The stability margins that :meth:`ArticulationActuators.stability` returns, and vibration in a recording.",
     ),
-    "trials": ("Trials", "Envelopes and Bode plots. :meth:`Recording.plot` draws recorded steps."),
-    "viewing": ("Viewing", "The live view of a simulation."),
-    "training": ("Training", "Networks trained on logs of actuators. Requires the extra ``train``."),
-    "graphs": ("Action graphs", "A runner for the action graphs of a stage outside Kit."),
+    "toolbox.trials": ("Trials", "Envelopes and Bode plots. :meth:`Recording.plot` draws recorded steps."),
+    "toolbox.viewing": ("Viewing", "The live view of a simulation."),
+    "toolbox.training": ("Training", "Networks trained on logs of actuators. Requires the extra ``train``."),
+    "action_graphs.runner": ("Action graphs", "A runner for the action graphs of a stage outside Kit."),
     "sharding": ("Sharding", "Environments split across processes and machines."),
     "compat": ("Compatibility", "Conversion to the classes of other libraries."),
     "errors": ("Errors", "The exceptions of the package."),
@@ -71,8 +71,8 @@ DEEPER = {
 }
 # rooms that a program imports directly
 APART = {
-    "graphs": ["GraphRunner", "NodePorts", "register_node_type", "GraphError"],
-    "training": ["ActuatorLog", "TrainedActuator", "Errors", "train_actuator"],
+    "action_graphs.runner": ["GraphRunner", "NodePorts", "register_node_type", "GraphError"],
+    "toolbox.training": ["ActuatorLog", "TrainedActuator", "Errors", "train_actuator"],
 }
 # pages of whole modules
 WHOLE = ["errors"]
@@ -92,7 +92,7 @@ EXCLUDED = {"Clamping": "State"}
 
 def outputs() -> dict[Path, str]:
     """Return the text of every page by path."""
-    return {FOLDER / "index.rst": index(), **{FOLDER / f"{room}.rst": page(room) for room in ROOMS}}
+    return {FOLDER / "index.rst": index(), **{FOLDER / f"{_page(room)}.rst": page(room) for room in ROOMS}}
 
 
 def index() -> str:
@@ -102,16 +102,16 @@ def index() -> str:
         ValueError: A room has public names and no page.
     """
     for name, module in vars(package)["_home"]().items():
-        if (room := module.partition(".")[0]) not in ROOMS:
+        if (room := _room(module)) not in ROOMS:
             raise ValueError(f"{name} is in room {room}: must be a room of ROOMS. Add it in {Path(__file__).name}.")
-    lines = [f"* - :doc:`{room}`\n     - {_links(room) or ROOMS[room][1]}" for room in ROOMS]
+    lines = [f"* - :doc:`{_page(room)}`\n     - {_links(room) or ROOMS[room][1]}" for room in ROOMS]
     parts = [
         HEAD + _title("API"),
         f".. currentmodule:: {NAME}",
         textwrap.fill(UNITS, 118, break_on_hyphens=False),
         ".. list-table::\n   :header-rows: 1\n   :widths: 25 75\n\n   * - page\n     - names\n   "
         + "\n   ".join(lines),
-        ".. toctree::\n   :hidden:\n\n" + "\n".join(f"   {room}" for room in ROOMS),
+        ".. toctree::\n   :hidden:\n\n" + "\n".join(f"   {_page(room)}" for room in ROOMS),
     ]
     return "\n\n".join(parts) + "\n"
 
@@ -135,12 +135,23 @@ def page(room: str) -> str:
     return "\n\n".join(parts) + "\n"
 
 
+def _page(room: str) -> str:
+    """Return the name of the page of a room."""
+    return room.rpartition(".")[2]
+
+
+def _room(module: str) -> str:
+    """Return the room of a module: a folder or file at the top of the package, or in the toolbox."""
+    parts = module.split(".")
+    return ".".join(parts[: 1 + (parts[0] == "toolbox")])
+
+
 def _names(room: str) -> list[str]:
     """Return the documented names of a room: laws in canonical order, then the others."""
     if room in APART:
         return APART[room]
     home, laws = vars(package)["_home"](), _laws()
-    here = [name for name in home if home[name].partition(".")[0] == room]
+    here = [name for name in home if _room(home[name]) == room]
     return [*sorted(here, key=lambda name: laws.index(name) if name in laws else len(laws)), *DEEPER.get(room, ())]
 
 

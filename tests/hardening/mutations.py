@@ -81,7 +81,7 @@ TESTS = {
     "native/calls.h": ["tests/pipeline/test_calls.py"],
     "native/draws.h": ["tests/pipeline/test_randomization.py"],
     "native/transfer.h": ["tests/hosts/test_transfer.py"],
-    "native/tape.h": ["tests/recording/test_recorder.py"],
+    "native/tape.h": ["tests/toolbox/recording/test_recorder.py"],
     "native/helper.h": ["tests/native/test_helper.py", "tests/native/test_threads.py", *STEPS],
     "native/laws_alone.h": ["tests/components/test_conformance_of_laws.py"],
     "native/generated_laws.h": ["tests/components/test_conformance_of_laws.py"],
