@@ -87,7 +87,7 @@ TESTS = {
     "native/generated_laws.h": ["tests/components/test_conformance_of_laws.py"],
     "native/arithmetic.h": ["tests/components/test_conformance_of_laws.py"],
 }
-MORE = ["tests/pipeline", "tests/components", "tests/native", "tests/recording", "tests/loops"]
+MORE = ["tests/pipeline", "tests/components", "tests/native", "tests/toolbox/recording", "tests/loops"]
 MORE += ["tests/test_articulation_actuators.py", "tests/test_state_of_wrappers.py", "tests/test_misuse.py"]
 # compile the core themselves: only asked of a fault in it that no others notice
 COMPILING = ["tests/pipeline/step/test_made_up_laws.py"]
