@@ -10,7 +10,7 @@ from pathlib import Path
 
 import isaacsim.core.experimental.actuators as ea
 import numpy as np
-from isaacsim.core.experimental.actuators.plots import style
+from isaacsim.core.experimental.actuators.toolbox.plots import style
 from pxr import Usd
 
 READY_MADE = Path(__file__).parents[1] / "data" / "graphs" / "pd_from_usd.usda"

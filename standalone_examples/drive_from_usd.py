@@ -10,7 +10,7 @@ from pathlib import Path
 
 import isaacsim.core.experimental.actuators as ea
 import numpy as np
-from isaacsim.core.experimental.actuators.plots import style
+from isaacsim.core.experimental.actuators.toolbox.plots import style
 
 ROBOT, FILE = Path(__file__).parents[1] / "data" / "robots" / "franka_panda.usda", Path("drive_from_usd.usda")
 ARM, JOINTS = "/World/Panda", [f"panda_joint{number}" for number in range(1, 8)]

@@ -13,8 +13,8 @@ import warp as wp
 from bench import DT, KD, KP, known_actuator, record, rms
 from bench.quadruped import ROBOT, author, drive
 from isaacsim.core.experimental.actuators.extras import needs
-from isaacsim.core.experimental.actuators.plots import style
-from isaacsim.core.experimental.actuators.training import train_actuator
+from isaacsim.core.experimental.actuators.toolbox.plots import style
+from isaacsim.core.experimental.actuators.toolbox.training import train_actuator
 from rich.console import Console
 from rich.table import Table
 

@@ -8,7 +8,7 @@ import argparse
 import isaacsim.core.experimental.actuators as ea
 import numpy as np
 import warp as wp
-from isaacsim.core.experimental.actuators.plots import style
+from isaacsim.core.experimental.actuators.toolbox.plots import style
 
 wp.config.quiet = True
 parser = argparse.ArgumentParser(description=__doc__)

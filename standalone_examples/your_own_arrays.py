@@ -7,7 +7,7 @@ import argparse
 
 import isaacsim.core.experimental.actuators as ea
 import numpy as np
-from isaacsim.core.experimental.actuators.plots import style
+from isaacsim.core.experimental.actuators.toolbox.plots import style
 
 parser = argparse.ArgumentParser(description=__doc__)
 parser.add_argument("--plot", default="your_own_arrays.png", help="path of the picture")

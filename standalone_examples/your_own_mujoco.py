@@ -9,7 +9,7 @@ from pathlib import Path
 import isaacsim.core.experimental.actuators as ea
 import mujoco
 import numpy as np
-from isaacsim.core.experimental.actuators.plots import style
+from isaacsim.core.experimental.actuators.toolbox.plots import style
 
 parser = argparse.ArgumentParser(description=__doc__)
 parser.add_argument("--plot", default="your_own_mujoco.png", help="path of the picture")

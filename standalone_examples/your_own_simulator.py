@@ -9,7 +9,7 @@ from types import SimpleNamespace
 import isaacsim.core.experimental.actuators as ea
 import numpy as np
 import warp as wp
-from isaacsim.core.experimental.actuators.plots import style
+from isaacsim.core.experimental.actuators.toolbox.plots import style
 
 STEPS, DT, TOLERANCE, KP, INERTIA = 2000, 1 / 2000, 0.01, 8.0, 0.05  # -, [s], [rad], [N·m/rad], [kg·m²]
 RATE, RATIOS = np.sqrt(KP / INERTIA), np.linspace(0.1, 1.6, 12)  # natural frequency [rad/s], damping of each robot

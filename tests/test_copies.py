@@ -43,6 +43,7 @@ from isaacsim.core.experimental.actuators import (
     motors_of_model,
     stability_of,
 )
+from isaacsim.core.experimental.actuators.action_graphs.runner import GraphError, GraphRunner
 from isaacsim.core.experimental.actuators.errors import (
     ActuatorParseError,
     HostError,
@@ -50,7 +51,6 @@ from isaacsim.core.experimental.actuators.errors import (
     NotCopied,
     SimulationDivergedError,
 )
-from isaacsim.core.experimental.actuators.graphs import GraphError, GraphRunner
 from isaacsim.core.experimental.actuators.hosts.arrays import ArraysHost
 from isaacsim.core.experimental.actuators.networks.load import NoSuchNetworkError
 from places import REPOSITORY, ROBOTS

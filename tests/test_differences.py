@@ -159,7 +159,7 @@ TESTED = {
         "largest velocities": ("hosts/mujoco/test_velocity_limits.py", "a_joint_stays_at_its_limit"),
         "drive model": (PROPERTIES, "what_mujoco_lacks_is_refused_while_playing"),
         "gains that are too large for inertia and step": (
-            "stability/test_robots.py",
+            "toolbox/stability/test_robots.py",
             "warning_comes_with_play_and_once",
         ),
         "static and dynamic friction": (PROPERTIES, "one_dry_friction_is_both"),

@@ -17,7 +17,7 @@ import isaacsim
 import isaacsim.core.experimental.actuators as package
 import pytest
 from fakes.extension_loader import BUNDLED_VERSION
-from isaacsim.core.experimental.actuators.commands.main import main
+from isaacsim.core.experimental.actuators.toolbox.commands.main import main
 from places import REPOSITORY
 from pxr import Sdf
 from robot_files import SHOULDER, edited, number

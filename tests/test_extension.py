@@ -19,9 +19,9 @@ from fakes.contract import EXT_ID, ROBOTS, our_callbacks, stage_with_robots
 from fakes.extension_loader import BUNDLED, BUNDLED_VERSION
 from fakes.kit_world import KINDS, PACKAGE, KitWorld
 from isaacsim.core.experimental.actuators import ArticulationActuators, __version__
+from isaacsim.core.experimental.actuators.action_graphs.nodes.registration import NODE_TYPE
 from isaacsim.core.experimental.actuators.cores import missing_core
 from isaacsim.core.experimental.actuators.networks.trust import is_trusted
-from isaacsim.core.experimental.actuators.nodes.registration import NODE_TYPE
 from isaacsim.core.experimental.actuators.usd import plugin
 from places import REPOSITORY
 
@@ -220,7 +220,7 @@ def test_node_is_registered_where_kit_does_not_find_it(
 ) -> None:
     """In a clone it is there when `on_startup` returns; in a package Kit finds it, and nobody asks to be told."""
     graph = omni_graph.install(monkeypatch)
-    laid_out(world, tmp_path / "extension", Path(import_root, *PACKAGE.split("."), "nodes"))
+    laid_out(world, tmp_path / "extension", Path(import_root, *PACKAGE.split("."), "action_graphs", "nodes"))
     extension = importlib.import_module(f"{PACKAGE}.extension").Extension()
     extension.on_startup(EXT_ID)
     assert list(graph.registered) == registered and len(world.app.manager.hooks) == len(registered)
@@ -230,7 +230,7 @@ def test_node_is_registered_where_kit_does_not_find_it(
 
 def test_shutdown_releases_what_nodes_drive(world: KitWorld, extension: Any) -> None:
     """A node starts afresh at its next pulse, should the extension come back."""
-    from isaacsim.core.experimental.actuators.nodes.state import OgnArticulationActuatorsInternalState
+    from isaacsim.core.experimental.actuators.action_graphs.nodes.state import OgnArticulationActuatorsInternalState
 
     state = OgnArticulationActuatorsInternalState()
     state.initialize("/World/Robot_0", True)

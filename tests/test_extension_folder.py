@@ -113,9 +113,8 @@ def test_start_in_a_clone_imports_nothing_heavy(manifest):
     """Start once, without any library, and say which version runs, with its path."""
     said = started(ROOT)
     print(f"{said['modules']} modules in {said['seconds'] * 1e3:.1f} ms")
-    assert (
-        said["ours"] == ["cores", "extension", "nodes", "nodes.registration", "usd", "version"] and said["others"] == []
-    )
+    nodes = ["action_graphs", "action_graphs.nodes", "action_graphs.nodes.registration"]
+    assert said["ours"] == [*nodes, "cores", "extension", "moved", "usd", "version"] and said["others"] == []
     assert (said["entry points"], said["left"]) == (1, [])
     runs = f"{PACKAGE} {manifest['package']['version']} runs, from {ROOT}."
     assert said["log"][0].startswith(f"{runs} {BUNDLED_VERSION} does not, from /kit/exts/")
@@ -124,9 +123,9 @@ def test_start_in_a_clone_imports_nothing_heavy(manifest):
 def test_node_of_a_clone_is_registered_by_hand():
     """Register before the extension counts as enabled, with the icon, for OmniGraph finds nothing; take all back."""
     said = started_with_nodes(ROOT, ROOT / "python")
-    icon = _package_folder() / "nodes" / "icons" / "articulation_actuators.svg"
+    icon = _package_folder() / "action_graphs" / "nodes" / "icons" / "articulation_actuators.svg"
     assert said["nodes"] == {f"{PACKAGE}.ArticulationActuators": str(icon)} and icon.is_file()
-    assert (said["subscriptions"], said["left"]) == (1, []) and "nodes.registration" in said["ours"]
+    assert (said["subscriptions"], said["left"]) == (1, []) and "action_graphs.nodes.registration" in said["ours"]
 
 
 def test_kit_installs_nothing(manifest):

@@ -75,9 +75,9 @@ def test_own_simulator_runs_with_the_core_alone() -> None:
         (f"{IMPORT}ea.add_actuator('/R', 'hip', 'hip', ea.PDControlConfig(1.0, 1.0), stage=1)", "", "usd"),
         (f"{IMPORT}ea.parse_actuator_prim(None)", "", "usd"),
         (f"{IMPORT}ea.register_actuator_component('MyAPI', ea.ControllerPD, ea.ComponentKind.CONTROLLER)", "", "usd"),
-        ("from isaacsim.core.experimental.actuators.graphs import GraphRunner", "", "sim"),
+        ("from isaacsim.core.experimental.actuators.action_graphs.runner import GraphRunner", "", "sim"),
         ("from isaacsim.core.experimental.actuators.networks import onnx; onnx.read(b'')", "NetworkError", "nets"),
-        ("from isaacsim.core.experimental.actuators.training import train; train._torch()", "", "train"),
+        ("from isaacsim.core.experimental.actuators.toolbox.training import train; train._torch()", "", "train"),
     ],
     ids=["mujoco", "physx", "author", "parse", "register", "graphs", "onnx", "train"],
 )

@@ -42,7 +42,7 @@ def test_import_loads_nothing_heavy(code: str, absent: list[str]) -> None:
 def test_help_of_the_command_loads_nothing_heavy(arguments: list[str]) -> None:
     """Nor does an error in the arguments: nothing is loaded that only answers need."""
     code = f"""
-from isaacsim.core.experimental.actuators.commands.main import main
+from isaacsim.core.experimental.actuators.toolbox.commands.main import main
 try:
     main({arguments})
 except SystemExit:

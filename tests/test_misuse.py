@@ -33,14 +33,14 @@ from isaacsim.core.experimental.actuators import (
     save_motors,
     stability_of,
 )
+from isaacsim.core.experimental.actuators.action_graphs.runner import GraphRunner, register_node_type
 from isaacsim.core.experimental.actuators.compat import newton_actuators
 from isaacsim.core.experimental.actuators.compat.isaac_lab import IdealPDActuator, groups_of
 from isaacsim.core.experimental.actuators.compat.newton_actuators import ActuatorPD
-from isaacsim.core.experimental.actuators.graphs import GraphRunner, register_node_type
-from isaacsim.core.experimental.actuators.inspection.compare import differences
-from isaacsim.core.experimental.actuators.inspection.fix import fix
-from isaacsim.core.experimental.actuators.training import ActuatorLog, train_actuator
-from isaacsim.core.experimental.actuators.trials.step_response import step_response
+from isaacsim.core.experimental.actuators.toolbox.inspection.compare import differences
+from isaacsim.core.experimental.actuators.toolbox.inspection.fix import fix
+from isaacsim.core.experimental.actuators.toolbox.training import ActuatorLog, train_actuator
+from isaacsim.core.experimental.actuators.toolbox.trials.step_response import step_response
 from places import ROBOTS
 
 MANY, ONES = np.broadcast_to(0.0, 10**10), np.broadcast_to(1, 10**10)

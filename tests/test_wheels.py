@@ -54,7 +54,11 @@ def test_data_beside_the_code_is_in_the_wheel(tmp_path: Path) -> None:
         check=True,
     )
     package = REPOSITORY / "python"
-    data = [path for folder in ("nodes", "usd") for path in package.glob(f"isaacsim/**/actuators/{folder}/**/*.*")]
+    data = [
+        path
+        for folder in ("action_graphs/nodes", "usd")
+        for path in package.glob(f"isaacsim/**/actuators/{folder}/**/*.*")
+    ]
     names = {path.relative_to(package) for path in data if path.suffix != ".pyc"}
     assert {path.name for path in names} >= {"plugInfo.json", "generatedSchema.usda", "OgnArticulationActuators.ogn"}
     assert [str(name) for name in sorted(names) if not (built / name).is_file()] == []

@@ -17,6 +17,8 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGE = ROOT / "python/isaacsim/core/experimental/actuators"
+# folders whose folders are rooms
+WINGS = ("action_graphs", "toolbox")
 COMPLEX, VERY_COMPLEX, LONG_SIGNATURE = 10, 15, 7
 
 AnyFunction = ast.FunctionDef | ast.AsyncFunctionDef
@@ -105,7 +107,8 @@ def rooms() -> dict[str, Room]:
     found: dict[str, Room] = {}
     for file in sorted(PACKAGE.rglob("*.py")):
         place = file.relative_to(PACKAGE).parts
-        found.setdefault(place[0] if len(place) > 1 else "(top)", Room()).add(measure(file))
+        depth = 2 if place[0] in WINGS else 1
+        found.setdefault("/".join(place[:-1][:depth]) or "(top)", Room()).add(measure(file))
     return dict(sorted(found.items(), key=lambda one: -one[1].lines))
 
 
@@ -116,11 +119,11 @@ def main() -> None:
     arguments = parser.parse_args()
     found, total = rooms(), Room()
     heads = ("lines", "functions", f"> {COMPLEX}", f"> {VERY_COMPLEX}", f"> {LONG_SIGNATURE} parameters", "Any")
-    print(f"{'room':<14}" + "".join(f"{head:>16}" for head in heads))
+    print(f"{'room':<24}" + "".join(f"{head:>16}" for head in heads))
     for name, room in found.items():
         total.add(room)
-        print(f"{name:<14}" + "".join(f"{number:>16}" for number in room.row()))
-    print(f"{'total':<14}" + "".join(f"{number:>16}" for number in total.row()))
+        print(f"{name:<24}" + "".join(f"{number:>16}" for number in room.row()))
+    print(f"{'total':<24}" + "".join(f"{number:>16}" for number in total.row()))
     if arguments.list:
         for title, measured, bound in (
             ("complexity", total.complexities, COMPLEX),

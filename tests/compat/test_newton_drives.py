@@ -32,7 +32,7 @@ from isaacsim.core.experimental.actuators import (
 )
 from isaacsim.core.experimental.actuators.compat.isaac_lab import DCMotorCfg, DelayedPDActuatorCfg, to_usd
 from isaacsim.core.experimental.actuators.components.quiet_warp import quiet_warp
-from isaacsim.core.experimental.actuators.inspection.fix import fix
+from isaacsim.core.experimental.actuators.toolbox.inspection.fix import fix
 from isaacsim.core.experimental.actuators.usd.stage import open_stage
 from newton_drives import Ours, Theirs, compare_with_newton, motion
 from places import ROBOTS

@@ -415,7 +415,7 @@ def tasks(file: Path, kind: str) -> Iterator[tuple[str, Callable[[], object]]]:
         inspect_robots,
         lint,
     )
-    from isaacsim.core.experimental.actuators.graphs import GraphRunner
+    from isaacsim.core.experimental.actuators.action_graphs.runner import GraphRunner
 
     def simulated() -> None:
         with Simulation(file, dt=1 / 240) as sim, ArticulationActuators("/"):
@@ -598,7 +598,7 @@ def main() -> int:
     parser.add_argument("--only", help="this variant alone, KIND:NUMBER; it is kept in the folder of temporary files")
     args = parser.parse_args()
     # what every child needs, once; nothing is opened here
-    for module in ("hosts.mujoco.host", "stability.table", "networks.onnx", "loops.arrays"):
+    for module in ("hosts.mujoco.host", "toolbox.stability.table", "networks.onnx", "loops.arrays"):
         importlib.import_module(f"isaacsim.core.experimental.actuators.{module}")
     for _ in tasks(Path(), "usda"):
         pass

@@ -81,13 +81,13 @@ TESTS = {
     "native/calls.h": ["tests/pipeline/test_calls.py"],
     "native/draws.h": ["tests/pipeline/test_randomization.py"],
     "native/transfer.h": ["tests/hosts/test_transfer.py"],
-    "native/tape.h": ["tests/recording/test_recorder.py"],
+    "native/tape.h": ["tests/toolbox/recording/test_recorder.py"],
     "native/helper.h": ["tests/native/test_helper.py", "tests/native/test_threads.py", *STEPS],
     "native/laws_alone.h": ["tests/components/test_conformance_of_laws.py"],
     "native/generated_laws.h": ["tests/components/test_conformance_of_laws.py"],
     "native/arithmetic.h": ["tests/components/test_conformance_of_laws.py"],
 }
-MORE = ["tests/pipeline", "tests/components", "tests/native", "tests/recording", "tests/loops"]
+MORE = ["tests/pipeline", "tests/components", "tests/native", "tests/toolbox/recording", "tests/loops"]
 MORE += ["tests/test_articulation_actuators.py", "tests/test_state_of_wrappers.py", "tests/test_misuse.py"]
 # compile the core themselves: only asked of a fault in it that no others notice
 COMPILING = ["tests/pipeline/step/test_made_up_laws.py"]

@@ -39,25 +39,25 @@ from isaacsim.core.experimental.actuators import (
     save_motors,
     to_newton,
 )
+from isaacsim.core.experimental.actuators.action_graphs.runner import GraphRunner
 from isaacsim.core.experimental.actuators.attachment import attached_to
-from isaacsim.core.experimental.actuators.commands.main import main
 from isaacsim.core.experimental.actuators.components import catalogue
-from isaacsim.core.experimental.actuators.graphs import GraphRunner
-from isaacsim.core.experimental.actuators.inspection.compare import differences
-from isaacsim.core.experimental.actuators.inspection.fix import fix
-from isaacsim.core.experimental.actuators.inspection.resolve import resolve
-from isaacsim.core.experimental.actuators.inspection.words import law_of
-from isaacsim.core.experimental.actuators.recording.recording import Recording
 from isaacsim.core.experimental.actuators.specs.fields import Parameter, conflicts, parameters_of
 from isaacsim.core.experimental.actuators.specs.motors import motor_of
 from isaacsim.core.experimental.actuators.specs.stages import KINDS, Kind, parts_of
-from isaacsim.core.experimental.actuators.trials.envelope import envelope
-from isaacsim.core.experimental.actuators.trials.step_response import step_response
+from isaacsim.core.experimental.actuators.toolbox.commands.main import main
+from isaacsim.core.experimental.actuators.toolbox.inspection.compare import differences
+from isaacsim.core.experimental.actuators.toolbox.inspection.fix import fix
+from isaacsim.core.experimental.actuators.toolbox.inspection.resolve import resolve
+from isaacsim.core.experimental.actuators.toolbox.inspection.words import law_of
+from isaacsim.core.experimental.actuators.toolbox.recording.recording import Recording
+from isaacsim.core.experimental.actuators.toolbox.trials.envelope import envelope
+from isaacsim.core.experimental.actuators.toolbox.trials.step_response import step_response
+from isaacsim.core.experimental.actuators.toolbox.viewing.live import Live
 from isaacsim.core.experimental.actuators.usd import schema
 from isaacsim.core.experimental.actuators.usd.discover import discover
 from isaacsim.core.experimental.actuators.usd.edits import ParameterEdit, StandInEdit
 from isaacsim.core.experimental.actuators.usd.overlay import write_overlay
-from isaacsim.core.experimental.actuators.viewing.live import Live
 from made_up_kinds import MADE_UP, add_to_table, made_up_law
 from places import ROBOTS
 from pxr import Sdf, Usd, UsdGeom, UsdPhysics

@@ -384,9 +384,9 @@ def test_node_lies_in_a_listed_module(root: Path, manifest: dict) -> None:
 def test_kit_finds_the_node_by_itself(root: Path) -> None:
     """Below the root at the import path, with its icon; nothing is registered by hand, and all is gone at the end."""
     said = started_with_nodes(root, root)
-    icon = root / MODULE / "nodes" / "icons" / "articulation_actuators.svg"
+    icon = root / MODULE / "action_graphs" / "nodes" / "icons" / "articulation_actuators.svg"
     assert said["nodes"] == {f"{NAME}.ArticulationActuators": str(icon)} and icon.is_file()
-    assert (said["subscriptions"], said["left"]) == (0, []) and "nodes.registration" not in said["ours"]
+    assert (said["subscriptions"], said["left"]) == (0, []) and "action_graphs.nodes.registration" not in said["ours"]
 
 
 def test_start_imports_nothing_heavy(root: Path) -> None:

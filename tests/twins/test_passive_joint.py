@@ -25,10 +25,10 @@ from isaacsim.core.experimental.actuators import (
 from isaacsim.core.experimental.actuators.errors import ActuatorParseError
 from isaacsim.core.experimental.actuators.pipeline.parse import parse_actuator_prim
 from isaacsim.core.experimental.actuators.specs.stages import KINDS
-from isaacsim.core.experimental.actuators.trials.step_response import step_response
-from isaacsim.core.experimental.actuators.trials.targets import hold
-from isaacsim.core.experimental.actuators.trials.trial import follow, room_of
-from isaacsim.core.experimental.actuators.viewing.live import Live
+from isaacsim.core.experimental.actuators.toolbox.trials.step_response import step_response
+from isaacsim.core.experimental.actuators.toolbox.trials.targets import hold
+from isaacsim.core.experimental.actuators.toolbox.trials.trial import follow, room_of
+from isaacsim.core.experimental.actuators.toolbox.viewing.live import Live
 from made_up_kinds import add_to_table, made_up_law
 from places import ROBOTS
 from pxr import Usd

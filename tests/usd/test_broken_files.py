@@ -4,7 +4,7 @@ import os
 
 import pytest
 from isaacsim.core.experimental.actuators import Simulation, inspect_robots, lint
-from isaacsim.core.experimental.actuators.graphs import GraphError, GraphRunner
+from isaacsim.core.experimental.actuators.action_graphs.runner import GraphError, GraphRunner
 from places import ROBOTS
 
 HINGE, BOB = "/World/Pendulum/joints/hinge", "/World/Pendulum/bob"

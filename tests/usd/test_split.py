@@ -15,7 +15,7 @@ from isaacsim.core.experimental.actuators import (
     lint,
     motors_of,
 )
-from isaacsim.core.experimental.actuators.inspection.fix import fix
+from isaacsim.core.experimental.actuators.toolbox.inspection.fix import fix
 from isaacsim.core.experimental.actuators.usd.schema import TARGETS, applied_schemas
 from places import ROBOTS
 from pxr import Sdf, Usd

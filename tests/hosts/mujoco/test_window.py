@@ -79,7 +79,7 @@ def test_window_shows_robot_ghost_and_efforts(monkeypatch: pytest.MonkeyPatch) -
 
 def test_keys_without_a_meaning_are_let_be() -> None:
     """Others pause, step and reset."""
-    from isaacsim.core.experimental.actuators.viewing.native import Window
+    from isaacsim.core.experimental.actuators.toolbox.viewing.native import Window
 
     asked: list[str] = []
     window = SimpleNamespace(_ask=asked.append)

@@ -50,9 +50,9 @@ from isaacsim.core.experimental.actuators.pipeline.step.native import NativeStep
 from isaacsim.core.experimental.actuators.pipeline.step.state import restore, save
 from isaacsim.core.experimental.actuators.pipeline.step.warp import WarpStep
 from isaacsim.core.experimental.actuators.pipeline.totals import share_totals
-from isaacsim.core.experimental.actuators.recording.recorder import Recorder
 from isaacsim.core.experimental.actuators.specs.configs import ClampingConfig, Config, ControlConfig, PassiveConfig
 from isaacsim.core.experimental.actuators.specs.stages import parts_of
+from isaacsim.core.experimental.actuators.toolbox.recording.recorder import Recorder
 from neural_twin import random_network
 from other_laws import replace_laws
 from own_components import OwnController, OwnLimit

@@ -28,13 +28,6 @@ from .hosts.mujoco.model_actuators import motors_of_model as motors_of_model
 from .hosts.mujoco.own_model import MujocoSimulation as MujocoSimulation
 from .hosts.port import Host as Host
 from .hosts.port import PhysicsBus as PhysicsBus
-from .inspection.described import InspectedActuator as InspectedActuator
-from .inspection.described import InspectedJoint as InspectedJoint
-from .inspection.described import InspectedRobot as InspectedRobot
-from .inspection.described import InspectedValue as InspectedValue
-from .inspection.findings import Finding as Finding
-from .inspection.inspect import inspect_robots as inspect_robots
-from .inspection.lint import lint as lint
 from .loops.arrays import ActuatedArrays as ActuatedArrays
 from .loops.mujoco_warp import ActuatedWorlds as ActuatedWorlds
 from .loops.newton_model import ActuatedModel as ActuatedModel
@@ -53,9 +46,6 @@ from .pipeline.parse import ComponentKind as ComponentKind
 from .pipeline.parse import SchemaNames as SchemaNames
 from .pipeline.parse import parse_actuator_prim as parse_actuator_prim
 from .pipeline.parse import register_actuator_component as register_actuator_component
-from .recording.recording import Recording as Recording
-from .recording.saturation import Saturation as Saturation
-from .recording.saturation import SaturationTable as SaturationTable
 from .sharding import Shard as Shard
 from .simulation import Simulation as Simulation
 from .specs.configs import DCMotorClampingConfig as DCMotorClampingConfig
@@ -75,15 +65,25 @@ from .specs.distributions import Normal as Normal
 from .specs.distributions import Uniform as Uniform
 from .specs.motor_catalogue import motor_figures as motor_figures
 from .specs.motors import MotorConfig as MotorConfig
-from .stability.buzz import Buzz as Buzz
-from .stability.buzz import buzz as buzz
-from .stability.table import JointStability as JointStability
-from .stability.table import RobotStability as RobotStability
-from .stability.table import Stability as Stability
-from .stability.table import stability_of as stability_of
-from .trials.bode import plot_bode as plot_bode
-from .trials.envelope import plot_envelope as plot_envelope
-from .viewing.view import View as View
+from .toolbox.inspection.described import InspectedActuator as InspectedActuator
+from .toolbox.inspection.described import InspectedJoint as InspectedJoint
+from .toolbox.inspection.described import InspectedRobot as InspectedRobot
+from .toolbox.inspection.described import InspectedValue as InspectedValue
+from .toolbox.inspection.findings import Finding as Finding
+from .toolbox.inspection.inspect import inspect_robots as inspect_robots
+from .toolbox.inspection.lint import lint as lint
+from .toolbox.recording.recording import Recording as Recording
+from .toolbox.recording.saturation import Saturation as Saturation
+from .toolbox.recording.saturation import SaturationTable as SaturationTable
+from .toolbox.stability.buzz import Buzz as Buzz
+from .toolbox.stability.buzz import buzz as buzz
+from .toolbox.stability.table import JointStability as JointStability
+from .toolbox.stability.table import RobotStability as RobotStability
+from .toolbox.stability.table import Stability as Stability
+from .toolbox.stability.table import stability_of as stability_of
+from .toolbox.trials.bode import plot_bode as plot_bode
+from .toolbox.trials.envelope import plot_envelope as plot_envelope
+from .toolbox.viewing.view import View as View
 
 ClampingBase = Clamping
 DriveBase = Controller

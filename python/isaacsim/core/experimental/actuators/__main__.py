@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from .commands.main import main
+# absolute: it also runs as `graphs.__main__`, its earlier path
+from isaacsim.core.experimental.actuators.toolbox.commands.main import main
 
 if __name__ == "__main__":
     raise SystemExit(main())

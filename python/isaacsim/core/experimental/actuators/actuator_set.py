@@ -13,7 +13,7 @@ import warp as wp
 from .errors import NotCopied
 from .pipeline.actuator import Actuator
 from .pipeline.assembly import Assembly
-from .recording.signals import SIGNALS
+from .pipeline.recorded_signals import SIGNALS
 from .specs.arguments import flag_of, number_of, require_type
 from .specs.fields import shown
 from .specs.patterns import pattern_problem
@@ -22,7 +22,7 @@ from .values import Indices, resolve_indices
 
 if TYPE_CHECKING:
     from .pipeline.randomization import JointProperties, Randomized
-    from .recording.recorder import Recorder
+    from .toolbox.recording.recorder import Recorder
 
 
 class ActuatorSet(NotCopied):
@@ -152,7 +152,7 @@ class ActuatorSet(NotCopied):
         """
         self._require_open()
         rows = resolve_indices(robots, self._assembly.num_robots, "robot").tolist()
-        from .recording.recorder import Recorder
+        from .toolbox.recording.recorder import Recorder
 
         return Recorder(self._assembly, self._robot_names(), signals, capacity, rows, self._joints_of(dofs))
 

@@ -38,8 +38,8 @@ from .values import ArrayLike, Indices, resolve_indices
 if TYPE_CHECKING:
     from .compat.isaac_lab.table import ResolutionTable
     from .pipeline.randomization import JointProperties
-    from .stability.robots import ClosedLoops
-    from .stability.table import Stability
+    from .toolbox.stability.robots import ClosedLoops
+    from .toolbox.stability.table import Stability
 
 _log = logging.getLogger(__name__)
 _open: weakref.WeakSet[ArticulationActuators] = weakref.WeakSet()
@@ -480,7 +480,7 @@ class ArticulationActuators(ActuatorSet):
         self._attachment.require_open()
 
     def _loops(self) -> ClosedLoops:
-        from .stability.robots import ClosedLoops
+        from .toolbox.stability.robots import ClosedLoops
 
         return ClosedLoops(self, self._robots, self._assembly, getattr(self._host, "dt", None))
 

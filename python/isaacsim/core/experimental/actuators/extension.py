@@ -17,13 +17,13 @@ except ImportError:
     IExt = object
 
 # where OmniGraph looks for nodes, below the extension's root: at the import path
-_NODES = Path(*__name__.split(".")[:-1], "nodes")
+_NODES = Path(*__name__.split(".")[:-1], "action_graphs", "nodes")
 # files and folders whose networks Torch may run when they are not recognized
 _TRUST = f"/exts/{__package__}/trustCheckpoints"
 # what shutdown calls, first to last, of the modules that were in use
 _AT_SHUTDOWN = (
-    ("nodes.state", "release_all"),
-    ("nodes.registration", "take_back"),
+    ("action_graphs.nodes.state", "release_all"),
+    ("action_graphs.nodes.registration", "take_back"),
     ("articulation_actuators", "close_all"),
     ("hosts.current", "close_kit_host"),
 )
@@ -49,7 +49,7 @@ class Extension(IExt):  # pyright: ignore[reportGeneralTypeIssues]
         _register_schemas()
         # a package has the node there; a clone has it below `python`
         if not (Path(manager.get_extension_path(ext_id)) / _NODES).is_dir():
-            from .nodes.registration import keep_registered
+            from .action_graphs.nodes.registration import keep_registered
 
             try:
                 keep_registered(ext_id, manager)

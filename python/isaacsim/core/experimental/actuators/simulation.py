@@ -18,7 +18,7 @@ from .untraced import untraced
 from .values import Indices
 
 if TYPE_CHECKING:
-    from .viewing.view import View
+    from .toolbox.viewing.view import View
 
 try:
     # USD learns schemas before the first stage is opened, or never
@@ -293,7 +293,7 @@ class Simulation(NotCopied):
             live view: http://127.0.0.1:...
         """
         simulator = self._mujoco("view")
-        from .viewing.view import open_view
+        from .toolbox.viewing.view import open_view
 
         allowed = names_of("allowed_hosts", allowed_hosts, "the name of a host")
         return open_view(self, simulator, native, (host, port, allowed), open_browser)

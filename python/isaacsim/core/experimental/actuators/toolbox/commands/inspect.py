@@ -1,0 +1,146 @@
+"""`actuators inspect`: joints and motors of a robot file."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from ...specs.configs import PDControlConfig
+from ..inspection.described import JOINT_UNITS, InspectedActuator, InspectedJoint, InspectedRobot, InspectedValue
+from ..inspection.inspect import inspect_robots
+from ..inspection.rules.drives import no_effort_limit
+from ..inspection.rules.rule import Checked
+from ..inspection.words import pipeline_of
+from .answer import Answer, Table
+from .arguments import Inspect
+from .variants import choices
+
+_JOINTS = {
+    "robot": "robot",
+    "joint": "joint",
+    "type": "type",
+    "lower_limit": "lower",
+    "upper_limit": "upper",
+    "effort_limit": "effort limit",
+    "velocity_limit": "speed limit",
+    "armature": "armature",
+    "driven_by": "driven by",
+}
+_DRIVERS = {"robot": "robot", "actuator": "actuator", "joints": "joints", "pipeline": "stages"}
+_VALUES = {
+    "robot": "robot",
+    "of": "actuator or joint",
+    "law": "law",
+    "parameter": "parameter",
+    "value": "value",
+    "unit": "unit",
+    "source": "from",
+}
+_UNITS = "rad, rad/s, N·m, kg·m² for joints that turn; m, m/s, N, kg for joints that slide"
+_NO_ROBOT = "no robot found, that is no prim with PhysicsArticulationRootAPI."
+_Rows = Callable[[InspectedRobot, Sequence[Sequence[InspectedActuator]]], list[dict[str, Any]]]
+_TYPES = {"angular": "revolute", "linear": "prismatic"}
+
+
+def answer(arguments: Inspect) -> Answer:
+    """Answer `actuators inspect`."""
+    robots = inspect_robots(arguments.file, choices(arguments.variant))
+    problems = [{"robot": robot.path, "problem": line} for robot in robots for line in robot.problems]
+    joints = [_joint(robot, joint) for robot in robots for joint in robot.joints]
+    title = f"{robots[0].path}: {_UNITS}" if len(robots) == 1 else _UNITS
+    tables = [
+        Table("joints", _columns(_JOINTS, robots), joints, title),
+        _of_actuators("actuators", _DRIVERS, robots, _drivers),
+        _of_actuators("values", _VALUES, robots, _values),
+    ]
+    if problems:
+        tables.append(Table("problems", {"robot": "robot", "problem": "problem"}, problems))
+    notes = _notes(robots) or ([] if robots else [f"{arguments.file}: {_NO_ROBOT}"])
+    return Answer(tables, notes, bool(problems) or not robots)
+
+
+def _of_actuators(name: str, columns: dict[str, str], robots: Sequence[InspectedRobot], rows: _Rows) -> Table:
+    """Return a table of actuators: equal ones in one row for people, each in its own for programs."""
+    of_each = [row for robot in robots for row in rows(robot, [[one] for one in robot.actuators])]
+    of_equal = [row for robot in robots for row in rows(robot, _equal(robot.actuators))]
+    return Table(name, _columns(columns, robots), of_each, shown=of_equal)
+
+
+def _notes(robots: Sequence[InspectedRobot]) -> list[str]:
+    """Return remarks, and actuators without a limit."""
+    unlimited = [finding for robot in robots for finding in no_effort_limit(Checked(robot))]
+    remarks = [line for robot in robots for line in robot.remarks]
+    return remarks + [f"<{one.where}> {one.problem} {one.remedy}" for one in unlimited]
+
+
+def _columns(columns: dict[str, str], robots: Sequence[InspectedRobot]) -> dict[str, str]:
+    """Return the columns for people, without the robot if there is one only."""
+    return {key: heading for key, heading in columns.items() if key != "robot" or len(robots) > 1}
+
+
+def _joint(robot: InspectedRobot, joint: InspectedJoint) -> dict[str, Any]:
+    numbers = {name: joint.values[name].value for name in JOINT_UNITS if name in _JOINTS}
+    row = {"robot": robot.path, "joint": joint.name, "path": joint.path, "type": _TYPES.get(joint.axis, joint.axis)}
+    return row | numbers | {"driven_by": joint.driven_by, "driver": joint.driver}
+
+
+def _equal(actuators: Sequence[InspectedActuator]) -> list[list[InspectedActuator]]:
+    """Return groups of actuators with equal laws and values, from the same layers."""
+    groups: dict[str, list[InspectedActuator]] = {}
+    for one in actuators:
+        alike = repr((one.pipeline, one.values)) if one.usable else one.path
+        groups.setdefault(alike, []).append(one)
+    return list(groups.values())
+
+
+def _drivers(robot: InspectedRobot, groups: Sequence[Sequence[InspectedActuator]]) -> list[dict[str, Any]]:
+    """Return rows of actuators, and of drives of joints without actuator."""
+    rows = [
+        {"robot": robot.path, "actuator": _name(group), "path": group[0].path}
+        | {"joints": [joint for one in group for joint in one.joints], "pipeline": group[0].pipeline}
+        for group in groups
+    ]
+    for joint in robot.joints:
+        if joint.driven_by == "USD drive":
+            drive = PDControlConfig(joint.value("drive_stiffness"), joint.value("drive_damping"))
+            row = {"robot": robot.path, "actuator": "USD drive", "path": joint.path, "joints": [joint.name]}
+            rows.append(row | {"pipeline": pipeline_of([drive])})
+    return rows
+
+
+def _name(group: Sequence[InspectedActuator]) -> str:
+    """Return the name of equal actuators."""
+    first = _last(group[0].path)
+    return first if len(group) == 1 else f"{first} and {len(group) - 1} more"
+
+
+def _last(path: str) -> str:
+    return path.rsplit("/", 1)[-1]
+
+
+def _values(robot: InspectedRobot, groups: Sequence[Sequence[InspectedActuator]]) -> list[dict[str, Any]]:
+    """Return rows of the parameters of actuators, and of the properties of joints in the file."""
+    rows = [
+        _row(robot, _name(group), group[0].path, [joint for one in group for joint in one.joints], law, name, value)
+        for group in groups
+        for (law, name), value in group[0].values.items()
+    ]
+    return rows + [
+        _row(robot, _last(joint.path), joint.path, [joint.name], "joint", name, value)
+        for joint in robot.joints
+        for name, value in joint.values.items()
+        if value.said
+    ]
+
+
+def _row(
+    robot: InspectedRobot,
+    of: str,
+    path: str,
+    joints: Sequence[str],
+    law: str,
+    parameter: str,
+    value: InspectedValue,
+) -> dict[str, Any]:
+    what = {"of": of, "path": path, "joints": list(joints), "law": law, "parameter": parameter}
+    return {"robot": robot.path, **what, **vars(value)}

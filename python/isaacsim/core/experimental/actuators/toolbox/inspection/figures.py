@@ -1,0 +1,24 @@
+"""Gains and limit of an actuator at its joint."""
+
+from __future__ import annotations
+
+import math
+
+from ...specs.stages import is_geared
+from .described import InspectedActuator
+
+
+def gains(actuator: InspectedActuator) -> tuple[float, float] | None:
+    """Return stiffness and damping at the joint; None if the law has none, and in front of a transmission."""
+    found = None if actuator.controller is None or is_geared(actuator) else actuator.controller.gains_at_joint()
+    return None if found is None else found[:2]
+
+
+def largest_effort(actuator: InspectedActuator) -> float:
+    """Return the largest effort of an actuator; infinite if none of its stages bounds it at the joint.
+
+    In front of a transmission, bounds are those of the motor, of which only 0 holds at the joint.
+    """
+    bounds = (float(most) for stage in actuator.stages for most in stage.bounds("effort").values())
+    least = min(bounds, default=math.inf)
+    return math.inf if least and is_geared(actuator) else least

@@ -1,0 +1,140 @@
+"""Rules on files that newton and Isaac Sim read differently: they know newton's schemas, and one target of a prim."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from pathlib import PurePath
+
+from ....specs.configs import Config, DCMotorClampingConfig, ForeignConfig, NeuralControlConfig
+from ....specs.fields import parameters_of
+from ....specs.stand_ins import stand_in_for, stand_ins
+from ....usd.edits import SplitEdit, StandInEdit
+from ..described import InspectedActuator, InspectedJoint
+from ..findings import Finding
+from .rule import Checked
+
+# relative tolerance of equal numbers: files have single precision
+_SAME = 1e-5
+
+
+def several_targets(checked: Checked) -> Iterator[Finding]:
+    """A prim drives several joints: this package drives all of them, others the first."""
+    for actuator, joints in _prims(checked):
+        if len(actuator.joints) < 2:
+            continue
+        first, *limp = actuator.joints
+        edits = () if actuator.unsplit else (SplitEdit(actuator.path),)
+        remedy = "Give each joint a prim of its own, as add_motors does."
+        if actuator.unsplit:
+            remedy = f"{remedy[:-1]}; it cannot be split in a layer over the file, for {actuator.unsplit}."
+        yield Finding(
+            "several-targets",
+            "warning",
+            actuator.path,
+            f"drives {len(joints)} joints. newton and Isaac Sim drive the first, {first}, and leave {', '.join(limp)} "
+            "limp.",
+            remedy,
+            edits,
+        )
+
+
+def no_stand_in(checked: Checked) -> Iterator[Finding]:
+    """A law unknown to newton has no law of newton's beside it, or one with other numbers."""
+    for actuator, _ in _prims(checked):
+        for law, nearest, authored in _laws_of_ours(actuator):
+            if nearest is None or (authored is not None and _alike(nearest, authored)):
+                continue
+            edits = checked.edits(actuator, [StandInEdit(actuator.path, _as_applied(actuator))])
+            if authored is None:
+                does = "refuses the file" if law.KIND == "controller" else "leaves it out"
+                problem = f"applies {law.SCHEMA}, which newton does not know: it {does}."
+                remedy = f"Apply {nearest.SCHEMA} beside it, as add_motors does."
+            else:
+                problem = f"{nearest.SCHEMA} stands in for {law.SCHEMA}, and has other numbers than that comes to."
+                remedy = f"Correct them to {_shown(nearest)}, or author the motor anew."
+            yield Finding("no-stand-in", "warning", actuator.path, problem, remedy, edits)
+
+
+def approximated(checked: Checked) -> Iterator[Finding]:
+    """A law unknown to newton, which others approximate by a law of newton's; nothing is wrong."""
+    found: dict[str, list[InspectedActuator]] = {}
+    for actuator, _ in _prims(checked):
+        for law, nearest, authored in _laws_of_ours(actuator):
+            line = stand_in_for(law)
+            if nearest is None:
+                found.setdefault(f"go without {law.SCHEMA}", []).append(actuator)
+            elif line is not None and authored is not None:
+                does = f"go by {nearest.SCHEMA} instead of {law.SCHEMA}: they {line.otherwise}"
+                found.setdefault(does, []).append(actuator)
+    for does, actuators in found.items():
+        joints = ", ".join(joint for actuator in actuators for joint in actuator.joints)
+        yield Finding(
+            "approximated",
+            "note",
+            actuators[0].path,
+            f"at {joints}, newton and Isaac Sim {does}.",
+            "Expect other efforts there.",
+        )
+
+
+def refused_elsewhere(checked: Checked) -> Iterator[Finding]:
+    """A value that newton does not accept, so that it rejects the whole file."""
+    for actuator, joints in _prims(checked):
+        for problem, remedy in _refused(actuator):
+            yield Finding("refused-elsewhere", "warning", actuator.path, f"{problem}: newton refuses the file.", remedy)
+        if axes := [joint.name for joint in joints if joint.axis not in ("angular", "linear")]:
+            problem = f"drives {', '.join(axes)}, axes of a generic joint: newton refuses the file."
+            remedy = "Nothing to do where newton is not meant; else make revolute joints of it."
+            yield Finding("refused-elsewhere", "note", actuator.path, problem, remedy)
+
+
+def _refused(actuator: InspectedActuator) -> Iterator[tuple[str, str]]:
+    if actuator.delay is not None and actuator.delay.delay_steps == 0:
+        yield "has a delay of 0", "Remove NewtonActuatorDelayAPI, which means the same."
+    law = actuator.controller
+    if law is None:
+        yield "has no control law, as passive joints do", "Leave the prim out of files for newton."
+    if isinstance(law, NeuralControlConfig) and PurePath(law.model_path).suffix != ".onnx":
+        yield (
+            f"has the network {PurePath(law.model_path).name}, not an ONNX file",
+            "Convert it with convert_checkpoint.",
+        )
+    for clamp in actuator.clamping:
+        if type(clamp) is DCMotorClampingConfig and clamp.idle():
+            yield "has a velocity limit and no stall effort", "Author the stall effort, or remove the velocity limit."
+
+
+def _prims(checked: Checked) -> Iterator[tuple[InspectedActuator, list[InspectedJoint]]]:
+    """Iterate over the actuators that are prims, with their joints."""
+    for actuator, joints in checked.usable:
+        if all(joint.driven_by == "actuator" for joint in joints):
+            yield actuator, joints
+
+
+def _laws_of_ours(actuator: InspectedActuator) -> Iterator[tuple[Config, Config | None, Config | None]]:
+    """Iterate over laws unknown to newton, with the correct stand-in of each, and the authored one."""
+    configs = actuator.stages
+    nearest = stand_ins(configs)
+    authored = {config.SCHEMA: config for config in actuator.stand_ins}
+    for at, law in enumerate(configs):
+        # newton's own have names of newton's; those of the host program are unknown
+        ours = not (law.SCHEMA.startswith("Newton") or isinstance(law, ForeignConfig))
+        if ours or stand_in_for(law) is not None:
+            yield law, nearest.get(at), authored.get(nearest[at].SCHEMA) if at in nearest else None
+
+
+def _as_applied(actuator: InspectedActuator) -> tuple[Config, ...]:
+    """Return the laws of an actuator in the order of their schemas, in which newton runs limits."""
+    return actuator.as_listed
+
+
+def _alike(first: Config, second: Config) -> bool:
+    return all(
+        math.isclose(getattr(first, name), getattr(second, name), rel_tol=_SAME, abs_tol=1e-9)
+        for name in parameters_of(first)
+    )
+
+
+def _shown(config: Config) -> str:
+    return ", ".join(f"{one.attribute} = {getattr(config, name):g}" for name, one in parameters_of(config).items())

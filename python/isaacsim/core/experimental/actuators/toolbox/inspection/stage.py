@@ -1,0 +1,142 @@
+"""Robots of a USD stage, as far as they can be read: each problem is one line and hides nothing else."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from ...components.catalogue import in_order
+from ...extras import needs
+from ...specs.actuator_spec import ActuatorSpec
+from ...specs.stages import parts_of
+from .described import JOINT_UNITS, DrivenBy, InspectedActuator, InspectedJoint, InspectedRobot, InspectedValue
+from .words import law_of, pipeline_of, source_of, values_of
+
+# names in `usd.joint_properties`
+_PROPERTIES = {
+    "lower_limit": "lower_limits",
+    "upper_limit": "upper_limits",
+    "effort_limit": "max_efforts",
+    "velocity_limit": "max_velocities",
+    "armature": "armatures",
+    "friction": "static_frictions",
+    "viscous_friction": "viscous_frictions",
+    "drive_stiffness": "stiffnesses",
+    "drive_damping": "dampings",
+}
+
+
+def robots_of_stage(stage: Any) -> list[InspectedRobot]:
+    """Return the articulations of a stage, in stage order."""
+    with needs("a USD file", "usd"):
+        from ...usd.articulation import articulation_roots
+        from ...usd.joint_order import joint_orders
+
+    roots = articulation_roots(stage)
+    return [_robot(stage, root, joints) for root, joints in zip(roots, joint_orders(stage, roots), strict=True)]
+
+
+def _robot(stage: Any, root: str, paths: Sequence[str]) -> InspectedRobot:
+    from ...usd.discover import discover
+    from ...usd.instances import misnamed
+    from ...usd.joint_order import dof_names
+    from ...usd.joint_properties import axis_of, envelopes
+
+    names = dof_names(stage, paths)
+    problems: list[str] = []
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        specs = discover(stage, root, paths, names, si=True, files=True, issues=problems)
+    remarks = [line for warning in caught for line in str(warning.message).splitlines()]
+    axes = [(path, axis_of(stage, path, name)) for path, name in zip(paths, names, strict=True)]
+    try:
+        remarks += [*misnamed(stage, paths), *envelopes(stage, axes)]
+    except ValueError as error:
+        problems.append(str(error))
+    actuators = [_actuator(stage, spec) for spec in specs]
+    actuators += _unusable(stage, set(zip(paths, names, strict=True)), {spec.path for spec in specs})
+    joints = [_joint(stage, path, name, actuators, problems) for path, name in zip(paths, names, strict=True)]
+    return InspectedRobot(root, tuple(joints), tuple(actuators), tuple(problems), tuple(dict.fromkeys(remarks)))
+
+
+def _actuator(stage: Any, spec: ActuatorSpec) -> InspectedActuator:
+    from ...usd.axes import is_angular
+    from ...usd.discover import stand_ins_on
+    from ...usd.joint_properties import axis_of
+    from ...usd.layers import layer_of_parameter
+    from ...usd.schema import attributes_on, earlier_schemas
+    from ...usd.split import split_problem
+
+    stages = in_order(spec.stages)
+    dofs = zip(spec.targets, spec.dof_names, strict=True)
+    linear = not all(is_angular(axis_of(stage, joint, name)) for joint, name in dofs)
+    values: dict[tuple[str, str], InspectedValue] = {}
+    for config in stages:
+        stored = attributes_on(stage.GetPrimAtPath(spec.path), type(config))
+        for name, (_, value) in values_of(config, linear, "").items():
+            layer = layer_of_parameter(stage, spec.path, stored.get(name, f"newton:{name}"))
+            values[law_of(config), name] = InspectedValue(value.value, value.unit, source_of(layer))
+    return InspectedActuator(
+        spec.path,
+        spec.dof_names,
+        pipeline_of(stages),
+        values=values,
+        stand_ins=tuple(stand_ins_on(stage, spec.path)),
+        earlier=tuple(earlier_schemas(stage.GetPrimAtPath(spec.path))),
+        unsplit=split_problem(stage, spec.path),
+        **parts_of(stages),
+    )
+
+
+def _unusable(stage: Any, own: set[tuple[str, str]], read: Iterable[str]) -> list[InspectedActuator]:
+    """Return the actuator prims of the robot that cannot be used."""
+    from ...usd.discover import actuator_paths, dofs_driven
+
+    found = []
+    for path in actuator_paths(stage):
+        driven = [dof for dof in dofs_driven(stage.GetPrimAtPath(path)) if dof in own]
+        if driven and path not in read:
+            found.append(InspectedActuator(path, tuple(name for _, name in driven), "unusable"))
+    return found
+
+
+def _joint(
+    stage: Any, path: str, name: str, actuators: Sequence[InspectedActuator], problems: list[str]
+) -> InspectedJoint:
+    from ...usd.axes import is_angular
+    from ...usd.joint_properties import axis_of
+
+    axis = axis_of(stage, path, name)
+    linear = not is_angular(axis)
+    values = {one: _value(stage, one, (path, axis), linear, problems) for one in _PROPERTIES}
+    driver = next((actuator.path for actuator in actuators if actuator.usable and name in actuator.joints), None)
+    has_drive = bool(values["drive_stiffness"].value or values["drive_damping"].value)
+    by, driver = ("actuator", driver) if driver is not None else _driven_by(stage, path, has_drive)
+    return InspectedJoint(name, path, axis, linear, by, driver, values)
+
+
+def _driven_by(stage: Any, path: str, has_drive: bool) -> tuple[DrivenBy, str | None]:
+    """Return what drives a joint without an actuator of ours, and its path if it is a prim."""
+    from ...usd.moved_by import follows, mujoco_actuators
+
+    if has_drive:
+        return "USD drive", None
+    if path in (found := mujoco_actuators(stage)):
+        return "MjcActuator", found[path]
+    return ("another joint" if follows(stage, path) else "nothing"), None
+
+
+def _value(stage: Any, name: str, axis: tuple[str, str], linear: bool, problems: list[str]) -> InspectedValue:
+    from ...usd.joint_properties import read_property
+    from ...usd.layers import layer_of_property
+
+    unit, known = JOINT_UNITS[name][linear], _PROPERTIES[name]
+    try:
+        value = float(read_property(stage, known, [axis])[0])
+        source = source_of(layer_of_property(stage, known, axis))
+    except ValueError as error:
+        problems.append(str(error))
+        return InspectedValue(math.nan, unit, source_of(None))
+    return InspectedValue(value, unit, source)

@@ -1,0 +1,362 @@
+"""`Recorder`: records the inputs and outputs of actuators, before and after each of their steps.
+
+Without a recorder a step has no overhead.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Container, Iterable, Sequence
+from typing import Any
+
+import numpy as np
+import warp as wp
+
+from ...components.catalogue import law_of
+from ...errors import NotCopied
+from ...memory import numpy_view
+from ...pipeline.assembly import Assembly
+from ...pipeline.recorded_signals import KINDS, SIGNALS
+from ...pipeline.step.binding import SIGNALS as INPUTS
+from ...pipeline.step.native import NativeStep
+from ...pipeline.step.state import mask_of
+from ...specs.arguments import names_of, number_of
+from .files import Subject
+from .native_tape import NativeTape
+from .power import Resets, mean_power
+from .recording import Recording
+from .tape import Tape
+
+_DELAYED = {"delayed_position_targets": 0, "delayed_velocity_targets": 1}
+_OBSERVED = {"computed_efforts", "motor_efforts", "limited_by"}
+
+
+class Recorder(NotCopied):
+    """Records within a `with` block, whose value is the `Recording`.
+
+    Args:
+        assembly: The actuators.
+        robot_names: Names of all robots.
+        signals: Names of signals, of `SIGNALS`.
+        capacity: Number of steps to keep, the last ones; None means all.
+        robots: Rows to record.
+        joints: Joints to record, as the assembly numbers them.
+
+    Raises:
+        ValueError: An unknown signal, a capacity below 1, or nothing to record.
+    """
+
+    _INSTEAD = "Copy or pickle the Recording that its block gives."
+
+    def __init__(
+        self,
+        assembly: Assembly,
+        robot_names: Sequence[str],
+        signals: Sequence[str],
+        capacity: int | None,
+        robots: Sequence[int],
+        joints: Sequence[int],
+    ) -> None:
+        self._signals = _chosen(signals)
+        if capacity is not None and number_of("capacity", capacity) < 1:
+            raise ValueError(f"capacity = {capacity}: must be at least 1, or None for all steps.")
+        if not all(map(len, (self._signals, robots, joints))):
+            raise ValueError("nothing to record: must be one signal, robot and joint at least. Choose some.")
+        self._assembly, self._robots, self._joints = assembly, list(robots), list(joints)
+        self._recorded = [name for name in self._signals if name in KINDS]
+        self._capacity = capacity
+        self._subject = self._subject_of(robot_names)
+        parts = (_Part(part, at, self) for at, (_, part) in enumerate(assembly.parts))
+        self._parts = [part for part in parts if part.slots]
+        self._tape: Tape | NativeTape | None = None
+        self._resets = Resets(self._robots, capacity)
+        self._reader: _Reader | None = None
+
+    def _subject_of(self, robot_names: Sequence[str]) -> Subject:
+        clamps = dict.fromkeys(name for _, part in self._assembly.parts for name in part.stage_names)
+        return Subject(
+            tuple(robot_names[robot] for robot in self._robots),
+            tuple(self._assembly.dof_names[joint] for joint in self._joints),
+            ("", *clamps),
+            np.full((len(self._robots), len(self._joints)), np.nan, np.float32),
+        )
+
+    def __enter__(self) -> Recording:
+        for part in self._parts:
+            part.read_max_efforts(self._subject.max_efforts)
+        if _OBSERVED & {*self._recorded}:
+            self._assembly.observe(True, self)
+        (_, step), *others = self._assembly.parts
+        records_itself = isinstance(step, NativeStep) and not others
+        if records_itself:
+            # a single native step records itself
+            (part,) = self._parts
+            self._tape = NativeTape(step, self._robots, part.slots, self._recorded, self._capacity, part.clamps)
+        else:
+            shape = len(self._robots), len(self._joints)
+            rows = {name: (shape, KINDS[name]) for name in self._recorded}
+            self._tape = Tape({"dt": ((), np.dtype(np.float64)), **rows}, self._capacity)
+        self._assembly.watch(self, steps=not records_itself)
+        self._reader = _Reader(self._tape, self._resets, self._velocities)
+        return Recording(self._subject, self._signals, self._reader)
+
+    def __exit__(self, *_: object) -> None:
+        if self._reader is not None:
+            self._reader.stop()
+        if isinstance(self._tape, NativeTape):
+            self._tape.stop()
+        self._assembly.unwatch(self)
+        self._assembly.observe(False, self)
+
+    def before(self) -> None:
+        """Read the arrays that the step overwrites.
+
+        Raises:
+            RuntimeError: The step is being captured in a CUDA graph, or the block was not entered.
+        """
+        device = self._assembly.device
+        if not device.is_cpu and device.is_capturing:
+            raise RuntimeError(
+                "the recorder reads the GPU after each step: must not be captured in a CUDA graph. Capture outside of "
+                "the `with` block."
+            )
+        if self._tape is None:
+            raise RuntimeError("nothing is recorded yet. Enter the `with` block.")
+        for part in self._parts:
+            part.before()
+
+    def after(self, dt: float) -> None:
+        """Record a successful step."""
+        tape = self._tape
+        if not isinstance(tape, Tape):
+            return
+        row = tape.next_row()
+        # rows are reused
+        if "faults" in row:
+            row["faults"][...] = 0
+        for part in self._parts:
+            part.after(row)
+        row["dt"][...] = dt
+        tape.advance()
+
+    def reset(self, robots: Sequence[int] | wp.array | None) -> None:
+        """Record which robots are reset: their next velocities do not follow from the last step."""
+        if self._tape is not None and "power" in self._signals:
+            mask = mask_of(robots, self._assembly.num_robots, self._assembly.device)
+            self._resets.note(self._tape.count, mask.numpy())
+
+    def _velocities(self) -> np.ndarray:
+        """Return the current velocities, `(robots, joints)`: those after the last step, if physics writes in place."""
+        found = np.full((len(self._robots), len(self._joints)), np.nan, np.float32)
+        if self._assembly.bound and "power" in self._signals:
+            for part in self._parts:
+                part.read_velocities(found)
+        return found
+
+    @property
+    def recorded(self) -> list[str]:
+        """Names of the recorded arrays."""
+        return self._recorded
+
+    @property
+    def chosen(self) -> tuple[list[int], list[int]]:
+        """The recorded robots and joints."""
+        return self._robots, self._joints
+
+    @property
+    def assembly(self) -> Assembly:
+        """The actuators."""
+        return self._assembly
+
+    @property
+    def subject(self) -> Subject:
+        """Robots, joints and limits of the recording."""
+        return self._subject
+
+
+def _chosen(signals: Sequence[str]) -> list[str]:
+    """Return the signals to record, in the order of `SIGNALS`, with those that others follow from."""
+    names = names_of("signals", signals)
+    if odd := [name for name in names if name not in SIGNALS]:
+        raise ValueError(f"signals: {odd}: must be some of {list(SIGNALS)}. Correct the name.")
+    if "power" in names:
+        names += ["applied_efforts", "velocities"]
+    return [name for name in SIGNALS if name in names]
+
+
+class _Reader:
+    """Reads a recording's arrays: those of the tape, and power, which follows from them.
+
+    Args:
+        tape: The recorded steps.
+        resets: The steps after which robots were reset.
+        velocities: Returns the current velocities; called until `stop`.
+    """
+
+    def __init__(self, tape: Tape | NativeTape, resets: Resets, velocities: Callable[[], np.ndarray]) -> None:
+        self._tape, self._resets = tape, resets
+        self._velocities: Callable[[], np.ndarray] | None = velocities
+        self._last: np.ndarray | None = None
+
+    def __call__(self, name: str) -> np.ndarray:
+        """Return an array by name."""
+        if name != "power":
+            return self._tape.read(name)
+        before = self._tape.read("velocities")
+        is_reset = self._resets.after_steps(self._tape.count, len(before))
+        last = self._last if self._velocities is None else self._velocities()
+        return mean_power(self._tape.read("applied_efforts"), before, last, is_reset)
+
+    def stop(self) -> None:
+        """Keep the current velocities as those after the last step, and release the actuators."""
+        if self._velocities is not None:
+            self._last, self._velocities = self._velocities(), None
+
+
+class _Part:
+    """The recorder of one part of the actuators.
+
+    Args:
+        step: Its step.
+        number: Its number among the parts.
+        recorder: The recorder of all parts.
+    """
+
+    def __init__(self, step: Any, number: int, recorder: Recorder) -> None:
+        self._step, self._number, self._assembly, self._recorded = step, number, recorder.assembly, recorder.recorded
+        self._robots, chosen = recorder.chosen
+        mine = recorder.assembly.parts[number][0]
+        self.slots = [mine.index(joint) for joint in chosen if joint in mine]
+        at = [place for place, joint in enumerate(chosen) if joint in mine]
+        self._in = _index(range(len(self._robots)), at)
+        self._dense = _index(self._robots, self.slots)
+        self._place = dict(zip(self.slots, at, strict=True))
+        self._row = {robot: row for row, robot in enumerate(self._robots)}
+        names = ["", *step.stage_names]
+        self.clamps = np.array([recorder.subject.clamps.index(name) for name in names], np.uint8)
+        self._binding: Any = None
+        self._sources: list[tuple[str, np.ndarray | wp.array, tuple[Any, ...]]] = []
+        self._delayed: list[np.ndarray] = []
+        self._wants_delayed = [name for name in _DELAYED if name in self._recorded]
+
+    def read_max_efforts(self, to: np.ndarray) -> None:
+        """Write the plain limits."""
+        for stage in self._step.plan.stages:
+            law = law_of(stage.law)
+            # a plain limit does nothing but bound the effort
+            for name in stage.rows if law is not None and law.is_plain_limit else ():
+                values = self._step.values(stage.rows[name])[self._dense]
+                # before a transmission limits are the motor's
+                used = (stage.used & ~self._step.plan.geared)[self.slots]
+                to[self._in] = np.where(used & np.isfinite(values), np.fmin(values, to[self._in]), to[self._in])
+
+    def read_velocities(self, to: np.ndarray) -> None:
+        """Write the current velocities."""
+        self._follow()
+        for name, array, index in self._sources:
+            if name == "velocities":
+                to[self._in] = _host(array)[index]
+
+    def before(self) -> None:
+        """Read the commands that leave the delay in this step."""
+        self._follow()
+        if self._wants_delayed and not hasattr(self._step, "inserts"):
+            targets = [self._targets(number) for number in range(2)]
+            self._delayed = self._delay(targets) if self._step.plan.num_delayed else targets
+
+    def after(self, row: dict[str, np.ndarray]) -> None:
+        """Write the signals of a step into a row."""
+        for name, array, index in self._sources:
+            row[name][self._in] = _host(array)[index]
+        if self._wants_delayed:
+            found = self._delayed_between() if hasattr(self._step, "inserts") else self._delayed
+            for name in self._wants_delayed:
+                row[name][self._in] = found[_DELAYED[name]][self._dense]
+        for name, values in self._observed(row).items():
+            chosen = values[self._dense]
+            row[name][self._in] = self.clamps[chosen] if name == "limited_by" else chosen
+        if "faults" in row:
+            self._read_faults(row["faults"])
+
+    # inside
+
+    def _read_faults(self, to: np.ndarray) -> None:
+        for robot, slot, code, _ in self._step.faults():
+            if robot in self._row and slot in self._place:
+                to[self._row[robot], self._place[slot]] = code
+
+    def _observed(self, names: Container[str]) -> dict[str, np.ndarray]:
+        """Return those of some signals that the step keeps for observers, of all robots and slots; limits by number."""
+        found: dict[str, np.ndarray] = {}
+        if "computed_efforts" in names or "limited_by" in names:
+            computed, numbers = self._step.observed()
+            found = {"computed_efforts": computed, "limited_by": numbers}
+        if "motor_efforts" in names:
+            found["motor_efforts"] = self._step.motor_efforts()
+        return {name: array for name, array in found.items() if name in names}
+
+    def _follow(self) -> None:
+        """Find the arrays that are read and written in place, after a new binding."""
+        binding = self._assembly.bound[self._number]
+        if binding is self._binding:
+            return
+        columns = np.asarray(binding.columns)
+        given = {name: array for name, array in zip(INPUTS, binding.inputs, strict=True) if name in self._recorded}
+        if "applied_efforts" in self._recorded:
+            given["applied_efforts"] = binding.efforts
+        index = _index(self._robots, columns[self.slots])
+        self._sources = [(name, _on_host(array), index) for name, array in given.items()]
+        all_rows = _index(range(self._assembly.num_robots), columns)
+        self._all_targets = [(_on_host(binding.inputs[number]), all_rows) for number in (2, 3)]
+        self._binding = binding
+
+    def _targets(self, number: int) -> np.ndarray:
+        array, index = self._all_targets[number]
+        return _host(array)[index].copy()
+
+    def _delay(self, targets: list[np.ndarray]) -> list[np.ndarray]:
+        """Replace targets by those of `lag` steps ago; see `delayed` of the step."""
+        plan, state = self._step.plan, self._step.now
+        slots = np.flatnonzero(plan.delayed)
+        lag = np.clip(self._step.values(plan.lag)[:, slots], 0, plan.depth)
+        pushes = _host(state.num_pushes).reshape(lag.shape)
+        newest = int(_host(state.write_idx)[0])
+        row = (newest + 1 - lag) % plan.depth
+        waits = (lag > 0) & (pushes > 0)
+        columns = np.arange(lag.size).reshape(lag.shape)
+        for target, buffer in zip(targets, (state.buffer_pos, state.buffer_vel), strict=True):
+            target[:, slots] = np.where(waits, _host(buffer)[row, columns], target[:, slots])
+        return targets
+
+    def _delayed_between(self) -> list[np.ndarray]:
+        """Return the targets between the phases, with those that components delayed there."""
+        shape = self._assembly.num_robots, len(self._step.plan.dof_names)
+        found = [_host(array).reshape(shape).copy() for array in self._step.handed[2:4]]
+        for insert in self._step.inserts:
+            if insert.array_stages.delay is not None:
+                for target, acting in zip(found, insert.acting, strict=False):
+                    target[:, insert.slots] = _host(acting).reshape(shape[0], -1)
+        return found
+
+
+def _index(rows: Iterable[int], columns: Iterable[int]) -> tuple[Any, ...]:
+    """Return an index of rows and columns: slices if they are neighbors, which copy nothing."""
+    ends = [_run(list(rows)), _run(list(columns))]
+    if all(isinstance(end, slice) for end in ends):
+        return ends[0], ends[1]
+    return np.ix_(list(rows), list(columns))
+
+
+def _run(numbers: list[int]) -> slice | list[int]:
+    numbers = [int(number) for number in numbers]
+    first = numbers[0]
+    return slice(first, first + len(numbers)) if numbers == [*range(first, first + len(numbers))] else numbers
+
+
+def _on_host(array: object) -> np.ndarray | wp.array:
+    """Return a NumPy view of an array, or one of a GPU as it is."""
+    return array if isinstance(array, wp.array) and not wp.get_device(array.device).is_cpu else numpy_view(array)
+
+
+def _host(array: np.ndarray | wp.array) -> np.ndarray:
+    """Return the numbers of an array, copied from a GPU."""
+    return array.numpy() if isinstance(array, wp.array) else array

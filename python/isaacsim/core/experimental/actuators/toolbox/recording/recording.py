@@ -1,0 +1,303 @@
+"""`Recording`: inputs and outputs of actuators over time, as arrays, files, a picture and a table."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self, TypeVar
+
+import numpy as np
+
+from ...pipeline.recorded_signals import SIGNALS
+from ...saving import whole_file
+from ...specs.arguments import names_of, path_of, require_file, require_type, whole_of
+from ..plots.style import save
+from .files import Subject, load_npz, save_npz
+from .rerun_stream import save_rrd, send
+from .saturation import SaturationTable, saturation
+from .tables import load_csv, load_parquet, save_csv, save_parquet
+
+if TYPE_CHECKING:
+    from ..plots.style import Figure
+
+_T = TypeVar("_T")
+_WRITERS = {".npz": save_npz, ".csv": save_csv, ".parquet": save_parquet, ".rrd": save_rrd}
+_READERS = {".npz": load_npz, ".csv": load_csv, ".parquet": load_parquet}
+
+FORMATS = tuple(_WRITERS)
+"""Extensions of files that `Recording.save` writes."""
+
+
+class Recording:
+    """Inputs and outputs of actuators, step by step; made by `ActuatorSet.record`.
+
+    Row k of each array belongs to step k: positions, velocities and targets at its start, and the efforts that act
+    during it. Arrays have the shape `(steps, robots, joints)`. Access to a signal that was not recorded raises
+    `AttributeError`.
+
+    Args:
+        subject: Robots, joints and clamps.
+        signals: Names of the recorded signals.
+        read: Returns an array by name, or `dt` [s] of each step.
+
+    Example:
+        >>> from isaacsim.core.experimental.actuators import ArticulationActuators, Simulation
+        >>> with Simulation("data/robots/pendulum.usda") as sim:
+        ...     sim.play()
+        ...     actuators = ArticulationActuators("/World/Pendulum")
+        ...     with actuators.record() as log:
+        ...         sim.step(10)
+        >>> print(log, log.positions.shape)
+        <Recording: 10 steps of 1 robots x 1 joints> (10, 1, 1)
+    """
+
+    def __init__(self, subject: Subject, signals: Sequence[str], read: Callable[[str], np.ndarray]) -> None:
+        require_type("subject", subject, Subject, "a Subject")
+        require_type("read", read, Callable, "a function")  # type: ignore[arg-type]
+        self._subject, self._signals, self._read = subject, tuple(names_of("signals", signals)), read
+
+    # content
+
+    @property
+    def signals(self) -> tuple[str, ...]:
+        """Names of the arrays besides `time`."""
+        return self._signals
+
+    @property
+    def robots(self) -> list[str]:
+        """Names of the robots: paths, labels, or numbers if they have neither."""
+        return list(self._subject.robots)
+
+    @property
+    def joints(self) -> list[str]:
+        """Names of the joints, in the order of their columns."""
+        return list(self._subject.joints)
+
+    @property
+    def max_efforts(self) -> np.ndarray:
+        """Plain limits at the start of the recording [N·m or N], shape `(robots, joints)`; NaN for none."""
+        return self._subject.max_efforts.copy()
+
+    @property
+    def dt(self) -> float:
+        """The step [s], the last one if it changed; NaN before the first."""
+        steps = self._read("dt")
+        return float(steps[-1]) if len(steps) else float("nan")
+
+    def __len__(self) -> int:
+        return len(self._read("dt"))
+
+    # arrays
+
+    @property
+    def time(self) -> np.ndarray:
+        """Start of each step [s] since the first one that is kept, shape `(steps,)`; a reset does not set it back."""
+        steps = self._read("dt")
+        return np.r_[0.0, np.cumsum(steps)][:-1]
+
+    @property
+    def positions(self) -> np.ndarray:
+        """Joint positions [rad or m]."""
+        return self._get("positions")
+
+    @property
+    def velocities(self) -> np.ndarray:
+        """Joint velocities [rad/s or m/s]."""
+        return self._get("velocities")
+
+    @property
+    def position_targets(self) -> np.ndarray:
+        """Position targets as given [rad or m]."""
+        return self._get("position_targets")
+
+    @property
+    def velocity_targets(self) -> np.ndarray:
+        """Velocity targets as given [rad/s or m/s]."""
+        return self._get("velocity_targets")
+
+    @property
+    def delayed_position_targets(self) -> np.ndarray:
+        """Position targets at the controller [rad or m]."""
+        return self._get("delayed_position_targets")
+
+    @property
+    def delayed_velocity_targets(self) -> np.ndarray:
+        """Velocity targets at the controller [rad/s or m/s]."""
+        return self._get("delayed_velocity_targets")
+
+    @property
+    def computed_efforts(self) -> np.ndarray:
+        """Efforts before the clamps [N·m or N], of the motor where it has a transmission."""
+        return self._get("computed_efforts")
+
+    @property
+    def motor_efforts(self) -> np.ndarray:
+        """Efforts after the clamps and the transmission [N·m or N], before passive stages."""
+        return self._get("motor_efforts")
+
+    @property
+    def applied_efforts(self) -> np.ndarray:
+        """Efforts after all stages [N·m or N], as passed to the simulator."""
+        return self._get("applied_efforts")
+
+    @property
+    def limited_by(self) -> np.ndarray:
+        """Class name of the clamp that changed each effort last, empty for none."""
+        return self._get("limited_by")
+
+    @property
+    def faults(self) -> np.ndarray:
+        """Faults, which hold until a reset: 0 for none, else a bit for each input that was not finite.
+
+        Lowest first: position, velocity, position target, velocity target, feedforward, effort, and a signal that a law
+        reads.
+        """
+        return self._get("faults")
+
+    @property
+    def power(self) -> np.ndarray:
+        """Mechanical power [W], applied effort times the mean velocity over the step; negative while the motor brakes.
+
+        The mean is that of the velocities at the start of the step and of the next one, so the sum of power times `dt`
+        is the work. The velocity after the last step is read from the array of velocities at the end of the recording.
+        The velocity at the start of a step replaces the mean if no velocity follows from the step: before a reset or a
+        restored state of the robot, before a velocity that is not finite, and in the last step of a loop that passes
+        new arrays to each step. Velocities that a program writes between two steps count as motion. A file keeps its
+        power.
+        """
+        return self._get("power")
+
+    def arrays(self) -> dict[str, np.ndarray]:
+        """Return `time` and all arrays by name, as copies."""
+        return {"time": self.time, **{name: self._get(name) for name in self._signals}}
+
+    # evaluation and files
+
+    def saturation(self) -> SaturationTable:
+        """Return, per robot, joint and clamp, the share of time with limited efforts, and the longest such interval.
+
+        Raises:
+            AttributeError: `limited_by` was not recorded.
+        """
+        return saturation(self.limited_by, self._read("dt"), self.robots, self.joints)
+
+    def plot(
+        self, joint: str | int | None = None, *, robot: int = 0, path: str | os.PathLike[str] | None = None
+    ) -> Figure:
+        """Draw position with target, effort with limit, and power or velocity over time.
+
+        Args:
+            joint: Name or number of a joint of the recording; None means all.
+            robot: Number of the robot in the recording.
+            path: File of the picture, with an extension that Matplotlib knows; None saves none.
+
+        Returns:
+            The figure. It belongs to no window; a notebook shows it.
+
+        Raises:
+            ValueError: There is no such joint or robot, or no step was recorded.
+            ModuleNotFoundError: Matplotlib is missing.
+        """
+        from .picture import draw
+
+        columns = self._columns(joint)
+        if not whole_of("robot", robot) < len(self._subject.robots):
+            raise ValueError(f"robot = {robot}: must be below {len(self._subject.robots)}. Correct it.")
+        if not len(self):
+            raise ValueError("no step was recorded: must have one at least. Step within the `with` block.")
+        shown = {name: array[:, robot, columns] for name, array in self.arrays().items() if name != "time"}
+        figure = draw(
+            self._subject.robots[robot],
+            [self._subject.joints[column] for column in columns],
+            self.time,
+            shown,
+            self._subject.max_efforts[robot, columns],
+        )
+        return save(figure, path)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write a file: `.npz`, `.csv` or `.parquet`, or `.rrd` for the viewer Rerun.
+
+        `.csv` and `.parquet` are tables with a line per step, robot and joint; `.rrd` has the data of `send_to_rerun`.
+
+        Raises:
+            ValueError: The name has another extension.
+            OSError: The file cannot be written; no part of it remains.
+            ModuleNotFoundError: `.parquet`, and pyarrow is missing; `.rrd`, and rerun-sdk is.
+        """
+        write = _by_extension(path, _WRITERS)
+        with whole_file(path) as written:
+            write(written, self._read("dt"), self._subject, self.arrays())
+
+    def send_to_rerun(self, stream: Any = None) -> None:
+        """Add the recording to the log of a program in Rerun, joints as entities `robot/joint`.
+
+        Times are those of `time` on the timeline of that name; the timeline `step` numbers the steps.
+
+        Args:
+            stream: A `rerun.RecordingStream`; None means the current one.
+
+        Raises:
+            ModuleNotFoundError: rerun-sdk is missing.
+        """
+        send(stream, self._read("dt"), self._subject, self.arrays())
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Self:
+        """Read a `.npz`, `.csv` or `.parquet` file that `save` wrote.
+
+        Lines of a table may be in any order.
+
+        Raises:
+            ValueError: The name has another extension, the file has other content or is no regular file, as a pipe, or
+                a line of a table is missing or comes twice.
+            OSError: There is no such file, or it cannot be read.
+            ModuleNotFoundError: `.parquet`, and pyarrow is missing.
+        """
+        read = _by_extension(path, _READERS)
+        require_file(Path(path))
+        steps, subject, arrays = read(Path(path))
+        return cls._of(subject, [name for name in SIGNALS if name in arrays], {"dt": steps, **arrays})
+
+    def __reduce__(self) -> Any:
+        # the current content, without the recorder
+        arrays = {name: self._read(name) for name in ("dt", *self._signals)}
+        return type(self)._of, (self._subject, self._signals, arrays)
+
+    def __repr__(self) -> str:
+        return (
+            f"<Recording: {len(self)} steps of {len(self._subject.robots)} robots x {len(self._subject.joints)} joints>"
+        )
+
+    # inside
+
+    @classmethod
+    def _of(cls, subject: Subject, signals: Sequence[str], arrays: dict[str, np.ndarray]) -> Self:
+        return cls(subject, signals, lambda name: arrays[name].copy())
+
+    def _columns(self, joint: str | int | None) -> list[int]:
+        """Return the numbers of one joint or all."""
+        joints = self._subject.joints
+        if joint is None:
+            return list(range(len(joints)))
+        if isinstance(joint, str) and joint in joints:
+            return [joints.index(joint)]
+        if isinstance(joint, int) and 0 <= joint < len(joints):
+            return [joint]
+        raise ValueError(f"joint = {joint!r}: must be one of {self.joints}, or its number. Correct it.")
+
+    def _get(self, name: str) -> np.ndarray:
+        if name not in self._signals:
+            raise AttributeError(
+                f"{name} was not recorded, only {', '.join(self._signals)}. Ask for it by record(signals=…)."
+            )
+        array = self._read(name)
+        return np.array(self._subject.clamps)[array] if name == "limited_by" and array.dtype.kind == "u" else array
+
+
+def _by_extension(path: str | os.PathLike[str], known: Mapping[str, _T]) -> _T:
+    extension = path_of("path", path).suffix.lower()
+    if extension not in known:
+        raise ValueError(f"{path}: must end with {' or '.join(known)}. Rename the file.")
+    return known[extension]

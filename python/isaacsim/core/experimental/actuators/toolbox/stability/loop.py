@@ -1,0 +1,139 @@
+"""The closed loop of explicit PD and PID laws over one physics step, which decides whether joints vibrate.
+
+    v⁺ = v + dt·M⁻¹·τ    q⁺ = q + dt·((1 − w)·v + w·v⁺)    τ = −Kp·q − Kd·v + Ki·z⁺    z⁺ = z − dt·q
+
+The effort is computed once per physics step and held; M is the mass matrix with the armatures. The weight w is the
+simulator's: 1 is the semi-implicit step of MuJoCo, and PhysX, which divides its step into n, has (n + 1)/(2·n). A robot
+is stable if all eigenvalues of this map are in the closed unit disk. For one joint and ki = 0 that is
+
+    kd·dt + (2·w − 1)·kp·dt²/2 <= 2·I    and    kd >= (1 − w)·kp·dt
+
+Gravity, friction, contacts and undriven joints are ignored. So are delays, which apply to targets and feedforward and
+not to feedback, and clamps, which turn growth into a vibration of constant amplitude.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+import numpy as np
+
+from ...specs.arguments import number_of
+
+# bound on the rounding error of eigenvalues on the unit circle
+_ROUNDING = 1e-11
+# relative tolerance of searches; factors of the start below and above which a result counts as 0 and infinite
+_TOLERANCE, _FAR_BELOW, _FAR_ABOVE = 1e-4, 1e-6, 1e9
+
+
+def require_step(dt: float) -> None:
+    """Raise unless it is a finite number > 0."""
+    if not (math.isfinite(number_of("dt", dt)) and dt > 0):
+        raise ValueError(f"dt = {dt}: must be a finite number of seconds > 0.")
+
+
+class Loop:
+    """The driven joints of a robot, closed by their gains.
+
+    Args:
+        inverse: Inverse mass matrix in the rows and columns of these joints, with all others free, `(J, J)`.
+        gains: Proportional, derivative and integral gains, shape `(3, J)`.
+        velocity_weight: Weight of the velocity after a step in the position update.
+    """
+
+    def __init__(self, inverse: np.ndarray, gains: np.ndarray, velocity_weight: float = 1.0) -> None:
+        self._inverse, self._gains, self._weight = inverse, gains, velocity_weight
+        # a joint without gains closes no loop, and is free
+        self._used = np.flatnonzero(gains.any(axis=0))
+
+    @property
+    def inertias(self) -> np.ndarray:
+        """Inertia at each motor, with the other joints free."""
+        return 1.0 / np.diag(self._inverse)
+
+    def joint(self, at: int) -> Loop:
+        """Return the loop of one joint alone."""
+        one = slice(at, at + 1)
+        return Loop(self._inverse[one, one], self._gains[:, one], self._weight)
+
+    def radius(self, dt: float, factor: float = 1.0, added: np.ndarray | None = None) -> float:
+        """Return the spectral radius of a physics step, all gains times `factor`, with `added` armatures `(J,)`."""
+        used, inverse = self._used, self._inverse
+        if not len(used):
+            return 0.0
+        unit = np.eye(len(used))
+        inverse = inverse[np.ix_(used, used)]
+        if added is not None:
+            inverse = np.linalg.solve(unit + inverse * added[used], inverse)
+        kp, kd, ki = factor * self._gains[:, used]
+        summing = np.flatnonzero(ki)
+        # rows: velocity, position and integral after the step; columns: position, velocity and integral before
+        with np.errstate(over="ignore", invalid="ignore"):
+            pushed = dt * inverse
+            velocity = np.hstack([-pushed * (kp + dt * ki), unit - pushed * kd, (pushed * ki)[:, summing]])
+            position = dt * self._weight * velocity
+            position[:, : 2 * len(used)] += np.hstack([unit, dt * (1.0 - self._weight) * unit])
+        integral = np.hstack([-dt * unit[summing], np.zeros((len(summing), len(used))), np.eye(len(summing))])
+        after = np.vstack([position, velocity, integral])
+        # an overflow grows
+        return float(np.abs(np.linalg.eigvals(after)).max()) if np.isfinite(after).all() else math.inf
+
+    def is_stable(self, dt: float, factor: float = 1.0, added: np.ndarray | None = None) -> bool:
+        """Return True if no motion grows."""
+        return self.radius(dt, factor, added) <= 1.0 + _ROUNDING
+
+    def margin(self, dt: float) -> float:
+        """Return the gain margin, the factor by which all gains may grow."""
+        return _edge(lambda factor: self.is_stable(dt, factor), 1.0)
+
+    def largest_step(self, dt: float) -> float:
+        """Return the largest stable physics step, searched from `dt`."""
+        return _edge(self.is_stable, dt)
+
+    def smallest_armatures(self, dt: float, armatures: np.ndarray) -> np.ndarray:
+        """Return the armatures with which the robot is just stable: 0 if none is needed, infinite if none helps.
+
+        A joint needs what its gains demand beyond its other inertia, all demands times the smallest sufficient factor;
+        for a stable robot at most its present armature.
+
+        Args:
+            dt: Physics step.
+            armatures: Present armatures, within the mass matrix, `(J,)`.
+        """
+        used = self._used
+        kp, kd, ki = self._gains[:, used]
+        # with this inertia, a motion that reverses at each step keeps its amplitude
+        least = kd * dt / 2 + (2 * self._weight - 1) * (kp * dt**2 / 4 + ki * dt**3 / 8)
+        inverse, present = self._inverse[np.ix_(used, used)], armatures[used]
+        bare = 1.0 / np.diag(np.linalg.solve(np.eye(len(used)) - inverse * present, inverse))
+        most = present if self.is_stable(dt) else math.inf
+        found = np.zeros(len(armatures))
+
+        def armatures_of(share: float) -> np.ndarray:
+            found[used] = np.minimum(np.maximum(least / share - bare, 0.0), most)
+            return found
+
+        share = _edge(lambda share: self.is_stable(dt, added=armatures_of(share) - armatures), 1.0)
+        if share:
+            return armatures_of(share)
+        return armatures if self.is_stable(dt) else np.full(len(armatures), math.inf)
+
+
+def _edge(is_good: Callable[[float], bool], start: float) -> float:
+    """Return the largest good number, below which all are good, searched from `start`; 0 or infinite if far off."""
+    good = bad = start
+    if is_good(start):
+        while is_good(bad := 2.0 * good):
+            good = bad
+            if good > _FAR_ABOVE * start:
+                return math.inf
+    else:
+        while not is_good(good := bad / 2.0):
+            bad = good
+            if bad < _FAR_BELOW * start:
+                return 0.0
+    while bad - good > _TOLERANCE * good:
+        middle = (good + bad) / 2.0
+        good, bad = (middle, bad) if is_good(middle) else (good, middle)
+    return good

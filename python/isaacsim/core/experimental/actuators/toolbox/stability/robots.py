@@ -1,0 +1,183 @@
+"""The closed loops of a wrapper's robots, with inertia and step of the simulator and gains of the actuators."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from ...errors import HostError
+from ...hosts.binding import Binding
+from ...motor_properties import read_property
+from ...pipeline.assembly import Assembly
+from ...pipeline.feedback import feedback_gains
+from ...specs.stages import KINDS
+from ...values import as_numpy
+from .loop import Loop
+from .table import JointStability, RobotStability, Stability, stability_of
+
+# joints that a warning names
+_NAMED = 3
+# remedies besides a shorter step, by whether smaller gains help
+_CURES = {True: "Raise the armature, or lower the gains", False: "Raise the damping"}
+
+
+class ClosedLoops:
+    """Robots with running physics and their actuators.
+
+    Args:
+        owner: The wrapper, for messages.
+        robots: The articulation.
+        assembly: The actuators.
+        dt: Physics step [s], None if the simulator does not provide it.
+    """
+
+    def __init__(self, owner: Any, robots: Binding, assembly: Assembly, dt: float | None) -> None:
+        self._owner, self._robots, self._assembly, self._dt = owner, robots, assembly, dt
+
+    @property
+    def known(self) -> bool:
+        """True if the simulator provides mass matrices and its step."""
+        return self._has_matrices and self._dt is not None
+
+    def stability(self, rows: np.ndarray, dt: float | None) -> Stability:
+        """Return the stability margins of some robots.
+
+        Raises:
+            HostError: Physics does not run, or the simulator does not provide mass matrices with armatures or its step.
+            ValueError: `dt` is not a finite number > 0.
+        """
+        robots = self._robots.articulation
+        if not self._has_matrices:
+            raise HostError(
+                f"{self._owner!r}: {type(robots).__name__} tells no mass matrices with the armatures in them: must "
+                "have them for stability(). Use Simulation, or compute it from numbers with stability_of()."
+            )
+        if (step := self._dt if dt is None else dt) is None:
+            raise HostError(f"{self._owner!r}: its simulator tells no physics step. Pass stability(dt=...).")
+        tables = list(self._tables(rows, step))
+        joints = tuple(joint for table in tables for joint in table.joints)
+        whole = tuple(robot for table in tables for robot in table.robots)
+        return Stability(step, joints, whole, tuple(self._names_where(~self._known)), self._left_out)
+
+    def _tables(self, rows: np.ndarray, step: float) -> Iterator[Stability]:
+        """Iterate over the stability of each robot; equal robots are computed once."""
+        known, paths = self._known, list(self._robots.articulation.paths)
+        armatures, names = self._property("armature"), self._names_where(known)
+        found: dict[bytes, Stability] = {}
+        for row, inverse, weight in zip(rows, self._inverses(rows), self._velocity_weights(rows), strict=True):
+            gains, armature = self._gains[:, row, known], armatures[row, known]
+            key = b"".join(part.tobytes() for part in (inverse, gains, armature, weight))
+            if key not in found:
+                # of these joints alone, the others free
+                matrix = np.linalg.inv(inverse)
+                options = {"armature": armature, "joints": names, "velocity_weight": float(weight)}
+                found[key] = stability_of(matrix, step, *gains, **options)
+            yield _named(found[key], paths[row])
+
+    def warning(self) -> str | None:
+        """Return a warning if the first robot will vibrate; the simulator has to be known.
+
+        Integrals are ignored: an unstable one grows at every step size, slowly, and friction may hold it. Viscous
+        friction counts as damping.
+        """
+        dt, first = self._dt, np.zeros(1, int)
+        if dt is None or not self._known.any() or self._is_first_stable(dt):
+            return None
+        table = self.stability(first, None)
+        whole, count = table.robots[0], self._robots.num_robots
+        causes = [
+            words for joint in sorted(table.joints, key=lambda one: one.margin) if (words := _cause(joint, whole, dt))
+        ]
+        joints = "; ".join(causes[:_NAMED]) + (" …" if len(causes) > _NAMED else "")
+        among = "" if count == 1 else f", the first of {count} and the only one looked at,"
+        return (
+            f"{self._owner!r}: <{whole.robot}>{among} will vibrate at dt = {dt:.3g} s: its gains may be at most "
+            f"{whole.margin:.3g} times what they are. {joints}. {_CURES[whole.margin > 0.0]}, or step with dt <= "
+            f"{whole.largest_step:.3g} s; stability() shows all joints."
+        )
+
+    def _is_first_stable(self, dt: float) -> bool:
+        """Return True if the first robot is stable without integrals, with or without its viscous friction."""
+        first = np.zeros(1, int)
+        gains = self._gains[:, 0, self._known] * [[1.0], [1.0], [0.0]]
+        damped = gains + [[0.0], [1.0], [0.0]] * self._property("viscous_friction")[0, self._known]
+        inverse, weight = self._inverses(first)[0], float(self._velocity_weights(first)[0])
+        return any(Loop(inverse, either, weight).is_stable(dt) for either in (gains, damped))
+
+    # inside
+
+    @property
+    def _left_out(self) -> tuple[str, ...]:
+        """Class names of stages that change the loop and are not in the equations."""
+        found = [part for actuator in self._assembly.actuators for part in actuator.by_kind]
+        return tuple(dict.fromkeys(type(one).__name__ for kind, one in found if KINDS[kind].changes_loop))
+
+    @property
+    def _has_matrices(self) -> bool:
+        # in Kit, it is unknown whether they include the armatures
+        return hasattr(self._robots.articulation, "get_mass_matrices") and not self._robots.in_stage_units
+
+    @cached_property
+    def _order(self) -> np.ndarray:
+        """Joints of the actuators by their columns."""
+        return np.argsort(self._assembly.columns)
+
+    def _names_where(self, mask: np.ndarray) -> list[str]:
+        """Return the names of those joints of the actuators for which a mask is true."""
+        names = self._robots.articulation.dof_names
+        return [names[column] for column in np.sort(self._assembly.columns)[mask]]
+
+    @cached_property
+    def _gains(self) -> np.ndarray:
+        """Gains, shape `(3, robots, joints)`, NaN for none."""
+        count = self._robots.num_robots
+        parts = [feedback_gains(actuator, count) for actuator in self._assembly.actuators]
+        return np.concatenate([np.empty((3, count, 0)), *parts], axis=2)[:, :, self._order]
+
+    @cached_property
+    def _known(self) -> np.ndarray:
+        """Mask of the joints with gains; all robots have the same laws."""
+        return ~np.isnan(self._gains[0, 0])
+
+    def _inverses(self, rows: np.ndarray) -> np.ndarray:
+        """Return inverse mass matrices in the rows and columns of the joints with gains, `(rows, joints, joints)`."""
+        robots: Any = self._robots.articulation
+        matrices = as_numpy(robots.get_mass_matrices(indices=rows)).astype(float)
+        driven = np.sort(self._assembly.columns)[self._known] + matrices.shape[-1] - robots.num_dofs
+        return np.linalg.inv(matrices)[:, driven[:, None], driven]
+
+    def _velocity_weights(self, rows: np.ndarray) -> np.ndarray:
+        """Return the velocity weight of each row; 1 if the articulation does not provide it."""
+        tell = getattr(self._robots.articulation, "get_velocity_weights", None)
+        return np.ones(len(rows)) if tell is None else as_numpy(tell(indices=rows)).astype(float)
+
+    def _property(self, name: str) -> np.ndarray:
+        """Return a property of the actuated joints, `(robots, joints)`; 0 if the articulation does not provide it."""
+        found = read_property(self._robots.articulation, name)
+        columns = np.sort(self._assembly.columns)
+        return np.zeros((self._robots.num_robots, len(columns))) if found is None else found[:, columns]
+
+
+def _named(table: Stability, robot: str) -> Stability:
+    """Return the table of another, equal robot."""
+    joints = tuple(dataclasses.replace(joint, robot=robot) for joint in table.joints)
+    return Stability(table.dt, joints, tuple(dataclasses.replace(one, robot=robot) for one in table.robots))
+
+
+def _cause(joint: JointStability, robot: RobotStability, dt: float) -> str | None:
+    """Return what a joint has and needs for the stability of its robot, or None if it needs nothing."""
+    has = (
+        f"{joint.joint} has kp = {joint.kp:.3g}, kd = {joint.kd:.3g}, inertia {joint.inertia:.3g}, armature "
+        f"{joint.armature:.3g}"
+    )
+    # below this damping no armature helps
+    least_damping = (1.0 - robot.velocity_weight) * joint.kp * dt
+    if joint.kd < least_damping:
+        return f"{has}, and needs kd >= {least_damping:.3g}"
+    if joint.armature < joint.smallest_armature < np.inf:
+        return f"{has}, and needs an armature of {joint.smallest_armature:.3g}"
+    return None

@@ -1,0 +1,247 @@
+"""Stability margins of robots, as rows, text and JSON, and their computation from numbers."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ...specs.arguments import names_of, number_of
+from ...values import as_numbers
+from .loop import Loop, require_step
+
+_HEADER = ("Joint", "kp", "kd", "ki", "Inertia", "Margin", "Armature", "Smallest armature", "Largest step [s]")
+
+
+@dataclass(frozen=True)
+class JointStability:
+    """One driven joint of one robot; the other joints move freely.
+
+    Args:
+        robot: Path of the robot.
+        joint: Name of the joint.
+        kp: Proportional gain at the joint, behind a gear [N·m/rad or N/m].
+        kd: Derivative gain at the joint [N·m·s/rad or N·s/m].
+        ki: Integral gain at the joint [N·m/(rad·s) or N/(m·s)].
+        inertia: Inertia at the motor, `1 / diag(M⁻¹)` [kg·m² or kg].
+        margin: Gain margin, the factor by which all its gains may grow; below 1 it vibrates. At 0 smaller gains do not
+            help, only more damping.
+        armature: Its armature [kg·m² or kg].
+        smallest_armature: Smallest armature with which the robot is stable if all joints have theirs, 0 if none is
+            needed, infinite if none is enough; for a stable robot at most the present one.
+        largest_step: Largest stable physics step [s].
+    """
+
+    robot: str
+    joint: str
+    kp: float
+    kd: float
+    ki: float
+    inertia: float
+    margin: float
+    armature: float
+    smallest_armature: float
+    largest_step: float
+
+
+@dataclass(frozen=True)
+class RobotStability:
+    """All driven joints of a robot together, whose loops act on each other.
+
+    Args:
+        robot: Path of the robot.
+        margin: Gain margin, the factor by which all gains may grow; below 1 the robot vibrates.
+        spectral_radius: Largest magnitude of the eigenvalues of a physics step.
+        largest_step: Largest stable physics step [s].
+        velocity_weight: Velocity weight of the simulator, see `stability_of`.
+    """
+
+    robot: str
+    margin: float
+    spectral_radius: float
+    largest_step: float
+    velocity_weight: float = 1.0
+
+    @property
+    def stable(self) -> bool:
+        """True if it does not vibrate."""
+        return self.margin >= 1.0
+
+
+@dataclass(frozen=True)
+class Stability:
+    """Stability margins of robots.
+
+    Args:
+        dt: Physics step [s].
+        joints: Joints driven by PD or PID laws, robot by robot.
+        robots: Each robot as a whole.
+        unknown: Joints without gains: their law is a network, one's own or none.
+        left_out: Class names of stages that change efforts at these joints, are no limits and are not in the equations:
+            friction, for instance.
+    """
+
+    dt: float
+    joints: tuple[JointStability, ...]
+    robots: tuple[RobotStability, ...]
+    unknown: tuple[str, ...] = ()
+    left_out: tuple[str, ...] = ()
+
+    @property
+    def stable(self) -> bool:
+        """True if no robot vibrates."""
+        return all(robot.stable for robot in self.robots)
+
+    def to_json(self) -> str:
+        """Return everything as a JSON object; infinity is the text `inf`."""
+        return json.dumps(_plain({**dataclasses.asdict(self), "stable": self.stable}))
+
+    def __str__(self) -> str:
+        lines = [line for robot in self.robots for line in self._lines(robot)]
+        return "\n".join([*lines, f"left out: {', '.join(self.left_out)}"] if self.left_out else lines)
+
+    def _lines(self, robot: RobotStability) -> list[str]:
+        verdict = "stable" if robot.stable else "vibrates"
+        title = (
+            f"{robot.robot or 'robot'} {verdict} at dt = {self.dt:g} s: margin {robot.margin:.3g}, spectral radius "
+            f"{robot.spectral_radius:.6g}, largest step {robot.largest_step:.3g} s"
+        )
+        rows: list[tuple[str, ...]] = [_HEADER]
+        for joint in self.joints:
+            if joint.robot == robot.robot:
+                numbers = (joint.kp, joint.kd, joint.ki, joint.inertia, joint.margin, joint.armature)
+                cures = (joint.smallest_armature, joint.largest_step)
+                rows.append((joint.joint, *(f"{number:.3g}" for number in numbers + cures)))
+        widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+        # names are left-aligned, numbers right-aligned
+        return [title, *("  ".join([row[0].ljust(widths[0]), *map(str.rjust, row[1:], widths[1:])]) for row in rows)]
+
+
+def stability_of(
+    mass_matrix: Any,
+    dt: float,
+    kp: Any,
+    kd: Any,
+    ki: Any = 0.0,
+    *,
+    armature: Any = 0.0,
+    joints: Sequence[str] | None = None,
+    robot: str = "",
+    velocity_weight: float = 1.0,
+) -> Stability:
+    """Return the stability margins of a robot, from numbers alone.
+
+    Args:
+        mass_matrix: Mass matrix with the armatures, shape `(J, J)`, all joints driven [kg·m² or kg].
+        dt: Physics step [s], over which each effort is constant.
+        kp: Proportional gains, a number or shape `(J,)` [N·m/rad or N/m].
+        kd: Derivative gains, a number or shape `(J,)` [N·m·s/rad or N·s/m].
+        ki: Integral gains, a number or shape `(J,)`; default 0 [N·m/(rad·s) or N/(m·s)].
+        armature: Armature within the mass matrix, a number or shape `(J,)`; default 0 [kg·m² or kg].
+        joints: Names of the joints; default their numbers.
+        robot: Name of the robot.
+        velocity_weight: Weight w of the velocity after the step in the simulator's position update,
+            `q⁺ = q + dt·((1 − w)·v + w·v⁺)`; default 1, as in MuJoCo. PhysX has (n + 1)/(2·n) with n solver position
+            iterations.
+
+    Raises:
+        ValueError: `dt` is not a finite number > 0, a gain is negative or not finite, `velocity_weight` is not in
+            0.5 … 1, shapes do not fit, or the mass matrix is not positive definite.
+
+    Example:
+        >>> from isaacsim.core.experimental.actuators import stability_of
+        >>> print(stability_of([[0.25]], 1 / 200, kp=100.0, kd=120.0).joints[0].margin < 1)
+        True
+    """
+    require_step(dt)
+    if not 0.5 <= number_of("velocity_weight", velocity_weight) <= 1.0:
+        raise ValueError(f"velocity_weight = {velocity_weight}: must be in 0.5 … 1. Take 1 for a semi-implicit step.")
+    matrix = _mass_matrix(mass_matrix)
+    count = len(matrix)
+    given = {"kp": kp, "kd": kd, "ki": ki, "armature": armature}
+    values = np.array([_numbers(name, value, count) for name, value in given.items()])
+    names = [str(at) for at in range(count)] if joints is None else names_of("joints", joints)
+    if len(names) != count:
+        raise ValueError(f"joints has {len(names)} names: must have {count}, one per row of the mass matrix.")
+    loop = Loop(np.linalg.inv(matrix), values[:3], velocity_weight)
+    whole = RobotStability(robot, loop.margin(dt), loop.radius(dt), loop.largest_step(dt), velocity_weight)
+    alone = [loop.joint(at) for at in range(count)]
+    columns = (
+        *(*values[:3], loop.inertias, [one.margin(dt) for one in alone]),
+        *(values[3], loop.smallest_armatures(dt, values[3]), [one.largest_step(dt) for one in alone]),
+    )
+    rows = [JointStability(robot, name, *map(float, row)) for name, *row in zip(names, *columns, strict=True)]
+    return Stability(dt, tuple(rows), (whole,))
+
+
+def _mass_matrix(given: Any) -> np.ndarray:
+    matrix = as_numbers(given, "mass_matrix")
+    count = len(matrix) if matrix.ndim else 0
+    matrix = matrix.astype(float) if matrix.shape == (count, count) else matrix
+    if matrix.shape != (count, count) or not _is_positive_definite(matrix):
+        raise ValueError(
+            f"mass_matrix of shape {matrix.shape}: must be (J, J), symmetric and positive definite. Take that of the "
+            "driven joints."
+        )
+    return matrix
+
+
+def _numbers(name: str, given: Any, count: int) -> np.ndarray:
+    """Return one value per joint."""
+    values = as_numbers(given, name)
+    if values.shape not in ((), (count,)) or not (np.isfinite(values) & (values >= 0.0)).all():
+        raise ValueError(f"{name} = {given}: must be a finite number >= 0, or {count} of them, one per joint.")
+    return np.broadcast_to(values, count)
+
+
+def _is_positive_definite(matrix: np.ndarray) -> bool:
+    if not (
+        np.isfinite(matrix).all()
+        and np.allclose(matrix, matrix.T, rtol=1e-4, atol=1e-6 * np.abs(matrix).max(initial=0.0))
+    ):
+        return False
+    try:
+        np.linalg.cholesky(matrix)
+    except np.linalg.LinAlgError:
+        return False
+    return True
+
+
+def cures_of(table: Stability, robot: RobotStability) -> str:
+    """Return the stable gains of a vibrating robot in words: its margin, and the gains of the vibrating joints.
+
+    Rounded down; empty if the robot is stable, or smaller gains do not help.
+    """
+    if robot.stable or not robot.margin:
+        return ""
+    short = [one for one in table.joints if one.robot == robot.robot and one.armature < one.smallest_armature]
+    gains = "; ".join(f"{one.joint} {lowered(one, robot)}" for one in short)
+    return f"all gains times {_below(robot.margin)}" + (f", which makes {gains}" if gains else "")
+
+
+def lowered(joint: JointStability, robot: RobotStability) -> str:
+    """Return the gains of a joint times the margin of its robot, in words, rounded down."""
+    gains = {name: getattr(joint, name) for name in ("kp", "kd", "ki")}
+    return ", ".join(f"{name} = {_below(robot.margin * value)}" for name, value in gains.items() if value)
+
+
+def _below(number: float) -> str:
+    """Return three digits of a number, not rounded up."""
+    if not number > 0.0:
+        return "0"
+    digit = 10.0 ** (math.floor(math.log10(number)) - 2)
+    return f"{math.floor(number / digit) * digit:.3g}"
+
+
+def _plain(value: object) -> object:
+    """Return a value as JSON can hold it."""
+    if isinstance(value, dict):
+        return {key: _plain(one) for key, one in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(one) for one in value]
+    return str(value) if isinstance(value, float) and not math.isfinite(value) else value

@@ -1,0 +1,97 @@
+"""`actuators inspect` on the shipped robots and on broken ones."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from isaacsim.core.experimental.actuators.toolbox.commands.main import main
+from places import ROBOTS
+from pxr import Usd
+from robot_files import OF_SHOULDER, SHOULDER, edited, number, without
+
+
+@pytest.mark.parametrize("file", sorted([*ROBOTS.glob("*.usda"), ROBOTS / "arm_2dof.xml"]), ids=lambda file: file.name)
+def test_shipped_robots(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """There are no problems; all joints and their drivers are listed."""
+    assert main(["inspect", str(file), "--json"]) == 0
+    said = json.loads(capsys.readouterr().out)
+    assert said["joints"] and said["actuators"] and said["notes"] == []
+    drivers = {row["path"] for row in said["actuators"]}
+    assert {row["driver"] for row in said["joints"]} - {None} == drivers
+    assert {row["source"] for row in said["values"]} <= {file.name, "default"}
+
+
+def test_tables_are_readable(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    """In a terminal of 100 columns, no word is broken."""
+    monkeypatch.setenv("COLUMNS", "100")
+    assert main(["inspect", str(ROBOTS / "so101.usda")]) == 0
+    text = capsys.readouterr().out
+    for words in (
+        "/World/SO101",
+        "shoulder_lift",
+        "PD(kp=17.8, kd=0.6)",
+        "velocity_limit=4.71",
+        "N·m·s/rad",
+        "so101.usda",
+    ):
+        assert words in text
+
+
+def test_equal_motors_are_one_line_for_people(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With all of their joints; programs get each prim."""
+    # narrow terminals break lines
+    monkeypatch.setenv("COLUMNS", "200")
+    file = str(ROBOTS / "unitree_go1.usda")
+    assert main(["inspect", file]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert sum("PD(kp=60, kd=1.5) → max effort 23.7" in line for line in lines) == 1
+    assert sum("FL_thigh_joint and 7 more" in line and "kp" in line.split() for line in lines) == 1
+    assert main(["inspect", file, "--json"]) == 0
+    rows = json.loads(capsys.readouterr().out)["actuators"]
+    assert len(rows) == 12 and all(row["joints"] == [row["actuator"]] for row in rows)
+
+
+def test_a_drive_is_told_as_a_law(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """In SI, at its joint."""
+    file = edited(tmp_path, without(OF_SHOULDER), number(SHOULDER, "drive:angular:physics:stiffness", 1.0))
+    assert main(["inspect", str(file), "--json"]) == 0
+    rows = json.loads(capsys.readouterr().out)["actuators"]
+    assert ("USD drive", ["shoulder"], "PD(kp=57.2958, kd=0)") in [
+        (row["actuator"], row["joints"], row["pipeline"]) for row in rows
+    ]
+
+
+def test_broken_prims_are_told_and_make_it_wrong(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """With exit code 1, and all the rest."""
+    assert main(["inspect", str(edited(tmp_path, number(OF_SHOULDER, "newton:kp", -1.0))), "--json"]) == 1
+    said = json.loads(capsys.readouterr().out)
+    assert "newton:kp = -1.0" in said["problems"][0]["problem"]
+    assert [row["joint"] for row in said["joints"]] == ["shoulder", "extension"]
+
+
+def test_files_without_robots_or_that_are_missing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """They are errors too."""
+    Usd.Stage.CreateNew(str(tmp_path / "empty.usda")).Save()
+    assert main(["inspect", str(tmp_path / "empty.usda")]) == 1
+    assert "no robot found" in capsys.readouterr().out
+    assert main(["inspect", str(tmp_path / "nothing.usda")]) == 1
+    assert "no such file" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(("variant", "words"), [("gripper", "must be SET=CHOICE"), ("hand=none", "no prim has it")])
+def test_variants_that_are_none(variant: str, words: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """They are rejected."""
+    assert main(["inspect", str(ROBOTS / "arm_2dof.usda"), "--variant", variant]) == 1
+    assert words in capsys.readouterr().err
+
+
+def test_an_actuator_without_limit_is_noted(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """If its joint has one; the exit code does not change."""
+    file = edited(tmp_path, lambda stage: stage.GetPrimAtPath(OF_SHOULDER).RemoveProperty("newton:maxEffort"))
+    assert main(["inspect", str(file), "--json"]) == 0
+    (note,) = json.loads(capsys.readouterr().out)["notes"]
+    assert note.startswith(f"<{OF_SHOULDER}> has no effort limit, and that of its joint shoulder, 60 N·m")

@@ -1,0 +1,81 @@
+"""`actuators stability`: the table of a robot, and errors."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from isaacsim.core.experimental.actuators import ArticulationActuators, Simulation
+from isaacsim.core.experimental.actuators.toolbox.commands.main import main
+from physics_engines import ENGINES, installed
+from places import REPOSITORY
+
+ROBOTS = REPOSITORY / "data" / "robots"
+
+
+def test_says_what_the_library_says(capsys: pytest.CaptureFixture[str]) -> None:
+    """The same numbers, at the given step."""
+    file = str(ROBOTS / "arm_2dof.usda")
+    assert main(["stability", file, "--dt", "0.005", "--json"]) == 0
+    said = json.loads(capsys.readouterr().out)
+    with Simulation(file, 0.005) as simulation:
+        simulation.play()
+        found = ArticulationActuators("/World/Arm").stability()
+    assert [row["smallest_armature"] for row in said["joints"]] == [joint.smallest_armature for joint in found.joints]
+    assert [row["joint"] for row in said["joints"]] == ["shoulder", "extension"]
+    (robot,) = said["robots"]
+    assert (robot["margin"], robot["verdict"]) == (found.robots[0].margin, "stable")
+    assert robot["largest_step"] == found.robots[0].largest_step
+
+
+def test_robot_that_vibrates_is_wrong_and_said_once(capsys: pytest.CaptureFixture[str]) -> None:
+    """In the table, without a warning."""
+    assert main(["stability", str(ROBOTS / "anymal_c.usda"), "--dt", "0.02"]) == 1
+    shown = capsys.readouterr()
+    assert "vibrating" in shown.out and shown.err == ""
+    assert "would be stable with all gains times 0." in shown.out
+
+
+def test_each_simulator_has_its_own_limits(capsys: pytest.CaptureFixture[str]) -> None:
+    """PhysX divides its step, with less effect of stiffness."""
+    margins = []
+    for engine in ENGINES:
+        main(["stability", str(ROBOTS / "arm_2dof.usda"), "--engine", installed(engine), "--json"])
+        margins.append(json.loads(capsys.readouterr().out)["robots"][0]["margin"])
+    assert margins[0] < margins[1]
+
+
+@pytest.mark.parametrize("file", sorted(ROBOTS.glob("*.usda")), ids=lambda file: file.stem)
+def test_shipped_robots_are_stable(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """At the step of their files."""
+    assert main(["stability", str(file)]) == 0
+    shown = capsys.readouterr()
+    assert "largest step" in shown.out and shown.err == ""
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["arm_2dof.xml"], "</arm> has no actuators: must have some for this."),
+        (["missing.usda"], "missing.usda"),
+        (["pendulum.usda", "--robot", "/World/Leg"], "/World/Leg"),
+        (["pendulum.usda", "--dt", "0"], "dt = 0.0: must be"),
+    ],
+)
+def test_what_has_no_answer_is_an_error(arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """With the reason."""
+    assert main(["stability", str(ROBOTS / arguments[0]), *arguments[1:]]) == 1
+    shown = capsys.readouterr()
+    assert message in shown.err and shown.out == ""
+
+
+def test_config_stands_in_for_what_the_file_lacks(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """MJCF and URDF have no actuators of ours; a file of motors has."""
+    motors = tmp_path / "motors.yaml"
+    motors.write_text(
+        "'.*':\n  controller: {law: pd, kp: 80.0, kd: 4.0}\n  clamping: [{law: max_effort, max_effort: 20.0}]\n"
+    )
+    assert main(["stability", str(ROBOTS / "arm_2dof.xml"), "--config", str(motors), "--json"]) == 0
+    said = json.loads(capsys.readouterr().out)
+    assert [row["kp"] for row in said["joints"]] == [80.0, 80.0]

@@ -1,0 +1,205 @@
+"""Each rule of the linter has a file that breaks it and no other, and files that nearly break it."""
+
+from __future__ import annotations
+
+import math
+import re
+from pathlib import Path
+
+import pytest
+from isaacsim.core.experimental.actuators import (
+    GearedPDControlConfig,
+    MaxEffortClampingConfig,
+    NeuralControlConfig,
+    PDControlConfig,
+    add_motors,
+    lint,
+)
+from isaacsim.core.experimental.actuators.toolbox.inspection.rules.table import RULES
+from neural_twin import random_network, write_network
+from places import ROBOTS
+from robot_files import (
+    EXTENSION,
+    OF_EXTENSION,
+    OF_SHOULDER,
+    SHOULDER,
+    Edit,
+    edited,
+    integer,
+    motor,
+    number,
+    renamed,
+    schema,
+    target,
+    without,
+)
+from small_stages import wrist
+
+DT = 1 / 240
+_DC = (
+    schema(OF_SHOULDER, "NewtonDCMotorClampingAPI"),
+    number(OF_SHOULDER, "newton:saturationEffort", 30.0),
+    number(OF_SHOULDER, "newton:velocityLimit", 10.0),
+)
+_GEARED = motor("shoulder", GearedPDControlConfig(8.0, 0.8, 5.0), MaxEffortClampingConfig(60.0))
+# a file for each rule, and words of the finding
+BROKEN: dict[str, tuple[tuple[Edit, ...], str]] = {
+    "unusable-actuator": ((number(OF_SHOULDER, "newton:kp", -5.0),), "newton:kp = -5.0"),
+    "without-effect": ((number(OF_SHOULDER, "newton:kpp", 5.0),), "newton:kpp"),
+    "earlier-name": (
+        (_GEARED, renamed(OF_SHOULDER, ("ActuatorGearedPDControlAPI", "ArticulationGearedPDControlAPI"))),
+        "applies ArticulationGearedPDControlAPI, as ActuatorGearedPDControlAPI was called until version 0.9",
+    ),
+    "several-targets": (
+        (without(OF_EXTENSION), target(OF_SHOULDER, EXTENSION)),
+        "drives 2 joints. newton and Isaac Sim drive the first, shoulder, and leave extension limp",
+    ),
+    "no-stand-in": (
+        (schema(OF_SHOULDER, "ActuatorDCMotorCutoffClampingAPI"), *_DC[1:]),
+        "ActuatorDCMotorCutoffClampingAPI, which newton does not know: it leaves it out",
+    ),
+    "refused-elsewhere": (
+        (schema(OF_SHOULDER, "NewtonActuatorDelayAPI"), integer(OF_SHOULDER, "newton:delaySteps", 0)),
+        "a delay of 0: newton refuses the file",
+    ),
+    "approximated": (
+        (_GEARED,),
+        "at shoulder, newton and Isaac Sim go by NewtonPDControlAPI instead of ActuatorGearedPDControlAPI: they "
+        "take targets and feedforward at the joint",
+    ),
+    "undriven-joint": ((without(OF_EXTENSION),), "extension has no actuator"),
+    "drive-and-actuator": ((number(SHOULDER, "drive:angular:physics:stiffness", 4.0),), "stiffness 229.183"),
+    "no-effort-limit": (
+        (lambda stage: stage.GetPrimAtPath(OF_SHOULDER).RemoveAppliedSchema("NewtonMaxEffortClampingAPI"),)
+        + (without(f"{OF_SHOULDER}.newton:maxEffort"),),
+        "no effort limit, and that of its joint shoulder, 60 N·m",
+    ),
+    "limit-above-joint": ((number(SHOULDER, "drive:angular:physics:maxForce", 40.0),), "limit of 60 N·m"),
+    "limits-in-radians": (
+        (number(SHOULDER, "physics:lowerLimit", -1.57), number(SHOULDER, "physics:upperLimit", 1.57)),
+        "from -1.57° to 1.57°",
+    ),
+    "speed-in-degrees": ((number(SHOULDER, "newton:velocityLimit", math.degrees(573.0)),), "573 rad/s, 5.47e+03 rpm"),
+    "speed-in-radians": ((number(SHOULDER, "newton:velocityLimit", 4.7),), "0.08203 rad/s"),
+    "gains-in-degrees": ((number(OF_SHOULDER, "newton:kp", math.radians(200.0)),), "17.2 rad, 985°: too soft"),
+    "undamped": ((number(OF_SHOULDER, "newton:kd", 0.0),), "kp = 200 with kd = 0"),
+    "stall-below-peak": (
+        (*_DC, number(OF_SHOULDER, "newton:maxMotorEffort", 50.0)),
+        "saturation_effort = 30 is below max_motor_effort = 50",
+    ),
+    "zero-limit": ((number(OF_SHOULDER, "newton:maxEffort", 0.0),), "never gives any effort"),
+    "huge-value": (
+        (number(OF_EXTENSION, "newton:maxEffort", 2e5), without(f"{EXTENSION}.drive:linear:physics:maxForce")),
+        "max_effort = 200000",
+    ),
+    "long-delay": (
+        (schema(OF_SHOULDER, "NewtonActuatorDelayAPI"), integer(OF_SHOULDER, "newton:delaySteps", 300)),
+        "delay_steps = 300 is 1.25 s",
+    ),
+    "stuck-joint": ((number(SHOULDER, "newton:friction", 60.0),), "dry friction of 60 N·m"),
+    "unstable-gains": ((number(OF_SHOULDER, "newton:kd", 500.0),), "shoulder will vibrate at dt = 0.004167 s"),
+    "gains-against-inertia": ((number(OF_EXTENSION, "newton:kp", 1e-3),), "extension swings at 0.00"),
+}
+# files that are correct and look similar
+GOOD: dict[str, tuple[Edit, ...]] = {
+    "drive of the actuator's gains": (
+        number(SHOULDER, "drive:angular:physics:stiffness", math.radians(200.0)),
+        number(SHOULDER, "drive:angular:physics:damping", math.radians(20.0)),
+    ),
+    "drive alone": (without(OF_SHOULDER), number(SHOULDER, "drive:angular:physics:stiffness", 4.0)),
+    "joint that follows": (without(OF_SHOULDER), schema(SHOULDER, "NewtonMimicAPI")),
+    "limit of the joint": (number(OF_SHOULDER, "newton:maxEffort", 59.0),),
+    "small range": (number(SHOULDER, "physics:lowerLimit", -4.0), number(SHOULDER, "physics:upperLimit", 4.0)),
+    "fast joint without stops": (
+        number(SHOULDER, "newton:velocityLimit", math.degrees(573.0)),
+        without(f"{SHOULDER}.physics:upperLimit"),
+    ),
+    "slow joint": (number(SHOULDER, "newton:velocityLimit", 12.0),),
+    "soft motor": (number(OF_SHOULDER, "newton:kp", 7.0),),
+    "damped joint": (number(OF_SHOULDER, "newton:kd", 0.0), number(SHOULDER, "newton:damping", 1.0)),
+    "motor without a peak": _DC,
+    "large limit": (
+        number(OF_EXTENSION, "newton:maxEffort", 9e4),
+        without(f"{EXTENSION}.drive:linear:physics:maxForce"),
+    ),
+    "long, but no second": (
+        schema(OF_SHOULDER, "NewtonActuatorDelayAPI"),
+        integer(OF_SHOULDER, "newton:delaySteps", 200),
+    ),
+    "friction": (number(SHOULDER, "newton:friction", 50.0),),
+}
+IN_MOTION = ("unstable-gains", "gains-against-inertia")
+
+
+def test_every_rule_is_tested() -> None:
+    """Each rule has a file that breaks it, and a docstring with the reason."""
+    assert list(BROKEN) == list(RULES)
+    assert all(rule.__doc__ for rule in RULES.values())
+
+
+@pytest.mark.parametrize("rule", BROKEN)
+def test_rule_is_broken_alone(rule: str, tmp_path: Path) -> None:
+    """The finding has the numbers of the file."""
+    edits, words = BROKEN[rule]
+    found = lint(edited(tmp_path, *edits), DT if rule in IN_MOTION else None)
+    # a law of ours has several names
+    (finding,) = (one for one in found if one.rule == rule or (rule, one.rule) != ("earlier-name", "approximated"))
+    assert finding.rule == rule
+    assert words in finding.problem and finding.remedy.endswith((".", "?"))
+    assert finding.where.startswith("/World/Arm/")
+    severities = {"unusable-actuator": "error", "unstable-gains": "error"}
+    severities |= dict.fromkeys(("approximated", "earlier-name"), "note")
+    assert finding.severity == severities.get(rule, "warning")
+
+
+def test_gains_that_would_do_are_said(tmp_path: Path) -> None:
+    """The linter has no findings on them."""
+    (finding,) = lint(edited(tmp_path, *BROKEN["unstable-gains"][0]), DT)
+    kp, kd = map(float, re.findall(r"here to kp = ([\d.]+), kd = ([\d.]+)\.", finding.remedy)[0])
+    gains = (number(OF_SHOULDER, "newton:kp", kp), number(OF_SHOULDER, "newton:kd", kd))
+    assert lint(edited(tmp_path, *gains, name="mended.usda"), DT) == []
+
+
+@pytest.mark.parametrize("name", GOOD)
+def test_what_is_in_order_is_let_be(name: str, tmp_path: Path) -> None:
+    """Close to the threshold of a rule."""
+    assert lint(edited(tmp_path, *GOOD[name]), None) == []
+
+
+@pytest.mark.parametrize("rule", IN_MOTION)
+def test_rules_of_motion_need_a_step(rule: str, tmp_path: Path) -> None:
+    """Without a step these rules are skipped."""
+    assert lint(edited(tmp_path, *BROKEN[rule][0])) == []
+
+
+@pytest.mark.parametrize("file", sorted([*ROBOTS.glob("*.usda"), ROBOTS / "arm_2dof.xml"]), ids=lambda file: file.name)
+def test_shipped_robots_break_none(file: Path) -> None:
+    """At their own step, too."""
+    assert lint(file, DT) == []
+
+
+def test_values_of_mjcf_are_checked(tmp_path: Path) -> None:
+    """MJCF has degrees by default; a joint without an actuator has no drive either."""
+    text = (ROBOTS / "arm_2dof.xml").read_text()
+    file = tmp_path / "arm.xml"
+    file.write_text(text.replace('angle="radian"', 'angle="degree"'))
+    assert [(one.rule, one.where) for one in lint(file)] == [("limits-in-radians", "/boom/shoulder")]
+    file.write_text("\n".join(line for line in text.splitlines() if "extension_servo" not in line))
+    assert [(one.rule, one.where) for one in lint(file)] == [("undriven-joint", "/carriage/extension")]
+
+
+def test_more_that_newton_refuses(tmp_path: Path) -> None:
+    """A velocity limit without a stall effort, a network of another format, and an axis of a generic joint."""
+    file = edited(tmp_path, schema(OF_SHOULDER, "NewtonDCMotorClampingAPI"), _DC[2])
+    assert [one.problem for one in lint(file) if one.rule == "refused-elsewhere"] == [
+        "has a velocity limit and no stall effort: newton refuses the file."
+    ]
+    write_network(tmp_path / "net.safetensors", random_network("mlp", 2), {"model_type": "mlp"})
+    network = motor("shoulder", NeuralControlConfig("./net.safetensors"), MaxEffortClampingConfig(60.0))
+    (finding,) = lint(edited(tmp_path, network, name="neural.usda"))
+    assert finding.problem == "has the network net.safetensors, not an ONNX file: newton refuses the file."
+    stage = wrist().stage
+    add_motors("/World/Arm", {"wrist:.*": [PDControlConfig(10.0, 1.0)]}, stage=stage)
+    stage.GetRootLayer().Export(str(tmp_path / "wrist.usda"))
+    found = lint(tmp_path / "wrist.usda")
+    assert [(one.rule, one.severity) for one in found] == [("refused-elsewhere", "note")] * 2

@@ -1,0 +1,164 @@
+"""Data and requests of a live view, without a screen."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import mujoco
+import numpy as np
+import pytest
+from isaacsim.core.experimental.actuators import Articulation, ArticulationActuators, Simulation
+from isaacsim.core.experimental.actuators.toolbox.viewing.live import Live
+from places import ROBOTS
+from small_stages import two_robots
+
+ARM = ROBOTS / "arm_2dof.usda"
+
+
+@pytest.fixture
+def sim() -> Iterator[Simulation]:
+    """Three arms with actuators, the second one moving."""
+    with Simulation(ARM, num_envs=3) as made:
+        made.play()
+        yield made
+
+
+@pytest.fixture
+def actuators(sim: Simulation) -> ArticulationActuators:
+    """Targets of all arms."""
+    return ArticulationActuators("/World/Arm")
+
+
+def live_of(sim: Simulation) -> Live:
+    """The data of a view of it."""
+    return Live(sim, sim._host)
+
+
+def test_bodies_are_where_mujoco_has_them(sim: Simulation, actuators: ArticulationActuators) -> None:
+    """Of the shown environment."""
+    Articulation("/World/Arm").set_dof_positions([[0.1, 0.1], [0.7, 0.3], [-0.4, 0.2]])
+    live = live_of(sim)
+    for env in range(3):
+        live.select(env, 0)
+        data = sim.data(env)
+        np.testing.assert_allclose(live.poses(), np.hstack([data.xpos, data.xquat]), atol=1e-12)
+
+
+def test_ghost_is_where_the_targets_are(sim: Simulation, actuators: ArticulationActuators) -> None:
+    """As `mj_forward` places a robot; physics does not change."""
+    robots = Articulation("/World/Arm")
+    robots.set_dof_position_targets([[0.0, 0.0], [0.9, 0.25], [0.0, 0.0]])
+    live = live_of(sim)
+    live.select(1, 0)
+    before = sim.data(1).qpos.copy()
+    there = mujoco.MjData(sim.model)
+    there.qpos[:] = np.float32([0.9, 0.25])
+    mujoco.mj_forward(sim.model, there)
+    np.testing.assert_allclose(live.target_poses(), np.hstack([there.xpos, there.xquat]), atol=1e-12)
+    np.testing.assert_array_equal(sim.data(1).qpos, before)
+
+
+def test_joints_without_anything_to_hold_them_have_no_ghost() -> None:
+    """A joint without position control has no target."""
+    with Simulation(ARM) as sim:
+        sim.play()
+        robot = Articulation("/World/Arm")
+        robot.set_dof_gains(0.0, 0.0)
+        robot.set_dof_position_targets([0.9, 0.25])
+        live = live_of(sim)
+        np.testing.assert_array_equal(live.target_poses(), live.poses())
+        robot.set_dof_gains(100.0, 1.0)
+        assert (live.target_poses() != live.poses()).any()
+
+
+def test_efforts_are_those_of_the_recorder(sim: Simulation, actuators: ArticulationActuators) -> None:
+    """Of the shown robot, with limited ones."""
+    live = live_of(sim)
+    live.select(1, 0)
+    Articulation("/World/Arm").set_dof_position_targets([[0.0, 0.0], [2.0, 0.3], [0.0, 0.0]])
+    with actuators.record() as log:
+        sim.step(5)
+    shown = live.efforts()
+    for name, recorded in (("computed", log.computed_efforts), ("applied", log.applied_efforts)):
+        assert [getattr(effort, name) for effort in shown] == recorded[-1, 1].tolist()
+    assert [effort.limited_by for effort in shown] == log.limited_by[-1, 1].tolist()
+    assert any(effort.limited_by for effort in shown)
+    time, _, applied = live.history(0)
+    assert applied.tolist() == log.applied_efforts[:, 1, 0].tolist() and time[-1] == 0.0
+
+
+def test_applied_efforts_are_within_the_envelope_and_limited_ones_at_its_end(
+    sim: Simulation, actuators: ArticulationActuators
+) -> None:
+    """At each step of a fast motion."""
+    live, limited = live_of(sim), 0
+    for target in (2.0, -2.0):
+        Articulation("/World/Arm").set_dof_position_targets([[target, 0.3]])
+        for _ in range(60):
+            sim.step()
+            for effort in live.efforts():
+                assert effort.lower <= effort.applied <= effort.upper
+                if effort.limited_by:
+                    limited += 1
+                    assert effort.applied in (pytest.approx(effort.lower), pytest.approx(effort.upper))
+    assert limited > 10
+
+
+def test_target_and_gain_are_set_where_asked_for(sim: Simulation, actuators: ArticulationActuators) -> None:
+    """For the shown robot only."""
+    live = live_of(sim)
+    live.select(1, 0)
+    live.set_target(0, 0.5)
+    before = [actuator.controller.read("kp").copy() for actuator in actuators.actuators]
+    assert live.gain(0, "kp") == before[0][1]
+    live.set_gain(0, "kp", 7.0)
+    assert live.gain(0, "kp") == 7.0
+    targets = Articulation("/World/Arm").get_dof_position_targets().numpy()
+    assert targets[:, 0].tolist() == [0.0, 0.5, 0.0]
+    after = actuators.actuators[0].controller.read("kp")
+    assert (after != before[0]).tolist() == [False, True, False]
+    sim.step()
+    computed = {effort.column: effort.computed for effort in live.efforts()}
+    assert computed[0] == pytest.approx(7.0 * 0.5, rel=1e-5)
+
+
+def test_reset_is_that_of_the_environment_shown(sim: Simulation, actuators: ArticulationActuators) -> None:
+    """The others continue."""
+    live = live_of(sim)
+    live.select(1, 0)
+    Articulation("/World/Arm").set_dof_positions(0.3)
+    live.reset()
+    assert Articulation("/World/Arm").get_dof_positions().numpy()[:, 0].tolist() == [
+        np.float32(0.3),
+        0,
+        np.float32(0.3),
+    ]
+
+
+def test_robots_of_a_stage_are_shown_one_at_a_time() -> None:
+    """Joints and motors are those of the chosen one."""
+    with Simulation(two_robots(ARM, "/World/Arm")) as sim:
+        sim.play()
+        actuators = ArticulationActuators("/World/Right")
+        live = live_of(sim)
+        assert live.robots == ["/World/Left", "/World/Right"]
+        assert [joint.driven for joint in live.joints] == [False, False]
+        live.select(0, 1)
+        assert [joint.driven for joint in live.joints] == [True, True]
+        live.set_target(0, 0.4)
+        assert Articulation("/World/Left").get_dof_position_targets().numpy()[0, 0] == 0.0
+        assert Articulation("/World/Right").get_dof_position_targets().numpy()[0, 0] == np.float32(0.4)
+        actuators.close()
+        assert not live.is_current
+        live.refresh()
+        assert [joint.driven for joint in live.joints] == [False, False]
+
+
+def test_wrapper_is_not_kept_alive(sim: Simulation) -> None:
+    """It closes when no other references exist."""
+    wrapper = ArticulationActuators("/World/Arm")
+    live = live_of(sim)
+    assert live.joints[0].driven
+    del wrapper
+    live.refresh()
+    assert not live.joints[0].driven
