@@ -47,7 +47,11 @@ COMMANDS = [
 ]
 MOTORS = "shoulder:\n  controller: {law: pd, kp: 80.0, kd: 4.0}\n  armature: 0.01\n"
 # snippets that need an extra, by what they import, and the library it brings
-NEEDS = {"actuators.training import": "torch", "import torch": "torch", "import mujoco, mujoco_warp": "mujoco_warp"}
+NEEDS = {
+    "actuators.toolbox.training import": "torch",
+    "import torch": "torch",
+    "import mujoco, mujoco_warp": "mujoco_warp",
+}
 # modules that import Kit, or the PhysX wheel where it is missing
 ABSENT = ["extension", "hosts.kit", "tests", *([] if find_spec("ovphysx") else ["hosts.physx"])]
 MODULES = [
