@@ -27,6 +27,12 @@
 // not inlined: rare or long code would spill registers of the short path
 #define APART __attribute__((noinline))
 #endif
+#if defined(__GNUC__)
+// all calls in it are inlined
+#define FLATTENED __attribute__((flatten))
+#else
+#define FLATTENED
+#endif
 
 namespace ACTUATORS_VARIANT {
 
@@ -104,20 +110,6 @@ template <class Limit, size_t... A, size_t... S, size_t... T>
 inline auto limit_at(float effort, const Inputs& in, const Arrays<Limit>& own, int64_t i, int64_t k,
                      std::index_sequence<A...>, std::index_sequence<S...>, std::index_sequence<T...>) {
     return Limit::law(effort, in.q[i], in.qd[i], in.dt, own.asked[A][i]..., own.state[S][k]..., own.taken[T][i]...);
-}
-
-// As `limit_at`, with the usual values of the law as constants.
-template <class Stage, int T>
-inline float usual_or_taken(const Arrays<Stage>& own, int64_t i) {
-    if constexpr (T < Stage::kPrepared)
-        if constexpr (Stage::kUsual[T] == Stage::kUsual[T]) return Stage::kUsual[T];
-    return own.taken[T][i];
-}
-template <class Stage, size_t... A, size_t... S, size_t... T>
-inline auto usual_at(float effort, const Inputs& in, const Arrays<Stage>& own, int64_t i, int64_t k,
-                     std::index_sequence<A...>, std::index_sequence<S...>, std::index_sequence<T...>) {
-    return Stage::law(effort, in.q[i], in.qd[i], in.dt, own.asked[A][i]..., own.state[S][k]...,
-                      usual_or_taken<Stage, static_cast<int>(T)>(own, i)...);
 }
 
 // True if `size` elements have the usual values of a law.
@@ -281,40 +273,67 @@ bool sweep(const Problem& p, const Block& b) {
     return sweep_numbered<Law, MASKED, Limits...>(p, b, std::index_sequence_for<Limits...>{});
 }
 
-// A stateful stage of element `i`, the `k`-th one of the stage, with its usual values as constants if `USUAL`. It keeps
-// its state if its input or result is not finite.
-template <class Stage, bool USUAL>
-inline Raw stage_effort(float given, const Inputs& in, const Arrays<Stage>& own, int64_t i, int64_t k) {
-    const auto result = [&] {
-        if constexpr (USUAL)
-            return usual_at<Stage>(given, in, own, i, k, Asked<Stage>{}, States<Stage>{}, Taken<Stage>{});
-        else
-            return limit_at<Stage>(given, in, own, i, k, Asked<Stage>{}, States<Stage>{}, Taken<Stage>{});
-    }();
-    const bool good = finite(given) & is_good<Stage>(result) & asked_is_good(own, i);
-    remember<Stage>(result, good, own, k);
-    return {nan_unless(good, Stage::kResults ? result.at[0] : given), good};
+// The loop of a stateful stage: `at(n)` is the position of its `n`-th element. Arrays are arguments of their own, and
+// all is inlined: compilers do not vectorize a loop over arrays in a struct, nor one with calls. A stage keeps its
+// state if its input or result is not finite.
+template <class Stage, bool USUAL, class A, class S, class T>
+struct StageLoop;
+template <size_t>
+using Numbers = const float*;
+template <size_t>
+using State = float*;
+template <class Stage, bool USUAL, size_t... A, size_t... S, size_t... T>
+struct StageLoop<Stage, USUAL, std::index_sequence<A...>, std::index_sequence<S...>, std::index_sequence<T...>> {
+    // A usual value is a constant.
+    template <size_t N>
+    static float value_at(const float* taken, int64_t i) {
+        if constexpr (USUAL && N < Stage::kPrepared)
+            if constexpr (Stage::kUsual[N] == Stage::kUsual[N]) return Stage::kUsual[N];
+        return taken[i];
+    }
+
+    // `given` and `out` in the order of `at`; true if any result is bad
+    template <class At>
+    FLATTENED static bool run(int64_t count, const At at, const float* given, float* out, const float* q,
+                              const float* qd, float dt, Numbers<A>... asked, State<S>... state, Numbers<T>... taken) {
+        int32_t bad = 0;
+        INDEPENDENT
+        for (int64_t n = 0; n < count; ++n) {
+            const int64_t i = at(n);
+            const auto result =
+                Stage::law(given[n], q[i], qd[i], dt, asked[i]..., state[n]..., value_at<T>(taken, i)...);
+            bool good = finite(given[n]) & is_good<Stage>(result);
+            ((good = good & (kUnbounded[Stage::kAsks[A]] ? asked[i] >= -kMax : finite(asked[i]))), ...);
+            ((state[n] = chosen(good, result.at[Stage::kResults + S], state[n])), ...);
+            out[n] = nan_unless(good, Stage::kResults ? result.at[0] : given[n]);
+            bad |= static_cast<int32_t>(!good);
+        }
+        return bad != 0;
+    }
+
+    template <class At>
+    static bool run(const Problem& p, const Block& b, const Arrays<Stage>& own, int64_t count, const At at,
+                    const float* given, float* out) {
+        return run(count, at, given, out, b.input[kPosition], b.input[kVelocity], p.dt, own.asked[A]...,
+                   own.state[S]..., own.taken[T]...);
+    }
+};
+
+template <class Stage, class At>
+bool run_stage(const Problem& p, const Block& b, const Use& use, int64_t count, const At at, const float* given,
+               float* out) {
+    const Arrays<Stage> own(use, b);
+    // elements without the stage have neutral values, which are usual
+    return is_usual(own, b.size) ? StageLoop<Stage, true, Asked<Stage>, States<Stage>, Taken<Stage>>::run(
+                                       p, b, own, count, at, given, out)
+                                 : StageLoop<Stage, false, Asked<Stage>, States<Stage>, Taken<Stage>>::run(
+                                       p, b, own, count, at, given, out);
 }
 
 // A stateful stage that all elements have.
-template <class Stage, bool USUAL>
-bool stateful_sweep(const Block& b, const Inputs in, const Arrays<Stage> own) {
-    float* RESTRICT out = b.efforts;
-    const int64_t size = b.size;
-    int32_t bad = 0;
-    INDEPENDENT
-    for (int64_t i = 0; i < size; ++i) {
-        const Raw raw = stage_effort<Stage, USUAL>(in.given[i], in, own, i, i);
-        out[i] = raw.effort;
-        bad |= static_cast<int32_t>(!raw.good);
-    }
-    return bad != 0;
-}
 template <class Stage>
-bool sweep_of_stage(const Problem& p, const Block& b) {
-    const Arrays<Stage> own(p.limits[b.limit], b);
-    const Inputs in(p, b);
-    return is_usual(own, b.size) ? stateful_sweep<Stage, true>(b, in, own) : stateful_sweep<Stage, false>(b, in, own);
+bool stage_sweep(const Problem& p, const Block& b) {
+    return run_stage<Stage>(p, b, p.limits[b.limit], b.size, [](int64_t n) { return n; }, b.given, b.efforts);
 }
 
 // Find the fused sweep of a law with a sequence of limits; returns true if it matches.
@@ -346,7 +365,7 @@ Sweep find_limits(List<All...>, const Use* limits, int count) {
         if constexpr (Limit::kStates == 0)
             offer<Given, MASKED>(List<Limit>{}, limits, count, found);
         else if constexpr (!MASKED)
-            if (count == 1 && limits[0].law == number_in<Limit>(EffortStages{})) found = sweep_of_stage<Limit>;
+            if (count == 1 && limits[0].law == number_in<Limit>(EffortStages{})) found = stage_sweep<Limit>;
     };
     (alone(std::common_type<All>{}), ...);
     return found;
@@ -387,28 +406,14 @@ void law_by_places(const Problem& p, const Block& b, const Use& use, float* REST
 }
 
 // A stage on some elements.
-template <class Stage, bool USUAL>
-void stage_by_places(const Block& b, const Use& use, const Inputs in, const Arrays<Stage> own,
-                     float* RESTRICT efforts) {
+template <class Stage>
+void stage_by_places(const Problem& p, const Block& b, const Use& use, float* RESTRICT efforts) {
     const int64_t count = b.robots * use.slots;
     const int32_t* RESTRICT places = use.places;
     float* RESTRICT found = b.found;
-    INDEPENDENT
-    for (int64_t k = 0; k < count; ++k) {
-        const int32_t i = places[k];
-        found[k] = stage_effort<Stage, USUAL>(efforts[i], in, own, i, k).effort;
-    }
-    for (int64_t k = 0; k < count; ++k) efforts[places[k]] = found[k];
-}
-template <class Stage>
-void limit_by_places(const Problem& p, const Block& b, const Use& use, float* efforts) {
-    const Arrays<Stage> own(use, b);
-    const Inputs in(p, b);
-    // the values of other elements are neutral, which are usual
-    if (is_usual(own, b.size))
-        stage_by_places<Stage, true>(b, use, in, own, efforts);
-    else
-        stage_by_places<Stage, false>(b, use, in, own, efforts);
+    for (int64_t n = 0; n < count; ++n) found[n] = efforts[places[n]];
+    run_stage<Stage>(p, b, use, count, [places](int64_t n) -> int64_t { return places[n]; }, found, found);
+    for (int64_t n = 0; n < count; ++n) efforts[places[n]] = found[n];
 }
 
 // Sensed positions and velocities of elements with a feedback law; NaN and unchanged state on a fault.
@@ -487,7 +492,7 @@ Places find_law_places(List<Laws...>, int law) {
 
 template <class... Limits>
 Places find_limit_places(List<Limits...>, int law) {
-    static constexpr Places all[] = {limit_by_places<Limits>...};
+    static constexpr Places all[] = {stage_by_places<Limits>...};
     return all[law];
 }
 
