@@ -140,7 +140,7 @@ class BoundGradients {
         found.data = array.data, found.stride = array.stride;
         int64_t last = gradients_->elements() - 1;
         if (!index.is_none()) {
-            const Seen& places = look_through(index);
+            const Seen& places = validate(index);
             last = places.largest;
             // consecutive indices need no gather
             if (places.consecutive)
@@ -160,7 +160,7 @@ class BoundGradients {
         int64_t stride, first, largest;
         bool consecutive;
     };
-    const Seen& look_through(const py::object& index) const {
+    const Seen& validate(const py::object& index) const {
         for (const Seen& one : seen_)
             if (one.object == index.ptr()) return one;
         const Strided<uint32_t> places("indices", index);

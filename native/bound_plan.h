@@ -6,8 +6,8 @@
 #include <map>
 
 #include "arguments.h"
+#include "array_layout.h"
 #include "bound_network.h"
-#include "seen.h"
 #include "tape.h"
 
 namespace actuators {
@@ -284,7 +284,7 @@ class BoundPlan {
                    "one of this actuator, of depth " + std::to_string(plan.depth()) + " for " +
                        std::to_string(plan.robots() * plan.delayed()));
         std::vector<int64_t> sizes;
-        for (const Plan::Kept& kept : plan.remembered()) sizes.push_back(kept.pieces * kept.size);
+        for (const Plan::Kept& kept : plan.state_arrays()) sizes.push_back(kept.pieces * kept.size);
         if (one.sizes != sizes) refuse(label_ + ": state of its laws", "one of this actuator");
     }
 

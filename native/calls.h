@@ -4,8 +4,8 @@
 #include <cmath>
 #include <deque>
 
+#include "array_layout.h"
 #include "bound_plan.h"
-#include "seen.h"
 
 namespace actuators {
 
@@ -55,8 +55,8 @@ class Calls {
                 return std::any_of(kept.begin(), kept.end(), [&](const auto& each) { return each->serial == serial; });
             };
             const Turn turn(one->plan.busy());
-            if (mine(frames_, one->bound)) one->plan.let_go_arrays(), one->bound = 0;
-            if (mine(pairs_, one->used)) one->plan.let_go_states(), one->used = 0;
+            if (mine(frames_, one->bound)) one->plan.release_arrays(), one->bound = 0;
+            if (mine(pairs_, one->used)) one->plan.release_states(), one->used = 0;
         }
     }
     Calls(const Calls&) = delete;
@@ -136,7 +136,7 @@ class Calls {
         for (size_t k = 0; k < plans_.size(); ++k)
             kept->frames.push_back(plans_[k]->frame(names[k], arrays[k], indices[k]));
         kept->objects = objects;
-        for (const py::object& one : objects) kept->lies.emplace_back(one.ptr());
+        for (const py::object& one : objects) kept->layouts.emplace_back(one.ptr());
         kept->alive = py::make_tuple(arrays, indices);
         kept->serial = BoundPlan::next_serial();
         frames_.push_back(kept);
@@ -200,7 +200,7 @@ class Calls {
     };
     struct Kept {
         std::vector<py::object> objects;
-        std::vector<Lie> lies;
+        std::vector<ArrayLayout> layouts;
         std::vector<Frame> frames;
         py::object alive;
         uint64_t serial = 0;
@@ -243,7 +243,7 @@ class Calls {
         }
         const auto is = [&](const Kept& kept) {
             for (size_t k = 0; k < names_.size(); ++k)
-                if (!kept.objects[k].is(found[k]) || !kept.lies[k].holds(found[k].ptr())) return false;
+                if (!kept.objects[k].is(found[k]) || !kept.layouts[k].holds(found[k].ptr())) return false;
             return true;
         };
         for (const auto& kept : frames_)

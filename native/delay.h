@@ -49,8 +49,8 @@ inline bool all_finite(const float* const* now, int64_t i) {
 // Replace written commands that are not finite by the previous command. A joint with such a command keeps its state, so
 // its delayed commands become NaN for the law. `before` holds the rows written last, `places` the elements of the
 // block, null for all.
-APART inline void hold_commands(const Problem& p, const Block& b, const float* const* now, const float* const* before,
-                                float* const* delayed, const int32_t* places) {
+NOINLINE inline void hold_commands(const Problem& p, const Block& b, const float* const* now,
+                                   const float* const* before, float* const* delayed, const int32_t* places) {
     const Ring& ring = p.ring;
     const int64_t from = b.first_robot * p.delayed_slots, count = b.robots * p.delayed_slots;
     const int64_t written = next_row(ring) * ring.pitch + from;
@@ -66,7 +66,8 @@ APART inline void hold_commands(const Problem& p, const Block& b, const float* c
 }
 
 // All elements have the same lag, shorter than the ring: delayed commands are read in place.
-APART inline bool delay_alike(const Problem& p, Block& b, const float* const* now, int64_t lag, float* const* delayed) {
+NOINLINE inline bool delay_alike(const Problem& p, Block& b, const float* const* now, int64_t lag,
+                                 float* const* delayed) {
     const Ring& ring = p.ring;
     const int64_t from = b.first_robot * p.delayed_slots, written = next_row(ring) * ring.pitch + from;
     const float* before[kCommands];
@@ -92,7 +93,7 @@ APART inline bool delay_alike(const Problem& p, Block& b, const float* const* no
 }
 
 // All elements have the longest lag: the row read is the row to be written.
-APART inline bool delay_swapped(const Problem& p, Block& b, const float* const* now, float* const* delayed) {
+NOINLINE inline bool delay_swapped(const Problem& p, Block& b, const float* const* now, float* const* delayed) {
     const Ring& ring = p.ring;
     const int64_t from = b.first_robot * p.delayed_slots, written = next_row(ring) * ring.pitch + from;
     const float* before[kCommands];
@@ -117,8 +118,8 @@ APART inline bool delay_swapped(const Problem& p, Block& b, const float* const* 
 
 // Some elements are delayed, or lags differ.
 template <bool SOME_NOW>
-APART bool delay_apart(const Problem& p, Block& b, const float* const* now, const int64_t* RESTRICT from_row,
-                       float* const* delayed, float* const* before) {
+NOINLINE bool delay_scattered(const Problem& p, Block& b, const float* const* now, const int64_t* RESTRICT from_row,
+                              float* const* delayed, float* const* before) {
     const Ring& ring = p.ring;
     const int64_t count = b.robots * p.delayed_slots, from = b.first_robot * p.delayed_slots;
     const int64_t written = next_row(ring) * ring.pitch;
@@ -167,7 +168,7 @@ inline bool delay(const Problem& p, Block& b, float* const* delayed, float* cons
         if (uniform >= 0) return delay_alike(p, b, now, uniform, delayed);
     }
     if (ring.own_lag) find_rows<true>(ring, lag, p.delayed_places, b.robots * p.delayed_slots, rows);
-    return (ring.some_now ? delay_apart<true> : delay_apart<false>)(p, b, now, rows, delayed, before);
+    return (ring.some_now ? delay_scattered<true> : delay_scattered<false>)(p, b, now, rows, delayed, before);
 }
 
 }  // namespace ACTUATORS_VARIANT

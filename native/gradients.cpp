@@ -130,7 +130,7 @@ void forward(const LawInBlock& b, int64_t size) {
         const auto curve = [&](auto n) { return bend_of<Law>(n, input(Shape<Law>::over(n)), b).value; };
         const auto found = value_of<Law, Lanes>(input, splat<Lanes>(b.dt), curve);
         auto good = good_inputs<Law>(b, i) & finite(found.at[0]);
-        // see `remember` in sweep.h
+        // see `store_state` in sweep.h
         for (int s = 0; s < Law::kStates; ++s) good = good & finite(found.at[1 + s]);
         store(nan_unless(good, found.at[0]), b.effort + i);
     }

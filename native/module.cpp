@@ -1,12 +1,12 @@
 // Python bindings.
+#include "array_layout.h"
 #include "bound_gradients.h"
 #include "bound_plan.h"
 #include "calls.h"
 #include "draws.h"
-#include "followed.h"
 #include "in_turn.h"
 #include "laws_alone.h"
-#include "seen.h"
+#include "rebinding.h"
 
 using namespace actuators;
 

@@ -284,12 +284,12 @@ void roll_back(const NetworkInBlock& b, float (*by_column)[kBatch]) {
         for (int64_t step = 0; step < use.steps; ++step) {
             float* const after = b.by_after[h] + step * use.rows + b.first;
             float* const before = b.by_before[h] ? b.by_before[h] + step * use.rows + b.first : nullptr;
-            const float* const remembered = step ? b.state[h] + (step - 1) * use.rows + b.first : nullptr;
+            const float* const state_arrays = step ? b.state[h] + (step - 1) * use.rows + b.first : nullptr;
             for (int64_t row = 0; row < b.count; ++row) {
                 const float taken = after[row];
                 after[row] = 0.0f;
                 const bool good = b.guard[row] == 0.0f;
-                if (good && (!step || (use.first_fills && is_unset(remembered[row]))))
+                if (good && (!step || (use.first_fills && is_unset(state_arrays[row]))))
                     by_column[use.history[h]][row] += taken;
                 else if (before)
                     before[row - (good ? use.rows : 0)] += taken;
@@ -317,7 +317,7 @@ void network_backward(const NetworkInBlock& b) {
     const NetworkUse& use = *b.use;
     const Network& n = *use.network;
     const int lanes = lanes_of(b.count);
-    const int64_t remembered = n.states * n.layers * n.hidden * kBatch;
+    const int64_t state_arrays = n.states * n.layers * n.hidden * kBatch;
     float* const by = b.by_columns;
     std::fill_n(by, n.columns * kBatch, 0.0f);
     after_in(b, lanes);
@@ -325,11 +325,11 @@ void network_backward(const NetworkInBlock& b) {
     const auto good = [&](int64_t row) { return row < b.count && b.guard[row] == 0.0f; };
     bool all_good = true;
     for (int row = 0; row < (b.by_numbers ? lanes : b.count); ++row) all_good = all_good && good(row);
-    float* const becomes = by + n.inputs * kBatch + remembered;
-    const std::vector<float> held(becomes, becomes + (all_good ? 0 : remembered));
+    float* const becomes = by + n.inputs * kBatch + state_arrays;
+    const std::vector<float> held(becomes, becomes + (all_good ? 0 : state_arrays));
     for (int row = 0; row < lanes && !all_good; ++row) {
         if (good(row)) continue;
-        for (int64_t k = row; k < remembered; k += kBatch) becomes[k] = 0.0f;
+        for (int64_t k = row; k < state_arrays; k += kBatch) becomes[k] = 0.0f;
         // 1 keeps all slopes finite, so that parameter gradients stay finite
         for (int64_t k = row; k < n.columns * kBatch; k += kBatch) b.columns[k] = 1.0f;
     }
@@ -339,7 +339,7 @@ void network_backward(const NetworkInBlock& b) {
     for (int row = 0; row < b.count && !all_good; ++row) {
         if (good(row)) continue;
         for (int64_t k = 0; k < n.inputs; ++k) by[k * kBatch + row] = 0.0f;
-        for (int64_t k = row; k < remembered; k += kBatch) by[n.inputs * kBatch + k] = held[k];
+        for (int64_t k = row; k < state_arrays; k += kBatch) by[n.inputs * kBatch + k] = held[k];
     }
     before_out(b);
     float by_column[kColumns][kBatch] = {};
@@ -347,11 +347,11 @@ void network_backward(const NetworkInBlock& b) {
     for (size_t f = 0; f < use.features.size(); ++f) {
         const Feature& feature = use.features[f];
         const int64_t at = (feature.back - 1) * use.rows + b.first;
-        const float* const remembered = feature.back ? b.state[feature.history] + at : nullptr;
+        const float* const state_arrays = feature.back ? b.state[feature.history] + at : nullptr;
         float* const history = feature.back ? b.by_before[feature.history] : nullptr;
         for (int64_t row = 0; row < b.count; ++row) {
             const float value = by[f * kBatch + row] * feature.scale;
-            if (!feature.back || (use.first_fills && is_unset(remembered[row])))
+            if (!feature.back || (use.first_fills && is_unset(state_arrays[row])))
                 by_column[feature.column][row] += value;
             else if (history)
                 history[at + row] += value;

@@ -74,8 +74,8 @@ Plan::Plan(std::string label, int64_t robots, int64_t slots, std::vector<float> 
         one.use.slots = static_cast<int64_t>(one.slots.size());
         one.use.rows = robots * one.use.slots;
     }
-    remembered_ = remembered().size();
-    starts_.resize(remembered_);
+    num_state_arrays_ = state_arrays().size();
+    starts_.resize(num_state_arrays_);
     lag_.assign(slots, 0);
     latched_.assign((robots * slots + 63) / 64, 0);
     p_.guard = &guard_;
@@ -103,7 +103,7 @@ Plan::MemberUse Plan::member(const Member& given, LawList list) const {
     refuse("law = " + given.law, std::string("one of the core's ") + kinds[static_cast<int>(list)]);
 }
 
-std::vector<Plan::Kept> Plan::remembered() const {
+std::vector<Plan::Kept> Plan::state_arrays() const {
     std::vector<Kept> all;
     const auto add = [&](const std::vector<MemberUse>& members) {
         for (const MemberUse& one : members)
@@ -117,7 +117,7 @@ std::vector<Plan::Kept> Plan::remembered() const {
     return all;
 }
 
-std::vector<const std::vector<int32_t>*> Plan::slots_remembered() const {
+std::vector<const std::vector<int32_t>*> Plan::state_slots() const {
     std::vector<const std::vector<int32_t>*> all;
     const auto add = [&](const std::vector<MemberUse>& members) {
         for (const MemberUse& one : members) all.insert(all.end(), one.facts.states, &one.slots);
@@ -179,9 +179,9 @@ void Plan::give_signal(size_t number, const float* values) {
 }
 
 void Plan::add_published(size_t array, float* signal, float neutral) {
-    const auto all = slots_remembered();
+    const auto all = state_slots();
     if (array >= all.size() || !all[array])
-        refuse("array = " + std::to_string(array), "one that a law remembers, and no network");
+        refuse("array = " + std::to_string(array), "one that a law has_state, and no network");
     p_.published.push_back({array, *all[array], signal, neutral, nullptr});
     changed_ = true;
 }
@@ -257,12 +257,12 @@ void Plan::use(const State& now, const State& after) {
     if (p_.layout != Layout::kIndexed) settled_ = false;
 }
 
-void Plan::let_go_arrays() {
+void Plan::release_arrays() {
     bound_ = false;
     changed_ = true;
 }
 
-void Plan::let_go_states() {
+void Plan::release_states() {
     now_ = after_ = State{};
     for (Published& one : p_.published) one.state = nullptr;
     in_use_ = false;
@@ -349,9 +349,9 @@ int64_t Plan::block_size() const {
 void Plan::prepare() {
     if (!bound_) throw std::runtime_error("not bound to arrays. Call bind() first.");
     // computed efforts may be an output without an observer
-    const bool told = p_.computed_too.data;
-    if (told && !observed_ && !computed_.size()) computed_ = Aligned<float>(p_.robots * p_.slots);
-    p_.computed = observed_ ? observed_ : told ? computed_.data() : nullptr;
+    const bool computed_out = p_.computed_too.data;
+    if (computed_out && !observed_ && !computed_.size()) computed_ = Aligned<float>(p_.robots * p_.slots);
+    p_.computed = observed_ ? observed_ : computed_out ? computed_.data() : nullptr;
     choose_layout();
     p_.period = p_.layout == Layout::kGaps ? p_.efforts.pitch : p_.slots;
     p_.robots_per_block = std::min(p_.robots, std::max<int64_t>(1, block_size() / p_.period));
@@ -406,7 +406,7 @@ void Plan::prepare() {
         p_.kept -= last.states * last.slots;
     }
     if (!limits_.empty() || !feedback_.empty() || p_.handover.bad)
-        for (const Kept& one : remembered()) p_.kept += one.pieces * one.size / p_.robots;
+        for (const Kept& one : state_arrays()) p_.kept += one.pieces * one.size / p_.robots;
     prepare_lag();
     variant_.choose(p_);
     if (p_.layout != Layout::kIndexed)
@@ -634,9 +634,9 @@ void Plan::check(Phase phase) {
     if (phase != Phase::kWhole && !p_.handover.bad)
         throw std::runtime_error("no handover between the halves of a step. Call hand_over() first.");
     if (changed_) prepare();
-    if (!in_use_ && (p_.delayed_slots || remembered_))
+    if (!in_use_ && (p_.delayed_slots || num_state_arrays_))
         throw std::runtime_error("not bound to states. Call use() first.");
-    if (p_.layout == Layout::kIndexed) look_through_indices();
+    if (p_.layout == Layout::kIndexed) validate_indices();
 }
 
 void Plan::begin(Phase phase, float dt) {
@@ -683,7 +683,7 @@ void Plan::run_all_blocks() {
 
 // Check that all indices are in range, and detect consecutive ones, which need no gather. Indices may change between
 // steps.
-void Plan::look_through_indices() {
+void Plan::validate_indices() {
     struct Seen {
         const uint32_t* index;
         int64_t step, size;
@@ -745,7 +745,7 @@ void Plan::copy_state() const {
             for (int64_t row = 0; row < depth_; ++row)
                 std::copy_n(now_.rows[c] + row * now_.pitch, count, after_.rows[c] + row * after_.pitch);
     if (count && now_.pushes != after_.pushes) std::copy_n(now_.pushes, count, after_.pushes);
-    const std::vector<Kept> all = remembered();
+    const std::vector<Kept> all = state_arrays();
     for (size_t k = 0; k < all.size(); ++k)
         if (now_.laws[k] != after_.laws[k]) std::copy_n(now_.laws[k], all[k].pieces * all[k].size, after_.laws[k]);
 }
@@ -800,8 +800,8 @@ void Plan::unsettle() {
 }
 
 void Plan::start_at(std::vector<Start> starts) {
-    if (starts.size() != remembered_)
-        refuse("starts of " + std::to_string(starts.size()) + " arrays", "of " + std::to_string(remembered_));
+    if (starts.size() != num_state_arrays_)
+        refuse("starts of " + std::to_string(starts.size()) + " arrays", "of " + std::to_string(num_state_arrays_));
     starts_ = std::move(starts);
 }
 
@@ -819,7 +819,7 @@ void Plan::publish_starts(int64_t first, int64_t last) const {
 
 void Plan::reset() {
     if (p_.delayed_slots && now_.pushes) std::fill_n(now_.pushes, p_.robots * p_.delayed_slots, 0);
-    const std::vector<Kept> all = remembered();
+    const std::vector<Kept> all = state_arrays();
     for (size_t k = 0; k < now_.laws.size(); ++k)
         if (!starts_[k].kept) std::fill_n(now_.laws[k], all[k].pieces * all[k].size, starts_[k].value);
     publish_starts(0, p_.robots);
@@ -833,7 +833,7 @@ void Plan::reset(const std::vector<int64_t>& robots) {
     for (const int64_t robot : robots)
         if (robot < 0 || robot >= p_.robots)
             refuse("robot = " + std::to_string(robot), "below " + std::to_string(p_.robots));
-    const std::vector<Kept> all = remembered();
+    const std::vector<Kept> all = state_arrays();
     for (const int64_t robot : robots) {
         if (now_.pushes) std::fill_n(now_.pushes + robot * p_.delayed_slots, p_.delayed_slots, 0);
         for (size_t k = 0; k < now_.laws.size(); ++k) {

@@ -87,8 +87,8 @@ class Plan {
     void bind_indices(const Frame& frame);
     void use(const State& now, const State& after);
     // unbind; steps are refused until other arrays are bound
-    void let_go_arrays();
-    void let_go_states();
+    void release_arrays();
+    void release_states();
     void hand_over(const Handover& between);
     void observe(float* computed, uint8_t* limited_by, float* motor, size_t motor_stages);
     // record whole steps on this tape until it is removed
@@ -129,9 +129,9 @@ class Plan {
     struct Kept {
         int64_t pieces, size;
     };
-    std::vector<Kept> remembered() const;
+    std::vector<Kept> state_arrays() const;
     // slots of the law of each state array
-    std::vector<const std::vector<int32_t>*> slots_remembered() const;
+    std::vector<const std::vector<int32_t>*> state_slots() const;
     // Value of a state array after a reset, zero by default, or `kept` if a reset leaves it unchanged.
     struct Start {
         float value = 0;
@@ -194,7 +194,7 @@ class Plan {
     void prepare_lag();
     void gather_lag();
     bool uniform_lag() const;
-    void look_through_indices();
+    void validate_indices();
     void point_at_state();
     void copy_state() const;
     void publish_starts(int64_t first, int64_t last) const;
@@ -208,7 +208,7 @@ class Plan {
     const Variant& variant_ = choose_variant();
     Problem p_;
     int64_t depth_, blocks_ = 0;
-    size_t remembered_ = 0;  // number of state arrays
+    size_t num_state_arrays_ = 0;  // number of state arrays
     std::vector<Start> starts_;
     std::vector<RowValues> rows_;
     std::vector<MemberUse> controllers_, limits_, feedback_;

@@ -36,7 +36,7 @@ inline int64_t copy_eights(const Problem&, const Block&, int64_t, const float*, 
 }
 #endif
 
-APART inline void copy_columns(const Problem& p, const Block& b, const Source& source, float* RESTRICT to) {
+NOINLINE inline void copy_columns(const Problem& p, const Block& b, const Source& source, float* RESTRICT to) {
     const float* RESTRICT from = source.data + b.first_robot * source.pitch;
     int64_t robot = p.pick_count && source.pitch >= 8 ? copy_eights(p, b, source.pitch, from, to) : 0;
     from += robot * source.pitch, to += robot * p.slots;
@@ -44,7 +44,7 @@ APART inline void copy_columns(const Problem& p, const Block& b, const Source& s
         for (int64_t slot = 0; slot < p.slots; ++slot) to[slot] = from[p.columns[slot]];
 }
 
-APART inline void gather(const Block& b, const Source& source, float* RESTRICT to) {
+NOINLINE inline void gather(const Block& b, const Source& source, float* RESTRICT to) {
     const uint32_t* RESTRICT index = source.index + b.first_robot * source.index_stride;
     const float* RESTRICT from = source.data;
     const int64_t stride = source.stride, step = source.index_stride;

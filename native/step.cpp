@@ -100,7 +100,7 @@ void gather(const Problem& p, const Block& b, const Gathered& row) {
 }
 
 // Curve values of a law, at the signals that it reads.
-APART void look_up(const Use& use, const Block& b, const Scratch& scratch) {
+NOINLINE void look_up(const Use& use, const Block& b, const Scratch& scratch) {
     float* out = b.derived + use.curve * b.pitch;
     for (const CurveUse& curve : use.curves) {
         look_up(curve, b, out, scratch.at(Scratch::kOver), scratch.at(Scratch::kValues));
@@ -137,7 +137,7 @@ void derive_all(const Problem& p, const Block& b, const Scratch& scratch) {
 // ---- published signals
 
 // Publish the states of the previous step, and the sums per robot.
-APART void publish(const Problem& p, const Block& b) {
+NOINLINE void publish(const Problem& p, const Block& b) {
     const int64_t last = b.first_robot + b.robots;
     for (const Published& one : p.published) one.publish(b.first_robot, last, p.slots);
     for (const Total& one : p.totals) one.add_up(b.first_robot, last, p.slots);
@@ -152,7 +152,7 @@ void look_up_for_controllers(const Problem& p, const Block& b, const Scratch& sc
 }
 
 // Replace positions and velocities for controllers by those of the feedback laws; NaN on a fault.
-APART void sense(const Problem& p, Block& b, const Scratch& scratch) {
+NOINLINE void sense(const Problem& p, Block& b, const Scratch& scratch) {
     float* const sensed = scratch.at(Scratch::kSensed);
     const int signals[] = {kPosition, kVelocity};
     for (const int s : signals) std::copy_n(b.input[s], b.size, sensed + s * b.pitch);
@@ -167,7 +167,7 @@ void act_on(Block& b, const float* positions, const float* velocities) {
 }
 
 // Replace joint signals for controllers by motor signals. They are equal without a transmission.
-APART void command_motors(const Problem& p, Block& b, const Scratch& scratch) {
+NOINLINE void command_motors(const Problem& p, Block& b, const Scratch& scratch) {
     float* const motors = b.derived + p.motor_arrays * b.pitch;
     for (int s = 0; s < kSignals; ++s) std::copy_n(b.input[s], b.size, motors + s * b.pitch);
     for (int k = 0; k < p.transmissions; ++k)
@@ -177,7 +177,7 @@ APART void command_motors(const Problem& p, Block& b, const Scratch& scratch) {
 }
 
 // Use true motor signals for the stages before the transmissions; efforts become NaN on a fault.
-APART void act_on_motors(const Problem& p, Block& b, float* efforts, const Scratch& scratch) {
+NOINLINE void act_on_motors(const Problem& p, Block& b, float* efforts, const Scratch& scratch) {
     float* const positions = b.derived + (p.motor_arrays + kSignals) * b.pitch;
     float* const velocities = positions + b.pitch;
     std::copy_n(b.input[kPosition], b.size, positions);
@@ -194,7 +194,7 @@ APART void act_on_motors(const Problem& p, Block& b, float* efforts, const Scrat
 }
 
 // Efforts of joints without a controller: 0 if all signals are good, else NaN.
-APART void leave_free(const Problem& p, const Block& b, float* efforts) {
+NOINLINE void leave_free(const Problem& p, const Block& b, float* efforts) {
     for (int64_t k = 0; k < b.robots * p.free_slots; ++k) {
         const int32_t i = p.free_places[k];
         bool good = true;
@@ -327,7 +327,7 @@ int32_t fault_of(const float* const* signals, int64_t i) {
 }
 
 // Fault code of the requested signals of an element.
-APART int32_t asked_fault_of(const Problem& p, const Block& b, int64_t i) {
+NOINLINE int32_t asked_fault_of(const Problem& p, const Block& b, int64_t i) {
     const uint16_t asking = p.asking[i % p.period];
     for (int s = 0; s < kMostAsked && asking >> s; ++s) {
         if (!(asking >> s & 1)) continue;
@@ -338,7 +338,7 @@ APART int32_t asked_fault_of(const Problem& p, const Block& b, int64_t i) {
 }
 
 // Record the faults of a block and set the efforts of faulty elements to zero.
-APART void find_faults(const Problem& p, const Block& b, const float* const* signals) {
+NOINLINE void find_faults(const Problem& p, const Block& b, const float* const* signals) {
     const auto code_of = [&](int64_t i) {
         const int32_t code = fault_of(signals, i) | (p.asking.empty() ? 0 : asked_fault_of(p, b, i));
         return code || finite(b.efforts[i]) ? code : kEffortFault;
@@ -364,7 +364,7 @@ APART void find_faults(const Problem& p, const Block& b, const float* const* sig
 // ---- halves of a step
 
 // Store the state between the phases; the efforts are already stored.
-APART void hand_over(const Problem& p, const Block& b, const float* const* signals) {
+NOINLINE void hand_over(const Problem& p, const Block& b, const float* const* signals) {
     const Handover& to = p.handover;
     for (int s = 0; s < kSignals; ++s) {
         const float* RESTRICT from = b.input[s];
@@ -424,16 +424,16 @@ void step_block(const Problem& p, int64_t number, const Scratch& scratch) {
     if (fused) {
         bad |= p.route.whole(p, b);
     } else {
-        float* const told = p.computed + b.first;
+        float* const computed_out = p.computed + b.first;
         if (p.phase == Phase::kLimit) {
             std::copy_n(p.handover.efforts + b.first, b.size, here);
-            if (p.computed) std::copy_n(p.handover.computed + b.first, b.size, told);
+            if (p.computed) std::copy_n(p.handover.computed + b.first, b.size, computed_out);
         } else {
             // write directly to the observed efforts, if no limit works in place
             const bool directly = p.computed && p.route.one_sweep;
-            command(p, b, directly ? told : here);
-            if (p.computed && !directly) std::copy_n(here, b.size, told);
-            if (directly) here = told;
+            command(p, b, directly ? computed_out : here);
+            if (p.computed && !directly) std::copy_n(here, b.size, computed_out);
+            if (directly) here = computed_out;
         }
         // the remaining stages act on the true joint signals
         act_on(b, truth[0], truth[1]);

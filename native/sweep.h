@@ -20,12 +20,12 @@
 #if defined(_MSC_VER)
 #define PREFETCH(address)
 #define RESTRICT __restrict
-#define APART __declspec(noinline)
+#define NOINLINE __declspec(noinline)
 #else
 #define PREFETCH(address) __builtin_prefetch(address)
 #define RESTRICT __restrict__
 // not inlined: rare or long code would spill registers of the short path
-#define APART __attribute__((noinline))
+#define NOINLINE __attribute__((noinline))
 #endif
 #if defined(__GNUC__)
 // all calls in it are inlined
@@ -160,7 +160,7 @@ inline bool asked_is_good(const Arrays<Law>& own, int64_t i) {
 
 // Write the next state if `good`.
 template <class Law, class Result>
-inline void remember(const Result& found, bool good, const Arrays<Law>& own, int64_t k) {
+inline void store_state(const Result& found, bool good, const Arrays<Law>& own, int64_t k) {
     for (int s = 0; s < Law::kStates; ++s) own.state[s][k] = chosen(good, found.at[Law::kResults + s], own.state[s][k]);
 }
 
@@ -188,7 +188,7 @@ template <class Law>
 inline Raw effort_of(const Inputs& in, const Arrays<Law>& own, int64_t i, int64_t k) {
     const auto found = law_at<Law>(in, own, i, k, Asked<Law>{}, States<Law>{}, Taken<Law>{});
     const bool good = is_good<Law>(found, in, own, i);
-    remember<Law>(found, good, own, k);
+    store_state<Law>(found, good, own, k);
     return {found.at[0], good};
 }
 template <>
@@ -197,9 +197,9 @@ inline Raw effort_of<Given>(const Inputs& in, const Arrays<Given>&, int64_t i, i
 }
 
 template <class Law>
-constexpr bool remembers = Law::kStates > 0;
+constexpr bool has_state = Law::kStates > 0;
 template <>
-constexpr bool remembers<Given> = false;
+constexpr bool has_state<Given> = false;
 
 // True if an effort may be finite without being good.
 template <class Law>
@@ -232,11 +232,11 @@ inline bool swept(const Problem& p, const Block& b, const Arrays<Law> law, const
     INDEPENDENT
     for (int64_t i = 0; i < size; ++i) {
         Raw raw;
-        if constexpr (remembers<Law> && sizeof...(Limits) > 0) {
+        if constexpr (has_state<Law> && sizeof...(Limits) > 0) {
             // a fault of a limit keeps the state
             const auto found = law_at<Law>(in, law, i, i, Asked<Law>{}, States<Law>{}, Taken<Law>{});
             raw = limited({found.at[0], is_good<Law>(found, in, law, i)}, in, i, limits...);
-            remember<Law>(found, finite(raw.effort), law, i);
+            store_state<Law>(found, finite(raw.effort), law, i);
         } else {
             raw = limited(effort_of<Law>(in, law, i, i), in, i, limits...);
         }

@@ -11,17 +11,17 @@ namespace actuators {
 
 // Memory layout of an array: of NumPy, of a library with the DLPack 1.3 C exchange API such as Torch, or with the
 // buffer protocol such as JAX on the CPU. Other arrays are assumed unchanged.
-class Lie {
+class ArrayLayout {
   public:
-    enum class Way { kNone, kNumpy, kTable, kBuffer };
+    enum class Protocol { kNone, kNumpy, kTable, kBuffer };
 
-    explicit Lie(PyObject* array) {
+    explicit ArrayLayout(PyObject* array) {
         if (py::isinstance<py::array>(array))
-            way_ = Way::kNumpy;
+            protocol_ = Protocol::kNumpy;
         else if ((look_ = look_of(array)))
-            way_ = Way::kTable;
+            protocol_ = Protocol::kTable;
         else if (PyObject_CheckBuffer(array))
-            way_ = Way::kBuffer;
+            protocol_ = Protocol::kBuffer;
         known_ = look(array, [this](const void* data, uint64_t type, int axes, const auto* shape, const auto* steps) {
             data_ = data, type_ = type;
             numbers_.assign(shape, shape + axes);
@@ -29,13 +29,13 @@ class Lie {
             return true;
         });
         // for example an array on a GPU
-        if (way_ == Way::kBuffer && !known_) way_ = Way::kNone;
+        if (protocol_ == Protocol::kBuffer && !known_) protocol_ = Protocol::kNone;
     }
 
     // True if the layout and address of the array are unchanged.
     bool holds(PyObject* array) const {
         const void* data;
-        return way_ == Way::kNone || (find(array, data) && data == data_);
+        return protocol_ == Protocol::kNone || (find(array, data) && data == data_);
     }
 
     // True if an array of the same class has this type, shape and strides; sets `data` to its address.
@@ -50,7 +50,7 @@ class Lie {
     }
 
     bool known() const { return known_; }
-    Way way() const { return way_; }
+    Protocol protocol() const { return protocol_; }
 
     // True if it is a float array on the CPU that views the same memory as these NumPy rows.
     bool is(const py::array& rows) const {
@@ -60,8 +60,8 @@ class Lie {
             if (numbers_[k] != rows.shape(left_out + k) ||
                 (numbers_[k] > 1 && unit() * numbers_[axes + k] != rows.strides(left_out + k)))
                 return false;
-        if (way_ == Way::kNumpy) return rows.dtype().equal(py::handle(reinterpret_cast<PyObject*>(type_)));
-        if (way_ == Way::kTable) return type_ == type_of(2, 32, 1, 1);
+        if (protocol_ == Protocol::kNumpy) return rows.dtype().equal(py::handle(reinterpret_cast<PyObject*>(type_)));
+        if (protocol_ == Protocol::kTable) return type_ == type_of(2, 32, 1, 1);
         return type_ == type_of("f") || type_ == type_of("=f") || type_ == type_of("@f");
     }
 
@@ -74,7 +74,7 @@ class Lie {
     }
 
     // True if arrays with the same address view the same elements.
-    bool like(const Lie& other) const { return way_ == other.way_ && numbers_ == other.numbers_; }
+    bool like(const ArrayLayout& other) const { return protocol_ == other.protocol_ && numbers_ == other.numbers_; }
 
   private:
     // `DLTensor`, and the function table of `__dlpack_c_exchange_api__`, as DLPack defines them
@@ -114,16 +114,16 @@ class Lie {
     }
 
     // Unit of strides in bytes; DLPack counts floats, the others bytes.
-    int64_t unit() const { return way_ == Way::kTable ? sizeof(float) : 1; }
+    int64_t unit() const { return protocol_ == Protocol::kTable ? sizeof(float) : 1; }
 
     // Call with address, type, number of axes, shape and strides; false if these are unavailable.
     template <class Call>
     bool look(PyObject* array, const Call& call) const {
-        if (way_ == Way::kNumpy) {
+        if (protocol_ == Protocol::kNumpy) {
             const auto* now = py::detail::array_proxy(array);
             return call(now->data, reinterpret_cast<uintptr_t>(now->descr), now->nd, now->dimensions, now->strides);
         }
-        if (way_ == Way::kTable) {
+        if (protocol_ == Protocol::kTable) {
             Tensor now{};
             if (look_(array, &now)) {
                 PyErr_Clear();
@@ -133,7 +133,7 @@ class Lie {
             return now.steps &&
                    call(static_cast<const char*>(now.data) + now.offset, type, now.axes, now.shape, now.steps);
         }
-        if (way_ == Way::kNone) return false;
+        if (protocol_ == Protocol::kNone) return false;
         Py_buffer now;
         if (PyObject_GetBuffer(array, &now, PyBUF_RECORDS_RO)) {
             PyErr_Clear();
@@ -145,7 +145,7 @@ class Lie {
         return good;
     }
 
-    Way way_ = Way::kNone;
+    Protocol protocol_ = Protocol::kNone;
     int (*look_)(void*, Tensor*) = nullptr;
     bool known_ = false;
     const void* data_ = nullptr;
@@ -185,20 +185,20 @@ PyObject* translated(const Call& call) {
 
 // A function that returns True if it is called with these arrays and their layout is unchanged.
 inline py::object recognizer(const py::tuple& given) {
-    using Lies = std::vector<Lie>;
+    using Layouts = std::vector<ArrayLayout>;
     const Fast recognize = [](PyObject* self, PyObject* const* arrays, Py_ssize_t count) -> PyObject* {
         PyObject* const known = PyTuple_GET_ITEM(self, 0);
-        const auto& lies = kept_by<Lies>(self);
+        const auto& layouts = kept_by<Layouts>(self);
         bool same = count == PyTuple_GET_SIZE(known);
         for (Py_ssize_t k = 0; same && k < count; ++k) same = arrays[k] == PyTuple_GET_ITEM(known, k);
-        for (Py_ssize_t k = 0; same && k < count; ++k) same = lies[k].holds(arrays[k]);
+        for (Py_ssize_t k = 0; same && k < count; ++k) same = layouts[k].holds(arrays[k]);
         return PyBool_FromLong(same);
     };
     static PyMethodDef method =
         fast("recognize", recognize, "Return True if the arrays are known and their layout is unchanged.");
-    auto lies = std::make_unique<Lies>();
-    for (const py::handle one : given) lies->emplace_back(one.ptr());
-    return made_fast(method, given, std::move(lies));
+    auto layouts = std::make_unique<Layouts>();
+    for (const py::handle one : given) layouts->emplace_back(one.ptr());
+    return made_fast(method, given, std::move(layouts));
 }
 
 }  // namespace actuators

@@ -1,29 +1,30 @@
 // New arrays at each call: arrays with the layout of the previous ones are accessed in place, without rebinding.
 #pragma once
+#include "array_layout.h"
 #include "bound_plan.h"
-#include "seen.h"
 
 namespace actuators {
 
 // An array of a call, replaceable by arrays of the same layout.
 class End {
   public:
-    End(PyObject* array, bool output) : type_(py::type::of(array)), lie_(array), output_(output) {
+    End(PyObject* array, bool output) : type_(py::type::of(array)), layout_(array), output_(output) {
         // a type is identified by its address
-        if (lie_.way() == Lie::Way::kNumpy) descr_ = py::reinterpret_borrow<py::array>(array).dtype();
+        if (layout_.protocol() == ArrayLayout::Protocol::kNumpy)
+            descr_ = py::reinterpret_borrow<py::array>(array).dtype();
         // reading such a tensor requires a sign change
-        if (lie_.way() == Lie::Way::kTable) is_neg_ = py::getattr(type_, "is_neg", py::none());
+        if (layout_.protocol() == ArrayLayout::Protocol::kTable) is_neg_ = py::getattr(type_, "is_neg", py::none());
     }
 
     // True if arrays of the same layout can be identified.
-    bool good() const { return lie_.known() && !(output_ && lie_.way() == Lie::Way::kBuffer); }
+    bool good() const { return layout_.known() && !(output_ && layout_.protocol() == ArrayLayout::Protocol::kBuffer); }
 
     // Address of an array of the same layout, null for any other; `held` is the object kept last.
     float* find(PyObject* array, const PyObject* held) const {
         if (Py_TYPE(array) != reinterpret_cast<PyTypeObject*>(type_.ptr())) return nullptr;
         const void* data;
-        if (!lie_.find(array, data) || !data || reinterpret_cast<uintptr_t>(data) % sizeof(float)) return nullptr;
-        if (output_ && lie_.way() == Lie::Way::kNumpy &&
+        if (!layout_.find(array, data) || !data || reinterpret_cast<uintptr_t>(data) % sizeof(float)) return nullptr;
+        if (output_ && layout_.protocol() == ArrayLayout::Protocol::kNumpy &&
             !(py::detail::array_proxy(array)->flags & py::detail::npy_api::NPY_ARRAY_WRITEABLE_))
             return nullptr;
         if (array != held && !is_neg_.is_none()) {
@@ -36,24 +37,24 @@ class End {
 
     // The object that keeps the memory alive; libraries with the buffer protocol may otherwise reuse it.
     py::object keep(PyObject* array) const {
-        if (lie_.way() != Lie::Way::kBuffer) return py::reinterpret_borrow<py::object>(array);
+        if (layout_.protocol() != ArrayLayout::Protocol::kBuffer) return py::reinterpret_borrow<py::object>(array);
         auto view = py::reinterpret_steal<py::object>(PyMemoryView_FromObject(array));
         if (!view) throw py::error_already_set();
         return view;
     }
 
-    const Lie& lie() const { return lie_; }
+    const ArrayLayout& lie() const { return layout_; }
 
   private:
     py::object type_, descr_, is_neg_ = py::none();
-    Lie lie_;
+    ArrayLayout layout_;
     bool output_;
 };
 
 // Arrays of a call that replace the bound arrays of a plan.
-class Followed {
+class Rebinding {
   public:
-    Followed(BoundPlan& plan, const py::tuple& given) : plan_(plan) {
+    Rebinding(BoundPlan& plan, const py::tuple& given) : plan_(plan) {
         if (given.size() != BoundPlan::kArrays) refuse("given", "five signals and the efforts, None for one left out");
         for (size_t k = 0; k < BoundPlan::kArrays; ++k)
             ends_[k] = given[k].is_none() ? nullptr : std::make_unique<End>(given[k].ptr(), k == kSignals);
@@ -120,16 +121,16 @@ class Followed {
 // A function that rebinds a plan, currently bound to `given`, to arrays of the same layout and returns true if it
 // could. None if such arrays cannot be identified.
 inline py::object follower(const py::object& plan, const py::tuple& given) {
-    auto followed = std::make_unique<Followed>(plan.cast<BoundPlan&>(), given);
-    if (!followed->good()) return py::none();
+    auto rebinding = std::make_unique<Rebinding>(plan.cast<BoundPlan&>(), given);
+    if (!rebinding->good()) return py::none();
     const Fast follow = [](PyObject* self, PyObject* const* arrays, Py_ssize_t count) -> PyObject* {
         return translated(
-            [&] { return PyBool_FromLong(count == BoundPlan::kArrays && kept_by<Followed>(self).follow(arrays)); });
+            [&] { return PyBool_FromLong(count == BoundPlan::kArrays && kept_by<Rebinding>(self).follow(arrays)); });
     };
     static PyMethodDef method =
         fast("follow", follow, "Bind the plan to the arrays; return True if it reads and writes them.");
-    followed->begin();
-    return made_fast(method, plan, std::move(followed));
+    rebinding->begin();
+    return made_fast(method, plan, std::move(rebinding));
 }
 
 }  // namespace actuators
