@@ -41,3 +41,19 @@ def test_chain_of_six_rests(tmp_path: Path) -> None:
     """Its joints are coupled so much that friction computed joint by joint would shake them at 0.08 rad/s."""
     found = rest(chain(tmp_path, armature=0.03), BASE, "mujoco", 0.002, LOAD)
     assert found.rms <= 1e-3
+
+
+@pytest.mark.parametrize("factor", [0.25, 0.5, 1.9])
+def test_a_wrong_inertia_rests(factor: float) -> None:
+    """Up to twice the true one; a small one takes longer."""
+    with Simulation(so101()) as sim:
+        names, robot = Articulation(ARM).dof_names, held(sim, ARM)
+    found = rest_on_arrays(names, robot._replace(inertia=factor * robot.inertia), 0.005, LOAD)
+    assert found.rms <= RMS and found.drift <= DRIFT
+
+
+def test_an_inertia_far_too_large_chatters() -> None:
+    """With three times the true one the measurement detects chatter."""
+    with Simulation(so101()) as sim:
+        names, robot = Articulation(ARM).dof_names, held(sim, ARM)
+    assert rest_on_arrays(names, robot._replace(inertia=3.0 * robot.inertia), 0.005, LOAD).rms > 1e-3
