@@ -11,6 +11,7 @@ import pytest
 from isaacsim.core.experimental.actuators import (
     ActuatedArrays,
     DelayConfig,
+    FrictionConfig,
     MaxEffortClampingConfig,
     PDControlConfig,
     Recording,
@@ -100,3 +101,32 @@ def test_without_matplotlib_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setitem(sys.modules, "matplotlib.backends.backend_agg", None)
     with pytest.raises(ModuleNotFoundError, match=r"A plot needs matplotlib.*pip install .*\[examples\]"):
         log.plot()
+
+
+def rubbed() -> Recording:
+    """Two joints with friction that hold still in the first half and slide in the second."""
+    motor = [PDControlConfig(10.0, 0.0), MaxEffortClampingConfig(5.0), FrictionConfig(1.0, assumed_inertia=0.1)]
+    leg = ActuatedArrays(["hip", "knee"], {".*": motor})
+    q, qd, target = np.zeros((3, 2), np.float32)
+    with leg.record() as log:
+        for step in range(20):
+            qd[:] = 0.0 if step < 10 else 0.5
+            target[:] = q + np.float32(0.05)
+            leg.step(q, qd, target, 0.01)
+            q += qd * np.float32(0.01)
+    return log
+
+
+def test_efforts_of_motor_and_friction_are_drawn_and_sticking_is_shaded() -> None:
+    """Of one joint both; of several joints those of the motors."""
+    log = rubbed()
+    effort = log.plot("knee").axes[1]
+    assert words(effort) == {"computed", "motor", "friction", "limit"}
+    assert effort.get_title("left") == "Effort; shaded gray: sticks"
+    drawn = {tuple(line.get_ydata()) for line in effort.lines}
+    assert tuple(log.motor_efforts[:, 0, 1]) in drawn and tuple(log.passive_efforts[:, 0, 1]) in drawn
+    (shade,) = effort.patches
+    assert (shade.get_x(), shade.get_x() + shade.get_width()) == pytest.approx((0.0, 0.09))
+    both = log.plot().axes[1]
+    assert both.get_title("left") == "Effort before friction, thin: before the clamps" and not both.patches
+    assert tuple(log.motor_efforts[:, 0, 0]) in {tuple(line.get_ydata()) for line in both.lines}

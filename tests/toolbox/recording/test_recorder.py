@@ -37,7 +37,7 @@ MOTORS = {
         DCMotorClampingConfig(saturation_effort=30.0, velocity_limit=4.0, max_motor_effort=25.0),
     ],
 }
-ALL = tuple(recorder.SIGNALS)
+ALL = tuple(name for name in recorder.SIGNALS if name not in recorder.OF_PASSIVE_STAGES)
 
 
 @pytest.fixture(params=["native", "python", "warp"])

@@ -8,7 +8,13 @@ from typing import Any
 
 import numpy as np
 import pytest
-from isaacsim.core.experimental.actuators import ActuatedArrays, MaxEffortClampingConfig, PDControlConfig, Recording
+from isaacsim.core.experimental.actuators import (
+    ActuatedArrays,
+    FrictionConfig,
+    MaxEffortClampingConfig,
+    PDControlConfig,
+    Recording,
+)
 
 DT = 0.01
 
@@ -104,3 +110,23 @@ def test_it_joins_what_somebody_else_logs(tmp_path: Path) -> None:
     stream.flush()
     stream.disconnect()
     assert {"/battery", "/robot 0/hip/position/measured"} <= {*read(tmp_path / "mine.rrd")}
+
+
+def test_friction_is_beside_the_effort_of_the_motor_and_sticking_is_told_where_it_changes(tmp_path: Path) -> None:
+    """Robots without passive stages have no such entities."""
+    pytest.importorskip("rerun", exc_type=ImportError)
+    leg = ActuatedArrays(["hip"], {".*": [PDControlConfig(10.0, 0.0), FrictionConfig(1.0, assumed_inertia=0.1)]})
+    q, qd = np.zeros((2, 1), np.float32)
+    with leg.record() as log:
+        for speed in (0.0, 0.0, 0.5, 0.5, 0.0, 0.0):
+            qd[:] = speed
+            leg.step(q, qd, q, DT)
+    log.save(tmp_path / "log.rrd")
+    tables = read(tmp_path / "log.rrd")
+    places = {"effort/motor": log.motor_efforts, "effort/friction": log.passive_efforts}
+    for place, array in (places | {"power": log.power, "power/friction": log.passive_power}).items():
+        np.testing.assert_array_equal(np.ravel(tables[f"/robot 0/hip/{place}"]["Scalars:scalars"]), array[:, 0, 0])
+    events = tables["/robot 0/hip/sticking"]
+    assert events["step"] == [0, 1, 4] and np.ravel(events["TextLog:text"]).tolist() == ["sticks", "moves", "sticks"]
+    recorded().save(tmp_path / "without.rrd")
+    assert not [entity for entity in read(tmp_path / "without.rrd") if "friction" in entity or "sticking" in entity]

@@ -72,6 +72,8 @@ from .toolbox.inspection.described import InspectedValue as InspectedValue
 from .toolbox.inspection.findings import Finding as Finding
 from .toolbox.inspection.inspect import inspect_robots as inspect_robots
 from .toolbox.inspection.lint import lint as lint
+from .toolbox.recording.friction import FrictionTable as FrictionTable
+from .toolbox.recording.friction import JointFriction as JointFriction
 from .toolbox.recording.recording import Recording as Recording
 from .toolbox.recording.saturation import Saturation as Saturation
 from .toolbox.recording.saturation import SaturationTable as SaturationTable
@@ -129,6 +131,7 @@ __all__ = [
     "Extension",
     "Finding",
     "FrictionConfig",
+    "FrictionTable",
     "GearedPDControlConfig",
     "GearedPIDControlConfig",
     "Host",
@@ -136,6 +139,7 @@ __all__ = [
     "InspectedJoint",
     "InspectedRobot",
     "InspectedValue",
+    "JointFriction",
     "JointStability",
     "LogUniform",
     "MaxEffortClampingConfig",

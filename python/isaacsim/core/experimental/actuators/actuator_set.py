@@ -121,8 +121,9 @@ class ActuatorSet(NotCopied):
         Args:
             signals: Of `positions`, `velocities`, `position_targets`, `velocity_targets`, `delayed_position_targets`,
                 `delayed_velocity_targets`, `computed_efforts`, `motor_efforts`, `applied_efforts`, `limited_by`,
-                `faults` and `power`, which needs applied efforts and velocities and brings them; default all. Time is
-                always there.
+                `faults`, `power`, and `passive_efforts`, `passive_power` and `sticking` of friction and other passive
+                stages. Those that follow from others bring them. Default all, those of passive stages where joints
+                have such stages. Time is always there.
             capacity: How many steps are kept, the last ones; None means all.
             robots: Robot indices or mask; None means all.
             dofs: Regular expressions that match names of joints in full, or columns; None means all actuated joints.

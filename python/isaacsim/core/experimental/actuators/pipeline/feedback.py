@@ -1,4 +1,4 @@
-"""What actuators come to at their joints, as their parameters are now: gains and largest efforts."""
+"""What actuators come to at their joints, as their parameters are now: gains, largest efforts and dry friction."""
 
 from __future__ import annotations
 
@@ -9,8 +9,9 @@ import numpy as np
 
 from ..components.catalogue import law_of
 from ..specs.configs import Config
+from ..specs.dry_friction import is_dry
 from ..specs.fields import parameters_of
-from ..specs.stages import is_geared
+from ..specs.stages import follows_limits, is_geared
 from .actuator import Actuator
 from .plan import has_law
 
@@ -36,6 +37,23 @@ def largest_efforts(actuator: Actuator, num_robots: int) -> np.ndarray:
     bounds = [most for config in configs for most in config.bounds("effort").values()]
     least = functools.reduce(np.minimum, bounds, np.inf)
     return _by_joint(np.where(least == 0, 0.0, np.inf) if is_geared(actuator) else least, actuator, num_robots)
+
+
+def has_passive_stages(actuator: Actuator) -> bool:
+    """Return True if stages act after all limits and the transmission, on the effort at the joint."""
+    return any(follows_limits(kind) for kind, _ in actuator.by_kind)
+
+
+def has_dry_friction(actuator: Actuator, num_robots: int) -> np.ndarray:
+    """Return a mask of the joints with dry friction, shape `(robots, joints)`.
+
+    Values are those of now. Of the user's own stages nothing is known.
+    """
+    found = np.array(False)
+    for kind, stage in actuator.by_kind:
+        for name in filter(is_dry, stage.PARAMETERS if follows_limits(kind) and law_of(type(stage)) else ()):
+            found = found | (stage.read(name) > 0.0)
+    return _by_joint(found, actuator, num_robots) > 0.0
 
 
 def _by_joint(values: Any, actuator: Actuator, num_robots: int) -> np.ndarray:

@@ -1,6 +1,16 @@
-"""Signals of recordings, in a file of their own: every wrapper imports them, few record."""
+"""Signals of recordings, in a file of their own: every wrapper imports them, few record.
+
+The effort of a joint has two parts. `motor_efforts` come out of the limits and the transmission; `passive_efforts` are
+those of the passive stages, friction and cogging, which act after them. Their sum is `applied_efforts`, which the
+simulator gets. Tables, plots and pages call the second part the friction effort.
+
+A joint *sticks* in a step if it has dry friction, and its speed is below `STICKING_SPEED` at the start and at the end
+of the step. A joint that reverses is as slow for less than a step, so it does not stick.
+"""
 
 from __future__ import annotations
+
+from typing import Final
 
 import numpy as np
 
@@ -18,5 +28,19 @@ KINDS: dict[str, np.dtype] = {
 }
 """Recorded arrays and their types; clamps are recorded by number."""
 
-SIGNALS = (*KINDS, "power")
-"""Signals that can be requested; power follows from applied efforts, velocities and resets."""
+DERIVED: Final[dict[str, tuple[str, ...]]] = {
+    "power": ("applied_efforts", "velocities"),
+    "passive_efforts": ("motor_efforts", "applied_efforts"),
+    "passive_power": ("motor_efforts", "applied_efforts", "velocities"),
+    "sticking": ("velocities",),
+}
+"""Signals that follow from recorded arrays, and these arrays; those of the motion in a step also from resets."""
+
+OF_PASSIVE_STAGES: Final = ("passive_efforts", "passive_power", "sticking")
+"""Signals that only joints with passive stages have."""
+
+SIGNALS = (*KINDS, *DERIVED)
+"""Signals that can be requested."""
+
+STICKING_SPEED: Final = 1e-3
+"""Speed below which a joint is at rest [rad/s or m/s]."""

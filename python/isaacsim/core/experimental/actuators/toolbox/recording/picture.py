@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..plots.style import APART, COLORS, GREY, PLAIN, RED, SHADE, THIN, caption, label_ends, panels
+from .intervals import intervals
 
 if TYPE_CHECKING:
     from ..plots.style import Axes, Figure
@@ -31,7 +32,7 @@ def draw(
     Raises:
         ModuleNotFoundError: Matplotlib is missing.
     """
-    efforts = {"computed_efforts", "applied_efforts", "limited_by"} & set(shown)
+    efforts = {"computed_efforts", "motor_efforts", "applied_efforts", "passive_efforts", "limited_by"} & set(shown)
     position = bool({"positions", "position_targets"} & set(shown))
     motion = bool({"power", "velocities"} & set(shown))
     heights = [height for height, there in ((3, position), (3, efforts), (2, motion)) if there] or [3]
@@ -88,18 +89,33 @@ def _draw_position(curves: _Curves, shown: Mapping[str, np.ndarray]) -> None:
 
 
 def _draw_effort(curves: _Curves, shown: Mapping[str, np.ndarray], max_efforts: np.ndarray) -> None:
-    title = ["Effort"] if curves.alone else ["Effort, thin: before the clamps"]
-    computed, applied = shown.get("computed_efforts"), shown.get("applied_efforts")
+    computed, main = shown.get("computed_efforts"), _main_effort(shown)
+    title = ["Effort before friction" if main == "motor_efforts" and not curves.alone else "Effort"]
+    title[0] += "" if curves.alone else ", thin: before the clamps"
     if computed is not None:
         curves.add(computed, "computed", False, {"linewidth": THIN, "alpha": 1 if curves.alone else 0.6})
-    if applied is not None:
-        curves.add(applied, "applied", True, {"linewidth": PLAIN})
+    if main is not None:
+        curves.add(shown[main], main.partition("_")[0], True, {"linewidth": PLAIN})
+    if curves.alone and _has_friction(shown):
+        curves.add(shown["passive_efforts"], "friction", True, {"linewidth": PLAIN}, 1)
     _draw_limit(curves, max_efforts)
     if computed is not None:
-        title += _zoom(curves.axes, computed, computed if applied is None else applied, max_efforts)
+        title += _zoom(curves.axes, computed, computed if main is None else shown[main], max_efforts)
     if "limited_by" in shown:
-        title += _shade(curves, shown["limited_by"][:, 0])
+        title += _shade_limits(curves, shown["limited_by"][:, 0])
+    if "sticking" in shown:
+        title += _shade(curves, shown["sticking"][:, 0], GREY, ["shaded gray: sticks"])
     curves.finish("; ".join(title), "effort [N·m or N]")
+
+
+def _has_friction(shown: Mapping[str, np.ndarray]) -> bool:
+    return "passive_efforts" in shown and bool(shown["passive_efforts"].any())
+
+
+def _main_effort(shown: Mapping[str, np.ndarray]) -> str | None:
+    """Return the name of the effort to draw: that of the motor where friction acts, otherwise the applied one."""
+    first = "motor_efforts" if _has_friction(shown) else "applied_efforts"
+    return next((name for name in (first, "applied_efforts") if name in shown), None)
 
 
 def _draw_limit(curves: _Curves, max_efforts: np.ndarray) -> None:
@@ -119,17 +135,21 @@ def _zoom(axes: Axes, computed: np.ndarray, applied: np.ndarray, max_efforts: np
     return [f"computed reaches {most:.4g}, beyond the panel"]
 
 
-def _shade(curves: _Curves, limited_by: np.ndarray) -> list[str]:
+def _shade_limits(curves: _Curves, limited_by: np.ndarray) -> list[str]:
     """Shade the time in which clamps limit the effort, and return the words for it."""
-    if not curves.alone:
+    clamps = sorted({*limited_by.tolist()} - {""})
+    return _shade(curves, limited_by != "", RED, [f"shaded: limited by {', '.join(clamps)}"])
+
+
+def _shade(curves: _Curves, mask: np.ndarray, color: str, words: list[str]) -> list[str]:
+    """Shade the time in which a mask of the steps of one joint is true, and return the words for it, if any."""
+    if not (curves.alone and mask.any()):
         return []
     time = curves.time
     edges = np.r_[time, 2 * time[-1] - time[-2] if len(time) > 1 else time[-1]]
-    change = np.flatnonzero(np.diff(np.r_[False, limited_by != "", False]))
-    for first, last in zip(change[::2], change[1::2], strict=True):
-        curves.axes.axvspan(edges[first], edges[last], color=RED, alpha=SHADE, linewidth=0)
-    clamps = sorted({*limited_by.tolist()} - {""})
-    return [f"shaded: limited by {', '.join(clamps)}"] if clamps else []
+    for first, last in intervals(mask):
+        curves.axes.axvspan(edges[first], edges[last], color=color, alpha=SHADE, linewidth=0)
+    return words
 
 
 def _draw_motion(axes: Axes, joints: Sequence[str], time: np.ndarray, shown: Mapping[str, np.ndarray]) -> None:

@@ -9,24 +9,34 @@ from __future__ import annotations
 
 import numpy as np
 
+from ...pipeline.recorded_signals import STICKING_SPEED
 
-def mean_power(efforts: np.ndarray, before: np.ndarray, last: np.ndarray | None, is_reset: np.ndarray) -> np.ndarray:
-    """Return the power in each step [W]; the velocity after a step is that before the next one.
+
+def velocities_after(before: np.ndarray, last: np.ndarray | None, is_reset: np.ndarray) -> np.ndarray:
+    """Return the velocities after each step, which are those before the next one.
 
     Args:
-        efforts: Applied efforts, `(steps, robots, joints)`.
-        before: Velocities before each step, same shape.
+        before: Velocities before each step, `(steps, robots, joints)`.
         last: Velocities after the last step, `(robots, joints)`; None means unknown.
         is_reset: Whether a robot was reset after a step, `(steps, robots)`. Then, and if the velocity after the step is
-            unknown or not finite, the velocity before the step replaces the mean.
+            unknown or not finite, the velocity before the step replaces it.
     """
     if not len(before):
-        return efforts
+        return before
     after = np.concatenate([before[1:], before[-1:] if last is None else last[None]])
-    after = np.where(is_reset[:, :, None] | ~np.isfinite(after), before, after)
+    return np.where(is_reset[:, :, None] | ~np.isfinite(after), before, after)
+
+
+def mean_power(efforts: np.ndarray, before: np.ndarray, after: np.ndarray) -> np.ndarray:
+    """Return the power in each step [W] from efforts and velocities before and after it, `(steps, robots, joints)`."""
     # a robot with a fault may have any velocity
     with np.errstate(invalid="ignore", over="ignore"):
         return efforts * (0.5 * before + 0.5 * after)
+
+
+def at_rest(before: np.ndarray, after: np.ndarray) -> np.ndarray:
+    """Return a mask of the steps at whose start and end a joint is slower than `STICKING_SPEED`."""
+    return (np.abs(before) < STICKING_SPEED) & (np.abs(after) < STICKING_SPEED)
 
 
 class Resets:

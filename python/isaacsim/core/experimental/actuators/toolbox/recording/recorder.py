@@ -15,19 +15,22 @@ from ...components.catalogue import law_of
 from ...errors import NotCopied
 from ...memory import numpy_view
 from ...pipeline.assembly import Assembly
-from ...pipeline.recorded_signals import KINDS, SIGNALS
+from ...pipeline.feedback import has_dry_friction, has_passive_stages
+from ...pipeline.recorded_signals import DERIVED, KINDS, OF_PASSIVE_STAGES, SIGNALS
 from ...pipeline.step.binding import SIGNALS as INPUTS
 from ...pipeline.step.native import NativeStep
 from ...pipeline.step.state import mask_of
 from ...specs.arguments import names_of, number_of
 from .files import Subject
 from .native_tape import NativeTape
-from .power import Resets, mean_power
+from .power import Resets, at_rest, mean_power, velocities_after
 from .recording import Recording
 from .tape import Tape
 
 _DELAYED = {"delayed_position_targets": 0, "delayed_velocity_targets": 1}
 _OBSERVED = {"computed_efforts", "motor_efforts", "limited_by"}
+# signals that need the velocity after each step
+_OF_MOTION = {"power", "passive_power", "sticking"}
 
 
 class Recorder(NotCopied):
@@ -36,7 +39,7 @@ class Recorder(NotCopied):
     Args:
         assembly: The actuators.
         robot_names: Names of all robots.
-        signals: Names of signals, of `SIGNALS`.
+        signals: Names of signals, of `SIGNALS`; of all, those of passive stages only if a joint has such stages.
         capacity: Number of steps to keep, the last ones; None means all.
         robots: Rows to record.
         joints: Joints to record, as the assembly numbers them.
@@ -62,6 +65,9 @@ class Recorder(NotCopied):
         if not all(map(len, (self._signals, robots, joints))):
             raise ValueError("nothing to record: must be one signal, robot and joint at least. Choose some.")
         self._assembly, self._robots, self._joints = assembly, list(robots), list(joints)
+        if tuple(self._signals) == SIGNALS and not _any_passive(assembly, self._joints):
+            self._signals = [name for name in SIGNALS if name not in OF_PASSIVE_STAGES]
+        self._needs_motion = bool(_OF_MOTION & {*self._signals})
         self._recorded = [name for name in self._signals if name in KINDS]
         self._capacity = capacity
         self._subject = self._subject_of(robot_names)
@@ -96,7 +102,7 @@ class Recorder(NotCopied):
             rows = {name: (shape, KINDS[name]) for name in self._recorded}
             self._tape = Tape({"dt": ((), np.dtype(np.float64)), **rows}, self._capacity)
         self._assembly.watch(self, steps=not records_itself)
-        self._reader = _Reader(self._tape, self._resets, self._velocities)
+        self._reader = _Reader(self._tape, self._resets, self._velocities, self._dry_joints())
         return Recording(self._subject, self._signals, self._reader)
 
     def __exit__(self, *_: object) -> None:
@@ -140,17 +146,25 @@ class Recorder(NotCopied):
 
     def reset(self, robots: Sequence[int] | wp.array | None) -> None:
         """Record which robots are reset: their next velocities do not follow from the last step."""
-        if self._tape is not None and "power" in self._signals:
+        if self._tape is not None and self._needs_motion:
             mask = mask_of(robots, self._assembly.num_robots, self._assembly.device)
             self._resets.note(self._tape.count, mask.numpy())
 
     def _velocities(self) -> np.ndarray:
         """Return the current velocities, `(robots, joints)`: those after the last step, if physics writes in place."""
         found = np.full((len(self._robots), len(self._joints)), np.nan, np.float32)
-        if self._assembly.bound and "power" in self._signals:
+        if self._assembly.bound and self._needs_motion:
             for part in self._parts:
                 part.read_velocities(found)
         return found
+
+    def _dry_joints(self) -> np.ndarray:
+        """Return a mask of the joints with dry friction, `(robots, joints)`."""
+        if "sticking" not in self._signals:
+            return np.zeros((len(self._robots), len(self._joints)), bool)
+        count = self._assembly.num_robots
+        masks = [has_dry_friction(actuator, count) for actuator in self._assembly.actuators]
+        return np.concatenate(masks, axis=1)[np.ix_(self._robots, self._joints)]
 
     @property
     def recorded(self) -> list[str]:
@@ -178,33 +192,55 @@ def _chosen(signals: Sequence[str]) -> list[str]:
     names = names_of("signals", signals)
     if odd := [name for name in names if name not in SIGNALS]:
         raise ValueError(f"signals: {odd}: must be some of {list(SIGNALS)}. Correct the name.")
-    if "power" in names:
-        names += ["applied_efforts", "velocities"]
+    names += [source for name in names for source in DERIVED.get(name, ())]
     return [name for name in SIGNALS if name in names]
 
 
+def _any_passive(assembly: Assembly, joints: Sequence[int]) -> bool:
+    """Return True if one of some joints has a passive stage."""
+    found = [has_passive_stages(actuator) for actuator in assembly.actuators for _ in actuator.dof_names]
+    return any(found[joint] for joint in joints)
+
+
 class _Reader:
-    """Reads a recording's arrays: those of the tape, and power, which follows from them.
+    """Reads a recording's arrays: those of the tape, and those that follow from them.
 
     Args:
         tape: The recorded steps.
         resets: The steps after which robots were reset.
         velocities: Returns the current velocities; called until `stop`.
+        is_dry: Mask of the joints with dry friction, `(robots, joints)`.
     """
 
-    def __init__(self, tape: Tape | NativeTape, resets: Resets, velocities: Callable[[], np.ndarray]) -> None:
-        self._tape, self._resets = tape, resets
+    def __init__(
+        self, tape: Tape | NativeTape, resets: Resets, velocities: Callable[[], np.ndarray], is_dry: np.ndarray
+    ) -> None:
+        self._tape, self._resets, self._is_dry = tape, resets, is_dry
         self._velocities: Callable[[], np.ndarray] | None = velocities
         self._last: np.ndarray | None = None
 
     def __call__(self, name: str) -> np.ndarray:
         """Return an array by name."""
-        if name != "power":
+        if name not in DERIVED:
             return self._tape.read(name)
+        if name == "passive_efforts":
+            return self._passive_efforts()
+        before, after = self._motion()
+        if name == "sticking":
+            return at_rest(before, after) & self._is_dry
+        efforts = self._tape.read("applied_efforts") if name == "power" else self._passive_efforts()
+        return mean_power(efforts, before, after)
+
+    def _passive_efforts(self) -> np.ndarray:
+        """Return what passive stages add to the efforts of motors; a step with a fault has neither."""
+        return self._tape.read("applied_efforts") - self._tape.read("motor_efforts")
+
+    def _motion(self) -> tuple[np.ndarray, np.ndarray]:
+        """Return the velocities before and after each step."""
         before = self._tape.read("velocities")
         is_reset = self._resets.after_steps(self._tape.count, len(before))
         last = self._last if self._velocities is None else self._velocities()
-        return mean_power(self._tape.read("applied_efforts"), before, last, is_reset)
+        return before, velocities_after(before, last, is_reset)
 
     def stop(self) -> None:
         """Keep the current velocities as those after the last step, and release the actuators."""

@@ -14,6 +14,7 @@ from ...saving import whole_file
 from ...specs.arguments import names_of, path_of, require_file, require_type, whole_of
 from ..plots.style import save
 from .files import Subject, load_npz, save_npz
+from .friction import FrictionTable, friction
 from .rerun_stream import save_rrd, send
 from .saturation import SaturationTable, saturation
 from .tables import load_csv, load_parquet, save_csv, save_parquet
@@ -138,8 +139,13 @@ class Recording:
 
     @property
     def applied_efforts(self) -> np.ndarray:
-        """Efforts after all stages [N·m or N], as passed to the simulator."""
+        """Efforts after all stages [N·m or N], as passed to the simulator: those of motors and passive stages."""
         return self._get("applied_efforts")
+
+    @property
+    def passive_efforts(self) -> np.ndarray:
+        """Efforts of passive stages [N·m or N], friction and cogging: applied efforts less those of the motors."""
+        return self._get("passive_efforts")
 
     @property
     def limited_by(self) -> np.ndarray:
@@ -168,6 +174,20 @@ class Recording:
         """
         return self._get("power")
 
+    @property
+    def passive_power(self) -> np.ndarray:
+        """Mechanical power of passive efforts [W], computed like `power`; negative where friction dissipates energy."""
+        return self._get("passive_power")
+
+    @property
+    def sticking(self) -> np.ndarray:
+        """True where a joint with dry friction rests: slower than 1e-3 rad/s or m/s at the start and end of a step.
+
+        The velocity after a step is that of `power`. Joints have dry friction as of the start of the recording; of
+        passive stages of one's own this is unknown, and false.
+        """
+        return self._get("sticking")
+
     def arrays(self) -> dict[str, np.ndarray]:
         """Return `time` and all arrays by name, as copies."""
         return {"time": self.time, **{name: self._get(name) for name in self._signals}}
@@ -182,10 +202,22 @@ class Recording:
         """
         return saturation(self.limited_by, self._read("dt"), self.robots, self.joints)
 
+    def friction(self) -> FrictionTable:
+        """Return, per robot and joint, the share of time in which it sticks, the friction effort, and the energy lost.
+
+        Raises:
+            AttributeError: Signals of passive stages were not recorded; joints without such stages have none.
+        """
+        signals = self.sticking, self.passive_efforts, self.passive_power
+        return friction(signals, self._read("dt"), self.robots, self.joints)
+
     def plot(
         self, joint: str | int | None = None, *, robot: int = 0, path: str | os.PathLike[str] | None = None
     ) -> Figure:
         """Draw position with target, effort with limit, and power or velocity over time.
+
+        The efforts of one joint with friction are those of the motor and of the friction; the time in which it sticks
+        is shaded.
 
         Args:
             joint: Name or number of a joint of the recording; None means all.

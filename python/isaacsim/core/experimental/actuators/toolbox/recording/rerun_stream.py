@@ -27,10 +27,15 @@ _ENTITIES = {
     "computed_efforts": "effort/computed",
     "motor_efforts": "effort/motor",
     "applied_efforts": "effort/applied",
+    "passive_efforts": "effort/friction",
     "power": "power",
+    "passive_power": "power/friction",
+    "sticking": "sticking",
     "limited_by": "limited_by",
     "faults": "faults",
 }
+# sent as text, when they change
+_EVENTS = ("limited_by", "faults", "sticking")
 _PANELS = ("position", "velocity", "effort", "power")
 
 
@@ -51,7 +56,7 @@ def save_rrd(path: Path, steps: np.ndarray, subject: Subject, arrays: Mapping[st
 
 
 def send(stream: Any, steps: np.ndarray, subject: Subject, arrays: Mapping[str, np.ndarray]) -> None:
-    """Send numbers at every step, on the timelines `time` and `step`; limits and faults only when they change.
+    """Send numbers at every step, on the timelines `time` and `step`; limits, faults and sticking only on a change.
 
     Args:
         stream: A `rerun.RecordingStream`, or None for the current one.
@@ -85,15 +90,16 @@ def send(stream: Any, steps: np.ndarray, subject: Subject, arrays: Mapping[str, 
 
 def _columns(rerun: Any, name: str, values: np.ndarray) -> tuple[slice | np.ndarray, Any]:
     """Return the steps at which a signal of one joint is sent, and its content."""
-    if name not in ("limited_by", "faults"):
+    if name not in _EVENTS:
         return slice(None), rerun.Scalars.columns(scalars=values.astype(np.float64))
     at = np.flatnonzero(np.r_[bool(values[0]), values[1:] != values[:-1]])
-    words = [str(value) if value else "nothing" for value in values[at].tolist()]
+    on, off = ("sticks", "moves") if name == "sticking" else ("", "nothing")
+    words = [(on or str(value)) if value else off for value in values[at].tolist()]
     return at, rerun.TextLog.columns(text=words)
 
 
 def _tabs(subject: Subject, arrays: Mapping[str, np.ndarray]) -> Any:
-    """Return a tab for each joint, with a panel for each quantity, and limits and faults as text below them."""
+    """Return a tab for each joint, with a panel for each quantity, and limits, faults and sticking as text below."""
     import rerun.blueprint as blueprint  # pyright: ignore[reportMissingImports]
 
     rerun = _rerun()
@@ -106,8 +112,9 @@ def _tabs(subject: Subject, arrays: Mapping[str, np.ndarray]) -> Any:
             for panel in _PANELS
             if panel in there
         ]
-        if there & {"limited_by", "faults"}:
-            panels.append(blueprint.TextLogView(origin=rerun.new_entity_path(here), name="limits and faults"))
+        if there & {*_EVENTS}:
+            name = "limits, faults and sticking" if "sticking" in there else "limits and faults"
+            panels.append(blueprint.TextLogView(origin=rerun.new_entity_path(here), name=name))
         name = joint if len(subject.robots) == 1 else f"{robot} {joint}"
         return blueprint.Vertical(*panels, name=name)
 

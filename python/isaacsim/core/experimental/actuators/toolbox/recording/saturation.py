@@ -8,6 +8,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from .intervals import longest, text_table
+
 
 @dataclass(frozen=True)
 class Saturation:
@@ -36,12 +38,7 @@ class SaturationTable(list[Saturation]):
             return "no effort was limited"
         head = ("robot", "joint", "clamp", "share", "longest [s]")
         cells = [(one.robot, one.joint, one.clamp, f"{one.share:.1%}", f"{one.longest:.4g}") for one in self]
-        widths = [max(map(len, column)) for column in zip(head, *cells, strict=True)]
-        lines = []
-        for row in (head, *cells):
-            words = [cell.ljust(width) for cell, width in zip(row[:3], widths, strict=False)]
-            lines.append("  ".join([*words, *(cell.rjust(w) for cell, w in zip(row[3:], widths[3:], strict=True))]))
-        return "\n".join(lines)
+        return text_table([head, *cells], 3)
 
 
 def saturation(
@@ -61,13 +58,6 @@ def saturation(
         for clamp in sorted({*clamps.tolist()} - {""}):
             limited = clamps == clamp
             share = float(durations[limited].sum()) / total
-            table.append(Saturation(robots[robot], joints[joint], clamp, share, _longest(limited, durations)))
+            table.append(Saturation(robots[robot], joints[joint], clamp, share, longest(limited, durations)))
     table.sort(key=lambda one: -one.share)
     return table
-
-
-def _longest(limited: np.ndarray, durations: np.ndarray) -> float:
-    """Return the longest run of true [s]."""
-    edges = np.flatnonzero(np.diff(np.r_[False, limited, False]))
-    until = np.r_[0.0, np.cumsum(durations)]
-    return float((until[edges[1::2]] - until[edges[::2]]).max())

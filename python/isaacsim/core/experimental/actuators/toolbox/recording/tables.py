@@ -180,6 +180,9 @@ def _read(name: str, column: Sequence[object]) -> np.ndarray:
         return np.array(column, str)
     if name == "dt":
         return np.array(column, float)
+    if name == "sticking":
+        # spreadsheets write capitals
+        return np.array([str(value).lower() == "true" for value in column])
     if name == "faults":
         numbers = np.array(column, float)
         if not np.isin(numbers, np.arange(256)).all():

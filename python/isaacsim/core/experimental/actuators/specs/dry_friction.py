@@ -1,0 +1,20 @@
+"""Parameters that are dry friction, by their names, which all laws of friction have in common."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+LEVELS: Final = ("coulomb", "static")
+"""Levels of dry friction [N·m or N]; the larger one breaks a joint away."""
+
+_PER_EFFORT: Final = "_load"
+
+
+def is_dry(parameter: str) -> bool:
+    """Return True if a parameter is a level of dry friction, or dry friction per effort."""
+    return parameter in LEVELS or parameter.endswith(_PER_EFFORT)
+
+
+def breakaway(stages: Any) -> float:
+    """Return the level at which the dry friction of stages breaks away without load [N·m or N]; 0 for none."""
+    return sum(max((float(getattr(stage, name, 0.0)) for name in LEVELS), default=0.0) for stage in stages)

@@ -1,0 +1,80 @@
+"""Friction of joints over a recording: how long they stick, and the energy that is lost."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from .intervals import longest, text_table
+
+
+@dataclass(frozen=True)
+class JointFriction:
+    """The friction of one joint.
+
+    Args:
+        robot: Name of the robot.
+        joint: Name of the joint.
+        sticking: Share of the recorded time in which it sticks, 0 … 1.
+        longest: Longest interval of that [s].
+        largest_effort: Largest friction effort [N·m or N].
+        dissipated: Energy that friction takes out of the motion [J].
+    """
+
+    robot: str
+    joint: str
+    sticking: float
+    longest: float
+    largest_effort: float
+    dissipated: float
+
+
+class FrictionTable(list[JointFriction]):
+    """The joints on which friction acts, the largest share of sticking first; `print` shows a table."""
+
+    def __str__(self) -> str:
+        if not self:
+            return "no friction acted"
+        head = ("robot", "joint", "sticks", "longest [s]", "largest effort", "dissipated [J]")
+        cells = [
+            (one.robot, one.joint, f"{one.sticking:.1%}")
+            + tuple(f"{number:.4g}" for number in (one.longest, one.largest_effort, one.dissipated))
+            for one in self
+        ]
+        return text_table([head, *cells], 2)
+
+
+def friction(
+    signals: tuple[np.ndarray, np.ndarray, np.ndarray],
+    durations: np.ndarray,
+    robots: Sequence[str],
+    joints: Sequence[str],
+) -> FrictionTable:
+    """Return the friction of each robot and joint, without joints that have none.
+
+    Args:
+        signals: Sticking, passive efforts [N·m or N] and passive power [W], `(steps, robots, joints)` each.
+        durations: Duration of each step [s], `(steps,)`.
+        robots: Names of the robots.
+        joints: Names of the joints.
+    """
+    table, total = FrictionTable(), float(durations.sum())
+    for robot, joint in itertools.product(range(len(robots)), range(len(joints))):
+        sticking, efforts, power = (signal[:, robot, joint] for signal in signals)
+        if not (sticking.any() or efforts.any()):
+            continue
+        table.append(
+            JointFriction(
+                robots[robot],
+                joints[joint],
+                sticking=float(durations[sticking].sum()) / total,
+                longest=longest(sticking, durations),
+                largest_effort=float(np.abs(efforts).max()),
+                dissipated=-float(power.astype(float) @ durations),
+            )
+        )
+    table.sort(key=lambda one: -one.sticking)
+    return table
