@@ -225,7 +225,7 @@ def _numbers_of(stages: Iterable[tuple[str, Config]]) -> dict[tuple[str, str], f
     found: dict[tuple[str, str], float] = {}
     for kind, config in stages:
         for name, (described, value) in values_of(config, False, "").items() if _has_no_row(kind) else ():
-            if isinstance(value.value, int | float):
+            if isinstance(value.value, int | float) and not isinstance(value.value, bool):
                 found[f"{law_of(config)}.{name}", described.unit if described else ""] = float(value.value)
     return found
 

@@ -25,6 +25,8 @@ from ..specs.patterns import pattern_problem
 from ..specs.stages import KINDS, LISTED, parts_of, places_of
 
 LAW = "law"
+# numbers and flags as files hold them
+_NUMBERS: dict[str, type[float | int]] = {"float": float, "int": int, "bool": bool}
 # a file with a hundred problems is no motor file
 MAX_PROBLEMS = 100
 
@@ -271,7 +273,7 @@ class _Writer:
         if rule.means_joint(value):
             return value
         if rule.accepts(value):
-            return float(value) if rule.type == "float" else int(value)
+            return _NUMBERS[rule.type](value)
         # numbers out of range are problems of the motor
         if hasattr(value, "__len__"):
             self.problems.add(
