@@ -1,6 +1,7 @@
 """Layout of a motor file as plain data; keys are the fields of the configs, laws the names of their classes.
 
-    pattern: {controller: {law, …}, clamping: [{law, …}, …], delay: {…}, armature, friction}
+    pattern: {controller: {law, …}, clamping: [{law, …}, …], delay: {…}, armature, friction,
+              viscous_friction}
 
 and so for every kind of stage, a list if a motor may have several. A number holds for all joints of the pattern; a
 dictionary gives numbers by pattern. Infinity may be written "inf". Paths are relative to the folder of the file. Values
