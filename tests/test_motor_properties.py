@@ -70,6 +70,19 @@ def test_friction_is_static_and_dynamic_and_given_back() -> None:
         np.testing.assert_allclose(frictions(robot), [[0.01] * 7, [0.01] * 7, [0.02] * 7], rtol=1e-6)
 
 
+def test_viscous_friction_is_given_back_too() -> None:
+    """By pattern, as the others; dry friction stays."""
+    with Simulation(ROBOTS / "franka_panda.usda") as sim:
+        sim.play()
+        robot: Any = Articulation(PANDA)
+        robot.set_dof_friction_properties(0.01, 0.01, 0.02)
+        made = wrap(viscous_friction={"panda_joint[1-4]": 0.5, "panda_joint[5-7]": 0.1})
+        expected = [0.01] * 7, [0.01] * 7, [0.5] * 4 + [0.1] * 3
+        np.testing.assert_allclose(frictions(robot), expected, rtol=1e-6)
+        made.close()
+        np.testing.assert_allclose(frictions(robot), [[0.01] * 7, [0.01] * 7, [0.02] * 7], rtol=1e-6)
+
+
 def test_what_somebody_set_since_stays() -> None:
     """Close restores only what is still as it was set."""
     with Simulation(ROBOTS / "franka_panda.usda") as sim:

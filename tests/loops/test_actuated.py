@@ -83,10 +83,12 @@ def test_motors_are_given_by_pattern() -> None:
 def test_what_belongs_into_the_simulator_is_told() -> None:
     """Armature and friction where motors have some."""
     motors = {"knee": MotorConfig(PDControlConfig(1.0, 0.0), armature=0.25), "hip": MotorConfig(friction=2.0)}
+    motors["hip"].viscous_friction = 3.0
     found = ActuatedArrays(NAMES, motors, 2).joint_properties
     nan = float("nan")
     np.testing.assert_array_equal(found["armature"], [[nan, 0.25]] * 2)
     np.testing.assert_array_equal(found["friction"], [[2.0, nan]] * 2)
+    np.testing.assert_array_equal(found["viscous_friction"], [[3.0, nan]] * 2)
     assert ActuatedArrays(NAMES, {"hip": [PDControlConfig(1.0, 0.0)]}).joint_properties == {}
 
 

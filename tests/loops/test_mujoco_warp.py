@@ -11,6 +11,7 @@ import warp as wp
 from isaacsim.core.experimental.actuators import (
     ActuatedWorlds,
     ArticulationActuators,
+    FrictionConfig,
     MotorConfig,
     MujocoSimulation,
     PDControlConfig,
@@ -59,10 +60,11 @@ class Model(SimpleNamespace):
 
 def put(mjm: Any, device: str = "cpu") -> Any:
     """What mujoco_warp makes of a model, as far as actuators ask: a row for all worlds."""
-    fields = ("qpos0", "dof_armature", "dof_frictionloss")
+    fields = ("qpos0", "dof_armature", "dof_frictionloss", "dof_damping", "dof_solref", "dof_solimp")
     return Model(
         **{name: getattr(mjm, name) for name in ("nq", "nv", "njnt")},
         **{name: floats(getattr(mjm, name)[None], device=device) for name in fields},
+        opt=SimpleNamespace(timestep=floats([mjm.opt.timestep], device=device)),
         actuator_forcelimited=floats(mjm.actuator_forcelimited, wp.bool, device),
         actuator_forcerange=floats(mjm.actuator_forcerange[None], wp.vec2, device),
     )
@@ -192,6 +194,25 @@ def test_armature_and_friction_of_motors_are_the_models(rows: int) -> None:
         expected[:, 12] = 1.0, 2.0, 3.0
         np.testing.assert_array_equal(model.dof_frictionloss.numpy(), expected)
     assert (model.dof_armature, model.dof_frictionloss) == arrays
+    for name, values in numbers(model).items():
+        np.testing.assert_array_equal(values, before[name])
+
+
+def test_friction_acts_once() -> None:
+    """A stage in place of the model's, or hard in the solver, which gets its own back."""
+    mjm = mixed()
+    model = put(mjm)
+    model.dof_frictionloss, model.dof_damping = (floats(np.full((1, mjm.nv), value)) for value in (0.25, 0.125))
+    before = numbers(model)
+    motors = {
+        "spare": [*PD, FrictionConfig(0.5, 0.75, assumed_inertia=0.1)],
+        "hip": [*PD, FrictionConfig(0.5, 0.75, in_engine=True)],
+    }
+    with ActuatedWorlds(mjm, model, motors, WORLDS):
+        assert model.dof_frictionloss.numpy()[0, 5:9].tolist() == [0.25, 0.0, 0.5, 0.25]
+        assert model.dof_damping.numpy()[0, 5:9].tolist() == [0.125, 0.0, 0.75, 0.125]
+        np.testing.assert_allclose(model.dof_solref.numpy()[0, 6:8], [[0.02, 1.0], [2 * mjm.opt.timestep, 1.0]])
+        np.testing.assert_allclose(model.dof_solimp.numpy()[0, 6:8, 0], [0.9, 0.9999])
     for name, values in numbers(model).items():
         np.testing.assert_array_equal(values, before[name])
 

@@ -11,6 +11,7 @@ import warp as wp
 from isaacsim.core.experimental.actuators import (
     ActuatedModel,
     ActuatorConfig,
+    FrictionConfig,
     MaxEffortClampingConfig,
     MotorConfig,
     PDControlConfig,
@@ -135,6 +136,36 @@ def test_drives_of_the_model_rest_until_close() -> None:
         np.testing.assert_array_equal(getattr(model, name).numpy(), values)
     with pytest.raises(RuntimeError, match="is closed"):
         actuated.step(state_of(model), state_of(model), DT)
+
+
+def test_friction_acts_once() -> None:
+    """A stage in place of the model's, or in the solver; the model gets its own back."""
+    model = model_of(LEG)
+    model.joint_damping = flat(np.full(20, 0.125))
+    before = model.joint_friction.numpy().copy(), model.joint_damping.numpy().copy()
+    motors = {
+        "hip": [*PD, FrictionConfig(0.5, 0.75, assumed_inertia=0.1)],
+        "knee": [*PD, FrictionConfig(0.5, 0.75, in_engine=True)],
+    }
+    with ActuatedModel(model, motors):
+        for array, inside, own in ((model.joint_friction, 0.5, 0.25), (model.joint_damping, 0.75, 0.125)):
+            assert array.numpy().tolist() == [*[own] * 6, 0.0, own, own, inside] * 2
+    np.testing.assert_array_equal([model.joint_friction.numpy(), model.joint_damping.numpy()], before)
+
+
+def test_models_of_earlier_newton_have_no_damping_of_joints() -> None:
+    """There is none to replace, and none can be in the solver."""
+    with ActuatedModel(model_of(LEG), {"hip": [*PD, FrictionConfig(0.5, 0.75, assumed_inertia=0.1)]}):
+        pass
+    with pytest.raises(ValueError, match="has no joint_damping"):
+        ActuatedModel(model_of(LEG), {"hip": [*PD, FrictionConfig(0.5, 0.75, in_engine=True)]})
+
+
+def test_a_solver_with_one_dry_friction_has_no_breakaway_level() -> None:
+    """Refused by the names of the joints."""
+    friction = FrictionConfig(0.5, static=0.75, in_engine=True)
+    with pytest.raises(ValueError, match=r"in_engine = True of joints hip: static must be coulomb"):
+        ActuatedModel(model_of(LEG), {"hip": [*PD, friction]})
 
 
 @pytest.mark.parametrize(

@@ -67,6 +67,8 @@ def numbers(rule: Parameter) -> st.SearchStrategy[Any]:
 
 def values(rule: Parameter) -> st.SearchStrategy[Any]:
     """Values of a field in a file."""
+    if rule.type == "bool":
+        return st.booleans()
     if rule.type == "asset":
         return paths.map(lambda name: f"/robots/nets/{name.replace('/', '_')}.onnx")
     return st.one_of(numbers(rule), st.dictionaries(patterns, numbers(rule), min_size=1, max_size=3))

@@ -341,6 +341,7 @@ def test_armature_and_friction_are_drawn_in_the_simulator_and_given_back(early: 
     """Drawn before or while physics runs, after each reset and each play."""
     with Simulation(ROBOTS / "franka_panda.usda", num_envs=6) as sim:
         given = {"armature": {"panda_joint[1-3]": Uniform(2.0, 3.0, operation="scale")}, "friction": Uniform(0.1, 0.2)}
+        given["viscous_friction"] = Uniform(0.3, 0.4)
         if not early:
             sim.play()
         robot: Any = Articulation(PANDA)
@@ -354,6 +355,8 @@ def test_armature_and_friction_are_drawn_in_the_simulator_and_given_back(early: 
             np.testing.assert_allclose(armatures[:, 3:], 0.2, rtol=1e-6)
             assert (frictions >= 0.1).all()
             assert (frictions <= 0.2).all()
+            viscous = robot.get_dof_friction_properties()[2].numpy()
+            assert ((viscous >= 0.3) & (viscous <= 0.4)).all() and len(np.unique(viscous)) == viscous.size
             assert len(np.unique(armatures[:, :3])) == 18
             sim.reset([1])
             again = robot.get_dof_armatures().numpy()
@@ -366,7 +369,8 @@ def test_armature_and_friction_are_drawn_in_the_simulator_and_given_back(early: 
             sim.play()
         actuators.close()
         np.testing.assert_allclose(robot.get_dof_armatures().numpy(), 0.1, rtol=1e-6)
-        np.testing.assert_allclose(robot.get_dof_friction_properties()[0].numpy(), 0.0)
+        for part in robot.get_dof_friction_properties():
+            np.testing.assert_allclose(part.numpy(), 0.0)
 
 
 def test_properties_that_somebody_set_since_stay_at_close() -> None:

@@ -69,11 +69,11 @@ def test_motor_is_that_of_the_same_mjcf(values: dict[str, Any], actuator: str) -
     mujoco = pytest.importorskip("mujoco")
     made = pendulum()
     mjc_actuator(made, "drive", **values)
-    for name, value in (("armature", 0.5), ("frictionloss", 0.25)):
+    for name, value in (("armature", 0.5), ("frictionloss", 0.25), ("damping", 0.75)):
         made.stage.GetPrimAtPath(HINGE).CreateAttribute(f"mjc:{name}", Sdf.ValueTypeNames.Double).Set(value)
     model = mujoco.MjModel.from_xml_string(
-        f"""<mujoco><worldbody><body><joint name="hinge" armature="0.5" frictionloss="0.25"/><geom size="1"/></body>
-        </worldbody><actuator>{actuator}</actuator></mujoco>"""
+        f"""<mujoco><worldbody><body><joint name="hinge" armature="0.5" frictionloss="0.25" damping="0.75"/>
+        <geom size="1"/></body></worldbody><actuator>{actuator}</actuator></mujoco>"""
     )
     assert motors_of(made.stage) == motors_of_model(model)
 

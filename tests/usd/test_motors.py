@@ -195,20 +195,21 @@ def test_names_in_any_script_come_back() -> None:
     assert found == {"グリッパー": motors["グリッパー"], "Gelenk_ü|Gelenk__ö": motors["Gelenk_+[üö]"]}
 
 
-def test_armature_and_friction_are_the_joints_own(stage: Any) -> None:
+def test_armature_and_frictions_are_the_joints_own(stage: Any) -> None:
     """In single precision, by joint if they differ; joints without them have their own motor."""
     motors = {
         ".*_HAA": MotorConfig(PD, armature={"L.*": 0.25, "R.*": 0.5}, friction=0.125),
-        ".*_KFE": MotorConfig(PD, friction=0.75),
-        "slide": MotorConfig(armature=2.0),
+        ".*_KFE": MotorConfig(PD, friction=0.75, viscous_friction=0.5),
+        "slide": MotorConfig(armature=2.0, viscous_friction=3.0),
     }
     assert len(add_motors(LEG, motors, stage=stage)) == 4
     assert stage.GetAttributeAtPath(f"{LEG}/slide.physxJointAxis:linear:armature").Get() == 2.0
     expected = {
         "L_HAA|R_HAA": MotorConfig(PD, armature={"L_HAA": 0.25, "R_HAA": 0.5}, friction=0.125),
-        "L_KFE|R_KFE": MotorConfig(PD, friction=0.75),
+        "L_KFE|R_KFE": MotorConfig(PD, friction=0.75, viscous_friction=pytest.approx(0.5, rel=1e-7)),
     }
     assert motors_of(stage) == expected
+    assert stage.GetAttributeAtPath(f"{LEG}/slide.physxJointAxis:linear:viscousFrictionCoefficient").Get() == 3.0
     static = stage.GetAttributeAtPath(f"{LEG}/L_KFE.physxJointAxis:angular:staticFrictionEffort")
     static.Set(1.0)
     # one friction is not what that joint has

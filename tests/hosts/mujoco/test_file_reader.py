@@ -322,7 +322,11 @@ def test_motors_of_the_file_move_it_as_its_actuators_do() -> None:
         motors = motors_of(sim)
         assert motors == motors_of(sim, "/arm")
         assert motors["shoulder"] == MotorConfig(
-            PDControlConfig(200.0, 20.0), [MaxEffortClampingConfig(60.0)], armature=0.0, friction=0.0
+            PDControlConfig(200.0, 20.0),
+            [MaxEffortClampingConfig(60.0)],
+            armature=0.0,
+            friction=0.0,
+            viscous_friction=0.0,
         )
         sim.play()
         actuators = ArticulationActuators.from_configs("arm", motors)

@@ -118,12 +118,19 @@ def test_what_motors_say() -> None:
     with pytest.warns(UserWarning, match=r"targets within their ctrlrange, .*: 'actuator_0' \(-2 … 0.5\), in rad or m"):
         motors = motors_of_model(model)
     assert motors == {
-        "a": MotorConfig(PDControlConfig(40.0, 4.0), [MaxEffortClampingConfig(6.0)], armature=0.5, friction=0.0),
+        "a": MotorConfig(
+            PDControlConfig(40.0, 4.0),
+            [MaxEffortClampingConfig(6.0)],
+            armature=0.5,
+            friction=0.0,
+            viscous_friction=0.1,
+        ),
         "b": MotorConfig(
             PDControlConfig(0.0, pytest.approx(8.0)),
             [DCMotorClampingConfig(pytest.approx(8.0), pytest.approx(1.0), 6.0)],
             armature=0.25,
             friction=0.05,
+            viscous_friction=0.0,
         ),
     }
     plain = swing('<motor joint="a" name="m"/>', 'actuatorfrcrange="-50 50"')

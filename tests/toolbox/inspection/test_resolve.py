@@ -9,6 +9,7 @@ import pytest
 from isaacsim.core.experimental.actuators import (
     DCMotorClampingConfig,
     DelayConfig,
+    FrictionConfig,
     MaxEffortClampingConfig,
     MotorConfig,
     PDControlConfig,
@@ -38,7 +39,10 @@ def test_of_a_file_alone_its_values_hold(file: Path) -> None:
             assert row.applied == pytest.approx(row.file, rel=1e-5), row
         elif row.applied is not None:
             assert row.rule in ("default", "nothing drives it")
-    plain = {"kp", "kd", "actuator_limit", "effort_limit", "velocity_limit", "armature", "friction"}
+    plain = {"kp", "kd", "actuator_limit", "effort_limit", "velocity_limit", "armature"} | {
+        "friction",
+        "viscous_friction",
+    }
     assert {row.property for row in rows} - {"delay.delay_steps"} == plain
     delayed = {joint for robot in inspect_robots(file) for one in robot.actuators if one.delay for joint in one.joints}
     assert {row.joint for row in rows if row.property == "delay.delay_steps"} == delayed
@@ -48,6 +52,16 @@ def test_stages_without_a_row_of_their_own_have_their_parameters() -> None:
     """The motors of a configuration replace those of the file, which has none here."""
     found = table(resolve(ARM, {".*": [PDControlConfig(80.0, 4.0), DelayConfig(3)]}))["shoulder", "delay.delay_steps"]
     assert (found.file, found.config, found.applied, found.unit) == (None, 3.0, 3.0, "physics steps")
+
+
+def test_friction_is_that_of_the_stage_or_of_the_simulator() -> None:
+    """The table says who computes it."""
+    for in_engine, applied, rule in ((True, 0.5, "computed by the simulator"), (False, 0.0, "which replaces it")):
+        motor = [PDControlConfig(80.0, 4.0), FrictionConfig(0.5, 0.25, in_engine=in_engine)]
+        found = table(resolve(ARM, {".*": motor}))
+        rows = [found["shoulder", name] for name in ("friction", "viscous_friction")]
+        assert [row.applied for row in rows] == [applied, applied / 2]
+        assert [row.rule for row in rows] == [f"friction stage, {rule}"] * 2
 
 
 def test_a_configuration_takes_the_place_of_actuators() -> None:

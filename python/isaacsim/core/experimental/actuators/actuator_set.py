@@ -185,7 +185,8 @@ class ActuatorSet(NotCopied):
 
         `kp`, `max_effort`, `delay_steps` and all others that the actuators have can be drawn, and besides: `strength`,
         a factor of all efforts of a motor, gains and limits alike, with feedforward left as it is; and with the
-        embedded simulator `armature` [kg·m² or kg] and `friction` [N·m or N], which `close` restores. Operations
+        embedded simulator `armature` [kg·m² or kg], `friction` [N·m or N] and `viscous_friction` [N·m·s/rad or N·s/m]
+        of the joints, which `close` restores. Operations
         `scale` and `add` refer to the nominal value, which a parameter had before. Parameters of earlier calls go on to
         be drawn; None in place of a distribution ends that, with the nominal value.
 

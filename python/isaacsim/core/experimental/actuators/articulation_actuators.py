@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import functools
+import itertools
 import logging
 import warnings
 import weakref
@@ -22,9 +23,16 @@ from .components.quiet_warp import quiet_warp
 from .hosts.binding import Binding
 from .hosts.current import current_host
 from .hosts.port import ArticulationPort, Host
-from .motor_properties import JointValues, effort_limits
+from .motor_properties import (
+    JointValues,
+    effort_limits,
+    friction_values,
+    no_friction,
+    require_engine_friction,
+)
 from .pipeline.assembly import Assembly
 from .pipeline.entry import ActuatorEntry, entry_from_spec
+from .pipeline.friction import has_friction_stage, without_engine_friction
 from .pipeline.given import entries_from_configs, in_joint_order
 from .pipeline.motors import resolve_motors, without_limit, without_motor
 from .pipeline.step.fault import Fault
@@ -52,11 +60,23 @@ def close_all() -> None:
             stack.callback(wrapper.close)
 
 
-def _built(specs: Sequence[ActuatorSpec], robots: Binding) -> tuple[list[ActuatorEntry], list[tuple[str, str]]]:
-    """The actuators that specs describe, and path and name of each driven joint axis."""
+def _built(
+    specs: Sequence[ActuatorSpec], robots: Binding
+) -> tuple[list[ActuatorEntry], list[tuple[str, str]], list[JointValues]]:
+    """The actuators that specs describe, path and name of each driven joint axis, and friction of the simulator."""
+    kept, friction = without_engine_friction(specs)
     with quiet_warp():
-        entries = [entry_from_spec(spec, robots.num_robots, robots.device) for spec in specs]
-    return entries, [axis for spec in specs for axis in zip(spec.targets, spec.dof_names, strict=True)]
+        entries = [entry_from_spec(spec, robots.num_robots, robots.device) for spec in kept]
+    axes = [axis for spec in kept for axis in zip(spec.targets, spec.dof_names, strict=True)]
+    return entries, axes, [values for one in friction for values in friction_values(one)]
+
+
+def _axes_with_friction_stage(
+    entries: Sequence[ActuatorEntry], axes: Sequence[tuple[str, str]]
+) -> list[tuple[str, str]]:
+    """Path and name of each joint axis whose actuator has a friction stage; `axes` are those of all slots."""
+    has_stage = [has_friction_stage(entry) for entry in entries for _ in entry.dof_names]
+    return list(itertools.compress(axes, has_stage))
 
 
 class ArticulationActuators(ActuatorSet):
@@ -109,6 +129,7 @@ class ArticulationActuators(ActuatorSet):
         robots = Binding(host.articulation(paths))
         entries: list[ActuatorEntry] = []
         axes: list[tuple[str, str]] = []
+        properties: list[JointValues] = []
         if not _skip_discovery and host.stage is None:
             warnings.warn(
                 f"<{robots.prototype_path}>: no actuator found, for there is no USD stage to find any on. Describe "
@@ -122,10 +143,10 @@ class ArticulationActuators(ActuatorSet):
 
             found = host.stage, robots.prototype_path, robots.prototype_dof_paths, robots.articulation.dof_names
             specs = discover(*found, si=not robots.in_stage_units, files=True, trusted=trusted)
-            entries, axes = _built(specs, robots)
-            if not entries:
+            entries, axes, properties = _built(specs, robots)
+            if not specs:
                 warnings.warn(no_actuators_message(*found), stacklevel=2)
-        self._build(host, robots, entries, axes, auto_step_pre_physics, device)
+        self._build(host, robots, entries, axes, auto_step_pre_physics, device, properties)
 
     @classmethod
     def from_configs(
@@ -203,7 +224,8 @@ class ArticulationActuators(ActuatorSet):
             for motor in motors_found
             for name, values in motor.properties.items()
         ]
-        self._build(host, robots, *_built(specs, robots), auto_step_pre_physics, device, properties)
+        entries, axes, friction = _built(specs, robots)
+        self._build(host, robots, entries, axes, auto_step_pre_physics, device, [*properties, *friction])
         return self
 
     @classmethod
@@ -518,7 +540,9 @@ class ArticulationActuators(ActuatorSet):
                     stacklevel=3,
                 )
             plain = type(self).step_actuators is _STEP
-            self._attachment = Attachment(self, host.bus, robots, axes, stepped, properties, plain)
+            taken = no_friction(_axes_with_friction_stage(entries, axes))
+            self._attachment = Attachment(self, host.bus, robots, axes, stepped, [*properties, *taken], plain)
+            require_engine_friction(self, self.articulation, properties)
             self._attachment.beginning = self._beginning
             self._assembly = Assembly(entries, robots.num_robots, robots.device, self._attachment.columns)
             self._assembly.place(self._attachment.columns, self.articulation.num_dofs)

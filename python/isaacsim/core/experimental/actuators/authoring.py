@@ -221,7 +221,11 @@ def _motors_of_host(host: Any, root: str | None) -> dict[str, MotorConfig]:
     return {pattern: motor for pattern, motor in motors.items() if any(re.fullmatch(pattern, name) for name in names)}
 
 
-_USD_PROPERTIES = {"armature": ("armatures",), "friction": ("static_frictions", "dynamic_frictions")}
+_USD_PROPERTIES = {
+    "armature": ("armatures",),
+    "friction": ("static_frictions", "dynamic_frictions"),
+    "viscous_friction": ("viscous_frictions",),
+}
 
 
 def _usd_properties(

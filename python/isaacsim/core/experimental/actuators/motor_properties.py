@@ -8,17 +8,19 @@ the joints from the stage again.
 from __future__ import annotations
 
 import functools
+import itertools
 import warnings
 import weakref
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
 from .drives import axis_paths, physics_of
 from .errors import HostError, do_all
 from .hosts.port import ArticulationPort, PhysicsBus
+from .pipeline.friction import EngineFriction
 from .values import as_numpy
 
 
@@ -29,20 +31,24 @@ class JointValues:
     Args:
         name: Of `_ACCESS`.
         axes: The joints: path on the prototype, and name.
-        values: In SI units: a number, or an array `(joints,)` or `(robots, joints)`.
+        values: In SI units: a number, or an array `(joints,)`, `(robots, joints)` or `(parts, robots, joints)`.
+        origin: `motor` for a property of a motor, `stage` for one that a stage replaces, which is zero meanwhile,
+            `engine` for friction that the simulator computes in place of a stage.
     """
 
     name: str
     axes: list[tuple[str, str]]
     values: Any
+    origin: Literal["motor", "stage", "engine"] = "motor"
 
 
 @dataclass
 class _Change:
-    """A property of one joint: its former value and the value that was set."""
+    """A property of one joint: its former value and the value that was set, each of all parts."""
 
     before: np.ndarray
-    set: np.float32
+    set: np.ndarray
+    is_hardened: bool = False
     owners: weakref.WeakSet[object] = field(default_factory=weakref.WeakSet)
 
 
@@ -68,9 +74,12 @@ class _Access:
         """Return True if the articulation has both."""
         return hasattr(articulation, self.getter) and hasattr(articulation, self.setter)
 
-    def write(self, articulation: object, values: np.ndarray, columns: Sequence[int]) -> None:
-        """Set values, shape `(parts, robots, DOFs)`, in some columns."""
-        self.set(articulation, [np.ascontiguousarray(part[:, columns]) for part in values], columns)
+    def write_changed(
+        self, articulation: object, before: np.ndarray, after: np.ndarray, columns: Sequence[int]
+    ) -> None:
+        """Set values, shape `(parts, robots, DOFs)`, in those of some columns where they differ from what is there."""
+        if changed := [column for column in columns if (before[:, :, column] != after[:, :, column]).any()]:
+            self.set(articulation, [np.ascontiguousarray(part[:, changed]) for part in after], changed)
 
     def set(
         self, articulation: object, parts: Sequence[np.ndarray], columns: Sequence[int], rows: np.ndarray | None = None
@@ -99,6 +108,28 @@ _ACCESS = {
 }
 
 
+def friction_values(friction: EngineFriction) -> list[JointValues]:
+    """Return the joint properties that are friction of the simulator."""
+    parts = {"friction": friction.dry, "viscous_friction": friction.viscous}
+    return [JointValues(name, friction.axes, values, "engine") for name, values in parts.items()]
+
+
+def no_friction(axes: Sequence[tuple[str, str]]) -> list[JointValues]:
+    """Return the joint properties of joints whose friction a stage computes; none for no joints."""
+    return [JointValues(name, list(axes), 0.0, "stage") for name in ("friction", "viscous_friction") if axes]
+
+
+def require_engine_friction(owner: object, articulation: object, given: Sequence[JointValues]) -> None:
+    """Refuse friction of the simulator where the simulator has none that can be set.
+
+    Raises:
+        HostError: Names the joints.
+    """
+    for one in given:
+        if one.origin == "engine" and (problem := unsettable(articulation, one.name)):
+            raise _engine_error(owner, ", ".join(joint for _, joint in one.axes), problem)
+
+
 def read_property(articulation: object, name: str) -> np.ndarray | None:
     """Return the values of a property, `(robots, DOFs)`; None where the articulation has no getter."""
     access = _ACCESS[name]
@@ -113,6 +144,8 @@ def effort_limits(articulation: object) -> np.ndarray | None:
 
 
 _NO_LIMIT = 1e36
+# relative, a few units in the last place
+_ROUNDED = 1e-6
 _taken: weakref.WeakKeyDictionary[object, dict[tuple[str, str], _Change]] = weakref.WeakKeyDictionary()
 
 
@@ -121,50 +154,97 @@ def set_properties(
 ) -> None:
     """Set properties of joints in the columns given with them, and store their former values.
 
+    Raises:
+        HostError: The simulator cannot compute the friction that it is to compute; names the joints.
+
     Warns:
         UserWarning: The articulation has no such property; names the joints.
     """
-    changes, paths = _taken.setdefault(physics_of(bus), {}), axis_paths(articulation)
-    for name in _ACCESS:
-        mine = [(one, columns) for one, columns in given if one.name == name]
-        if mine and (problem := _set_property(owner, articulation, paths, mine, changes)):
+    for name, origin in itertools.product(_ACCESS, ("stage", "motor", "engine")):
+        mine = [(one, columns) for one, columns in given if (one.name, one.origin) == (name, origin)]
+        if mine and (problem := _problem_of_setting(owner, bus, articulation, mine)):
             joints = ", ".join(joint for one, _ in mine for _, joint in one.axes)
-            warnings.warn(f"{owner!r}: {name} of joints {joints} has no effect: {problem}", stacklevel=7)
+            if origin == "engine":
+                raise _engine_error(owner, joints, problem)
+            if origin == "motor":
+                remedy = "Author it in the robot's file, or leave it out."
+                warnings.warn(f"{owner!r}: {name} of joints {joints} has no effect: {problem} {remedy}", stacklevel=7)
+
+
+def _problem_of_setting(
+    owner: object, bus: PhysicsBus, articulation: ArticulationPort, given: Sequence[tuple[JointValues, list[int]]]
+) -> str:
+    """Set one property of joints and store their former values; return why it has no effect, empty if it has."""
+    (first, _), *_ = given
+    if problem := unsettable(articulation, first.name):
+        return problem
+    try:
+        _set_property(owner, bus, articulation, given)
+    except HostError as error:
+        # a simulator may have the setter of this limit without having the limit
+        if first.name != "velocity_limit_sim" and first.origin != "engine":
+            raise
+        return str(error)
+    return ""
+
+
+def unsettable(articulation: object, name: str) -> str:
+    """Return why a property cannot be set, empty if it can."""
+    access = _ACCESS[name]
+    if access.is_offered(articulation):
+        return ""
+    return f"{type(articulation).__name__} has no {access.setter}."
+
+
+def _engine_error(owner: object, joints: str, problem: str) -> HostError:
+    """Return the error of friction that the simulator cannot compute."""
+    return HostError(
+        f"{owner!r}: FrictionConfig.in_engine = True of joints {joints}: {problem} Otherwise set in_engine = False, "
+        "for the actuator to compute the friction."
+    )
 
 
 def _set_property(
-    owner: object,
-    articulation: ArticulationPort,
-    paths: Sequence[Sequence[str]],
-    given: Sequence[tuple[JointValues, list[int]]],
-    changes: dict[tuple[str, str], _Change],
-) -> str:
-    """Set one property of joints and store their former values; return why it has no effect, empty if it has."""
-    name = given[0][0].name
-    access = _ACCESS[name]
-    if not access.is_offered(articulation):
-        return f"{type(articulation).__name__} has no {access.setter}. Author it in the robot's file, or leave it out."
+    owner: object, bus: PhysicsBus, articulation: ArticulationPort, given: Sequence[tuple[JointValues, list[int]]]
+) -> None:
+    """Set one property of joints, and store their former values.
+
+    Raises:
+        HostError: The simulator refuses the values.
+    """
+    (first, _), *_ = given
+    access = _ACCESS[first.name]
     before = access.read(articulation)
     after = before.copy()
     for one, columns in given:
         after[:, :, columns] = one.values
     columns = sorted(column for _, of_one in given for column in of_one)
-    try:
-        access.write(articulation, after, columns)
-    except HostError as error:
-        # a simulator may have the setter of this limit without having the limit
-        if name != "velocity_limit_sim":
-            raise
-        return str(error)
-    for row, of_row in enumerate(paths):
+    access.write_changed(articulation, before, after, columns)
+    hardens = (first.name, first.origin) == ("friction", "engine") and _harden(articulation, True, columns)
+    changes = _taken.setdefault(physics_of(bus), {})
+    for row, of_row in enumerate(axis_paths(articulation)):
         for column in columns:
-            change = changes.setdefault((name, of_row[column]), _Change(before[:, row, column], after[0, row, column]))
-            if not np.array_equal(before[:, row, column], np.broadcast_to(change.set, access.parts)):
+            now, wanted = before[:, row, column], after[:, row, column]
+            change = changes.setdefault((first.name, of_row[column]), _Change(now, wanted))
+            if not _are_same(now, change.set):
                 # a value that was set since is the one to restore
-                change.before = before[:, row, column]
-            change.set = after[0, row, column]
+                change.before = now
+            change.set = wanted
+            change.is_hardened |= hardens
             change.owners.add(owner)
-    return ""
+
+
+def _are_same(found: np.ndarray, set_before: np.ndarray) -> bool:
+    """Return True if values are those that were set: PhysX rounds some, which it has per degree."""
+    return np.allclose(found, set_before, rtol=_ROUNDED, atol=0.0)
+
+
+def _harden(articulation: object, on: bool, columns: Sequence[int]) -> bool:
+    """Keep dry frictions hard, or end that; return True if the simulator has softer ones."""
+    if (harden := getattr(articulation, "harden_friction", None)) is None:
+        return False
+    harden(on, dof_indices=list(columns))
+    return True
 
 
 class DrawnProperties:
@@ -223,7 +303,7 @@ class DrawnProperties:
             for row, paths in enumerate(axis_paths(self._articulation)):
                 for column in columns:
                     if (change := changes.get((name, paths[column]))) is not None:
-                        change.set = values[row, column]
+                        change.set = np.full_like(change.set, values[row, column])
         return bool(self._drawn)
 
     def forget(self) -> None:
@@ -247,11 +327,14 @@ def restore_properties(owner: object, bus: PhysicsBus, articulation: Articulatio
         freed = {place[path]: change for path, change in own.items() if set(change.owners) == {owner}}
         if freed:
             access = _ACCESS[name]
-            values = access.read(articulation)
+            now = access.read(articulation)
+            values = now.copy()
             for (row, column), change in freed.items():
-                if (values[:, row, column] == change.set).all():
+                if _are_same(now[:, row, column], change.set):
                     values[:, row, column] = change.before
-            access.write(articulation, values, sorted({column for _, column in freed}))
+            access.write_changed(articulation, now, values, sorted({column for _, column in freed}))
+            if hardened := sorted({column for (_, column), change in freed.items() if change.is_hardened}):
+                _harden(articulation, False, hardened)
         for path, change in own.items():
             change.owners.discard(owner)
             if not change.owners:

@@ -521,7 +521,9 @@ def resolved_scalars(config_type: type, args: dict[str, Any]) -> dict[str, Any]:
         ValueError: A value breaks its rule.
     """
     require_type("args", args, Mapping, "a dictionary")
-    resolved = {name: args.get(name, described.fallback) for name, described in parameters_of(config_type).items()}
+    # flags are of the config, and no parameters
+    described = {name: one for name, one in parameters_of(config_type).items() if one.type != "bool"}
+    resolved = {name: args.get(name, one.fallback) for name, one in described.items()}
     if problems := violations(config_type(**resolved), config_type.__name__):
         raise ValueError("\n".join(problems))
     return resolved

@@ -153,6 +153,10 @@ class PhysicsBackend(DofBackend, Protocol):
         """
         ...
 
+    def harden_friction(self, at: np.ndarray, hard: bool) -> None:
+        """Keep dry frictions as hard as physics allows at the places `at` of the flat arrays, or end that."""
+        ...
+
     def gravity_efforts(self) -> np.ndarray:
         """Efforts that balance gravity, flat."""
         ...

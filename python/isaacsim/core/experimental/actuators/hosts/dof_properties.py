@@ -238,6 +238,22 @@ class DofProperties(ArrayArticulation):
         given = (static_frictions, dynamic_frictions, viscous_frictions)
         self._set_all(dict(zip(_FRICTION, given, strict=True)), indices, dof_indices)
 
+    def harden_friction(self, hard: bool, *, indices: Indices = None, dof_indices: Indices = None) -> None:
+        """Keep dry frictions as hard as the simulator allows until physics stops, or end that.
+
+        On MuJoCo, dry friction that a model has of its own is else as soft as the model has it.
+
+        Args:
+            hard: False makes the frictions that the model has of its own as soft again as they were.
+            indices: Rows; None means all.
+            dof_indices: Columns; None means all.
+
+        Raises:
+            HostError: Physics does not run.
+        """
+        self._live()
+        self._backend.harden_friction(self._index(indices, dof_indices).ravel(), flag_of("hard", hard))
+
     # inside
 
     def _resolve(self) -> None:

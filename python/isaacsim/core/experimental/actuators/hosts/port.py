@@ -218,6 +218,13 @@ class ArticulationExtras(Protocol):
         """
         ...
 
+    def harden_friction(self, hard: bool, *, indices: Any = None, dof_indices: Any = None) -> None:
+        """Keep dry frictions as hard as the simulator allows, or end that. Without it, they are taken to be hard.
+
+        Called with friction that actuators have the simulator compute, see `FrictionConfig.in_engine`.
+        """
+        ...
+
     def get_mass_matrices(self, *, indices: Any = None) -> Any:
         """Mass matrices with the armatures in them, shape `(robots, C, C)`; the DOFs are the last coordinates.
 

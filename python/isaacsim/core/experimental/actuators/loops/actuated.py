@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -12,6 +12,7 @@ from ..components.device import device_of
 from ..components.quiet_warp import quiet_warp
 from ..pipeline.assembly import Assembly
 from ..pipeline.entry import ActuatorEntry, entry_from_spec
+from ..pipeline.friction import EngineFriction, has_friction_stage, without_engine_friction
 from ..pipeline.given import entries_from_configs, in_joint_order
 from ..pipeline.motors import Motor, resolve_motors
 from ..pipeline.step.fault import Fault
@@ -42,6 +43,8 @@ class Actuated(ActuatorSet):
         ValueError: A joint name or pattern that does not fit, no motor, or an array of the wrong length.
     """
 
+    _HAS_FRICTION: ClassVar[bool] = False
+    """Whether the simulator has friction that can be set; with arrays alone there is no simulator."""
     _INSTEAD = "Make another one of the same motors, and use save_state() and restore_state()."
 
     def __init__(self, dof_names: Sequence[str], motors: AnyMotors, num_robots: int, device: Any) -> None:
@@ -59,7 +62,10 @@ class Actuated(ActuatorSet):
         self._names, self._num_robots, self._device = names, int(num_robots), device_of(device)
         self._closed = False
         with quiet_warp():
-            entries, self._motors = _entries(motors, names, self._num_robots, self._device)
+            entries, self._motors, self._friction = self._entries(motors)
+            self._with_friction_stage = [
+                names.index(name) for entry in entries if has_friction_stage(entry) for name in entry.dof_names
+            ]
             # in the order of the entries
             columns = [names.index(name) for entry in entries for name in entry.dof_names]
             self._assembly = Assembly(entries, self._num_robots, self._device, columns)
@@ -84,7 +90,9 @@ class Actuated(ActuatorSet):
 
     @property
     def joint_properties(self) -> dict[str, np.ndarray]:
-        """`armature` [kg·m² or kg] and `friction` [N·m or N] of motors, shape `(robots, DOFs)`, for the simulator.
+        """Properties of joints that motors have, shape `(robots, DOFs)`, for the simulator.
+
+        They are `armature` [kg·m² or kg], `friction` [N·m or N] and `viscous_friction` [N·m·s/rad or N·s/m].
 
         NaN for joints without a value; a property without any value is left out.
         """
@@ -144,22 +152,50 @@ class Actuated(ActuatorSet):
         if not 0.0 < (dt if type(dt) is float else number_of("dt", dt)) < _INFINITY:
             raise ValueError(f"dt = {dt}: must be a finite number of seconds > 0. Give the physics step.")
 
+    def _entries(self, motors: AnyMotors) -> tuple[list[ActuatorEntry], list[Motor], list[EngineFriction]]:
+        """Return the actuators in the order of their first joints, motors given by pattern, and engine friction.
 
-def _entries(
-    motors: AnyMotors, names: list[str], num_robots: int, device: Any
-) -> tuple[list[ActuatorEntry], list[Motor]]:
-    """Return the actuators in the order of their first joints, and the motors that were given by pattern.
+        Raises:
+            ValueError: A joint name or pattern that does not fit, no motor, or an array of the wrong length.
+        """
+        friction: list[EngineFriction] = []
+        if isinstance(motors, Mapping):
+            found = resolve_motors(motors, self._names, self._names, self._num_robots, networks=True)
+            specs = [motor.spec for motor in found if motor.spec is not None]
+            if self._HAS_FRICTION:
+                specs, friction = without_engine_friction(specs)
+            entries = [entry_from_spec(spec, self._num_robots, self._device) for spec in specs]
+        else:
+            ordered = in_joint_order(motors, self._names, "the joints")
+            found, entries = [], entries_from_configs(ordered, self._num_robots, self._device)
+        if not entries:
+            raise ValueError(f"motors = {motors!r}: must drive at least one of {self._names}. Give {{pattern: motor}}.")
+        return entries, found, friction
 
-    Raises:
-        ValueError: A joint name or pattern that does not fit, no motor, or an array of the wrong length.
-    """
-    if isinstance(motors, Mapping):
-        found = resolve_motors(motors, names, names, num_robots, networks=True)
-        specs = [motor.spec for motor in found if motor.spec is not None]
-        entries = [entry_from_spec(spec, num_robots, device) for spec in specs]
-    else:
-        ordered = in_joint_order(motors, names, "the joints")
-        found, entries = [], entries_from_configs(ordered, num_robots, device)
-    if not entries:
-        raise ValueError(f"motors = {motors!r}: must drive at least one of {names}. Give {{pattern: motor}}.")
-    return entries, found
+    def _simulator_properties(self) -> dict[str, np.ndarray]:
+        """Joint properties that the simulator is to have: those of motors, and friction in the engine or in none.
+
+        Raises:
+            ValueError: Static and dynamic friction of a joint differ.
+        """
+        found = self.joint_properties
+        shape = self._num_robots, len(self._names)
+
+        def put(name: str, columns: list[int], values: Any) -> None:
+            found.setdefault(name, np.full(shape, np.nan, np.float32))[:, columns] = values
+
+        for column in self._with_friction_stage:
+            put("friction", [column], 0.0)
+            put("viscous_friction", [column], 0.0)
+        for one in self._friction:
+            names = [name for _, name in one.axes]
+            columns = [self._names.index(name) for name in names]
+            static, dynamic = one.dry
+            if (static != dynamic).any():
+                raise ValueError(
+                    f"FrictionConfig.in_engine = True of joints {', '.join(names)}: static must be coulomb, for the "
+                    "simulator has one dry friction. Remove static, or set in_engine = False."
+                )
+            put("friction", columns, dynamic)
+            put("viscous_friction", columns, one.viscous)
+        return found

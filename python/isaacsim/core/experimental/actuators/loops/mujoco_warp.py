@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import warp as wp
 
+from ..hosts.mujoco.dry_friction import hard
 from ..hosts.mujoco.model_actuators import actuators_by_joint
 from ..pipeline.step.binding import Columns
 from ..untraced import untraced
@@ -19,7 +20,7 @@ from .changes import Changes
 from .foreign import library, taken
 
 _NAMES = ("data.qpos", "data.qvel", "q_target", "qd_target", "feedforward", "data.qfrc_applied")
-_FIELDS = {"armature": "dof_armature", "friction": "dof_frictionloss"}
+_FIELDS = {"armature": "dof_armature", "friction": "dof_frictionloss", "viscous_friction": "dof_damping"}
 # numbers of `mjtJoint`
 _SLIDE, _HINGE = 2, 3
 # number of sets of arrays that stay bound
@@ -36,9 +37,10 @@ class ActuatedWorlds(Actuated):
     A world is a row, and a column a hinge or slide of the model, in its order. Positions and velocities are read from
     the data, and the efforts of the driven joints are set in its `qfrc_applied`: in place, on the CPU or CUDA.
 
-    Until `close`, the model's own actuators of the driven joints are limited to force 0, and `dof_armature` and
-    `dof_frictionloss` are those of the motors, if given; if these differ between worlds and the model has one row for
-    all, it gets a row per world. Make it before a CUDA graph is captured.
+    Until `close`, the model's own actuators of the driven joints are limited to force 0, and `dof_armature`,
+    `dof_frictionloss` and `dof_damping` are those of the motors, if given; if these differ between worlds and the model
+    has one row for all, it gets a row per world. The last two are zero where a stage computes the friction, and those
+    of the stage with `FrictionConfig(in_engine=True)`, which is hard. Make it before a CUDA graph is captured.
 
     Args:
         mjm: The `mujoco.MjModel`, with the names; it is not changed.
@@ -58,6 +60,8 @@ class ActuatedWorlds(Actuated):
         ...     mujoco_warp.step(model, data)
     """
 
+    _HAS_FRICTION = True
+
     def __init__(self, mjm: Any, model: Any, motors: AnyMotors, num_worlds: int = 1) -> None:
         _require_same(mjm, model)
         joints = [joint for joint, kind in enumerate(mjm.jnt_type) if kind in (_SLIDE, _HINGE)]
@@ -76,8 +80,12 @@ class ActuatedWorlds(Actuated):
         self._model, self._changes = model, Changes(self)
         self._changes.finally_do(_rest, self._bound, [column - self._first for column in self._columns])
         self._limit_own(mjm, [joints[column] for column in driven])
-        for name, values in self.joint_properties.items():
+        for name, values in self._simulator_properties().items():
             self._set_property(_FIELDS[name], values, qd)
+        in_engine = [self._names.index(name) for one in self._friction for _, name in one.axes]
+        if in_engine:
+            for name, values in hard(float(model.opt.timestep.numpy()[0])).items():
+                self._changes.set(getattr(model, f"dof_{name}"), np.s_[:, qd[in_engine]], values)
 
     @untraced
     def step(self, data: Any, q_target: Any, dt: float, *, qd_target: Any = None, feedforward: Any = None) -> None:

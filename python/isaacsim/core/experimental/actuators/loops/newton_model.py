@@ -22,6 +22,7 @@ from .changes import Changes
 
 _STATE = ("joint_q", "joint_qd")
 _CONTROL = ("joint_target_q", "joint_target_qd", "joint_act", "joint_f")
+_PROPERTIES = {"armature": "joint_armature", "friction": "joint_friction", "viscous_friction": "joint_damping"}
 _DRIVE = ("joint_target_ke", "joint_target_kd")
 # number of sets of arrays that stay bound
 _KEPT = 8
@@ -40,8 +41,9 @@ class ActuatedModel(Actuated):
     on the CPU or CUDA. Joints of several axes are named `joint:0`, `joint:1` …; free and ball joints have no motors.
 
     Until `close`, the model's own drives of the driven joints (`joint_target_ke`, `joint_target_kd`) are zero, and
-    `joint_armature` and `joint_friction` are those of the motors, if given. Make it before the solver, or notify the
-    solver by `notify_model_changed`.
+    `joint_armature`, `joint_friction` and `joint_damping` are those of the motors, if given. The last two are zero
+    where a stage computes the friction, and those of the stage with `FrictionConfig(in_engine=True)`. Make it before
+    the solver, or notify the solver by `notify_model_changed`.
 
     Args:
         model: The finalized model.
@@ -62,6 +64,8 @@ class ActuatedModel(Actuated):
         ...     state, following = following, state
     """
 
+    _HAS_FRICTION = True
+
     def __init__(self, model: Any, motors: AnyMotors, *, articulations: str = ".*") -> None:
         layout = _Layout(model, articulations)
         super().__init__(layout.names, motors, len(layout.rows), model.device)
@@ -74,9 +78,11 @@ class ActuatedModel(Actuated):
         rows = layout.places()
         for array in find_arrays(model, _DRIVE):
             self._changes.set(array, rows[:, self._columns].ravel(), np.float32(0))
-        for name, values in self.joint_properties.items():
+        for name, values in self._simulator_properties().items():
             given = ~np.isnan(values)
-            self._changes.set(_first(model, f"joint_{name}"), rows[given], values[given])
+            # without such friction there is none to replace
+            if values[given].any() or hasattr(model, _PROPERTIES[name]):
+                self._changes.set(_first(model, _PROPERTIES[name]), rows[given], values[given])
 
     @untraced
     def step(self, state: Any, control: Any, dt: float) -> None:

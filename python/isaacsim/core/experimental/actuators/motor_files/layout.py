@@ -1,6 +1,7 @@
 """Layout of a motor file as plain data; keys are the fields of the configs, laws the names of their classes.
 
-    pattern: {controller: {law, …}, clamping: [{law, …}, …], delay: {…}, armature, friction}
+    pattern: {controller: {law, …}, clamping: [{law, …}, …], delay: {…}, armature, friction,
+              viscous_friction}
 
 and so for every kind of stage, a list if a motor may have several. A number holds for all joints of the pattern; a
 dictionary gives numbers by pattern. Infinity may be written "inf". Paths are relative to the folder of the file. Values
@@ -25,6 +26,8 @@ from ..specs.patterns import pattern_problem
 from ..specs.stages import KINDS, LISTED, parts_of, places_of
 
 LAW = "law"
+# numbers and flags as files hold them
+_NUMBERS: dict[str, type[float | int]] = {"float": float, "int": int, "bool": bool}
 # a file with a hundred problems is no motor file
 MAX_PROBLEMS = 100
 
@@ -271,7 +274,7 @@ class _Writer:
         if rule.means_joint(value):
             return value
         if rule.accepts(value):
-            return float(value) if rule.type == "float" else int(value)
+            return _NUMBERS[rule.type](value)
         # numbers out of range are problems of the motor
         if hasattr(value, "__len__"):
             self.problems.add(

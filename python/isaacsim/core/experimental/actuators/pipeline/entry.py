@@ -16,6 +16,7 @@ from ..errors import ActuatorParseError
 from ..specs.actuator_spec import ActuatorSpec
 from ..specs.arguments import require_one, require_type
 from ..specs.configs import ClampingConfig, Config, ControlConfig, DelayConfig
+from ..specs.engine_friction import unattached_problems
 from ..specs.stages import KINDS, Staged, kind_of, parts_of, places_of
 
 
@@ -154,6 +155,8 @@ def entry_from_spec(spec: ActuatorSpec, num_robots: int, device: Any) -> Actuato
 
 
 def _from_spec(spec: ActuatorSpec, num_robots: int, device: Any) -> ActuatorEntry:
+    if problems := unattached_problems(spec.stages, f"joints {', '.join(spec.dof_names)}"):
+        raise ValueError("\n".join(problems))
     count = num_robots * len(spec.targets)
     made = [
         newton_classes.dressed(

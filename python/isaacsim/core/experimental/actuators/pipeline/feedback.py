@@ -68,7 +68,9 @@ def _config_of(component: Any) -> Config | None:
     if law is None or not has_law(component):
         return None
     arrays = component.read_all()
-    fields = [name for name in parameters_of(law.config) if name not in law.parameters]
+    # flags are of the config only
+    others = {name for name, one in parameters_of(law.config).items() if one.type != "bool"}
+    fields = others.difference(law.parameters)
     return law.config(
         **{name: array.astype(float) for name, array in arrays.items()},
         **{name: getattr(component, name) for name in fields},

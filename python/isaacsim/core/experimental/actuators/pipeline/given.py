@@ -18,6 +18,7 @@ from ..components import catalogue, newton_classes
 from ..errors import NotCopied
 from ..specs.arguments import require_type
 from ..specs.configs import Config
+from ..specs.engine_friction import unattached_problems
 from ..specs.fields import shown
 from ..specs.motors import motor_of, problems_of
 from ..specs.stages import NAMED
@@ -118,7 +119,8 @@ def _built(
 
     for config, dof_name in pairs:
         plain = [stage for stage in config.stages if isinstance(stage, Config)]
-        problems += problems_of(motor_of(plain), f"actuator {dof_name!r}")
+        subject = f"actuator {dof_name!r}"
+        problems += problems_of(motor_of(plain), subject) or unattached_problems(plain, subject)
     made: list[tuple[ActuatorConfig, str]] = []
     for config, dof_name in pairs:
         ordered = [catalogue.in_order(some or ()) for some in (config.clamping, config.others)]

@@ -37,7 +37,8 @@ class Motor:
         columns: Its joints, as positions among the names, ascending.
         spec: What drives them, a value of a config being a number or an array `(joints,)` or `(robots, joints)`; None
             where the drive of the simulator does.
-        properties: `armature` [kg·m² or kg] and `friction` [N·m or N] as far as given, shaped like these values.
+        properties: `armature` [kg·m² or kg], `friction` [N·m or N] and `viscous_friction` [N·m·s/rad or N·s/m] as far
+            as given, shaped like these values.
     """
 
     pattern: str

@@ -14,6 +14,8 @@ from ..extras import needs
 from ..specs.actuator_spec import ACTUATOR_TYPE
 from ..specs.arguments import require_one, require_type
 from ..specs.configs import CONFIGS, ForeignConfig
+from ..specs.engine_friction import unattached_problems
+from ..specs.fields import parameters_of
 from ..specs.stages import KINDS
 
 if TYPE_CHECKING:
@@ -127,6 +129,8 @@ def parse_actuator_prim(
     if spec.controller is None:
         why = "has no control law, as passive joints do: must have one here. Read it with ArticulationActuators."
         raise ActuatorParseError([f"<{spec.path}> {why}"])
+    if problems := unattached_problems(spec.stages, f"<{spec.path}>"):
+        raise ActuatorParseError(problems)
     read = None
     if spec.checkpoint is not None:
         from ..networks.checkpoint import CheckpointPath
@@ -186,4 +190,5 @@ def _class_and_arguments(config: Any, read: CheckpointPath | None = None) -> tup
         return component_class, {"model_path": read}
     if isinstance(config, ForeignConfig):
         return component_class, component_class.resolve_arguments(dict(config.values))
-    return component_class, dict(vars(config))
+    flags = [name for name, one in parameters_of(config).items() if one.type == "bool"]
+    return component_class, {name: value for name, value in vars(config).items() if name not in flags}

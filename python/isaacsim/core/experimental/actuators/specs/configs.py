@@ -14,6 +14,7 @@ from itertools import pairwise
 from pathlib import PurePath
 from typing import Any, ClassVar, Literal
 
+from .engine_friction import engine_problems
 from .fields import parameter, parameters_of, violations
 
 # a delay ring of this many rows per joint is the most a robot file may ask for
@@ -397,14 +398,21 @@ class FrictionConfig(PassiveConfig):
 
     Too small an estimate is safe, twice the true one chatters. With 0 every step on such a simulator is a fault.
     """
+    in_engine: bool = parameter(False, attribute="actuator:friction:inEngine", type="bool", unit="", fallback=False)
+    """True if the simulator computes the friction, in place of this stage.
+
+    The simulator gets `coulomb`, `static` and `viscous` when the actuators attach, and its former friction when they
+    are closed. Other parts of the law do not exist there and have to keep their defaults; the level falls from
+    `static` to `coulomb` as soon as the joint moves.
+    """
 
     def conflicts(self) -> list[str]:
-        """Return what is wrong with the two levels of dry friction."""
+        """Return what is wrong with the two levels of dry friction, and what a simulator cannot represent."""
         if 0.0 < self.static < self.coulomb:
             return [
                 f"static = {self.static!r}: must be at least coulomb, {self.coulomb!r}, or 0 for that. Correct either."
             ]
-        return []
+        return engine_problems(self)
 
 
 @dataclass

@@ -29,7 +29,7 @@ class Parameter:
 
     attribute: str
     """USD attribute that stores the value."""
-    type: Literal["float", "int", "float[]", "asset"]
+    type: Literal["float", "int", "bool", "float[]", "asset"]
     """USD value type."""
     unit: str
     """Units: of a revolute joint, then of a prismatic one."""
@@ -65,6 +65,8 @@ class Parameter:
         """The rule in words, for error messages."""
         if self.type == "asset":
             return "must be the path of a file"
+        if self.type == "bool":
+            return "must be True or False"
         precision = "" if self.type == "int" else " in single precision"
         off = " (inf switches it off)" if self.infinite else ""
         few = "" if self.most is None else f", {self.most} of them at most"
@@ -87,6 +89,8 @@ class Parameter:
         """Return True if `value` has the right type and is in range; NaN never is."""
         if self.type == "asset":
             return isinstance(value, str | PurePath) and storable(str(value))
+        if self.type == "bool":
+            return isinstance(value, bool)
         if self.type == "float[]":
             return self._accepts_table(value)
         return self._accepts_number(value)

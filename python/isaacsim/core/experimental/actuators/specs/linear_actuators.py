@@ -15,7 +15,7 @@ from __future__ import annotations
 import math
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from .configs import ClampingConfig, DCMotorClampingConfig, MaxEffortClampingConfig, PDControlConfig
 from .motors import MotorConfig
@@ -115,16 +115,13 @@ def ranges_without_motor(laws: Mapping[str, Law]) -> list[str]:
     return [f"{name} ({low:g} … {high:g})" for name, (low, high) in ranges.items()]
 
 
-def motor_of(
-    laws: Sequence[Law], limit: float, armature: float | None = None, friction: float | None = None
-) -> MotorConfig:
+def motor_of(laws: Sequence[Law], limit: float, properties: Mapping[str, float | None] | None = None) -> MotorConfig:
     """Return the motor that is equivalent to the actuators of one joint, of which there may be none.
 
     Args:
         laws: Laws of the actuators, with symmetric bounds, or without bounds if there are several.
         limit: Effort limit of the joint; inf means none.
-        armature: Armature of the joint.
-        friction: Dry friction of the joint.
+        properties: Armature, friction and viscous friction of the joint, by the fields of `MotorConfig`.
     """
     kp, kd, constant = (sum((getattr(law, name) for law in laws), 0.0) for name in ("kp", "kd", "const_effort"))
     most = min((law.inputs[1] for law in laws), default=math.inf)
@@ -134,7 +131,8 @@ def motor_of(
         clamps = [DCMotorClampingConfig(most, most / kd, limit)]
     elif math.isfinite(limit := min(limit, most)):
         clamps = [MaxEffortClampingConfig(limit)]
-    return MotorConfig(PDControlConfig(kp, kd, constant), clamps, armature=armature, friction=friction)
+    own: dict[str, Any] = dict(properties or {})
+    return MotorConfig(PDControlConfig(kp, kd, constant), clamps, **own)
 
 
 def _times(bounds: Bounds, factor: float) -> Bounds:

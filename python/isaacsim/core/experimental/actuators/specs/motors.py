@@ -55,6 +55,10 @@ class MotorConfig(Staged):
     """Dry friction of the joint [N·m or N], or by pattern; None keeps that of the robot."""
     others: list[Config] = field(default_factory=list[Config])
     """Stages of other kinds, applied in the order of `KINDS`, and in canonical order within a kind."""
+    viscous_friction: float | dict[str, float] | None = parameter(
+        None, attribute="newton:damping", type="float", unit="N·m·s/rad or N·s/m", fallback=0.0, lower=0.0
+    )
+    """Viscous friction of the joint [N·m·s/rad or N·s/m], or by pattern; None keeps that of the robot."""
 
     @classmethod
     def from_datasheet(

@@ -28,6 +28,9 @@ from .roots import match_roots
 from .shared import classes_of
 from .words import listed
 
+# properties of joints by the fields of `MotorConfig`, and MuJoCo's attributes for them
+_OF_MUJOCO = {"armature": "mjc:armature", "friction": "mjc:frictionloss", "viscous_friction": "mjc:damping"}
+
 
 def read_motors(stage: Usd.Stage, articulation_root: str | None) -> dict[str, MotorConfig]:
     """Motors of a robot by the names of their joints, `"hip|knee"`; see `motors_of` for the contract."""
@@ -49,8 +52,8 @@ def read_motors(stage: Usd.Stage, articulation_root: str | None) -> dict[str, Mo
 def _with_properties(
     stage: Usd.Stage, dofs: Sequence[tuple[str, str]], configs: Sequence[Config]
 ) -> dict[str, MotorConfig]:
-    """Motors of some joints with their armature and friction; joints without one of these have a motor of their own."""
-    values = {name: _property(stage, dofs, name) for name in ("armature", "friction")}
+    """Motors of some joints with their properties; joints without one of these have a motor of their own."""
+    values = {name: _property(stage, dofs, name) for name in _OF_MUJOCO}
     groups: dict[tuple[bool, ...], list[int]] = {}
     for at in range(len(dofs)):
         groups.setdefault(tuple(bool(np.isnan(column[at])) for column in values.values()), []).append(at)
@@ -87,8 +90,7 @@ def read_drives(stage: Usd.Stage, articulation_root: str | None) -> dict[str, Mo
     for name, (stiffness, damping, most) in drives.items():
         control = PDControlConfig(stiffness, damping)
         own: dict[str, Any] = {
-            which: _by_joint([name], _property(stage, [(free[name], name)], which))
-            for which in ("armature", "friction")
+            which: _by_joint([name], _property(stage, [(free[name], name)], which)) for which in _OF_MUJOCO
         }
         motors[name] = MotorConfig(control, [MaxEffortClampingConfig(most)] if np.isfinite(most) else [], **own)
     return motors
@@ -123,7 +125,7 @@ def _of_mujoco(stage: Usd.Stage, free: dict[str, str]) -> dict[str, MotorConfig]
             problems += [f"{prim} ({why})" for prim, why in wrong]
             continue
         limit = np.fmin(authored(stage, "max_efforts", [(path, axis_of(stage, path, name))])[0], limits[1])
-        motors[name] = motor_of([*good.values()], float(limit), *_joint_properties(stage, (path, name), acting[path]))
+        motors[name] = motor_of([*good.values()], float(limit), _joint_properties(stage, (path, name), acting[path]))
         ranges += ranges_without_motor(good)
     _warn_of_losses(problems, ranges)
     return motors
@@ -194,24 +196,23 @@ def _with_file(stage: Usd.Stage, path: str, controller: Config, issues: list[str
         return controller
 
 
-def _joint_properties(
-    stage: Usd.Stage, dof: tuple[str, str], actuators: Sequence[Usd.Prim]
-) -> tuple[float | None, float | None]:
-    """Armature and friction of a joint with actuators of MuJoCo; None if not authored."""
+def _joint_properties(stage: Usd.Stage, dof: tuple[str, str], actuators: Sequence[Usd.Prim]) -> dict[str, float | None]:
+    """Properties of a joint with actuators of MuJoCo, by the fields of `MotorConfig`; None if not authored."""
     joint = stage.GetPrimAtPath(dof[0])
-    armature, friction = (
-        authored_value(joint, f"mjc:{other}") if np.isnan(value := _property(stage, [dof], name)[0]) else float(value)
-        for name, other in (("armature", "armature"), ("friction", "frictionloss"))
-    )
-    more = sum(map(armature_of, actuators))
-    return (armature or 0.0) + more if more else armature, friction
+    found: dict[str, float | None] = {
+        name: authored_value(joint, other) if np.isnan(value := _property(stage, [dof], name)[0]) else float(value)
+        for name, other in _OF_MUJOCO.items()
+    }
+    if more := sum(map(armature_of, actuators)):
+        found["armature"] = (found["armature"] or 0.0) + more
+    return found
 
 
 def _property(stage: Usd.Stage, dofs: Sequence[tuple[str, str]], name: str) -> np.ndarray:
-    """Armature or friction of each joint; NaN if not authored, or if static and dynamic friction differ."""
+    """A property of each joint; NaN if not authored, or if static and dynamic friction differ."""
     axes = [(joint, axis_of(stage, joint, dof_name)) for joint, dof_name in dofs]
-    if name == "armature":
-        return authored(stage, "armatures", axes)
+    if name != "friction":
+        return authored(stage, {"armature": "armatures", "viscous_friction": "viscous_frictions"}[name], axes)
     static, dynamic = (authored(stage, f"{which}_frictions", axes) for which in ("static", "dynamic"))
     return np.where(static == dynamic, static, np.nan)
 

@@ -47,6 +47,11 @@ class Fields(ABC):
         solref, solimp = ((self.read(f"dof_{name}") == values).all(axis=-1) for name, values in SOFTNESS.items())
         return found if (found := solref & solimp).any() else None
 
+    @functools.cached_property
+    def hardened(self) -> np.ndarray:
+        """DOFs whose friction is to be hard even where it is the model's own, an environment a row; to be written."""
+        return np.zeros(self.read("dof_frictionloss").shape, bool)
+
     @abstractmethod
     def read(self, name: str) -> np.ndarray:
         """Values of a field, an environment a row; not to be written."""

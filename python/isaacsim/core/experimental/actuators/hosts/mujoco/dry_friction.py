@@ -31,7 +31,7 @@ def hard(dt: float) -> dict[str, Sequence[float]]:
 def follow_friction(fields: Fields, at: AxisAddress, friction: np.ndarray, envs: Any, axes: np.ndarray) -> None:
     """Make frictions hard that are about to be set; one that is the model's own becomes as soft as it was again.
 
-    What a model has other than MuJoCo's defaults was chosen, and stays.
+    What a model has other than MuJoCo's defaults was chosen, and stays. A friction that `harden` made hard stays hard.
 
     Args:
         fields: Of the model.
@@ -44,11 +44,19 @@ def follow_friction(fields: Fields, at: AxisAddress, friction: np.ndarray, envs:
         return
     place = envs, at.velocity[axes]
     unchosen = fields.unchosen[place]
-    becomes = unchosen & (fields.former("dof_frictionloss")[place].astype(np.float32) != friction)
+    is_set = fields.former("dof_frictionloss")[place].astype(np.float32) != friction
+    becomes = unchosen & (is_set | fields.hardened[place])
     if not np.array_equal(becomes, unchosen & _are_hard(fields)[place]):
         for name, values in hard(fields.dt).items():
             former = fields.former(f"dof_{name}")[place]
             fields.own(f"dof_{name}")[place] = np.where(becomes[..., None], values, former)
+
+
+def harden(fields: Fields, at: AxisAddress, on: bool, envs: Any, axes: np.ndarray) -> None:
+    """Keep the frictions of some axes hard, whatever they are, or end that; arguments as for `follow_friction`."""
+    place = envs, at.velocity[axes]
+    fields.hardened[place] = on
+    follow_friction(fields, at, fields.read("dof_frictionloss")[place].astype(np.float32), envs, axes)
 
 
 def follow_step(fields: Fields) -> None:

@@ -88,6 +88,7 @@ class ModelFields(Fields):
         """Give other simulations of the same model the same fields."""
         for name, values in self._own.items():
             other.own(name)[:] = values
+        other.hardened[:] = self.hardened
         if not self._own.keys().isdisjoint(CONSTANTS):
             other._batch.set_const()
 
@@ -127,7 +128,10 @@ def write_properties(
     for field, given in {field: values[name] for name, field in _PER_DOF.items() if name in values}.items():
         if field == "dof_frictionloss":
             follow_friction(fields, at, given, envs, axes)
-        fields.own(field)[envs, at.velocity[axes]] = given
+        place = envs, at.velocity[axes]
+        former = fields.former(field)[place]
+        # the model's own value comes back to the bit, in double precision
+        fields.own(field)[place] = np.where(former.astype(np.float32) == given, former, given)
         fields.written(field, envs)
     joints = at.joint[axes]
     if "max_efforts" in values:

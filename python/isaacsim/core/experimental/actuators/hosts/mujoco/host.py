@@ -29,6 +29,7 @@ from ..copied import warp_copy
 from ..port import JointViews
 from ..rotations import matrices
 from ..transfer import in_turn, transfer
+from .dry_friction import harden
 from .dynamics import Equations, Layout, State, base_of, incoming_forces, projected_forces
 from .fields import KNOWN, ModelFields, read_property, write_properties
 from .joint_signals import JointSignals
@@ -358,6 +359,12 @@ class MujocoHost(NotCopied):
             self._max_velocities.reshape(-1)[at] = values["max_velocities"]
             self._watch_velocities()
             self._choose_settling()
+
+    def harden_friction(self, at: np.ndarray, hard: bool) -> None:
+        """Keep dry frictions as hard as MuJoCo allows at some places of the mirrors, or end that."""
+        self._working_batch()
+        envs, axes = np.divmod(at, self._width)
+        harden(self._fields, self._address, hard, envs, axes)
 
     def gravity_efforts(self) -> np.ndarray:
         """Efforts that balance gravity, in the order of the mirrors."""

@@ -99,8 +99,10 @@ def motor_of_joint(model: mujoco.MjModel, joint: int, laws: Sequence[Law]) -> tu
     """The pattern and the motor of a joint with actuators that have symmetric bounds; none of them is a motor too."""
     dof = int(model.jnt_dofadr[joint])
     limit = float(model.jnt_actfrcrange[joint, 1]) if model.jnt_actfrclimited[joint] else math.inf
-    armature, friction = (float(column[dof]) for column in (model.dof_armature, model.dof_frictionloss))
-    return re.escape(element_name(model, "joint", joint)).replace("\\-", "-"), motor_of(laws, limit, armature, friction)
+    columns = {"armature": "dof_armature", "friction": "dof_frictionloss", "viscous_friction": "dof_damping"}
+    # newer versions may have polynomials, which begin with the damping
+    properties = {name: float(np.ravel(getattr(model, column)[dof])[0]) for name, column in columns.items()}
+    return re.escape(element_name(model, "joint", joint)).replace("\\-", "-"), motor_of(laws, limit, properties)
 
 
 def laws_by_joint(model: mujoco.MjModel) -> tuple[dict[int, dict[int, Law]], list[str]]:

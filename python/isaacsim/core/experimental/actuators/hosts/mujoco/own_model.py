@@ -29,7 +29,7 @@ from ..opened import enter, leave
 from ..port import Buffers
 from ..transfer import transfer
 from .address import address_of
-from .dry_friction import follow_step
+from .dry_friction import follow_step, harden
 from .fields import KNOWN, read_property, write_properties
 from .model_actuators import actuators_by_joint, gains_by_joint, read_motors, warn_of
 from .model_robots import ModelRobots
@@ -417,6 +417,11 @@ class MujocoSimulation(NotCopied):
             for name, given in new.items():
                 self._require_shared(name, given, axes)
         write_properties(self.data.fields, self._address, new, envs, axes)
+
+    def harden_friction(self, at: np.ndarray, hard: bool) -> None:
+        """Keep dry frictions as hard as MuJoCo allows at some places of the mirrors, or end that."""
+        envs, axes = np.divmod(at, self.width)
+        harden(self.data.fields, self._address, hard, envs, axes)
 
     def motors(self) -> dict[str, MotorConfig]:
         """Motors that do the same as the model's own actuators, by pattern; see `motors_of_model`."""

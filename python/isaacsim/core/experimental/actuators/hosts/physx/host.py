@@ -162,6 +162,9 @@ class PhysxHost(NotCopied):
         self._properties.write(values, at)
         self.write_gains()
 
+    def harden_friction(self, at: np.ndarray, hard: bool) -> None:
+        """Dry friction of PhysX is hard."""
+
     def gravity_efforts(self) -> np.ndarray:
         """Efforts that balance gravity, in the order of the mirrors."""
         return self._running()[0].efforts("gravityForce")

@@ -23,7 +23,7 @@ from ...pipeline.feedback import feedback_gains, largest_efforts
 from ...pipeline.motors import Motor, resolve_motors
 from ...simulation import Simulation
 from ...specs.arguments import path_of
-from ...specs.configs import Config
+from ...specs.configs import Config, FrictionConfig
 from ...specs.fields import parameters_of
 from ...specs.motors import Motors
 from ...specs.stages import KINDS
@@ -39,6 +39,7 @@ _APPLIED = {
     "velocity_limit": "velocity_limit_sim",
     "armature": "armature",
     "friction": "friction",
+    "viscous_friction": "viscous_friction",
 }
 _SAME = 1e-5
 
@@ -50,8 +51,8 @@ class Resolved:
     Args:
         robot: Path of the robot.
         joint: Name of the joint.
-        property: kp, kd, actuator_limit, effort_limit (of the joint), velocity_limit, armature, friction, or a
-            parameter of another stage than control laws and limits, `delay.delay_steps`.
+        property: kp, kd, actuator_limit, effort_limit (of the joint), velocity_limit, armature, friction,
+            viscous_friction, or a parameter of another stage than control laws and limits, `delay.delay_steps`.
         unit: Of the values.
         file: Value in the robot's file; None if absent.
         config: Value in the configuration; None if absent.
@@ -172,7 +173,12 @@ class _Rows:
         motor, at = self._motors.get(joint.name, (None, 0))
         given = None if motor is None else _of_joint(motor.properties.get(name), at)
         applied = self._applied.get(_APPLIED[name], {}).get(joint.name)
-        if given is not None:
+        stage = self._friction_stage(joint) if "friction" in name else None
+        if stage is not None:
+            rule = (
+                "friction stage, computed by the simulator" if stage.in_engine else "friction stage, which replaces it"
+            )
+        elif given is not None:
             rule = "configuration"
         elif value.said:
             rule = f"file ({value.source})"
@@ -180,6 +186,12 @@ class _Rows:
             rule = "default"
         of_file = float(value.value) if value.said else None
         return Resolved(self._robot.path, joint.name, name, value.unit, of_file, given, applied, rule)
+
+    def _friction_stage(self, joint: InspectedJoint) -> FrictionConfig | None:
+        """Return the stage that computes the friction of a joint, or has the simulator compute it."""
+        acting = self._motor(joint.name) if self._with_config else self._actuator(joint)
+        stages = () if acting is None else acting.stages
+        return next((stage for stage in stages if isinstance(stage, FrictionConfig)), None)
 
     def _whose(self, joint: InspectedJoint) -> str:
         """Return the rule that decides what drives a joint."""
@@ -225,7 +237,7 @@ def _numbers_of(stages: Iterable[tuple[str, Config]]) -> dict[tuple[str, str], f
     found: dict[tuple[str, str], float] = {}
     for kind, config in stages:
         for name, (described, value) in values_of(config, False, "").items() if _has_no_row(kind) else ():
-            if isinstance(value.value, int | float):
+            if isinstance(value.value, int | float) and not isinstance(value.value, bool):
                 found[f"{law_of(config)}.{name}", described.unit if described else ""] = float(value.value)
     return found
 

@@ -65,6 +65,8 @@ def _in_words(config: Config) -> str:
 def _shown(value: object) -> str:
     if isinstance(value, PurePath | str):
         return PurePath(value).name
+    if isinstance(value, bool):
+        return str(value)
     if isinstance(value, Iterable):
         values = list(value)
         return f"{len(values)} values"

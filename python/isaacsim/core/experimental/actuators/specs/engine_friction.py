@@ -1,0 +1,53 @@
+"""What the friction of a simulator can represent: a dynamic, a static and a viscous part of each joint.
+
+`FrictionConfig(in_engine=True)` gives these to the simulator. Other parts of the law, such as the shape of the Stribeck
+curve, only exist in the stage of the actuator.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import fields
+from typing import Any, cast
+
+from .fields import parameters_of, shown
+
+# the estimate of the inertia is for the stage; a simulator knows its own
+_IN_ENGINE = ("coulomb", "static", "viscous", "in_engine", "assumed_inertia")
+
+
+def is_in_engine(config: object) -> bool:
+    """Return True for the config of a friction that the simulator computes."""
+    return bool(getattr(config, "in_engine", False))
+
+
+def unattached_problems(configs: Iterable[Any], subject: str = "") -> list[str]:
+    """Return one message per config whose friction the simulator is to compute, where none is attached."""
+    prefix = f"{subject}: " if subject else ""
+    return [
+        f"{prefix}{type(config).__name__}.in_engine = True: must be False here, for no simulator is attached that "
+        "could compute the friction. Set it to False, or give the motor to ArticulationActuators.from_configs."
+        for config in configs
+        if is_in_engine(config)
+    ]
+
+
+def engine_problems(config: Any) -> list[str]:
+    """Return what a simulator cannot represent of friction with `in_engine=True`; nothing of other friction."""
+    if not is_in_engine(config):
+        return []
+    usual = {field.name: field.default for field in fields(config)}
+    return [
+        f"{name} = {shown(value)}: must keep its default {usual[name]!r} with in_engine = True, for friction of "
+        f"simulators is coulomb, static and viscous only. Remove {name}, or in_engine."
+        for name in parameters_of(config)
+        if name not in _IN_ENGINE and not _is(value := getattr(config, name), usual[name])
+    ]
+
+
+def _is(value: Any, default: Any) -> bool:
+    """Return True if a number, all numbers of a dictionary or array, or a table, are the default."""
+    if isinstance(value, Mapping):
+        return all(one == default for one in cast(Mapping[str, Any], value).values())
+    found = value == default
+    return bool(found.all() if hasattr(found, "all") else found)

@@ -1,0 +1,74 @@
+"""What a simulator can represent of friction, and what is refused by name."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from isaacsim.core.experimental.actuators import FrictionConfig
+from isaacsim.core.experimental.actuators.specs.engine_friction import (
+    engine_problems,
+    is_in_engine,
+    unattached_problems,
+)
+from isaacsim.core.experimental.actuators.specs.fields import parameters_of, violations
+from isaacsim.core.experimental.actuators.specs.motors import motor_of, problems_of
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        {},
+        {"coulomb": 0.4, "static": 0.6, "viscous": 0.1},
+        {"coulomb": {"hip": 0.4}, "assumed_inertia": 0.2},
+        {"stribeck_velocity": {"hip": 0.1, "knee": 0.1}},
+        {"stribeck_velocity": np.full((2, 3), 0.1)},
+    ],
+)
+def test_a_simulator_has_dry_and_viscous_friction(values: dict[str, Any]) -> None:
+    """Values of the rest are defaults, also by pattern and per robot."""
+    assert engine_problems(FrictionConfig(**values, in_engine=True)) == []
+
+
+@pytest.mark.parametrize("value", [0.2, {"hip": 0.1, "knee": 0.2}, np.array([0.1, 0.2])])
+def test_other_parts_are_refused_by_name(value: Any) -> None:
+    """With the value and the remedy; as part of a stage they are right."""
+    friction = FrictionConfig(0.4, stribeck_velocity=value)
+    assert engine_problems(friction) == []
+    friction.in_engine = True
+    (problem,) = engine_problems(friction)
+    assert problem.startswith("stribeck_velocity = ") and problem.endswith("Remove stribeck_velocity, or in_engine.")
+    assert "must keep its default 0.1 with in_engine = True" in problem
+
+
+def test_every_other_part_is_refused() -> None:
+    """Also those that are added to the law later."""
+    known = {"coulomb", "static", "viscous", "assumed_inertia", "in_engine"}
+    for name, described in parameters_of(FrictionConfig).items():
+        if name not in known and described.type == "float":
+            friction = FrictionConfig(0.1, in_engine=True)
+            setattr(friction, name, 3.0)
+            assert [line.partition(" ")[0] for line in engine_problems(friction)] == [name]
+
+
+def test_motors_and_authoring_refuse_it() -> None:
+    """With the place of the stage."""
+    friction = FrictionConfig(0.4, stribeck_exponent=1.0, in_engine=True)
+    assert problems_of(motor_of([friction]), "motor")[0].startswith("motor.passive[0].stribeck_exponent = 1.0: must")
+    assert violations(friction, "FrictionConfig")[0].startswith("FrictionConfig.stribeck_exponent = 1.0: must keep")
+
+
+@pytest.mark.parametrize("value", [1, "yes", None, np.True_])
+def test_the_flag_is_true_or_false(value: Any) -> None:
+    """And nothing else."""
+    (problem,) = violations(FrictionConfig(in_engine=value), "FrictionConfig")
+    assert problem.startswith("FrictionConfig.in_engine = ") and "must be True or False" in problem
+
+
+def test_friction_in_no_engine_is_named() -> None:
+    """One message for each stage."""
+    inside, outside = FrictionConfig(in_engine=True), FrictionConfig()
+    assert (is_in_engine(inside), is_in_engine(outside), is_in_engine(object())) == (True, False, False)
+    (problem,) = unattached_problems([inside, outside], "joints hip")
+    assert problem.startswith("joints hip: FrictionConfig.in_engine = True: must be False here")
