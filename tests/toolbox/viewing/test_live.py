@@ -7,7 +7,14 @@ from collections.abc import Iterator
 import mujoco
 import numpy as np
 import pytest
-from isaacsim.core.experimental.actuators import Articulation, ArticulationActuators, Simulation
+from isaacsim.core.experimental.actuators import (
+    Articulation,
+    ArticulationActuators,
+    FrictionConfig,
+    MaxEffortClampingConfig,
+    PDControlConfig,
+    Simulation,
+)
 from isaacsim.core.experimental.actuators.toolbox.viewing.live import Live
 from places import ROBOTS
 from small_stages import two_robots
@@ -102,6 +109,32 @@ def test_applied_efforts_are_within_the_envelope_and_limited_ones_at_its_end(
                     limited += 1
                     assert effort.applied in (pytest.approx(effort.lower), pytest.approx(effort.upper))
     assert limited > 10
+
+
+def test_efforts_of_motor_and_friction_are_shown_apart() -> None:
+    """The motor is within its limits, friction is beside it; a joint without passive stages has the applied effort."""
+    motor = [PDControlConfig(200.0, 20.0), MaxEffortClampingConfig(60.0)]
+    with Simulation(ARM, 0.005) as sim:
+        sim.play()
+        stages = {"shoulder": [*motor, FrictionConfig(coulomb=6.0, static=8.0)], "extension": motor}
+        actuators = ArticulationActuators.from_configs("/World/Arm", stages)
+        live = live_of(sim)
+        assert [joint.passive for joint in live.joints] == [True, False]
+        actuators.articulation.set_dof_position_targets([2.0, 0.1])
+        with actuators.record() as log:
+            sim.step(2)
+            shoulder, extension = live.efforts()
+            assert shoulder.motor == log.motor_efforts[-1, 0, 0] == shoulder.upper == 60.0
+            assert shoulder.friction == log.passive_efforts[-1, 0, 0] < 0.0 and not shoulder.sticking
+            assert shoulder.applied == pytest.approx(shoulder.motor + shoulder.friction)
+            assert (extension.motor, extension.friction) == (extension.applied, None)
+            actuators.articulation.set_dof_position_targets([0.1, 0.1])
+            sim.step(400)
+            assert live.efforts()[0].sticking
+            kept = len(live.history(0)[0])
+            for shown, signal in zip(live.history(0)[1:], ("computed", "motor", "passive"), strict=True):
+                np.testing.assert_array_equal(shown, getattr(log, f"{signal}_efforts")[-kept:, 0, 0])
+        assert len(live.history(1)) == 3
 
 
 def test_target_and_gain_are_set_where_asked_for(sim: Simulation, actuators: ArticulationActuators) -> None:

@@ -19,7 +19,14 @@ from urllib.request import Request, urlopen
 
 import numpy as np
 import pytest
-from isaacsim.core.experimental.actuators import Articulation, ArticulationActuators, Simulation
+from isaacsim.core.experimental.actuators import (
+    Articulation,
+    ArticulationActuators,
+    FrictionConfig,
+    MaxEffortClampingConfig,
+    PDControlConfig,
+    Simulation,
+)
 from isaacsim.core.experimental.actuators.errors import HostError
 from isaacsim.core.experimental.actuators.toolbox.viewing.view import View
 from places import ROBOTS
@@ -60,6 +67,31 @@ def test_page_is_served_until_it_is_closed(sim: Simulation, capsys: pytest.Captu
     assert not view.is_running
     with pytest.raises(OSError):
         urlopen("http://127.0.0.1:8123", timeout=2)
+
+
+def test_friction_has_a_strip_and_a_curve_of_its_own() -> None:
+    """The chart follows the chosen joint, also to one without friction; sticking is a word behind the name."""
+    motor = [PDControlConfig(200.0, 20.0), MaxEffortClampingConfig(60.0)]
+    with Simulation(ROBOTS / "arm_2dof.usda", 0.005) as sim:
+        sim.play()
+        stages = {"shoulder": [*motor, FrictionConfig(coulomb=8.0)], "extension": motor}
+        actuators = ArticulationActuators.from_configs("/World/Arm", stages)
+        actuators.articulation.set_dof_position_targets(0.1)
+        sim.step(300)
+        with sim.view(native=False, open_browser=False) as view:
+            # without a visitor nothing is drawn
+            view.run(0.1)
+            page: Any = view._screen
+            page._panel_shown = -math.inf
+            page.show(view._live, False)
+            shoulder, extension = page._bars.content.split("</div>")[:2]
+            assert "sticks" in shoulder and "friction" in shoulder and "height:30%" in shoulder
+            assert "sticks" not in extension and "friction" not in extension and "height:30%" not in extension
+            assert len(page._chart.data) == len(page._chart.series) == 4 and "friction" in page._key.content
+            page._choose(view._live, "extension")
+            page._panel_shown = -math.inf
+            page.show(view._live, False)
+            assert len(page._chart.data) == len(page._chart.series) == 3 and "friction" not in page._key.content
 
 
 def test_two_pages_have_two_ports(sim: Simulation) -> None:

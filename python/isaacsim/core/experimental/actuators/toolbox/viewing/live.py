@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import math
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -12,14 +13,18 @@ import numpy as np
 from ...attachment import attached_to
 from ...pipeline.actuator import Actuator
 from ...pipeline.bounds import StageBounds, known_at_once
+from ...pipeline.feedback import has_passive_stages
 from ...pipeline.plan import description_of
 from ...specs.arguments import whole_of
 from ...specs.fields import Parameter, complaint
+from ...specs.stages import follows_limits, kind_of
 from ..recording.recording import Recording
 
 # duration of charts [s]
 HISTORY = 3.0
 _SIGNALS = ("positions", "velocities", "computed_efforts", "applied_efforts", "limited_by")
+# of wrappers with passive stages
+_FRICTION = ("motor_efforts", "passive_efforts", "sticking")
 # range of a slider for a joint without limits [rad or m]
 _OPEN = math.pi
 
@@ -41,6 +46,7 @@ class Joint:
         gains: Names of gains that can be set, `kp` and `kd`, or none.
         driven: Whether an actuator drives it.
         stages: Class names of the stages of that actuator, in the order in which they act.
+        passive: Whether some of them are passive, friction for instance.
     """
 
     name: str
@@ -49,6 +55,7 @@ class Joint:
     gains: tuple[str, ...] = ()
     driven: bool = False
     stages: tuple[str, ...] = ()
+    passive: bool = False
 
 
 @dataclass(frozen=True)
@@ -59,10 +66,13 @@ class Effort:
         column: Column of the joint.
         computed: Effort of the control law [N·m or N].
         applied: Effort after all stages [N·m or N].
-        lower: Smallest effort within the stages at the velocity of that step [N·m or N], without stages that compute
-            arrays or have state.
+        lower: Smallest effort of the motor within its stages at the velocity of that step [N·m or N], without stages
+            that compute arrays or have state.
         upper: Largest effort [N·m or N].
         limited_by: Class name of the clamp that changed the effort last, empty for none.
+        motor: Effort of the motor, after all limits [N·m or N]; without passive stages it is the applied one.
+        friction: Effort of the passive stages [N·m or N]; None without such stages.
+        sticking: Whether the joint sticks, see `Recording.sticking`.
     """
 
     column: int
@@ -71,6 +81,9 @@ class Effort:
     lower: float
     upper: float
     limited_by: str
+    motor: float
+    friction: float | None = None
+    sticking: bool = False
 
 
 @dataclass
@@ -205,24 +218,28 @@ class Live:
         for one in self._watched:
             if not len(one.log):
                 continue
-            last = {name: getattr(one.log, name)[-1, 0] for name in _SIGNALS}
+            last = {name: getattr(one.log, name)[-1, 0] for name in one.log.signals}
             for columns, bounds in one.bounds:
                 here = [one.columns.index(column) for column in columns]
                 ends = bounds(last["positions"][here], last["velocities"][here])
                 ends = np.where(np.isnan(ends), [[-np.inf], [np.inf]], ends)
                 for column, at, lower, upper in zip(columns, here, *ends.tolist(), strict=True):
-                    computed, applied = (float(last[name][at]) for name in _SIGNALS[2:4])
-                    found.append(Effort(column, computed, applied, lower, upper, str(last["limited_by"][at])))
+                    effort = _effort_of(last, at, column, (lower, upper))
+                    found.append(_with_friction(effort, last, at) if self.joints[column].passive else effort)
         return sorted(found, key=lambda effort: effort.column)
 
-    def history(self, column: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Return times relative to now [s], computed and applied efforts of a joint in the last seconds."""
+    def history(self, column: int) -> tuple[np.ndarray, ...]:
+        """Return times relative to now [s], computed and applied efforts of a joint in the last seconds.
+
+        With passive stages: computed efforts, those of the motor, and those of the passive stages.
+        """
+        passive = self._joint(column).passive
+        names = ("computed_efforts", *(_FRICTION[:2] if passive else ("applied_efforts",)))
         for one in self._watched:
             if column in one.columns and len(one.log):
                 at, time = one.columns.index(column), one.log.time
-                efforts = (getattr(one.log, name)[:, 0, at] for name in ("computed_efforts", "applied_efforts"))
-                return time - time[-1], *efforts
-        return np.zeros(0), np.zeros(0), np.zeros(0)
+                return time - time[-1], *(getattr(one.log, name)[:, 0, at] for name in names)
+        return (np.zeros(0),) * (1 + len(names))
 
     def gain(self, column: int, name: str) -> float:
         """Return the current gain of a joint."""
@@ -267,14 +284,18 @@ class Live:
 
     def _watch(self, wrapper: Any, row: int) -> _Watched:
         capacity = max(2, math.ceil(HISTORY / self._sim.dt))
-        log = self._records.enter_context(wrapper.record(_SIGNALS, capacity=capacity, robots=[row]))
+        passive = any(map(has_passive_stages, wrapper.actuators))
+        signals = (*_SIGNALS, *_FRICTION) if passive else _SIGNALS
+        log = self._records.enter_context(wrapper.record(signals, capacity=capacity, robots=[row]))
         found = _Watched(log, wrapper.actuated_dof_indices)
         for actuator in wrapper.actuators:
             count = len(actuator.dof_names)
             columns = actuator.indices.numpy()[row * count : (row + 1) * count] - row * wrapper.articulation.num_dofs
             rows = range(row * count, (row + 1) * count)
             found.places |= {column: (actuator, at) for column, at in zip(columns.tolist(), rows, strict=True)}
-            found.bounds.append((columns.tolist(), StageBounds(known_at_once(actuator), rows)))
+            # of the motor alone: passive stages act after its limits
+            bounding = [stage for stage in known_at_once(actuator) if not follows_limits(kind_of(stage) or "")]
+            found.bounds.append((columns.tolist(), StageBounds(bounding, rows)))
         return found
 
     def _joint(self, column: int) -> Joint:
@@ -287,10 +308,29 @@ class Live:
         return next(one.places[column] for one in self._watched if column in one.places)
 
 
-def _motor(place: tuple[Actuator, int] | None) -> tuple[tuple[str, ...], bool, tuple[str, ...]]:
-    """Return the gains of an actuator that are numbers, whether there is one, and the class names of its stages."""
+def _effort_of(last: Mapping[str, np.ndarray], at: int, column: int, ends: tuple[float, float]) -> Effort:
+    """Return the effort of a joint without passive stages.
+
+    Args:
+        last: Last values of signals by name.
+        at: Number of the joint among them.
+        column: Its column.
+        ends: Smallest and largest effort of its motor.
+    """
+    computed, applied = float(last["computed_efforts"][at]), float(last["applied_efforts"][at])
+    return Effort(column, computed, applied, *ends, str(last["limited_by"][at]), applied)
+
+
+def _with_friction(effort: Effort, last: Mapping[str, np.ndarray], at: int) -> Effort:
+    """Return the effort with its parts, those of motor and passive stages."""
+    motor, passive = float(last["motor_efforts"][at]), float(last["passive_efforts"][at])
+    return replace(effort, motor=motor, friction=passive, sticking=bool(last["sticking"][at]))
+
+
+def _motor(place: tuple[Actuator, int] | None) -> tuple[tuple[str, ...], bool, tuple[str, ...], bool]:
+    """Return gains that are numbers, whether there is an actuator, its stages by class, and whether one is passive."""
     if place is None:
-        return (), False, ()
+        return (), False, (), False
     known = getattr(type(place[0].controller), "PARAMETERS", ())
     gains = tuple(name for name in ("kp", "kd") if name in known)
-    return gains, True, tuple(type(stage).__name__ for stage in place[0].stages)
+    return gains, True, tuple(type(stage).__name__ for stage in place[0].stages), has_passive_stages(place[0])

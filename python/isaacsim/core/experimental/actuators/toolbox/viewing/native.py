@@ -80,6 +80,8 @@ def _lines(live: Live, paused: bool) -> list[tuple[str, str]]:
     if efforts:
         lines.append(("effort", "within its limits [N m or N]"))
     for effort in efforts:
-        numbers = f"{effort.applied:z.2f} in [{effort.lower:.2f}, {effort.upper:.2f}] {effort.limited_by}"
+        numbers = f"{effort.motor:z.2f} in [{effort.lower:.2f}, {effort.upper:.2f}] {effort.limited_by}"
+        if effort.friction is not None:
+            numbers += f" friction {effort.friction:z.2f}{', sticks' if effort.sticking else ''}"
         lines.append((live.joints[effort.column].name, numbers))
     return lines

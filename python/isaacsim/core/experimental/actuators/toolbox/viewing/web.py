@@ -30,7 +30,7 @@ _PANEL_PERIOD = 1 / 10
 # time after a change by the user in which a slider is not updated [s of wall clock]
 _HANDS_OFF = 0.5
 _GHOST = (240, 150, 40)
-_BLUE, _RED, _GRAY, _BAND = "#2b6cb0", "#d63031", "#8a95a1", "#dfe5ec"
+_BLUE, _RED, _GRAY, _BAND, _ORANGE = "#2b6cb0", "#d63031", "#8a95a1", "#dfe5ec", "#d98020"
 _POINTS = 200
 # smallest range of a chart, of the limits of the motor, so that noise stays small
 _FLAT = 0.02
@@ -242,7 +242,7 @@ class Page:
         with gui.add_folder("one motor"):
             self._choice = gui.add_dropdown("joint", driven, initial_value=driven[0])
             self._listen(self._choice, lambda name: self._choose(live, name))
-            self._chart = self._add_chart()
+            self._key, self._chart = self._add_chart()
             self._pipeline = gui.add_html("")
             self._gain_folder = gui.add_folder(None)
             self._add_gains(live)
@@ -266,19 +266,15 @@ class Page:
 
         return self._listen(slider, ask)
 
-    def _add_chart(self) -> Any:
+    def _add_chart(self) -> tuple[Any, Any]:
+        """Return the key of the chart, and the chart."""
         nothing = np.zeros(2)
-        series = (
-            uplot.Series(),
-            uplot.Series(label="computed", stroke=_GRAY, width=1.5, dash=(4, 3)),
-            uplot.Series(label="applied", stroke=_BLUE, width=2),
-        )
         scales = {"x": uplot.Scale(time=False, range=(-HISTORY, 0.0))}
         axes = (uplot.Axis(label="time [s]", labelSize=18, size=30), uplot.Axis(size=44))
         options: dict[str, Any] = {"scales": scales, "axes": axes, "legend": uplot.Legend(show=False), "height": 150}
-        key = f"<b style='color:{_BLUE}'>applied</b>, and <span style='color:{_GRAY}'>- - computed</span>"
-        self._server.gui.add_html(f"<div style='font-size:.8em;padding:0 .6em'>effort [N·m or N]: {key}</div>")
-        return self._server.gui.add_uplot((nothing,) * 3, series, **options)
+        key, series = _curves(False)
+        shown = self._server.gui.add_html(key)
+        return shown, self._server.gui.add_uplot((nothing,) * len(series), series, **options)
 
     def _add_gains(self, live: Live) -> None:
         """Replace the sliders by those for the gains of the chosen joint."""
@@ -286,6 +282,10 @@ class Page:
             slider.remove()
         column = self._gains_of = self._chosen
         self._gains = {}
+        self._key.content, series = _curves(live.joints[column].passive)
+        if len(series) != len(self._chart.series):
+            self._chart.data = (np.zeros(2),) * len(series)
+            self._chart.series = series
         stages = " → ".join(live.joints[column].stages)
         self._pipeline.content = f"<div style='font-size:.8em;padding:0 .6em'>{stages}</div>"
         with self._gain_folder:
@@ -335,26 +335,32 @@ class Page:
             self._chart.data = tuple(np.asarray(array[every], float) for array in (time_before, *curves))
 
     def _bar(self, name: str, effort: Effort) -> str:
-        """Return a line of HTML: name, effort within the envelope, number; red if it is limited."""
+        """Return a line of HTML: name, effort of the motor within its envelope, friction below it, number.
+
+        It is red if it is limited.
+        """
+        friction = 0.0 if effort.friction is None else effort.friction
         ends = [abs(end) for end in (effort.lower, effort.upper) if math.isfinite(end)]
-        scale = max([self._scales.get(effort.column, 0.0), *ends, abs(effort.applied), 1e-9])
+        scale = max([self._scales.get(effort.column, 0.0), *ends, abs(effort.motor), abs(friction), 1e-9])
         self._scales[effort.column] = scale
-        low, high, now = (
-            50 + 50 * float(np.clip(x / scale, -1, 1)) for x in (effort.lower, effort.upper, effort.applied)
-        )
+        low, high = (_place_of(end, scale) for end in (effort.lower, effort.upper))
         color = _RED if effort.limited_by else _BLUE
         digits = min(max(2 - math.floor(math.log10(scale)), 0), 6)
-        left, width = min(50.0, now), abs(now - 50)
+        hint = html.escape(effort.limited_by) or "not limited"
+        if effort.friction is not None:
+            hint += f"; friction {friction:z.{digits}f}"
+        word = f" <i style='color:{_GRAY}'>sticks</i>" if effort.sticking else ""
         return (
             "<div style='display:flex;align-items:center;font-size:.8em;line-height:1.6;padding:0 .6em' "
-            f"title='{html.escape(effort.limited_by) or 'not limited'}'>"
+            f"title='{hint}'>"
             "<span style='width:38%;overflow:hidden;text-overflow:ellipsis;white-space:nowrap'>"
-            f"{html.escape(name)}</span>"
+            f"{html.escape(name)}{word}</span>"
             "<span style='flex:1;position:relative;height:.9em;background:#f4f6f8'>"
             f"<i style='position:absolute;left:{low:.1f}%;width:{high - low:.1f}%;height:100%;background:{_BAND}'></i>"
-            f"<i style='position:absolute;left:{left:.1f}%;width:{width:.1f}%;height:100%;background:{color}'></i>"
+            f"{_strip(effort.motor / scale, color, 'height:100%')}"
+            f"{_strip(friction / scale, _ORANGE, 'bottom:0;height:30%') if friction else ''}"
             "<i style='position:absolute;left:50%;width:1px;height:100%;background:#777'></i></span>"
-            f"<span style='width:20%;text-align:right;color:{color}'>{effort.applied:z.{digits}f}</span></div>"
+            f"<span style='width:20%;text-align:right;color:{color}'>{effort.motor:z.{digits}f}</span></div>"
         )
 
     # callbacks of the page, in other threads
@@ -394,6 +400,33 @@ class Page:
 
     def _choose(self, live: Live, name: str) -> None:
         self._chosen = next((at for at, joint in enumerate(live.joints) if joint.name == name), self._chosen)
+
+
+def _curves(passive: bool) -> tuple[str, tuple[uplot.Series, ...]]:
+    """Return the key of the chart as HTML, and its series: time, computed and applied effort, or motor and friction."""
+    name = "motor" if passive else "applied"
+    key = f"<b style='color:{_BLUE}'>{name}</b>, and <span style='color:{_GRAY}'>- - computed</span>"
+    series = [
+        uplot.Series(),
+        uplot.Series(label="computed", stroke=_GRAY, width=1.5, dash=(4, 3)),
+        uplot.Series(label=name, stroke=_BLUE, width=2),
+    ]
+    if passive:
+        key = f"<b style='color:{_BLUE}'>{name}</b>, <b style='color:{_ORANGE}'>friction</b>{key.partition('</b>')[2]}"
+        series.append(uplot.Series(label="friction", stroke=_ORANGE, width=2))
+    return f"<div style='font-size:.8em;padding:0 .6em'>effort [N·m or N]: {key}</div>", tuple(series)
+
+
+def _place_of(effort: float, scale: float) -> float:
+    """Return the place of an effort along a bar [%]."""
+    return 50 + 50 * float(np.clip(effort / scale, -1, 1))
+
+
+def _strip(share: float, color: str, style: str) -> str:
+    """Return HTML of a part of a bar, from its middle to a share of half of it, -1 … 1."""
+    end = _place_of(share, 1.0)
+    left, width = min(50.0, end), abs(end - 50)
+    return f"<i style='position:absolute;left:{left:.1f}%;width:{width:.1f}%;{style};background:{color}'></i>"
 
 
 def _step(span: float) -> float:
