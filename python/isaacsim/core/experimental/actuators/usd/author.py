@@ -37,6 +37,7 @@ def asset_text(path: str | PurePath) -> str:
 _VALUE_TYPES: dict[str, tuple[Any, Callable[[Any], Any]]] = {
     "float": (Sdf.ValueTypeNames.Float, float),
     "int": (Sdf.ValueTypeNames.Int, int),
+    "bool": (Sdf.ValueTypeNames.Bool, bool),
     "float[]": (Sdf.ValueTypeNames.FloatArray, lambda table: Vt.FloatArray([float(value) for value in table])),
     "asset": (
         Sdf.ValueTypeNames.Asset,

@@ -23,7 +23,13 @@ from .similar_names import escaped, nearest, normalized
 TARGETS = "newton:targets"
 # schemas without properties that the plugin applies with a control or clamping schema
 _MARKERS = ("NewtonActuatorControlBaseAPI", "NewtonActuatorClampingBaseAPI")
-_FROM_USD: dict[str, Callable[[Any], Any]] = {"float": float, "int": int, "float[]": list, "asset": str}
+_FROM_USD: dict[str, Callable[[Any], Any]] = {
+    "float": float,
+    "int": int,
+    "bool": bool,
+    "float[]": list,
+    "asset": str,
+}
 CONFIG_BY_SCHEMA = {config.SCHEMA: config for config in CONFIGS}
 # schemas by their names in files of version 0.9 and before
 _CURRENT = {config.EARLIER_SCHEMA: config.SCHEMA for config in CONFIGS if config.EARLIER_SCHEMA}
