@@ -272,6 +272,29 @@ inline V pow_slope_of_exponent(V x, V y) {
 }
 
 template <class V>
+inline V law_stribeck(V x, V y) {
+    const V square = x * x;
+    const V power = pick(y == splat<V>(2.0f), square, law_pow(magnitude(x) + splat<V>(0.0f), y));
+    return law_exp(negative(power));
+}
+
+template <class V>
+inline V stribeck_slope(V x, V y) {
+    const V value = law_stribeck(x, y);
+    const auto flat = (x == splat<V>(0.0f)) | (value == splat<V>(0.0f));
+    const V slope = y * law_pow(magnitude(x) + splat<V>(0.0f), y - splat<V>(1.0f)) * value;
+    return pick(flat, splat<V>(0.0f), pick(x < splat<V>(0.0f), slope, negative(slope)));
+}
+
+template <class V>
+inline V stribeck_slope_of_exponent(V x, V y) {
+    const V value = law_stribeck(x, y);
+    const auto flat = (x == splat<V>(0.0f)) | (value == splat<V>(0.0f));
+    return pick(flat, splat<V>(0.0f), negative(law_pow(magnitude(x) + splat<V>(0.0f), y) * law_log(magnitude(x))) *
+            value);
+}
+
+template <class V>
 inline V pd_effort(V position, V velocity, V position_target, V velocity_target, V feedforward, V dt, V kp, V kd,
         V const_effort) {
     return const_effort + feedforward + kp * (position_target - position) + kd * (velocity_target - velocity);
@@ -370,42 +393,107 @@ inline V max_effort_clamp(V effort, V position, V velocity, V max_effort) {
 }
 
 template <class V>
+inline V known_inertia(V inertia, V assumed_inertia) {
+    return pick(inertia > splat<V>(0.0f), inertia, nan_unless(assumed_inertia > splat<V>(0.0f), assumed_inertia));
+}
+
+template <class V>
 inline V started(V remembered, V first) {
     return pick(remembered != remembered, first, remembered);
 }
 
 template <class V>
-inline Values<V, 4> friction(V effort, V position, V velocity, V dt, V inertia, V dry_effort, V previous_velocity,
-        V previous_effort, V coulomb, V viscous, V excess, V stribeck_velocity, V stribeck_exponent,
-        V assumed_inertia) {
-    const V level = coulomb + excess * law_exp(negative(law_pow(magnitude(velocity) / stribeck_velocity,
-            stribeck_exponent)));
-    const V known = pick(inertia > splat<V>(0.0f), inertia, nan_unless(assumed_inertia > splat<V>(0.0f),
-            assumed_inertia));
-    const V next_velocity = velocity + (velocity - started(previous_velocity, velocity));
-    const V before = started(previous_effort, effort);
-    const V wanted = splat<V>(-0.5f) * (known * next_velocity / dt + (effort - before));
-    const V dry = bounded(dry_effort + wanted, negative(level), level);
-    const V change = within(wanted, negative(level) - dry_effort, level - dry_effort);
-    const V drag = dt * viscous;
-    const V light = known / (known + drag);
-    const V heavy = drag / (known + drag);
-    const V left = effort - viscous * next_velocity;
-    const V rest = light * left + heavy * (before - change);
-    return {{light * (left + dry) + heavy * (before + dry_effort), dry, velocity, rest}};
+inline Values<V, 4> step_before(V is_whole, V load, V dry_effort, V before, V gained) {
+    const auto told = is_whole > splat<V>(0.5f);
+    const V share = pick(told, splat<V>(1.0f), splat<V>(0.5f));
+    return {{share, pick(told, splat<V>(0.0f), dry_effort), pick(told, load, before), pick(told, splat<V>(0.0f),
+            gained)}};
 }
 
 template <class V>
-inline Values<V, 6> friction_prepare(V coulomb, V viscous, V breakaway, V stribeck_velocity, V stribeck_exponent,
-        V assumed_inertia) {
+inline V load_of_motor(V effort, V external, V motor_load, V external_load) {
+    return magnitude(external_load * external - motor_load * effort);
+}
+
+template <class V>
+inline V quadratic_load(V effort, V external, V motor_load, V external_load, V when_opposed) {
+    const V driving = external_load * external * external;
+    const V driven = motor_load * effort * effort;
+    const V term = pick(magnitude(external) <= magnitude(effort), driving, driven);
+    const auto acts = (when_opposed < splat<V>(0.5f)) | (external * effort < splat<V>(0.0f));
+    return pick(acts, term, splat<V>(0.0f));
+}
+
+template <class V>
+inline Values<V, 2> friction_of_load(V effort, V external, V motor_load, V external_load, V stribeck_motor_load,
+        V stribeck_external_load, V quadratic_motor_load, V quadratic_external_load, V when_opposed, V has_load) {
+    const V moving = load_of_motor(effort, external, motor_load, external_load);
+    const V still = load_of_motor(effort, external, stribeck_motor_load, stribeck_external_load);
+    const V quadratic = quadratic_load(effort, external, quadratic_motor_load, quadratic_external_load, when_opposed);
+    return {{pick(has_load > splat<V>(0.0f), moving, splat<V>(0.0f)), pick(has_load > splat<V>(0.0f), still + quadratic,
+            splat<V>(0.0f))}};
+}
+
+template <class V>
+inline Values<V, 4> friction(V effort, V position, V velocity, V dt, V inertia, V load, V load_is_whole, V dry_effort,
+        V previous_velocity, V previous_effort, V coulomb, V viscous, V excess, V speed_factor, V stribeck_exponent,
+        V assumed_inertia, V motor_load, V external_load, V stribeck_motor_load, V stribeck_external_load,
+        V quadratic_motor_load, V quadratic_external_load, V when_opposed, V has_load) {
+    const V known = known_inertia(inertia, assumed_inertia);
+    const V momentum_rate = within(known * (splat<V>(1.0f) / dt), splat<V>(0.0f), splat<V>(1e+37f));
+    const auto results_1 = step_before(load_is_whole, load, dry_effort, started(previous_effort, effort), velocity -
+            started(previous_velocity, velocity));
+    const V share = results_1.at[0];
+    const V carried = results_1.at[1];
+    const V before = results_1.at[2];
+    const V gained = results_1.at[3];
+    const V next_velocity = velocity + gained;
+    const V external = momentum_rate * gained - (before + carried);
+    const auto results_2 = friction_of_load(effort, external, motor_load, external_load, stribeck_motor_load,
+            stribeck_external_load, quadratic_motor_load, quadratic_external_load, when_opposed, has_load);
+    const V moving = results_2.at[0];
+    const V still = results_2.at[1];
+    const V level = coulomb + moving + (excess + still) * law_stribeck(velocity * speed_factor, stribeck_exponent);
+    const V wanted = negative(share) * (momentum_rate * next_velocity + (effort - before));
+    const V dry = bounded(carried + wanted, negative(level), level);
+    const V change = within(wanted, negative(level) - carried, level - carried);
+    const V drag = dt * viscous;
+    const V inverse = splat<V>(1.0f) / (known + drag);
+    const V light = pick(drag > splat<V>(0.0f), known * inverse, splat<V>(1.0f));
+    const V heavy = drag * inverse;
+    const V left = effort - viscous * next_velocity;
+    const V rest = light * left + heavy * (before - change);
+    V total = light * (left + dry) + heavy * (before + carried);
+    const auto stops = (load_is_whole > splat<V>(0.5f)) & (change == wanted) & finite(wanted);
+    total = pick(stops, load - momentum_rate * velocity, total);
+    return {{total, dry, velocity, pick(stops, effort, rest)}};
+}
+
+template <class V>
+inline V usable(V value) {
+    return nan_unless(finite(value) & (value >= splat<V>(0.0f)), value);
+}
+
+template <class V>
+inline V inverse_speed(V stribeck_velocity) {
+    const auto good = finite(stribeck_velocity) & (stribeck_velocity > splat<V>(0.0f));
+    const V raised = pick(stribeck_velocity > splat<V>(1e-37f), stribeck_velocity, splat<V>(1e-37f));
+    return nan_unless(good, splat<V>(1.0f) / raised);
+}
+
+template <class V>
+inline Values<V, 14> friction_prepare(V coulomb, V viscous, V breakaway, V stribeck_velocity, V stribeck_exponent,
+        V assumed_inertia, V motor_load, V external_load, V stribeck_motor_load, V stribeck_external_load,
+        V quadratic_motor_load, V quadratic_external_load, V quadratic_when_opposed) {
     const V above = breakaway - coulomb;
     const V excess = pick(above > splat<V>(0.0f), above, splat<V>(0.0f));
-    const auto is_finite = finite(coulomb) & finite(viscous) & finite(breakaway);
-    const auto has_curve = finite(stribeck_velocity) & finite(stribeck_exponent);
-    const auto in_range = (viscous >= splat<V>(0.0f)) & (stribeck_velocity > splat<V>(0.0f)) & (stribeck_exponent >
-            splat<V>(0.0f));
-    const auto good = is_finite & has_curve & in_range;
-    return {{coulomb, viscous, nan_unless(good, excess), stribeck_velocity, stribeck_exponent, assumed_inertia}};
+    const auto has_curve = finite(stribeck_exponent) & (stribeck_exponent > splat<V>(0.0f)) & finite(breakaway);
+    V shares = motor_load + external_load + stribeck_motor_load + stribeck_external_load;
+    shares = shares + quadratic_motor_load + quadratic_external_load;
+    return {{usable(coulomb), usable(viscous), nan_unless(has_curve, excess), inverse_speed(stribeck_velocity),
+            stribeck_exponent, assumed_inertia, usable(motor_load), usable(external_load), usable(stribeck_motor_load),
+            usable(stribeck_external_load), usable(quadratic_motor_load), usable(quadratic_external_load),
+            quadratic_when_opposed, pick(shares == splat<V>(0.0f), splat<V>(0.0f), splat<V>(1.0f))}};
 }
 
 template <class V>
@@ -504,6 +592,21 @@ struct FunctionPow {
     template <class V>
     static inline V value(V x, V y) {
         return law_pow(x, y);
+    }
+};
+
+template <class V>
+inline Dual<V> law_stribeck(Dual<V> x, Dual<V> y) {
+    return {law_stribeck(x.value, y.value), x.d * stribeck_slope(x.value, y.value) + y.d *
+            stribeck_slope_of_exponent(x.value, y.value)};
+}
+
+struct FunctionStribeck {
+    static constexpr const char* kName = "stribeck";
+    static constexpr int kArguments = 2;
+    template <class V>
+    static inline V value(V x, V y) {
+        return law_stribeck(x, y);
     }
 };
 
@@ -752,37 +855,44 @@ struct ClampingMaxEffort {
 struct PassiveFriction {
     static constexpr const char *kName = "PassiveFriction", *kKind = "passive";
     static constexpr bool kLimits = false, kConverts = false;
-    static constexpr int kResults = 1, kParameters = 6, kPrepared = 6, kStates = 3, kCurves = 0, kAsked = 1, kArguments = 14;
+    static constexpr int kResults = 1, kParameters = 13, kPrepared = 14, kStates = 3, kCurves = 0, kAsked = 3, kArguments = 24;
     static constexpr bool kPrepares = true;
     // whether what is prepared depends on the time step
     static constexpr bool kTimed = false;
     // the parameter that each prepared number is as it stands, -1 for one that is derived
-    static constexpr int kPasses[] = {0, 1, -1, 3, 4, 5};
+    static constexpr int kPasses[] = {-1, -1, -1, -1, 4, 5, -1, -1, -1, -1, -1, -1, 12, -1};
     // what each curve runs over: 0 for the position, 1 for the velocity, 2 for the speed
     static constexpr int kOver[] = {-1};
     // numbers of the signals that it asks for
-    static constexpr int kAsks[] = {0};
+    static constexpr int kAsks[] = {0, 1, 2};
     // values for which the law is compiled as constants, NaN for none
-    static constexpr bool kHasUsual = false;
-    static constexpr float kUsual[] = {kNaN, kNaN, kNaN, kNaN, kNaN, kNaN};
+    static constexpr bool kHasUsual = true;
+    static constexpr float kUsual[] = {kNaN, kNaN, kNaN, kNaN, 2.0f, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, 0.0f};
     // effort, position, velocity
     static constexpr bool kReads[] = {true, false, true};
 
     template <class V>
-    static inline Values<V, kResults + kStates> law(V effort, V position, V velocity, V dt, V inertia, V dry_effort,
-            V previous_velocity, V previous_effort, V coulomb, V viscous, V excess, V stribeck_velocity,
-            V stribeck_exponent, V assumed_inertia) {
-        return friction(effort, position, velocity, dt, inertia, dry_effort, previous_velocity, previous_effort,
-                coulomb, viscous, excess, stribeck_velocity, stribeck_exponent, assumed_inertia);
+    static inline Values<V, kResults + kStates> law(V effort, V position, V velocity, V dt, V inertia, V load,
+            V load_is_whole, V dry_effort, V previous_velocity, V previous_effort, V coulomb, V viscous, V excess,
+            V speed_factor, V stribeck_exponent, V assumed_inertia, V motor_load, V external_load,
+            V stribeck_motor_load, V stribeck_external_load, V quadratic_motor_load, V quadratic_external_load,
+            V when_opposed, V has_load) {
+        return friction(effort, position, velocity, dt, inertia, load, load_is_whole, dry_effort, previous_velocity,
+                previous_effort, coulomb, viscous, excess, speed_factor, stribeck_exponent, assumed_inertia, motor_load,
+                external_load, stribeck_motor_load, stribeck_external_load, quadratic_motor_load,
+                quadratic_external_load, when_opposed, has_load);
     }
     template <class V>
     static inline Values<V, kPrepared> prepare(V coulomb, V viscous, V breakaway, V stribeck_velocity,
-            V stribeck_exponent, V assumed_inertia, V) {
-        return friction_prepare(coulomb, viscous, breakaway, stribeck_velocity, stribeck_exponent, assumed_inertia);
+            V stribeck_exponent, V assumed_inertia, V motor_load, V external_load, V stribeck_motor_load,
+            V stribeck_external_load, V quadratic_motor_load, V quadratic_external_load, V quadratic_when_opposed, V) {
+        return friction_prepare(coulomb, viscous, breakaway, stribeck_velocity, stribeck_exponent, assumed_inertia,
+                motor_load, external_load, stribeck_motor_load, stribeck_external_load, quadratic_motor_load,
+                quadratic_external_load, quadratic_when_opposed);
     }
 };
 
-using Functions = List<FunctionExp, FunctionLog, FunctionSqrt, FunctionTanh, FunctionSin, FunctionCos, FunctionPow>;
+using Functions = List<FunctionExp, FunctionLog, FunctionSqrt, FunctionTanh, FunctionSin, FunctionCos, FunctionPow, FunctionStribeck>;
 using Controllers = List<ControllerPD, ControllerPID, ControllerGearedPD, ControllerGearedPID>;
 using EffortStages = List<ClampingDCMotor, ClampingDCMotorCutoff, ClampingPositionBased, ClampingMaxEffort, PassiveFriction>;
 using Feedbacks = List<>;

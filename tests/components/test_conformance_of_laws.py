@@ -260,6 +260,12 @@ def by_oracle(law: Law, table: np.ndarray) -> np.ndarray:
         return np.stack(oracle.LAWS[law.name or ""](*table.astype(np.float64).T), axis=1)
 
 
+def flags_of(law: Law) -> list[str]:
+    """Parameters that are true or false."""
+    described = parameters_of(law.config)
+    return [name for name in law.parameters if described[name].type == "bool"]
+
+
 def random_table(law: Law, rng: np.random.Generator, rows: int = 4000) -> np.ndarray:
     """Signals and parameters over many magnitudes, all of them in range."""
     names = inputs_of(law)
@@ -269,18 +275,20 @@ def random_table(law: Law, rng: np.random.Generator, rows: int = 4000) -> np.nda
     for name in (*law.parameters, *law.curves):
         if name in law.curves or described[name].lower >= 0:
             table[:, names.index(name)] = np.abs(table[:, names.index(name)])
+    for name in flags_of(law):
+        table[:, names.index(name)] = rng.integers(0, 2, rows)
     return table.astype(np.float32)
 
 
 def edge_table(law: Law) -> np.ndarray:
     """Two inputs at a time at their edges, the others in between."""
     names = inputs_of(law)
-    numbers = (*law.parameters, *law.curves)
+    numbers, flags = (*law.parameters, *law.curves), flags_of(law)
     rows = []
     for first, second in itertools.combinations(range(len(names)), 2):
         edges = [PARAMETER_EDGES if names[at] in numbers else SIGNAL_EDGES for at in (first, second)]
         for values in itertools.product(*edges):
-            row = [0.5 + 0.25 * number for number in range(len(names))]
+            row = [1.0 if name in flags else 0.5 + 0.25 * number for number, name in enumerate(names)]
             row[first], row[second] = values
             rows.append(row)
     return np.array(rows, np.float32)

@@ -60,6 +60,8 @@ def numbers(rule: Parameter) -> st.SearchStrategy[Any]:
     """Values of a parameter."""
     if rule.type == "int":
         return st.integers(int(rule.lower), int(rule.upper))
+    if rule.type == "bool":
+        return st.booleans()
     finite = st.floats(width=32, allow_nan=False, allow_infinity=False)
     found = st.one_of(finite, st.sampled_from([0.0, 1e-45, 3.4028234663852886e38])).filter(rule.accepts)
     return st.one_of(found, st.just(math.inf)) if rule.infinite else found

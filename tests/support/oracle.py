@@ -59,20 +59,42 @@ def dc_motor_clamp(effort, qd, saturation_effort, velocity_limit, max_motor_effo
     return min(max(effort, lower), upper)
 
 
+def dry_friction_level(tau_m, tau_e, qd, K_c, K_cs, qd_s, alpha, K_m, K_e, K_ms, K_es, K_mq, K_eq, opposed):
+    """Model M6 of Duclusaud et al., ICRA 2025, with the Stribeck part K_cs above the Coulomb level K_c."""
+    s = np.exp(-((np.abs(qd) / qd_s) ** alpha))
+    quadratic = np.where(np.abs(tau_e) > np.abs(tau_m), K_mq * tau_m**2, K_eq * tau_e**2)
+    quadratic = np.where((opposed > 0.5) & (np.sign(tau_e) == np.sign(tau_m)), 0, quadratic)
+    gearbox = np.abs(K_e * tau_e - K_m * tau_m)
+    return K_c + gearbox + s * (K_cs + np.abs(K_es * tau_e - K_ms * tau_m) + quadratic)
+
+
 @law_of("PassiveFriction")
-def friction_law(effort, _q, qd, h, told, f, qd_before, u_before, coulomb, viscous, static, v_s, alpha, assumed):
-    """Dry and viscous friction: the impulse p = f·h of a proximal step, from the step before where there was one."""
+def friction_law(effort, _q, qd, h, told, load, whole, f, qd_before, u_before, coulomb, viscous, static, *rest):
+    """Dry and viscous friction: a proximal step, by the load if it is whole, else by what the step before shows."""
+    v_s, alpha, assumed, K_m, K_e, K_ms, K_es, K_mq, K_eq, opposed = rest
     inertia = np.where(told > 0, told, np.where(assumed > 0, assumed, np.nan))
-    inertia = np.where(np.isfinite([coulomb, viscous, static, v_s, alpha]).all(axis=0), inertia, np.nan)
-    level = coulomb + np.maximum(static - coulomb, 0) * np.exp(-((np.abs(qd) / v_s) ** alpha))
     qd_before = np.where(np.isnan(qd_before), qd, qd_before)
     u_before = np.where(np.isnan(u_before), effort, u_before)
-    whole = inertia + h * viscous
-    free = (inertia * (2 * qd - qd_before) + h * (effort - u_before)) / whole
-    p = f * h
-    p_after = np.minimum(np.maximum(p - whole * free / 2, -h * level), h * level)
-    rest = effort - viscous * (free + (p_after - p) / whole)
-    return rest + p_after / h, p_after / h, qd, rest
+    mass = inertia + h * viscous
+    # what acted on the joint in the step before, less its friction and motor
+    tau_e = np.where(whole > 0.5, -load, inertia * (qd - qd_before) / h - u_before - f)
+    excess = np.maximum(static - coulomb, 0)
+    level = dry_friction_level(
+        effort, tau_e, qd, coulomb, excess, v_s, alpha, K_m, K_e, K_ms, K_es, K_mq, K_eq, opposed
+    )
+    # black box: the velocity after the step if all that acted before stayed, then the friction that slows it by half
+    free = (inertia * (2 * qd - qd_before) + h * (effort - u_before)) / mass
+    p, most = f * h, h * level
+    p_after = np.minimum(np.maximum(p - mass * free / 2, -most), most)
+    u = effort - viscous * (free + (p_after - p) / mass)
+    felt = u + p_after / h, p_after / h, qd, u
+    # the load is told: the step of Moreau, v+ = sign(v_f)·max(|v_f| - h·F/J, 0)
+    free = (inertia * qd + h * (effort + tau_e)) / mass
+    after = np.sign(free) * np.maximum(np.abs(free) - most / mass, 0)
+    dry = np.where(after == 0, -mass * free, -most * np.sign(free)) / h
+    u = effort - viscous * after
+    told_load = np.where(after == 0, -inertia * qd / h - tau_e, u + dry), dry, qd, u
+    return tuple(np.where(whole > 0.5, one, other) for one, other in zip(told_load, felt, strict=True))
 
 
 @law_of("ControllerPD")

@@ -27,6 +27,7 @@ from isaacsim.core.experimental.actuators.specs.configs import (
     CONFIGS,
     DCMotorClampingConfig,
     DelayConfig,
+    FrictionConfig,
     MaxEffortClampingConfig,
     NeuralControlConfig,
     PDControlConfig,
@@ -264,6 +265,17 @@ def test_applies_one_schema_per_config(stage, parts, schemas):
     """Apply controller, clamps, delay in this order and only those given."""
     prim = author(stage, **parts)
     assert list(prim.GetPrimTypeInfo().GetAppliedAPISchemas()) == schemas
+
+
+def test_writes_friction_as_a_stage_of_its_own(stage):
+    """Beside other stages, flags as bool; what is no friction is refused by name."""
+    friction = FrictionConfig(coulomb=0.5, stribeck_velocity=0.25, motor_load=0.125, quadratic_when_opposed=True)
+    prim = add_actuator(ROOT, "hip", "act", PD, friction=friction, stage=stage)
+    assert discover(stage, ROOT, [HIP])[0].stages == (PD, friction)
+    attribute = prim.GetAttribute("actuator:friction:quadraticWhenOpposed")
+    assert (attribute.GetTypeName(), attribute.Get()) == ("bool", True)
+    with pytest.raises(TypeError, match="friction = DelayConfig"):
+        add_actuator(ROOT, "slide", "wrong", PD, friction=DelayConfig(2), stage=stage)
 
 
 def test_returns_the_prim(stage):

@@ -125,6 +125,7 @@ def test_every_parameter_has_a_dimension_that_fits_its_unit() -> None:
         "N·m/(rad·s) or N/(m·s)": (1, -1),
         "N·m or N": (1, 0),
         "kg·m² or kg": (1, -1),
+        "1/(N·m) or 1/N": (-1, 0),
         "rad or m": (0, 1),
         "rad/s or m/s": (0, 1),
         "rad·s or m·s": (0, 1),

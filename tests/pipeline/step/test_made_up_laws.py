@@ -1211,7 +1211,7 @@ def test_gear_agrees_with_the_law_that_has_one(
         (ControllerPD(step_bench.full(30), step_bench.full(2)), step_bench.full(20), [gear]),
         (geared, floats(*np.abs(20 * ratio)), []),
     ):
-        friction = [PassiveFriction(*map(step_bench.full, (15, 2, 20, 0.1, 2, 0.05)))] if rubs else []
+        friction = [PassiveFriction(*map(step_bench.full, (15, 2, 20, 0.1, 2, 0.05, *[0.1] * 6, 0)))] if rubs else []
         at = wp.array(places, dtype=wp.uint32, device="cpu")
         actuator = Actuator(
             at,

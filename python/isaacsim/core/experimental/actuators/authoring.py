@@ -19,9 +19,10 @@ from .hosts.current import current_stage
 from .pipeline.motors import Motor, resolve_motors, without_motor
 from .specs.actuator_spec import ActuatorSpec
 from .specs.arguments import path_of
-from .specs.configs import ClampingConfig, Config, ControlConfig, DelayConfig
+from .specs.configs import ClampingConfig, Config, ControlConfig, DelayConfig, PassiveConfig
+from .specs.fields import shown
 from .specs.motors import MotorConfig, Motors
-from .specs.stages import parts_of
+from .specs.stages import kind_of, parts_of
 
 if TYPE_CHECKING:
     from .usd.author import EqualMotors
@@ -36,6 +37,7 @@ def add_actuator(
     *,
     clamping: Sequence[ClampingConfig] | None = None,
     delay: DelayConfig | None = None,
+    friction: PassiveConfig | None = None,
     others: Sequence[Config] = (),
     overwrite_existing: bool = False,
     stage: Stage | None = None,
@@ -55,6 +57,7 @@ def add_actuator(
         controller: The control law; None for a passive joint, which has stages of kinds that need none.
         clamping: Effort limits.
         delay: Command delay.
+        friction: Friction of the joints, computed by the actuator.
         others: Stages of other kinds.
         overwrite_existing: Replace a prim of that name.
         stage: Where to author; None means that of the innermost `use_stage` or simulation.
@@ -76,6 +79,8 @@ def add_actuator(
         >>> print(prim.GetPath())
         /World/Pendulum/Actuators/soft_hinge
     """
+    if friction is not None and kind_of(friction) != PassiveConfig.KIND:
+        raise TypeError(f"friction = {shown(friction)}: must be a config of friction. Give a FrictionConfig, say.")
     with needs("add_actuator", "usd"):
         from .usd.author import author_actuator
 
@@ -85,9 +90,14 @@ def add_actuator(
         target_names,
         name,
         # what is no list is refused there
-        MotorConfig(controller, cast(Any, clamping), delay, others=cast(Any, others)),
+        MotorConfig(controller, cast(Any, clamping), delay, others=_with(friction, others)),
         overwrite_existing=overwrite_existing,
     )
+
+
+def _with(friction: PassiveConfig | None, others: Any) -> Any:
+    """Return the stages of other kinds with the friction; what is no list is refused by the caller."""
+    return others if friction is None else [*others, friction]
 
 
 def add_motors(

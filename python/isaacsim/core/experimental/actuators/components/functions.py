@@ -1,4 +1,4 @@
-"""Functions for laws: exp, log, sqrt, tanh, sin, cos and pow of float32, with the same bits on every engine.
+"""Functions for laws: exp, log, sqrt, tanh, sin, cos, pow and stribeck of float32, with the same bits on every engine.
 
 They consist of + − × ÷, comparisons and choices, and of `wp.sqrt`, which IEEE 754 rounds correctly: no library is
 called, so CPU, CUDA and the C++ twins agree to the bit. NaN stays NaN, what is too large becomes infinite, and what is
@@ -9,6 +9,7 @@ too small a denormal or zero. Errors in units in the last place (ulp) of the res
     tanh  polynomial below 0.625, 1 − 2 / (e^2x + 1) beyond
     sin   r = x − n π/2, π/2 in four parts, polynomials in r
     pow   e^(y log x), log x as a sum of two floats
+    stribeck  e^−(|x|^y), a curve of friction over speed; an exponent of 2 needs no logarithm
 
 Networks have functions of their own in `native/functions.h`, whose products and sums are rounded together.
 
@@ -300,6 +301,15 @@ def pow(x: float, y: float) -> float:
     return 1.0 if (y == 0.0) or (x == 1.0) else number
 
 
+@wp.func
+def stribeck(x: float, y: float) -> float:
+    """Return e^−(|x|^y), within 1.2e-7: 1 at rest, where x is a velocity over its scale, and 0 far beyond for y > 0."""
+    square = x * x
+    # a zero without a sign, which powers of it would have too
+    power = square if y == 2.0 else pow(wp.abs(x) + 0.0, y)
+    return exp(-power)
+
+
 # ---- derivatives
 
 
@@ -340,6 +350,23 @@ def pow_slope_of_exponent(x: float, y: float) -> float:
     return 0.0 if (x == 0.0) and (y > 0.0) else pow(x, y) * log(x)
 
 
+@wp.func
+def stribeck_slope(x: float, y: float) -> float:
+    """Return the derivative of `stribeck` by x; zero at rest, where the curve has its peak, and where it has ended."""
+    value = stribeck(x, y)
+    flat = (x == 0.0) or (value == 0.0)
+    slope = y * pow(wp.abs(x) + 0.0, y - 1.0) * value
+    return 0.0 if flat else slope if x < 0.0 else -slope
+
+
+@wp.func
+def stribeck_slope_of_exponent(x: float, y: float) -> float:
+    """Return the derivative of `stribeck` by y; zero in the same places."""
+    value = stribeck(x, y)
+    flat = (x == 0.0) or (value == 0.0)
+    return 0.0 if flat else -(pow(wp.abs(x) + 0.0, y) * log(wp.abs(x))) * value
+
+
 @wp.func_grad(exp)
 def _exp_back(x: float, by: float):
     wp.adjoint[x] += by * exp(x)
@@ -376,6 +403,12 @@ def _pow_back(x: float, y: float, by: float):
     wp.adjoint[y] += by * pow_slope_of_exponent(x, y)
 
 
+@wp.func_grad(stribeck)
+def _stribeck_back(x: float, y: float, by: float):
+    wp.adjoint[x] += by * stribeck_slope(x, y)
+    wp.adjoint[y] += by * stribeck_slope_of_exponent(x, y)
+
+
 SLOPES: dict[Any, tuple[Any, ...]] = {
     exp: (exp,),
     log: (log_slope,),
@@ -384,5 +417,6 @@ SLOPES: dict[Any, tuple[Any, ...]] = {
     sin: (cos,),
     cos: (cos_slope,),
     pow: (pow_slope, pow_slope_of_exponent),
+    stribeck: (stribeck_slope, stribeck_slope_of_exponent),
 }
 """Derivative of each function by each of its arguments."""

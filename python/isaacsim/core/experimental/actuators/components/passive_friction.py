@@ -1,20 +1,30 @@
-"""Dry friction on which joints rest, Stribeck's curve, and viscous friction.
+"""Dry friction on which joints rest, with the Stribeck effect and terms that grow with the load; viscous friction.
 
-    F  = coulomb + (static − coulomb)·exp(−(|v|/v_s)^α)             level of the dry friction, static ≥ coulomb
-    J  = I + h·viscous                                              inertia, with what is implicit in the velocity
-    v_f = (I·(2v − v′) + h·(τ − u′)) / J                            velocity after the step, dry friction as it was
-    f⁺ = clip(f − ½·J·v_f/h, −F, F)                                 dry friction of this step
-    v⁺ = v_f + h·(f⁺ − f)/J                                         velocity after the step
-    u  = τ − viscous·v⁺,   effort = u + f⁺
+    F  = coulomb + |K_e·τ_e − K_m·τ_m| + s·(static − coulomb + |K_es·τ_e − K_ms·τ_m| + Q)    level of the dry friction
+    s  = exp(−(|v|/v_s)^α)
+    Q  = K_eq·τ_e² where |τ_e| <= |τ_m|, else K_mq·τ_m²;  0 where τ_e·τ_m >= 0, if asked for
+    J  = I + h·viscous                                  inertia, with what is implicit in the velocity
+    v_f = (I·(2v − v′) + h·(τ_m − u′)) / J              velocity after the step, dry friction as it was
+    f⁺ = clip(f − ½·J·v_f/h, −F, F)                     dry friction of this step
+    v⁺ = v_f + h·(f⁺ − f)/J                             velocity after the step
+    u  = τ_m − viscous·v⁺,   effort = u + f⁺
 
-τ is the effort of the motor, h the physics step, I the effective inertia of the joint; f, v′ and u′ are f⁺, v and u of
-the step before. What else acts on the joint, its load, shows in the velocity. A joint at rest stays there, without
-creeping, wherever the effort and the load are below F, also in a chain of joints with friction; the half makes it so.
-An inertia that is too small lets it come to rest later, one that is twice too large makes it chatter.
-After a reset f is 0, and v′ and u′ are v and τ of the step. Edges: coulomb = static = 0 leaves viscous friction alone;
-parameters out of range, and an inertia that is not known, give NaN, which the plan's guard turns into zero and a fault.
+τ_m is the effort of the motor, τ_e what else acts on the joint, h the physics step, I the effective inertia of the
+joint; f, v′ and u′ are f⁺, v and u of the step before. The load shows in the velocity: τ_e = I·(v − v′)/h − u′ − f. A
+joint at rest stays there, without creeping, wherever the effort and the load are below F, also in a chain of joints
+with friction; the half makes it so. An inertia that is too small lets it come to rest later, one that is twice too
+large makes it chatter.
+
+Where the simulator gives the whole load, contacts and coupling included, τ_e is its negative, and the step is exact:
+v_f = (I·v + h·(τ_m + τ_e)) / J and f⁺ = clip(−J·v_f/h, −F, F), with v⁺ = v_f + h·f⁺/J. A load without these leaves out
+what pushes the joint, so it is not used.
+
+After a reset f is 0, and v′ and u′ are v and τ_m of the step. F is that of v, τ_m and τ_e before the step. Edges:
+with all levels zero viscous friction is left alone; parameters out of range, and an inertia that is not known, give
+NaN, which the plan's guard turns into zero and a fault.
 Source: the scheme of Moreau, as a proximal step (Acary and Brogliato, Numerical Methods for Nonsmooth Dynamical
-Systems, 2008), with its impulse carried over from step to step; Stribeck's curve as in Duclusaud et al., ICRA 2025.
+Systems, 2008), with its impulse carried over from step to step; F is model M6 of Duclusaud et al., ICRA 2025
+(arXiv 2410.08650). Without `quadratic_when_opposed`, Q is that of its documentation, with it, that of its code.
 """
 
 from __future__ import annotations
@@ -26,8 +36,23 @@ import warp as wp
 
 from ..specs.configs import FrictionConfig
 from .base import Passive, resolved_scalars
-from .functions import exp, pow
+from .functions import stribeck
 from .law import UNSET, bounded, started, within
+
+
+@wp.func
+def usable(value: float) -> float:
+    """Return a parameter that is finite and not negative; NaN for others."""
+    return value if wp.isfinite(value) and (value >= 0.0) else wp.nan
+
+
+@wp.func
+def inverse_speed(stribeck_velocity: float) -> float:
+    """Return the inverse of a speed above zero; NaN for others."""
+    good = wp.isfinite(stribeck_velocity) and (stribeck_velocity > 0.0)
+    # of the smallest floats it is infinite
+    raised = stribeck_velocity if stribeck_velocity > 1.0e-37 else 1.0e-37
+    return 1.0 / raised if good else wp.nan
 
 
 @wp.func
@@ -38,15 +63,93 @@ def friction_prepare(
     stribeck_velocity: float,
     stribeck_exponent: float,
     assumed_inertia: float,
+    motor_load: float,
+    external_load: float,
+    stribeck_motor_load: float,
+    stribeck_external_load: float,
+    quadratic_motor_load: float,
+    quadratic_external_load: float,
+    quadratic_when_opposed: float,
 ):
-    """Return the parameters, with the breakaway level as its excess over `coulomb`."""
+    """Return the parameters, the breakaway level as its excess over `coulomb`, NaN where they are out of range."""
     above = breakaway - coulomb
     excess = above if above > 0.0 else 0.0
-    is_finite = wp.isfinite(coulomb) and wp.isfinite(viscous) and wp.isfinite(breakaway)
-    has_curve = wp.isfinite(stribeck_velocity) and wp.isfinite(stribeck_exponent)
-    in_range = viscous >= 0.0 and stribeck_velocity > 0.0 and stribeck_exponent > 0.0
-    good = is_finite and has_curve and in_range
-    return coulomb, viscous, excess if good else wp.nan, stribeck_velocity, stribeck_exponent, assumed_inertia
+    has_curve = wp.isfinite(stribeck_exponent) and (stribeck_exponent > 0.0) and wp.isfinite(breakaway)
+    shares = motor_load + external_load + stribeck_motor_load + stribeck_external_load
+    shares = shares + quadratic_motor_load + quadratic_external_load
+    return (
+        usable(coulomb),
+        usable(viscous),
+        excess if has_curve else wp.nan,
+        inverse_speed(stribeck_velocity),
+        stribeck_exponent,
+        assumed_inertia,
+        usable(motor_load),
+        usable(external_load),
+        usable(stribeck_motor_load),
+        usable(stribeck_external_load),
+        usable(quadratic_motor_load),
+        usable(quadratic_external_load),
+        quadratic_when_opposed,
+        0.0 if shares == 0.0 else 1.0,
+    )
+
+
+@wp.func
+def load_of_motor(effort: float, external: float, motor_load: float, external_load: float) -> float:
+    """Return the dry friction of a gear under load: the difference of its efforts, each times its share."""
+    return wp.abs(external_load * external - motor_load * effort)
+
+
+@wp.func
+def quadratic_load(
+    effort: float, external: float, motor_load: float, external_load: float, when_opposed: float
+) -> float:
+    """Return the quadratic term of model M6."""
+    # products in this order: a share of zero leaves nothing, however large the effort
+    driving = external_load * external * external
+    driven = motor_load * effort * effort
+    term = driving if wp.abs(external) <= wp.abs(effort) else driven
+    acts = (when_opposed < 0.5) or (external * effort < 0.0)
+    return term if acts else 0.0
+
+
+@wp.func
+def friction_of_load(
+    effort: float,
+    external: float,
+    motor_load: float,
+    external_load: float,
+    stribeck_motor_load: float,
+    stribeck_external_load: float,
+    quadratic_motor_load: float,
+    quadratic_external_load: float,
+    when_opposed: float,
+    has_load: float,
+):
+    """Return the dry friction that grows with the load: at any speed, and at rest in addition."""
+    moving = load_of_motor(effort, external, motor_load, external_load)
+    still = load_of_motor(effort, external, stribeck_motor_load, stribeck_external_load)
+    quadratic = quadratic_load(effort, external, quadratic_motor_load, quadratic_external_load, when_opposed)
+    # zeros by selection: a vector of joints without these terms may skip them
+    return moving if has_load > 0.0 else 0.0, still + quadratic if has_load > 0.0 else 0.0
+
+
+@wp.func
+def known_inertia(inertia: float, assumed_inertia: float) -> float:
+    """Return the inertia that the simulator gives, the assumed one where it gives none, or NaN."""
+    return inertia if inertia > 0.0 else assumed_inertia if assumed_inertia > 0.0 else wp.nan
+
+
+@wp.func
+def step_before(is_whole: float, load: float, dry_effort: float, before: float, gained: float):
+    """Return what the step goes on from: share of the friction that is new, dry friction, effort and gain of velocity.
+
+    With a load that is whole, nothing is taken from the step before.
+    """
+    told = is_whole > 0.5
+    share = 1.0 if told else 0.5
+    return share, 0.0 if told else dry_effort, load if told else before, 0.0 if told else gained
 
 
 @wp.func
@@ -56,32 +159,69 @@ def friction(
     velocity: float,
     dt: float,
     inertia: float,
+    load: float,
+    load_is_whole: float,
     dry_effort: float,
     previous_velocity: float,
     previous_effort: float,
     coulomb: float,
     viscous: float,
     excess: float,
-    stribeck_velocity: float,
+    speed_factor: float,
     stribeck_exponent: float,
     assumed_inertia: float,
+    motor_load: float,
+    external_load: float,
+    stribeck_motor_load: float,
+    stribeck_external_load: float,
+    quadratic_motor_load: float,
+    quadratic_external_load: float,
+    when_opposed: float,
+    has_load: float,
 ):
     """Return `effort` [N·m or N] with the friction added, the dry part of it, the velocity and the rest."""
-    level = coulomb + excess * exp(-pow(wp.abs(velocity) / stribeck_velocity, stribeck_exponent))
-    known = inertia if inertia > 0.0 else assumed_inertia if assumed_inertia > 0.0 else wp.nan
+    known = known_inertia(inertia, assumed_inertia)
+    # finite, so that a level of zero is zero
+    momentum_rate = within(known * (1.0 / dt), 0.0, 1.0e37)
+    share, carried, before, gained = step_before(
+        load_is_whole,
+        load,
+        dry_effort,
+        started(previous_effort, effort),
+        velocity - started(previous_velocity, velocity),
+    )
+    next_velocity = velocity + gained
+    external = momentum_rate * gained - (before + carried)
+    # level of the dry friction
+    moving, still = friction_of_load(
+        effort,
+        external,
+        motor_load,
+        external_load,
+        stribeck_motor_load,
+        stribeck_external_load,
+        quadratic_motor_load,
+        quadratic_external_load,
+        when_opposed,
+        has_load,
+    )
+    level = coulomb + moving + (excess + still) * stribeck(velocity * speed_factor, stribeck_exponent)
     # as it would be if all that acts stayed
-    next_velocity = velocity + (velocity - started(previous_velocity, velocity))
-    before = started(previous_effort, effort)
-    wanted = -0.5 * (known * next_velocity / dt + (effort - before))
-    dry = bounded(dry_effort + wanted, -level, level)
-    change = within(wanted, -level - dry_effort, level - dry_effort)
+    wanted = -share * (momentum_rate * next_velocity + (effort - before))
+    dry = bounded(carried + wanted, -level, level)
+    change = within(wanted, -level - carried, level - carried)
     # viscous·v⁺ as a mean of what the joint would do with and without it, not as a difference of large numbers
     drag = dt * viscous
-    light = known / (known + drag)
-    heavy = drag / (known + drag)
+    inverse = 1.0 / (known + drag)
+    light = known * inverse if drag > 0.0 else 1.0
+    heavy = drag * inverse
     left = effort - viscous * next_velocity
     rest = light * left + heavy * (before - change)
-    return light * (left + dry) + heavy * (before + dry_effort), dry, velocity, rest
+    total = light * (left + dry) + heavy * (before + carried)
+    # without what cancels: v⁺ is zero
+    stops = (load_is_whole > 0.5) and (change == wanted) and wp.isfinite(wanted)
+    total = load - momentum_rate * velocity if stops else total
+    return total, dry, velocity, effort if stops else rest
 
 
 class PassiveFriction(Passive):
@@ -94,6 +234,16 @@ class PassiveFriction(Passive):
         stribeck_velocity: Speed at which dry friction is on its way to `coulomb` [rad/s or m/s], shape `(N,)`.
         stribeck_exponent: How steep it gets there, shape `(N,)`.
         assumed_inertia: Effective inertia [kg·m² or kg] where the simulator does not provide it, shape `(N,)`.
+        motor_load: Dry friction per effort of the motor, at any speed, shape `(N,)`.
+        external_load: Dry friction per external effort, at any speed, shape `(N,)`.
+        stribeck_motor_load: Dry friction per effort of the motor at rest, shape `(N,)`.
+        stribeck_external_load: Dry friction per external effort at rest, shape `(N,)`.
+        quadratic_motor_load: Dry friction per square of the effort of a motor that is driven [1/(N·m) or 1/N], shape
+            `(N,)`.
+        quadratic_external_load: Dry friction per square of the external effort on a motor that drives
+            [1/(N·m) or 1/N], shape `(N,)`.
+        quadratic_when_opposed: 1 where the quadratic terms act only on efforts of opposite signs, else 0, shape
+            `(N,)`.
 
     Raises:
         TypeError: An array is missing.
@@ -107,11 +257,19 @@ class PassiveFriction(Passive):
         "stribeck_velocity",
         "stribeck_exponent",
         "assumed_inertia",
+        "motor_load",
+        "external_load",
+        "stribeck_motor_load",
+        "stribeck_external_load",
+        "quadratic_motor_load",
+        "quadratic_external_load",
+        "quadratic_when_opposed",
     )
-    NEUTRAL: ClassVar[tuple[float, ...]] = (0.0, 0.0, 0.0, 1.0, 2.0, 1.0)
+    NEUTRAL: ClassVar[tuple[float, ...]] = (0.0, 0.0, 0.0, 1.0, 2.0, 1.0, *[0.0] * 7)
     STATE: ClassVar[tuple[str, ...]] = ("dry_effort", "previous_velocity", "previous_effort")
     START: ClassVar[Mapping[str, float]] = {"previous_velocity": UNSET, "previous_effort": UNSET}
-    ASKS: ClassVar[tuple[str, ...]] = ("inertia",)
+    ASKS: ClassVar[tuple[str, ...]] = ("inertia", "load", "load_is_whole")
+    USUAL: ClassVar[Mapping[str, float]] = {"stribeck_exponent": 2.0, "has_load": 0.0}
     PREPARE = friction_prepare
     LAW = friction
 

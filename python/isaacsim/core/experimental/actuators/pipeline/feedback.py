@@ -68,8 +68,7 @@ def _config_of(component: Any) -> Config | None:
     if law is None or not has_law(component):
         return None
     arrays = component.read_all()
-    # flags are of the config only
-    others = {name for name, one in parameters_of(law.config).items() if one.type != "bool"}
+    others = {name for name, one in parameters_of(law.config).items() if one.of_law}
     fields = others.difference(law.parameters)
     return law.config(
         **{name: array.astype(float) for name, array in arrays.items()},

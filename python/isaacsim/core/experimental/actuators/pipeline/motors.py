@@ -181,7 +181,7 @@ class Fit:
         return {
             name: self._number(described, value, f"{self.subject}: {type(config).__name__}.{name}")
             for name, described in parameters_of(config).items()
-            if described.type in ("float", "int") and (value := getattr(config, name)) is not None
+            if described.is_single and (value := getattr(config, name)) is not None
         }
 
     def network(self, config: Any, trusted: bool = False) -> Checkpoint | None:

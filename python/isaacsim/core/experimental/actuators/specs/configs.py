@@ -374,11 +374,18 @@ def _of_friction(name: str, unit: str, fallback: float, **rule: Any) -> dict[str
 
 @dataclass
 class FrictionConfig(PassiveConfig):
-    """Dry friction with the Stribeck effect, and viscous friction, added after all limits.
+    """Dry friction with the Stribeck effect and terms that grow with the load, and viscous friction, after all limits.
 
-    A joint that slides at speed v is held back by `coulomb + (static − coulomb)·exp(−(|v|/v_s)^α) + viscous·|v|`, where
-    v_s is `stribeck_velocity` and α `stribeck_exponent`. A joint at rest stays at rest below `static`. The schema is
-    our own. The law needs the effective inertia of the joint.
+    A joint that slides at speed v is held back by `level + viscous·|v|`. A joint at rest stays at rest below `level`:
+
+    `level = coulomb + |external_load·τ_e − motor_load·τ_m| + s·(static − coulomb + |stribeck_external_load·τ_e −
+    stribeck_motor_load·τ_m| + Q)`, `s = exp(−(|v|/stribeck_velocity)^stribeck_exponent)`
+
+    τ_m is the effort of the motor at the joint, τ_e what else acts on the joint. Q is `quadratic_external_load·τ_e²`
+    where the motor drives, |τ_e| ≤ |τ_m|, and `quadratic_motor_load·τ_m²` where it is driven. These are the models
+    M1 … M6 of BAM (Duclusaud et al., ICRA 2025): M1 has `coulomb` and `viscous`; M2 adds the Stribeck effect; M3 has
+    equal `motor_load` and `external_load`, M4 also equal `stribeck_motor_load` and `stribeck_external_load`; M5 has
+    different ones; M6 adds Q. The schema is our own. The law needs the effective inertia of the joint.
     """
 
     SCHEMA: ClassVar[str] = "ActuatorFrictionAPI"
@@ -398,7 +405,25 @@ class FrictionConfig(PassiveConfig):
 
     Too small an estimate is safe, twice the true one chatters. With 0 every step on such a simulator is a fault.
     """
-    in_engine: bool = parameter(False, attribute="actuator:friction:inEngine", type="bool", unit="", fallback=False)
+    motor_load: float = parameter(0.0, **_of_friction("motorLoad", "", 0.0))
+    """Dry friction per effort of the motor, at any speed."""
+    external_load: float = parameter(0.0, **_of_friction("externalLoad", "", 0.0))
+    """Dry friction per external effort, at any speed."""
+    stribeck_motor_load: float = parameter(0.0, **_of_friction("stribeckMotorLoad", "", 0.0))
+    """Dry friction per effort of the motor at rest, which the Stribeck effect takes away."""
+    stribeck_external_load: float = parameter(0.0, **_of_friction("stribeckExternalLoad", "", 0.0))
+    """Dry friction per external effort at rest, which the Stribeck effect takes away."""
+    quadratic_motor_load: float = parameter(0.0, **_of_friction("quadraticMotorLoad", "1/(N·m) or 1/N", 0.0))
+    """Dry friction at rest per square of the effort of a motor that is driven [1/(N·m) or 1/N]."""
+    quadratic_external_load: float = parameter(0.0, **_of_friction("quadraticExternalLoad", "1/(N·m) or 1/N", 0.0))
+    """Dry friction at rest per square of the external effort on a motor that drives [1/(N·m) or 1/N]."""
+    quadratic_when_opposed: bool = parameter(
+        False, attribute="actuator:friction:quadraticWhenOpposed", type="bool", unit="", fallback=False
+    )
+    """True if Q is zero where τ_m and τ_e have equal signs, as in BAM's code; its documentation has no such rule."""
+    in_engine: bool = parameter(
+        False, attribute="actuator:friction:inEngine", type="bool", unit="", fallback=False, of_law=False
+    )
     """True if the simulator computes the friction, in place of this stage.
 
     The simulator gets `coulomb`, `static` and `viscous` when the actuators attach, and its former friction when they

@@ -19,7 +19,10 @@ JOINT: Final = "joint"
 UNKNOWN_JOINT: Final = (
     "the effort limit of its joint is not known here. Give a number, or pass the motor to from_configs or add_motors."
 )
+_RULES = {"asset": "must be the path of a file", "bool": "must be True or False"}
 FLOAT32_MAX = 3.4028234663852886e38
+# exponents of effort and of position of linear units that do not follow from their spelling
+_OTHER_DIMENSIONS = {"kg": (1, -1), "1/N": (-1, 0)}
 _NO_TABLES = (str, bytes, bytearray, Mapping)
 
 
@@ -49,24 +52,29 @@ class Parameter:
     """True if `JOINT` is allowed until the joint is known."""
     bounds: Literal["", "effort", "speed"] = ""
     """Quantity that it bounds in both directions: effort, or speed without load; empty for none."""
+    of_law: bool = True
+    """False for a field that the law does not read: it says what else computes it, or how."""
     earlier: str = ""
     """Attribute of the value in files of version 0.2; empty if it is the same."""
+
+    @property
+    def is_single(self) -> bool:
+        """True if a value is one number or flag, which may differ from joint to joint."""
+        return self.type in ("float", "int", "bool")
 
     @property
     def dimension(self) -> tuple[int, int]:
         """Exponents of effort and of position in the unit; time is always in seconds."""
         linear = self.unit.rpartition(" or ")[2]
-        if linear == "kg":
-            return 1, -1
+        if linear in _OTHER_DIMENSIONS:
+            return _OTHER_DIMENSIONS[linear]
         return int(linear.startswith("N")), (linear.startswith("m")) - ("/m" in linear or "/(m" in linear)
 
     @property
     def rule(self) -> str:
         """The rule in words, for error messages."""
-        if self.type == "asset":
-            return "must be the path of a file"
-        if self.type == "bool":
-            return "must be True or False"
+        if self.type in _RULES:
+            return _RULES[self.type]
         precision = "" if self.type == "int" else " in single precision"
         off = " (inf switches it off)" if self.infinite else ""
         few = "" if self.most is None else f", {self.most} of them at most"
@@ -90,7 +98,7 @@ class Parameter:
         if self.type == "asset":
             return isinstance(value, str | PurePath) and storable(str(value))
         if self.type == "bool":
-            return isinstance(value, bool)
+            return isinstance(value, bool) or _real(value, numbers.Real) in (0.0, 1.0)
         if self.type == "float[]":
             return self._accepts_table(value)
         return self._accepts_number(value)

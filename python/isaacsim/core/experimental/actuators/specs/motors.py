@@ -256,7 +256,7 @@ def problems_of(motor: MotorConfig, subject: str) -> list[str]:
 def _complaints(subject: str, value: Any, described: Parameter) -> Iterator[str]:
     """Yield what is wrong with a value: a number, numbers by pattern, or an array."""
     found: list[tuple[str, Any]]
-    if described.type not in ("float", "int"):
+    if not described.is_single:
         found = [(subject, value)]
     elif isinstance(value, Mapping):
         patterns: list[Any] = list(cast(Mapping[Any, Any], value))

@@ -1,0 +1,83 @@
+"""A joint of one inertia in float64, with the stages of one actuator on it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from isaacsim.core.experimental.actuators import ActuatedArrays, PDControlConfig
+
+
+class Plant:
+    """Robots of one joint each: `v⁺ = v + dt·(effort + load)/inertia`, `q⁺ = q + dt·v⁺`.
+
+    Args:
+        stages: A config, or a list of them.
+        inertia: Inertia of the joint [kg·m²].
+        dt: Physics step [s].
+        robots: Number of robots.
+        velocity: First velocity [rad/s].
+        told: True if the stages get inertia and load as signals; otherwise they have to find out.
+    """
+
+    def __init__(
+        self, stages: Any, inertia: float, dt: float, robots: int = 1, velocity: Any = 0.0, told: bool = False
+    ) -> None:
+        self.arrays = joints_of(stages, robots)
+        self.inertia, self.dt, self._told = inertia, dt, told
+        self.q = np.zeros(robots)
+        self.v = np.broadcast_to(np.asarray(velocity, np.float64), robots).copy()
+        self.farthest = np.zeros(robots)
+        self.effort = np.zeros(robots)
+
+    def run(self, steps: int, effort: Any = 0.0, load: Any = 0.0) -> None:
+        """Step under an effort of the motor and a load that acts on the joint [N·m]."""
+        robots = len(self.q)
+        load = np.broadcast_to(np.asarray(load, np.float64), robots)
+        given = np.broadcast_to(np.asarray(effort, np.float32), robots)[:, None].copy()
+        target = np.zeros((robots, 1), np.float32)
+        if self._told:
+            values = {"inertia": np.full(robots, self.inertia), "load": -load, "load_is_whole": np.ones(robots)}
+            tell(self.arrays, values)
+        for _ in range(steps):
+            q, v = (one.astype(np.float32)[:, None] for one in (self.q, self.v))
+            found = self.arrays.step(q, v, target, self.dt, feedforward=given)
+            self.effort = np.array(found, np.float64)[:, 0]
+            self.v = self.v + self.dt * (self.effort + load) / self.inertia
+            self.q = self.q + self.dt * self.v
+            self.farthest = np.maximum(self.farthest, self.q)
+
+    def state(self, name: str) -> np.ndarray:
+        """A number of the state of the stages, by robot."""
+        return state_of(self.arrays, name)
+
+
+def joints_of(stages: Any, robots: int) -> ActuatedArrays:
+    """Robots of one joint, whose motor gives its feedforward."""
+    stages = stages if isinstance(stages, list) else [stages]
+    return ActuatedArrays(["j"], {".*": [PDControlConfig(0.0, 0.0), *stages]}, num_robots=robots)
+
+
+def tell(arrays: ActuatedArrays, values: dict[str, np.ndarray]) -> None:
+    """Write signals that laws ask for, one number per robot."""
+    for name, places in arrays._assembly.signals.items():
+        for _, array in places:
+            array.assign(np.asarray(values[name], np.float32).reshape(array.shape))
+
+
+def state_of(arrays: ActuatedArrays, name: str) -> np.ndarray:
+    """A number of the state, by robot."""
+    return next(values for key, values in arrays.save_state().items() if key.endswith(f".{name}")).reshape(-1)
+
+
+def efforts_of(
+    stages: Any, velocities: np.ndarray, efforts: np.ndarray, dt: float, signals: dict[str, np.ndarray]
+) -> tuple[np.ndarray, dict[str, np.ndarray]]:
+    """Efforts of the first step of many robots with told signals, and the states after it by name."""
+    count = len(velocities)
+    arrays = joints_of(stages, count)
+    tell(arrays, signals)
+    zero = np.zeros((count, 1), np.float32)
+    given = [np.asarray(one, np.float32)[:, None].copy() for one in (velocities, efforts)]
+    found = np.array(arrays.step(zero, given[0], zero, dt, feedforward=given[1]))[:, 0]
+    return found, {key.rpartition(".")[2]: values.reshape(-1) for key, values in arrays.save_state().items()}
