@@ -32,8 +32,8 @@ def sliding(config: FrictionConfig) -> np.ndarray:
     position, velocity = np.zeros((2, len(VELOCITIES), 1), np.float32)
     velocity[:, 0] = VELOCITIES
     for _ in range(1000):
-        effort = joints.step(position, velocity, position, 0.01)
-    return -effort[:, 0]
+        joints.step(position, velocity, position, 0.01)
+    return -joints.step(position, velocity, position, 0.01)[:, 0]
 
 
 def main() -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from isaacsim.core.experimental.actuators import (
@@ -81,7 +81,7 @@ def motors(robot: Robot, names: list[str], inertias: np.ndarray) -> dict[str, li
     return found
 
 
-def height(articulation: Articulation) -> np.ndarray:
+def height(articulation: Any) -> np.ndarray:
     """Return the height of each link's center of mass [m]."""
     places, turns = (array.numpy()[0].astype(np.float64) for array in articulation.get_link_world_poses())
     centers = articulation.get_link_coms()[0].numpy()[0]

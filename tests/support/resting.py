@@ -92,8 +92,9 @@ def speeds(count: int) -> np.ndarray:
 def measured(step: Callable[[], tuple[np.ndarray, np.ndarray]], dt: float, seconds: float) -> Rest:
     """Return the motion in the last second of several, of what a step returns."""
     last = round(1 / dt)
-    for _ in range(round(seconds / dt) - last):
-        before = step()[0]
+    for _ in range(round(seconds / dt) - last - 1):
+        step()
+    before, _ = step()
     found = [step() for _ in range(last)]
     velocities = np.array([velocity for _, velocity in found])
     moved = np.abs(np.array([position for position, _ in found]) - before).max()
