@@ -224,8 +224,7 @@ def newton_form(bench: Bench) -> None:
     found = parse_actuator_prim(stage.GetPrimAtPath(OF_SHOULDER))
     assert found is not None
     parts = [(found.controller_class, found.controller_kwargs), *found.component_specs]
-    flags = [name for name, one in bench.described.items() if one.type == "bool"]
-    expected = {name: value for name, value in plain(bench.config).items() if name not in flags}
+    expected = {name: value for name, value in plain(bench.config).items() if bench.described[name].of_law}
     assert expected == dict(parts)[bench.law.component]
 
 

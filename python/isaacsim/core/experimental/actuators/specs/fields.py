@@ -98,7 +98,7 @@ class Parameter:
         if self.type == "asset":
             return isinstance(value, str | PurePath) and storable(str(value))
         if self.type == "bool":
-            return isinstance(value, bool) or _real(value, numbers.Real) in (0.0, 1.0)
+            return isinstance(value, bool) or (self.of_law and _real(value, numbers.Real) in (0.0, 1.0))
         if self.type == "float[]":
             return self._accepts_table(value)
         return self._accepts_number(value)
