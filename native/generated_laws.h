@@ -272,10 +272,24 @@ inline V pow_slope_of_exponent(V x, V y) {
 }
 
 template <class V>
+inline V decay(V x) {
+    const V inside = pick(x > splat<V>(80.0f), splat<V>(80.0f), x);
+    const V n = nearest(inside * splat<V>(-1.442695f));
+    const V r = n * splat<V>(-0.6933594f) - inside - n * splat<V>(-0.00021219444f);
+    V p = splat<V>(0.00019875691f);
+    p = p * r + splat<V>(0.0013981999f);
+    p = p * r + splat<V>(0.008333452f);
+    p = p * r + splat<V>(0.041665796f);
+    p = p * r + splat<V>(0.16666666f);
+    p = p * r + splat<V>(0.5f);
+    const V value = (splat<V>(1.0f) + (r + r * r * p)) * power_of_two(n);
+    return pick(x > splat<V>(80.0f), splat<V>(0.0f), value);
+}
+
+template <class V>
 inline V law_stribeck(V x, V y) {
     const V square = x * x;
-    const V power = pick(y == splat<V>(2.0f), square, law_pow(magnitude(x) + splat<V>(0.0f), y));
-    return law_exp(negative(power));
+    return decay(pick(y == splat<V>(2.0f), square, law_pow(magnitude(x) + splat<V>(0.0f), y)));
 }
 
 template <class V>
@@ -475,6 +489,11 @@ inline V usable(V value) {
 }
 
 template <class V>
+inline V usable_or_zero(V value) {
+    return pick(finite(value) & (value >= splat<V>(0.0f)), value, splat<V>(0.0f));
+}
+
+template <class V>
 inline V inverse_speed(V stribeck_velocity) {
     const auto good = finite(stribeck_velocity) & (stribeck_velocity > splat<V>(0.0f));
     const V raised = pick(stribeck_velocity > splat<V>(1e-37f), stribeck_velocity, splat<V>(1e-37f));
@@ -490,10 +509,13 @@ inline Values<V, 14> friction_prepare(V coulomb, V viscous, V breakaway, V strib
     const auto has_curve = finite(stribeck_exponent) & (stribeck_exponent > splat<V>(0.0f)) & finite(breakaway);
     V shares = motor_load + external_load + stribeck_motor_load + stribeck_external_load;
     shares = shares + quadratic_motor_load + quadratic_external_load;
-    return {{usable(coulomb), usable(viscous), nan_unless(has_curve, excess), inverse_speed(stribeck_velocity),
-            stribeck_exponent, assumed_inertia, usable(motor_load), usable(external_load), usable(stribeck_motor_load),
-            usable(stribeck_external_load), usable(quadratic_motor_load), usable(quadratic_external_load),
-            quadratic_when_opposed, pick(shares == splat<V>(0.0f), splat<V>(0.0f), splat<V>(1.0f))}};
+    V checked = usable(viscous) + usable(motor_load) + usable(external_load) + usable(stribeck_motor_load);
+    checked = checked + usable(stribeck_external_load) + usable(quadratic_motor_load) + usable(quadratic_external_load);
+    return {{pick(checked != checked, splat<V>(kNaN), usable(coulomb)), usable_or_zero(viscous), nan_unless(has_curve,
+            excess), inverse_speed(stribeck_velocity), stribeck_exponent, assumed_inertia, usable_or_zero(motor_load),
+            usable_or_zero(external_load), usable_or_zero(stribeck_motor_load), usable_or_zero(stribeck_external_load),
+            usable_or_zero(quadratic_motor_load), usable_or_zero(quadratic_external_load), quadratic_when_opposed,
+            pick(shares == splat<V>(0.0f), splat<V>(0.0f), splat<V>(1.0f))}};
 }
 
 template <class V>
@@ -626,6 +648,7 @@ struct ControllerPD {
     // values for which the law is compiled as constants, NaN for none
     static constexpr bool kHasUsual = false;
     static constexpr float kUsual[] = {kNaN, kNaN, kNaN};
+    static constexpr float kUsualAsked[] = {kNaN};
     // position, velocity, position target, velocity target, feedforward
     static constexpr bool kReads[] = {true, true, true, true, true};
 
@@ -657,6 +680,7 @@ struct ControllerPID {
     // values for which the law is compiled as constants, NaN for none
     static constexpr bool kHasUsual = false;
     static constexpr float kUsual[] = {kNaN, kNaN, kNaN, kNaN, kNaN};
+    static constexpr float kUsualAsked[] = {kNaN};
     // position, velocity, position target, velocity target, feedforward
     static constexpr bool kReads[] = {true, true, true, true, true};
 
@@ -688,6 +712,7 @@ struct ControllerGearedPD {
     // values for which the law is compiled as constants, NaN for none
     static constexpr bool kHasUsual = false;
     static constexpr float kUsual[] = {kNaN, kNaN, kNaN, kNaN};
+    static constexpr float kUsualAsked[] = {kNaN};
     // position, velocity, position target, velocity target, feedforward
     static constexpr bool kReads[] = {true, true, true, true, true};
 
@@ -719,6 +744,7 @@ struct ControllerGearedPID {
     // values for which the law is compiled as constants, NaN for none
     static constexpr bool kHasUsual = false;
     static constexpr float kUsual[] = {kNaN, kNaN, kNaN, kNaN, kNaN, kNaN};
+    static constexpr float kUsualAsked[] = {kNaN};
     // position, velocity, position target, velocity target, feedforward
     static constexpr bool kReads[] = {true, true, true, true, true};
 
@@ -750,6 +776,7 @@ struct ClampingDCMotor {
     // values for which the law is compiled as constants, NaN for none
     static constexpr bool kHasUsual = false;
     static constexpr float kUsual[] = {kNaN, kNaN, kNaN};
+    static constexpr float kUsualAsked[] = {kNaN};
     // effort, position, velocity
     static constexpr bool kReads[] = {true, false, true};
 
@@ -780,6 +807,7 @@ struct ClampingDCMotorCutoff {
     // values for which the law is compiled as constants, NaN for none
     static constexpr bool kHasUsual = false;
     static constexpr float kUsual[] = {kNaN, kNaN, kNaN};
+    static constexpr float kUsualAsked[] = {kNaN};
     // effort, position, velocity
     static constexpr bool kReads[] = {true, false, true};
 
@@ -810,6 +838,7 @@ struct ClampingPositionBased {
     // values for which the law is compiled as constants, NaN for none
     static constexpr bool kHasUsual = false;
     static constexpr float kUsual[] = {kNaN};
+    static constexpr float kUsualAsked[] = {kNaN};
     // effort, position, velocity
     static constexpr bool kReads[] = {true, true, false};
 
@@ -839,6 +868,7 @@ struct ClampingMaxEffort {
     // values for which the law is compiled as constants, NaN for none
     static constexpr bool kHasUsual = false;
     static constexpr float kUsual[] = {kNaN};
+    static constexpr float kUsualAsked[] = {kNaN};
     // effort, position, velocity
     static constexpr bool kReads[] = {true, false, false};
 
@@ -868,6 +898,7 @@ struct PassiveFriction {
     // values for which the law is compiled as constants, NaN for none
     static constexpr bool kHasUsual = true;
     static constexpr float kUsual[] = {kNaN, kNaN, kNaN, kNaN, 2.0f, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, 0.0f};
+    static constexpr float kUsualAsked[] = {kNaN, kNaN, 0.0f};
     // effort, position, velocity
     static constexpr bool kReads[] = {true, false, true};
 

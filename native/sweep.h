@@ -112,19 +112,22 @@ inline auto limit_at(float effort, const Inputs& in, const Arrays<Limit>& own, i
     return Limit::law(effort, in.q[i], in.qd[i], in.dt, own.asked[A][i]..., own.state[S][k]..., own.taken[T][i]...);
 }
 
+// True if all of `size` numbers are `value`.
+inline bool all_are(const float* numbers, float value, int64_t size) {
+    int32_t others = 0;
+    for (int64_t i = 0; i < size; ++i) others |= static_cast<int32_t>(numbers[i] != value);
+    return !others;
+}
+
 // True if `size` elements have the usual values of a law.
 template <class Stage>
 inline bool is_usual(const Arrays<Stage>& own, int64_t size) {
-    if constexpr (!Stage::kHasUsual) return false;
-    bool usual = true;
-    for (int k = 0; k < Stage::kPrepared; ++k) {
-        const float value = Stage::kUsual[k];
-        if (value != value) continue;
-        const float* const taken = own.taken[k];
-        int32_t others = 0;
-        for (int64_t i = 0; i < size; ++i) others |= static_cast<int32_t>(taken[i] != value);
-        usual = usual & !others;
-    }
+    bool usual = Stage::kHasUsual;
+    const auto check = [&](const float* values, const float* const* arrays, int count) {
+        for (int k = 0; usual && k < count; ++k) usual = values[k] != values[k] || all_are(arrays[k], values[k], size);
+    };
+    check(Stage::kUsual, own.taken, Stage::kPrepared);
+    check(Stage::kUsualAsked, own.asked, Stage::kAsked);
     return usual;
 }
 
@@ -291,6 +294,17 @@ struct StageLoop<Stage, USUAL, std::index_sequence<A...>, std::index_sequence<S.
             if constexpr (Stage::kUsual[N] == Stage::kUsual[N]) return Stage::kUsual[N];
         return taken[i];
     }
+    template <size_t N>
+    static float asked_at(const float* asked, int64_t i) {
+        if constexpr (USUAL && Stage::kUsualAsked[N] == Stage::kUsualAsked[N]) return Stage::kUsualAsked[N];
+        return asked[i];
+    }
+    // A usual value is good.
+    template <size_t N>
+    static bool asked_is_good(const float* asked, int64_t i) {
+        const float value = asked_at<N>(asked, i);
+        return kUnbounded[Stage::kAsks[N]] ? value >= -kMax : finite(value);
+    }
 
     // `given` and `out` in the order of `at`; true if any result is bad
     template <class At>
@@ -301,9 +315,9 @@ struct StageLoop<Stage, USUAL, std::index_sequence<A...>, std::index_sequence<S.
         for (int64_t n = 0; n < count; ++n) {
             const int64_t i = at(n);
             const auto result =
-                Stage::law(given[n], q[i], qd[i], dt, asked[i]..., state[n]..., value_at<T>(taken, i)...);
+                Stage::law(given[n], q[i], qd[i], dt, asked_at<A>(asked, i)..., state[n]..., value_at<T>(taken, i)...);
             bool good = finite(given[n]) & is_good<Stage>(result);
-            ((good = good & (kUnbounded[Stage::kAsks[A]] ? asked[i] >= -kMax : finite(asked[i]))), ...);
+            ((good = good & asked_is_good<A>(asked, i)), ...);
             ((state[n] = chosen(good, result.at[Stage::kResults + S], state[n])), ...);
             out[n] = nan_unless(good, Stage::kResults ? result.at[0] : given[n]);
             bad |= static_cast<int32_t>(!good);

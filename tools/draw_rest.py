@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import re
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -34,7 +35,7 @@ class Robot(NamedTuple):
     file: str
     path: str
     gains: dict[str, PDControlConfig]
-    friction: dict[str, float]
+    friction: FrictionConfig
 
 
 ROBOTS = (
@@ -43,14 +44,14 @@ ROBOTS = (
         "unitree_go1.usda",
         "/World/Go1",
         {".*_calf_joint": PDControlConfig(80.0, 2.0), ".*_(hip|thigh)_joint": PDControlConfig(60.0, 1.5)},
-        {"coulomb": 0.4, "viscous": 0.05, "static": 0.6, "stribeck_velocity": 0.2},
+        FrictionConfig(coulomb=0.4, viscous=0.05, static=0.6, stribeck_velocity=0.2),
     ),
     Robot(
         "SO-101, which holds its arm out",
         "so101.usda",
         "/World/SO101",
         {".*": PDControlConfig(17.8, 0.6)},
-        {"coulomb": 0.052, "viscous": 0.059},
+        FrictionConfig(coulomb=0.052, viscous=0.059),
     ),
 )
 
@@ -77,7 +78,7 @@ def motors(robot: Robot, names: list[str], inertias: np.ndarray) -> dict[str, li
     found: dict[str, list] = {}
     for name, inertia in zip(names, inertias.tolist(), strict=True):
         gains = next(gains for pattern, gains in robot.gains.items() if re.fullmatch(pattern, name))
-        found[name] = [gains, FrictionConfig(**robot.friction, assumed_inertia=inertia)]
+        found[name] = [gains, dataclasses.replace(robot.friction, assumed_inertia=inertia)]
     return found
 
 

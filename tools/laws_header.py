@@ -469,7 +469,7 @@ def _struct(translator: Translator, law: catalogue.Law) -> str:
         "kArguments": len(arguments),
     }
     asks = [list(SIGNALS).index(name) for name in component.ASKS]
-    usual = [component.USUAL.get(name) for name in prepared]
+    usual = {"kUsual": prepared, "kUsualAsked": component.ASKS}
     lines = [
         f"struct {law.name} {{",
         f'    static constexpr const char *kName = "{law.name}", *kKind = "{law.kind}";',
@@ -486,7 +486,10 @@ def _struct(translator: Translator, law: catalogue.Law) -> str:
         f"    static constexpr int kAsks[] = {{{', '.join(map(str, asks)) or '-1'}}};",
         "    // values for which the law is compiled as constants, NaN for none",
         f"    static constexpr bool kHasUsual = {str(bool(component.USUAL)).lower()};",
-        f"    static constexpr float kUsual[] = {{{', '.join(map(_usual_text, usual)) or 'kNaN'}}};",
+        *(
+            f"    static constexpr float {title}[] = {{{_usual_text(component, names)}}};"
+            for title, names in usual.items()
+        ),
         f"    // {', '.join(name.replace('_', ' ') for name in watched)}",
         f"    static constexpr bool kReads[] = {{{', '.join(str(one).lower() for one in reads)}}};",
         "",
@@ -504,8 +507,9 @@ def _struct(translator: Translator, law: catalogue.Law) -> str:
     return "\n".join(lines)
 
 
-def _usual_text(value: float | None) -> str:
-    return "kNaN" if value is None else f"{np.float32(value)!s}f"
+def _usual_text(component: Any, names: Sequence[str]) -> str:
+    values = [f"{np.float32(component.USUAL[name])!s}f" if name in component.USUAL else "kNaN" for name in names]
+    return ", ".join(values) or "kNaN"
 
 
 def _reads(component: Any, watched: Sequence[str], function: Function) -> list[bool]:

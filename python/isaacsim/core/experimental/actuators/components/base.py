@@ -84,7 +84,7 @@ class Component(NotCopied):
     A tuple of names is taken, too: they run over the position. See `curve`.
     """
     USUAL: ClassVar[Mapping[str, float]] = {}
-    """Values that most joints have, by the name of an argument of `LAW` after the state.
+    """Values that most joints have, by the name of an argument of `LAW`: a signal of `ASKS`, or one after the state.
 
     The core compiles the law a second time with them as constants, for joints that all have them. The results are the
     same; a law that chooses by such an argument saves the time of the other branch.

@@ -302,12 +302,27 @@ def pow(x: float, y: float) -> float:
 
 
 @wp.func
+def decay(x: float) -> float:
+    """Return e^−x of a number that is not negative, within 2 ulp; 0 above 80, before products with it get denormal."""
+    inside = 80.0 if x > 80.0 else x
+    n = nearest(inside * -1.44269504088896341)
+    r = (n * -0.693359375 - inside) - n * -2.12194440e-4
+    p = 1.9875691500e-4
+    p = p * r + 1.3981999507e-3
+    p = p * r + 8.3334519073e-3
+    p = p * r + 4.1665795894e-2
+    p = p * r + 1.6666665459e-1
+    p = p * r + 5.0000001201e-1
+    value = (1.0 + (r + r * r * p)) * power_of_two(n)
+    return 0.0 if x > 80.0 else value
+
+
+@wp.func
 def stribeck(x: float, y: float) -> float:
     """Return e^−(|x|^y), within 1.2e-7: 1 at rest, where x is a velocity over its scale, and 0 far beyond for y > 0."""
     square = x * x
     # a zero without a sign, which powers of it would have too
-    power = square if y == 2.0 else pow(wp.abs(x) + 0.0, y)
-    return exp(-power)
+    return decay(square if y == 2.0 else pow(wp.abs(x) + 0.0, y))
 
 
 # ---- derivatives

@@ -47,6 +47,12 @@ def usable(value: float) -> float:
 
 
 @wp.func
+def usable_or_zero(value: float) -> float:
+    """Return a parameter that is finite and not negative; 0 for others."""
+    return value if wp.isfinite(value) and (value >= 0.0) else 0.0
+
+
+@wp.func
 def inverse_speed(stribeck_velocity: float) -> float:
     """Return the inverse of a speed above zero; NaN for others."""
     good = wp.isfinite(stribeck_velocity) and (stribeck_velocity > 0.0)
@@ -71,25 +77,30 @@ def friction_prepare(
     quadratic_external_load: float,
     quadratic_when_opposed: float,
 ):
-    """Return the parameters, the breakaway level as its excess over `coulomb`, NaN where they are out of range."""
+    """Return the parameters, the breakaway level as its excess over `coulomb`; that is NaN if one is out of range.
+
+    Others are zero then: a product that the law does not choose has a derivative, too.
+    """
     above = breakaway - coulomb
     excess = above if above > 0.0 else 0.0
     has_curve = wp.isfinite(stribeck_exponent) and (stribeck_exponent > 0.0) and wp.isfinite(breakaway)
     shares = motor_load + external_load + stribeck_motor_load + stribeck_external_load
     shares = shares + quadratic_motor_load + quadratic_external_load
+    checked = usable(viscous) + usable(motor_load) + usable(external_load) + usable(stribeck_motor_load)
+    checked = checked + usable(stribeck_external_load) + usable(quadratic_motor_load) + usable(quadratic_external_load)
     return (
-        usable(coulomb),
-        usable(viscous),
+        wp.nan if wp.isnan(checked) else usable(coulomb),
+        usable_or_zero(viscous),
         excess if has_curve else wp.nan,
         inverse_speed(stribeck_velocity),
         stribeck_exponent,
         assumed_inertia,
-        usable(motor_load),
-        usable(external_load),
-        usable(stribeck_motor_load),
-        usable(stribeck_external_load),
-        usable(quadratic_motor_load),
-        usable(quadratic_external_load),
+        usable_or_zero(motor_load),
+        usable_or_zero(external_load),
+        usable_or_zero(stribeck_motor_load),
+        usable_or_zero(stribeck_external_load),
+        usable_or_zero(quadratic_motor_load),
+        usable_or_zero(quadratic_external_load),
         quadratic_when_opposed,
         0.0 if shares == 0.0 else 1.0,
     )
@@ -269,7 +280,7 @@ class PassiveFriction(Passive):
     STATE: ClassVar[tuple[str, ...]] = ("dry_effort", "previous_velocity", "previous_effort")
     START: ClassVar[Mapping[str, float]] = {"previous_velocity": UNSET, "previous_effort": UNSET}
     ASKS: ClassVar[tuple[str, ...]] = ("inertia", "load", "load_is_whole")
-    USUAL: ClassVar[Mapping[str, float]] = {"stribeck_exponent": 2.0, "has_load": 0.0}
+    USUAL: ClassVar[Mapping[str, float]] = {"load_is_whole": 0.0, "stribeck_exponent": 2.0, "has_load": 0.0}
     PREPARE = friction_prepare
     LAW = friction
 
