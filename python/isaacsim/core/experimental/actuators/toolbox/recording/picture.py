@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..plots.style import APART, COLORS, GREY, PLAIN, RED, SHADE, THIN, caption, label_ends, panels
+from ..plots.style import APART, COLORS, GREY, ORANGE, PLAIN, RED, SHADE, THIN, caption, label_ends, panels
 from .intervals import intervals
 
 if TYPE_CHECKING:
@@ -97,7 +97,7 @@ def _draw_effort(curves: _Curves, shown: Mapping[str, np.ndarray], max_efforts: 
     if main is not None:
         curves.add(shown[main], main.partition("_")[0], True, {"linewidth": PLAIN})
     if curves.alone and _has_friction(shown):
-        curves.add(shown["passive_efforts"], "friction", True, {"linewidth": PLAIN}, 1)
+        curves.add(shown["passive_efforts"], "friction", True, {"linewidth": PLAIN}, COLORS.index(ORANGE))
     _draw_limit(curves, max_efforts)
     if computed is not None:
         title += _zoom(curves.axes, computed, computed if main is None else shown[main], max_efforts)
