@@ -98,12 +98,17 @@ def _run_robots(arguments: Run, one: Opened) -> Answer:
     if arguments.plot is not None:
         trial.recording.plot(path=arguments.plot)
         notes.append(f"The picture is in {arguments.plot}.")
-    rows = [vars(joint) | {name: _percent(getattr(joint, name)) for name in _SHARES} for joint in trial.joints]
-    has_friction = any(joint.sticking is not None for joint in trial.joints)
-    columns = columns_of(_JOINT | (_FRICTION if has_friction else {}), one.robots)
     ran = one.simulation.step_count
     title = f"{arguments.file}: {ran} physics steps of {one.simulation.dt:.6g} s"
-    return Answer([Table("joints", columns, rows, title=title)], notes, trial.is_wrong)
+    return Answer([_table(trial, one.robots, title)], notes, trial.is_wrong)
+
+
+def _table(trial: Trial, robots: Any, title: str) -> Table:
+    """Return the table of joints, with columns of friction where there is some."""
+    rows = [vars(joint) | {name: _percent(getattr(joint, name)) for name in _SHARES} for joint in trial.joints]
+    has_friction = any(joint.sticking is not None for joint in trial.joints)
+    columns = columns_of(_JOINT | (_FRICTION if has_friction else {}), robots)
+    return Table("joints", columns, rows, title=title)
 
 
 def _percent(share: float | None) -> float | None:
