@@ -9,7 +9,7 @@ import pytest
 from isaacsim.core.experimental.actuators.toolbox.commands.main import main
 from places import ROBOTS
 from pxr import Usd
-from robot_files import OF_SHOULDER, SHOULDER, edited, number, without
+from robot_files import OF_SHOULDER, SHOULDER, edited, number, schema, without
 
 
 @pytest.mark.parametrize("file", sorted([*ROBOTS.glob("*.usda"), ROBOTS / "arm_2dof.xml"]), ids=lambda file: file.name)
@@ -95,3 +95,22 @@ def test_an_actuator_without_limit_is_noted(tmp_path: Path, capsys: pytest.Captu
     assert main(["inspect", str(file), "--json"]) == 0
     (note,) = json.loads(capsys.readouterr().out)["notes"]
     assert note.startswith(f"<{OF_SHOULDER}> has no effort limit, and that of its joint shoulder, 60 N·m")
+
+
+@pytest.mark.parametrize("assumed", [0.0, 0.25])
+def test_friction_is_compared_with_the_limit_of_its_motor(
+    assumed: float, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Its numbers are in the table; a note has the breakaway level, and the inertia that is assumed."""
+    numbers = {"coulomb": 6.0, "static": 15.0, "assumedInertia": assumed}
+    edits = [number(OF_SHOULDER, f"actuator:friction:{name}", value) for name, value in numbers.items()]
+    file = edited(tmp_path, schema(OF_SHOULDER, "ActuatorFrictionAPI"), *edits)
+    assert main(["inspect", str(file), "--json"]) == 0
+    said = json.loads(capsys.readouterr().out)
+    values = {row["parameter"]: row["value"] for row in said["values"] if row["law"] == "friction"}
+    assert (values["coulomb"], values["static"]) == (6.0, 15.0)
+    inertia = "it assumes 0.25 kg·m²" if assumed else "it cannot run"
+    assert said["notes"] == [
+        "Friction of shoulder breaks away at 15 N·m, 25% of the motor's limit of 60 N·m; where a simulator provides no "
+        f"inertia, {inertia}."
+    ]

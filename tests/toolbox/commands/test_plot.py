@@ -9,6 +9,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from isaacsim.core.experimental.actuators import (
+    FrictionConfig,
+    MaxEffortClampingConfig,
+    PDControlConfig,
+    save_motors,
+)
 from isaacsim.core.experimental.actuators.toolbox.commands.main import main
 from places import REPOSITORY
 
@@ -111,3 +117,15 @@ def test_config_stands_in_for_what_the_file_lacks(tmp_path: Path, capsys: pytest
     assert actuator["largest_effort"] <= 20.0
     (row,) = drawn(capsys, tmp_path, "bode", file, "shoulder", "--config", str(motors))["bode"]
     assert row["joint"] == "shoulder"
+
+
+def test_step_of_a_joint_with_friction(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """It has a column for it, the ideal drive has none."""
+    motors = tmp_path / "motors.yaml"
+    save_motors(motors, {".*": [PDControlConfig(200.0, 20.0), MaxEffortClampingConfig(30.0), FrictionConfig(6.0)]})
+    arm = str(REPOSITORY / "data" / "robots" / "arm_2dof.usda")
+    options = ["--config", str(motors), "--seconds", "0.5", "-o", str(tmp_path / "step.png"), "--json"]
+    assert main(["plot", "step", arm, "shoulder", *options]) == 0
+    actual, ideal = json.loads(capsys.readouterr().out)["step"]
+    assert actual["largest_effort"] == 30.0 and 5.9 < actual["largest_friction"] < 6.1
+    assert ideal["largest_friction"] is None

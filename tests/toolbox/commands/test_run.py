@@ -10,7 +10,16 @@ from typing import Any
 
 import numpy as np
 import pytest
-from isaacsim.core.experimental.actuators import Articulation, ArticulationActuators, Recording, Simulation
+from isaacsim.core.experimental.actuators import (
+    Articulation,
+    ArticulationActuators,
+    FrictionConfig,
+    MaxEffortClampingConfig,
+    PDControlConfig,
+    Recording,
+    Simulation,
+    save_motors,
+)
 from isaacsim.core.experimental.actuators.errors import SimulationDivergedError
 from isaacsim.core.experimental.actuators.pipeline.step.fault import Fault
 from isaacsim.core.experimental.actuators.toolbox.commands.main import main
@@ -71,6 +80,24 @@ def test_clamps_that_limit_are_named(tmp_path: Path, capsys: pytest.CaptureFixtu
     assert row["clamps"] == [limited.clamp] == ["ClampingMaxEffort"]
     assert row["limited"] == pytest.approx(100 * limited.share) and 1.0 < row["limited"] < 100.0
     assert row["largest_effort"] == pytest.approx(10.0)
+
+
+def test_friction_has_columns_where_there_is_some(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The effort is that of the motor; tables of robots without friction have no such columns."""
+    motors, record = tmp_path / "motors.yaml", tmp_path / "out.npz"
+    save_motors(motors, {".*": [PDControlConfig(200.0, 20.0), MaxEffortClampingConfig(30.0), FrictionConfig(6.0)]})
+    arm = str(ROBOTS / "arm_2dof.usda")
+    options = ["--targets", "step", "--seconds", "1", "--config", str(motors), "--record", str(record)]
+    shoulder, extension = ran(capsys, arm, *options)["joints"]
+    log = Recording.load(record)
+    assert shoulder["largest_effort"] == pytest.approx(np.abs(log.motor_efforts[:, 0, 0]).max()) == 30.0
+    assert shoulder["largest_friction"] == pytest.approx(np.abs(log.passive_efforts[:, 0, 0]).max())
+    assert shoulder["sticking"] == pytest.approx(100 * log.sticking[:, 0, 0].mean())
+    assert 0.0 < shoulder["sticking"] < 100.0 and extension["sticking"] > 50.0
+    assert main(["run", arm, *options]) == 0
+    assert "friction" in capsys.readouterr().out
+    assert main(["run", arm, "--steps", "5"]) == 0
+    assert "friction" not in capsys.readouterr().out
 
 
 def test_file_of_targets_is_followed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

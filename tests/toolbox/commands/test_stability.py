@@ -6,7 +6,15 @@ import json
 from pathlib import Path
 
 import pytest
-from isaacsim.core.experimental.actuators import ArticulationActuators, Simulation
+from isaacsim.core.experimental.actuators import (
+    ArticulationActuators,
+    FrictionConfig,
+    MaxEffortClampingConfig,
+    PDControlConfig,
+    Simulation,
+    save_motors,
+)
+from isaacsim.core.experimental.actuators.hosts.mujoco.host import MujocoArticulation
 from isaacsim.core.experimental.actuators.toolbox.commands.main import main
 from physics_engines import ENGINES, installed
 from places import REPOSITORY
@@ -44,6 +52,26 @@ def test_each_simulator_has_its_own_limits(capsys: pytest.CaptureFixture[str]) -
         main(["stability", str(ROBOTS / "arm_2dof.usda"), "--engine", installed(engine), "--json"])
         margins.append(json.loads(capsys.readouterr().out)["robots"][0]["margin"])
     assert margins[0] < margins[1]
+
+
+def test_friction_that_chatters_is_wrong_and_said_once(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where the simulator gives laws no inertia; the robot is stable by its gains."""
+    monkeypatch.delattr(MujocoArticulation, "joint_signals")
+    for inertia, code in ((0.1, 0), (3.0, 1)):
+        friction = FrictionConfig(coulomb=1.0, assumed_inertia=inertia)
+        motor = [PDControlConfig(200.0, 20.0), MaxEffortClampingConfig(60.0), friction]
+        save_motors(file := tmp_path / "motors.yaml", {".*": motor})
+        arm = str(ROBOTS / "arm_2dof.usda")
+        assert main(["stability", arm, "--config", str(file), "--json"]) == code
+        shown = capsys.readouterr()
+        said = json.loads(shown.out)
+        assert shown.err == "" and said["robots"][0]["verdict"] == "stable"
+        found = [note for note in said["notes"] if "chatter" in note]
+        assert [note.split()[:4] for note in found] == [
+            ["</World/Arm>", "may", "chatter:", joint] for joint in ("shoulder", "extension")
+        ][: 2 * code]
 
 
 @pytest.mark.parametrize("file", sorted(ROBOTS.glob("*.usda")), ids=lambda file: file.stem)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import warnings
 from collections.abc import Iterator
 from itertools import product
@@ -15,12 +16,14 @@ from isaacsim.core.experimental.actuators import (
     ActuatorConfig,
     ArticulationActuators,
     DelayConfig,
+    FrictionConfig,
     MaxEffortClampingConfig,
     PDControlConfig,
     PIDControlConfig,
     Simulation,
 )
 from isaacsim.core.experimental.actuators.errors import HostError
+from isaacsim.core.experimental.actuators.hosts.mujoco.host import MujocoArticulation
 from leg import Leg
 from own_components import OwnController
 from physics_engines import ENGINES, installed, set_iterations
@@ -348,3 +351,59 @@ def test_stopped_physics_says_so() -> None:
     """Without physics there is no pose."""
     with pytest.raises(HostError, match="play"):
         pendulums(1 / 60, 5.0)[1].stability()
+
+
+@pytest.mark.parametrize(("assumed", "chatters"), [(0.5, False), (1.9, False), (2.6, True)])
+def test_friction_that_assumes_too_much_inertia_is_named(
+    assumed: float, chatters: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where laws get no inertia; margins are those of the gains, with or without friction."""
+    stage = ROBOTS / "pendulum.usda"
+    monkeypatch.delattr(MujocoArticulation, "joint_signals")
+    motor = [PDControlConfig(100.0, 5.0), MaxEffortClampingConfig(10.0)]
+    with Simulation(stage, 1 / 240) as sim:
+        sim.play()
+        without = ArticulationActuators.from_configs("/World/Pendulum", {"hinge": motor}).stability()
+    inertia = without.joints[0].inertia
+    friction = FrictionConfig(coulomb=0.5, viscous=0.1, assumed_inertia=assumed * inertia)
+    with Simulation(stage, 1 / 240) as sim, warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        actuators = ArticulationActuators.from_configs("/World/Pendulum", {"hinge": [*motor, friction]})
+        sim.play()
+        table = actuators.stability()
+    assert table.joints == without.joints and table.robots == without.robots and table.stable
+    texts = [str(one.message) for one in told if "chatter" in str(one.message)]
+    assert len(texts) == len(table.chatter) == chatters
+    if chatters:
+        (one,) = table.chatter
+        assert (one.robot, one.joint) == ("/World/Pendulum", "hinge")
+        assert one.assumed / one.inertia == pytest.approx(assumed, rel=1e-5)
+        assert "hinge has assumed_inertia = " in texts[0] and "2.6 times its inertia" in texts[0]
+        assert "Give at most 2 times the inertia; less is safe" in texts[0]
+        assert str(table).splitlines()[-1].startswith("may chatter: hinge has assumed_inertia")
+        assert json.loads(table.to_json())["chatter"][0]["joint"] == "hinge"
+
+
+def test_inertia_of_the_simulator_is_not_assumed() -> None:
+    """MuJoCo gives it, so that the parameter has no effect."""
+    sim, actuators = pendulums(1 / 240, 5.0, 1, FrictionConfig(coulomb=0.5, assumed_inertia=1e3))
+    sim.play()
+    assert actuators.stability().chatter == ()
+
+
+def test_viscous_friction_of_an_actuator_counts_as_damping(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As that of its joint does: the warning of vibration does not come, the margins stay those of the gains."""
+    # a simulator that divides its step needs damping
+    weight = 33 / 64
+    monkeypatch.setattr(MujocoArticulation, "get_velocity_weights", lambda _, *, indices: np.full(len(indices), weight))
+    stage, motor = ROBOTS / "pendulum.usda", [PDControlConfig(400.0, 0.5), MaxEffortClampingConfig(10.0)]
+    for viscous in (0.0, 2.0):
+        sim = Simulation(stage, 1 / 240)
+        friction = FrictionConfig(viscous=viscous, assumed_inertia=0.1)
+        actuators = ArticulationActuators.from_configs("/World/Pendulum", {"hinge": [*motor, friction]})
+        with warnings.catch_warnings(record=True) as told:
+            warnings.simplefilter("always")
+            sim.play()
+        assert any("will vibrate" in str(one.message) for one in told) is (viscous == 0.0)
+        assert not actuators.stability().stable
+        sim.close()

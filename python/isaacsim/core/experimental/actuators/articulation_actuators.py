@@ -391,8 +391,9 @@ class ArticulationActuators(ActuatorSet):
         An effort is computed once per physics step and held; gains too large for the inertia at the joint make
         it overshoot more at each step. A delay does not count, for it holds back targets and not the measured state.
         Clamps do not count either: they bound a growing vibration. Friction, contacts and the drives of joints
-        without an actuator would add some damping, and are left out. When physics starts, a warning names the
-        first robot if it will vibrate.
+        without an actuator would add some damping, and are left out. Friction that assumes more than twice the inertia
+        of its joint, where the simulator provides none to the law, may chatter; `Stability.chatter` names such joints.
+        When physics starts, a warning names the first robot if it will vibrate or chatter.
 
         Args:
             indices: Robot indices or mask; None means all. Robots that are alike to the bit are computed once.
@@ -414,9 +415,10 @@ class ArticulationActuators(ActuatorSet):
     # stepping
 
     def physics_ready(self) -> None:
-        """Warn if the first robot will vibrate, once; called whenever physics starts."""
+        """Warn if the first robot will vibrate or chatter, once; called whenever physics starts."""
         loops = self._loops()
-        if not self._has_warned and loops.known and (text := loops.warning()):
+        texts = [loops.warning(), loops.chatter_warning()] if loops.known and not self._has_warned else []
+        for text in filter(None, texts):
             self._has_warned = True
             warnings.warn(text, stacklevel=level_outside())
 

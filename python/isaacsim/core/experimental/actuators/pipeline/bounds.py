@@ -10,7 +10,7 @@ import numpy as np
 import warp as wp
 
 from ..components.controller_pd import ControllerPD
-from ..specs.stages import parts_of
+from ..specs.stages import follows_limits, kind_of, parts_of
 from .actuator import Actuator
 from .given import set_free, twin
 from .plan import has_law
@@ -65,6 +65,11 @@ class StageBounds:
 def known_at_once(actuator: Actuator) -> list[Any]:
     """The stages of which it is known what they let through; not what computes arrays, or remembers something."""
     return [stage for stage in actuator.after_controller if has_law(stage) and not stage.STATE]
+
+
+def known_of_motor(actuator: Actuator) -> list[Any]:
+    """Return those of them that bound the effort of the motor: passive stages act after it."""
+    return [stage for stage in known_at_once(actuator) if not follows_limits(kind_of(stage) or "")]
 
 
 def _values(component: Any, name: str, rows: np.ndarray) -> np.ndarray:

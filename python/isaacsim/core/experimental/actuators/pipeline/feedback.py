@@ -56,6 +56,16 @@ def has_dry_friction(actuator: Actuator, num_robots: int) -> np.ndarray:
     return _by_joint(found, actuator, num_robots) > 0.0
 
 
+def of_passive_stages(actuator: Actuator, parameter: str, num_robots: int, combine: np.ufunc = np.add) -> np.ndarray:
+    """Return a parameter of the passive stages that have it, by default their sum, `(robots, joints)`; 0 for none.
+
+    Values are those of now. Of the user's own stages nothing is known.
+    """
+    laws = [stage for kind, stage in actuator.by_kind if follows_limits(kind) and law_of(type(stage))]
+    found = [stage.read(parameter) for stage in laws if parameter in stage.PARAMETERS]
+    return _by_joint(functools.reduce(combine, found, 0.0), actuator, num_robots)
+
+
 def _by_joint(values: Any, actuator: Actuator, num_robots: int) -> np.ndarray:
     """One value for all, or one per robot and joint, robot-major."""
     shape = num_robots, len(actuator.dof_names)

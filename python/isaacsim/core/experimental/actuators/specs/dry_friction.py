@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any, Final
 
 LEVELS: Final = ("coulomb", "static")
@@ -15,6 +16,6 @@ def is_dry(parameter: str) -> bool:
     return parameter in LEVELS or parameter.endswith(_PER_EFFORT)
 
 
-def breakaway(stages: Any) -> float:
+def breakaway(stages: Iterable[Any]) -> float:
     """Return the level at which the dry friction of stages breaks away without load [N·m or N]; 0 for none."""
     return sum(max((float(getattr(stage, name, 0.0)) for name in LEVELS), default=0.0) for stage in stages)

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
 from ...specs.configs import PDControlConfig
+from ...specs.dry_friction import breakaway
 from ..inspection.described import JOINT_UNITS, InspectedActuator, InspectedJoint, InspectedRobot, InspectedValue
+from ..inspection.figures import largest_effort, passive_stages
 from ..inspection.inspect import inspect_robots
 from ..inspection.rules.drives import no_effort_limit
 from ..inspection.rules.rule import Checked
@@ -67,10 +70,27 @@ def _of_actuators(name: str, columns: dict[str, str], robots: Sequence[Inspected
 
 
 def _notes(robots: Sequence[InspectedRobot]) -> list[str]:
-    """Return remarks, and actuators without a limit."""
+    """Return remarks, actuators without a limit, and levels of friction."""
     unlimited = [finding for robot in robots for finding in no_effort_limit(Checked(robot))]
     remarks = [line for robot in robots for line in robot.remarks]
-    return remarks + [f"<{one.where}> {one.problem} {one.remedy}" for one in unlimited]
+    friction = [line for robot in robots for line in _friction(robot)]
+    return remarks + [f"<{one.where}> {one.problem} {one.remedy}" for one in unlimited] + friction
+
+
+def _friction(robot: InspectedRobot) -> list[str]:
+    """Return a line per level of dry friction: joints, share of the motor's limit, and source of the inertia."""
+    found: dict[str, list[str]] = {}
+    for joint, actuator in Checked(robot).actuated:
+        if not (level := breakaway(passive_stages(actuator))):
+            continue
+        unit, most = joint.values["friction"].unit, largest_effort(actuator)
+        words = f"breaks away at {level:g} {unit}"
+        if 0.0 < most < math.inf:
+            words += f", {level / most:.0%} of the motor's limit of {most:g} {unit}"
+        assumed = max(getattr(stage, "assumed_inertia", 0.0) for stage in passive_stages(actuator))
+        inertia = f"it assumes {assumed:g} {joint.values['armature'].unit}" if assumed else "it cannot run"
+        found.setdefault(f"{words}; where a simulator provides no inertia, {inertia}.", []).append(joint.name)
+    return [f"Friction of {', '.join(joints)} {words}" for words, joints in found.items()]
 
 
 def _columns(columns: dict[str, str], robots: Sequence[InspectedRobot]) -> dict[str, str]:

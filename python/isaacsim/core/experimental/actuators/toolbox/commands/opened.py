@@ -14,7 +14,7 @@ from ...motor_files.files import load_motors
 from ...simulation import Simulation
 from .arguments import Simulated
 
-_NONE_FOUND, _VIBRATES = r"<.*>: no actuator found", r".* will vibrate at dt"
+_NONE_FOUND, _VIBRATES = r"<.*>: no actuator found", r".* (will vibrate at dt|may chatter)"
 
 
 def simulate(arguments: Simulated, file: Path, dt: float | None = None, **options: Any) -> Simulation:

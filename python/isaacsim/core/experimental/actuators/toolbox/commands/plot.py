@@ -42,6 +42,7 @@ _STEP = {
     "error": "final error [rad or m]",
     "largest_effort": "largest effort [N·m or N]",
 }
+_FRICTION = {"largest_friction": "largest friction"}
 _BODE = {
     "joint": "joint",
     "gain_margin": "gain margin",
@@ -103,13 +104,15 @@ def _step(arguments: Plot) -> tuple[Figure, Table, bool, list[str]]:
             "settling_time": one.settling_time,
             "error": float(one.target[-1]) - one.final,
             "largest_effort": float(abs(one.effort).max()),
+            "largest_friction": None if one.friction is None else float(abs(one.friction).max()),
         }
         for name, one in (("actuator", found.actual), ("ideal", found.ideal))
     ]
+    columns = _STEP if found.actual.friction is None else _STEP | _FRICTION
     only = np.where(np.array(names) == arguments.joint, amplitude, 0.0)
     notes = clipped(room, names, (step(room, only), only))
     title = f"{arguments.joint}, a jump by {found.actual.target[-1] - found.actual.target[0]:.3g} rad or m"
-    return draw_step_response(found), Table("step", _STEP, rows, title=title), False, notes
+    return draw_step_response(found), Table("step", columns, rows, title=title), False, notes
 
 
 def _bode(arguments: Plot) -> tuple[Figure, Table, bool, list[str]]:

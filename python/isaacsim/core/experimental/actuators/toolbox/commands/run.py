@@ -35,6 +35,9 @@ _SECONDS, _FREQUENCY, _FRAME_RATE = 3.0, 0.5, 60.0
 _TURN, _SLIDE = 0.2, 0.02
 # largest delay of a view that is caught up [s of wall clock]
 _CATCH_UP = 0.1
+_SHARES = ("limited", "sticking")
+# columns of joints with passive stages
+_FRICTION = {"largest_friction": "largest friction", "sticking": "time sticking [%]"}
 _JOINT = {
     "robot": "robot",
     "joint": "joint",
@@ -95,10 +98,21 @@ def _run_robots(arguments: Run, one: Opened) -> Answer:
     if arguments.plot is not None:
         trial.recording.plot(path=arguments.plot)
         notes.append(f"The picture is in {arguments.plot}.")
-    rows = [vars(joint) | {"limited": None if joint.limited is None else 100 * joint.limited} for joint in trial.joints]
     ran = one.simulation.step_count
     title = f"{arguments.file}: {ran} physics steps of {one.simulation.dt:.6g} s"
-    return Answer([Table("joints", columns_of(_JOINT, one.robots), rows, title=title)], notes, trial.is_wrong)
+    return Answer([_table(trial, one.robots, title)], notes, trial.is_wrong)
+
+
+def _table(trial: Trial, robots: Any, title: str) -> Table:
+    """Return the table of joints, with columns of friction where there is some."""
+    rows = [vars(joint) | {name: _percent(getattr(joint, name)) for name in _SHARES} for joint in trial.joints]
+    has_friction = any(joint.sticking is not None for joint in trial.joints)
+    columns = columns_of(_JOINT | (_FRICTION if has_friction else {}), robots)
+    return Table("joints", columns, rows, title=title)
+
+
+def _percent(share: float | None) -> float | None:
+    return None if share is None else 100 * share
 
 
 def _targets(arguments: Run, robots: Any) -> tuple[Targets, float, list[str]]:

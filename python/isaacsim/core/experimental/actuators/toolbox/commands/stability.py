@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 
+from ..stability.chatter import LARGEST_FACTOR
 from ..stability.table import cures_of
 from .answer import Answer, Table
 from .arguments import Stability
@@ -56,11 +57,15 @@ def answer(arguments: Stability) -> Answer:
         notes.append(f"Unknown: {', '.join(found.unknown)}, driven by a network, a law of one's own or none.")
     if found.left_out:
         notes.append(f"Left out: {', '.join(found.left_out)}, which change efforts and are not in the equations.")
+    notes += [
+        f"<{one.robot}> may chatter: {one}. Give at most {LARGEST_FACTOR:g} times the inertia; less is safe."
+        for one in found.chatter
+    ]
     return Answer(
         [
             Table("robots", _ROBOT, robots, title=f"{arguments.file}, dt = {found.dt:.6g} s"),
             Table("joints", columns, list(map(dataclasses.asdict, found.joints))),
         ],
         notes,
-        not found.stable,
+        not found.stable or bool(found.chatter),
     )

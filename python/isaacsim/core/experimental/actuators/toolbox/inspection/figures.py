@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 
-from ...specs.stages import is_geared
+from ...specs.configs import Config
+from ...specs.stages import follows_limits, is_geared
 from .described import InspectedActuator
 
 
@@ -12,6 +13,11 @@ def gains(actuator: InspectedActuator) -> tuple[float, float] | None:
     """Return stiffness and damping at the joint; None if the law has none, and in front of a transmission."""
     found = None if actuator.controller is None or is_geared(actuator) else actuator.controller.gains_at_joint()
     return None if found is None else found[:2]
+
+
+def passive_stages(actuator: InspectedActuator) -> list[Config]:
+    """Return the stages that act after all limits and the transmission, friction for instance."""
+    return [stage for kind, stage in actuator.by_kind if follows_limits(kind)]
 
 
 def largest_effort(actuator: InspectedActuator) -> float:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from .style import BLUE, GREY, RED, SHADE, THICK, THIN, caption, label_ends, panels
+from .style import BLUE, GREY, ORANGE, PLAIN, RED, SHADE, THICK, THIN, caption, label_ends, panels
 
 if TYPE_CHECKING:
     from .style import Axes, Figure
@@ -28,13 +28,15 @@ class Response:
         time: [s], shape `(steps,)`, from shortly before the jump.
         target: Target [rad or m], same shape.
         position: Position [rad or m], same shape.
-        effort: Applied effort [N·m or N], same shape.
+        effort: Effort of the motor [N·m or N], same shape.
+        friction: Friction effort [N·m or N], same shape; None without friction.
     """
 
     time: np.ndarray
     target: np.ndarray
     position: np.ndarray
     effort: np.ndarray
+    friction: np.ndarray | None = None
 
     @property
     def start(self) -> float:
@@ -119,6 +121,9 @@ def draw_step_response(found: StepResponse) -> Figure:
     for bound in found.bounds:
         effort.plot(time, bound[shown], color=GREY, linewidth=THIN, linestyle="--")
     efforts = [(ideal.effort, "ideal drive", RED), (actual.effort, "actuator", BLUE), (found.bounds[1], "limit", GREY)]
+    if actual.friction is not None:
+        effort.plot(time, actual.friction[shown], color=ORANGE, linewidth=PLAIN, drawstyle="steps-post")
+        efforts.append((actual.friction, "friction", ORANGE))
     effort.set_ylabel("effort [N·m or N]")
     effort.set_xlabel("time since the jump [s]")
     caption(effort, "; ".join(["Effort", *_fit(effort, found, shown)]))

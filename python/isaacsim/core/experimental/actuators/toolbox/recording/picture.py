@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..plots.style import APART, COLORS, GREY, PLAIN, RED, SHADE, THIN, caption, label_ends, panels
+from ..plots.style import APART, COLORS, GREY, ORANGE, PLAIN, RED, SHADE, THIN, caption, label_ends, panels
 from .intervals import intervals
 
 if TYPE_CHECKING:
@@ -90,22 +90,23 @@ def _draw_position(curves: _Curves, shown: Mapping[str, np.ndarray]) -> None:
 
 def _draw_effort(curves: _Curves, shown: Mapping[str, np.ndarray], max_efforts: np.ndarray) -> None:
     computed, main = shown.get("computed_efforts"), _main_effort(shown)
-    title = ["Effort before friction" if main == "motor_efforts" and not curves.alone else "Effort"]
-    title[0] += "" if curves.alone else ", thin: before the clamps"
     if computed is not None:
         curves.add(computed, "computed", False, {"linewidth": THIN, "alpha": 1 if curves.alone else 0.6})
     if main is not None:
         curves.add(shown[main], main.partition("_")[0], True, {"linewidth": PLAIN})
     if curves.alone and _has_friction(shown):
-        curves.add(shown["passive_efforts"], "friction", True, {"linewidth": PLAIN}, 1)
+        curves.add(shown["passive_efforts"], "friction", True, {"linewidth": PLAIN}, COLORS.index(ORANGE))
     _draw_limit(curves, max_efforts)
+    title = [_title_of_effort(curves.alone, main)]
     if computed is not None:
         title += _zoom(curves.axes, computed, computed if main is None else shown[main], max_efforts)
-    if "limited_by" in shown:
-        title += _shade_limits(curves, shown["limited_by"][:, 0])
-    if "sticking" in shown:
-        title += _shade(curves, shown["sticking"][:, 0], GREY, ["shaded gray: sticks"])
-    curves.finish("; ".join(title), "effort [N·m or N]")
+    curves.finish("; ".join([*title, *_shade_all(curves, shown)]), "effort [N·m or N]")
+
+
+def _title_of_effort(alone: bool, main: str | None) -> str:
+    if alone:
+        return "Effort"
+    return f"Effort{' before friction' if main == 'motor_efforts' else ''}, thin: before the clamps"
 
 
 def _has_friction(shown: Mapping[str, np.ndarray]) -> bool:
@@ -133,6 +134,14 @@ def _zoom(axes: Axes, computed: np.ndarray, applied: np.ndarray, max_efforts: np
         return []
     axes.set_ylim(-reach, reach)
     return [f"computed reaches {most:.4g}, beyond the panel"]
+
+
+def _shade_all(curves: _Curves, shown: Mapping[str, np.ndarray]) -> list[str]:
+    """Shade the time in which clamps limit the effort or the joint sticks, and return the words for it."""
+    words = _shade_limits(curves, shown["limited_by"][:, 0]) if "limited_by" in shown else []
+    if "sticking" in shown:
+        words += _shade(curves, shown["sticking"][:, 0], GREY, ["shaded gray: sticks"])
+    return words
 
 
 def _shade_limits(curves: _Curves, limited_by: np.ndarray) -> list[str]:

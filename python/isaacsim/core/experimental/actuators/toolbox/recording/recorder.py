@@ -59,14 +59,12 @@ class Recorder(NotCopied):
         robots: Sequence[int],
         joints: Sequence[int],
     ) -> None:
-        self._signals = _chosen(signals)
+        self._signals = _chosen(signals, lambda: _any_passive(assembly, joints))
         if capacity is not None and number_of("capacity", capacity) < 1:
             raise ValueError(f"capacity = {capacity}: must be at least 1, or None for all steps.")
         if not all(map(len, (self._signals, robots, joints))):
             raise ValueError("nothing to record: must be one signal, robot and joint at least. Choose some.")
         self._assembly, self._robots, self._joints = assembly, list(robots), list(joints)
-        if tuple(self._signals) == SIGNALS and not _any_passive(assembly, self._joints):
-            self._signals = [name for name in SIGNALS if name not in OF_PASSIVE_STAGES]
         self._needs_motion = bool(_OF_MOTION & {*self._signals})
         self._recorded = [name for name in self._signals if name in KINDS]
         self._capacity = capacity
@@ -187,13 +185,18 @@ class Recorder(NotCopied):
         return self._subject
 
 
-def _chosen(signals: Sequence[str]) -> list[str]:
-    """Return the signals to record, in the order of `SIGNALS`, with those that others follow from."""
+def _chosen(signals: Sequence[str], any_passive: Callable[[], bool]) -> list[str]:
+    """Return the signals to record, in the order of `SIGNALS`, with those that others follow from.
+
+    Of all signals, those of passive stages are left out where there are no such stages.
+    """
     names = names_of("signals", signals)
     if odd := [name for name in names if name not in SIGNALS]:
         raise ValueError(f"signals: {odd}: must be some of {list(SIGNALS)}. Correct the name.")
-    names += [source for name in names for source in DERIVED.get(name, ())]
-    return [name for name in SIGNALS if name in names]
+    wanted = {*names}.union(*(DERIVED.get(name, ()) for name in names))
+    if wanted == {*SIGNALS} and not any_passive():
+        wanted -= {*OF_PASSIVE_STAGES}
+    return [name for name in SIGNALS if name in wanted]
 
 
 def _any_passive(assembly: Assembly, joints: Sequence[int]) -> bool:

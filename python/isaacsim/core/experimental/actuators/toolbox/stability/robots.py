@@ -13,9 +13,10 @@ from ...errors import HostError
 from ...hosts.binding import Binding
 from ...motor_properties import read_property
 from ...pipeline.assembly import Assembly
-from ...pipeline.feedback import feedback_gains
+from ...pipeline.feedback import feedback_gains, of_passive_stages
 from ...specs.stages import KINDS
 from ...values import as_numpy
+from .chatter import LARGEST_FACTOR, AssumedInertia
 from .loop import Loop
 from .table import JointStability, RobotStability, Stability, stability_of
 
@@ -61,7 +62,8 @@ class ClosedLoops:
         tables = list(self._tables(rows, step))
         joints = tuple(joint for table in tables for joint in table.joints)
         whole = tuple(robot for table in tables for robot in table.robots)
-        return Stability(step, joints, whole, tuple(self._names_where(~self._known)), self._left_out)
+        unknown = tuple(self._names_where(~self._known))
+        return Stability(step, joints, whole, unknown, self._left_out, tuple(self._chatter(rows)))
 
     def _tables(self, rows: np.ndarray, step: float) -> Iterator[Stability]:
         """Iterate over the stability of each robot; equal robots are computed once."""
@@ -100,11 +102,40 @@ class ClosedLoops:
             f"{whole.largest_step:.3g} s; stability() shows all joints."
         )
 
+    def chatter_warning(self) -> str | None:
+        """Return a warning if friction of the first robot assumes too much inertia; the simulator has to be known."""
+        found = list(self._chatter(np.zeros(1, int)))
+        if not found:
+            return None
+        joints = "; ".join(map(str, found[:_NAMED])) + (" …" if len(found) > _NAMED else "")
+        return (
+            f"{self._owner!r}: <{found[0].robot}> may chatter instead of coming to rest, for its friction assumes too "
+            f"much inertia: {joints}. Give at most {LARGEST_FACTOR:g} times the inertia; less is safe."
+        )
+
+    def _chatter(self, rows: np.ndarray) -> Iterator[AssumedInertia]:
+        """Iterate over joints of some robots whose friction assumes too much inertia.
+
+        Laws that get the inertia from the simulator assume none.
+        """
+        articulation = self._robots.articulation
+        assumed = self._of_friction("assumed_inertia", np.maximum)
+        if hasattr(articulation, "joint_signals") or not assumed[rows].any():
+            return
+        every = np.ones(assumed.shape[1], bool)
+        paths, names = list(articulation.paths), self._names_where(every)
+        inertias = 1.0 / np.diagonal(self._inverses(rows, every), axis1=1, axis2=2)
+        for row, inertia in zip(rows, inertias, strict=True):
+            for name, guess, actual in zip(names, assumed[row].tolist(), inertia.tolist(), strict=True):
+                if guess > LARGEST_FACTOR * actual:
+                    yield AssumedInertia(paths[row], name, guess, actual)
+
     def _is_first_stable(self, dt: float) -> bool:
         """Return True if the first robot is stable without integrals, with or without its viscous friction."""
         first = np.zeros(1, int)
         gains = self._gains[:, 0, self._known] * [[1.0], [1.0], [0.0]]
-        damped = gains + [[0.0], [1.0], [0.0]] * self._property("viscous_friction")[0, self._known]
+        viscous = self._property("viscous_friction") + self._of_friction("viscous")
+        damped = gains + [[0.0], [1.0], [0.0]] * viscous[0, self._known]
         inverse, weight = self._inverses(first)[0], float(self._velocity_weights(first)[0])
         return any(Loop(inverse, either, weight).is_stable(dt) for either in (gains, damped))
 
@@ -143,11 +174,23 @@ class ClosedLoops:
         """Mask of the joints with gains; all robots have the same laws."""
         return ~np.isnan(self._gains[0, 0])
 
-    def _inverses(self, rows: np.ndarray) -> np.ndarray:
-        """Return inverse mass matrices in the rows and columns of the joints with gains, `(rows, joints, joints)`."""
+    def _of_friction(self, parameter: str, combine: np.ufunc = np.add) -> np.ndarray:
+        """Return a parameter of the friction of the actuated joints, `(robots, joints)`; 0 for none."""
+        count = self._robots.num_robots
+        parts = [of_passive_stages(one, parameter, count, combine) for one in self._assembly.actuators]
+        return np.concatenate([np.zeros((count, 0)), *parts], axis=1)[:, self._order]
+
+    def _inverses(self, rows: np.ndarray, mask: np.ndarray | None = None) -> np.ndarray:
+        """Return inverse mass matrices in the rows and columns of some joints, `(rows, joints, joints)`.
+
+        Args:
+            rows: Robots.
+            mask: Joints of the actuators by their columns; None means those with gains.
+        """
         robots: Any = self._robots.articulation
         matrices = as_numpy(robots.get_mass_matrices(indices=rows)).astype(float)
-        driven = np.sort(self._assembly.columns)[self._known] + matrices.shape[-1] - robots.num_dofs
+        chosen = self._known if mask is None else mask
+        driven = np.sort(self._assembly.columns)[chosen] + matrices.shape[-1] - robots.num_dofs
         return np.linalg.inv(matrices)[:, driven[:, None], driven]
 
     def _velocity_weights(self, rows: np.ndarray) -> np.ndarray:

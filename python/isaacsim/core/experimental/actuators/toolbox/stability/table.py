@@ -13,6 +13,7 @@ import numpy as np
 
 from ...specs.arguments import names_of, number_of
 from ...values import as_numbers
+from .chatter import AssumedInertia
 from .loop import Loop, require_step
 
 _HEADER = ("Joint", "kp", "kd", "ki", "Inertia", "Margin", "Armature", "Smallest armature", "Largest step [s]")
@@ -83,7 +84,9 @@ class Stability:
         robots: Each robot as a whole.
         unknown: Joints without gains: their law is a network, one's own or none.
         left_out: Class names of stages that change efforts at these joints, are no limits and are not in the equations:
-            friction, for instance.
+            friction, for instance, which takes energy out of the motion.
+        chatter: Joints whose friction assumes more than twice their inertia, so that they may chatter instead of coming
+            to rest; margins and `stable` are those of the gains.
     """
 
     dt: float
@@ -91,10 +94,11 @@ class Stability:
     robots: tuple[RobotStability, ...]
     unknown: tuple[str, ...] = ()
     left_out: tuple[str, ...] = ()
+    chatter: tuple[AssumedInertia, ...] = ()
 
     @property
     def stable(self) -> bool:
-        """True if no robot vibrates."""
+        """True if no robot vibrates by its gains."""
         return all(robot.stable for robot in self.robots)
 
     def to_json(self) -> str:
@@ -103,7 +107,8 @@ class Stability:
 
     def __str__(self) -> str:
         lines = [line for robot in self.robots for line in self._lines(robot)]
-        return "\n".join([*lines, f"left out: {', '.join(self.left_out)}"] if self.left_out else lines)
+        lines += [f"left out: {', '.join(self.left_out)}"] if self.left_out else []
+        return "\n".join([*lines, *(f"may chatter: {one}" for one in self.chatter)])
 
     def _lines(self, robot: RobotStability) -> list[str]:
         verdict = "stable" if robot.stable else "vibrates"

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from ...articulation_actuators import ArticulationActuators
-from ...pipeline.bounds import known_at_once
+from ...pipeline.bounds import known_of_motor
 from ...pipeline.entry import ActuatorConfig
 from ...simulation import Simulation
 from ...specs.arguments import number_of
@@ -58,7 +58,7 @@ def step_response(
         actuator, column = find_actuator(actuators, joint)
         if actuator.controller is None:
             raise ValueError(f"joint = {joint!r} is passive: must have a control law to follow a target. Name another.")
-        stages = [one_joint(stage, actuator, 0, column) for stage in known_at_once(actuator)]
+        stages = [one_joint(stage, actuator, 0, column) for stage in known_of_motor(actuator)]
         actual, log = _respond(simulation, actuators, joint, amplitude, seconds)
     at = log.joints.index(joint)
     seen = slice(len(log) - len(actual.time), None)
@@ -106,6 +106,8 @@ def _respond(
     shown = slice(rest - round(_BEFORE / dt), None)
     time = (np.arange(len(log)) - rest)[shown] * dt
     target, position, effort = (
-        values[shown, 0, at] for values in (log.position_targets, log.positions, log.applied_efforts)
+        values[shown, 0, at] for values in (log.position_targets, log.positions, log.motor_efforts)
     )
-    return Response(time, target, position, effort), log
+    friction = log.passive_efforts[shown, 0, at] if "passive_efforts" in log.signals else None
+    has_friction = friction is not None and friction.any()
+    return Response(time, target, position, effort, friction if has_friction else None), log

@@ -38,10 +38,12 @@ class JointTrial:
         position: Position at the end [rad or m].
         largest_error: Largest distance from the target [rad or m].
         rms_error: Root mean square of it [rad or m].
-        largest_effort: Largest effort of its actuator [N·m or N]; None for a drive, whose effort is unknown.
+        largest_effort: Largest effort of its motor [N·m or N]; None for a drive, whose effort is unknown.
         limited: Share of time in which clamps limited it, 0 … 1; None without an actuator.
         clamps: Names of these clamps, the largest share first.
         beyond: Largest distance outside its limits [rad or m]; 0 up to 2 % of its range.
+        largest_friction: Largest friction effort [N·m or N]; None without passive stages.
+        sticking: Share of time in which it sticks, 0 … 1; None without passive stages.
     """
 
     robot: str
@@ -54,6 +56,8 @@ class JointTrial:
     limited: float | None
     clamps: tuple[str, ...]
     beyond: float
+    largest_friction: float | None = None
+    sticking: float | None = None
 
 
 @dataclass(frozen=True)
@@ -186,6 +190,7 @@ def _joints(
                     limited=limited,
                     clamps=clamps,
                     beyond=float(beyond[at]),
+                    **of_motors.friction(row, joint),
                 )
             )
     return joints
@@ -196,8 +201,9 @@ class _Motors:
 
     def __init__(self, log: Recording | None) -> None:
         self._saturation = [] if log is None else log.saturation()
-        self._efforts = None if log is None or not len(log) else np.abs(log.applied_efforts).max(axis=0)
+        self._efforts = None if log is None or not len(log) else np.abs(log.motor_efforts).max(axis=0)
         self._joints = [] if log is None else log.joints
+        self._log = log
 
     def joint(self, row: int, robot: str, joint: str) -> tuple[float | None, float | None, tuple[str, ...]]:
         """Return largest effort, share of limited time and clamps of a joint; Nones if it has no actuator."""
@@ -206,6 +212,17 @@ class _Motors:
             return None, None, tuple(one.clamp for one in clamps)
         effort = float(self._efforts[row, self._joints.index(joint)])
         return effort, sum(one.share for one in clamps), tuple(one.clamp for one in clamps)
+
+    def friction(self, row: int, joint: str) -> dict[str, float]:
+        """Return the fields of a joint on friction; none if it has no passive stages."""
+        log = self._log
+        if log is None or not len(log) or joint not in self._joints or "sticking" not in log.signals:
+            return {}
+        column = self._joints.index(joint)
+        efforts, sticking = log.passive_efforts[:, row, column], log.sticking[:, row, column]
+        if not (efforts.any() or sticking.any()):
+            return {}
+        return {"largest_friction": float(np.abs(efforts).max()), "sticking": float(sticking.mean())}
 
 
 def _buzzing(

@@ -12,12 +12,11 @@ import numpy as np
 
 from ...attachment import attached_to
 from ...pipeline.actuator import Actuator
-from ...pipeline.bounds import StageBounds, known_at_once
+from ...pipeline.bounds import StageBounds, known_of_motor
 from ...pipeline.feedback import has_passive_stages
 from ...pipeline.plan import description_of
 from ...specs.arguments import whole_of
 from ...specs.fields import Parameter, complaint
-from ...specs.stages import follows_limits, kind_of
 from ..recording.recording import Recording
 
 # duration of charts [s]
@@ -293,9 +292,7 @@ class Live:
             columns = actuator.indices.numpy()[row * count : (row + 1) * count] - row * wrapper.articulation.num_dofs
             rows = range(row * count, (row + 1) * count)
             found.places |= {column: (actuator, at) for column, at in zip(columns.tolist(), rows, strict=True)}
-            # of the motor alone: passive stages act after its limits
-            bounding = [stage for stage in known_at_once(actuator) if not follows_limits(kind_of(stage) or "")]
-            found.bounds.append((columns.tolist(), StageBounds(bounding, rows)))
+            found.bounds.append((columns.tolist(), StageBounds(known_of_motor(actuator), rows)))
         return found
 
     def _joint(self, column: int) -> Joint:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 
+from ...stability.chatter import LARGEST_FACTOR
 from ...stability.table import lowered
 from ..findings import Finding
 from .rule import Checked
@@ -33,6 +34,23 @@ def unstable_gains(checked: Checked) -> Iterator[Finding]:
             f"Raise the armature to {joint.smallest_armature:.3g}, or step with dt <= "
             f"{min(robot.largest_step for robot in table.robots):.3g} s, or {lower}.",
         )
+
+
+def assumed_inertia_too_large(checked: Checked) -> Iterator[Finding]:
+    """Friction that assumes more than twice the inertia of its joint chatters where the simulator provides none."""
+    inertias = {} if checked.stability is None else {one.joint: one.inertia for one in checked.stability.joints}
+    for joint, actuator in checked.actuated:
+        assumed = max((getattr(stage, "assumed_inertia", 0.0) for stage in actuator.stages), default=0.0)
+        inertia = inertias.get(joint.name, math.inf)
+        if assumed > LARGEST_FACTOR * inertia:
+            yield Finding(
+                "assumed-inertia-too-large",
+                "warning",
+                actuator.path,
+                f"assumed_inertia = {assumed:.4g} is {assumed / inertia:.3g} times the inertia of joint {joint.name}, "
+                f"{inertia:.4g}: its friction chatters on simulators that provide no inertia.",
+                f"Give at most {LARGEST_FACTOR:g} times the inertia; less is safe.",
+            )
 
 
 def gains_against_inertia(checked: Checked) -> Iterator[Finding]:

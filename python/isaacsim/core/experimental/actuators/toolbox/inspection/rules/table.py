@@ -29,6 +29,7 @@ _FUNCTIONS: tuple[Rule, ...] = (
     values.stuck_joint,
     steps.unstable_gains,
     steps.gains_against_inertia,
+    steps.assumed_inertia_too_large,
 )
 
 RULES = {function.__name__.replace("_", "-"): function for function in _FUNCTIONS}

@@ -7,10 +7,11 @@ import math
 from collections.abc import Iterator
 
 from ....specs.arguments import DEFAULT_DT
+from ....specs.dry_friction import breakaway
 from ....specs.fields import parameters_of
 from ....specs.stages import KINDS
 from ....usd.edits import ParameterEdit
-from ..figures import gains, largest_effort
+from ..figures import gains, largest_effort, passive_stages
 from ..findings import Finding
 from .rule import Checked
 
@@ -114,13 +115,15 @@ def long_delay(checked: Checked) -> Iterator[Finding]:
 def stuck_joint(checked: Checked) -> Iterator[Finding]:
     """The dry friction of a joint is at least the largest effort: the motor cannot move it."""
     for joint, actuator in checked.actuated:
-        most, friction = largest_effort(actuator), joint.value("friction")
+        # a friction of the joint beside that of the actuator stands in for it
+        own = breakaway(passive_stages(actuator))
+        most, friction = largest_effort(actuator), max(joint.value("friction"), own)
         if 0.0 < most <= friction:
             unit = joint.values["friction"].unit
             yield Finding(
                 "stuck-joint",
                 "warning",
-                joint.path,
+                actuator.path if own >= joint.value("friction") else joint.path,
                 f"joint {joint.name} has a dry friction of {friction:g} {unit}, its actuator gives at most {most:g}.",
                 "Lower the friction, or raise the limit of the actuator.",
             )
