@@ -104,7 +104,7 @@ def _literal(value: Any) -> str:
     if isinstance(value, str):
         return f'"{_escaped(value)}"'
     if isinstance(value, bool):
-        return str(value).lower()
+        return str(int(value))
     if isinstance(value, tuple | list):
         return f"[{', '.join(map(_literal, value))}]"
     return str(value)

@@ -89,7 +89,7 @@ class Bench:
         # the numbers fall, or rise where a law wants that
         for step in (-1.0, 20.0):
             values: dict[str, Any] = {
-                name: {"int": 3, "bool": False}.get(one.type, 10.0 + step * at)
+                name: {"int": 3, "bool": True}.get(one.type, 10.0 + step * at) if one.of_law else one.fallback
                 for at, (name, one) in enumerate(self.described.items())
             }
             if not conflicts(self.law.config(**values), ""):
@@ -224,8 +224,7 @@ def newton_form(bench: Bench) -> None:
     found = parse_actuator_prim(stage.GetPrimAtPath(OF_SHOULDER))
     assert found is not None
     parts = [(found.controller_class, found.controller_kwargs), *found.component_specs]
-    flags = [name for name, one in bench.described.items() if one.type == "bool"]
-    expected = {name: value for name, value in plain(bench.config).items() if name not in flags}
+    expected = {name: value for name, value in plain(bench.config).items() if bench.described[name].of_law}
     assert expected == dict(parts)[bench.law.component]
 
 

@@ -59,7 +59,7 @@ def test_motors_and_authoring_refuse_it() -> None:
     assert violations(friction, "FrictionConfig")[0].startswith("FrictionConfig.stribeck_exponent = 1.0: must keep")
 
 
-@pytest.mark.parametrize("value", [1, "yes", None, np.True_])
+@pytest.mark.parametrize("value", [2, "yes", None, np.True_, {"hip": True}])
 def test_the_flag_is_true_or_false(value: Any) -> None:
     """And nothing else."""
     (problem,) = violations(FrictionConfig(in_engine=value), "FrictionConfig")

@@ -515,8 +515,7 @@ def resolved_scalars(config_type: type, args: dict[str, Any]) -> dict[str, Any]:
         ValueError: A value breaks its rule.
     """
     require_type("args", args, Mapping, "a dictionary")
-    # flags are of the config, and no parameters
-    described = {name: one for name, one in parameters_of(config_type).items() if one.type != "bool"}
+    described = {name: one for name, one in parameters_of(config_type).items() if one.of_law}
     resolved = {name: args.get(name, one.fallback) for name, one in described.items()}
     if problems := violations(config_type(**resolved), config_type.__name__):
         raise ValueError("\n".join(problems))

@@ -398,7 +398,9 @@ class FrictionConfig(PassiveConfig):
 
     Too small an estimate is safe, twice the true one chatters. With 0 every step on such a simulator is a fault.
     """
-    in_engine: bool = parameter(False, attribute="actuator:friction:inEngine", type="bool", unit="", fallback=False)
+    in_engine: bool = parameter(
+        False, attribute="actuator:friction:inEngine", type="bool", unit="", fallback=False, of_law=False
+    )
     """True if the simulator computes the friction, in place of this stage.
 
     The simulator gets `coulomb`, `static` and `viscous` when the actuators attach, and its former friction when they

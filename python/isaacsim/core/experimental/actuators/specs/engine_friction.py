@@ -6,6 +6,7 @@ curve, only exist in the stage of the actuator.
 
 from __future__ import annotations
 
+import numbers
 from collections.abc import Iterable, Mapping
 from dataclasses import fields
 from typing import Any, cast
@@ -18,7 +19,7 @@ _IN_ENGINE = ("coulomb", "static", "viscous", "in_engine", "assumed_inertia")
 
 def is_in_engine(config: object) -> bool:
     """Return True for the config of a friction that the simulator computes."""
-    return bool(getattr(config, "in_engine", False))
+    return getattr(config, "in_engine", False) == 1
 
 
 def unattached_problems(configs: Iterable[Any], subject: str = "") -> list[str]:
@@ -34,6 +35,11 @@ def unattached_problems(configs: Iterable[Any], subject: str = "") -> list[str]:
 
 def engine_problems(config: Any) -> list[str]:
     """Return what a simulator cannot represent of friction with `in_engine=True`; nothing of other friction."""
+    if not isinstance(config.in_engine, numbers.Real):
+        return [
+            f"in_engine = {shown(config.in_engine)}: must be one for all joints of a motor. Give the others a motor "
+            "of their own."
+        ]
     if not is_in_engine(config):
         return []
     usual = {field.name: field.default for field in fields(config)}

@@ -19,6 +19,7 @@ JOINT: Final = "joint"
 UNKNOWN_JOINT: Final = (
     "the effort limit of its joint is not known here. Give a number, or pass the motor to from_configs or add_motors."
 )
+_RULES = {"asset": "must be the path of a file", "bool": "must be True or False"}
 FLOAT32_MAX = 3.4028234663852886e38
 _NO_TABLES = (str, bytes, bytearray, Mapping)
 
@@ -49,6 +50,8 @@ class Parameter:
     """True if `JOINT` is allowed until the joint is known."""
     bounds: Literal["", "effort", "speed"] = ""
     """Quantity that it bounds in both directions: effort, or speed without load; empty for none."""
+    of_law: bool = True
+    """True if the law takes it; False for what says where or how the law runs."""
     earlier: str = ""
     """Attribute of the value in files of version 0.2; empty if it is the same."""
 
@@ -63,10 +66,8 @@ class Parameter:
     @property
     def rule(self) -> str:
         """The rule in words, for error messages."""
-        if self.type == "asset":
-            return "must be the path of a file"
-        if self.type == "bool":
-            return "must be True or False"
+        if self.type in _RULES:
+            return _RULES[self.type]
         precision = "" if self.type == "int" else " in single precision"
         off = " (inf switches it off)" if self.infinite else ""
         few = "" if self.most is None else f", {self.most} of them at most"
@@ -90,7 +91,7 @@ class Parameter:
         if self.type == "asset":
             return isinstance(value, str | PurePath) and storable(str(value))
         if self.type == "bool":
-            return isinstance(value, bool)
+            return isinstance(value, bool) or _real(value, numbers.Real) in (0.0, 1.0)
         if self.type == "float[]":
             return self._accepts_table(value)
         return self._accepts_number(value)
