@@ -7,7 +7,7 @@ curve, only exist in the stage of the actuator.
 from __future__ import annotations
 
 import numbers
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields
 from typing import Any, cast
 
@@ -15,6 +15,16 @@ from .fields import parameters_of, shown
 
 # the estimate of the inertia is for the stage; a simulator knows its own
 _IN_ENGINE = ("coulomb", "static", "viscous", "in_engine", "assumed_inertia")
+
+
+# files hold single precision
+_SINGLE_PRECISION = 1e-6
+_FRICTIONS = ("ActuatorFrictionAPI", "ActuatorLuGreFrictionAPI")
+
+
+def is_friction(config: object) -> bool:
+    """Return True for the config of a law, or its class, that is the whole friction of a joint."""
+    return getattr(config, "SCHEMA", "") in _FRICTIONS
 
 
 def is_in_engine(config: object) -> bool:
@@ -52,8 +62,13 @@ def engine_problems(config: Any) -> list[str]:
 
 
 def _is(value: Any, default: Any) -> bool:
-    """Return True if a number, all numbers of a dictionary or array, or a table, are the default."""
+    """Return True if a value, or each one of a dictionary, list or array, is the default in single precision."""
     if isinstance(value, Mapping):
-        return all(one == default for one in cast(Mapping[str, Any], value).values())
-    found = value == default
-    return bool(found.all() if hasattr(found, "all") else found)
+        return all(_is(one, default) for one in cast(Mapping[str, Any], value).values())
+    if not isinstance(default, numbers.Real):
+        return bool(value == default)
+    if isinstance(value, list | tuple):
+        return all(_is(one, default) for one in cast(Sequence[Any], value))
+    usual = float(default)
+    near: Any = abs(value - usual) <= _SINGLE_PRECISION * abs(usual)
+    return bool(near.all() if hasattr(near, "all") else near)
