@@ -12,22 +12,26 @@ from isaacsim.core.experimental.actuators.components import catalogue
 from isaacsim.core.experimental.actuators.specs.fields import parameters_of
 
 SCALAR = [(law.config, law.component) for law in catalogue.laws() if law.component is not ClampingPositionBased]
+
+
+def taken(config: type) -> dict[str, Any]:
+    """Descriptions of the values that the law of a config takes."""
+    return {name: one for name, one in parameters_of(config).items() if one.of_law}
+
+
 each = pytest.mark.parametrize(("config", "component"), SCALAR, ids=lambda item: item.__name__)
 
 
 @each
 def test_absent_arguments_take_the_fallbacks_of_the_schema(config: type, component: Any) -> None:
     """Each of them, and nothing else."""
-    of_law = {name: one.fallback for name, one in parameters_of(config).items() if one.of_law}
-    assert component.resolve_arguments({}) == of_law
+    assert component.resolve_arguments({}) == {name: field.fallback for name, field in taken(config).items()}
 
 
 @each
 def test_given_arguments_are_kept_and_checked(config: type, component: Any) -> None:
     """Each by itself: a good value goes through, NaN is refused by name."""
-    for name, described in parameters_of(config).items():
-        if not described.of_law:
-            continue
+    for name, described in taken(config).items():
         good = 1 if described.type == "bool" else 2
         assert component.resolve_arguments({name: good})[name] == good
         with pytest.raises(ValueError, match=f"{name} = nan"):

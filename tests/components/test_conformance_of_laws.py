@@ -159,8 +159,7 @@ def test_what_is_missing_is_named(taken: str, named: str, monkeypatch: pytest.Mo
 def test_config_fits_the_component(law: Law) -> None:
     """A component with parameters takes what its config holds, under the same names; neutral values are one each."""
     if law.parameters:
-        of_law = [name for name, one in parameters_of(law.config).items() if one.of_law]
-        assert tuple(of_law) == law.parameters
+        assert tuple(name for name, one in parameters_of(law.config).items() if one.of_law) == law.parameters
     assert len(law.neutral) == len(law.parameters)
 
 

@@ -22,6 +22,7 @@ from isaacsim.core.experimental.actuators import (
     PDControlConfig,
     Simulation,
     add_actuator,
+    motors_of,
     parse_actuator_prim,
     use_host,
 )
@@ -135,6 +136,24 @@ def test_a_prim_of_a_file_has_it_too(engine: str) -> None:
             assert len(actuators.actuators) == (0 if controller is None else 1)
             actuators.close()
             assert frictions(robot) == pytest.approx([0.1, 0.1, 0.0])
+
+
+def test_a_file_that_asks_too_much_is_refused() -> None:
+    """By the prim; what files hold in single precision is what was written."""
+    for stage_velocity in (0.1, 0.3):
+        made = with_friction()
+        friction = FrictionConfig(0.5, stribeck_velocity=stage_velocity)
+        prim = add_actuator(ROOT, "hinge", "own", PD, others=[friction], stage=made.stage)
+        prim.GetAttribute("actuator:friction:inEngine").Set(True)
+        with playing(made):
+            if stage_velocity == 0.1:
+                assert motors_of(made.stage)["hinge"].others[0].in_engine
+                driven(ROOT, motors_of(made.stage)).close()
+                continue
+            with pytest.raises(
+                ActuatorParseError, match=r"own>\..*stribeckVelocity = 0.3.*: must keep its default 0.1"
+            ):
+                ArticulationActuators(ROOT)
 
 
 def test_made_before_play_it_acts_from_play_on(engine: str) -> None:
@@ -294,6 +313,44 @@ def test_a_stage_without_the_files_friction_coasts_the_same(engine: str) -> None
     alone = coast(with_friction(begin=60.0))
     np.testing.assert_array_equal(coast(with_friction(0.6, 0.2, 60.0)), alone)
     assert np.ptp(alone) > 1.0 and np.ptp(alone[-50:]) < 1.5
+
+
+def test_friction_of_a_model_becomes_a_stage_on_demand(tmp_path: Path) -> None:
+    """That of MJCF and of URDF; the simulator then has none."""
+    urdf = """<robot name="arm"><link name="base"/>
+      <link name="arm"><inertial><origin xyz="0.5 0 0"/><mass value="1"/>
+        <inertia ixx="0.01" iyy="0.1" izz="0.1" ixy="0" ixz="0" iyz="0"/></inertial></link>
+      <joint name="hinge" type="continuous"><parent link="base"/><child link="arm"/><axis xyz="0 1 0"/>
+        <dynamics friction="0.5" damping="0.25"/></joint></robot>"""
+    (tmp_path / "arm.urdf").write_text(urdf)
+    for path, root in ((write_arm(tmp_path, 'frictionloss="0.5" damping="0.25"'), "arm"), ("arm.urdf", "base")):
+        with Simulation(tmp_path / path, 0.005) as sim:
+            sim.play()
+            (motor,) = motors_of(sim).values() or [MotorConfig(friction=0.5, viscous_friction=0.25)]
+            assert (motor.friction, motor.viscous_friction, motor.others) == (0.5, 0.25, [])
+            motors = motors_of(sim, friction_stages=True)
+            assert [one.others for one in motors.values()] == [[FrictionConfig(0.5, 0.25)]] * len(motors)
+            with driven(root, motors):
+                assert frictions(sim.articulation(root)) == ([0.0] * 3 if motors else [0.5, 0.5, 0.25])
+
+
+@pytest.mark.parametrize("given", [{"friction": 0.25}, {"viscous_friction": {"hinge": 0.25}}, {"friction": [0.25]}])
+def test_friction_of_a_motor_beside_a_stage_is_refused(given: dict[str, Any]) -> None:
+    """By name, whether the stage acts or the simulator."""
+    ((name, _),) = given.items()
+    for friction in (FrictionConfig(0.5), FrictionConfig(0.5, in_engine=True)):
+        with Simulation(with_friction().stage), pytest.raises(ValueError) as error:
+            driven(ROOT, {"hinge": MotorConfig(PD, others=[friction], **given)})
+        assert f"motors['hinge'].{name} = " in str(error.value)
+        assert "beside FrictionConfig: must not be given, for the stage is the whole friction" in str(error.value)
+
+
+def test_a_motor_without_friction_may_have_a_stage() -> None:
+    """As motors of MJCF files have, whose friction is zero."""
+    with playing(with_friction(0.1)) as (_, robot):
+        motor = MotorConfig(PD, friction=0.0, viscous_friction=0.0, others=[FrictionConfig(0.5, in_engine=True)])
+        with driven(ROOT, {"hinge": motor}):
+            assert frictions(robot) == [0.5, 0.5, 0.0]
 
 
 def test_a_simulator_whose_friction_cannot_be_set_is_left_alone() -> None:

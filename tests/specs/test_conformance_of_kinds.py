@@ -89,7 +89,7 @@ class Bench:
         # the numbers fall, or rise where a law wants that
         for step in (-1.0, 20.0):
             values: dict[str, Any] = {
-                name: {"int": 3, "bool": one.of_law}.get(one.type, 10.0 + step * at)
+                name: {"int": 3, "bool": True}.get(one.type, 10.0 + step * at) if one.of_law else one.fallback
                 for at, (name, one) in enumerate(self.described.items())
             }
             if not conflicts(self.law.config(**values), ""):

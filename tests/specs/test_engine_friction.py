@@ -23,7 +23,8 @@ from isaacsim.core.experimental.actuators.specs.motors import motor_of, problems
         {"coulomb": 0.4, "static": 0.6, "viscous": 0.1},
         {"coulomb": {"hip": 0.4}, "assumed_inertia": 0.2},
         {"stribeck_velocity": {"hip": 0.1, "knee": 0.1}},
-        {"stribeck_velocity": np.full((2, 3), 0.1)},
+        {"stribeck_velocity": np.full((2, 3), 0.1, np.float32)},
+        {"stribeck_velocity": [0.1, 0.1]},
     ],
 )
 def test_a_simulator_has_dry_and_viscous_friction(values: dict[str, Any]) -> None:
@@ -31,7 +32,7 @@ def test_a_simulator_has_dry_and_viscous_friction(values: dict[str, Any]) -> Non
     assert engine_problems(FrictionConfig(**values, in_engine=True)) == []
 
 
-@pytest.mark.parametrize("value", [0.2, {"hip": 0.1, "knee": 0.2}, np.array([0.1, 0.2])])
+@pytest.mark.parametrize("value", [0.2, {"hip": 0.1, "knee": 0.2}, np.array([0.1, 0.2]), [0.1, 0.2]])
 def test_other_parts_are_refused_by_name(value: Any) -> None:
     """With the value and the remedy; as part of a stage they are right."""
     friction = FrictionConfig(0.4, stribeck_velocity=value)
@@ -59,7 +60,7 @@ def test_motors_and_authoring_refuse_it() -> None:
     assert violations(friction, "FrictionConfig")[0].startswith("FrictionConfig.stribeck_exponent = 1.0: must keep")
 
 
-@pytest.mark.parametrize("value", [1, "yes", None, np.True_])
+@pytest.mark.parametrize("value", [2, "yes", None, np.True_, {"hip": True}])
 def test_the_flag_is_true_or_false(value: Any) -> None:
     """And nothing else."""
     (problem,) = violations(FrictionConfig(in_engine=value), "FrictionConfig")

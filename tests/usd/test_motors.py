@@ -11,6 +11,7 @@ import pytest
 from isaacsim.core.experimental.actuators import (
     DCMotorClampingConfig,
     DelayConfig,
+    FrictionConfig,
     MaxEffortClampingConfig,
     MotorConfig,
     NeuralControlConfig,
@@ -214,6 +215,49 @@ def test_armature_and_frictions_are_the_joints_own(stage: Any) -> None:
     static.Set(1.0)
     # one friction is not what that joint has
     assert motors_of(stage)["L_KFE"].friction is None and motors_of(stage)["R_KFE"].friction == 0.75
+
+
+@pytest.mark.parametrize(
+    ("attributes", "expected"),
+    [
+        ({"newton:friction": 0.5, "newton:damping": np.radians(0.25)}, FrictionConfig(0.5, pytest.approx(0.25))),
+        ({"mjc:frictionloss": 0.5, "mjc:damping": 0.25}, FrictionConfig(0.5, 0.25)),
+        ({"newton:friction": 0.5, "mjc:frictionloss": 0.75}, FrictionConfig(0.5)),
+        (
+            {
+                "physxJointAxis:angular:staticFrictionEffort": 0.75,
+                "physxJointAxis:angular:dynamicFrictionEffort": 0.5,
+                "physxJointAxis:angular:viscousFrictionCoefficient": np.radians(0.25),
+            },
+            FrictionConfig(0.5, pytest.approx(0.25), 0.75),
+        ),
+        ({"mjc:damping": 0.25}, FrictionConfig(0.0, 0.25)),
+        ({}, None),
+    ],
+)
+def test_friction_of_a_joint_becomes_a_stage_on_demand(
+    stage: Any, attributes: dict[str, float], expected: FrictionConfig | None
+) -> None:
+    """Whatever attributes it has; joints without friction get no stage."""
+    joint = stage.GetPrimAtPath(f"{LEG}/L_KFE")
+    joint.AddAppliedSchema("PhysxJointAxisAPI:angular")
+    for name, value in attributes.items():
+        joint.CreateAttribute(name, Sdf.ValueTypeNames.Float).Set(value)
+    add_motors(LEG, {".*_KFE": [PD]}, stage=stage)
+    found = motors_of(stage, friction_stages=True)
+    if expected is None:
+        assert found == {"L_KFE|R_KFE": MotorConfig(PD)}
+    else:
+        assert found == {"L_KFE": MotorConfig(PD, others=[expected]), "R_KFE": MotorConfig(PD)}
+
+
+def test_a_friction_stage_of_a_file_is_the_whole_friction(stage: Any) -> None:
+    """What the joint has besides is for other readers."""
+    friction = FrictionConfig(0.5, 0.25, 0.75, 0.5)
+    add_motors(LEG, {".*_KFE": MotorConfig(PD, others=[friction])}, stage=stage)
+    stage.GetPrimAtPath(f"{LEG}/L_KFE").CreateAttribute("newton:friction", Sdf.ValueTypeNames.Float).Set(2.0)
+    for as_stages in (False, True):
+        assert motors_of(stage, friction_stages=as_stages) == {"L_KFE|R_KFE": MotorConfig(PD, others=[friction])}
 
 
 def test_every_problem_is_told_at_once_and_nothing_is_authored(stage: Any) -> None:

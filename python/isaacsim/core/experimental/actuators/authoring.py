@@ -18,10 +18,10 @@ from .extras import needs
 from .hosts.current import current_stage
 from .pipeline.motors import Motor, resolve_motors, without_motor
 from .specs.actuator_spec import ActuatorSpec
-from .specs.arguments import path_of
+from .specs.arguments import flag_of, path_of
 from .specs.configs import ClampingConfig, Config, ControlConfig, DelayConfig, PassiveConfig
 from .specs.fields import shown
-from .specs.motors import MotorConfig, Motors
+from .specs.motors import MotorConfig, Motors, with_friction_stage
 from .specs.stages import kind_of, parts_of
 
 if TYPE_CHECKING:
@@ -176,13 +176,16 @@ def add_motors(
     return prims
 
 
-def motors_of(source: Any, articulation_root: str | None = None) -> dict[str, MotorConfig]:
+def motors_of(
+    source: Any, articulation_root: str | None = None, *, friction_stages: bool = False
+) -> dict[str, MotorConfig]:
     """Return the motors that a stage describes by actuator prims, or that a simulation has, by the names of joints.
 
     `add_motors` and `ArticulationActuators.from_configs` make the same of them. Armature and friction are those
-    authored on the joints; friction is left out where the static one is not the dynamic one. Numbers are SI, whatever
-    the stage is written in. Files of networks come as full paths, and only those that the stage may name. A joint that
-    no `NewtonActuator` prim drives has the motor of its `MjcActuator` prims, where there are some.
+    authored on the joints; friction is left out where the static one is not the dynamic one, and where the actuator has
+    a friction stage, which replaces it. Numbers are SI, whatever the stage is written in. Files of networks come as
+    full paths, and only those that the stage may name. A joint that no `NewtonActuator` prim drives has the motor of
+    its `MjcActuator` prims, where there are some.
 
     Of a simulation, joints that no `NewtonActuator` prim drives have the motor that does what their drive does, where
     it has gains: a PD with the drive's gains and its largest effort. Where MuJoCo read the model by itself, motors are
@@ -192,6 +195,8 @@ def motors_of(source: Any, articulation_root: str | None = None) -> dict[str, Mo
     Args:
         source: A stage, the path of a USD file, or a `Simulation` or `MujocoSimulation`.
         articulation_root: Path of the articulation root, or of a prim above it; None means the only one there is.
+        friction_stages: Return the friction of joints, from whatever attributes, as a `FrictionConfig` of their motors:
+            the actuators then compute it in place of the simulator.
 
     Raises:
         ActuatorParseError: Actuator prims cannot be used; lists every problem.
@@ -208,15 +213,18 @@ def motors_of(source: Any, articulation_root: str | None = None) -> dict[str, Mo
     """
     # a simulation, or its host
     host = getattr(source, "_host", source)
+    in_stages = flag_of("friction_stages", friction_stages)
     if hasattr(host, "articulation") and host.stage is None:
-        return _motors_of_host(host, articulation_root)
+        motors = _motors_of_host(host, articulation_root)
+        return {pattern: with_friction_stage(one) for pattern, one in motors.items()} if in_stages else motors
     with needs("motors_of", "usd"):
         from .usd.motors import read_drives, read_motors
         from .usd.stage import open_stage
 
     if hasattr(host, "articulation"):
-        return read_motors(host.stage, articulation_root) | read_drives(host.stage, articulation_root)
-    return read_motors(open_stage(source), articulation_root)
+        found = host.stage, articulation_root, in_stages
+        return read_motors(*found) | read_drives(*found)
+    return read_motors(open_stage(source), articulation_root, in_stages)
 
 
 def _motors_of_host(host: Any, root: str | None) -> dict[str, MotorConfig]:

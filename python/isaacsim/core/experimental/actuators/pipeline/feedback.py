@@ -78,8 +78,8 @@ def _config_of(component: Any) -> Config | None:
     if law is None or not has_law(component):
         return None
     arrays = component.read_all()
-    others = {name for name, one in parameters_of(law.config).items() if one.of_law}
-    fields = others.difference(law.parameters)
+    taken = {name for name, one in parameters_of(law.config).items() if one.of_law}
+    fields = taken.difference(law.parameters)
     return law.config(
         **{name: array.astype(float) for name, array in arrays.items()},
         **{name: getattr(component, name) for name in fields},

@@ -15,11 +15,8 @@ import numpy as np
 from ..components import catalogue
 from ..specs.actuator_spec import ActuatorSpec
 from ..specs.configs import FrictionConfig
-from ..specs.engine_friction import is_in_engine
+from ..specs.engine_friction import is_friction, is_in_engine
 from .entry import ActuatorEntry
-
-_STAGES = (FrictionConfig,)
-"""Configs of the laws that are the whole friction of a joint."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,7 +54,7 @@ def without_engine_friction(specs: Sequence[ActuatorSpec]) -> tuple[list[Actuato
 def has_friction_stage(entry: ActuatorEntry) -> bool:
     """Return True if a stage of an actuator is the friction of its joints."""
     lines = map(catalogue.law_of, map(type, entry.others))
-    return any(line is not None and issubclass(line.config, _STAGES) for line in lines)
+    return any(line is not None and is_friction(line.config) for line in lines)
 
 
 def _of_engine(config: FrictionConfig, spec: ActuatorSpec) -> EngineFriction:

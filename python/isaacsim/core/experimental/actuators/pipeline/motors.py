@@ -10,13 +10,14 @@ import dataclasses
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
 from ..specs.actuator_spec import ActuatorSpec
 from ..specs.configs import ForeignConfig, NeuralControlConfig
-from ..specs.fields import JOINT, UNKNOWN_JOINT, Parameter, parameters_of
+from ..specs.engine_friction import is_friction
+from ..specs.fields import JOINT, UNKNOWN_JOINT, Parameter, parameters_of, shown
 from ..specs.motors import MotorConfig, Motors, motor_of, problems_of
 from ..specs.patterns import assigned, by_joint, pattern_problem
 from ..specs.stages import KINDS, parts_of
@@ -244,11 +245,33 @@ def _matched(pattern: str, names: Sequence[str]) -> tuple[int, ...]:
     return tuple(at for at, name in enumerate(names) if expression.fullmatch(name))
 
 
+def _frictions_beside_another(motor: MotorConfig, subject: str) -> list[str]:
+    """What would add friction to that of a stage, which is the whole friction of the joint."""
+    first, *more = [type(stage).__name__ for stage in motor.stages if is_friction(stage)] or [""]
+    found = [f"{subject} has {first} and {other}: must have one friction. Remove one of them." for other in more]
+    if not first:
+        return found
+    beside = {name: value for name in ("friction", "viscous_friction") if not _is_zero(value := getattr(motor, name))}
+    return found + [
+        f"{subject}.{name} = {shown(value)} beside {first}: must not be given, for the stage is the whole friction of "
+        f"the joint. Give it there, or remove the stage."
+        for name, value in beside.items()
+    ]
+
+
+def _is_zero(value: Any) -> bool:
+    """Return True for no value, and for one that is zero at all joints."""
+    if isinstance(value, Mapping):
+        return all(map(_is_zero, cast(Mapping[str, Any], value).values()))
+    return value is None or not np.any(value.numpy() if hasattr(value, "numpy") else value)
+
+
 def _misfits(motor: MotorConfig, subject: str) -> list[str]:
     """What is wrong between the stages of a motor."""
     problems: list[str] = []
     if motor.controller is None and not all(KINDS[kind].alone for kind, _ in motor.by_kind):
         problems.append(f"{subject} has limits or a delay and no controller, whose they are. Add one, or remove them.")
+    problems += _frictions_beside_another(motor, subject)
     schemas = [stage.SCHEMA for stage in motor.stages]
     return problems + [
         f"{subject} has {type(stage).__name__} twice: must have each stage once. Remove one of them."

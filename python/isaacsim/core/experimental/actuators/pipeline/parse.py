@@ -190,5 +190,5 @@ def _class_and_arguments(config: Any, read: CheckpointPath | None = None) -> tup
         return component_class, {"model_path": read}
     if isinstance(config, ForeignConfig):
         return component_class, component_class.resolve_arguments(dict(config.values))
-    of_law = [name for name, one in parameters_of(config).items() if one.of_law]
-    return component_class, {name: value for name, value in vars(config).items() if name in of_law}
+    others = [name for name, one in parameters_of(config).items() if not one.of_law]
+    return component_class, {name: value for name, value in vars(config).items() if name not in others}

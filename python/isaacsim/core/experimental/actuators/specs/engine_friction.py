@@ -6,7 +6,8 @@ curve, only exist in the stage of the actuator.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import numbers
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields
 from typing import Any, cast
 
@@ -16,9 +17,19 @@ from .fields import parameters_of, shown
 _IN_ENGINE = ("coulomb", "static", "viscous", "in_engine", "assumed_inertia")
 
 
+# files hold single precision
+_SINGLE_PRECISION = 1e-6
+_FRICTIONS = ("ActuatorFrictionAPI", "ActuatorLuGreFrictionAPI")
+
+
+def is_friction(config: object) -> bool:
+    """Return True for the config of a law, or its class, that is the whole friction of a joint."""
+    return getattr(config, "SCHEMA", "") in _FRICTIONS
+
+
 def is_in_engine(config: object) -> bool:
     """Return True for the config of a friction that the simulator computes."""
-    return bool(getattr(config, "in_engine", False))
+    return getattr(config, "in_engine", False) == 1
 
 
 def unattached_problems(configs: Iterable[Any], subject: str = "") -> list[str]:
@@ -34,6 +45,11 @@ def unattached_problems(configs: Iterable[Any], subject: str = "") -> list[str]:
 
 def engine_problems(config: Any) -> list[str]:
     """Return what a simulator cannot represent of friction with `in_engine=True`; nothing of other friction."""
+    if not isinstance(config.in_engine, numbers.Real):
+        return [
+            f"in_engine = {shown(config.in_engine)}: must be one for all joints of a motor. Give the others a motor "
+            "of their own."
+        ]
     if not is_in_engine(config):
         return []
     usual = {field.name: field.default for field in fields(config)}
@@ -46,8 +62,13 @@ def engine_problems(config: Any) -> list[str]:
 
 
 def _is(value: Any, default: Any) -> bool:
-    """Return True if a number, all numbers of a dictionary or array, or a table, are the default."""
+    """Return True if a value, or each one of a dictionary, list or array, is the default in single precision."""
     if isinstance(value, Mapping):
-        return all(one == default for one in cast(Mapping[str, Any], value).values())
-    found = value == default
-    return bool(found.all() if hasattr(found, "all") else found)
+        return all(_is(one, default) for one in cast(Mapping[str, Any], value).values())
+    if not isinstance(default, numbers.Real):
+        return bool(value == default)
+    if isinstance(value, list | tuple):
+        return all(_is(one, default) for one in cast(Sequence[Any], value))
+    usual = float(default)
+    near: Any = abs(value - usual) <= _SINGLE_PRECISION * abs(usual)
+    return bool(near.all() if hasattr(near, "all") else near)

@@ -53,7 +53,7 @@ class Parameter:
     bounds: Literal["", "effort", "speed"] = ""
     """Quantity that it bounds in both directions: effort, or speed without load; empty for none."""
     of_law: bool = True
-    """False for a field that the law does not read: it says what else computes it, or how."""
+    """True if the law takes it; False for what says where or how the law runs."""
     earlier: str = ""
     """Attribute of the value in files of version 0.2; empty if it is the same."""
 
@@ -98,7 +98,7 @@ class Parameter:
         if self.type == "asset":
             return isinstance(value, str | PurePath) and storable(str(value))
         if self.type == "bool":
-            return isinstance(value, bool) or (self.of_law and _real(value, numbers.Real) in (0.0, 1.0))
+            return isinstance(value, bool) or _real(value, numbers.Real) in (0.0, 1.0)
         if self.type == "float[]":
             return self._accepts_table(value)
         return self._accepts_number(value)

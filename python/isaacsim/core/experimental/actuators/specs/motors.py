@@ -6,6 +6,7 @@ or per robot and joint. Tables and paths are shared by all joints.
 
 from __future__ import annotations
 
+import dataclasses
 import math
 import numbers
 from collections.abc import Iterator, Mapping, Sequence
@@ -18,9 +19,11 @@ from .configs import (
     ControlConfig,
     DCMotorClampingConfig,
     DelayConfig,
+    FrictionConfig,
     MaxEffortClampingConfig,
     PDControlConfig,
 )
+from .engine_friction import is_friction
 from .fields import Parameter, complaint, conflicts, parameter, parameters_of, shown
 from .patterns import pattern_problem
 from .stages import NAMED, Staged, kind_of, parts_of, places_of
@@ -214,6 +217,19 @@ def motor_of(value: Any) -> MotorConfig:
         if not isinstance(one, Config):
             raise TypeError(f"motor has {shown(one)}: {wanted}. Pass configs such as PDControlConfig(kp=80.0, kd=2.0).")
     return MotorConfig(**parts_of(given, "motor"))
+
+
+def with_friction_stage(motor: MotorConfig) -> MotorConfig:
+    """Return a motor with a friction stage in place of the friction of its joint, of which it has all.
+
+    A motor without friction, or with a friction stage, is returned as it is.
+    """
+    given = {"coulomb": motor.friction, "viscous": motor.viscous_friction}
+    values: dict[str, Any] = {name: value for name, value in given.items() if value}
+    if not values or any(map(is_friction, motor.others)):
+        return motor
+    others = [*motor.others, FrictionConfig(**values)]
+    return dataclasses.replace(motor, friction=None, viscous_friction=None, others=others)
 
 
 def _require_kinds(motor: MotorConfig) -> None:

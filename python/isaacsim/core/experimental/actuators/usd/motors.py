@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import functools
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -12,13 +13,21 @@ from pxr import Usd
 
 from ..errors import ActuatorParseError
 from ..specs.actuator_spec import ActuatorSpec
-from ..specs.configs import Config, MaxEffortClampingConfig, NeuralControlConfig, PDControlConfig
+from ..specs.configs import (
+    Config,
+    FrictionConfig,
+    MaxEffortClampingConfig,
+    NeuralControlConfig,
+    PDControlConfig,
+)
+from ..specs.engine_friction import is_friction
 from ..specs.linear_actuators import Law, motor_of, ranges_without_motor, refused
-from ..specs.motors import MotorConfig
+from ..specs.motors import MotorConfig, with_friction_stage
 from ..specs.stages import parts_of
 from .articulation import articulation_roots, axes_of, unloaded_payloads
 from .assets import MODEL_PATH, file_named
 from .authored import authored as authored_value
+from .authored import authored_number
 from .discover import discover
 from .joint_order import dof_names, joint_orders
 from .joint_properties import authored, axis_of, envelopes, read_property
@@ -32,7 +41,9 @@ from .words import listed
 _OF_MUJOCO = {"armature": "mjc:armature", "friction": "mjc:frictionloss", "viscous_friction": "mjc:damping"}
 
 
-def read_motors(stage: Usd.Stage, articulation_root: str | None) -> dict[str, MotorConfig]:
+def read_motors(
+    stage: Usd.Stage, articulation_root: str | None, friction_stages: bool = False
+) -> dict[str, MotorConfig]:
     """Motors of a robot by the names of their joints, `"hip|knee"`; see `motors_of` for the contract."""
     root = _root(stage, articulation_root)
     issues: list[str] = []
@@ -41,29 +52,71 @@ def read_motors(stage: Usd.Stage, articulation_root: str | None) -> dict[str, Mo
     specs = discover(stage, root, joints, dofs, si=True)
     motors: dict[str, MotorConfig] = {}
     for spec, own in _by_motor(stage, specs):
-        motors |= _with_properties(stage, own, [_with_file(stage, spec.path, config, issues) for config in spec.stages])
+        configs = [_with_file(stage, spec.path, config, issues) for config in spec.stages]
+        motors |= _with_properties(stage, own, configs, friction_stages)
     if issues:
         raise ActuatorParseError(issues)
     driven = {name for spec in specs for name in spec.dof_names}
     free = {name: path for name, path in zip(dofs, joints, strict=True) if name not in driven}
-    return motors | _of_mujoco(stage, free)
+    of_mujoco = _of_mujoco(stage, free)
+    if friction_stages:
+        of_mujoco = {name: with_friction_stage(motor) for name, motor in of_mujoco.items()}
+    return motors | of_mujoco
 
 
 def _with_properties(
-    stage: Usd.Stage, dofs: Sequence[tuple[str, str]], configs: Sequence[Config]
+    stage: Usd.Stage, dofs: Sequence[tuple[str, str]], configs: Sequence[Config], friction_stages: bool
 ) -> dict[str, MotorConfig]:
-    """Motors of some joints with their properties; joints without one of these have a motor of their own."""
-    values = {name: _property(stage, dofs, name) for name in _OF_MUJOCO}
-    groups: dict[tuple[bool, ...], list[int]] = {}
-    for at in range(len(dofs)):
-        groups.setdefault(tuple(bool(np.isnan(column[at])) for column in values.values()), []).append(at)
+    """Motors of some joints with their properties; joints that differ in what they have get motors of their own."""
+    has_stage = any(map(is_friction, configs))
+    # beside a friction stage, frictions of the joint are for readers that do not know the stage
+    names = ("armature",) if has_stage or friction_stages else tuple(_OF_MUJOCO)
+    values = {name: _property(stage, dofs, name) for name in names}
+    levels = _levels(stage, dofs) if friction_stages and not has_stage else {}
+    rubs = np.any([*levels.values(), np.zeros(len(dofs))], axis=0)
     motors: dict[str, MotorConfig] = {}
-    for group in groups.values():
-        names = [dofs[at][1] for at in group]
-        stages = parts_of(map(copy.copy, configs))
-        properties: dict[str, Any] = {name: _by_joint(names, column[group]) for name, column in values.items()}
-        motors["|".join(names)] = MotorConfig(**stages, **properties)
+    for group in _alike([*map(np.isnan, values.values()), rubs]):
+        joints = [dofs[at][1] for at in group]
+        friction = [FrictionConfig(**_of_group(joints, levels, group))] if rubs[group[0]] else []
+        stages = parts_of([*map(copy.copy, configs), *friction])
+        motors["|".join(joints)] = MotorConfig(**stages, **_of_group(joints, values, group))
     return motors
+
+
+def _of_group(joints: list[str], columns: Mapping[str, np.ndarray], group: list[int]) -> dict[str, Any]:
+    """Values of some joints, by field."""
+    return {name: _by_joint(joints, column[group]) for name, column in columns.items()}
+
+
+def _alike(columns: Sequence[np.ndarray]) -> list[list[int]]:
+    """Groups of the rows that are equal in all columns, in the order of their first rows."""
+    groups: dict[tuple[bool, ...], list[int]] = {}
+    for at, row in enumerate(zip(*(column.tolist() for column in columns), strict=True)):
+        groups.setdefault(row, []).append(at)
+    return list(groups.values())
+
+
+def _levels(stage: Usd.Stage, dofs: Sequence[tuple[str, str]]) -> dict[str, np.ndarray]:
+    """Friction of joints by the fields of `FrictionConfig`; 0 if not authored."""
+    axes = [(joint, axis_of(stage, joint, name)) for joint, name in dofs]
+    static, dynamic, viscous = (
+        authored(stage, f"{which}_frictions", axes) for which in ("static", "dynamic", "viscous")
+    )
+    dry_of_mujoco, viscous_of_mujoco = (
+        np.array([authored_number(stage.GetPrimAtPath(joint), _OF_MUJOCO[name], 0.0) for joint, _ in dofs])
+        for name in ("friction", "viscous_friction")
+    )
+    coulomb = _first_authored(dynamic, static, dry_of_mujoco)
+    breakaway = _first_authored(static, dynamic, dry_of_mujoco)
+    return {
+        "coulomb": coulomb,
+        "static": np.where(breakaway > coulomb, breakaway, 0.0),
+        "viscous": _first_authored(viscous, viscous_of_mujoco),
+    }
+
+
+def _first_authored(*columns: np.ndarray) -> np.ndarray:
+    return functools.reduce(lambda one, other: np.where(np.isnan(one), other, one), columns)
 
 
 def _by_motor(stage: Usd.Stage, specs: Sequence[ActuatorSpec]) -> Iterator[tuple[ActuatorSpec, list[tuple[str, str]]]]:
@@ -76,7 +129,9 @@ def _by_motor(stage: Usd.Stage, specs: Sequence[ActuatorSpec]) -> Iterator[tuple
     yield from found.values()
 
 
-def read_drives(stage: Usd.Stage, articulation_root: str | None) -> dict[str, MotorConfig]:
+def read_drives(
+    stage: Usd.Stage, articulation_root: str | None, friction_stages: bool = False
+) -> dict[str, MotorConfig]:
     """Motors equal to the joint drives that have gains and no actuator, by the names of their joints."""
     root = _root(stage, articulation_root)
     joints = joint_orders(stage, [root])[0]
@@ -86,13 +141,11 @@ def read_drives(stage: Usd.Stage, articulation_root: str | None) -> dict[str, Mo
     drives = gains_of_drives(stage, list(free.values()), list(free))
     if lost := envelopes(stage, [(free[name], axis_of(stage, free[name], name)) for name in drives]):
         warnings.warn("\n".join(lost), stacklevel=3)
-    motors = {}
+    motors: dict[str, MotorConfig] = {}
     for name, (stiffness, damping, most) in drives.items():
-        control = PDControlConfig(stiffness, damping)
-        own: dict[str, Any] = {
-            which: _by_joint([name], _property(stage, [(free[name], name)], which)) for which in _OF_MUJOCO
-        }
-        motors[name] = MotorConfig(control, [MaxEffortClampingConfig(most)] if np.isfinite(most) else [], **own)
+        limits = [MaxEffortClampingConfig(most)] if np.isfinite(most) else []
+        configs = [PDControlConfig(stiffness, damping), *limits]
+        motors |= _with_properties(stage, [(free[name], name)], configs, friction_stages)
     return motors
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import difflib
 import functools
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from itertools import islice
 from typing import Any
 
@@ -132,15 +132,21 @@ def read_config(prim: Usd.Prim, config_type: type[Any], issues: list[str]) -> An
     stored = attributes_on(prim, config_type)
     values = {name: _read_value(prim, stored[name], one, issues) for name, one in described_by_name.items()}
     try:
-        return config_type(**values)
+        config = config_type(**values)
+        problems = list(config.conflicts()) if hasattr(config, "conflicts") else []
     except ValueError as error:
-        # parts of a table that do not fit each other, unless the parts themselves have problems
-        if len(issues) == before:
-            problem = str(error).splitlines()[0].removeprefix(f"{config_type.__name__}.")
-            for name, attribute in stored.items():
-                problem = problem.replace(name, attribute)
-            issues.append(f"<{prim.GetPath()}>.{problem} Or deactivate the prim.")
-        return None
+        problems = [str(error).splitlines()[0].removeprefix(f"{config_type.__name__}.")]
+        config = None
+    # values that do not fit each other, unless they have problems themselves
+    if len(issues) == before:
+        issues += [f"<{prim.GetPath()}>.{_in_usd(problem, stored)} Or deactivate the prim." for problem in problems]
+    return None if problems else config
+
+
+def _in_usd(problem: str, stored: Mapping[str, str]) -> str:
+    """A message with the names of attributes in place of those of fields."""
+    names = "|".join(sorted(map(re.escape, stored), key=len, reverse=True))
+    return re.sub(rf"\b(?:{names})\b", lambda found: stored[found[0]], problem)
 
 
 def schema_problem(prim: Usd.Prim, schema: str) -> str | None:
