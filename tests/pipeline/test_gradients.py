@@ -136,7 +136,7 @@ class Rollout:
         pairs = states(actuator, self.steps)
         first = pairs[0][0]
         stateful = [law for law in self.laws if getattr(actuators, law).STATE]
-        held = [state for state in first._of_laws() if state is not None]
+        held = [state for state in first._law_states() if state is not None]
         states_of_laws = {
             f"{law} before: {name}": getattr(state, name)
             for law, state in zip(stateful, held, strict=True)

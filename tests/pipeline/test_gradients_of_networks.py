@@ -378,7 +378,7 @@ def test_gradients_by_weights_are_those_of_finite_differences(network: Network, 
     weights = Weights(network)
     found = np.zeros_like(weights.numbers)
     states = [rollout.weights_after[name].copy() for name in rollout.remembered]
-    on_tape._pipeline.notes.back(
+    on_tape._pipeline.recorder.back(
         noted,
         [rollout.weights[0].copy(), None],
         places,

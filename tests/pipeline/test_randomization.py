@@ -431,10 +431,11 @@ def test_joints_made_anew_can_be_too_light_for_what_is_taken_off() -> None:
     """The nominal armature is another one then, and the smallest that may be drawn is below zero."""
     simulated = Simulated(0.1)
     randomization = Randomization([], ["hip"], Parameters(2, "cpu"), 2)
-    randomization.wish({"armature": Uniform(-0.05, -0.04, operation="add")}, 0, True, 0, [0], simulated)
+    randomization.bind([0], simulated)
+    randomization.request({"armature": Uniform(-0.05, -0.04, operation="add")}, 0, True, 0)
     assert (simulated.armatures < 0.1).all()
     simulated.armatures[:] = 0.06
-    randomization.forget_properties()
+    randomization.reset_properties()
     simulated.armatures[:] = 0.01
     with pytest.raises(ValueError, match=r"armature of hip, .* = -0.04.*: must be finite and >= 0"):
-        randomization.forget_properties()
+        randomization.reset_properties()

@@ -13,7 +13,7 @@ from isaacsim.core.experimental.actuators.pipeline import assembly
 
 def test_missing_core_is_told_once(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
     """Actuators work all the same."""
-    monkeypatch.setattr(assembly, "is_native_there", lambda: False)
+    monkeypatch.setattr(assembly, "has_native_core", lambda: False)
     monkeypatch.setattr(assembly, "missing_core", lambda: "No native core for Python 3.12 in this package")
     monkeypatch.setattr(assembly, "_warned", set())
     gain = wp.full(1, 3.0, dtype=wp.float32, device="cpu")
@@ -33,7 +33,7 @@ def test_core_that_is_turned_off_is_no_core_missing(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     """Nothing is said where its file is there."""
-    monkeypatch.setattr(assembly, "is_native_there", lambda: False)
+    monkeypatch.setattr(assembly, "has_native_core", lambda: False)
     monkeypatch.setattr(assembly, "_warned", set())
     monkeypatch.setattr(assembly, "missing_core", lambda: None)
     assert not assembly._use_native("cpu") and not caplog.records
@@ -43,6 +43,6 @@ def test_warp_computes_on_a_gpu(monkeypatch: pytest.MonkeyPatch, caplog: pytest.
     """Whether the core was built or not, and then without a word."""
     monkeypatch.setattr(assembly.wp, "get_device", lambda _device: SimpleNamespace(is_cpu=False))
     for there in (True, False):
-        monkeypatch.setattr(assembly, "is_native_there", lambda there=there: there)
+        monkeypatch.setattr(assembly, "has_native_core", lambda there=there: there)
         assert not assembly._use_native("cuda:0")
     assert not caplog.records

@@ -12,7 +12,7 @@ from isaacsim.core.experimental.actuators import ControllerPD, Delay
 from isaacsim.core.experimental.actuators.pipeline.entry import ActuatorEntry
 from isaacsim.core.experimental.actuators.pipeline.plan import compile_plan
 from isaacsim.core.experimental.actuators.pipeline.step.binding import Columns
-from isaacsim.core.experimental.actuators.pipeline.step.native import NativeStep, is_native_there
+from isaacsim.core.experimental.actuators.pipeline.step.native import NativeStep, has_native_core
 from isaacsim.core.experimental.actuators.pipeline.step.state import (
     LAYOUT,
     StepState,
@@ -30,7 +30,7 @@ def warp(entries: list[ActuatorEntry]) -> WarpStep:
 
 
 def native(entries: list[ActuatorEntry]) -> NativeStep:
-    if not is_native_there():
+    if not has_native_core():
         pytest.skip("the native core was not built")
     return NativeStep(compile_plan(entries, ROBOTS))
 

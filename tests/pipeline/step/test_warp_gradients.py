@@ -227,7 +227,7 @@ def rolled_out(laws: Sequence[str], values: Values, states: str, weights: np.nda
     tape.backward()
     found = {name: one.grad.numpy().copy() for name, one in given.items()}
     first = pairs[0][0]
-    for place, state in enumerate((first.delay_state, *first._of_laws())):
+    for place, state in enumerate((first.delay_state, *first._law_states())):
         arrays = {} if state is None else vars(state)
         found |= {f"before: {place} {name}": one.grad.numpy().copy() for name, one in arrays.items() if one.grad}
     return found

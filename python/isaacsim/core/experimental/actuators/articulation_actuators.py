@@ -25,9 +25,9 @@ from .hosts.port import ArticulationPort, Host
 from .motor_properties import JointValues, effort_limits
 from .pipeline.assembly import Assembly
 from .pipeline.entry import ActuatorEntry, entry_from_spec
-from .pipeline.given import entries_from_configs, in_joint_order
 from .pipeline.motors import resolve_motors, without_limit, without_motor
 from .pipeline.step.fault import Fault
+from .pipeline.user_components import entries_from_configs, in_joint_order
 from .specs.actuator_spec import ActuatorSpec
 from .specs.arguments import flag_of
 from .specs.motors import Motors

@@ -1,4 +1,4 @@
-"""What the plan compiles: the components of one actuator and the joints it drives."""
+"""Input of a plan: the components of one actuator and the joints it drives."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ from ..specs.stages import KINDS, Staged, kind_of, parts_of, places_of
 class ActuatorConfig(Staged):
     """An actuator built in Python, for `ArticulationActuators.from_actuators`.
 
-    Each part is a config, whose values are numbers or arrays `(num_robots,)`, or a component: ours or newton.actuators'
-    own, of version 1.2 or later, or of a subclass of either.
+    Each part is a config, whose values are numbers or arrays `(num_robots,)`, or a component of this package or of
+    newton.actuators from version 1.2 on, or of a subclass of either.
 
     Args:
         controller: The control law, the arrays of a component sized `(num_robots,)`.
@@ -35,8 +35,8 @@ class ActuatorConfig(Staged):
         others: Stages of other kinds. Without a controller they make a passive joint.
 
     Raises:
-        TypeError: The limits are no list, or there is a control law under each name.
-        ValueError: There is no controller where one is needed, a stage is of another kind, or cannot be used.
+        TypeError: The limits are no list, or both `controller` and `drive` are given.
+        ValueError: A required controller is missing, or a stage is of another kind or cannot be used.
     """
 
     controller: Controller | ControlConfig | None = None
@@ -54,7 +54,7 @@ class ActuatorConfig(Staged):
         drive: Controller | ControlConfig | None = None,
     ) -> None:
         self.controller = controller if drive is None else require_one("controller", controller, "drive", drive)
-        # what is no list is refused below
+        # `check_config` refuses objects that are no lists
         limits: Any = [] if clamping is None else clamping
         rest: Any = others
         self.clamping, self.delay, self.others = limits, delay, rest
@@ -67,7 +67,7 @@ class ActuatorConfig(Staged):
 
 
 def check_config(config: ActuatorConfig) -> None:
-    """Refuse a config that could drive no robot.
+    """Refuse a config that no robot can use.
 
     Raises:
         ValueError: A component is of another kind, cannot be used, or has an array of another type.
@@ -83,13 +83,13 @@ def check_config(config: ActuatorConfig) -> None:
         )
     for place, component in places_of(config):
         kind = place.partition("[")[0]
-        # values of a config are checked where the number of robots is known
+        # values of a config are checked once the number of robots is known
         if not (isinstance(component, Config) and kind_of(component) == kind):
             _check_component(component, kind, f"ActuatorConfig: {place}")
 
 
 def _required_parameters(kind: type) -> list[str]:
-    """Return the parameters without which the built-in law of a class cannot be made."""
+    """Return the required parameters of the built-in law of a class."""
     law = catalogue.law_of(kind)
     signature = inspect.signature(law.component).parameters if law else {}
     return [name for name, one in signature.items() if one.default is inspect.Parameter.empty]
@@ -104,7 +104,7 @@ def _check_component(component: Any, kind: str, subject: str) -> None:
         family = KINDS[kind].family if kind else "stage of an actuator"
         raise ValueError(f"{subject} = {component!r}: must be a {family}. Give one, or leave it out.")
     required = _required_parameters(type(known))
-    # a missing attribute belongs to a plan, or a custom computation does without it
+    # an attribute is missing if a plan owns it, or if a custom computation does not use it
     for name in known.PARAMETERS:
         array = vars(known).get(name)
         if array is not None or (name in required and name in vars(known)):
@@ -124,7 +124,7 @@ class ActuatorEntry(Staged):
         controller: The control law; its arrays have shape `(num_robots · len(dof_names),)`, robot-major.
         clamping: Effort limits in the order they are applied.
         delay: Command delay, or None.
-        shared: Whether all robots have the same parameters, as those of one prim do.
+        shared: True if all robots have the same parameters, as the robots of one prim do.
         others: Stages of other kinds.
     """
 
@@ -138,13 +138,12 @@ class ActuatorEntry(Staged):
 
 
 def entry_from_spec(spec: ActuatorSpec, num_robots: int, device: Any) -> ActuatorEntry:
-    """Return the actuator that carries out a spec on `num_robots` robots, that of a prim or of a program's motor.
+    """Return the entry of a spec, from a prim or from a motor of a program, for `num_robots` robots.
 
-    Where newton.actuators was imported before, its components are instances of newton's classes too, of those that its
-    version has.
+    If newton.actuators is imported, the components are also instances of the corresponding classes of its version.
 
     Raises:
-        ActuatorParseError: Nothing carries out one of its configs.
+        ActuatorParseError: No component implements one of its configs.
     """
     try:
         return _from_spec(spec, num_robots, device)

@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from ...components.network_law import NetworkLaw
 
 
-def is_native_there() -> bool:
-    """Whether the native core was built."""
+def has_native_core() -> bool:
+    """Return True if the native core is available."""
     return native.core is not None
 
 

@@ -98,7 +98,10 @@ def copy_state(source: StepState, target: StepState) -> None:
 class Kept(Protocol):
     """Interface of a step that can be saved and restored."""
 
-    plan: Plan
+    @property
+    def plan(self) -> Plan:
+        """The plan."""
+        ...
 
     @property
     def now(self) -> StepState:
@@ -119,8 +122,8 @@ class Kept(Protocol):
         ...
 
 
-Parts = Sequence[tuple[Sequence[int], Any]]
-"""Steps, each a `Kept`, with the joint of each of their slots; `kept` yields arrays of custom components."""
+Parts = Sequence[tuple[Sequence[int], Kept]]
+"""Steps with the joint of each of their slots; a method `kept` yields arrays of custom components."""
 
 
 def save(parts: Parts) -> dict[str, np.ndarray]:
@@ -158,8 +161,10 @@ def restore(parts: Parts, saved: Mapping[str, Any]) -> None:
         _restore_plan(part.plan, part.now, given)
         for name, array in _kept(part):
             _assign(array, given[name])
-        mine = [(fault[0], slot_of[fault[1]], *fault[2:]) for fault in faults]
-        part.set_faults([(robot, where[1], *rest) for robot, where, *rest in mine if where[0] == number], steps)
+        mine = [(robot, *slot_of[joint], code, step) for robot, joint, code, step in faults]
+        part.set_faults(
+            [(robot, slot, code, step) for robot, owner, slot, code, step in mine if owner == number], steps
+        )
 
 
 def mask_of(robots: Any, num_robots: int, device: Any) -> wp.array:
@@ -204,7 +209,7 @@ def _saved_plan(plan: Plan, state: StepState) -> dict[str, np.ndarray]:
             for name, buffer in zip(_BUFFERS, buffers, strict=True):
                 saved[f"{placement.label}.delay.{name}"] = _newest_rows(buffer[:, at], newest, pushes[at], depth)
             saved[f"{placement.label}.delay.num_pushes"] = np.where(pushes[at] > 0, depth, 0).astype(np.int32)
-        for name, law, k, at in _remembered(plan, placement):
+        for name, law, k, at in _law_states(plan, placement):
             saved[name] = _values(state.laws[law][k])[at]
     return saved
 
@@ -220,13 +225,13 @@ def _restore_plan(plan: Plan, state: StepState, saved: Mapping[str, np.ndarray])
                 rows = saved[f"{placement.label}.delay.{name}"]
                 getattr(new, name)[:, at] = _newest_rows(rows, len(rows) - 1, pushes, plan.depth)
             new.num_pushes[at] = np.where(pushes > 0, plan.depth, 0)
-        for name, law, k, at in _remembered(plan, placement):
+        for name, law, k, at in _law_states(plan, placement):
             new.laws[law][k][at] = saved[name]
     for array, values in zip(state.arrays(), new.arrays(), strict=True):
         _assign(array, values)
 
 
-def _remembered(plan: Plan, placement: Placement) -> Iterator[tuple[str, int, int, tuple[Any, ...]]]:
+def _law_states(plan: Plan, placement: Placement) -> Iterator[tuple[str, int, int, tuple[Any, ...]]]:
     """State of the laws of an actuator: name, number of the law, number in its `STATE`, and index into the array."""
     for law, one in enumerate(plan.stateful):
         owners = [("controller", one.law)] if one.stage is None and placement.controller is one.law else []
@@ -324,7 +329,7 @@ def _starts(parts: Parts) -> dict[str, float]:
         name: part.plan.stateful[law].starts[k][0]
         for _, part in parts
         for placement in part.plan.placements
-        for name, law, k, _ in _remembered(part.plan, placement)
+        for name, law, k, _ in _law_states(part.plan, placement)
     }
 
 
@@ -348,10 +353,10 @@ def _are_faults(faults: np.ndarray, parts: Parts) -> bool:
     return bool((faults >= 0).all() and (faults < below).all() and np.isin(faults[:, 1], joints).all())
 
 
-def _kept(part: Any) -> Iterator[tuple[str, Any]]:
+def _kept(part: Kept) -> Iterator[tuple[str, Any]]:
     """Names and state arrays of custom components."""
-    if hasattr(part, "kept"):
-        yield from part.kept()
+    if (kept := getattr(part, "kept", None)) is not None:
+        yield from kept()
 
 
 def _values(array: Any) -> np.ndarray:

@@ -21,9 +21,9 @@ from isaacsim.core.experimental.actuators import (
 )
 from isaacsim.core.experimental.actuators.pipeline.entry import ActuatorEntry
 from isaacsim.core.experimental.actuators.pipeline.plan import Plan, array_stages, compile_plan, is_built_in
-from isaacsim.core.experimental.actuators.pipeline.step.between import ArrayStagesState, ArrayStagesStep, Insert
+from isaacsim.core.experimental.actuators.pipeline.step.array_stages import ArrayStagesState, ArrayStagesStep, Insert
 from isaacsim.core.experimental.actuators.pipeline.step.binding import Columns, Indices
-from isaacsim.core.experimental.actuators.pipeline.step.native import NativeStep, is_native_there
+from isaacsim.core.experimental.actuators.pipeline.step.native import NativeStep, has_native_core
 from isaacsim.core.experimental.actuators.pipeline.step.state import restore, save
 from isaacsim.core.experimental.actuators.pipeline.step.warp import WarpStep
 from own_components import OwnController, OwnDelay, OwnLimit, OwnMotor
@@ -36,7 +36,7 @@ ENGINE = {"kind": "warp"}
 @pytest.fixture(autouse=True, params=["warp", "native"])
 def _engine(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """What runs around the components."""
-    if request.param == "native" and not is_native_there():
+    if request.param == "native" and not has_native_core():
         pytest.skip("the native core was not built")
     monkeypatch.setitem(ENGINE, "kind", request.param)
 
