@@ -74,7 +74,11 @@ class Assembly:
     """Compute the efforts of all joints of all robots for a physics step, given in seconds."""
 
     def __init__(
-        self, entries: Sequence[ActuatorEntry], num_robots: int, device: Any, columns: Sequence[int] | None = None
+        self,
+        entries: Sequence[ActuatorEntry],
+        num_robots: int,
+        device: wp.DeviceLike,
+        columns: Sequence[int] | None = None,
     ) -> None:
         self.num_robots, self.device = num_robots, wp.get_device(device)
         joints = in_sequence(entries)
@@ -435,7 +439,7 @@ class Assembly:
         return newton_classes.dressed(made).fix()
 
 
-def _use_native(device: Any) -> bool:
+def _use_native(device: wp.DeviceLike) -> bool:
     """Return True if built-in laws run on the core; log a warning once if the core is missing."""
     if not wp.get_device(device).is_cpu:
         return False

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+import warp as wp
 
 from ..components import catalogue, newton_classes
 from ..components.base import Clamping, Component, Controller, check_type, require_arrays
@@ -137,7 +138,7 @@ class ActuatorEntry(Staged):
     others: list[Component] = field(default_factory=list)
 
 
-def entry_from_spec(spec: ActuatorSpec, num_robots: int, device: Any) -> ActuatorEntry:
+def entry_from_spec(spec: ActuatorSpec, num_robots: int, device: wp.DeviceLike) -> ActuatorEntry:
     """Return the entry of a spec, from a prim or from a motor of a program, for `num_robots` robots.
 
     If newton.actuators is imported, the components are also instances of the corresponding classes of its version.
@@ -152,7 +153,7 @@ def entry_from_spec(spec: ActuatorSpec, num_robots: int, device: Any) -> Actuato
         raise ActuatorParseError([f"{where}: {error}"]) from error
 
 
-def _from_spec(spec: ActuatorSpec, num_robots: int, device: Any) -> ActuatorEntry:
+def _from_spec(spec: ActuatorSpec, num_robots: int, device: wp.DeviceLike) -> ActuatorEntry:
     count = num_robots * len(spec.targets)
     made = [
         newton_classes.dressed(

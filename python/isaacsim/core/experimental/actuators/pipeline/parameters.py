@@ -28,7 +28,7 @@ class Parameters:
         device: Warp device of the plans.
     """
 
-    def __init__(self, num_robots: int, device: Any) -> None:
+    def __init__(self, num_robots: int, device: wp.DeviceLike) -> None:
         self._num_robots, self._device = num_robots, device
         # step and view by component and attribute
         self._views: dict[tuple[int, str], tuple[Step, ParameterView]] = {}

@@ -70,7 +70,7 @@ class Member:
     step: Step
     robots: Sequence[Hashable]
     columns: Sequence[int]
-    device: Any
+    device: wp.DeviceLike
 
     @property
     def totals(self) -> list[str]:
@@ -87,7 +87,7 @@ class Shared(Protocol):
     """The steps of a wrapper."""
 
     columns: list[int]
-    device: Any
+    device: wp.Device
 
     @property
     def parts(self) -> list[tuple[list[int], Step]]:

@@ -53,7 +53,9 @@ def in_joint_order(pairs: Sequence[tuple[Any, str]], names: Sequence[str], where
     return sorted(pairs, key=lambda pair: list(names).index(pair[1]))
 
 
-def entries_from_configs(pairs: Sequence[tuple[Any, str]], num_robots: int, device: Any) -> list[ActuatorEntry]:
+def entries_from_configs(
+    pairs: Sequence[tuple[Any, str]], num_robots: int, device: wp.DeviceLike
+) -> list[ActuatorEntry]:
     """Return the entries of Python configs, or of actuators of this package or newton, each for the joint of that name.
 
     Raises:
@@ -100,7 +102,7 @@ def _config_of(given: Any, dof_name: str, num_robots: int) -> ActuatorConfig:
 
 
 def _built(
-    pairs: Sequence[tuple[ActuatorConfig, str]], num_robots: int, device: Any
+    pairs: Sequence[tuple[ActuatorConfig, str]], num_robots: int, device: wp.DeviceLike
 ) -> list[tuple[ActuatorConfig, str]]:
     """Return the same actuators with components in place of configs.
 
@@ -135,7 +137,7 @@ def release(components: Iterable[Any]) -> None:
         remove_from_plan(component, component)
 
 
-def _adopted(component: Any, taken: set[int], device: Any) -> Any:
+def _adopted(component: Any, taken: set[int], device: wp.DeviceLike) -> Any:
     """Return a component, or a copy if it is in use, as a component of this package with its arrays on the device."""
     free = _outside_plans(component)
     if free is component and id(component) in taken:

@@ -146,7 +146,9 @@ class Insert:
         TypeError: A stage that must run in the plan comes before one that computes arrays.
     """
 
-    def __init__(self, label: str, array_stages: ArrayStages, slots: Sequence[int], plan: Plan, device: Any) -> None:
+    def __init__(
+        self, label: str, array_stages: ArrayStages, slots: Sequence[int], plan: Plan, device: wp.DeviceLike
+    ) -> None:
         self.label, self.array_stages, self.slots, self.device = label, array_stages, list(slots), device
         self.count = plan.num_robots * len(self.slots)
         self.at = places_of(self.slots, plan.num_robots, plan.num_slots, device)
@@ -418,7 +420,7 @@ class ArrayStagesStep:
         device: Warp device.
     """
 
-    def __init__(self, step: NativeStep | WarpStep, inserts: Sequence[Insert], device: Any) -> None:
+    def __init__(self, step: NativeStep | WarpStep, inserts: Sequence[Insert], device: wp.DeviceLike) -> None:
         self.around, self.inserts, self.device = step, list(inserts), device
         shape = (self.plan.num_robots, self.plan.num_slots)
         signals = [wp.zeros(shape, dtype=wp.float32, device=device) for _ in SIGNALS]

@@ -67,7 +67,7 @@ class Columns:
         """Inputs, and efforts, as arguments of a kernel."""
         return [warp_view(one) for one in self.inputs], [warp_view(self.efforts)]
 
-    def check(self, num_robots: int, num_slots: int, device: Any) -> None:
+    def check(self, num_robots: int, num_slots: int, device: wp.DeviceLike) -> None:
         """Refuse arrays that a step cannot read or write in place; arrays are checked once.
 
         Raises:
@@ -121,7 +121,7 @@ class Indices:
     # each index array, on the CPU as NumPy array; name and length of the shortest array that it indexes
     _reads: list[tuple[Any, str, int]] = field(default_factory=list, init=False, repr=False)
 
-    def check(self, num_robots: int, num_slots: int, device: Any) -> None:
+    def check(self, num_robots: int, num_slots: int, device: wp.DeviceLike) -> None:
         """Refuse arrays that a step cannot read or write in place, and indices beyond them.
 
         Raises:
@@ -175,7 +175,7 @@ class Indices:
                 _refuse(f"{self.label or 'indices'}: index {largest} into {name}", f"below {length}, its length")
 
 
-def check_custom(name: str, array: Any, expected: tuple[int, ...], what: str, device: Any) -> None:
+def check_custom(name: str, array: Any, expected: tuple[int, ...], what: str, device: wp.DeviceLike) -> None:
     """Refuse a custom array of the caller that cannot be read in place, or has another shape than expected.
 
     Args:
@@ -204,7 +204,7 @@ def all_warp(arrays: Sequence[Any]) -> list[wp.array | None]:
     return [None if array is None else warp_view(array) for array in arrays]
 
 
-def places_of(slots: Sequence[int] | np.ndarray, num_robots: int, num_slots: int, device: Any) -> wp.array:
+def places_of(slots: Sequence[int] | np.ndarray, num_robots: int, num_slots: int, device: wp.DeviceLike) -> wp.array:
     """Indices of some slots into a flattened array `(robots, slots)`, uint32, robot-major."""
     rows = np.arange(num_robots)[:, None] * num_slots
     return wp.array((rows + np.asarray(slots)).ravel().astype(np.uint32), dtype=wp.uint32, device=device)
@@ -236,7 +236,7 @@ def _check_rows(name: str, shape: Sequence[int], strides: Sequence[int], *, outp
         _refuse(name, "made of rows that do not overlap")
 
 
-def _checked_length(name: str, array: Any, device: Any, *, output: bool) -> int:
+def _checked_length(name: str, array: Any, device: wp.DeviceLike, *, output: bool) -> int:
     """Length of a flat array that can be used in place."""
     shape, strides = _checked(name, array, _FLOAT, device, output=output)
     if len(shape) != 1:
@@ -246,13 +246,13 @@ def _checked_length(name: str, array: Any, device: Any, *, output: bool) -> int:
     return shape[0]
 
 
-def _check_index_array(name: str, index: Any, count: int, device: Any) -> None:
+def _check_index_array(name: str, index: Any, count: int, device: wp.DeviceLike) -> None:
     shape, _ = _checked(name, index, _INDEX, device)
     if shape != (count,):
         _refuse(f"{name} has shape {shape}", f"({count},), one index per joint of each robot")
 
 
-def _checked(name: str, array: Any, dtype: np.dtype, device: Any, *, output: bool = False) -> tuple[Any, Any]:
+def _checked(name: str, array: Any, dtype: np.dtype, device: wp.DeviceLike, *, output: bool = False) -> tuple[Any, Any]:
     """Shape and strides of an array of the right type on `device` that can be used in place."""
     if isinstance(array, wp.array):
         if array.dtype is not wp.dtype_from_numpy(dtype):

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+import warp as wp
 
 from ..plan import ArrayStages, Plan
 from .native import NativeStep
@@ -13,7 +15,7 @@ if TYPE_CHECKING:
     from .warp import WarpStep
 
 
-def make_step(plan: Plan, device: Any, *, on_core: bool, label: str = "") -> NativeStep | WarpStep:
+def make_step(plan: Plan, device: wp.DeviceLike, *, on_core: bool, label: str = "") -> NativeStep | WarpStep:
     """Return the step of a plan.
 
     Args:
@@ -30,7 +32,7 @@ def make_step(plan: Plan, device: Any, *, on_core: bool, label: str = "") -> Nat
 
 
 def with_array_stages(
-    step: NativeStep | WarpStep, stages: Sequence[tuple[str, ArrayStages, Sequence[int]]], device: Any
+    step: NativeStep | WarpStep, stages: Sequence[tuple[str, ArrayStages, Sequence[int]]], device: wp.DeviceLike
 ) -> ArrayStagesStep:
     """Return a step with array stages between its phases.
 

@@ -67,7 +67,7 @@ class StepState:
             yield from law
 
 
-def new_state(plan: Plan, device: Any = None) -> StepState:
+def new_state(plan: Plan, device: wp.DeviceLike = None) -> StepState:
     """Return a fresh state, in Warp arrays of `device`, or in NumPy arrays without one."""
 
     def filled(value: float, shape: Any, dtype: Any = np.float32) -> Any:
@@ -167,7 +167,7 @@ def restore(parts: Parts, saved: Mapping[str, Any]) -> None:
         )
 
 
-def mask_of(robots: Any, num_robots: int, device: Any) -> wp.array:
+def mask_of(robots: Any, num_robots: int, device: wp.DeviceLike) -> wp.array:
     """Return a mask of robots, given by indices, a mask, or None for all: bool `(robots,)` on the device.
 
     Raises:

@@ -49,7 +49,7 @@ class WarpStep:
 
     name = "warp"
 
-    def __init__(self, plan: Plan, device: Any) -> None:
+    def __init__(self, plan: Plan, device: wp.DeviceLike) -> None:
         self.plan, self.device = plan, device
         self._dt, self._steps, self._counts_there = 0.0, 0, False
         self._observed: tuple[wp.array, ...] = ()
@@ -488,7 +488,7 @@ def _kind(binding: Columns | Indices) -> str:
     return "columns" if isinstance(binding, Columns) else "indices"
 
 
-def load_kernel(kernel: wp.Kernel, laws: Sequence[LawClass], device: Any) -> None:
+def load_kernel(kernel: wp.Kernel, laws: Sequence[LawClass], device: wp.DeviceLike) -> None:
     """Compile the module of a kernel.
 
     Raises:

@@ -20,7 +20,7 @@ from .state import StepState
 from .warp import load_kernel
 
 if TYPE_CHECKING:
-    from ...components.network_back import NetworkBack
+    from ...components.network_gradients import NetworkGradients
     from ...components.network_law import NetworkLaw
 
 
@@ -58,7 +58,7 @@ class WarpGradients:
         limits: Sequence[LawClass],
         curves: Sequence[Sequence[np.ndarray]],
         depth: int,
-        device: Any,
+        device: wp.DeviceLike,
         network: NetworkLaw | None = None,
     ) -> None:
         self._elements, self._depth, self._device = elements, depth, device
@@ -70,12 +70,12 @@ class WarpGradients:
         self._rows = len(SIGNALS) + states + parameters
         shapes = (self._rows, elements), (2 + states, elements)
         self._by_numbers, self._by_outputs = (wp.zeros(shape, dtype=wp.float32, device=device) for shape in shapes)
-        self._network: NetworkBack | None = None
+        self._network: NetworkGradients | None = None
         if network is not None:
             # imported here: most pipelines have no network
-            from ...components.network_back import NetworkBack
+            from ...components.network_gradients import NetworkGradients
 
-            self._network = NetworkBack(network, elements, device)
+            self._network = NetworkGradients(network, elements, device)
         # number of state arrays of the network, which precede those of the laws
         self._network_states = len(network.STATE) if network else 0
         self._by_network = [wp.zeros(elements, dtype=wp.float32, device=device)] if network else []

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 import warp as wp
@@ -24,7 +23,7 @@ class WarpNetwork:
         device: Warp device.
     """
 
-    def __init__(self, stateful: StatefulLaw[NetworkLaw], plan: Plan, device: Any) -> None:
+    def __init__(self, stateful: StatefulLaw[NetworkLaw], plan: Plan, device: wp.DeviceLike) -> None:
         self._at = places_of(np.flatnonzero(stateful.used), plan.num_robots, plan.num_slots, device)
         self._run, self._device = NetworkRun(stateful.law, len(self._at), device), device
 
