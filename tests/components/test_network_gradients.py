@@ -1,4 +1,4 @@
-"""A law with a network gone back through: what is taken, what is left, and of whom. Numbers: see the pipeline's."""
+"""Gradients of a law with a network: which arrays are zeroed and added to. Tests of the pipeline check the values."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def test_gradients_of_states_are_taken_and_left(kind: str, tmp_path: Path) -> No
 
 @pytest.mark.parametrize("kind", ["mlp", "lstm"])
 def test_states_without_gradients_are_left_alone(kind: str, tmp_path: Path) -> None:
-    """Signals have the same whether they are there or not."""
+    """Gradients by signals do not depend on them."""
     back, state = made(kind, tmp_path)
     signals, found = array(np.random.default_rng(1).normal(size=(5, N))), []
     for none in (True, False):
@@ -71,7 +71,7 @@ def test_states_without_gradients_are_left_alone(kind: str, tmp_path: Path) -> N
 
 
 def test_compiles_for_cuda(tmp_path: Path) -> None:
-    """What stands around the network."""
+    """The kernels around the network."""
     module = wp.get_module(network_gradients.__name__)
     (file, *_) = wp.compile_aot_module(module, arch=90, module_dir=tmp_path, use_ptx=True)
     assert ".visible .entry" in Path(file).read_text().replace("\0", "")

@@ -1,6 +1,6 @@
-"""Gradients of actuators on a tape: those of float64 finite differences, and newton's where it has them.
+"""Gradients of actuators on a tape, compared with float64 finite differences and, where available, with newton.
 
-All of it by the core, and by Warp's adjoint, as without the core.
+Every test runs on the core, and by Warp's adjoint, which is used without the core.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ Values = dict[str, np.ndarray]
 
 @pytest.fixture(autouse=True, params=["core", "Warp"])
 def backend(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What notes and goes back."""
+    """The engine that records steps and runs their backward passes."""
     if native.core is None and request.param == "core":
         pytest.skip("the native core was not built")
     if request.param == "Warp":

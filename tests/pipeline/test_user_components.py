@@ -1,4 +1,4 @@
-"""Components given by a program: they stay the objects they are, a second use is a copy, closing lets go of them."""
+"""Components of a program: they stay the same objects, a second use is a copy, and closing releases them."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def efforts(host: ArraysHost, column: int = 0) -> list[float]:
 
 
 def test_components_are_the_objects_given(host: ArraysHost) -> None:
-    """Of built-in laws and of one's own; what is written to them acts."""
+    """Of built-in and custom laws; written values act."""
     config = ActuatorConfig(pd(), [ClampingMaxEffort(array(50.0))], Delay(array(0, wp.int32), 1))
     gains = [array(value) for value in (4.0, 0.0, 0.0, 1.0)]
     own = ActuatorConfig(OwnController(*gains), [OwnLimit(array(50.0))])

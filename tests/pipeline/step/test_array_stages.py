@@ -1,4 +1,4 @@
-"""Components that compute arrays between the phases: efforts, states, faults, resets, errors; in either engine."""
+"""Array stages on both engines: efforts, states, faults, resets, errors."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ ENGINE = {"kind": "warp"}
 
 @pytest.fixture(autouse=True, params=["warp", "native"])
 def _engine(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What runs around the components."""
+    """The step of the plan."""
     if request.param == "native" and not has_native_core():
         pytest.skip("the native core was not built")
     monkeypatch.setitem(ENGINE, "kind", request.param)
@@ -436,7 +436,7 @@ def test_a_state_that_cannot_be_held_is_refused(controller: Any, words: str) -> 
 
 
 class Shared(Recurrent):
-    """What all actuators share is not held."""
+    """State shared by all actuators is not restored on a fault."""
 
     @dataclass
     class State:

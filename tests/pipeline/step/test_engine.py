@@ -1,4 +1,4 @@
-"""Which engine runs a plan, and what stands between its phases."""
+"""Choice of the engine of a plan, and of array stages."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from step_bench import ROBOTS, built_in_plan, entries
 
 @pytest.mark.parametrize(("on_core", "engine"), [(True, NativeStep), (False, WarpStep)])
 def test_either_engine_runs_a_plan_of_built_in_laws(on_core: bool, engine: type) -> None:
-    """The caller says which."""
+    """The caller chooses the engine."""
     if on_core and not has_native_core():
         pytest.skip("the native core was not built")
     plan = built_in_plan()

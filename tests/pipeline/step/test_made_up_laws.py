@@ -1,7 +1,7 @@
-"""Laws become built-in by their lines: the core is compiled with made-up ones and has the bits of Warp.
+"""Laws with a line in the table are built in: a core compiled with test laws is bit-identical to Warp.
 
-No law that ships has two states, and no limit that ships has any, so that this is where the core's ways with them are
-tested: a limit that remembers goes by places, whatever the layout.
+No shipped law has two states, and no shipped limit has a state. These tests cover both in the core, where stateful
+limits use gather and scatter in every layout.
 """
 
 from __future__ import annotations
@@ -708,7 +708,7 @@ def test_public_actuator_asks_for_signals(
 
 
 def test_what_asks_cannot_stand_beside_components_of_arrays() -> None:
-    """It would get neutral signals, and nobody would know; one by itself does."""
+    """In a wrapper it would silently get neutral signals; outside a plan it does."""
     entry = asking_entries()[0]
     entry.clamping.append(OwnLimit(step_bench.full(8)))
     apart = array_stages(entry)
@@ -915,7 +915,7 @@ class Robots:
             one.reset([robot])
 
     def save(self) -> dict[str, np.ndarray]:
-        """What all of them remember, but for faults."""
+        """The state of all of them, without faults."""
         saved = [one.save() for one in self.assemblies]
         return {name: values for one in saved for name, values in one.items() if name.startswith("/A/")}
 
@@ -1168,7 +1168,7 @@ def test_transmissions(kind: str, observed: bool, monkeypatch: pytest.MonkeyPatc
 
 @pytest.mark.usefixtures("built_in")
 def test_two_phases_of_motors_have_the_bits_of_one(rng: np.random.Generator) -> None:
-    """What is handed over is of the motor; what is written back are efforts at the joint."""
+    """Arrays between the phases are those of the motor; written efforts are those at the joint."""
     for engine in (NativeStep, lambda plan: WarpStep(plan, "cpu")):
         whole, halves = (engine(compile_plan(geared_entries(), ROBOTS)) for _ in range(2))
         signals = [wp.zeros((ROBOTS, len(NAMES)), dtype=wp.float32, device="cpu") for _ in range(7)]

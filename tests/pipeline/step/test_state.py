@@ -1,4 +1,4 @@
-"""Saved states: by actuator, in one layout, restored whole or not at all."""
+"""Saved states: one layout per actuator, restored completely or not at all."""
 
 from __future__ import annotations
 
@@ -238,7 +238,7 @@ def test_states_are_copied_whole(device: Any) -> None:
         assert (np.asarray(array if device is None else array.numpy()) == number).all()
 
 
-def test_two_actuators_of_one_name_cannot_be_told_apart() -> None:
+def test_two_actuators_of_one_name_are_ambiguous() -> None:
     """Saving says so, rather than keep one of the two."""
     entry = ActuatorEntry("/A/knee", ("knee",), ControllerPD(full(1), full(0)), [], None)
     parts = [([joint], WarpStep(compile_plan([entry], ROBOTS), "cpu")) for joint in range(2)]

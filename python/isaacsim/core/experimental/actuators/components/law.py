@@ -187,20 +187,16 @@ def _require_names(owner: LawClass) -> None:
     Raises:
         TypeError: A signal, state or argument is unknown, a published signal is a total, or `STATE` must not be empty.
     """
-    for where, names, known in (("ASKS", owner.ASKS, [*SIGNALS]), ("PUBLISHES", owner.PUBLISHES, _PUBLISHABLE)):
-        if unknown := [name for name in names if name not in known]:
-            raise TypeError(f"{owner.__name__}.{where}: {unknown}: must be some of {known}. Correct the name.")
-    arguments = list(owner.LAW.input_types)
-    states = "STATE", list(owner.STATE)
-    for where, names, (what, known) in (
-        ("START or KEPT", sorted({*owner.START, *owner.KEPT}), states),
-        ("PUBLISHES", sorted({*owner.PUBLISHES.values()}), states),
-        ("USUAL", owner.USUAL, ("the arguments of LAW", arguments)),
+    signals, states = list(SIGNALS), list(owner.STATE)
+    for where, names, known, text in (
+        ("ASKS:", owner.ASKS, signals, signals),
+        ("PUBLISHES:", owner.PUBLISHES, _PUBLISHABLE, _PUBLISHABLE),
+        ("START or KEPT has", sorted({*owner.START, *owner.KEPT}), states, f"STATE, {states}"),
+        ("PUBLISHES has", sorted({*owner.PUBLISHES.values()}), states, f"STATE, {states}"),
+        ("USUAL has", owner.USUAL, arguments := list(owner.LAW.input_types), f"the arguments of LAW, {arguments}"),
     ):
         if unknown := [name for name in names if name not in known]:
-            raise TypeError(
-                f"{owner.__name__}.{where} has {unknown}: must be some of {what}, {known}. Correct the name."
-            )
+            raise TypeError(f"{owner.__name__}.{where} {unknown}: must be some of {text}. Correct the name.")
     if not owner.STATE and not KINDS[owner.KIND].gives:
         raise TypeError(
             f"{owner.__name__}.STATE is empty: must be something, as a law of kind {owner.KIND} returns nothing else. "

@@ -30,7 +30,7 @@ _FAMILIES = {"Controller": Controller, "Clamping": Clamping, "Delay": Delay}
 _KINDS = {"drive": "controller"}
 
 # abstract methods of newton's base classes, by family
-_OWED = {Controller: ("compute", "is_stateful"), Clamping: ("modify_forces",)}
+_ABSTRACT = {Controller: ("compute", "is_stateful"), Clamping: ("modify_forces",)}
 # public members that a subclass may override without changing the computation
 _HARMLESS = {"resolve_arguments", "is_graphable", "SHARED_PARAMS"}
 _HOOKS = {"__getattr__", "__getattribute__", "__setattr__"}
@@ -42,14 +42,14 @@ def adopt(component: Any) -> Any:
     Raises:
         ValueError: It cannot be used.
     """
-    adopted = stand_in(component)
+    adopted = adopted_copy(component)
     if adopted is not component:
         vars(component).update(vars(adopted))
         component.__class__ = type(adopted)
     return component
 
 
-def stand_in(component: Any) -> Any:
+def adopted_copy(component: Any) -> Any:
     """Return an adopted copy of a component of newton, which stays unchanged; return other objects themselves.
 
     Raises:
@@ -59,7 +59,7 @@ def stand_in(component: Any) -> Any:
     if (origin := _origin(own)) is None:
         return component
     theirs, ours = origin
-    native = ours not in _OWED and not _computes_itself(component, theirs, ours)
+    native = ours not in _ABSTRACT and not _computes_itself(component, theirs, ours)
     made = _adopting(own, theirs, ours, native)
     values = dict(vars(component))
     if native:
@@ -71,13 +71,13 @@ def stand_in(component: Any) -> Any:
     return adopted
 
 
-def dressed(one: Any) -> Any:
-    """Make one of our components or actuators also an instance of newton's class, see `dual`, and return it."""
-    one.__class__ = dual(type(one))
+def as_newton_instance(one: Any) -> Any:
+    """Make one of our components or actuators also an instance of newton's class, see `dual_class`, and return it."""
+    one.__class__ = dual_class(type(one))
     return one
 
 
-def dual(ours: type) -> type:
+def dual_class(ours: type) -> type:
     """Return a subclass of one of our classes, a built-in component or `Actuator`, and of newton's class of that name.
 
     Return our class itself if newton.actuators is not imported, or if its version has no such class.
@@ -123,7 +123,7 @@ def component_class(given: Any) -> Any:
     if origin is None:
         return given
     theirs, ours = origin
-    return _adopting(given, theirs, ours, given is theirs and ours not in _OWED)
+    return _adopting(given, theirs, ours, given is theirs and ours not in _ABSTRACT)
 
 
 def register_inputs(builder: Any, names: Sequence[str]) -> None:
@@ -188,9 +188,11 @@ def _adopting(own: type, theirs: type, ours: Any, native: bool) -> type:
         ValueError: The class does not override an abstract method of newton.
     """
     family = next(family for family in _FAMILIES.values() if issubclass(ours, family))
-    owed = [name for name in _OWED.get(ours, ()) if getattr(own, name) is getattr(theirs, name)]
-    if owed:
-        raise ValueError(f"{own.__name__} does not override {owed}: must do so, as newton asks. Write these methods.")
+    abstract = [name for name in _ABSTRACT.get(ours, ()) if getattr(own, name) is getattr(theirs, name)]
+    if abstract:
+        raise ValueError(
+            f"{own.__name__} does not override {abstract}: must do so, as newton asks. Write these methods."
+        )
     named = ours if _is_newtons(own) and native else own
     members = {"__module__": named.__module__, "__doc__": own.__doc__}
     members |= _native_members(own, ours) if native else _computing_members(own, ours, family)

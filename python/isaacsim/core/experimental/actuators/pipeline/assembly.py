@@ -436,7 +436,7 @@ class Assembly:
             label=entry.label,
             dof_names=entry.dof_names,
         )
-        return newton_classes.dressed(made).fix()
+        return newton_classes.as_newton_instance(made).fix()
 
 
 def _use_native(device: wp.DeviceLike) -> bool:

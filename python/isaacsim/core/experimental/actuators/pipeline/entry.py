@@ -98,7 +98,7 @@ def _required_parameters(kind: type) -> list[str]:
 
 def _check_component(component: Any, kind: str, subject: str) -> None:
     try:
-        known = newton_classes.stand_in(component)
+        known = newton_classes.adopted_copy(component)
     except (ValueError, OSError) as error:
         raise ValueError(f"{subject} = {component!r}: {error}") from error
     if not (isinstance(known, Component) and kind_of(known) == kind):
@@ -156,7 +156,7 @@ def entry_from_spec(spec: ActuatorSpec, num_robots: int, device: wp.DeviceLike) 
 def _from_spec(spec: ActuatorSpec, num_robots: int, device: wp.DeviceLike) -> ActuatorEntry:
     count = num_robots * len(spec.targets)
     made = [
-        newton_classes.dressed(
+        newton_classes.as_newton_instance(
             catalogue.build(config, count, device, spec.checkpoint if config is spec.controller else None)
         )
         for config in catalogue.in_order(spec.stages)

@@ -31,6 +31,7 @@ import warp as wp
 from .. import native
 from ..components.base import clear_kernel
 from ..components.law import LawClass
+from ..memory import Array
 from ..specs.stages import KINDS
 from .plan import Placement, Plan, PlannedStage, Row, StatefulLaw, has_law
 from .step.binding import Indices
@@ -129,28 +130,29 @@ class GradientRecorder(Protocol):
 
     def note(
         self,
-        signals: Sequence[Any],
-        indices: Sequence[Any],
-        parameters: Sequence[Any],
+        signals: Sequence[Array | None],
+        indices: Sequence[Array],
+        parameters: Sequence[Array],
         state: Any,
-        lag: Any,
+        lag: Array | None,
         dt: float,
         /,
     ) -> Any:
         """Copy the inputs of a step before it runs, and return the record."""
         ...
 
+    # the arguments are those of the core
     def back(
         self,
         noted: Any,
-        efforts: Sequence[Any],
-        effort_index: Any,
-        signals: Sequence[Any],
-        indices: Sequence[Any],
-        parameters: Sequence[Any],
-        after: Sequence[Any],
-        before: Sequence[Any],
-        numbers: Any = None,
+        efforts: Sequence[Array | None],
+        effort_index: Array,
+        signals: Sequence[Array | None],
+        indices: Sequence[Array],
+        parameters: Sequence[Array | None],
+        after: Sequence[Array | None],
+        before: Sequence[Array | None],
+        numbers: Array | None = None,
         /,
     ) -> None:
         """Run the backward pass of a recorded step; arrays are gradients, None for none.
@@ -275,9 +277,9 @@ def _rows_of(stage: PlannedStage | None, slot: int) -> list[np.ndarray]:
 class _Bound:
     """The arrays of a binding: inputs and outputs with gradients; values and indices as arguments of the recorder."""
 
-    inputs: list[Any]
-    outputs: list[Any]
-    values: list[Any]
+    inputs: list[Array | None]
+    outputs: list[Array | None]
+    values: Sequence[Array | None]
     indices: list[Any]
 
 
@@ -338,7 +340,7 @@ class OnTape:
 
         tape.record_func(back, [array for array in arrays if _has_gradient(array)])
 
-    def _gradients(self, arrays: Sequence[Any]) -> list[Any]:
+    def _gradients(self, arrays: Sequence[Array | None]) -> list[Array | None]:
         """The gradients of arrays, None without one; NumPy arrays for the core."""
         if isinstance(self._step, WarpStep):
             return [array.grad if isinstance(array, wp.array) else None for array in arrays]
@@ -410,5 +412,5 @@ def _arrays_of(state: StepState | None, pipeline: Pipeline) -> list[Any]:
     return ring + [array for law in state.laws for array in law]
 
 
-def _has_gradient(array: Any) -> bool:
+def _has_gradient(array: object) -> bool:
     return isinstance(array, wp.array) and array.grad is not None

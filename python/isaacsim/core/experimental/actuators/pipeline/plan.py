@@ -60,7 +60,7 @@ class Row:
     live: Any = None
 
     @classmethod
-    def filled(cls, neutral: float, num_slots: int, dtype: Any = np.float32) -> Row:
+    def filled(cls, neutral: float, num_slots: int, dtype: type = np.float32) -> Row:
         """Return a row in which no slot has the law."""
         return cls(np.full(num_slots, neutral, dtype), neutral=neutral)
 
@@ -200,7 +200,7 @@ class ParameterView:
         slots: Slots of the actuator, in the order of its targets.
     """
 
-    component: Any
+    component: Component
     attribute: str
     row: Row
     slots: tuple[int, ...]
@@ -260,7 +260,7 @@ class Plan:
     feedback: list[PlannedStage] = field(default_factory=list)
     views: list[ParameterView] = field(default_factory=list)
     placements: list[Placement] = field(default_factory=list)
-    components: list[Any] = field(default_factory=list)
+    components: list[Component] = field(default_factory=list[Component])
 
     @property
     def num_slots(self) -> int:
@@ -493,7 +493,7 @@ def check_array(owner: str, num_robots: int, num_joints: int, name: str, array: 
         )
 
 
-def check_values(owner: str, component: Any, name: str, values: np.ndarray) -> None:
+def check_values(owner: str, component: Component, name: str, values: np.ndarray) -> None:
     """Refuse values of a parameter that are out of range.
 
     Raises:
@@ -533,7 +533,7 @@ def _require_laws_of_stages(entry: ActuatorEntry) -> None:
             )
 
 
-def has_law(component: Any) -> bool:
+def has_law(component: object) -> bool:
     """Return True if the law of a component is its whole computation."""
     own = type(component)
     if network_law_of(component) is not None:
@@ -548,7 +548,7 @@ def has_law(component: Any) -> bool:
     )
 
 
-def base_of(component: Any) -> LawClass | None:
+def base_of(component: object) -> LawClass | None:
     """Return the built-in class whose law a component or class has; None for a custom law."""
     law = law_of(component if isinstance(component, type) else type(component))
     return law and law.component
@@ -559,7 +559,7 @@ def law_class_of(component: Component) -> LawClass:
     return base_of(component) or type(component)
 
 
-def network_law_of(component: Any) -> NetworkLaw | None:
+def network_law_of(component: object) -> NetworkLaw | None:
     """Return the network of a controller that a plan runs; None for other components."""
     return getattr(component, "network_law", None)
 
@@ -772,7 +772,7 @@ def _add_curves(plan: Plan, component: Component, curves: list[PlannedCurve], sl
 
 
 def _add_values(
-    plan: Plan, entry: ActuatorEntry, component: Any, attribute: str, row: Row, slots: tuple[int, ...]
+    plan: Plan, entry: ActuatorEntry, component: Component, attribute: str, row: Row, slots: tuple[int, ...]
 ) -> None:
     """Copy one attribute of a component into its row."""
     # an attribute that is None has a view, too, so that it can be set later
@@ -794,7 +794,7 @@ def _keep_live(plan: Plan) -> None:
         view.row.live, view.row.own = getattr(view.component, view.attribute), None
 
 
-def description_of(component: Any, attribute: str) -> Parameter | None:
+def description_of(component: object, attribute: str) -> Parameter | None:
     """Return the description of a parameter of a built-in class or of a subclass; None for a custom law."""
     law = law_of(type(component))
     return parameters_of(law.config).get(attribute) if law else None
@@ -808,5 +808,5 @@ def _in_range(values: np.ndarray, described: Parameter) -> np.ndarray:
     return inside | (np.isposinf(values) if described.infinite else False)
 
 
-def _out_of_range(owner: str, name: str, value: Any, rule: str) -> str:
+def _out_of_range(owner: str, name: str, value: object, rule: str) -> str:
     return f"{owner}: {name} = {value}: must be {rule}. Correct the array."

@@ -110,16 +110,17 @@ class _Sum:
 
     def __init__(self, name: str, members: Sequence[Member], rows: Mapping[Hashable, int]) -> None:
         self._device = members[0].device
-        part = SIGNALS[name].total_of
-        terms = sorted((one.columns[slot], n, slot) for n, one in enumerate(members) for slot in one.publishing(part))
-        self._terms = wp.zeros((len(rows), len(terms)), dtype=wp.float32, device=self._device)
         self._rows = {id(member): self._ints([rows[robot] for robot in member.robots]) for member in members}
+        signal = SIGNALS[name].total_of
+        places = _places_of_terms(members, signal)
+        shape = len(rows), sum(map(len, places.values()))
+        self._terms = wp.zeros(shape, dtype=wp.float32, device=self._device)
         # launches that gather the terms of each member, and their inputs
-        self._gathering: list[tuple[Any, list[wp.array]]] = []
-        for number, member in enumerate(members):
-            mine = [(place, slot) for place, (_, owner, slot) in enumerate(terms) if owner == number]
-            if mine:
-                self._gathering.append(self._gather(member, member.step.signals[part], mine))
+        self._gathering = [
+            self._gather(member, member.step.signals[signal], places[number])
+            for number, member in enumerate(members)
+            if number in places
+        ]
         # launches that write the total into the signal of a member, by identity of the member
         self._adding = {id(member): self._add(member, name) for member in members if name in member.totals}
 
@@ -145,6 +146,15 @@ class _Sum:
 
     def _ints(self, values: Any) -> wp.array:
         return wp.array(np.asarray(values, np.int32), dtype=wp.int32, device=self._device)
+
+
+def _places_of_terms(members: Sequence[Member], signal: str) -> dict[int, list[tuple[int, int]]]:
+    """Place among all terms and slot of each term, by number of the member; terms are in the order of the columns."""
+    terms = sorted((one.columns[slot], n, slot) for n, one in enumerate(members) for slot in one.publishing(signal))
+    places: dict[int, list[tuple[int, int]]] = {}
+    for place, (_, number, slot) in enumerate(terms):
+        places.setdefault(number, []).append((place, slot))
+    return places
 
 
 class Round:

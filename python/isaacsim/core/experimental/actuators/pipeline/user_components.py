@@ -65,7 +65,7 @@ def entries_from_configs(
     for config, dof_name in pairs:
         check_config(config)
         # a component that is in use has parameters in a plan: check a copy with arrays
-        known = config.each(lambda one: newton_classes.stand_in(_outside_plans(one)))
+        known = config.each(lambda one: newton_classes.adopted_copy(_outside_plans(one)))
         check_parameters(ActuatorEntry(dof_name, (dof_name,), **known), num_robots)
     taken: set[int] = set()
     return [
@@ -116,7 +116,9 @@ def _built(
             return part
         fit = Fit([dof_name], num_robots, f"actuator {dof_name!r}", problems)
         network, fits = fit.network(part), fit.config(part)
-        return part if problems else newton_classes.dressed(catalogue.build(fits, num_robots, device, network))
+        return (
+            part if problems else newton_classes.as_newton_instance(catalogue.build(fits, num_robots, device, network))
+        )
 
     for config, dof_name in pairs:
         plain = [stage for stage in config.stages if isinstance(stage, Config)]

@@ -24,7 +24,7 @@ import warp as wp
 from ...components.base import Component, actuator_axis
 from ...components.delay import Delay
 from ...components.law import prepares_for_dt
-from ...memory import warp_view
+from ...memory import Array, warp_view
 from ...specs.stages import KINDS, follows_limits
 from ..plan import ArrayStages, Plan, Row
 from . import warp_functions
@@ -552,7 +552,7 @@ class ArrayStagesStep:
         return found
 
     @property
-    def computed(self) -> wp.array:
+    def computed(self) -> Array:
         """Efforts before the limits, 0 on a fault, if observed; float32 `(robots, slots)`."""
         return self.around.computed
 

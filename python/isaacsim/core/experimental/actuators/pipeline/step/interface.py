@@ -8,6 +8,7 @@ from typing import Any, Protocol
 import numpy as np
 import warp as wp
 
+from ...memory import Array
 from ..plan import Plan, Row
 from .binding import Columns, Indices
 from .state import StepState
@@ -85,7 +86,7 @@ class Step(Protocol):
         ...
 
     @property
-    def computed(self) -> Any:
+    def computed(self) -> Array:
         """Efforts before the limits, 0 on a fault, if observed; NumPy or Warp array, float32 `(robots, slots)`."""
         ...
 

@@ -23,6 +23,7 @@ from typing import Any, Protocol
 import numpy as np
 import warp as wp
 
+from ...memory import Array
 from ...specs.stages import KINDS
 from ...version import __version__
 from ..plan import Placement, Plan
@@ -70,7 +71,7 @@ class StepState:
 def new_state(plan: Plan, device: wp.DeviceLike = None) -> StepState:
     """Return a fresh state, in Warp arrays of `device`, or in NumPy arrays without one."""
 
-    def filled(value: float, shape: Any, dtype: Any = np.float32) -> Any:
+    def filled(value: float, shape: int | tuple[int, ...], dtype: type = np.float32) -> Any:
         values = np.full(shape, value, dtype)
         return values if device is None else wp.array(values, dtype=wp.dtype_from_numpy(values.dtype), device=device)
 
@@ -167,7 +168,7 @@ def restore(parts: Parts, saved: Mapping[str, Any]) -> None:
         )
 
 
-def mask_of(robots: Any, num_robots: int, device: wp.DeviceLike) -> wp.array:
+def mask_of(robots: Sequence[int] | wp.array | None, num_robots: int, device: wp.DeviceLike) -> wp.array:
     """Return a mask of robots, given by indices, a mask, or None for all: bool `(robots,)` on the device.
 
     Raises:
@@ -353,17 +354,17 @@ def _are_faults(faults: np.ndarray, parts: Parts) -> bool:
     return bool((faults >= 0).all() and (faults < below).all() and np.isin(faults[:, 1], joints).all())
 
 
-def _kept(part: Kept) -> Iterator[tuple[str, Any]]:
+def _kept(part: Kept) -> Iterator[tuple[str, wp.array]]:
     """Names and state arrays of custom components."""
     if (kept := getattr(part, "kept", None)) is not None:
         yield from kept()
 
 
-def _values(array: Any) -> np.ndarray:
+def _values(array: Array) -> np.ndarray:
     return array.numpy() if isinstance(array, wp.array) else np.asarray(array)
 
 
-def _assign(array: Any, values: np.ndarray) -> None:
+def _assign(array: Array, values: np.ndarray) -> None:
     if isinstance(array, wp.array):
         array.assign(values)
     else:

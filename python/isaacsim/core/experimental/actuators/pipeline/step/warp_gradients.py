@@ -13,7 +13,7 @@ import numpy as np
 import warp as wp
 
 from ...components.law import LawClass
-from ...memory import warp_view
+from ...memory import Array, warp_view
 from .binding import all_warp
 from .gradient_kernels import COMMANDS, SIGNALS, given_to, gradient_kernels
 from .state import StepState
@@ -82,13 +82,13 @@ class WarpGradients:
 
     def note(
         self,
-        signals: Sequence[Any],
-        indices: Sequence[Any],
-        parameters: Sequence[Any],
+        signals: Sequence[Array | None],
+        indices: Sequence[Array],
+        parameters: Sequence[Array],
         state: StepState | None,
-        lag: Any,
+        lag: Array | None,
         dt: float,
-    ) -> Any:
+    ) -> _Record:
         """Copy the inputs of a step before it runs, and return the record."""
         numbers = wp.empty_like(self._by_numbers)
         delay, ring = None, [None] * 6
@@ -105,15 +105,15 @@ class WarpGradients:
 
     def back(
         self,
-        noted: Any,
-        efforts: Sequence[Any],
-        effort_index: Any,
-        signals: Sequence[Any],
-        indices: Sequence[Any],
-        parameters: Sequence[Any],
-        after: Sequence[Any],
-        before: Sequence[Any],
-        numbers: Any = None,
+        noted: _Record,
+        efforts: Sequence[Array | None],
+        effort_index: Array,
+        signals: Sequence[Array | None],
+        indices: Sequence[Array],
+        parameters: Sequence[Array | None],
+        after: Sequence[Array | None],
+        before: Sequence[Array | None],
+        numbers: Array | None = None,
     ) -> None:
         """Run the backward pass of a recorded step; see `gradients.GradientRecorder`."""
         kernels, by_outputs, by_numbers = self._kernels, self._by_outputs, self._by_numbers
@@ -139,7 +139,7 @@ class WarpGradients:
             record_tape=False,
         )
         if self._network is not None:
-            states = after[rings:first], before[rings:first]
+            states = all_warp(after[rings:first]), all_warp(before[rings:first])
             self._network.back(noted.numbers, self._by_network[0], *states, by_numbers)
         ring = all_warp([*(after[:rings] or [None] * 3), *(before[:rings] or [None] * 3)])
         added = all_warp([*signals, *indices, *before[first:], *parameters])
