@@ -101,7 +101,7 @@ def engine_kind(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch)
     from isaacsim.core.experimental.actuators.pipeline import assembly
     from isaacsim.core.experimental.actuators.pipeline.step import native
 
-    if request.param == "native" and not native.is_native_there():
+    if request.param == "native" and not native.has_native_core():
         pytest.skip("the native core was not built")
     monkeypatch.setattr(assembly, "_use_native", lambda _device: request.param == "native")
     return request.param

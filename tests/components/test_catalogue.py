@@ -1,4 +1,4 @@
-"""What every component of the catalogue does alike."""
+"""Behavior that all components of the catalogue share."""
 
 from __future__ import annotations
 

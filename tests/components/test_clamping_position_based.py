@@ -1,4 +1,4 @@
-"""How the table of a position-based clamp is given: as two lists or as a file."""
+"""Tables of position-based clamps: two lists or a file."""
 
 from __future__ import annotations
 

@@ -107,12 +107,12 @@ def halved(effort: float, position: float, velocity: float, dt: float, seen: flo
 
 @wp.func
 def inverse(divisor: float) -> float:
-    """What to multiply by."""
+    """The factor."""
     return 1.0 / divisor
 
 
 class Divided(Clamping):
-    """A limit of one's own that remembers."""
+    """A custom limit with a state."""
 
     PARAMETERS = ("divisor",)
     STATE = ("seen",)
@@ -135,7 +135,7 @@ def scaled(
 
 
 class Scaled(Controller):
-    """A law of one's own with a preparation."""
+    """A custom law with a preparation."""
 
     PARAMETERS = ("divisor",)
     PREPARE = inverse

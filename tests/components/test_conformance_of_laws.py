@@ -1,7 +1,7 @@
-"""Every law of the catalogue: nothing about it is missing, and all its forms agree, on random inputs and every edge.
+"""Conformance of every law of the catalogue: it is complete, and all its forms agree on random and edge inputs.
 
-The forms are the scalar `wp.func` with its preparation, the generated C++ twin, the component called by itself, and
-the float64 oracle, which decides who is right.
+The forms are the scalar `wp.func` with its preparation, the generated C++ function, the component outside a plan, and
+the float64 oracle, which is the reference.
 """
 
 from __future__ import annotations
@@ -46,18 +46,18 @@ SIGNALS = {kind.name: kind.takes for kind in KINDS.values() if kind.takes}
 
 
 def is_written(law: Law) -> bool:
-    """Whether the class of a line stands in its file; `missing` tells of the others."""
+    """Return True if the file of a line defines its class; `missing` lists the others."""
     path = PACKAGE / "components" / f"{law.module}.py"
     return path.exists() and f"\nclass {law.name}(" in path.read_text("utf-8")
 
 
 def remembers_behind(law: Law) -> bool:
-    """Whether it is a stage after the controller that remembers something: such a one runs in a plan only."""
+    """Return True for a stateful stage after the controller, which runs only in a plan."""
     return KINDS[law.kind].takes_effort and bool(law.state)
 
 
 def runs_by_itself(law: Law) -> bool:
-    """Whether its component computes outside of a plan, and has numbers for all parameters that its law takes."""
+    """Return True if the component computes outside a plan and has all parameters of its law."""
     component = law.component
     if KINDS[law.kind].takes_effort and law_module.prepares_for_dt(component):
         return False
@@ -81,7 +81,7 @@ PARAMETER_EDGES = [0.0, -0.0, 1e-30, 1.0, 1e6, math.inf, -1.0, math.nan]
 
 
 def inputs_of(law: Law) -> list[str]:
-    """What the law's twin takes, before the parameters are prepared; curves give a value."""
+    """Inputs of the C++ function before the preparation of parameters; a curve is one value."""
     signals = SIGNALS[law.kind]
     timed = [] if "dt" in signals else ["dt"]
     return [*signals, *timed, *law.component.ASKS, *law.state, *law.parameters, *law.curves]
@@ -96,7 +96,7 @@ def results_of(law: Law) -> int:
 
 
 def missing() -> list[str]:
-    """What the catalogue and what follows from it lack, each by name."""
+    """Missing parts of the catalogue and of generated code, by name."""
     header = (REPOSITORY / "native" / "generated_laws.h").read_text("utf-8")
     page = "".join((REPOSITORY / "docs" / "api" / f"{room}.rst").read_text("utf-8") for room in ("specs", "components"))
     lines = {law.config for law in catalogue.LAWS}
@@ -164,7 +164,7 @@ def test_config_fits_the_component(law: Law) -> None:
 
 
 def same_list(one: Kind, other: Kind) -> bool:
-    """Whether the core numbers the laws of two kinds together."""
+    """Return True if the core numbers the laws of two kinds together."""
     return one.name == other.name or (one.takes_effort and other.takes_effort)
 
 
@@ -214,14 +214,14 @@ def call(table: wp.array2d[float], out: wp.array2d[float]):
 
 
 def by_warp(law: Law, table: np.ndarray) -> np.ndarray:
-    """What the `wp.func` gives for every row of a table."""
+    """Results of the `wp.func` for every row of a table."""
     out = wp.zeros((len(table), results_of(law)), dtype=wp.float32, device="cpu")
     wp.launch(kernel_of(law), len(table), [wp.array(table, dtype=wp.float32, device="cpu")], [out], device="cpu")
     return out.numpy()
 
 
 def by_twin(law: Law, table: np.ndarray) -> np.ndarray:
-    """What the C++ twin gives."""
+    """Results of the C++ function."""
     column = dict(zip(inputs_of(law), (np.ascontiguousarray(values) for values in table.T), strict=True))
     prepared = core.prepare(law.name, [column[name] for name in (*law.parameters, "dt")])
     before = [name for name in column if name not in (*law.parameters, *law.curves)]
@@ -230,7 +230,7 @@ def by_twin(law: Law, table: np.ndarray) -> np.ndarray:
 
 
 def by_component(law: Law, table: np.ndarray) -> np.ndarray:
-    """What the component gives when it is called by itself."""
+    """Results of the component outside a plan."""
     count = len(table)
     column = {
         name: wp.array(np.ascontiguousarray(values), dtype=wp.float32, device="cpu")
@@ -254,7 +254,7 @@ def by_component(law: Law, table: np.ndarray) -> np.ndarray:
 
 
 def by_oracle(law: Law, table: np.ndarray) -> np.ndarray:
-    """What the published formula gives in float64."""
+    """Results of the published formula in float64."""
     with np.errstate(all="ignore"):
         return np.stack(oracle.LAWS[law.name or ""](*table.astype(np.float64).T), axis=1)
 

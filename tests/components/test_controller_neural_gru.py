@@ -1,4 +1,4 @@
-"""GRU networks: normalised columns against an oracle, masked resets, and what is refused."""
+"""GRU networks: normalized columns compared with an oracle, masked resets, errors."""
 
 from __future__ import annotations
 
@@ -112,7 +112,7 @@ def test_column_of_the_caller_agrees_with_the_oracle(
 
 
 def test_column_of_the_caller_has_to_be_there_and_fit(tmp_path: Path) -> None:
-    """What is missing is named, and nothing has been written then."""
+    """The error names the missing array, and nothing is written."""
     controller, _ = with_load(tmp_path)
     with quiet_warp():
         actuator = Actuator(array(range(COUNT), wp.uint32), controller)

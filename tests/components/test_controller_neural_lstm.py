@@ -1,4 +1,4 @@
-"""LSTM networks: against an oracle, masked resets, and what is refused."""
+"""LSTM networks: comparison with an oracle, masked resets, errors."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def test_what_cannot_be_used_is_refused(
 
 
 def test_states_of_files_of_torch_are_tensors_where_torch_is_used() -> None:
-    """As in newton: what is written into a tensor is remembered, in the controller and in a plan."""
+    """As in newton, a value written into a tensor changes the state, in the controller and in a plan."""
     torch = pytest.importorskip("torch", reason="PyTorch is not installed: there are no tensors")
     network, metadata = random_network("lstm", 2), {"model_type": "lstm"}
     first, second = (ControllerNeuralLSTM(Checkpoint(network, metadata, format, "a")) for format in ("onnx", "pt2"))

@@ -1,4 +1,4 @@
-"""Feedforward networks with history: against an oracle of the history, masked resets, and what is refused."""
+"""Feedforward networks with history: comparison with an oracle, masked resets, errors."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def test_masked_reset_clears_the_columns_of_the_mask(tmp_path: Path) -> None:
 
 
 def test_first_step_fills_though_it_is_at_rest(tmp_path: Path) -> None:
-    """A zero that was measured is no lack of a value: what follows a rest of exactly 0 is not taken for the first."""
+    """A measured zero is no unset value: the step after rest at exactly 0 is not the first one."""
     metadata = {"input_idx": [0, 2, 4], "history_fill": "first"}
     network = random_network("mlp", 6)
     path = write_network(tmp_path / "knee.safetensors", network, metadata)
@@ -90,7 +90,7 @@ def test_first_step_fills_though_it_is_at_rest(tmp_path: Path) -> None:
 
 
 def test_checkpoint_instead_of_a_path(tmp_path: Path) -> None:
-    """What was read already is taken as it is; of one file there is one copy."""
+    """A checkpoint is used as it is; a file is loaded once."""
     path = write_network(tmp_path / "knee.safetensors", random_network("mlp", 2), {})
     checkpoint = load_checkpoint(path)
     assert ControllerNeuralMLP(checkpoint).network is checkpoint.network

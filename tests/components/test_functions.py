@@ -1,4 +1,4 @@
-"""Functions for laws: right within what they promise, and the same bits on every engine and in every lane."""
+"""Functions for laws: accurate within their documented errors, bit-identical on every engine and in every lane."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Components of newton.actuators drive our robots, whichever version of newton is installed.
+"""Components of newton.actuators drive robots of this package, with any installed version of newton.
 
 `./python.sh tests/installs/newton_versions.py` runs these tests on others.
 """
@@ -73,7 +73,7 @@ def efforts(host: ArraysHost) -> list[float]:
 
 
 def test_builders_take_newtons_classes(host: ArraysHost) -> None:
-    """What newton's own parser returns; the components are ours, and instances of its classes."""
+    """Results of newton's parser; the components are ours, and instances of its classes."""
     from isaacsim.core.experimental.actuators.impl.clamping_builders import build_clamping
     from isaacsim.core.experimental.actuators.impl.controller_builders import build_controller
 
@@ -175,11 +175,11 @@ def test_objects_stay_those_given(host: ArraysHost) -> None:
 
 
 class Leaky(theirs("Controller")):
-    """Half of what came before, and the error; it remembers, and leaves out what newton leaves out."""
+    """Half of the previous effort plus the error: a stateful law without the optional members of newton."""
 
     @dataclass
     class State(theirs("Controller").State):
-        """What came before, `(N,)`, and nothing else that is an array."""
+        """The previous effort, `(N,)`, the only array of the state."""
 
         before: wp.array | None = None
         note: str = "kept"
@@ -333,7 +333,7 @@ class Named(theirs("ControllerPD")):
 
 
 def test_subclass_with_newtons_computation_runs_on_the_engine(host: ArraysHost) -> None:
-    """What it adds is still there."""
+    """Its added members are kept."""
     law = Named(5.0)
     with wrapped((ActuatorConfig(law), "hip")) as wrapper:
         assert wrapper.engine == run(ActuatorConfig(*LAWS["pd"](lambda name: getattr(ours, name))), 2)[1]

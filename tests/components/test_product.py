@@ -1,4 +1,4 @@
-"""A product that does not count leaves no gradient, whatever its factors are."""
+"""A product without influence on the result has no gradient, for any factors."""
 
 from __future__ import annotations
 

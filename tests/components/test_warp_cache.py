@@ -1,4 +1,4 @@
-"""Where Warp keeps kernels when the home is of no use."""
+"""The folder of Warp's kernels without a writable home."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ assert ones.numpy().tolist() == [2.0, 2.0, 2.0]
 
 @pytest.mark.parametrize("use", USES)
 def test_home_that_is_a_file_is_one_warning(tmp_path: Path, use: str) -> None:
-    """Kernels are in a temporary folder that nobody else may look into, and run."""
+    """Kernels are in a temporary folder that only this user can access, and run."""
     home, temporary, script = tmp_path / "home", tmp_path / "tmp", tmp_path / "script.py"
     home.touch()
     temporary.mkdir()

@@ -86,9 +86,9 @@ def main() -> None:
         np.testing.assert_allclose(run(targets), due, rtol=1e-6, err_msg=run.__name__)
     extra = sorted({name for names in LIBRARIES.values() for name in names} & set(sys.modules))
     assert not extra, f"{extra}: loaded, and nobody asked for them"
-    from isaacsim.core.experimental.actuators.pipeline.step.native import is_native_there
+    from isaacsim.core.experimental.actuators.pipeline.step.native import has_native_core
 
-    engine = "native" if is_native_there() else "warp"
+    engine = "native" if has_native_core() else "warp"
     assert engine == "native" or os.environ.get("ACTUATORS_CORE") != "required", "the native core is not there"
     print(f"core ok ({engine}): numpy {version('numpy')}, warp-lang {version('warp-lang')}")
 

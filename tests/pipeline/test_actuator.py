@@ -1,6 +1,6 @@
-"""The public `Actuator`: arrays, indices, states and accumulation, against the oracle and newton.
+"""The public `Actuator`: arrays, indices, states and accumulation, compared with the oracle and newton.
 
-Everything is tested twice: natively, and with components that compute in turn.
+Every test runs twice: on the core, and with array stages.
 """
 
 from __future__ import annotations
@@ -119,7 +119,7 @@ def test_everything_agrees_with_the_oracle(in_place: bool, bad: bool, rng: np.ra
 
 
 def test_states_in_place_and_in_turn_hold_the_same_bits(rng: np.random.Generator) -> None:
-    """Whether a step writes over the state it reads, or into another one."""
+    """Step in place, or into another state."""
     actuators = pid_with_everything(), pid_with_everything()
     one, (now, after) = actuators[0].state(), (actuators[1].state(), actuators[1].state())
     for _ in range(30):
@@ -135,7 +135,7 @@ def test_states_in_place_and_in_turn_hold_the_same_bits(rng: np.random.Generator
 
 
 def test_current_state_is_untouched(rng: np.random.Generator) -> None:
-    """What the step remembers goes into the next state alone, however often the current one is stepped from."""
+    """A step writes only the next state, and can be repeated from the current one."""
     actuator = pid_with_everything()
     now, after = actuator.state(), actuator.state()
     for _ in range(7):
@@ -251,7 +251,7 @@ def test_both_names_of_the_targets_are_found(names: tuple[str, str], as_mapping:
 
 
 def test_stateless_actuator_has_no_state() -> None:
-    """PD without delay remembers nothing."""
+    """PD without delay has no state."""
     actuator = Actuator(indices(range(N)), pd())
     assert (actuator.is_stateful(), actuator.state(), actuator.is_graphable()) == (False, None, True)
 

@@ -1,4 +1,4 @@
-"""`ActuatorGroup`: the same as its actuators one after the other, natively and by components."""
+"""`ActuatorGroup`: the same results as its actuators one by one, on the core and with array stages."""
 
 from __future__ import annotations
 
@@ -181,7 +181,7 @@ def test_component_put_in_later_acts(rng: np.random.Generator) -> None:
 
 
 def test_states_are_one_per_actuator() -> None:
-    """None for those that remember nothing."""
+    """None for actuators without state."""
     group = ActuatorGroup(various(1))
     assert [state is not None for state in group.state()] == [False, True, True, False]
     assert group.is_stateful() and group.is_graphable()

@@ -1,4 +1,4 @@
-"""Faults, resets and live parameters of both engines; their laws are checked in `twins/`."""
+"""Faults, resets and live parameters on both engines; `twins/` checks the laws."""
 
 from __future__ import annotations
 
@@ -127,7 +127,7 @@ def test_strided_rows_are_read_and_written_in_place() -> None:
 
 
 def test_indices_of_actuators_follow_the_columns() -> None:
-    """Joints may stand elsewhere when physics begins anew; who holds the arrays sees where."""
+    """Joints may have other columns after a restart of physics; the index arrays of the actuators show them."""
     engine = Bench().engine
     held = [actuator.indices for actuator in engine.actuators]
     wide = [np.zeros((ROBOTS, 5), np.float32) for _ in range(6)]

@@ -1,4 +1,4 @@
-"""States are copied into each other in place."""
+"""In-place copies of states."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The bounds of what clamps let through."""
+"""Effort bounds of clamps."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Calls of public actuators: what they refuse, what they keep and let go, and how the simulation's arrays are found."""
+"""Calls of public actuators: errors, lifetime of bindings, and lookup of the arrays of a simulation."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def made(count: int = N, **options: Any) -> Actuator:
 
 
 def pd(kp: float = 1, count: int = N, **options: Any) -> Actuator:
-    """A spring with nothing to remember."""
+    """A spring without state."""
     at = options.pop("indices", indices(range(count)))
     return Actuator(at, ControllerPD(full(kp, count=count), full(0, count=count)), **options)
 
@@ -489,7 +489,7 @@ def test_what_is_known_is_not_looked_for_again(rng: np.random.Generator, monkeyp
     assert looked == ["_binding", "_step_state"] * 2
 
 
-def test_states_before_are_told_apart(rng: np.random.Generator) -> None:
+def test_states_before_are_distinguished(rng: np.random.Generator) -> None:
     """Steps that begin at different states and end in the same one, each met twice."""
     given = frame(rng)
 
@@ -629,7 +629,7 @@ def test_unchanged_sees_every_change() -> None:
 
 
 class OfCore:
-    """Calls of the core of one spring without anything to remember, or with."""
+    """Calls of the core of one spring, without or with state."""
 
     def __init__(self, **changed: Any) -> None:
         self.actuator = made()
@@ -699,7 +699,7 @@ def test_bad_arguments_are_refused_by_name(call: Any, words: str) -> None:
 @pytest.mark.usefixtures("native_only")
 @pytest.mark.parametrize("given", [None, 1, object()])
 def test_arguments_of_another_kind_are_refused(given: Any) -> None:
-    """What is no plan, state or list."""
+    """Objects that are no plan, state or list."""
     one = OfCore()
     for call in (
         lambda: native.core.Calls([given], [], [], [], False, False),
@@ -717,7 +717,7 @@ def test_arguments_of_another_kind_are_refused(given: Any) -> None:
 
 @pytest.mark.usefixtures("native_only")
 def test_core_steps_what_it_knows_and_nothing_else() -> None:
-    """It says whether it has; bad numbers of seconds, other arrays and other contents are for Python to look at."""
+    """It returns True if it stepped; Python handles bad numbers of seconds, other arrays and other contents."""
     one, state = OfCore(watched=[]), object()
     assert not one.step()
     one.calls.add_frame(*one.frame)

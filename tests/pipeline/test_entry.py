@@ -1,4 +1,4 @@
-"""What an actuator built in Python consists of."""
+"""Actuators built in Python."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Gains and largest efforts of actuators, seen from the joint."""
+"""Gains and largest efforts of actuators at the joint."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""Gradients of actuators on a tape: those of float64 finite differences, and newton's where it has them.
+"""Gradients of actuators on a tape, compared with float64 finite differences and, where available, with newton.
 
-All of it by the core, and by Warp's adjoint, as without the core.
+Every test runs on the core, and by Warp's adjoint, which is used without the core.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ Values = dict[str, np.ndarray]
 
 @pytest.fixture(autouse=True, params=["core", "Warp"])
 def backend(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What notes and goes back."""
+    """The engine that records steps and runs their backward passes."""
     if native.core is None and request.param == "core":
         pytest.skip("the native core was not built")
     if request.param == "Warp":
@@ -136,7 +136,7 @@ class Rollout:
         pairs = states(actuator, self.steps)
         first = pairs[0][0]
         stateful = [law for law in self.laws if getattr(actuators, law).STATE]
-        held = [state for state in first._of_laws() if state is not None]
+        held = [state for state in first._law_states() if state is not None]
         states_of_laws = {
             f"{law} before: {name}": getattr(state, name)
             for law, state in zip(stateful, held, strict=True)

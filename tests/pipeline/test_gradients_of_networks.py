@@ -1,4 +1,4 @@
-"""Gradients of actuators with networks on a tape: those of float64 finite differences of an oracle."""
+"""Gradients of actuators with networks on a tape, compared with float64 finite differences of an oracle."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ Values = dict[str, np.ndarray]
 
 @pytest.fixture(autouse=True, params=["core", "Warp"])
 def backend(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What notes and goes back."""
+    """The engine that records steps and runs their backward passes."""
     if native.core is None and request.param == "core":
         pytest.skip("the native core was not built")
     if request.param == "Warp":
@@ -205,7 +205,7 @@ def assert_same(found: Values, expected: Values, tolerance: float = 1e-4) -> Non
 @pytest.mark.parametrize("depth", [0, 2])
 @pytest.mark.parametrize("kind", MODELS)
 def test_gradients_are_those_of_finite_differences(kind: str, depth: int, states: Any, tmp_path: Path) -> None:
-    """By inputs, limit and what was remembered before, over more steps than history and delay are deep."""
+    """By inputs, limit and the state before, over more steps than the depth of history and delay."""
     rollout = Rollout(tmp_path, MODELS[kind], METADATA[kind], 5, depth)
     expected = rollout.differences()
     assert 0 < rollout.limited < 5 * N
@@ -378,7 +378,7 @@ def test_gradients_by_weights_are_those_of_finite_differences(network: Network, 
     weights = Weights(network)
     found = np.zeros_like(weights.numbers)
     states = [rollout.weights_after[name].copy() for name in rollout.remembered]
-    on_tape._pipeline.notes.back(
+    on_tape._pipeline.recorder.back(
         noted,
         [rollout.weights[0].copy(), None],
         places,

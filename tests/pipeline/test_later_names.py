@@ -1,4 +1,4 @@
-"""Names that newton.actuators has had since 1.6 are answered to, beside those of 1.2."""
+"""Names of newton.actuators from 1.6 on, besides those of 1.2."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Motors by pattern: which joints they drive, with which values, and the same efforts as by every other way."""
+"""Motors by pattern: their joints, their values, and the same efforts as by all other interfaces."""
 
 from __future__ import annotations
 

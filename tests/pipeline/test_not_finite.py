@@ -1,6 +1,6 @@
-"""A number that is not finite, in any input or parameter of one joint: effort 0, a fault, and nothing else.
+"""A non-finite number in any input or parameter of one joint: effort 0 and a fault, with no other effect.
 
-Each robot of a trial but the first gets another such number, all in the same step.
+Each robot of a trial except the first gets a different such number, all in the same step.
 """
 
 from __future__ import annotations
@@ -143,7 +143,7 @@ def signals(size: float, bads: list[Bad]) -> np.ndarray:
 
 @dataclass
 class Trial:
-    """What happened: efforts `(steps, robots, joints)`, faults of the broken step, and faults at the end."""
+    """Results: efforts `(steps, robots, joints)`, faults of the broken step, and faults at the end."""
 
     efforts: np.ndarray
     faults: list[Fault] = field(default_factory=list)
@@ -327,7 +327,7 @@ STATEFUL = {
 
 @pytest.mark.parametrize("name", STATEFUL)
 def test_fault_of_a_limit_keeps_the_state(name: str) -> None:
-    """The law of that joint and robot remembers nothing of the step, those of all others go on."""
+    """The law of that joint and robot keeps its state; all other laws advance."""
     pipeline, robots, bad = STATEFUL[name], 3, 1
     host = ArraysHost(NAMES, robots)
     with use_host(host):

@@ -1,4 +1,4 @@
-"""A law of the user's own written in NumPy: this module holds no Warp kernel."""
+"""A custom law in NumPy: this module has no Warp kernel."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Laws of the user's own, offered as a scalar `wp.func`: run inside the plan, and alike by themselves."""
+"""Custom laws as scalar `wp.func`: a plan runs them, with the same results as outside a plan."""
 
 from __future__ import annotations
 
@@ -256,7 +256,7 @@ def constant_controller(value: float) -> Controller:
     return type("Same", (Controller,), {"PARAMETERS": ("gain",), "LAW": law})(array(1, 1, 1))
 
 
-def test_laws_of_the_same_name_are_told_apart(rng: np.random.Generator) -> None:
+def test_laws_of_the_same_name_are_distinguished(rng: np.random.Generator) -> None:
     """A class that was defined again does not change what an earlier one does."""
     benches = [bench_of(constant_controller(value), []) for value in (2.0, 3.0)]
     for _ in range(2):
@@ -308,7 +308,7 @@ def test_the_inherited_constructor_checks_shapes() -> None:
 
 
 def test_arguments_without_defaults_are_required() -> None:
-    """What a prim does not author and no `resolve_arguments` fills in is named."""
+    """The error names arguments that neither the prim nor `resolve_arguments` sets."""
     assert FilteredPD.resolve_arguments({"kp": 1.0, "rate": 2.0, "other": 3.0}) == {"kp": 1.0, "rate": 2.0}
     with pytest.raises(ValueError, match=r"FilteredPD lacks \['rate'\]"):
         FilteredPD.resolve_arguments({"kp": 1.0})

@@ -1,4 +1,4 @@
-"""Parameters of a wrapper's actuators: shared until they are touched; what is assigned acts at the next step."""
+"""Parameters of a wrapper: shared until they are materialized; assigned values act at the next step."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ def test_assigned_gain_acts_at_the_next_step(engine_kind: str) -> None:
 
 
 def test_assigned_array_is_copied(engine_kind: str) -> None:
-    """What happens to it later does not act; the attribute stays the live view that it was."""
+    """Later changes of the array have no effect; the attribute stays the same live view."""
     legs = Legs(ClampingMaxEffort(array(50.0)))
     clamp, mine = legs.actuator.clamping[0], array(EACH)
     view = clamp.max_effort
@@ -94,7 +94,7 @@ def test_assigned_array_is_copied(engine_kind: str) -> None:
     assert legs.step()[0] == [5.0, 6.0, 5.0]
 
 
-def test_assigned_parameter_is_prepared_anew(engine_kind: str) -> None:
+def test_assigned_parameter_is_prepared_again(engine_kind: str) -> None:
     """A law that works with something derived from its parameters gives what it gives when built with them."""
     legs = Legs(motor(30.0, 10.0, 25.0))
     for name, values in (("velocity_limit", EACH), ("saturation_effort", [9.0, 8.0, 7.0])):
@@ -108,7 +108,7 @@ def test_assigned_parameter_is_prepared_anew(engine_kind: str) -> None:
     [ControllerPD, type("Own", (ControllerPD,), {}), type("Other", (ControllerPD,), {"compute": ControllerPD.compute})],
 )
 def test_laws_of_ones_own_take_assignments_too(law: type) -> None:
-    """Whether the plan runs them or they compute arrays."""
+    """Both if the plan runs them and if they compute arrays."""
     legs = Legs(ClampingMaxEffort(array(50.0)), law=law)
     legs.actuator.controller.kp = array(EACH)
     assert legs.step()[0] == EACH

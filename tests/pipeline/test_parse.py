@@ -1,4 +1,4 @@
-"""`parse_actuator_prim` and components registered for schemas of one's own."""
+"""`parse_actuator_prim`, and components registered for custom schemas."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def test_prim_becomes_classes_and_arguments(stage: Usd.Stage) -> None:
 
 
 def test_arguments_make_the_component(stage: Usd.Stage) -> None:
-    """What is parsed goes through `resolve_arguments` of its own class unchanged."""
+    """Parsed arguments pass `resolve_arguments` of their class unchanged."""
     table = PositionBasedClampingConfig([0.0, 1.0], [2.0, 3.0])
     parsed = parse_actuator_prim(
         add_actuator(ROOT, "knee", "act", PDControlConfig(1.0, 2.0), clamping=[table], stage=stage)

@@ -1,4 +1,4 @@
-"""What `compile_plan` accepts, refuses and lays out."""
+"""Plans of `compile_plan`: validation and layout."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Parameters drawn at random: what is drawn acts, from the distribution asked for, and nothing else changes."""
+"""Randomized parameters: drawn values act and follow the requested distribution; other parameters do not change."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ def normal_cdf(mean: float, std: float) -> Any:
 )
 @pytest.mark.usefixtures("engine_kind")
 def test_values_come_from_their_distribution(given: Any, cdf: Any) -> None:
-    """By the test of Kolmogorov and Smirnov; what is not asked for stays."""
+    """By the Kolmogorov–Smirnov test; other parameters stay unchanged."""
     actuated = made()
     actuated.randomize({"kp": {"hip": given}}, seed=3)
     assert standing(kp(actuated, 0), cdf) < 1.95
@@ -125,7 +125,7 @@ def test_per_robot_is_one_number_for_all_joints() -> None:
 
 @pytest.mark.usefixtures("engine_kind")
 def test_a_reset_draws_for_its_robots_only() -> None:
-    """What a robot gets depends on how often it was reset, not on the others."""
+    """Values of a robot depend on the number of its resets, not on other robots."""
     actuated, twin = made(20), made(20)
     for one in (actuated, twin):
         one.randomize({"kp": Uniform(1.0, 2.0)}, seed=0)
@@ -287,7 +287,7 @@ def test_strength_needs_efforts_that_have_a_factor() -> None:
 
 
 def test_strength_needs_a_law_that_is_known() -> None:
-    """What a method computes has gains as well, which say nothing about the effort."""
+    """A component that computes by a method may have gains without a known effect on the effort."""
     gains = [wp.ones(3, dtype=wp.float32, device="cpu") for _ in range(4)]
     host = ArraysHost(NAMES, 3)
     with use_host(host):
@@ -435,10 +435,11 @@ def test_joints_made_anew_can_be_too_light_for_what_is_taken_off() -> None:
     """The nominal armature is another one then, and the smallest that may be drawn is below zero."""
     simulated = Simulated(0.1)
     randomization = Randomization([], ["hip"], Parameters(2, "cpu"), 2)
-    randomization.wish({"armature": Uniform(-0.05, -0.04, operation="add")}, 0, True, 0, [0], simulated)
+    randomization.bind([0], simulated)
+    randomization.request({"armature": Uniform(-0.05, -0.04, operation="add")}, 0, True, 0)
     assert (simulated.armatures < 0.1).all()
     simulated.armatures[:] = 0.06
-    randomization.forget_properties()
+    randomization.reset_properties()
     simulated.armatures[:] = 0.01
     with pytest.raises(ValueError, match=r"armature of hip, .* = -0.04.*: must be finite and >= 0"):
-        randomization.forget_properties()
+        randomization.reset_properties()

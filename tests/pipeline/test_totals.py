@@ -1,4 +1,4 @@
-"""Totals of robots: who takes part, which numbers are added, and that neither order nor spread matters."""
+"""Totals of robots: their terms, independent of the order of steps and of the distribution of joints."""
 
 from __future__ import annotations
 
@@ -198,7 +198,7 @@ def test_a_reset_between_steps_of_a_round_counts_for_both_orders(rng: np.random.
 
 
 def test_restored_states_begin_a_round(rng: np.random.Generator) -> None:
-    """Whatever was stepped before: both are still to come."""
+    """After a restore both steps count as not made, whichever ran before."""
     one, other = (Spread([heated.entry("hip")], [heated.entry("knee", supplied=False)]) for _ in range(2))
     for _ in range(5):
         one.step(heated.draw(rng), [0, 1])
@@ -232,7 +232,7 @@ def test_components_that_compute_arrays_beside_laws(rng: np.random.Generator) ->
             np.testing.assert_array_equal(values.numpy(), np.broadcast_to(cut.total()[:, None], values.shape))
 
 
-def test_robots_are_told_apart(rng: np.random.Generator) -> None:
+def test_only_steps_with_common_robots_share_totals(rng: np.random.Generator) -> None:
     """Steps on other robots do not take part; one on some of them does for those, whatever its rows."""
     for robots in (["d", "e", "f"], ["c", "x", "a"]):
         one, other = Spread([heated.entry("hip")]), Spread([heated.entry("knee", supplied=False)])

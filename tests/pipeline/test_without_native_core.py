@@ -1,4 +1,4 @@
-"""Where the native core was not built, and on a GPU, Warp runs everything."""
+"""Without the native core, and on a GPU, Warp runs all actuators."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from isaacsim.core.experimental.actuators.hosts.arrays import ArraysHost
 from isaacsim.core.experimental.actuators.pipeline import assembly
 
 
-def test_missing_core_is_told_once(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
+def test_missing_core_is_logged_once(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
     """Actuators work all the same."""
-    monkeypatch.setattr(assembly, "is_native_there", lambda: False)
+    monkeypatch.setattr(assembly, "has_native_core", lambda: False)
     monkeypatch.setattr(assembly, "missing_core", lambda: "No native core for Python 3.12 in this package")
     monkeypatch.setattr(assembly, "_warned", set())
     gain = wp.full(1, 3.0, dtype=wp.float32, device="cpu")
@@ -33,16 +33,16 @@ def test_core_that_is_turned_off_is_no_core_missing(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     """Nothing is said where its file is there."""
-    monkeypatch.setattr(assembly, "is_native_there", lambda: False)
+    monkeypatch.setattr(assembly, "has_native_core", lambda: False)
     monkeypatch.setattr(assembly, "_warned", set())
     monkeypatch.setattr(assembly, "missing_core", lambda: None)
     assert not assembly._use_native("cpu") and not caplog.records
 
 
 def test_warp_computes_on_a_gpu(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
-    """Whether the core was built or not, and then without a word."""
+    """With and without the core, and without a warning."""
     monkeypatch.setattr(assembly.wp, "get_device", lambda _device: SimpleNamespace(is_cpu=False))
     for there in (True, False):
-        monkeypatch.setattr(assembly, "is_native_there", lambda there=there: there)
+        monkeypatch.setattr(assembly, "has_native_core", lambda there=there: there)
         assert not assembly._use_native("cuda:0")
     assert not caplog.records

@@ -1,4 +1,4 @@
-"""What columns and indices accept: everything else is refused by name before a step can touch it."""
+"""Validation of columns and indices: arrays that do not fit are refused by name before a step."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The kernel of the plan as CUDA code, compiled without a GPU: it compiles, fits into registers and spills nothing."""
+"""The kernel of a plan as CUDA code, compiled without a GPU: it compiles, fits into registers and spills nothing."""
 
 from __future__ import annotations
 

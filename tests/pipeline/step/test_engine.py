@@ -1,13 +1,13 @@
-"""Which engine runs a plan, and what stands between its phases."""
+"""Choice of the engine of a plan, and of array stages."""
 
 from __future__ import annotations
 
 import pytest
 import warp as wp
 from isaacsim.core.experimental.actuators.pipeline.plan import array_stages, compile_plan
-from isaacsim.core.experimental.actuators.pipeline.step.between import ArrayStagesStep
-from isaacsim.core.experimental.actuators.pipeline.step.engine import make_step, with_components
-from isaacsim.core.experimental.actuators.pipeline.step.native import NativeStep, is_native_there
+from isaacsim.core.experimental.actuators.pipeline.step.array_stages import ArrayStagesStep
+from isaacsim.core.experimental.actuators.pipeline.step.engine import make_step, with_array_stages
+from isaacsim.core.experimental.actuators.pipeline.step.native import NativeStep, has_native_core
 from isaacsim.core.experimental.actuators.pipeline.step.warp import WarpStep
 from own_components import OwnLimit
 from step_bench import ROBOTS, built_in_plan, entries
@@ -15,8 +15,8 @@ from step_bench import ROBOTS, built_in_plan, entries
 
 @pytest.mark.parametrize(("on_core", "engine"), [(True, NativeStep), (False, WarpStep)])
 def test_either_engine_runs_a_plan_of_built_in_laws(on_core: bool, engine: type) -> None:
-    """The caller says which."""
-    if on_core and not is_native_there():
+    """The caller chooses the engine."""
+    if on_core and not has_native_core():
         pytest.skip("the native core was not built")
     plan = built_in_plan()
     step = make_step(plan, "cpu", on_core=on_core, label="leg")
@@ -30,5 +30,5 @@ def test_components_stand_between_the_phases_of_an_engine() -> None:
     plan = compile_plan([entry], ROBOTS)
     apart = array_stages(entry)
     assert apart is not None
-    step = with_components(make_step(plan, "cpu", on_core=False), [(entry.label, apart, [0])], "cpu")
+    step = with_array_stages(make_step(plan, "cpu", on_core=False), [(entry.label, apart, [0])], "cpu")
     assert type(step) is ArrayStagesStep and [(one.label, one.slots) for one in step.inserts] == [(entry.label, [0])]

@@ -1,4 +1,4 @@
-"""Kernels of gradients as CUDA code, compiled without a GPU, and each of them made once."""
+"""Kernels of gradients as CUDA code, compiled without a GPU, and created once per pipeline."""
 
 from __future__ import annotations
 
@@ -23,19 +23,19 @@ LIMITS = (ClampingSlew, ClampingDCMotor, ClampingPositionBased, ClampingMaxEffor
 @pytest.mark.parametrize("arch", [80, 90])
 @pytest.mark.parametrize("controller", [ControllerPID, ControllerLeaky])
 def test_pipeline_compiles_for_cuda(controller: Any, arch: int, tmp_path: Path) -> None:
-    """Laws of this package and of one's own, forward and back, for the A100 and for the H100 and H200."""
+    """Built-in and custom laws compile with their adjoints for the A100, and for the H100 and H200."""
     kernels = gradient_kernels(controller, LIMITS, True)
     (file, *_) = wp.compile_aot_module(kernels.efforts.module, arch=arch, module_dir=tmp_path, use_ptx=True)
     text = Path(file).read_text().replace("\0", "")
     entries = {line.split()[2].partition("(")[0] for line in text.splitlines() if line.startswith(".visible .entry")}
-    # only the way from what was noted to efforts has an adjoint
+    # only the kernel of the efforts has an adjoint
     assert sorted(name.rsplit("_", 1)[-1] for name in entries if "efforts" in name) == ["backward", "forward"]
     assert not [name for name in entries if name.endswith("backward") and "efforts" not in name]
-    assert all(any(name.startswith(kernel) for name in entries) for kernel in ("note", "take", "leave"))
+    assert all(any(name.startswith(kernel) for name in entries) for kernel in ("record", "gather", "scatter"))
 
 
-def test_kernels_are_made_once_for_a_pipeline() -> None:
-    """Whoever asks; with a delay they are others."""
+def test_kernels_are_created_once_per_pipeline() -> None:
+    """The same laws get the same kernels; a delay makes different ones."""
     with_limits = gradient_kernels(ControllerPD, (ClampingMaxEffort,), False)
     assert gradient_kernels(ControllerPD, (ClampingMaxEffort,), False) is with_limits
-    assert gradient_kernels(ControllerPD, (ClampingMaxEffort,), True).note is not with_limits.note
+    assert gradient_kernels(ControllerPD, (ClampingMaxEffort,), True).record is not with_limits.record

@@ -1,4 +1,4 @@
-"""The Warp step in a graph: captured once, replayed any number of times. On the CPU here; CUDA runs the same kernel."""
+"""The Warp step in a graph: captured once, replayed repeatedly. The tests run on the CPU; CUDA runs the same kernel."""
 
 from __future__ import annotations
 

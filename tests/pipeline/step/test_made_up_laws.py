@@ -1,7 +1,7 @@
-"""Laws become built-in by their lines: the core is compiled with made-up ones and has the bits of Warp.
+"""Laws with a line in the table are built in: a core compiled with test laws is bit-identical to Warp.
 
-No law that ships has two states, and no limit that ships has any, so that this is where the core's ways with them are
-tested: a limit that remembers goes by places, whatever the layout.
+No shipped law has two states, and no shipped limit has a state. These tests cover both in the core, where stateful
+limits use gather and scatter in every layout.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ from isaacsim.core.experimental.actuators.pipeline.assembly import Assembly
 from isaacsim.core.experimental.actuators.pipeline.entry import ActuatorEntry
 from isaacsim.core.experimental.actuators.pipeline.plan import array_stages, base_of, compile_plan
 from isaacsim.core.experimental.actuators.pipeline.step.binding import Columns, Indices
-from isaacsim.core.experimental.actuators.pipeline.step.engine import with_components
+from isaacsim.core.experimental.actuators.pipeline.step.engine import with_array_stages
 from isaacsim.core.experimental.actuators.pipeline.step.fault import EFFORT_FAULT, SIGNAL_FAULT
 from isaacsim.core.experimental.actuators.pipeline.step.native import NativeStep
 from isaacsim.core.experimental.actuators.pipeline.step.state import restore, save
@@ -464,7 +464,7 @@ def test_stages_around_the_limits_and_components_between(rng: np.random.Generato
                 component.finalize("cpu", ROBOTS)
         plan = compile_plan(given, ROBOTS)
         own = [(entry.label, apart, [n]) for n, entry in enumerate(given) if (apart := array_stages(entry)) is not None]
-        return with_components(step(plan), own, "cpu")
+        return with_array_stages(step(plan), own, "cpu")
 
     steps = made(NativeStep), made(lambda plan: WarpStep(plan, "cpu"))
     benches = [Bench(step) for step in steps]
@@ -502,7 +502,7 @@ def test_motor_efforts_before_a_passive_law_that_computes_arrays(engine: Any, rn
     plan = compile_plan([entry], ROBOTS)
     apart = array_stages(entry)
     assert apart is not None
-    step = with_components(engine(plan), [(entry.label, apart, [0])], "cpu")
+    step = with_array_stages(engine(plan), [(entry.label, apart, [0])], "cpu")
     arrays = [np.zeros((ROBOTS, 1), np.float32) for _ in range(6)]
     step.bind(Columns([0], arrays[:5], arrays[5]))
     step.observe(True)
@@ -708,13 +708,13 @@ def test_public_actuator_asks_for_signals(
 
 
 def test_what_asks_cannot_stand_beside_components_of_arrays() -> None:
-    """It would get neutral signals, and nobody would know; one by itself does."""
+    """In a wrapper it would silently get neutral signals; outside a plan it does."""
     entry = asking_entries()[0]
     entry.clamping.append(OwnLimit(step_bench.full(8)))
     apart = array_stages(entry)
     assert apart is not None
     with pytest.raises(TypeError, match=r"ClampingLoaded asks for \('load',\)"):
-        with_components(WarpStep(compile_plan([entry], ROBOTS), "cpu"), [(entry.label, apart, [0])], "cpu")
+        with_array_stages(WarpStep(compile_plan([entry], ROBOTS), "cpu"), [(entry.label, apart, [0])], "cpu")
     at = wp.array(np.arange(ROBOTS), dtype=wp.uint32, device="cpu")
     efforts = floats(5.0, -5.0, 0.5)
     ClampingLoaded(step_bench.full(3)).modify_forces(efforts, efforts, efforts, efforts, at, at)
@@ -748,7 +748,7 @@ def test_sensors_have_the_bits_of_warp(kind: str, monkeypatch: pytest.MonkeyPatc
                 component.finalize("cpu", ROBOTS)
         step = engine(compile_plan(given, ROBOTS))
         apart = [(entry.label, one, [n]) for n, entry in enumerate(given) if (one := array_stages(entry)) is not None]
-        return with_components(step, apart, "cpu") if apart else step
+        return with_array_stages(step, apart, "cpu") if apart else step
 
     if kind == "gaps":
         monkeypatch.setattr(step_bench, "COLUMNS", (0, 2, 3, 5))
@@ -915,7 +915,7 @@ class Robots:
             one.reset([robot])
 
     def save(self) -> dict[str, np.ndarray]:
-        """What all of them remember, but for faults."""
+        """The state of all of them, without faults."""
         saved = [one.save() for one in self.assemblies]
         return {name: values for one in saved for name, values in one.items() if name.startswith("/A/")}
 
@@ -989,7 +989,7 @@ def test_laws_that_change_no_effort_beside_others(observed: bool, rng: np.random
                 component.finalize("cpu", ROBOTS)
         plan = compile_plan(given, ROBOTS)
         apart = [(one.label, cut, [n]) for n, one in enumerate(given) if (cut := array_stages(one)) is not None]
-        step = with_components(engine(plan), apart, "cpu")
+        step = with_array_stages(engine(plan), apart, "cpu")
         step.add_up_totals(True)
         step.observe(observed)
         return step
@@ -1105,7 +1105,7 @@ def engines(given: list[ActuatorEntry]) -> list[Any]:
     for engine in (NativeStep, lambda plan: WarpStep(plan, "cpu")):
         step = engine(compile_plan(given, ROBOTS))
         apart = [(entry.label, one, [n]) for n, entry in enumerate(given) if (one := array_stages(entry)) is not None]
-        found.append(with_components(step, apart, "cpu") if apart else step)
+        found.append(with_array_stages(step, apart, "cpu") if apart else step)
     return found
 
 
@@ -1168,7 +1168,7 @@ def test_transmissions(kind: str, observed: bool, monkeypatch: pytest.MonkeyPatc
 
 @pytest.mark.usefixtures("built_in")
 def test_two_phases_of_motors_have_the_bits_of_one(rng: np.random.Generator) -> None:
-    """What is handed over is of the motor; what is written back are efforts at the joint."""
+    """Arrays between the phases are those of the motor; written efforts are those at the joint."""
     for engine in (NativeStep, lambda plan: WarpStep(plan, "cpu")):
         whole, halves = (engine(compile_plan(geared_entries(), ROBOTS)) for _ in range(2))
         signals = [wp.zeros((ROBOTS, len(NAMES)), dtype=wp.float32, device="cpu") for _ in range(7)]
@@ -1370,7 +1370,7 @@ def test_curves_have_the_bits_of_warp_and_the_numbers_of_float64(
                 component.finalize("cpu", ROBOTS)
         step = engine(compile_plan(given, ROBOTS))
         apart = [(entry.label, one, [n]) for n, entry in enumerate(given) if (one := array_stages(entry)) is not None]
-        return with_components(step, apart, "cpu") if apart else step
+        return with_array_stages(step, apart, "cpu") if apart else step
 
     steps = made(NativeStep), made(lambda plan: WarpStep(plan, "cpu"))
     benches = [Bench(step) for step in steps]
@@ -1499,4 +1499,4 @@ def test_what_is_prepared_for_the_step_cannot_stand_before_components_of_arrays(
     apart = array_stages(entry)
     assert apart is not None
     with pytest.raises(TypeError, match="ClampingCurved is prepared for the physics step and stands before a stage"):
-        with_components(WarpStep(compile_plan([entry], ROBOTS), "cpu"), [(entry.label, apart, [0])], "cpu")
+        with_array_stages(WarpStep(compile_plan([entry], ROBOTS), "cpu"), [(entry.label, apart, [0])], "cpu")

@@ -1,4 +1,4 @@
-"""The native step: what its core refuses, and that nothing but the numbers given decides a bit of what comes out."""
+"""The native step: errors of the core, and results that depend only on the inputs, to the bit."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def floats(shape: Any, value: float = 0) -> np.ndarray:
 
 
 def state(robots: int, delayed: int, depth: int, laws: Any = (), *, pitch: int = 0) -> tuple[Any, list[np.ndarray]]:
-    """A state that remembers nothing, and its arrays: three buffers, pushes, newest row, numbers of laws."""
+    """A fresh state and its arrays: three buffers, number of commands, newest row, states of laws."""
     count = robots * delayed
     buffers = [floats((depth, pitch or count))[:, :count] for _ in range(3)] if pitch else core.ring(depth, count)
     arrays = [*buffers, np.zeros(count, np.int32), np.full(1, depth - 1, np.int32), *(floats(size) for size in laws)]
@@ -239,7 +239,7 @@ CASES = [
 
 @pytest.mark.parametrize("case", CASES)
 def test_layout_changes_no_bit(case: Case) -> None:
-    """Whether columns are neighbours, have gaps, are in disorder, or each robot has parameters of its own."""
+    """Layouts: adjacent columns, columns with gaps, unordered columns, and parameters per robot."""
     rng, expected, slots = np.random.default_rng(0), case.run(), case.slots
     assert case.layout == "direct"
     spread = np.sort(rng.choice(slots + 4, slots, replace=False))
@@ -260,7 +260,7 @@ def test_layout_changes_no_bit(case: Case) -> None:
 
 @pytest.mark.parametrize("case", CASES)
 def test_a_step_in_two_halves_changes_no_bit(case: Case) -> None:
-    """Whether in place, from columns in disorder, or with parameters per robot."""
+    """In place, from unordered columns, or with parameters per robot."""
     expected, order = case.run(), np.random.default_rng(5).permutation(case.slots)
     np.testing.assert_array_equal(case.run(halves=True), expected)
     np.testing.assert_array_equal(case.run(halves=True, pitch=case.slots + 4, own=True), expected)
@@ -269,7 +269,7 @@ def test_a_step_in_two_halves_changes_no_bit(case: Case) -> None:
 
 @pytest.mark.parametrize("case", CASES)
 def test_from_one_state_into_another_changes_no_bit(case: Case) -> None:
-    """In buffers of somebody else's, whose rows are further apart; also in two halves and with gaps."""
+    """In buffers of another owner with a larger row pitch, also in two phases and with gaps."""
     expected = case.run()
     np.testing.assert_array_equal(case.run(apart=True), expected)
     np.testing.assert_array_equal(case.run(apart=True, halves=True), expected)
@@ -854,7 +854,7 @@ def test_computed_effort_and_what_limited_it_on_request() -> None:
 @pytest.mark.parametrize("case", CASES)
 @pytest.mark.parametrize("width", [0, 4])
 def test_observing_changes_no_effort(case: Case, width: int) -> None:
-    """And what it tells is so: no number where nothing was limited, and none for a fault."""
+    """The observed numbers are right: 0 for an effort that was not limited, and for a fault."""
     every = np.arange(case.slots)
     made, silent = (case.made(ROBOTS, every).bind(width and case.slots + width) for _ in range(2))
     shape = (ROBOTS, case.slots)
@@ -875,7 +875,7 @@ def test_observing_changes_no_effort(case: Case, width: int) -> None:
 
 
 def test_faults_are_the_first_of_each_until_a_reset() -> None:
-    """Robot, slot, code and step; a reset of some robots forgets theirs alone, that of all counts steps anew."""
+    """Robot, slot, code and step; a reset of some robots clears only theirs, a reset of all counts steps from 0."""
     made = Made().bind()
     made.inputs[1][1, 2] = made.inputs[4][1, 2] = np.nan
     made.inputs[2][0, 0] = 3e38

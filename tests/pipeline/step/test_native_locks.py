@@ -1,4 +1,4 @@
-"""No lock of the native core is held while Python runs: whoever is called meanwhile may step, reset and read."""
+"""The native core holds no lock while Python runs: callbacks may step, reset and read."""
 
 from __future__ import annotations
 

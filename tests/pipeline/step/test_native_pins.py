@@ -1,4 +1,4 @@
-"""What the step does at its edges, pinned from outside: each test fails under a small change that others let pass."""
+"""Edge cases of the step: each test detects a small change of the code that no other test detects."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ class Legs:
         self.shape = robots, joints
 
     def step(self, target: Any = 0.0, position: Any = 0.0, velocity: Any = 0.0) -> np.ndarray:
-        """Efforts `(robots, joints)`; what is put in broadcasts."""
+        """Efforts `(robots, joints)`; inputs broadcast."""
         arrays = self.host.arrays()
         for name, values in (("position_targets", target), ("positions", position), ("velocities", velocity)):
             getattr(arrays, name).reshape(self.shape)[:] = values
@@ -135,7 +135,7 @@ def test_restored_delay_still_waits_for_its_first_command(engine_kind: str) -> N
 
 
 def test_step_that_failed_leaves_delays_waiting(engine_kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What a component of the user's own broke off is as if it had not been begun."""
+    """A step in which a custom component raises has no effect."""
     legs = Legs(4, 2, delay=(2, 2), law=OwnPD)
     legs.wrapper.disable_auto_step_pre_physics()
     arrays = legs.host.arrays()
@@ -158,7 +158,7 @@ def test_step_that_failed_leaves_delays_waiting(engine_kind: str, monkeypatch: p
 @pytest.mark.parametrize("law", [ControllerPD, OwnPD], ids=["native", "components"])
 @pytest.mark.parametrize("before", [None, 2**31 - 1, 2**30], ids=["fresh", "largest", "large"])
 def test_count_of_commands_is_bounded(before: int | None, law: type) -> None:
-    """A public state counts up to its rows and no further, whatever somebody wrote there."""
+    """The number of commands of a public state is limited to its rows, for any written value."""
     at = wp.array(np.arange(3), dtype=wp.uint32, device="cpu")
     actuator = Actuator(at, law(full(3, 1.0), full(3, 0.0)), Delay(full(3, 2, wp.int32), 4))
     now, after = actuator.state(), actuator.state()
@@ -321,7 +321,7 @@ def test_clamp_that_limited_last_is_named(engine_kind: str) -> None:
     assert legs.wrapper.computed_efforts.tolist() == [[10.0] * 3] + [[20.0] * 3] * 4
 
 
-def test_clamps_of_different_joints_are_told_apart(engine_kind: str) -> None:
+def test_clamps_of_different_joints_are_distinguished(engine_kind: str) -> None:
     """Joints with different clamps share stages; each is named by its own."""
     host = ArraysHost(["a", "b", "c", "d"], 2)
     clamps = {

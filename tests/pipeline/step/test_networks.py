@@ -1,4 +1,4 @@
-"""Networks as laws of a plan: both engines agree, in every layout, and those of one file are evaluated together."""
+"""Networks as laws of a plan: both engines agree in every layout, and networks of one file are evaluated together."""
 
 from __future__ import annotations
 
@@ -116,7 +116,7 @@ def test_those_of_one_network_are_one_law() -> None:
 )
 @pytest.mark.parametrize("robots", [1, 60, 97])
 def test_engines_agree(columns: Sequence[int], width: int, layout: str, robots: int, rng: np.random.Generator) -> None:
-    """Efforts, faults and what is remembered, with faults and resets on the way; either goes on where the other was."""
+    """Efforts, faults and states agree, with faults and resets; each engine continues from the state of the other."""
     steps = NativeStep(plan_of(robots)), WarpStep(plan_of(robots), "cpu")
     benches = [Bench(step, columns, width) for step in steps]
     largest = 0.0

@@ -1,4 +1,4 @@
-"""The native step and Warp on the CPU: the same bits, whatever they run, and either goes on where the other was."""
+"""The native step and Warp on the CPU are bit-identical, and each continues from the state of the other."""
 
 from __future__ import annotations
 
@@ -121,7 +121,7 @@ class OneJoint:
             self.step.bind(Columns([0], self.inputs, self.efforts))
 
     def take(self, inputs: np.ndarray) -> bytes:
-        """All that a step tells, as bits."""
+        """All observed results of a step, as bits."""
         for array, values in zip(self.inputs, inputs, strict=True):
             array[:] = values
         self.efforts[:] = self.computed[:] = 0

@@ -1,4 +1,4 @@
-"""Saved states: by actuator, in one layout, restored whole or not at all."""
+"""Saved states: one layout per actuator, restored completely or not at all."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from isaacsim.core.experimental.actuators import ControllerPD, Delay
 from isaacsim.core.experimental.actuators.pipeline.entry import ActuatorEntry
 from isaacsim.core.experimental.actuators.pipeline.plan import compile_plan
 from isaacsim.core.experimental.actuators.pipeline.step.binding import Columns
-from isaacsim.core.experimental.actuators.pipeline.step.native import NativeStep, is_native_there
+from isaacsim.core.experimental.actuators.pipeline.step.native import NativeStep, has_native_core
 from isaacsim.core.experimental.actuators.pipeline.step.state import (
     LAYOUT,
     StepState,
@@ -30,7 +30,7 @@ def warp(entries: list[ActuatorEntry]) -> WarpStep:
 
 
 def native(entries: list[ActuatorEntry]) -> NativeStep:
-    if not is_native_there():
+    if not has_native_core():
         pytest.skip("the native core was not built")
     return NativeStep(compile_plan(entries, ROBOTS))
 
@@ -238,7 +238,7 @@ def test_states_are_copied_whole(device: Any) -> None:
         assert (np.asarray(array if device is None else array.numpy()) == number).all()
 
 
-def test_two_actuators_of_one_name_cannot_be_told_apart() -> None:
+def test_two_actuators_of_one_name_are_ambiguous() -> None:
     """Saving says so, rather than keep one of the two."""
     entry = ActuatorEntry("/A/knee", ("knee",), ControllerPD(full(1), full(0)), [], None)
     parts = [([joint], WarpStep(compile_plan([entry], ROBOTS), "cpu")) for joint in range(2)]

@@ -1,4 +1,4 @@
-"""The Warp step: against float64, and in every way it can be called with the same bits."""
+"""The Warp step: comparison with float64, bit-identical in all ways to call it."""
 
 from __future__ import annotations
 
@@ -153,7 +153,7 @@ def test_first_command_that_is_not_finite_waits(signal: int) -> None:
 
 @KINDS
 def test_faults_are_latched_until_a_reset(kind: str, rng: np.random.Generator) -> None:
-    """Robot, slot, code and step of the first; a reset of its robot, or of all, forgets it, that of all counts anew."""
+    """Robot, slot, code and step of the first fault; a reset clears it, that of all counts from 0."""
     step, bench = made(kind)
     inputs = draw(rng, faults=False)
     bad = inputs.copy()
@@ -417,7 +417,7 @@ def test_a_graph_replays_as_eager_steps(length: int, rng: np.random.Generator) -
 
 
 def test_steps_allocate_nothing(rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch) -> None:
-    """From the second on: no array, no launch that is put together anew."""
+    """From the second step on there is no new array and no new launch."""
     step, bench = made("indices")
     states = step.new_state(), step.new_state()
     for now, after in (states, states[::-1]):

@@ -1,4 +1,4 @@
-"""Gradients by Warp's adjoint: of laws of one's own those of float64 differences, of built-in laws the core's."""
+"""Gradients by Warp's adjoint: custom laws compared with float64 differences, built-in laws with the core."""
 
 from __future__ import annotations
 
@@ -227,7 +227,7 @@ def rolled_out(laws: Sequence[str], values: Values, states: str, weights: np.nda
     tape.backward()
     found = {name: one.grad.numpy().copy() for name, one in given.items()}
     first = pairs[0][0]
-    for place, state in enumerate((first.delay_state, *first._of_laws())):
+    for place, state in enumerate((first.delay_state, *first._law_states())):
         arrays = {} if state is None else vars(state)
         found |= {f"before: {place} {name}": one.grad.numpy().copy() for name, one in arrays.items() if one.grad}
     return found
@@ -236,7 +236,7 @@ def rolled_out(laws: Sequence[str], values: Values, states: str, weights: np.nda
 @pytest.mark.parametrize("special", [0.0, 1e-3, 1e30, np.inf, -np.inf, np.nan])
 @pytest.mark.parametrize("law", LAWS)
 def test_gradients_are_the_cores(law: str, special: float, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whatever is among parameters and signals, in place and not: of an infinite limit none, of a fault none."""
+    """For special values, in place and not: no gradient by an infinite limit, none on a fault."""
     if native.core is None:
         pytest.skip("the native core was not built")
     rng = np.random.default_rng(LAWS.index(law))
@@ -351,7 +351,7 @@ def test_law_without_an_adjoint_is_refused() -> None:
 
 
 def test_launches_stay_off_the_tape_and_arrays_where_they_are() -> None:
-    """NumPy arrays are read in place and get none; what is no parameter is None."""
+    """NumPy arrays are read in place and get no gradient; None stands for a missing parameter."""
     pid = ControllerPID(*(array(np.ones(2)) for _ in range(4)))
     motor = ClampingDCMotor(*(array(np.full(2, 50.0)) for _ in range(3)))
     soft = Soft(array(np.ones(2)), array(np.ones(2)))

@@ -33,9 +33,9 @@ from .motor_properties import (
 from .pipeline.assembly import Assembly
 from .pipeline.entry import ActuatorEntry, entry_from_spec
 from .pipeline.friction import has_friction_stage, without_engine_friction
-from .pipeline.given import entries_from_configs, in_joint_order
 from .pipeline.motors import resolve_motors, without_limit, without_motor
 from .pipeline.step.fault import Fault
+from .pipeline.user_components import entries_from_configs, in_joint_order
 from .specs.actuator_spec import ActuatorSpec
 from .specs.arguments import flag_of
 from .specs.motors import Motors

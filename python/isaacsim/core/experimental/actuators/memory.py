@@ -8,6 +8,9 @@ from typing import Any
 import numpy as np
 import warp as wp
 
+Array = np.ndarray | wp.array
+"""An array of NumPy or Warp."""
+
 
 def numpy_view(array: Any) -> np.ndarray:
     """Return a NumPy array over the same memory: itself where it is one."""

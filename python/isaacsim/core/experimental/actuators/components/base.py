@@ -1,14 +1,14 @@
-"""Contracts of the three component families, as in newton.actuators 1.2.
+"""Base classes of components, with the interface of newton.actuators 1.2.
 
-A component holds one float32 value per actuator (`wp.array`, shape `(N,)`). Values are validated before they reach a
-constructor; constructors check shapes only, because reading a device array back would synchronise.
+A parameter of a component has one float32 value per actuator (`wp.array`, shape `(N,)`). Values are validated before
+they reach a constructor; constructors check shapes only, because reading a device array would synchronize.
 
-A subclass either computes arrays itself, or offers its law as a scalar `wp.func` (`LAW`, see `law.py`): then the rest
-of the contract is inherited, and a plan runs it fused with the built-in laws.
+A subclass either computes arrays itself, or declares its law as a scalar `wp.func` (`LAW`, see `law.py`). With a law it
+inherits the other methods, and a plan runs the law fused with the built-in laws.
 
-What a component remembers is an object with Warp arrays as attributes. One axis of each array runs over the actuators,
-so that a plan can hold or reset those of one joint: the last one, unless the component says `STATE_AXIS = 1`, or the
-state class says so array by array: `ACTUATOR_AXIS = {"hidden": 1, "counts": 0}`.
+The state of a component is an object with Warp arrays as attributes. One axis of each array runs over the actuators, so
+that a plan can restore or reset single joints. It is the last axis by default. A component sets it by `STATE_AXIS = 1`,
+and a state class sets it per array by `ACTUATOR_AXIS = {"hidden": 1, "counts": 0}`.
 """
 
 from __future__ import annotations
@@ -28,89 +28,89 @@ from .law import clamping_kernel, controller_kernel, prepares_for_dt
 
 
 class ParameterSource(Protocol):
-    """A plan that holds the parameters of components."""
+    """The plans that own the parameters of components."""
 
-    def parameter(self, component: Any, attribute: str) -> wp.array:
-        """The live values of a parameter, one per robot and target; from now on robots may differ."""
+    def parameter(self, component: Component, attribute: str) -> wp.array:
+        """Materialize a parameter, and return its live values, one per robot and target."""
         ...
 
-    def read_parameter(self, component: Any, attribute: str) -> np.ndarray:
-        """The values of a parameter, copied."""
+    def read_parameter(self, component: Component, attribute: str) -> np.ndarray:
+        """Return a copy of the values of a parameter as a NumPy array, without materializing it."""
         ...
 
-    def copied(self, component: Any, attribute: str) -> wp.array:
-        """The values of a parameter in an array of their own."""
+    def copied(self, component: Component, attribute: str) -> wp.array:
+        """Return a copy of the values of a parameter as a Warp array."""
         ...
 
-    def assign(self, component: Any, attribute: str, values: Any) -> None:
-        """Copy an array into a parameter, one value per robot and target; it acts at the next step.
+    def assign(self, component: Component, attribute: str, values: Any) -> None:
+        """Copy an array, one value per robot and target, into a parameter; it acts at the next step.
 
         Raises:
-            TypeError: It is no Warp array, or one of another type.
-            ValueError: It has another length.
+            TypeError: The values are no Warp array of the type of the parameter.
+            ValueError: The array has another length.
         """
         ...
 
 
 class Component(NotCopied):
-    """What controllers, clamps and delays have in common."""
+    """Base class of all stages of an actuator."""
 
     _INSTEAD = "Make another one, of its config or of the arrays that read() gives; configs can be copied and pickled."
 
     KIND: ClassVar[str]
     """Kind of stage, of `specs/stages.py`."""
     PARAMETERS: ClassVar[tuple[str, ...]] = ()
-    """Attributes that hold one value per actuator; the plan replaces them by live views of its own storage."""
+    """Attributes with one value per actuator; the plan replaces them by live views of its own memory."""
     NEUTRAL: ClassVar[tuple[float, ...]] = ()
-    """Value of each parameter with which the law does nothing; empty means 0 for controllers, inf for clamps."""
+    """Value of each parameter with which the law does nothing; by default 0 for controllers, inf for clamps."""
     STATE: ClassVar[tuple[str, ...]] = ()
-    """Names of what `LAW` remembers, one number each."""
+    """Names of the states of `LAW`, one number each."""
     START: ClassVar[Mapping[str, float]] = {}
     """Initial and reset values by name of the state, zero by default; see also `UNSET` in `law.py`."""
     KEPT: ClassVar[tuple[str, ...]] = ()
-    """Those in `STATE` that a reset leaves as they are."""
+    """Names in `STATE` that a reset keeps."""
     STATE_AXIS: ClassVar[int] = -1
-    """Axis of each state array that runs over the actuators, where the state class does not say otherwise."""
+    """Axis of state arrays that runs over the actuators, unless `ACTUATOR_AXIS` of the state class names another."""
     ASKS: ClassVar[tuple[str, ...]] = ()
-    """Signals that `LAW` takes beyond those of its kind, of `specs/signals.py`; by itself it gets neutral ones."""
+    """Signals of `specs/signals.py` that `LAW` takes besides those of its kind; outside a plan they are neutral."""
     PUBLISHES: ClassVar[Mapping[str, str]] = {}
-    """By name of a signal, which of `STATE` is its value in the next step; an `UNSET` one stands for the neutral value.
+    """By name of a signal, the name in `STATE` of its value in the next step; `UNSET` becomes the neutral value.
 
-    Laws get it in a plan only.
+    Only laws in a plan get the signal.
     """
     CURVES: ClassVar[Mapping[str, str]] = {}
-    """Curves that `LAW` takes the values of: what each runs over by its name, "position", "velocity" or "speed".
+    """Input of each curve whose value `LAW` takes, by name of the curve: "position", "velocity" or "speed".
 
-    A tuple of names is taken, too: they run over the position. See `curve`.
+    The names alone, as a tuple, stand for curves over the position. See `curve`.
     """
     USUAL: ClassVar[Mapping[str, float]] = {}
     """Values that most joints have, by the name of an argument of `LAW`: a signal of `ASKS`, or one after the state.
 
-    The core compiles the law a second time with them as constants, for joints that all have them. The results are the
-    same; a law that chooses by such an argument saves the time of the other branch.
+    The core compiles the law a second time with these values as constants, for joints that have all of them. The
+    results are the same; a law that branches on such an argument skips the other branch.
     """
     PREPARE: ClassVar[Any] = None
-    """Scalar `wp.func` from the parameters to what `LAW` takes of them, or None when it takes them as they are.
+    """Scalar `wp.func` from the parameters to the arguments of `LAW`; None if these are the parameters themselves.
 
-    One that takes `dt` behind the parameters is given the physics step [s].
+    With a last argument `dt` it also gets the physics step [s].
     """
     LAW: ClassVar[Any] = None
-    """The law as a scalar `wp.func`, or None when a method of the subclass computes arrays."""
+    """The law as a scalar `wp.func`; None if a method of the subclass computes arrays."""
     MOTOR: ClassVar[Any] = None
     """Scalar `wp.func` from five signals of the joint to those of the motor; transmissions only. See `law.py`."""
     _NEUTRAL: ClassVar[float] = 0.0
 
     parameter_source: ParameterSource | None = None
-    """The plan that runs this component, if one does and knows its law."""
-    # an open wrapper runs this component: another one takes a copy
+    """Owner of the parameters, if a plan runs the law of this component."""
+    # True while an open wrapper runs this component; another wrapper uses a copy
     _in_use = False
-    # the built-in class whose law a class made from another library's has
+    # the built-in class with the law of a class that was made from a class of another library
     _runs_as: ClassVar[Any] = None
-    # rows of its curves on a device, for the law by itself
+    # rows of its curves on a device, for the kernel of the law
     _rows: tuple[wp.array, ...] = ()
 
     class State(NotCopied):
-        """What a law remembers: float32 arrays `(N,)` by name."""
+        """State of a law: float32 arrays `(N,)` by name."""
 
         _INSTEAD = "Take another one of state(), and assign this one to it or copy its arrays."
 
@@ -119,16 +119,16 @@ class Component(NotCopied):
         START: ClassVar[Mapping[str, float]] = {}
         """Reset values by name of the array, zero by default."""
         KEPT: ClassVar[tuple[str, ...]] = ()
-        """Names of the arrays that a reset leaves as they are."""
+        """Names of the arrays that a reset keeps."""
 
         def __init__(self, **arrays: wp.array) -> None:
             vars(self).update(arrays)
 
         def reset(self, mask: wp.array | None = None) -> None:
-            """Start over where `mask`, bool `(N,)`, is true; everywhere by default.
+            """Reset the actuators in `mask`, bool `(N,)`; all by default.
 
             Raises:
-                ValueError: The mask is of another type or shape.
+                ValueError: The mask has another type or shape.
             """
             for name, array in vars(self).items():
                 if name in self.KEPT:
@@ -142,7 +142,7 @@ class Component(NotCopied):
                     wp.launch(clear_kernel, len(array), inputs, [array], device=array.device, record_tape=False)
 
     def __init_subclass__(cls, **options: Any) -> None:
-        """Tell the class's states what a reset does to them, and check what its curves run over."""
+        """Validate `CURVES`, and give the state class `START` and `KEPT`."""
         super().__init_subclass__(**options)
         if "CURVES" in vars(cls):
             cls.CURVES = curves_over(cls.__name__, cls.CURVES)
@@ -150,7 +150,7 @@ class Component(NotCopied):
             cls.State = type("State", (cls.State,), {"START": cls.START, "KEPT": cls.KEPT})
 
     def __init__(self, *values: wp.array | None, **named: wp.array | None) -> None:
-        """Take one array per parameter, in their order or by name; None means zero."""
+        """Set one array per parameter, in their order or by name; None means zero."""
         given = dict(zip(self.PARAMETERS, values, strict=False)) | named
         if len(values) + len(named) != len(self.PARAMETERS) or set(given) != set(self.PARAMETERS):
             raise TypeError(
@@ -165,13 +165,13 @@ class Component(NotCopied):
             require_same_shape(reference, expected, **present)
 
     def __getattr__(self, name: str) -> Any:
-        # a parameter that the plan holds once for all robots gets an array when somebody asks for it
+        # reading a parameter that the plan owns materializes it
         if name in type(self).PARAMETERS and self.parameter_source is not None:
             return self.parameter_source.parameter(self, name)
         raise AttributeError(f"{type(self).__name__} has no attribute {name!r}.")
 
     def __setattr__(self, name: str, value: Any) -> None:
-        # the plan reads parameters where it holds them: an array put beside them would only seem to act
+        # the plan reads its own memory: another array as the attribute would have no effect
         if self.parameter_source is None or name.startswith("_"):
             super().__setattr__(name, value)
         elif name in type(self).PARAMETERS:
@@ -184,19 +184,19 @@ class Component(NotCopied):
             )
 
     def __repr__(self) -> str:
-        told = ", ".join(f"{name}={_told(self, name)}" for name in self._given())
-        return f"{type(self).__name__}({told})"
+        values = ", ".join(f"{name}={_range_text(self, name)}" for name in self._given())
+        return f"{type(self).__name__}({values})"
 
     def _given(self) -> list[str]:
-        """Names of the parameters that have values: one that is optional may be None."""
-        # what the plan holds is not asked for as an array, which would be made
+        """Names of the parameters with values; an optional parameter may be None."""
+        # not by getattr, which would materialize parameters of a plan
         held = self if self.parameter_source is not None else None
         return [name for name in type(self).PARAMETERS if vars(self).get(name, held) is not None]
 
     def read(self, parameter: str) -> np.ndarray:
         """Return a copy of a parameter's values, shape `(N,)`.
 
-        Unlike the attribute of that name it leaves a parameter that all robots share as it is, one value per joint.
+        Unlike reading the attribute, it does not materialize a parameter that all robots share.
 
         Raises:
             ValueError: There is no array of that name.
@@ -211,17 +211,17 @@ class Component(NotCopied):
         return held.numpy().copy()
 
     def read_all(self) -> dict[str, np.ndarray]:
-        """Return copies of the values of all parameters that have some, by name; see `read`."""
+        """Return copies of the values of all parameters with values, by name; see `read`."""
         return {name: self.read(name) for name in self._given()}
 
     @classmethod
-    def from_config(cls, config: Any, num_actuators: int, device: Any) -> Self:
+    def from_config(cls, config: Any, num_actuators: int, device: wp.DeviceLike) -> Self:
         """Return the component of a config, each value repeated for `num_actuators` actuators; see `repeated`."""
         return cls(**{name: repeated(getattr(config, name), num_actuators, device) for name in cls.PARAMETERS})
 
     @classmethod
     def resolve_arguments(cls, args: dict[str, Any]) -> dict[str, Any]:
-        """Fill defaults into raw arguments and check their values; without an override, all are required.
+        """Fill defaults into raw arguments and validate them; all are required unless a subclass overrides this.
 
         Raises:
             ValueError: A value is missing or out of range.
@@ -232,38 +232,38 @@ class Component(NotCopied):
 
     @classmethod
     def neutral(cls) -> tuple[float, ...]:
-        """The value of each parameter with which the law does nothing."""
+        """Value of each parameter with which the law does nothing."""
         return cls.NEUTRAL or (cls._NEUTRAL,) * len(cls.PARAMETERS)
 
     def curve(self, name: str) -> tuple[Sequence[float], Sequence[float]]:
         """Return points, not decreasing, and values of one of `CURVES`.
 
-        Points are [rad or m] over the position, [rad/s or m/s] over velocity and speed.
+        Points are in [rad or m] over the position, in [rad/s or m/s] over velocity and speed.
 
         Raises:
-            NotImplementedError: The class has none.
+            NotImplementedError: The class has no curves.
         """
         raise NotImplementedError(f"{type(self).__name__} has no curve {name!r}. Override curve.")
 
-    def finalize(self, device: Any, num_actuators: int) -> None:
-        """Allocate what depends on the device and the number of actuators; called once."""
+    def finalize(self, device: wp.DeviceLike, num_actuators: int) -> None:
+        """Allocate arrays that depend on the device and the number of actuators; called once."""
 
-    def _curves_on(self, device: Any) -> tuple[wp.array, ...]:
-        """The rows of its curves; a subclass with a `finalize` of its own may not have put them on the device."""
+    def _curves_on(self, device: wp.DeviceLike) -> tuple[wp.array, ...]:
+        """The rows of its curves on a device; allocated here if a subclass overrides `finalize`."""
         if len(self._rows) != len(self.CURVES):
             rows = (rows_of(self, name) for name in self.CURVES)
             self._rows = tuple(wp.array(one, dtype=wp.float32, device=device) for one in rows)
         return self._rows
 
     def compile(self) -> None:
-        """Make what the first step needs, once `finalize` was called; steps do without it, and take longer once."""
+        """Prepare the first step, after `finalize`; without it the first step takes longer."""
 
     def is_stateful(self) -> bool:
-        """Whether anything is remembered from one step to the next."""
+        """Return True if the component has a state."""
         return bool(self.STATE)
 
-    def state(self, num_actuators: int, device: Any) -> Any:
-        """Return a fresh state, or None where nothing is remembered."""
+    def state(self, num_actuators: int, device: wp.DeviceLike) -> Any:
+        """Return a fresh state, or None without state."""
         if not self.STATE:
             return None
         fresh = self.State(**dict(zip(self.STATE, _zeros(len(self.STATE), num_actuators, device), strict=True)))
@@ -273,27 +273,27 @@ class Component(NotCopied):
 
 
 class Controller(Component):
-    """A law that turns targets and measurements into an effort."""
+    """A law that computes an effort from targets and measurements."""
 
     KIND: ClassVar[str] = "controller"
     SHARED_PARAMS: ClassVar[set[str]] = set()
     custom_inputs: tuple[str, ...] = ()
-    """Names of arrays of the caller's that `compute` takes as `custom_inputs`, float32, one number per joint axis.
+    """Names of arrays of the caller that `compute` gets as `custom_inputs`, float32, one number per joint axis.
 
-    They are looked for on the control object, or given by `set_custom_input`; of one that is not there `compute` gets
-    None. A controller with names overrides `compute`.
+    They are attributes of the control object, or set by `set_custom_input`; `compute` gets None for a missing one. A
+    controller with custom inputs overrides `compute`.
     """
     _new_state: tuple[wp.array, ...] = ()
 
-    def finalize(self, device: Any, num_actuators: int) -> None:
-        """Allocate the state that `compute` hands to `update_state`, and put the curves on the device."""
+    def finalize(self, device: wp.DeviceLike, num_actuators: int) -> None:
+        """Allocate the state that `compute` passes to `update_state`, and copy the curves to the device."""
         self._new_state = _zeros(len(self.STATE), num_actuators, device)
         self._rows = ()
         self._curves_on(device)
 
     @classmethod
     def kernel(cls) -> wp.Kernel:
-        """The kernel of `LAW` by itself."""
+        """Return the kernel of `LAW` alone."""
         return controller_kernel(cls)
 
     def compute(
@@ -310,12 +310,12 @@ class Controller(Component):
         forces: wp.array,
         state: Any,
         dt: float | None,
-        device: Any = None,
+        device: wp.DeviceLike = None,
     ) -> None:
-        """Write the efforts [N·m or N] of all actuators into `forces`, shape `(N,)`; `state` is read, not written.
+        """Write the efforts [N·m or N] of all actuators into `forces`, shape `(N,)`; `state` is only read.
 
         Raises:
-            NotImplementedError: The class has neither a `LAW` nor a method of its own.
+            NotImplementedError: The class has no `LAW` and does not override the method.
         """
         if self.LAW is None:
             raise NotImplementedError(f"{type(self).__name__} has no law. Give it LAW, or override compute.")
@@ -335,7 +335,7 @@ class Controller(Component):
         )
 
     def is_graphable(self) -> bool:
-        """Whether `compute` can be captured in a CUDA graph."""
+        """Return True if `compute` can be captured in a CUDA graph."""
         return True
 
     def update_state(self, current_state: Any, next_state: Any) -> None:
@@ -345,24 +345,24 @@ class Controller(Component):
 
 
 class Feedback(Component):
-    """What the controller sees of the joint: position and velocity as a sensor gives them; a `LAW`, in a plan only."""
+    """A sensor: position and velocity that the controller gets; a `LAW` that only plans run."""
 
     KIND: ClassVar[str] = "feedback"
 
 
 class EffortStage(Component):
-    """A law that makes another effort of the one it gets."""
+    """A law that changes the effort."""
 
     SHARED_PARAMS: ClassVar[set[str]] = set()
 
-    def finalize(self, device: Any, num_actuators: int) -> None:
-        """Put the curves on the device, for `modify_forces`."""
+    def finalize(self, device: wp.DeviceLike, num_actuators: int) -> None:
+        """Copy the curves to the device, for `modify_forces`."""
         self._rows = ()
         self._curves_on(device)
 
     @classmethod
     def kernel(cls) -> wp.Kernel:
-        """The kernel of `LAW` by itself."""
+        """Return the kernel of `LAW` alone."""
         return clamping_kernel(cls)
 
     def modify_forces(
@@ -373,12 +373,12 @@ class EffortStage(Component):
         velocities: wp.array,
         pos_indices: wp.array,
         vel_indices: wp.array,
-        device: Any = None,
+        device: wp.DeviceLike = None,
     ) -> None:
-        """Write the efforts after it [N·m or N] into `dst_forces`; both arrays have shape `(N,)`.
+        """Write the changed efforts [N·m or N] into `dst_forces`; both arrays have shape `(N,)`.
 
         Raises:
-            NotImplementedError: The class has neither a `LAW` nor a method of its own, or the law has a state or is
+            NotImplementedError: The class has no `LAW` and does not override the method, or the law has a state or is
                 prepared for the physics step.
         """
         if self.LAW is None:
@@ -401,7 +401,7 @@ class EffortStage(Component):
 
 
 class Electrical(EffortStage):
-    """What the winding of a motor makes of the effort that is asked for."""
+    """The winding of a motor: effort from the commanded effort."""
 
     KIND: ClassVar[str] = "electrical"
 
@@ -414,13 +414,13 @@ class Clamping(EffortStage):
 
 
 class Thermal(Component):
-    """How warm the motor gets of its effort after all limits; a `LAW` that returns its state, in a plan only."""
+    """Temperature of the motor under its effort after all limits; a `LAW` that returns its state, which plans run."""
 
     KIND: ClassVar[str] = "thermal"
 
 
 class Supply(Component):
-    """Supply voltage under the electrical power of the robot; a `LAW` that returns only its state, in a plan only."""
+    """Supply voltage under the electrical power of the robot; a `LAW` that returns its state, which plans run."""
 
     KIND: ClassVar[str] = "supply"
 
@@ -428,33 +428,33 @@ class Supply(Component):
 class Transmission(EffortStage):
     """A transmission between motor and joint, such as a gear: the laws `LAW` and `MOTOR`.
 
-    Control law, electrical law and limits of the actuator work in the coordinates of its motor then. The other stages
-    have laws, too.
+    Control law, electrical law and limits of such an actuator work in the coordinates of its motor. All its stages have
+    a `LAW`.
     """
 
     KIND: ClassVar[str] = "transmission"
 
 
 class Passive(EffortStage):
-    """What a joint adds to the effort of its motor: friction, cogging."""
+    """An effort of the joint that is added to the effort of its motor: friction, cogging."""
 
     KIND: ClassVar[str] = "passive"
 
 
 @wp.kernel
 def clear_kernel(mask: wp.array[bool], each: int, start: float, values: wp.array[float]):
-    """Start over where the mask is true; each of those it stands for has so many numbers side by side."""
+    """Reset values of masked actuators; each actuator has `each` consecutive values."""
     n = wp.tid()
     if mask[(n / each) % mask.shape[0]]:  # pyright: ignore
         values[n] = start  # pyright: ignore[reportIndexIssue]
 
 
-def _zeros(count: int, num_actuators: int, device: Any) -> tuple[wp.array, ...]:
+def _zeros(count: int, num_actuators: int, device: wp.DeviceLike) -> tuple[wp.array, ...]:
     return tuple(wp.zeros(num_actuators, dtype=wp.float32, device=device) for _ in range(count))
 
 
 def require_same_shape(reference: str, expected: wp.array, **arrays: wp.array | None) -> None:
-    """Raise a `ValueError` that names the first array whose shape differs from that of `reference`."""
+    """Raise a `ValueError` that names the first array with another shape than `reference`."""
     for name, array in arrays.items():
         if array is not None and array.shape != expected.shape:
             raise ValueError(
@@ -469,7 +469,7 @@ def require_given(component: Component, *names: str) -> None:
 
 
 def require_arrays(component: Component, **arrays: Any) -> None:
-    """Raise a `ValueError` that names the first of these parameters that is no array."""
+    """Raise a `ValueError` that names the first of these parameters which is no array."""
     for name, array in arrays.items():
         if not hasattr(array, "shape") or not hasattr(array, "dtype"):
             raise ValueError(
@@ -478,18 +478,18 @@ def require_arrays(component: Component, **arrays: Any) -> None:
 
 
 def check_type(owner: str, name: str, array: Any) -> None:
-    """Raise a `ValueError` unless an array of a parameter, of Warp or NumPy, holds numbers of its type."""
+    """Raise a `ValueError` unless a Warp or NumPy array has the type of the parameter."""
     dtype, expected = dtype_of(array), "int32" if name == "delay_steps" else "float32"
     if dtype != expected:
         raise ValueError(f"{owner}: {name} has dtype {dtype}: must be {expected}. Make the array of that type.")
 
 
 def dtype_of(array: Any) -> np.dtype:
-    """The type of the numbers of a NumPy or Warp array."""
+    """Return the type of the numbers of a NumPy or Warp array."""
     return np.dtype(wp.dtype_to_numpy(array.dtype)) if isinstance(array, wp.array) else array.dtype
 
 
-def require_mask(mask: Any, num_actuators: int, device: Any, name: str = "") -> None:
+def require_mask(mask: Any, num_actuators: int, device: wp.DeviceLike, name: str = "") -> None:
     """Raise a `ValueError` unless `mask` is a Warp array of bool, one per actuator, on the device of array `name`."""
     remedy = "Pass one value per actuator, or None for all."
     if not isinstance(mask, wp.array) or mask.dtype is not wp.bool or mask.ndim != 1:
@@ -503,22 +503,22 @@ def require_mask(mask: Any, num_actuators: int, device: Any, name: str = "") -> 
 
 
 def actuator_axis(component: Any, state: Any, name: str) -> int:
-    """The axis of the state array `name` that runs over the actuators, for components of any origin."""
+    """Return the axis of the state array `name` that runs over the actuators, for components of any library."""
     axes = getattr(type(state), "ACTUATOR_AXIS", {})
     return axes.get(name, getattr(component, "STATE_AXIS", -1))
 
 
-def repeated(value: Any, count: int, device: Any, dtype: Any = wp.float32) -> wp.array:
-    """Return a new array of `count` numbers, robot-major: one for all, or one per joint, or per robot and joint."""
+def repeated(value: Any, count: int, device: wp.DeviceLike, dtype: Any = wp.float32) -> wp.array:
+    """Return an array of `count` numbers, robot-major, from one number, one per joint, or one per robot and joint."""
     row_by_row = np.resize(np.asarray(value, wp.dtype_to_numpy(dtype)), count)
     return wp.array(row_by_row, dtype=dtype, device=device)
 
 
 def resolved_scalars(config_type: type, args: dict[str, Any]) -> dict[str, Any]:
-    """Return `args` over the fallbacks of `config_type`, checked against its descriptions; other keys are dropped.
+    """Return `args` with the fallbacks of `config_type`, validated; keys of other names are dropped.
 
     Raises:
-        ValueError: A value breaks its rule.
+        ValueError: A value is out of range.
     """
     require_type("args", args, Mapping, "a dictionary")
     described = {name: one for name, one in parameters_of(config_type).items() if one.of_law}
@@ -528,8 +528,8 @@ def resolved_scalars(config_type: type, args: dict[str, Any]) -> dict[str, Any]:
     return resolved
 
 
-def _told(component: Component, parameter: str) -> str:
-    """The value of a parameter, or the range of its values; a device that captures a graph is not asked."""
+def _range_text(component: Component, parameter: str) -> str:
+    """Return the value of a parameter, or the range of its values; a device that captures a graph is not read."""
     given = vars(component).get(parameter)
     if isinstance(given, wp.array) and wp.get_device(str(given.device)).is_capturing:
         return "…"

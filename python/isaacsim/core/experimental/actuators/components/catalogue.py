@@ -1,8 +1,8 @@
-"""The one table of laws: from a config to the component that carries it out, in canonical order.
+"""The table of laws: from a config to the component that implements it, in canonical order.
 
-Everything else about a law follows from its line and its component class: built-in classes, order of clamps, numbers
-on the C++ side, schema names, public names and pages. A new law is its config in `specs/configs.py`, its file here and
-its line below; `./python.sh tools/generate.py` does the rest.
+The line of a law and its component class determine everything else: built-in classes, order of clamps, numbers in C++,
+schema names, public names and pages. A new law needs its config in `specs/configs.py`, its file here and its line
+below; `./python.sh tools/generate.py` generates the rest.
 """
 
 from __future__ import annotations
@@ -34,6 +34,8 @@ from ..specs.fields import parameters_of
 from ..specs.stages import KINDS, kind_of, place_of
 
 if TYPE_CHECKING:
+    import warp as wp
+
     from ..networks.checkpoint import Checkpoint
     from .base import Component
 
@@ -45,9 +47,9 @@ class Law:
     """A line of the table.
 
     Args:
-        config: What a prim says.
-        name: Class that carries it out, which stands in the file of that name; None where none of ours does.
-        by_network: Classes that carry it out, by the kind of network, where its file decides.
+        config: The config class.
+        name: Class that implements it, defined in the file of that name; None without one.
+        by_network: Classes that implement it, by the kind of network in the file.
     """
 
     config: type[Config]
@@ -56,7 +58,7 @@ class Law:
 
     @property
     def kind(self) -> str:
-        """Kind of stage; empty for what the host program registers, which is of the kind that it says."""
+        """Kind of stage; empty for schemas that the host program registers, each with its kind."""
         return getattr(self.config, "KIND", "")
 
     @property
@@ -82,7 +84,7 @@ class Law:
 
     @property
     def number(self) -> int:
-        """Number of the law on the C++ side, among controllers or among those after them."""
+        """Number of the law in C++, among controllers or among the stages after them."""
         return (effort_laws() if KINDS[self.kind].takes_effort else laws(self.kind)).index(self)
 
     @property
@@ -97,32 +99,32 @@ class Law:
 
     @property
     def prepare(self) -> Any:
-        """Scalar `wp.func` from the parameters to what the law takes of them, or None."""
+        """Scalar `wp.func` from the parameters to the arguments of the law, or None."""
         return self.component.PREPARE
 
     @property
     def state(self) -> tuple[str, ...]:
-        """Names of what the law remembers."""
+        """Names of the states of the law."""
         return self.component.STATE
 
     @property
     def is_plain_limit(self) -> bool:
-        """Whether all it says is what the effort does not exceed, whatever the joint does."""
+        """True if all its parameters are constant bounds of the effort."""
         return all(one.bounds == "effort" and one.type == "float" for one in parameters_of(self.config).values())
 
     @property
     def curves(self) -> Mapping[str, str]:
-        """The curves that the law takes the values of: what each runs over, by name."""
+        """Input of each curve whose value the law takes, by name of the curve."""
         return self.component.CURVES
 
 
-# clamps read from USD run in the order of their lines, the plain limit last, so that it holds whatever comes before it
+# clamps read from USD run in the order of their lines; the plain limit is the last one, so that it always holds
 LAWS = (
     Law(PDControlConfig, "ControllerPD"),
     Law(PIDControlConfig, "ControllerPID"),
     Law(GearedPDControlConfig, "ControllerGearedPD"),
     Law(GearedPIDControlConfig, "ControllerGearedPID"),
-    # networks compute arrays, and have no law of numbers
+    # the file of a network determines its class
     Law(
         NeuralControlConfig,
         None,
@@ -131,7 +133,7 @@ LAWS = (
     Law(DCMotorClampingConfig, "ClampingDCMotor"),
     Law(DCMotorCutoffClampingConfig, "ClampingDCMotorCutoff"),
     Law(PositionBasedClampingConfig, "ClampingPositionBased"),
-    # where clamps stand that the host program registered
+    # position of clamps that the host program registered
     Law(ForeignConfig, None),
     Law(MaxEffortClampingConfig, "ClampingMaxEffort"),
     Law(FrictionConfig, "PassiveFriction"),
@@ -139,94 +141,94 @@ LAWS = (
 )
 
 Resolver = Callable[[dict[str, Any]], Any]
-"""Given the authored values of a prim, returns the component class that carries them out."""
+"""Returns the component class for the authored values of a prim."""
 
 _registered: dict[str, type[Component] | Resolver] = {}
 
 
 @functools.lru_cache(maxsize=256)
 def snake_case(name: str) -> str:
-    """`ClampingDCMotor` as `clamping_dc_motor`."""
+    """Return a class name in snake case: `ClampingDCMotor` as `clamping_dc_motor`."""
     return re.sub(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", "_", name).lower()
 
 
 def name_here(name: str) -> str:
-    """The name that a class of newton.actuators has here: newton renamed some in 1.6, `ControllerPD` to `DrivePD`."""
+    """Return our name of a class of newton.actuators: newton renamed some in 1.6, `ControllerPD` to `DrivePD`."""
     return re.sub("^Drive", "Controller", name).removesuffix("Base")
 
 
 def later_name(name: str) -> str:
-    """What newton.actuators calls a class of ours from 1.6 on; the same where it was not renamed."""
+    """Return the name of one of our classes in newton.actuators from 1.6 on; the same if it was not renamed."""
     renamed = re.sub("^Controller", "Drive", name)
     return f"{renamed}Base" if renamed in ("Drive", "Clamping") else renamed
 
 
 @functools.cache
 def component_class(name: str) -> type[Component]:
-    """The built-in component class of that name, loaded on first use from the file of that name."""
+    """Return the built-in component class of that name, imported on first use from the file of that name."""
     return getattr(importlib.import_module(f"{PACKAGE}.{snake_case(name)}"), name)
 
 
 @functools.cache
 def laws(kind: str | None = None) -> tuple[Law, ...]:
-    """The lines with a component class, of a kind or of all, in canonical order."""
+    """Return the lines with a component class, of a kind or of all kinds, in canonical order."""
     return tuple(law for law in LAWS if law.name and kind in (None, law.kind))
 
 
 @functools.cache
 def effort_laws() -> tuple[Law, ...]:
-    """The lines whose law makes another effort of the one it gets, in canonical order."""
+    """Return the lines whose law takes an effort, in canonical order."""
     return tuple(law for law in laws() if KINDS[law.kind].takes_effort)
 
 
 @functools.cache
 def _by_class() -> dict[str, Law]:
-    """The lines by the full name of their component class."""
+    """Return the lines by the full name of their component class."""
     return {f"{PACKAGE}.{law.module}.{law.name}": law for law in laws()}
 
 
 def is_built_in(component_type: type) -> bool:
-    """Whether a class is a built-in component class itself, a network's among them."""
+    """Return True if a class is a built-in component class, including those of networks."""
     name = component_type.__name__
     return any(name in (law.name, *law.by_network.values()) and component_class(name) is component_type for law in LAWS)
 
 
 def law_of(component_type: type) -> Law | None:
-    """The line whose law a component class has, its own or inherited; None for a law of the user's own."""
-    # a class can only inherit from what is loaded, so nothing is loaded for the question
+    """Return the line of the law of a component class, its own or inherited; None for a custom law."""
+    # base classes are imported already, so this imports nothing
     for base in component_type.__mro__:
         if (law := _by_class().get(f"{base.__module__}.{base.__name__}")) is not None:
             same = getattr(component_type, "LAW", None) is law.component.LAW
-            return law if same and _is_as_said(law, component_type) else None
+            return law if same and _has_same_state(law, component_type) else None
     return None
 
 
-def _is_as_said(law: Law, component_type: type) -> bool:
-    """True if a class says of its state what the component class of a line does."""
-    said = {name: getattr(law.component, name) for name in ("START", "KEPT", "PUBLISHES")}
-    return all(getattr(component_type, name, value) == value for name, value in said.items())
+def _has_same_state(law: Law, component_type: type) -> bool:
+    """Return True if a class declares the same about its state as the component class of a line."""
+    declared = {name: getattr(law.component, name) for name in ("START", "KEPT", "PUBLISHES")}
+    return all(getattr(component_type, name, value) == value for name, value in declared.items())
 
 
 def canonical_rank(one: Any) -> tuple[int, int]:
-    """Place in the canonical order of a config or component, or of its class: by kind, then by line of the table.
+    """Return the place in the canonical order of a config, a component or a class: by kind, then by line of the table.
 
-    The user's own stand together among those of their kind.
+    Custom classes of a kind have the same place.
     """
-    asked = one if isinstance(one, type) else type(one)
-    found = _line_of(asked) or law_of(asked) or _line_of(ForeignConfig)
+    given = one if isinstance(one, type) else type(one)
+    found = _line_of(given) or law_of(given) or _line_of(ForeignConfig)
     assert found is not None
     return place_of(kind_of(one)), LAWS.index(found)
 
 
 def in_order(stages: Sequence[Any]) -> list[Any]:
-    """Return stages in the order they act: by kind, configs of a kind in canonical order, others as given."""
+    """Return stages in the order in which they act: by kind; configs of a kind in canonical order, others as given."""
     if all(isinstance(stage, Config) for stage in stages):
         return sorted(stages, key=canonical_rank)
     return sorted(stages, key=lambda stage: place_of(kind_of(stage)))
 
 
 def register(schema: str, component_type: type[Component] | Resolver, kind: str) -> None:
-    """Let a component class, or what a callable chooses, carry out prims with a schema of the host program's own.
+    """Register a component class, or a function that returns one, for prims with a schema of the host program.
 
     Raises:
         ValueError: It is neither, or the class is of another kind.
@@ -249,14 +251,14 @@ def register(schema: str, component_type: type[Component] | Resolver, kind: str)
 
 
 def class_of(config: Config, checkpoint: Checkpoint | None = None) -> type[Component]:
-    """The component class that carries out a config.
+    """Return the component class that implements a config.
 
     Args:
-        config: What a prim says.
-        checkpoint: The network that it names, where there is one.
+        config: The config.
+        checkpoint: Its network, if it names one.
 
     Raises:
-        ValueError: Nothing carries the config out, or the host program's function refuses it.
+        ValueError: No class implements the config, or the host program's function refuses it.
     """
     found = _line_of(type(config))
     if found is not None and found.name:
@@ -283,11 +285,11 @@ def class_of(config: Config, checkpoint: Checkpoint | None = None) -> type[Compo
     return chosen
 
 
-def build(config: Config, num_actuators: int, device: Any, checkpoint: Checkpoint | None = None) -> Any:
+def build(config: Config, num_actuators: int, device: wp.DeviceLike, checkpoint: Checkpoint | None = None) -> Any:
     """Return the component of `config` with each value repeated for `num_actuators` actuators.
 
     Raises:
-        ValueError: Nothing carries the config out, or the network in `checkpoint` cannot be used.
+        ValueError: No class implements the config, or the network in `checkpoint` cannot be used.
     """
     component_type: Any = class_of(config, checkpoint)
     if checkpoint is not None:
@@ -297,7 +299,7 @@ def build(config: Config, num_actuators: int, device: Any, checkpoint: Checkpoin
     return from_arguments(component_type, config.values, num_actuators, device)
 
 
-def from_arguments(component_type: Any, values: Mapping[str, Any], num_actuators: int, device: Any) -> Any:
+def from_arguments(component_type: Any, values: Mapping[str, Any], num_actuators: int, device: wp.DeviceLike) -> Any:
     """Return a component of a class with scalar arguments, each repeated for `num_actuators` actuators.
 
     Raises:
@@ -308,7 +310,7 @@ def from_arguments(component_type: Any, values: Mapping[str, Any], num_actuators
     resolved = component_type.resolve_arguments(dict(values))
     line = law_of(component_type)
     if line is not None and line.config is DelayConfig:
-        # integers, and a largest one that newton's arguments do not have
+        # delays are integers, and have a maximum that newton's arguments do not have
         return component_type.from_config(DelayConfig(resolved["delay_steps"]), num_actuators, device)
     shared = getattr(component_type, "SHARED_PARAMS", set())
     arguments = {
@@ -318,15 +320,15 @@ def from_arguments(component_type: Any, values: Mapping[str, Any], num_actuators
 
 
 def _line_of(config_type: type) -> Law | None:
-    """The line of a config class, or of one that it inherits from."""
+    """Return the line of a config class, its own or inherited; None without one."""
     return next((law for base in config_type.__mro__ for law in LAWS if law.config is base), None)
 
 
 def require_kind(component_type: Any, kind: str) -> None:
-    """Refuse what is no component class of a kind.
+    """Refuse an object that is no component class of a kind.
 
     Raises:
-        ValueError: Naming what it must be.
+        ValueError: It is none.
     """
     from .base import Component
 

@@ -3,11 +3,11 @@
     upper(v) = clip(stall·( 1 − v/v0), −peak, peak)     stall  saturation_effort [N·m or N]
     lower(v) = clip(stall·(−1 − v/v0), −peak, peak)     v0     velocity_limit    [rad/s or m/s]
                                                         peak   max_motor_effort  [N·m or N]
-Edges: stall = inf or v0 = inf switches the speed dependence off; stall = 0 leaves no effort at any speed. Beyond v0 the
-bound changes its sign: the motor brakes, with peak from the corner velocity v0·(1 + peak/stall) on. Parameters out of
-range (NaN, a negative effort, v0 <= 0) and a velocity that is not finite give NaN, which the plan's guard turns into
-zero. The velocity is multiplied by the inverse of v0, which is at most the largest float32.
-`ClampingDCMotorCutoff` has the same law, with nothing beyond v0.
+Edges: stall = inf or v0 = inf switches the speed dependence off; stall = 0 gives no effort at any speed. Beyond v0 the
+bound changes its sign: the motor brakes, with peak effort from v0·(1 + peak/stall) on. Parameters out of range (NaN, a
+negative effort, v0 <= 0) and a velocity that is not finite give NaN, which the guard of the plan turns into zero. The
+velocity is multiplied by the inverse of v0, which is at most the largest float32.
+`ClampingDCMotorCutoff` has the same law without effort beyond v0.
 Source: NewtonDCMotorClampingAPI, newton-usd-schemas 0.6.0; newton.actuators 1.2 ClampingDCMotor.
 """
 
@@ -29,10 +29,10 @@ LARGEST = wp.constant(3.4028234663852886e38)
 
 @wp.func
 def dc_motor_speed_factor(stall: float, no_load_velocity: float, peak: float, cut_off: float) -> float:
-    """Return what a velocity is multiplied by to give the share of the no-load speed; `cut_off` is 0 or 1."""
+    """Return the factor from a velocity to its share of the no-load speed; `cut_off` is 0 or 1."""
     inverse = 1.0 / no_load_velocity
     finite_inverse = LARGEST if inverse > LARGEST else inverse
-    # the factor is zero where the curve is off or flat: neither inf · 0 nor 0 · inf comes up
+    # the factor is zero if the curve is off or flat, which avoids inf · 0
     counts = cut_off > 0.0 or (stall > 0.0 and stall <= LARGEST)
     factor = finite_inverse if counts else 0.0
     valid = no_load_velocity > 0.0 and peak >= 0.0 and (stall >= 0.0 or cut_off <= 0.0)
@@ -43,9 +43,9 @@ def dc_motor_speed_factor(stall: float, no_load_velocity: float, peak: float, cu
 def dc_motor_limited(
     effort: float, velocity: float, stall: float, speed_factor: float, peak: float, cut_off: float
 ) -> float:
-    """Return `effort` [N·m or N] limited to what a motor gives; nothing beyond no-load speed where `cut_off` is 1."""
+    """Return `effort` [N·m or N] limited by the motor; with `cut_off` of 1 zero effort beyond no-load speed."""
     share = velocity * speed_factor
-    # by comparison, so that inf · 0 never comes up; NaN goes on
+    # comparisons avoid inf · 0 and propagate NaN
     lower = 0.0 if cut_off > 0.0 and share <= -1.0 else within(product(stall, -1.0 - share), -peak, peak)
     upper = 0.0 if cut_off > 0.0 and share >= 1.0 else within(product(stall, 1.0 - share), -peak, peak)
     return bounded(effort, lower, upper)
@@ -61,7 +61,7 @@ def dc_motor_prepare(stall: float, no_load_velocity: float, peak: float):
 def dc_motor_clamp(
     effort: float, position: float, velocity: float, stall: float, speed_factor: float, peak: float
 ) -> float:
-    """Return `effort` [N·m or N] limited to what the motor can give at `velocity`."""
+    """Return `effort` [N·m or N] limited to the bounds of the motor at `velocity`."""
     return dc_motor_limited(effort, velocity, stall, speed_factor, peak, 0.0)
 
 
@@ -92,12 +92,12 @@ class ClampingDCMotor(Clamping):
 
     @property
     def corner_velocity(self) -> wp.array:
-        """Speed [rad/s or m/s] from which on the motor brakes with its peak effort, shape `(N,)`.
+        """Speed [rad/s or m/s] above which the motor brakes with its peak effort, shape `(N,)`.
 
-        Computed anew from the parameters whenever it is read; the no-load speed where stall effort is zero or inf.
+        It is computed from the current parameters; it is the no-load speed if the stall effort is zero or inf.
         """
         stall, no_load_velocity, peak = (self.read(name) for name in self.PARAMETERS)
-        # an array that the component still has says on which device it is
+        # the component has no array of a parameter that a plan owns
         device = getattr(vars(self).get("velocity_limit"), "device", "cpu")
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
             share = np.where((stall > 0) & np.isfinite(stall), peak / stall, 0.0)

@@ -1,12 +1,12 @@
-"""Effort limit of a DC motor that is cut off at no-load speed.
+"""Effort limit of a DC motor with a cutoff at no-load speed.
 
     upper(v) = clip(stall·( 1 − v/v0),     0, peak)     stall  saturation_effort [N·m or N]
     lower(v) = clip(stall·(−1 − v/v0), −peak,    0)     v0     velocity_limit    [rad/s or m/s]
                                                         peak   max_motor_effort  [N·m or N]
-Unlike `ClampingDCMotor` it never makes the motor brake: beyond v0 there is no effort along the motion, and none is
-forced against it. Edges: stall = inf leaves peak below v0 and nothing from v0 on; v0 = inf switches the speed
-dependence off; stall = 0 leaves no effort. Parameters out of range and a velocity that is no number give NaN, which
-the plan's guard turns into zero. The velocity is multiplied by the inverse of v0, at most the largest float32.
+Unlike with `ClampingDCMotor`, the motor does not brake beyond v0: there is no effort along the motion, and none against
+it is forced. Edges: stall = inf gives peak below v0 and zero from v0 on; v0 = inf switches the speed dependence off;
+stall = 0 gives no effort. Parameters out of range and a velocity of NaN give NaN, which the guard of the plan turns
+into zero. The velocity is multiplied by the inverse of v0, which is at most the largest float32.
 Source: newton-actuators 0.1.1 ActuatorDCMotor; Isaac Lab until 2.1 DCMotor.
 """
 
@@ -31,7 +31,7 @@ def dc_motor_cutoff_prepare(stall: float, no_load_velocity: float, peak: float):
 def dc_motor_cutoff_clamp(
     effort: float, position: float, velocity: float, stall: float, speed_factor: float, peak: float
 ) -> float:
-    """Return `effort` [N·m or N] limited to what the motor can give at `velocity`."""
+    """Return `effort` [N·m or N] limited to the bounds of the motor at `velocity`."""
     return dc_motor_limited(effort, velocity, stall, speed_factor, peak, 1.0)
 
 

@@ -3,7 +3,7 @@
     effort = min(max(effort, −max), max)     max  max_effort [N·m or N]
 
 Edges: max = inf is no limit, max = 0 switches the actuator off. A limit that is NaN or negative gives NaN, which the
-plan's guard turns into zero.
+guard of the plan turns into zero.
 Source: NewtonMaxEffortClampingAPI, newton-usd-schemas 0.6.0; newton.actuators 1.2 ClampingMaxEffort.
 """
 

@@ -3,8 +3,8 @@
     limit(q) = efforts over positions, linear between rows     positions  [rad or m], not decreasing
     effort   = clip(effort, −limit(q), limit(q))               efforts    [N·m or N], >= 0
 
-Edges: outside the table the end rows hold, nothing wraps around; where two rows share a position, the first of them
-holds at that very position; a table of one row is a constant limit.
+Edges: outside the table the end rows hold; positions do not wrap around; if two rows share a position, the first row
+holds at that position; a table of one row is a constant limit.
 Source: NewtonPositionBasedClampingAPI, newton-usd-schemas 0.6.0; newton.actuators 1.2 ClampingPositionBased.
 """
 
@@ -33,13 +33,13 @@ class ClampingPositionBased(Clamping):
     """Position-dependent limit, one table for all actuators.
 
     Args:
-        lookup_table_path: Text file with a position and an effort per line, separated by blanks or a comma; empty
+        lookup_table_path: Text file with a position and an effort per line, separated by spaces or a comma; empty
             lines and lines that begin with `#` are skipped.
         lookup_positions: Positions [rad or m], not decreasing; instead of the file.
         lookup_efforts: Largest effort at each position [N·m or N].
 
     Raises:
-        ValueError: Not exactly one of file and lists, or a bad table; a file is read here and errors name its line.
+        ValueError: Not exactly one of file and lists is given, or the table is invalid; errors name the line of a file.
     """
 
     SHARED_PARAMS: ClassVar[set[str]] = {"lookup_table_path", "lookup_positions", "lookup_efforts"}
@@ -62,7 +62,7 @@ class ClampingPositionBased(Clamping):
         self.lookup_positions, self.lookup_efforts = table.lookup_positions, table.lookup_efforts
 
     @classmethod
-    def from_config(cls, config: PositionBasedClampingConfig, num_actuators: int, device: Any) -> Self:
+    def from_config(cls, config: PositionBasedClampingConfig, num_actuators: int, device: wp.DeviceLike) -> Self:
         """Return the component of a config."""
         return cls(lookup_positions=config.lookup_positions, lookup_efforts=config.lookup_efforts)
 
@@ -80,7 +80,7 @@ class ClampingPositionBased(Clamping):
 
 
 def _column(given: Any) -> Any:
-    """What an argument has of numbers, as the config looks at them: iterators can be read once only."""
+    """Return a column of the table; an iterator becomes a list, because it can only be read once."""
     return [] if given is None else list(given) if isinstance(given, Iterator) else given
 
 
@@ -88,8 +88,8 @@ def _read_table(path: Path) -> PositionBasedClampingConfig:
     """Return the table of a text file.
 
     Raises:
-        ValueError: A line does not begin with two numbers, or the table is bad; the message names file and line. Or it
-            is no file, as a pipe.
+        ValueError: A line does not begin with two numbers, or the table is invalid; the message names file and line. Or
+            the path is no regular file.
     """
     require_file(path)
     positions, efforts = [], []

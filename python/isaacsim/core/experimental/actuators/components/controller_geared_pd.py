@@ -2,8 +2,9 @@
 
     effort = G·(const + ff + kp·(q* − G·q) + kd·(q̇* − G·q̇))     G  gear, turns of the motor per turn of the joint
 
-Targets, gains, bias and feedforward are the motor's; positions, velocities and the effort are the joint's. Edges: G = 1
-is PD; G = 0 gives no effort; a negative G turns the direction. Source: newton-actuators 0.1.0 ActuatorPD.
+Targets, gains, bias and feedforward are those of the motor; positions, velocities and efforts are those of the joint.
+Edges: G = 1 is PD; G = 0 gives no effort; a negative G reverses the direction.
+Source: newton-actuators 0.1.0 ActuatorPD.
 """
 
 from __future__ import annotations

@@ -4,8 +4,9 @@
     I⁺     = clip(I + e·dt, −I_max, I_max)                      I, I_max  [rad·s or m·s], not an effort
     effort = G·(const + ff + kp·e + ki·I⁺ + kd·(q̇* − G·q̇))
 
-Targets, gains, integral, bias and feedforward are the motor's; positions, velocities and the effort are the joint's.
-Edges: G = 1 is PID; G = 0 gives no effort. Source: newton-actuators 0.1.0 ActuatorPID.
+Targets, gains, integral, bias and feedforward are those of the motor; positions, velocities and efforts are those of
+the joint. Edges: G = 1 is PID; G = 0 gives no effort.
+Source: newton-actuators 0.1.0 ActuatorPID.
 """
 
 from __future__ import annotations

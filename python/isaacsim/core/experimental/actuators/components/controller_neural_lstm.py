@@ -12,22 +12,23 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from ..networks.network import Kind
-from .neural import ControllerNeural, NetworkState, Remembered
+from .neural import ControllerNeural, NetworkState, StateArray
 
 
 class ControllerNeuralLSTM(ControllerNeural):
     """LSTM network for `N` actuators.
 
     Metadata of the file: `pos_scale`, `vel_scale` and `effort_scale`, formerly `torque_scale`, default 1; `num_layers`
-    and `hidden_size`, which must be those of the network; `sample_dt` [s], the physics step it was trained for, if any.
+    and `hidden_size`, which must match the network; `sample_dt` [s], the physics step that the network was trained for,
+    optional.
 
     Args:
-        model_path: Path of the file, or a checkpoint that was read already.
-        metadata: Goes before what the file says, and a JSON file beside it; default None.
-        trusted: Whether Torch may run a file that is not recognised; default False.
+        model_path: Path of the file, or a checkpoint.
+        metadata: Metadata that override those of the file and of a JSON file beside it; default None.
+        trusted: True if Torch may run a file of unknown layout; default False.
 
     Raises:
-        ValueError: The file cannot be read, holds no such network, or its metadata cannot be used.
+        ValueError: The file cannot be read, has no such network, or its metadata cannot be used.
         OSError: There is no such file.
     """
 
@@ -37,15 +38,15 @@ class ControllerNeuralLSTM(ControllerNeural):
     class State(NetworkState):
         """Hidden and cell state of each layer, `(layers, N, hidden size)`."""
 
-        hidden: Any = Remembered()
-        cell: Any = Remembered()
+        hidden: Any = StateArray()
+        cell: Any = StateArray()
 
     @property
     def pos_scale(self) -> float:
-        """What the position error is multiplied with."""
+        """Factor of the position error."""
         return self.metadata.pos_scale
 
     @property
     def vel_scale(self) -> float:
-        """What the velocity is multiplied with."""
+        """Factor of the velocity."""
         return self.metadata.vel_scale

@@ -3,8 +3,8 @@
     effort = const + ff + kp·(q* − q) + kd·(q̇* − q̇)     kp     [N·m/rad or N/m]
                                                         kd     [N·m·s/rad or N·s/m]
                                                         const  bias, ff feedforward [N·m or N]
-Edges: zero gains leave an open-loop effort; a target or measurement that is not finite makes the effort not finite,
-which the plan's guard turns into zero. Terms are summed from left to right in float32.
+Edges: zero gains give an open-loop effort; a target or measurement that is not finite gives an effort that is not
+finite, which the guard of the plan turns into zero. Terms are summed from left to right in float32.
 Source: NewtonPDControlAPI, newton-usd-schemas 0.6.0; newton.actuators 1.2 ControllerPD.
 """
 

@@ -3,8 +3,8 @@
     I⁺     = clip(I + (q* − q)·dt, −I_max, I_max)               I, I_max  [rad·s or m·s], not an effort
     effort = const + ff + kp·(q* − q) + ki·I⁺ + kd·(q̇* − q̇)     ki        [N·m/(rad·s) or N/(m·s)]
 
-The updated integral acts in the same step. It goes on growing while a clamp holds the effort: there is no anti-windup
-but I_max. Edges: I_max = 0 switches the integral off, I_max = inf is no limit; with a delay, q* is the delayed target.
+The updated integral acts in the same step. It also grows while a clamp limits the effort; only I_max limits windup.
+Edges: I_max = 0 switches the integral off, I_max = inf is no limit; with a delay, q* is the delayed target.
 Source: NewtonPIDControlAPI, newton-usd-schemas 0.6.0; newton.actuators 1.2 ControllerPID.
 """
 

@@ -29,7 +29,7 @@ def curve_row(
     row_value: float,
     row_slope: float,
 ):
-    """Return point, value and slope of a row that `x` has passed; of the row before otherwise."""
+    """Return point, value and slope of the row if `x` is beyond its point, otherwise those of the previous row."""
     passed = x > row_point
     return row_point if passed else point, row_value if passed else value, row_slope if passed else slope
 
@@ -42,7 +42,7 @@ def curve_value(x: float, point: float, value: float, slope: float) -> float:
 
 @wp.func
 def curve_at(x: float, rows: wp.array2d[float], first: int, count: int) -> float:
-    """Return the value at `x` of a curve that has `count` of the prepared rows."""
+    """Return the value at `x` of a curve of `count` prepared rows from row `first` on."""
     point = rows[first, 0]  # pyright: ignore
     value = rows[first, 1]  # pyright: ignore
     slope = wp.float32(0.0)
@@ -52,10 +52,10 @@ def curve_at(x: float, rows: wp.array2d[float], first: int, count: int) -> float
 
 
 def curves_over(owner: str, curves: Any) -> Mapping[str, str]:
-    """Return what each curve of a class runs over, by name; names alone run over the position.
+    """Return the input of each curve of a class, by name of the curve; names without an input run over the position.
 
     Raises:
-        TypeError: It is something else.
+        TypeError: An input is unknown.
     """
     if isinstance(curves, tuple):
         curves = dict.fromkeys(curves, "position")
@@ -74,7 +74,7 @@ def prepare_curve(points: Sequence[float], values: Sequence[float]) -> np.ndarra
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         widths, heights = np.diff(rows[:, :2].astype(np.float64), axis=0).T
         slopes = (heights / widths).astype(np.float32)
-    # a step, and what is as good as one
+    # a step, and a slope that overflows, count as flat
     rows[:-1, 2] = np.where((widths > 0) & np.isfinite(slopes), slopes, 0)
     return rows
 
@@ -83,8 +83,7 @@ def rows_of(component: Any, name: str) -> np.ndarray:
     """Return the prepared rows of a curve of a component.
 
     Raises:
-        ValueError: They are no curve: as many values as points, one at least, are missing; points decrease or are not
-            finite; or a value is NaN.
+        ValueError: There are no points, or not as many values; points decrease or are not finite; or a value is NaN.
     """
     points, values = (np.asarray(column, np.float64) for column in component.curve(name))
     with np.errstate(over="ignore"):

@@ -5,8 +5,7 @@
 Delayed are position target, velocity target and feedforward; measurements never are. Edges: d = 0 is no delay; until d
 steps have passed, the oldest command since the reset acts.
 
-The plan keeps a ring of `max d + 1` rows and writes before it reads, so d = 0 needs no branch; the first command after
-a reset fills every row, so no count of pushes is needed.
+The first command after a reset fills every row of the ring of a plan.
 Source: NewtonActuatorDelayAPI, newton-usd-schemas 0.6.0; newton.actuators 1.2 Delay.
 """
 
@@ -31,7 +30,7 @@ wp.set_module_options({"enable_backward": False})
 
 @wp.func
 def ring_row(newest: int, lag: int, depth: int) -> int:
-    """Return the ring row that was written `lag` steps before row `newest`; the ring's length bounds the lag."""
+    """Return the ring row that was written `lag` steps before row `newest`; `depth` bounds the lag."""
     return (newest - wp.clamp(lag, 0, depth - 1) + depth) % depth
 
 
@@ -60,7 +59,7 @@ def _read_kernel(
     slot = wp.tid()
     lag = wp.min(delay_steps[slot], num_pushes[slot])
     if lag <= 0:
-        # no delay, or nothing remembered yet: the command of this step
+        # no delay, or no earlier command: the command of this step acts
         delayed_pos[slot] = position_targets[position_target_indices[slot]]
         delayed_vel[slot] = velocity_targets[velocity_target_indices[slot]]
         delayed_act[slot] = value_or_zero(feedforward, int(velocity_target_indices[slot]))
@@ -135,7 +134,7 @@ class Delay(Component):
 
     @dataclass
     class State(Component.State):
-        """Commands of the last steps, `(depth, N)`; how many each actuator has seen, `(N,)`; the row written last."""
+        """Commands of the last steps, `(depth, N)`; number of commands per actuator, `(N,)`; the row written last."""
 
         buffer_pos: wp.array
         buffer_vel: wp.array
@@ -144,10 +143,10 @@ class Delay(Component):
         write_idx: wp.array
 
         def reset(self, mask: wp.array | None = None) -> None:
-            """Forget the commands where `mask`, bool `(N,)`, is true; everywhere by default.
+            """Clear the commands of the actuators in `mask`, bool `(N,)`; of all by default.
 
             Raises:
-                ValueError: The mask is of another type or shape.
+                ValueError: The mask has another type or shape.
             """
             buffers = [self.buffer_pos, self.buffer_vel, self.buffer_act]
             if mask is None:
@@ -158,7 +157,7 @@ class Delay(Component):
             require_mask(mask, len(self.num_pushes), self.num_pushes.device)
             outputs = [*buffers, self.num_pushes]
             device, shape = self.num_pushes.device, self.buffer_pos.shape
-            # what was forgotten acts no more, which gradients know without a tape
+            # gradients need no record of the reset: they read the number of commands
             wp.launch(_reset_kernel, shape, [mask], outputs, device=device, record_tape=False)
 
     def __init__(self, delay_steps: wp.array, max_delay: int) -> None:
@@ -175,7 +174,7 @@ class Delay(Component):
         self._delayed: list[wp.array] = []
 
     def _require_range(self) -> None:
-        """Refuse delays out of range, as far as they can be read without waiting for a device."""
+        """Refuse delays out of range; arrays on a device are not read, which would synchronize."""
         if not getattr(getattr(self.delay_steps, "device", None), "is_cpu", False):
             return
         steps = self.delay_steps.numpy()
@@ -188,15 +187,15 @@ class Delay(Component):
 
     @property
     def buf_depth(self) -> int:
-        """Number of steps that are remembered."""
+        """Number of steps whose commands are stored."""
         return max(self.max_delay, 1)
 
     def is_stateful(self) -> bool:
-        """Whether anything is remembered from one step to the next: yes."""
+        """Return True: a delay has a state."""
         return True
 
     @classmethod
-    def from_config(cls, config: DelayConfig, num_actuators: int, device: Any) -> Self:
+    def from_config(cls, config: DelayConfig, num_actuators: int, device: wp.DeviceLike) -> Self:
         """Return the component of a config, its delay repeated for `num_actuators` actuators."""
         steps = repeated(config.delay_steps, num_actuators, device, wp.int32)
         return cls(steps, max_delay=int(np.max(config.delay_steps)))
@@ -206,13 +205,13 @@ class Delay(Component):
         """Fill `delay_steps` with the schema's fallback of 1 where absent and check it."""
         return resolved_scalars(DelayConfig, args)
 
-    def finalize(self, device: Any, num_actuators: int, requires_grad: bool = False) -> None:
-        """Allocate the delayed commands; with `requires_grad` states that are made have gradients."""
+    def finalize(self, device: wp.DeviceLike, num_actuators: int, requires_grad: bool = False) -> None:
+        """Allocate the delayed commands; with `requires_grad` the arrays of new states have gradients."""
         self._requires_grad = requires_grad
         self._delayed = [wp.zeros(num_actuators, dtype=wp.float32, device=device) for _ in range(3)]
 
-    def state(self, num_actuators: int, device: Any) -> State:
-        """Return a state that remembers nothing."""
+    def state(self, num_actuators: int, device: wp.DeviceLike) -> State:
+        """Return a fresh state."""
         depth = self.buf_depth
         shape, grad = (depth, num_actuators), self._requires_grad
         buffers = [wp.zeros(shape, dtype=wp.float32, device=device, requires_grad=grad) for _ in range(3)]
@@ -228,7 +227,7 @@ class Delay(Component):
         vel_indices: wp.array,
         current_state: State,
     ) -> tuple[wp.array, wp.array, wp.array]:
-        """Return position targets, velocity targets and feedforward that act now, each of shape `(N,)`."""
+        """Return the delayed position targets, velocity targets and feedforward, each of shape `(N,)`."""
         wp.launch(
             _read_kernel,
             dim=len(self.delay_steps),
@@ -250,7 +249,7 @@ class Delay(Component):
         current_state: State,
         next_state: State | None,
     ) -> None:
-        """Write what `current_state` remembers, and the commands of this step, into `next_state`, if there is one."""
+        """Write `current_state` with the commands of this step into `next_state`, unless it is None."""
         if next_state is None:
             return
         if next_state is not current_state:

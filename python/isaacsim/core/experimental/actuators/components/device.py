@@ -1,4 +1,4 @@
-"""Devices by their names."""
+"""Devices by name."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from ..specs.fields import shown
 
 
 def device_of(given: Any) -> wp.Device:
-    """Return the device that an argument names, as Warp names it; None means Warp's current one.
+    """Return the Warp device of a name; None means Warp's current device.
 
     Raises:
-        TypeError: It is no name.
+        TypeError: The argument is no name.
         ValueError: There is no such device.
     """
     if given is not None:
@@ -22,5 +22,5 @@ def device_of(given: Any) -> wp.Device:
     try:
         return wp.get_device(given)
     except (ValueError, RuntimeError):
-        there = ", ".join(map(repr, map(str, wp.get_devices())))
-        raise ValueError(f"device = {shown(given)}: must be one of {there}. Correct the name.") from None
+        available = ", ".join(map(repr, map(str, wp.get_devices())))
+        raise ValueError(f"device = {shown(given)}: must be one of {available}. Correct the name.") from None

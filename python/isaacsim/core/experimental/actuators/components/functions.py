@@ -1,8 +1,8 @@
-"""Functions for laws: exp, log, sqrt, tanh, sin, cos, pow and stribeck of float32, with the same bits on every engine.
+"""Functions for laws: exp, log, sqrt, tanh, sin, cos, pow and stribeck of float32, bit-identical on every engine.
 
-They consist of + − × ÷, comparisons and choices, and of `wp.sqrt`, which IEEE 754 rounds correctly: no library is
-called, so CPU, CUDA and the C++ twins agree to the bit. NaN stays NaN, what is too large becomes infinite, and what is
-too small a denormal or zero. Errors in units in the last place (ulp) of the result are the largest that were measured.
+They consist of + − × ÷, comparisons, selections, and `wp.sqrt`, which IEEE 754 rounds correctly. They call no library,
+so the results on CPU, on CUDA and in C++ are bit-identical. NaN stays NaN, overflow gives infinity, and underflow gives
+a denormal or zero. Errors are the largest measured ones, in units in the last place (ulp) of the result.
 
     exp   e^x = 2^n e^r      n = round(x / ln 2), r = x − n ln 2, polynomial in r
     log   log x = e ln 2 + log m     x = m 2^e, √½ <= m < √2, polynomial in m − 1
@@ -11,13 +11,13 @@ too small a denormal or zero. Errors in units in the last place (ulp) of the res
     pow   e^(y log x), log x as a sum of two floats
     stribeck  e^−(|x|^y), a curve of friction over speed; an exponent of 2 needs no logarithm
 
-Networks have functions of their own in `native/functions.h`, whose products and sums are rounded together.
+Networks have other functions, in `native/functions.h`, with fused multiply-add.
 
-A law's gradients take the derivative from `SLOPES`, natively, and Warp's tape from the adjoints below, which call the
-same functions. Coefficients: Cephes 2.8 (S. L. Moshier), single precision.
+Gradients in the core use the derivatives in `SLOPES`. Warp's tape uses the adjoints below, which call the same
+functions. Coefficients: Cephes 2.8 (S. L. Moshier), single precision.
 """
 
-# the adjoints that Warp registers are called by name only, and wp.func returns what Warp says
+# Warp calls the registered adjoints, and type checkers do not know the results of wp.func
 # pyright: reportUnusedFunction=false, reportAttributeAccessIssue=false, reportReturnType=false
 # pyright: reportGeneralTypeIssues=false, reportIndexIssue=false, reportArgumentType=false
 
@@ -36,7 +36,7 @@ def nearest(x: float) -> float:
 
 @wp.func
 def doubled(power: float, left: float, count: float, factor: float):
-    """Return `power` times `factor` and `left` less `count` where so many are left; both as they are otherwise."""
+    """Return `power` times `factor` and `left` minus `count` if `left` is at least `count`; both unchanged if not."""
     enough = left >= count
     return power * factor if enough else power, left - count if enough else left
 
@@ -58,8 +58,8 @@ def power_of_two(n: float) -> float:
 
 @wp.func
 def exp_of_sum(x: float, rest: float) -> float:
-    """Return e^(x + rest) of a small rest."""
-    # beyond these results are infinite or zero
+    """Return e^(x + rest) for a small rest."""
+    # beyond these bounds results are infinite or zero
     raised = -105.0 if x < -105.0 else x
     inside = 90.0 if raised > 90.0 else raised
     n = nearest(inside * 1.44269504088896341)
@@ -71,7 +71,7 @@ def exp_of_sum(x: float, rest: float) -> float:
     p = p * r + 1.6666665459e-1
     p = p * r + 5.0000001201e-1
     value = 1.0 + (r + r * r * p)
-    # in two steps: the scale may be beyond what is normal
+    # scale in two steps, because the scale may be no normal number
     low = n < -62.0
     high = n > 62.0
     first = n + 64.0 if low else (n - 64.0 if high else n)
@@ -87,7 +87,7 @@ def exp(x: float) -> float:
 
 @wp.func
 def normalized(y: float, e: float, least: float, factor: float, count: float):
-    """Return `y` times `factor` and `e` plus `count` where `y` is at least so large; both as they are otherwise."""
+    """Return `y` times `factor` and `e` plus `count` if `y` is at least `least`; both unchanged otherwise."""
     large = y >= least
     return y * factor if large else y, e + count if large else e
 
@@ -99,7 +99,7 @@ def mantissa_and_exponent(x: float):
     tiny = x < 1.1754943508222875e-38
     normal = x * 4294967296.0 if tiny else x
     e = -32.0 if tiny else 0.0
-    # now from 1 on
+    # scale numbers below 2 by 2^126
     low = normal < 2.0
     y = normal * 8.507059173023462e37 if low else normal * 0.5
     e = e - 126.0 if low else e + 1.0
@@ -155,7 +155,7 @@ def tanh(x: float) -> float:
     inner = x + x * square * p
     outer = 1.0 - 2.0 / (exp(size + size) + 1.0)
     with_sign = -outer if x < 0.0 else outer
-    # the sign of zero stays, too
+    # keep the sign of zero
     tiny = x if size < 1.0e-4 else inner
     return tiny if size < 0.625 else with_sign
 
@@ -163,7 +163,7 @@ def tanh(x: float) -> float:
 @wp.func
 def quadrant_and_rest(x: float):
     """Return n and r with x = n π/2 + r and |r| <= π/4, n modulo 4096."""
-    # in two turns, as n in one would have more digits than products have room for
+    # subtract multiples in two steps, so that the products are exact
     many = nearest(x * 1.5542474911317904e-4) * 4096.0
     a = (
         ((x - many * 1.5703125) - many * 4.837512969970703e-4) - many * 7.549533620476723e-8
@@ -206,7 +206,7 @@ def sin(x: float) -> float:
     """Return the sine of an angle [rad], within 1.2e-7; NaN from 2²⁴ rad on, where floats are 2 rad apart."""
     n, r = quadrant_and_rest(x)
     inside = sin_in_quadrant(n, r)
-    # the sign of zero stays, too
+    # keep the sign of zero
     tiny = x if wp.abs(x) < 1.0e-4 else inside
     return tiny if wp.abs(x) < 16777216.0 else wp.nan
 
@@ -221,7 +221,7 @@ def cos(x: float) -> float:
 
 @wp.func
 def halves(x: float):
-    """Return two numbers of half the digits each that add up to `x`, for |x| < 2¹¹⁵."""
+    """Return two numbers with half the digits each whose sum is `x`, for |x| < 2¹¹⁵."""
     scaled = x * 4097.0
     high = scaled - (scaled - x)
     return high, x - high
@@ -229,7 +229,7 @@ def halves(x: float):
 
 @wp.func
 def product_and_rest(x: float, y: float):
-    """Return x y, and what was lost in rounding it."""
+    """Return x y and its rounding error."""
     high_x, low_x = halves(x)
     high_y, low_y = halves(y)
     value = x * y
@@ -238,7 +238,7 @@ def product_and_rest(x: float, y: float):
 
 @wp.func
 def sum_and_rest(x: float, y: float):
-    """Return x + y, and what was lost in rounding it."""
+    """Return x + y and its rounding error."""
     value = x + y
     second = value - x
     return value, (x - (value - second)) + (y - second)
@@ -246,7 +246,7 @@ def sum_and_rest(x: float, y: float):
 
 @wp.func
 def log_in_two(x: float):
-    """Return the logarithm of a positive finite number as a sum of two."""
+    """Return the logarithm of a positive finite number as a sum of two numbers."""
     m, e = mantissa_and_exponent(x)
     # log m = 2 artanh s
     above = m - 1.0
@@ -262,7 +262,7 @@ def log_in_two(x: float):
     p = p * square + 0.4
     p = p * square + 0.6666666666666666
     high, lost_high = sum_and_rest(e * 0.693359375, s + s)
-    # what is left of 2/3 in front of the cube does not tell: the cube is small beside s
+    # the rounding error of the factor 2/3 is negligible, because the cube is small compared with s
     low = lost_high + (rest + rest) + s * square * p + e * -2.12194440e-4
     return sum_and_rest(high, low)
 
@@ -278,11 +278,11 @@ def whole(x: float) -> float:
 
 @wp.func
 def pow(x: float, y: float) -> float:
-    """Return x^y, within 2 ulp, as C has it: 1 for y = 0 and for x = 1, NaN of a negative x unless y is an integer."""
-    # one function of conditional expressions: kernels and the generated C++ run it without branches or calls
+    """Return x^y, within 2 ulp, as in C: 1 for y = 0 and for x = 1, NaN for a negative x unless y is an integer."""
+    # a single function of selections: kernels and the generated C++ run it without branches or calls
     size = wp.abs(x)
     high, low = log_in_two(size)
-    # beyond, all is infinite or zero or one
+    # beyond these bounds results are infinite, zero or one
     raised = -8589934592.0 if y < -8589934592.0 else y
     exponent = 8589934592.0 if raised > 8589934592.0 else raised
     power, lost = product_and_rest(high, exponent)
@@ -293,7 +293,7 @@ def pow(x: float, y: float) -> float:
     integer = whole(y) == y
     half = y * 0.5
     odd = integer and (whole(half) != half)
-    # of zero there are two, and its reciprocals
+    # the reciprocal shows the sign of zero
     below_zero = (x < 0.0) or ((x == 0.0) and (1.0 / x < 0.0))
     with_sign = inside * -1.0 if below_zero and odd else inside
     real = wp.nan if (x < 0.0) and (x > -wp.inf) and not integer else with_sign
@@ -361,7 +361,7 @@ def pow_slope(x: float, y: float) -> float:
 
 @wp.func
 def pow_slope_of_exponent(x: float, y: float) -> float:
-    """Return the derivative of `pow` by y; zero of a zero to a power above zero."""
+    """Return the derivative of `pow` by y; zero for x = 0 and y > 0."""
     return 0.0 if (x == 0.0) and (y > 0.0) else pow(x, y) * log(x)
 
 

@@ -1,40 +1,40 @@
-"""Laws as scalar functions, and the kernels made from them: gathering and scattering is generated, the law is not.
+"""Laws as scalar functions, and the kernels generated from them.
 
-A law is a `wp.func` of floats. A controller's takes
+A law is a `wp.func` of floats. The law of a controller takes
 
     (position, velocity, position target, velocity target, feedforward, dt, *state, *prepared, *curve values)
 
-and returns the effort [N·m or N], followed by the new state where it has one; a clamp's takes
+and returns the effort [N·m or N], followed by the new state if it has one. The law of a clamp, and of every other stage
+after the controller, takes
 
-    (effort, position, velocity, [dt where it has a state,] *state, *prepared, *curve values)
+    (effort, position, velocity, [dt with a state,] *state, *prepared, *curve values)
 
-and returns the limited effort, likewise followed by the new state; so does every stage after the controller. That of a
-sensor, kind feedback, takes
+and returns the changed effort, followed by the new state. The law of a sensor, of kind feedback, takes
 
-    (position, velocity, [dt where it has a state,] *state, *prepared, *curve values)
+    (position, velocity, [dt with a state,] *state, *prepared, *curve values)
 
-and returns the position and velocity that the controller sees, and the new state. That of kind thermal or supply takes
-what a clamp's does and returns its new state only: the effort stays as it is. A transmission has two laws: `LAW` is
-that of a stage after the controller, which takes the effort of the motor, position and velocity of the joint, and
-returns the effort at the joint, followed by the new state. `MOTOR` takes
+and returns the position and velocity for the controller, followed by the new state. A law of kind thermal or supply has
+the arguments of a clamp and returns only its new state; it does not change the effort. A transmission has two laws.
+`LAW` is that of a stage after the controller: it takes the effort of the motor, and position and velocity of the joint,
+and returns the effort at the joint, followed by the new state. `MOTOR` takes
 
     (position, velocity, position target, velocity target, feedforward, *state, *prepared)
 
-of the joint and returns the same five of the motor, for the laws before the transmission. It is evaluated on what the
-controller sees, and on the true position and velocity for the other laws, with zeros for the commands; so position and
-velocity must not depend on those.
+of the joint and returns the same five signals of the motor, for the laws before the transmission. It is evaluated
+twice: on the signals of the controller, and for the other laws on the true position and velocity with commands of zero.
+Position and velocity must therefore not depend on the commands.
 
-Signals that a class names in `ASKS`, see `specs/signals.py`, come before the state. The order is that of the class's
-`STATE` and `CURVES`.
+Signals in `ASKS` of the class, see `specs/signals.py`, precede the state. States and curves are in the order of `STATE`
+and `CURVES`.
 
-`prepared` is what `PREPARE` returns for the class's `PARAMETERS`, or the parameters themselves without one. A `PREPARE`
-with one more argument, the last one, called `dt`, gets the physics step there and is called again when that changes.
-A curve runs over what `CURVES` says, see `OVER` in `curve.py`: that of a controller over what its sensor gives, that of
-any other law over the true state; both in the coordinates that the law works in.
+`prepared` are the results of `PREPARE` for the `PARAMETERS` of the class, or the parameters themselves without one. A
+`PREPARE` with an additional last argument `dt` gets the physics step, and is called again when it changes. `CURVES`
+names the input of each curve, see `OVER` in `curve.py`: controllers use the signals of their sensor, other laws the
+true state, both in the coordinates of the law.
 
-A law chooses by conditional expressions, not by `wp.min`, `wp.max` or `wp.clamp`, which lose a NaN: a built-in law
-makes a non-finite effort of a signal that is not finite. So that its C++ twin has the same bits, it is written in what
-`tools/laws_header.py` translates.
+A law selects by conditional expressions, not by `wp.min`, `wp.max` or `wp.clamp`, which lose a NaN: the effort of a
+built-in law is not finite if a signal is not finite. A law uses only constructs that `tools/laws_header.py` translates,
+so that its C++ version gives the same bits.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ _PUBLISHABLE = [name for name, signal in SIGNALS.items() if not signal.total_of]
 
 
 class LawClass(Protocol):
-    """What plans and kernels need of a class with a law, a subclass of `Component`; see there for the names."""
+    """Attributes of a class with a law that plans and kernels use; `Component` documents them."""
 
     __name__: str
     KIND: str
@@ -77,17 +77,17 @@ class LawClass(Protocol):
     MOTOR: Any
 
     def neutral(self) -> tuple[float, ...]:
-        """The value of each parameter with which the law does nothing."""
+        """Value of each parameter with which the law does nothing."""
         ...
 
 
 UNSET: Final = math.nan
-"""In `START`: a number that is not known before the first step, where the law takes another one by `started`."""
+"""In `START`: a state that is unknown before the first step; the law replaces it by means of `started`."""
 
 
 @wp.func
 def started(remembered: float, first: float) -> float:
-    """Return what is remembered; in the first step after a reset, where it is `UNSET`, `first`."""
+    """Return the state, or `first` if it is `UNSET`, in the first step after a reset."""
     return first if wp.isnan(remembered) else remembered
 
 
@@ -100,13 +100,13 @@ def within(value: float, lower: float, upper: float) -> float:
 
 @wp.func
 def bounded(value: float, lower: float, upper: float) -> float:
-    """Return `value` within the bounds; NaN when it is NaN or the bounds are no interval, so that a fault shows."""
+    """Return `value` within the bounds; NaN, a fault, if it is NaN or the bounds are no interval."""
     return within(value, lower, upper) if lower <= upper else wp.nan
 
 
 @wp.func
 def value_or_zero(values: wp.array[float], at: int) -> float:
-    """Return an element of an optional array; without the array, zero."""
+    """Return an element of an optional array; zero without the array."""
     if values:
         return values[at]  # pyright: ignore[reportReturnType]
     return 0.0
@@ -114,23 +114,23 @@ def value_or_zero(values: wp.array[float], at: int) -> float:
 
 @wp.func
 def indexed_or_zero(values: wp.array[float], indices: wp.array[wp.uint32], at: int) -> float:
-    """Return the element of an optional array that an index stands for; without the array, zero."""
+    """Return an indexed element of an optional array; zero without the array."""
     if values:
         return values[indices[at]]  # pyright: ignore
     return 0.0
 
 
 def signals_of(owner: LawClass, signals: Sequence[str]) -> tuple[str, ...]:
-    """The signals that the law of a class takes: those of its kind, maybe the time step, and those that it asks for.
+    """Signals that the law of a class takes: those of its kind, the physics step, and those that it asks for.
 
-    Others than controllers take the time step where they have a state.
+    Laws of stages other than controllers take the physics step only if they have a state.
     """
     timed = ("dt",) if owner.STATE and "dt" not in signals else ()
     return (*signals, *timed, *owner.ASKS)
 
 
 def prepares_for_dt(owner: LawClass) -> bool:
-    """Return True if `PREPARE` of a class takes the physics step behind the parameters."""
+    """Return True if `PREPARE` of a class takes the physics step after the parameters."""
     if owner.PREPARE is None:
         return False
     names = list(owner.PREPARE.input_types)
@@ -138,13 +138,13 @@ def prepares_for_dt(owner: LawClass) -> bool:
 
 
 def prepared_of(owner: LawClass, signals: Sequence[str]) -> tuple[str, ...]:
-    """The law's own names of what it takes after signals and state, but for curve values."""
+    """Names of the arguments of a law between the state and the curve values."""
     names = tuple(owner.LAW.input_types)
     return names[len(signals_of(owner, signals)) + len(owner.STATE) : len(names) - len(owner.CURVES)]
 
 
 def require_law(owner: LawClass, signals: Sequence[str]) -> None:
-    """Refuse a law that does not take what its class promises.
+    """Refuse a law whose arguments do not match the declarations of its class.
 
     Raises:
         TypeError: It is no `wp.func`, or has another number of arguments.
@@ -185,22 +185,18 @@ def _require_names(owner: LawClass) -> None:
     """Refuse unknown names in the declarations of a class.
 
     Raises:
-        TypeError: A signal, number of the state or curve is unknown, a signal is a total, or no state is returned.
+        TypeError: A signal, state or argument is unknown, a published signal is a total, or `STATE` must not be empty.
     """
-    for where, names, known in (("ASKS", owner.ASKS, [*SIGNALS]), ("PUBLISHES", owner.PUBLISHES, _PUBLISHABLE)):
-        if odd := [name for name in names if name not in known]:
-            raise TypeError(f"{owner.__name__}.{where}: {odd}: must be some of {known}. Correct the name.")
-    named = {"START or KEPT": {*owner.START, *owner.KEPT}, "PUBLISHES": {*owner.PUBLISHES.values()}}
-    for where, names in named.items():
-        if odd := sorted(names - {*owner.STATE}):
-            raise TypeError(
-                f"{owner.__name__}.{where} has {odd}: must be some of STATE, {list(owner.STATE)}. Correct the name."
-            )
-    taken = tuple(owner.LAW.input_types)
-    if odd := [name for name in owner.USUAL if name not in taken]:
-        raise TypeError(
-            f"{owner.__name__}.USUAL has {odd}: must be some of the arguments of LAW, {list(taken)}. Correct the name."
-        )
+    signals, states = list(SIGNALS), list(owner.STATE)
+    for where, names, known, text in (
+        ("ASKS:", owner.ASKS, signals, signals),
+        ("PUBLISHES:", owner.PUBLISHES, _PUBLISHABLE, _PUBLISHABLE),
+        ("START or KEPT has", sorted({*owner.START, *owner.KEPT}), states, f"STATE, {states}"),
+        ("PUBLISHES has", sorted({*owner.PUBLISHES.values()}), states, f"STATE, {states}"),
+        ("USUAL has", owner.USUAL, arguments := list(owner.LAW.input_types), f"the arguments of LAW, {arguments}"),
+    ):
+        if unknown := [name for name in names if name not in known]:
+            raise TypeError(f"{owner.__name__}.{where} {unknown}: must be some of {text}. Correct the name.")
     if not owner.STATE and not KINDS[owner.KIND].gives:
         raise TypeError(
             f"{owner.__name__}.STATE is empty: must be something, as a law of kind {owner.KIND} returns nothing else. "
@@ -209,20 +205,20 @@ def _require_names(owner: LawClass) -> None:
 
 
 def generated_kernel(name: str, text: str, functions: dict[str, Any]) -> wp.Kernel:
-    """Return the kernel `name` of a source text that calls `functions`, in a module of its own."""
+    """Return the kernel `name` of a source text that calls `functions`, in its own module."""
     return generated_kernels({name: text}, functions)[name]
 
 
 def generated_kernels(
     texts: dict[str, str], functions: dict[str, Any], differentiable: str = ""
 ) -> dict[str, wp.Kernel]:
-    """Return the kernels of source texts by name, in a module of their own; one of them may have an adjoint."""
+    """Return the kernels of source texts by name, in one module; the kernel `differentiable` has an adjoint."""
     laws = [f"{law.func.__module__}.{law.key}" for law in functions.values() if isinstance(law, wp.Function)]
     digest = hashlib.sha256(f"{''.join(texts.values())}{laws}".encode()).hexdigest()[:12]
     module = wp.get_module(f"{__name__}.{next(iter(texts))}_{digest}")
-    # older versions of Warp look here for what kernels call
+    # older versions of Warp read the option of the module for functions that kernels call
     module.options["enable_backward"] = bool(differentiable)
-    # contraction would round differently from the native core; older versions of Warp have no such option
+    # fused operations round differently from the native core; older versions of Warp have no such option
     if "fuse_fp" in module.options:
         module.options["fuse_fp"] = False
     kernels = {}
@@ -235,17 +231,16 @@ def generated_kernels(
 
 
 def each(pattern: str, names: Sequence[str]) -> str:
-    """Return the pattern once per name, its braces filled with the position of the name."""
+    """Return the pattern once per name, formatted with the position of the name."""
     return "".join(pattern.format(number) for number in range(len(names)))
 
 
 def prepare_lines(
     owner: LawClass, signals: Sequence[str], values: Sequence[str], dt: str = "dt"
 ) -> tuple[str, list[str]]:
-    """A line of a kernel that prepares the values of the parameters, and the names of what the law takes instead.
+    """Return a line of a kernel that calls `prepare` with values of the parameters, and the names of the results.
 
-    The kernel calls the function `prepare`; without one the line is empty and the values are taken as they are. `dt` is
-    what the kernel calls the physics step.
+    Without a `PREPARE` the line is empty, and the results are the values. `dt` is the name of the physics step.
     """
     if owner.PREPARE is None:
         return "", list(values)
@@ -261,20 +256,20 @@ def curve_inputs(owner: LawClass, position: str, velocity: str) -> list[str]:
 
 
 def _curve_values(owner: LawClass) -> str:
-    """The values of the curves of a law by itself, followed by commas."""
+    """Expressions of the values of the curves of a law, each followed by a comma."""
     inputs = curve_inputs(owner, "position", "velocity")
     return "".join(f"curve_at({over}, rows_{n}, 0, rows_{n}.shape[0]), " for n, over in enumerate(inputs))
 
 
 def _neutral(owner: LawClass) -> str:
-    """What a law by itself gets of the signals that it asks for, followed by commas."""
+    """Neutral values of the signals that a law asks for, each followed by a comma."""
     asked = [SIGNALS[name] for name in owner.ASKS]
     return "".join("wp.inf, " if signal.is_unbounded else f"{float(signal.neutral)}, " for signal in asked)
 
 
 @functools.cache
 def controller_kernel(owner: LawClass) -> wp.Kernel:
-    """The kernel of a controller class by itself: one thread per actuator, arrays read through indices."""
+    """Return the kernel of a controller class: one thread per actuator, arrays are read by indices."""
     require_law(owner, CONTROLLER_SIGNALS)
     values = [f"value_or_zero(parameter_{number}, slot)" for number in range(len(owner.PARAMETERS))]
     prepare, prepared = prepare_lines(owner, CONTROLLER_SIGNALS, values)
@@ -323,7 +318,7 @@ def compute(
 
 @functools.cache
 def clamping_kernel(owner: LawClass) -> wp.Kernel:
-    """The kernel of a clamping class by itself: one thread per actuator, arrays read through indices."""
+    """Return the kernel of a stage after the controller: one thread per actuator, arrays are read by indices."""
     require_law(owner, CLAMPING_SIGNALS)
     values = [f"value_or_zero(parameter_{number}, slot)" for number in range(len(owner.PARAMETERS))]
     prepare, prepared = prepare_lines(owner, CLAMPING_SIGNALS, values)

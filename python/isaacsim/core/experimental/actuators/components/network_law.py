@@ -1,4 +1,4 @@
-"""A network as the law of a plan: what goes in, what is remembered, and what its output is worth."""
+"""A network as the law of a plan: features, state, and scale of the output."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ..networks.features import Feature
 from ..networks.network import Network
 from ..networks.torch_network import TorchNetwork
 
-# how far the physics step may be from the one that a network was trained for, as in newton 1.8
+# tolerances of the physics step around the one that a network was trained for, as in newton 1.8
 _DT_RELATIVE, _DT_ABSOLUTE = 1e-5, 1e-9
 
 
@@ -20,16 +20,16 @@ class NetworkLaw:
     """effort = network(features) · scale + offset; actuators whose laws are equal are evaluated together.
 
     Args:
-        network: What is computed.
+        network: The network.
         features: Its inputs.
-        STATE: Names of the arrays that are remembered: hidden and cell state, or one history per column in `history`.
-        history: Columns whose values of the last steps are remembered, the newest first; none for a recurrent network.
-        steps: How many.
-        first_fills: Whether values of the first step since the reset stand for those before it, instead of zeros.
-        scale: What the output is multiplied with.
-        offset: What is added to it then [N·m or N].
+        STATE: Names of the state arrays: hidden and cell state, or one history per column in `history`.
+        history: Columns whose values of the last steps are the state, the newest first; none for a recurrent network.
+        steps: Number of steps in a history.
+        first_fills: True if values of the first step after a reset fill the history; otherwise zeros do.
+        scale: Factor of the output.
+        offset: Offset that is added to the scaled output [N·m or N].
         sample_dt: Physics step that the network was trained for [s], or None.
-        subject: What errors are about.
+        subject: Name of the network in errors.
     """
 
     STATE_AXIS: ClassVar[int] = 1
@@ -49,17 +49,17 @@ class NetworkLaw:
 
     @property
     def data(self) -> Network:
-        """The network as data: those of plans are, and those that have gradients.
+        """The network as data, as plans and gradients need it.
 
         Raises:
-            TypeError: Torch runs it.
+            TypeError: Torch runs the network.
         """
         if isinstance(self.network, Network):
             return self.network
         raise TypeError(f"{self.subject}: a network that Torch runs is no data here. Give an ONNX file.")
 
     def state_shape(self, rows: int) -> tuple[int, ...]:
-        """Shape of each array that is remembered, for so many actuators; axis 1 runs over them."""
+        """Shape of each state array for `rows` actuators; axis 1 runs over them."""
         if self.history:
             return self.steps, rows
         return self.network.num_layers, rows, self.network.hidden_size
@@ -68,13 +68,12 @@ class NetworkLaw:
         """Refuse a physics step that the network was not trained for.
 
         Raises:
-            ValueError: It was not.
+            ValueError: The step differs.
         """
         if self.sample_dt is None:
             return
         if dt is None or not math.isclose(dt, self.sample_dt, rel_tol=_DT_RELATIVE, abs_tol=_DT_ABSOLUTE):
             raise ValueError(
                 f"{self.subject}: dt = {dt} s: must be the step that the network was trained for, sample_dt_s = "
-                f"{self.sample_dt} s. "
-                "Step physics so, or train the network for this step."
+                f"{self.sample_dt} s. Step physics so, or train the network for this step."
             )

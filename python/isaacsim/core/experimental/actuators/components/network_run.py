@@ -1,4 +1,4 @@
-"""A law with a network on arrays of any device: features in, effort out, and what is remembered; see `NetworkLaw`."""
+"""Evaluation of a law with a network on arrays of any device: features, efforts and next state; see `NetworkLaw`."""
 
 # kernels read arrays as numbers
 # pyright: reportArgumentType=false, reportIndexIssue=false, reportGeneralTypeIssues=false
@@ -22,16 +22,13 @@ wp.set_module_options({"enable_backward": False})
 
 @wp.func
 def is_unset(value: float) -> bool:
-    """Return whether a history that the first step fills has no value there since its reset, which sets zeros.
-
-    One that was measured is remembered as a negative zero.
-    """
+    """Return True for a value that a reset has set, a positive zero; a measured zero is stored as a negative zero."""
     return value == 0.0 and 1.0 / value > 0.0
 
 
 @wp.func
-def remembered(history: wp.array2d[float], row: int, n: int, first_fills: int, now: float) -> float:
-    """Return a value of a history, or the present one if the history is unset and the first step fills it."""
+def past_value(history: wp.array2d[float], row: int, n: int, first_fills: int, now: float) -> float:
+    """Return a value of a history; the current value if it is unset and the first step fills the history."""
     value = history[row, n]
     if first_fills != 0 and is_unset(value):
         return now
@@ -61,7 +58,7 @@ def _features_kernel(
     newest: wp.array2d[float],
 ):
     n, column = wp.tid()
-    # a product with a factor of zero would not lose what is not finite
+    # a factor of zero would not remove a signal that is not finite
     value = wp.float32(0.0)
     if factors[column, 2] != 0.0:
         value = factors[column, 2] * position_targets[position_target_indices[n]]
@@ -76,9 +73,9 @@ def _features_kernel(
     if column < inputs.shape[1]:
         if back[column] > 0:
             if kept[column] == 0:
-                value = remembered(first_history, back[column] - 1, n, first_fills, value)
+                value = past_value(first_history, back[column] - 1, n, first_fills, value)
             else:
-                value = remembered(second_history, back[column] - 1, n, first_fills, value)
+                value = past_value(second_history, back[column] - 1, n, first_fills, value)
         inputs[n, column] = (value - offsets[column]) * scales[column]
     else:
         newest[column - inputs.shape[1], n] = value
@@ -92,7 +89,7 @@ def _efforts_kernel(outputs: wp.array[float], scale: float, offset: float, effor
 
 @wp.func
 def is_good(efforts: wp.array[float], bad: wp.array[int], at: wp.array[wp.uint32], n: int) -> bool:
-    """Return whether an actuator may remember this step: its effort is finite, and so were its signals."""
+    """Return True if the effort and the signals of an actuator are finite, so that its state advances."""
     if bad:
         if bad[at[n]] != 0:
             return False
@@ -113,15 +110,15 @@ def _roll_kernel(
     if is_good(efforts, bad, at, n):
         value = newest[n]
         if first_fills != 0 and value == 0.0:
-            # a minus in front would subtract from a positive zero
+            # unary minus would subtract from a positive zero
             value = wp.abs(value) * wp.float32(-1.0)
-        # from the oldest on, so that both may be one array
+        # oldest row first, because both may be the same array
         for k in range(after.shape[0] - 1):
             row = after.shape[0] - 1 - k
-            remembered = before[row - 1, n]
-            if first_fills != 0 and is_unset(remembered):
-                remembered = value
-            after[row, n] = remembered
+            past = before[row - 1, n]
+            if first_fills != 0 and is_unset(past):
+                past = value
+            after[row, n] = past
         after[0, n] = value
     else:
         for row in range(after.shape[0]):
@@ -129,7 +126,7 @@ def _roll_kernel(
 
 
 @wp.kernel
-def _take_over_kernel(
+def _recurrent_state_kernel(
     efforts: wp.array[float],
     bad: wp.array[int],
     at: wp.array[wp.uint32],
@@ -148,21 +145,21 @@ class NetworkRun:
     """A network for some actuators.
 
     Args:
-        law: What is computed.
+        law: The law.
         rows: Number of actuators.
         device: Warp device.
-        evaluator: What evaluates the network, if somebody has chosen it.
+        evaluator: Evaluator of the network; by default the fastest one for the device.
     """
 
-    def __init__(self, law: NetworkLaw, rows: int, device: Any, evaluator: Evaluator | None = None) -> None:
+    def __init__(self, law: NetworkLaw, rows: int, device: wp.DeviceLike, evaluator: Evaluator | None = None) -> None:
         self.law, self.device = law, device
         self.efforts = wp.zeros(rows, dtype=wp.float32, device=device)
-        """Efforts of the last `compute` [N·m or N], NaN where something was not finite."""
+        """Efforts of the last `compute` [N·m or N]; NaN if a signal was not finite."""
         features, kept = law.features, list(law.history)
-        # of inputs, then of histories
+        # columns of inputs, then of histories
         columns = [*(feature.column for feature in features), *kept]
         self.tables = [
-            # the last one is that of an array of the caller's
+            # the last factor is that of a custom input
             self._array([(*COLUMNS.get(one, (0, 0, 0, 0)), one not in COLUMNS) for one in columns], wp.float32),
             self._array([feature.offset for feature in features], wp.float32),
             self._array([feature.scale for feature in features], wp.float32),
@@ -173,7 +170,7 @@ class NetworkRun:
         self._inputs = wp.zeros((rows, len(features)), dtype=wp.float32, device=device)
         self._newest = wp.zeros((len(kept), rows), dtype=wp.float32, device=device)
         self._outputs = wp.zeros(rows, dtype=wp.float32, device=device)
-        # what a recurrent network remembers next
+        # next state of a recurrent network
         self._computed = [] if kept else self.new_state()
         self._no_history = wp.zeros((0, 0), dtype=wp.float32, device=device)
         self._is_computed = False
@@ -181,7 +178,7 @@ class NetworkRun:
         wp.get_module(__name__).load(wp.get_device(device))
 
     def new_state(self) -> list[wp.array]:
-        """Arrays that remember nothing."""
+        """Return fresh state arrays."""
         shape = self.law.state_shape(len(self.efforts))
         return [wp.zeros(shape, dtype=wp.float32, device=self.device) for _ in self.law.STATE]
 
@@ -196,9 +193,9 @@ class NetworkRun:
 
         Args:
             signals: Positions, velocities, and their targets.
-            indices: Where each of them has the actuators.
-            state: What was remembered.
-            custom: The caller's own column, which has them where velocities do; None where the law takes none.
+            indices: Indices of the actuators in each of them.
+            state: State before this step.
+            custom: The custom input, with the indices of velocities; None if the law has none.
         """
         law, histories = self.law, [self._no_history] * 2
         if law.history:
@@ -219,16 +216,16 @@ class NetworkRun:
         bad: wp.array | None = None,
         at: wp.array | None = None,
     ) -> None:
-        """Write what is remembered after the step that was computed; an actuator with a fault keeps what it had.
+        """Write the state after the computed step; an actuator with a fault keeps its state.
 
         Args:
-            now: What was remembered.
-            after: Where it goes, maybe the same.
+            now: State before the step.
+            after: State that is written; may be the same.
             bad: Fault codes of the signals, or None for none.
-            at: Where actuators stand among them.
+            at: Indices of the actuators in these.
 
         Raises:
-            RuntimeError: Nothing was computed since the last time.
+            RuntimeError: `compute` was not called since the last call.
         """
         if not self._is_computed:
             raise RuntimeError("update_state has nothing new: compute must run before it. Call compute.")
@@ -239,7 +236,7 @@ class NetworkRun:
                 inputs = [before, self._newest[number], int(self.law.first_fills)]
                 kernel, shape = _roll_kernel, before.shape[1]
             else:
-                inputs, kernel, shape = [before, self._computed[number]], _take_over_kernel, before.shape
+                inputs, kernel, shape = [before, self._computed[number]], _recurrent_state_kernel, before.shape
             wp.launch(kernel, shape, [*shared, *inputs], [written], device=self.device)
 
     def _array(self, values: Sequence[Any], dtype: Any) -> wp.array:

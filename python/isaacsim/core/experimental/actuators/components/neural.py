@@ -1,10 +1,10 @@
-"""What the controllers with a network have in common: where it comes from, what goes in, and what is remembered.
+"""Base class of controllers with a network: file, features and state.
 
     effort = network(features) · effort_scale + effort_mean
 
-Feedforward, bias and, but for what a GRU asks for, the target velocity are ignored. The features are those of each
-class; a plan runs them as a `NetworkLaw`, the network itself in C++ on the CPU and in Warp elsewhere. A network with a
-column of the caller's own computes arrays instead, between the phases of a step, where that column is handed over.
+Feedforward, bias and, unless a GRU has it as an input, the target velocity are ignored. Each class defines its
+features; a plan runs them as a `NetworkLaw`, with the network in C++ on the CPU and in Warp elsewhere. A network with
+custom inputs computes arrays between the phases of a step instead.
 """
 
 from __future__ import annotations
@@ -28,20 +28,20 @@ from .network_law import NetworkLaw
 from .network_run import NetworkRun
 
 TORCH_FORMATS = ("pt2", "state dict", "torchscript")
-"""Formats of Torch's, see `Checkpoint.format`."""
+"""Torch's file formats, see `Checkpoint.format`."""
 
-# what a subclass must not override for the law to be all there is to it
+# methods that a subclass does not override if the law is its whole computation
 _COMPUTATION = ("compute", "state", "update_state", "is_stateful")
 
 
-class Remembered:
-    """An array of a `NetworkState`: Warp's, or a tensor over the same memory where the state says so."""
+class StateArray:
+    """An array of a `NetworkState`: a Warp array, or a tensor over the same memory if `AS_TENSORS` is True."""
 
     def __set_name__(self, owner: type, name: str) -> None:
         self._name = name
 
     def __get__(self, state: Any, owner: type | None = None) -> Any:
-        # of the class: the default of its field
+        # default of the field of the dataclass
         if state is None:
             return None
         array = vars(state)[self._name]
@@ -55,16 +55,16 @@ class Remembered:
 
 
 class NetworkState(Component.State):
-    """What a network remembers: arrays whose axis 1 runs over the actuators."""
+    """State of a network: arrays whose axis 1 runs over the actuators."""
 
     AS_TENSORS: ClassVar[bool] = False
-    """Whether its attributes are tensors of Torch."""
+    """True if its attributes are Torch tensors."""
 
     def reset(self, mask: wp.array | None = None) -> None:
-        """Set everything to zero where `mask`, bool `(N,)`, is true; everywhere by default.
+        """Zero the state of the actuators in `mask`, bool `(N,)`; of all by default.
 
         Raises:
-            ValueError: The mask is of another type or shape.
+            ValueError: The mask has another type or shape.
         """
         for name, array in vars(self).items():
             if array is None:
@@ -79,15 +79,15 @@ class NetworkState(Component.State):
 
 
 class ControllerNeural(Controller):
-    """A control law that is a network; its subclasses say what goes in.
+    """A control law that is a network; subclasses define its inputs.
 
     Args:
-        model_path: Path of the file, or a checkpoint that was read already.
-        metadata: Goes before what the file says, and a JSON file beside it.
-        trusted: Whether Torch may run a file that is not recognised.
+        model_path: Path of the file, or a checkpoint.
+        metadata: Metadata that override those of the file and of a JSON file beside it.
+        trusted: True if Torch may run a file of unknown layout.
 
     Raises:
-        ValueError: The file cannot be read, holds no network of this kind, or its metadata cannot be used; or metadata
+        ValueError: The file cannot be read, has no network of this kind, or its metadata cannot be used; or metadata
             are given for a checkpoint.
         OSError: There is no such file.
     """
@@ -97,7 +97,7 @@ class ControllerNeural(Controller):
     NETWORK: ClassVar[Kind]
     """Kind of network."""
     HISTORY: ClassVar[tuple[str, ...]] = ()
-    """Columns of which the arrays of `State` hold the last steps; none for a network that remembers by itself."""
+    """Columns whose last values are the arrays of `State`; none for a recurrent network."""
     State: ClassVar[Any]
 
     def __init__(
@@ -109,7 +109,7 @@ class ControllerNeural(Controller):
     ) -> None:
         self.model_path = model_path
         self.given_metadata = {} if metadata is None else dict(metadata)
-        """Metadata that the program gave, and that the file may lack."""
+        """Metadata that the program passed, which the file may lack."""
         read = model_path.checkpoint if isinstance(model_path, CheckpointPath) else model_path
         if metadata is not None and isinstance(read, Checkpoint):
             raise ValueError(
@@ -144,17 +144,17 @@ class ControllerNeural(Controller):
 
     @property
     def effort_scale(self) -> float:
-        """What the output of the network is multiplied with."""
+        """Factor of the output of the network."""
         return self.metadata.effort_scale
 
     @property
     def effort_mean(self) -> float:
-        """What is added to it then [N·m or N]."""
+        """Offset that is added to the scaled output [N·m or N]."""
         return self.metadata.effort_mean
 
     @cached_property
     def law(self) -> NetworkLaw:
-        """All that a plan needs to know."""
+        """The network as the law of a plan."""
         features = self.metadata.features
         steps = max(feature.back for feature in features) + 1
         names = tuple(field.name for field in fields(self.State))
@@ -164,9 +164,9 @@ class ControllerNeural(Controller):
 
     @property
     def network_law(self) -> NetworkLaw | None:
-        """What a plan runs instead of `compute`.
+        """The law that a plan runs instead of `compute`.
 
-        None where it is no data, takes a column of the caller's own, or a subclass computes otherwise.
+        None if Torch runs the network, if it has custom inputs, or if a subclass overrides the computation.
         """
         own = type(self)
         built_in = next(base for base in own.__mro__ if base.__module__.startswith(f"{__package__}."))
@@ -174,23 +174,23 @@ class ControllerNeural(Controller):
         return self.law if alike and isinstance(self.network, Network) and not self.custom_inputs else None
 
     def is_stateful(self) -> bool:
-        """Whether anything is remembered from one step to the next: yes."""
+        """Return True: networks have a state."""
         return True
 
     def is_graphable(self) -> bool:
-        """Whether a step may become part of a CUDA graph: unless Torch runs the network."""
+        """Return True if a CUDA graph can capture a step, which requires that Torch does not run the network."""
         return isinstance(self.network, Network)
 
-    def finalize(self, device: Any, num_actuators: int) -> None:
-        """Say what the controller is for; what a step needs is made when it is asked for."""
+    def finalize(self, device: wp.DeviceLike, num_actuators: int) -> None:
+        """Set device and number of actuators; arrays are allocated on first use."""
         self._num_actuators, self._device = num_actuators, device
         vars(self).pop("_run", None)
 
-    def state(self, num_actuators: int, device: Any) -> Any:
-        """Return a state that remembers nothing.
+    def state(self, num_actuators: int, device: wp.DeviceLike) -> Any:
+        """Return a fresh state.
 
-        Its arrays are Warp's. Of a file in a format of Torch's they are tensors where the program uses Torch, over the
-        same memory, as newton has it.
+        Its arrays are Warp arrays. For a file in one of Torch's formats they are tensors over the same memory if the
+        program has imported Torch, as in newton.
         """
         shape, device = self.law.state_shape(num_actuators), wp.get_device(device)
         tensors = "torch" in sys.modules and self.checkpoint.format in TORCH_FORMATS
@@ -198,7 +198,7 @@ class ControllerNeural(Controller):
         return self.State(*(map(wp.to_torch, fresh) if tensors else fresh))
 
     def compile(self) -> None:
-        """Make what `compute` needs.
+        """Allocate the arrays of `compute`.
 
         Raises:
             RuntimeError: `finalize` was not called.
@@ -219,19 +219,19 @@ class ControllerNeural(Controller):
         forces: wp.array,
         state: Any,
         dt: float | None,
-        device: Any = None,
+        device: wp.DeviceLike = None,
         *,
         custom_inputs: Mapping[str, wp.array | None] | None = None,
     ) -> None:
-        """Write the efforts [N·m or N] of all actuators into `forces`, shape `(N,)`; `state` is read, not written.
+        """Write the efforts [N·m or N] of all actuators into `forces`, shape `(N,)`; `state` is only read.
 
         Raises:
             ValueError: `dt` is not the step that the network was trained for, or there is no state.
-            RuntimeError: `finalize` was not called, or there is no array for the caller's own column.
+            RuntimeError: `finalize` was not called, or a custom input is missing.
         """
         run = self._run
         self.law.require_dt(dt)
-        remembered = self._arrays(state, "current")
+        before = self._arrays(state, "current")
         custom = None
         for name in self.custom_inputs:
             custom = (custom_inputs or {}).get(name)
@@ -242,15 +242,15 @@ class ControllerNeural(Controller):
                 )
         signals = positions, velocities, target_pos, target_vel
         indices = pos_indices, vel_indices, target_pos_indices, target_vel_indices
-        run.compute(signals, indices, remembered, custom)
+        run.compute(signals, indices, before, custom)
         wp.copy(forces, run.efforts)
 
     def update_state(self, current_state: Any, next_state: Any) -> None:
-        """Write what is remembered after this step into `next_state`, if it is not None.
+        """Write the state after this step into `next_state`, unless it is None.
 
         Raises:
             RuntimeError: `compute` was not called before.
-            ValueError: A state is none.
+            ValueError: A state is no state of this controller.
         """
         if next_state is not None:
             self._run.advance(self._arrays(current_state, "current"), self._arrays(next_state, "next"))
@@ -269,14 +269,14 @@ class ControllerNeural(Controller):
 
     @property
     def _subject(self) -> str:
-        """What errors are about."""
+        """Name of the controller in errors."""
         whose = f"network {self.checkpoint.digest[:12]}" if self.model_path is self.checkpoint else self.model_path
         return f"{type(self).__name__}({whose})"
 
 
 @functools.cache
 def _with_tensors(state: Any) -> Any:
-    """The class of states that are such, with tensors for attributes."""
+    """Return the subclass of a state class whose attributes are tensors."""
     if state.AS_TENSORS:
         return state
     members = {"__module__": state.__module__, "__qualname__": state.__qualname__, "AS_TENSORS": True}

@@ -1,15 +1,15 @@
-"""Components and whole actuators of newton.actuators, of any version from 1.2 on, taken as ours.
+"""Components and actuators of newton.actuators, from version 1.2 on, used as components of this package.
 
-newton's classes have our names and parameters, some of them new names since 1.6: `DrivePD` is `ControllerPD`. A
-component of newton's is adopted: it gets a class, made here, that is a subclass of ours and of the one it had. So it
-stays the object that was given, and the whole of our machinery applies to it.
+newton's classes have our names and parameters; some have new names since 1.6: `DrivePD` is `ControllerPD`. A component
+of newton is *adopted*: its class becomes a generated subclass of our class and of its own class. It stays the same
+object, and this package treats it like one of its own components.
 
-    computation is newton's         class (ours, theirs)        the engines run the law
-    computation is the user's own   class (theirs, our family)  its methods run, called as newton calls them
+    computation of newton     class (ours, theirs)        the engines run the law
+    computation of the user   class (theirs, our family)  its methods run, with newton's arguments
 
-Those methods take the same arguments in all these versions, but for `custom_inputs` (from 1.7 on), which are arrays of
-the control object that a component asks for by name. newton is not imported, which takes seconds: its classes are told
-by their names, and a class of newton's is looked up only once the program has imported it.
+The methods have the same arguments in all these versions, except `custom_inputs` (from 1.7 on), arrays of the control
+object that a component requests by name. This module does not import newton, which takes seconds: it recognizes classes
+by their names, and looks up classes of newton only if the program has imported it.
 """
 
 from __future__ import annotations
@@ -29,28 +29,28 @@ from .delay import Delay
 _FAMILIES = {"Controller": Controller, "Clamping": Clamping, "Delay": Delay}
 _KINDS = {"drive": "controller"}
 
-# what newton's base classes leave to a component, by family
-_OWED = {Controller: ("compute", "is_stateful"), Clamping: ("modify_forces",)}
-# what a subclass may override without another computation, as far as methods without underscores go
+# abstract methods of newton's base classes, by family
+_ABSTRACT = {Controller: ("compute", "is_stateful"), Clamping: ("modify_forces",)}
+# public members that a subclass may override without changing the computation
 _HARMLESS = {"resolve_arguments", "is_graphable", "SHARED_PARAMS"}
 _HOOKS = {"__getattr__", "__getattribute__", "__setattr__"}
 
 
 def adopt(component: Any) -> Any:
-    """Make a component of newton's one of ours, and return it; anything else is returned as it is.
+    """Adopt a component of newton in place, and return it; return other objects unchanged.
 
     Raises:
         ValueError: It cannot be used.
     """
-    adopted = stand_in(component)
+    adopted = adopted_copy(component)
     if adopted is not component:
         vars(component).update(vars(adopted))
         component.__class__ = type(adopted)
     return component
 
 
-def stand_in(component: Any) -> Any:
-    """Return what `adopt` would make of a component, which stays as it is; anything else is returned itself.
+def adopted_copy(component: Any) -> Any:
+    """Return an adopted copy of a component of newton, which stays unchanged; return other objects themselves.
 
     Raises:
         ValueError: It cannot be used.
@@ -59,7 +59,7 @@ def stand_in(component: Any) -> Any:
     if (origin := _origin(own)) is None:
         return component
     theirs, ours = origin
-    native = ours not in _OWED and not _computes_itself(component, theirs, ours)
+    native = ours not in _ABSTRACT and not _computes_itself(component, theirs, ours)
     made = _adopting(own, theirs, ours, native)
     values = dict(vars(component))
     if native:
@@ -71,16 +71,16 @@ def stand_in(component: Any) -> Any:
     return adopted
 
 
-def dressed(one: Any) -> Any:
-    """Return a component or actuator of ours that is an instance of newton's class for it too, see `dual`."""
-    one.__class__ = dual(type(one))
+def as_newton_instance(one: Any) -> Any:
+    """Make one of our components or actuators also an instance of newton's class, see `dual_class`, and return it."""
+    one.__class__ = dual_class(type(one))
     return one
 
 
-def dual(ours: type) -> type:
-    """The class that is one of our own, built-in component or `Actuator`, and newton's class for it too.
+def dual_class(ours: type) -> type:
+    """Return a subclass of one of our classes, a built-in component or `Actuator`, and of newton's class of that name.
 
-    Ours itself where newton.actuators was not imported yet, or where that version has no such class.
+    Return our class itself if newton.actuators is not imported, or if its version has no such class.
     """
     peer = sys.modules.get("newton.actuators")
     is_component = catalogue.is_built_in(ours)
@@ -93,8 +93,8 @@ def dual(ours: type) -> type:
 
 
 def peer_of(name: str, peer: Any) -> Any:
-    """The class that `newton.actuators` of any version has for one of ours by name; None where it has none."""
-    # not by getattr: names of before warn
+    """Return the class of `newton.actuators` for the name of one of ours; None if the version has none."""
+    # not by getattr, which warns of deprecated names
     for theirs, found in vars(peer).items():
         if catalogue.name_here(theirs) == name and isinstance(found, type) and _is_newtons(found):
             return found
@@ -102,10 +102,10 @@ def peer_of(name: str, peer: Any) -> Any:
 
 
 def parts_of(actuator: Any) -> tuple[Any, list[Any], Any] | None:
-    """Control law, limits and delay of a whole actuator of newton's, of any version; None for anything else.
+    """Return control law, limits and delay of an actuator of newton; None for other objects.
 
     Raises:
-        ValueError: It computes in a way that ours do not.
+        ValueError: The actuator is in an effort mode that this package does not have.
     """
     if not any(base.__name__ == "Actuator" and _is_newtons(base) for base in type(actuator).__mro__):
         return None
@@ -118,16 +118,16 @@ def parts_of(actuator: Any) -> tuple[Any, list[Any], Any] | None:
 
 
 def component_class(given: Any) -> Any:
-    """Return a class of newton's, or a user's subclass of one, as a class of ours; anything else as it is."""
+    """Return the class of adopted components of a class of newton, or of a user's subclass; return others unchanged."""
     origin = _origin(given) if isinstance(given, type) else None
     if origin is None:
         return given
     theirs, ours = origin
-    return _adopting(given, theirs, ours, given is theirs and ours not in _OWED)
+    return _adopting(given, theirs, ours, given is theirs and ours not in _ABSTRACT)
 
 
 def register_inputs(builder: Any, names: Sequence[str]) -> None:
-    """Let the controls of the model that a newton `ModelBuilder` makes have these arrays, one number per joint axis."""
+    """Register custom inputs with a newton `ModelBuilder`: control arrays with one number per joint axis."""
     if "newton" not in sys.modules or not hasattr(builder, "add_custom_attribute"):
         raise TypeError(f"builder = {builder!r}: must be a ModelBuilder of newton. Give one.")
     model = sys.modules["newton"].Model
@@ -140,12 +140,12 @@ def register_inputs(builder: Any, names: Sequence[str]) -> None:
 
 
 def own_computation(component: Any) -> bool:
-    """Whether a component is one of newton's, or of its subclasses, that computes by its own methods."""
+    """Return True if a component of newton, or of a subclass, computes by its own methods."""
     return any(_is_newtons(base) for base in type(component).__mro__) and getattr(component, "_runs_as", None) is None
 
 
 def kind_of(kind: Any) -> Any:
-    """The name that a kind of component has here, of our enumeration or of newton's."""
+    """Return our name of a kind of component, from a member of our enumeration or of newton's."""
     return _KINDS.get(kind.value, kind.value)
 
 
@@ -154,9 +154,9 @@ def _is_newtons(some: type) -> bool:
 
 
 def _origin(own: type) -> tuple[type, Any] | None:
-    """The nearest class of newton's that a class is or inherits from and that we know, and ours for it.
+    """Return the first known class of newton among the bases of a class, and our class for it.
 
-    None for a class that is ours already, and for one of anybody else.
+    None for our own classes, and for classes that do not inherit from newton's.
     """
     if issubclass(own, Component):
         return None
@@ -172,7 +172,7 @@ def _origin(own: type) -> tuple[type, Any] | None:
 
 
 def _computes_itself(component: Any, theirs: type, ours: Any) -> bool:
-    """Whether anything that newton's class computes with was replaced, in a subclass or on the object."""
+    """Return True if a subclass or the object overrides members that newton's class computes with."""
     mro = type(component).__mro__
     names = {name for base in mro[: mro.index(theirs)] for name in vars(base)}
     overridden = {name for name in names if not name.startswith("__") and (hasattr(theirs, name))} - _HARMLESS
@@ -185,12 +185,14 @@ def _adopting(own: type, theirs: type, ours: Any, native: bool) -> type:
     """Return the class of adopted components of class `own`.
 
     Raises:
-        ValueError: They lack a method that newton leaves to them.
+        ValueError: The class does not override an abstract method of newton.
     """
     family = next(family for family in _FAMILIES.values() if issubclass(ours, family))
-    owed = [name for name in _OWED.get(ours, ()) if getattr(own, name) is getattr(theirs, name)]
-    if owed:
-        raise ValueError(f"{own.__name__} does not override {owed}: must do so, as newton asks. Write these methods.")
+    abstract = [name for name in _ABSTRACT.get(ours, ()) if getattr(own, name) is getattr(theirs, name)]
+    if abstract:
+        raise ValueError(
+            f"{own.__name__} does not override {abstract}: must do so, as newton asks. Write these methods."
+        )
     named = ours if _is_newtons(own) and native else own
     members = {"__module__": named.__module__, "__doc__": own.__doc__}
     members |= _native_members(own, ours) if native else _computing_members(own, ours, family)
@@ -199,7 +201,7 @@ def _adopting(own: type, theirs: type, ours: Any, native: bool) -> type:
 
 def _native_members(own: type, ours: Any) -> dict[str, Any]:
     """Members of a class whose law the engines run."""
-    # one kernel for the law, however many classes have it
+    # one kernel for all classes with the law
     kernel = {"kernel": ours.kernel} if hasattr(ours, "kernel") else {}
     overridden = {name: getattr(own, name) for name in _HARMLESS if not _is_newtons(own) and hasattr(own, name)}
     return {"_runs_as": ours} | kernel | overridden
@@ -215,7 +217,7 @@ def _computing_members(own: type, ours: Any, family: type) -> dict[str, Any]:
 
 @functools.cache
 def _dual_actuator(ours: type, theirs: type) -> type:
-    # from 1.6 on newton has a descriptor `controller`, which would hide the attribute of that name
+    # newton has a descriptor `controller` from 1.6 on, which would hide the attribute
     hidden = {name: None for name, one in vars(theirs).items() if hasattr(one, "__set__") and name not in dir(ours)}
     members = {"__module__": ours.__module__, "__doc__": ours.__doc__, "set_effort_mode_implicit": _refuse_implicit}
     return type(ours.__name__, (ours, theirs), hidden | members)
@@ -226,7 +228,7 @@ def _refuse_implicit(self: Any, *_: Any, **__: Any) -> Any:
 
 
 def _arguments(values: dict[str, Any], ours: Any) -> dict[str, Any]:
-    """What one of our classes is made of, from the attributes that newton's object has."""
+    """Return the arguments of one of our classes from the attributes of newton's object."""
     given = {name: values.get(name) for name in inspect.signature(ours).parameters}
     if ours is Delay:
         given["max_delay"] = values.get("buf_depth")
@@ -238,7 +240,7 @@ def _arguments(values: dict[str, Any], ours: Any) -> dict[str, Any]:
 
 
 def _table_of(values: dict[str, Any]) -> list[Any]:
-    """Positions and efforts of newton's limit over positions, which are arrays once it was finalized."""
+    """Return positions and efforts of newton's position-based limit, which are arrays after `finalize`."""
     names = {"_positions_tuple": "lookup_positions", "_efforts_tuple": "lookup_efforts"}
     found = [
         values.get(before) if values.get(before) is not None else values.get(after) for before, after in names.items()
@@ -247,7 +249,7 @@ def _table_of(values: dict[str, Any]) -> list[Any]:
 
 
 def _update_state(self: Any, *arguments: Any) -> None:
-    # newton copies one row only, and relies on the others being those of two steps ago
+    # newton copies one row only, and assumes that the others have the values of two steps ago
     now, after = arguments[-2:]
     if after is not None and after is not now:
         for name, before in vars(now).items():
@@ -256,15 +258,15 @@ def _update_state(self: Any, *arguments: Any) -> None:
     _own_class(self).update_state(self, *arguments)
 
 
-def _finalize(self: Any, device: Any, num_actuators: int) -> None:
-    # newton forgets the table once it is on a device
+def _finalize(self: Any, device: wp.DeviceLike, num_actuators: int) -> None:
+    # newton drops the table after copying it to a device
     if getattr(self, "lookup_positions", None) is not None:
         self._positions_tuple, self._efforts_tuple = _table_of(vars(self))
     _own_class(self).finalize(self, device, num_actuators)
 
 
 def _own_class(component: Any) -> Any:
-    """The class that an adopted component with a computation of its own had before."""
+    """Return the class that an adopted component with a custom computation had before."""
     return type(component).__mro__[1]
 
 

@@ -1,7 +1,7 @@
-"""A product of which a factor may be infinite, in laws that have gradients.
+"""A product with a possibly infinite factor, for laws with gradients.
 
-Where the product does not count, as a bound beyond another one, no gradient goes back through it; by Warp's own adjoint
-that would be 0 · ∞ = NaN. Laws without such a factor multiply.
+If the gradient by the product is zero, for instance that of an inactive bound, both gradients are zero; Warp's own
+adjoint gives 0 · ∞ = NaN. Laws without such a factor multiply directly.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Keep Warp from printing."""
+"""Suppression of Warp's messages."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from . import warp_cache  # noqa: F401
 
 @contextlib.contextmanager
 def quiet_warp() -> Iterator[None]:
-    """Silence Warp's start-up and compile messages inside a `with` block; errors still show."""
+    """Suppress Warp's start-up and compile messages inside a `with` block, but not its errors."""
     # log_level replaced quiet in Warp 1.15
     name, value = ("log_level", logging.ERROR) if hasattr(wp.config, "log_level") else ("quiet", True)
     before = getattr(wp.config, name)

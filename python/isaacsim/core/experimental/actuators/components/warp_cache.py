@@ -1,7 +1,7 @@
-"""A place for Warp's compiled kernels, also where there is no home that can be written.
+"""A folder for Warp's compiled kernels, also without a writable home.
 
-Warp keeps them in a folder of the user's, which it makes when it starts; a home that is read-only, missing or a file
-would be an error from inside Warp. Whoever imports this has a place that can be written, before Warp starts.
+Warp creates a folder in the user's home on start, and raises an error if the home is read-only, missing or a file.
+Importing this module selects a writable folder before Warp starts.
 """
 
 from __future__ import annotations
@@ -16,20 +16,20 @@ from pathlib import Path
 
 import warp as wp
 
-# Warp's own variable
+# environment variable that Warp reads
 _CHOSEN = "WARP_CACHE_PATH"
 
 
 def prepare_cache() -> None:
-    """Let Warp keep kernels in a temporary folder if its own cannot be written, and warn of it."""
+    """Select a temporary folder for kernels, with a warning, if Warp's own folder is not writable."""
     folder = Path(wp.config.kernel_cache_dir or os.environ.get(_CHOSEN) or _own_folder())
-    # Warp makes a folder in it for its version
-    if _can_be_written(folder / wp.config.version):
+    # Warp creates a folder in it for its version
+    if _is_writable(folder / wp.config.version):
         return
     try:
         other = _temporary_folder()
     except OSError:
-        # what Warp says of its own folder is as good
+        # Warp reports an error of its own folder
         return
     wp.config.kernel_cache_dir = other
     warnings.warn(
@@ -40,7 +40,7 @@ def prepare_cache() -> None:
 
 
 def _own_folder() -> Path:
-    """Where Warp keeps kernels when nobody says anything."""
+    """Return Warp's default folder of kernels."""
     home = Path(os.path.expanduser("~"))
     if sys.platform == "win32":
         return Path(os.environ.get("LOCALAPPDATA") or home / "AppData" / "Local") / "NVIDIA" / "warp"
@@ -49,14 +49,14 @@ def _own_folder() -> Path:
     return Path(os.environ.get("XDG_CACHE_HOME") or home / ".cache") / "warp"
 
 
-def _can_be_written(folder: Path) -> bool:
-    """Whether a folder can be written, or made."""
-    there = next(one for one in (folder.absolute(), *folder.absolute().parents) if os.path.lexists(one))
-    return there.is_dir() and os.access(there, os.W_OK | os.X_OK)
+def _is_writable(folder: Path) -> bool:
+    """Return True if a folder is writable, or can be created."""
+    existing = next(one for one in (folder.absolute(), *folder.absolute().parents) if os.path.lexists(one))
+    return existing.is_dir() and os.access(existing, os.W_OK | os.X_OK)
 
 
 def _temporary_folder() -> str:
-    """The same at each run where it is this user's alone, for what is in it will run."""
+    """Return a temporary folder: the same in each run if only this user can write it, because its content is run."""
     user = os.getuid() if hasattr(os, "getuid") else 0
     folder = Path(tempfile.gettempdir(), f"warp-cache-{user}")
     with contextlib.suppress(FileExistsError):

@@ -22,4 +22,6 @@ def build_delay(kwargs: dict[str, Any], n: int, device: Any) -> Delay:
         ValueError: The delay is out of range.
     """
     warn_once("build_delay", "a config, `ActuatorConfig(..., delay=DelayConfig(2))`, or `Delay(steps, max_delay)`")
-    return newton_classes.dressed(Delay.from_config(DelayConfig(**Delay.resolve_arguments(kwargs)), n, device))
+    return newton_classes.as_newton_instance(
+        Delay.from_config(DelayConfig(**Delay.resolve_arguments(kwargs)), n, device)
+    )

@@ -30,4 +30,4 @@ def built(component_class: Any, kwargs: Any, n: int, device: Any, kind: str) -> 
     require_type("kwargs", kwargs, dict, "a dictionary of arguments")
     ours = newton_classes.component_class(component_class)
     catalogue.require_kind(ours, kind)
-    return newton_classes.dressed(catalogue.from_arguments(ours, kwargs, n, device))
+    return newton_classes.as_newton_instance(catalogue.from_arguments(ours, kwargs, n, device))

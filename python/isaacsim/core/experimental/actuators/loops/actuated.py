@@ -13,9 +13,9 @@ from ..components.quiet_warp import quiet_warp
 from ..pipeline.assembly import Assembly
 from ..pipeline.entry import ActuatorEntry, entry_from_spec
 from ..pipeline.friction import EngineFriction, has_friction_stage, without_engine_friction
-from ..pipeline.given import entries_from_configs, in_joint_order
 from ..pipeline.motors import Motor, resolve_motors
 from ..pipeline.step.fault import Fault
+from ..pipeline.user_components import entries_from_configs, in_joint_order
 from ..specs.arguments import names_of, number_of
 from ..specs.motors import Motors
 

@@ -112,7 +112,7 @@ class _Part:
             by_numbers = np.zeros_like(numbers) if named.keys() & self.network.names else None
         given = {name: np.zeros(pipeline.count, np.float32) for name, _ in pipeline.rows if name in named}
         states = self.split(gradients.states)
-        pipeline.notes.back(
+        pipeline.recorder.back(
             note,
             [gradients.efforts, None],
             self.places,
@@ -203,7 +203,7 @@ class TorchGradients:
         rows = np.arange(self._assembly.num_robots)[:, None] * self._num_dofs
         places = (rows + np.asarray(columns)).ravel().astype(np.uint32)
         shapes: list[tuple[int, ...]] = [(pipeline.depth, pipeline.count)] * (3 if pipeline.depth else 0)
-        shapes += [one.shape_of(pipeline.count) for _, _, one, _ in pipeline.remembered(placement)]
+        shapes += [one.shape_of(pipeline.count) for _, _, one, _ in pipeline.law_states(placement)]
         network = self._network_of(step, pipeline, step.plan.dof_names[placement.slots[0]])
         return _Part(step, placement, pipeline, columns, places, self._size, network, shapes)
 
@@ -364,12 +364,12 @@ class TorchGradients:
                 at = pipeline.places(plan.delayed)
                 rings = [np.ascontiguousarray(numpy_view(getattr(now, name))[:, at]) for name in _BUFFERS]
                 lag = pipeline.values_of(plan.lag)
-            states = pipeline.remembered(part.placement)
+            states = pipeline.law_states(part.placement)
             laws = [np.ascontiguousarray(numpy_view(now.laws[law][k])[at]) for law, k, _, at in states]
             none = np.zeros(0, np.int32)
             pushes = numpy_view(now.num_pushes)[pipeline.places(plan.delayed)] if pipeline.depth else none
             state = pipeline.state(rings, pushes, numpy_view(now.write_idx), laws)
-        return pipeline.notes.note(signals, [places] * _SIGNALS, pipeline.values(), state, lag, dt)
+        return pipeline.recorder.note(signals, [places] * _SIGNALS, pipeline.values(), state, lag, dt)
 
     def _network_of(self, step: NativeStep, pipeline: Pipeline, joint: str) -> _Network | None:
         """Return the network of an actuator, or None."""

@@ -1,8 +1,8 @@
-"""`Actuator`: the public engine, one object with its own arrays of any simulator, as in newton.actuators.
+"""`Actuator`: actuators that a program steps on arrays of its own, as in newton.actuators.
 
-`ArticulationActuators` compiles its actuators into few plans and does not step these objects; they are for code that
-brings its own state, control and loop. The step is the same: a plan of its own, bound by index arrays. What newton
-renamed in 1.6 has both names, `controller` and `drive`.
+`ArticulationActuators` compiles its actuators into few plans and does not step these objects; they are for programs
+with their own state, control and loop. Each has a plan of its own, bound by index arrays, and the same step. Parts that
+newton renamed in 1.6 have both names, `controller` and `drive`.
 """
 
 from __future__ import annotations
@@ -27,8 +27,9 @@ from .step.fault import Fault, fault_of
 if TYPE_CHECKING:
     from .calls import Calls, Contents
     from .gradients import OnTape
+    from .step.interface import Step
 
-# what steps an actuator by itself is imported where one does: those of a wrapper are steps of its plan
+# calls and gradients are imported on use: actuators of a wrapper need neither
 
 _PARTS = ("controller", "drive", "delay", "clamping", "others")
 _IS_FIXED = (
@@ -38,7 +39,7 @@ _IS_FIXED = (
 
 
 class _FixedList(list[Any]):
-    """Limits or other stages of an actuator whose plan is compiled."""
+    """Limits or other stages of an actuator whose plan is compiled; every change raises `TypeError`."""
 
     def __init__(self, name: str, stages: Sequence[Any]) -> None:
         self._name = name
@@ -53,19 +54,19 @@ class _FixedList(list[Any]):
 
 
 class _Compiled:
-    """What an actuator has compiled of its parts: its step, how it is called, and what the parts were."""
+    """The compiled step of an actuator, its calls, and the parts that were compiled."""
 
-    __slots__ = ("calls", "computed", "on_tape", "step", "told")
+    __slots__ = ("calls", "computed", "on_tape", "parts", "step")
 
     def __init__(self) -> None:
-        self.step: Any = None
+        self.step: Step | None = None
         self.on_tape: OnTape | None = None
         self.calls: Calls | None = None
-        self.told: list[Contents] = []
-        self.computed: Any = None
+        self.parts: list[Contents] = []
+        self.computed: wp.array | None = None
 
     def computed_of(self, actuator: Actuator) -> wp.array:
-        """Efforts before the limits, zero at first."""
+        """Efforts before the limits, initially zero."""
         if self.computed is None:
             self.computed = wp.zeros(actuator.num_actuators, dtype=wp.float32, device=actuator.device)
         return self.computed
@@ -75,34 +76,35 @@ class Actuator(Staged, NotCopied):
     """`N` actuators with the same components, reading and writing flat arrays of a simulator.
 
     Args:
-        indices: Where velocities, velocity targets and feedforward stand, uint32, shape `(N,)`.
+        indices: Indices of velocities, velocity targets and feedforward, uint32, shape `(N,)`.
         controller: The control law; its arrays have shape `(N,)`. Its later name is `drive`.
         delay: Command delay, or None.
         clamping: Effort limits in the order they are applied.
-        pos_indices: Where positions stand; None means `indices`.
-        target_pos_indices: Where position targets stand; None means `pos_indices` when the target array is as long as
+        pos_indices: Indices of positions; None means `indices`.
+        target_pos_indices: Indices of position targets; None means `pos_indices` when the target array is as long as
             the array of positions, else `indices`.
-        effort_indices: Where efforts go; None means `indices`.
+        effort_indices: Indices of efforts; None means `indices`.
         state_pos_attr: Name of the positions [rad or m] on the state object.
         state_vel_attr: Name of the velocities [rad/s or m/s] on the state object.
         control_target_pos_attr: Name of the position targets on the control object; None means the default.
         control_target_vel_attr: Name of the velocity targets on the control object; None means the default. Targets
-            that are not there under one of these names are looked for under that which newton 1.2 has, and back.
+            missing under one of these names are looked up under the corresponding name of newton 1.2, and vice versa.
         control_feedforward_attr: Name of the feedforward efforts [N·m or N]; None, or an absent array, means none.
-        control_output_attr: Name of the efforts [N·m or N], which are added to.
-        control_computed_output_attr: Name of an array that gets the efforts before the clamps, added to, or None.
-        requires_grad: Whether a `wp.Tape` that records while it steps gets gradients of the efforts with respect to
-            positions, velocities, targets, feedforward, the parameters of its components and the state before the step:
-            of those arrays that have `grad`, as the states do that `state()` makes. See `pipeline/gradients.py`.
-        label: What to call the actuator in messages; the prim path where there is one.
+        control_output_attr: Name of the array that efforts [N·m or N] are added to.
+        control_computed_output_attr: Name of the array that efforts before the clamps are added to, or None.
+        requires_grad: True if a `wp.Tape` that records a step gets gradients of the efforts with respect to positions,
+            velocities, targets, feedforward, the parameters of the components and the state before the step. Arrays
+            need `grad`; states from `state()` have it. See `pipeline/gradients.py`.
+        label: Label of the actuator in messages; the prim path where there is one.
         dof_names: Names of the driven joints, for information.
         drive: The control law, instead of `controller`.
+        others: Stages of other kinds.
 
     Raises:
         TypeError: Not exactly one of `controller` and `drive` is given.
         ValueError: Index arrays differ in shape.
-        NotImplementedError: `requires_grad` is True for what has no gradients: a component that computes by code of its
-            own instead of a `LAW`, or a network that Torch runs or that takes a column of the caller's.
+        NotImplementedError: `requires_grad` is True and a component has no gradients: it has no `LAW`, or it is a
+            network that Torch runs or that has custom inputs.
     """
 
     _INSTEAD = "Make another one of components of its own."
@@ -110,10 +112,10 @@ class Actuator(Staged, NotCopied):
 
     @dataclass
     class State(NotCopied):
-        """State of the stages; a part is None when there is nothing to remember.
+        """State of the stages; None for a stage without state.
 
-        `drive_state` is the later name of `controller_state`. Stages of kinds without a name of their own have their
-        states in `other_states`, by kind.
+        `drive_state` is the later name of `controller_state`. States of stages of other kinds are in `other_states`, by
+        kind.
         """
 
         _INSTEAD = "Take another one of state() and assign this one to it, or keep its arrays."
@@ -146,26 +148,26 @@ class Actuator(Staged, NotCopied):
             self.controller_state = state
 
         def reset(self, mask: wp.array | None = None) -> None:
-            """Start over where `mask`, bool `(N,)`, is true; everywhere by default."""
-            for part in (self.delay_state, *self._of_laws()):
+            """Reset the states of the actuators in `mask`, bool `(N,)`; of all by default."""
+            for part in (self.delay_state, *self._law_states()):
                 if part is not None:
                     part.reset(mask)
-            from .gradients import forget_gradients, tape_now
+            from .gradients import cut_gradients, tape_now
 
             if (tape := tape_now()) is not None:
-                forget_gradients(tape, self._of_laws(), mask)
+                cut_gradients(tape, self._law_states(), mask)
 
-        def _of_laws(self) -> tuple[Any, ...]:
+        def _law_states(self) -> tuple[Any, ...]:
             others = (state for states in self.other_states.values() for state in states)
             return self.controller_state, *self.clamping_states, *others
 
         def assign(self, other: Actuator.State) -> None:
-            """Copy another state of the same actuator into this one, whose arrays stay those they are.
+            """Copy the values of another state of the same actuator into the arrays of this one.
 
-            After an odd number of steps in a CUDA graph this takes the place of the last exchange of both states.
+            After an odd number of steps in a CUDA graph it replaces the last swap of the two states.
 
             Raises:
-                TypeError: It is no state.
+                TypeError: `other` is no state.
                 ValueError: The other state has other parts, or arrays of another shape.
                 NotImplementedError: A state of the user's own is neither a dataclass nor has `assign`.
             """
@@ -229,11 +231,11 @@ class Actuator(Staged, NotCopied):
         self._compiled = _Compiled()
         leave_out()
         if self.num_actuators and (self.device.is_cuda or requires_grad):
-            # now, as the first step may be one that a graph captures, and what has no gradients is refused
+            # compile now: a graph may capture the first step, and components without gradients are refused here
             self.compiled()
 
     def fix(self) -> Actuator:
-        """Refuse other parts from now on: a plan was compiled of these. Their parameters stay open."""
+        """Refuse to replace parts from now on, because a plan contains them; parameters stay writable."""
         self.clamping, self.others = _FixedList("clamping", self.clamping), _FixedList("others", self.others)
         self._fixed = True
         return self
@@ -248,7 +250,7 @@ class Actuator(Staged, NotCopied):
         return f"<Actuator {self.label}: {pipeline}, {self.num_actuators} x>".replace(" :", ":")
 
     def set_effort_mode_explicit(self) -> None:
-        """Do nothing, for efforts are always given as such; newton 1.8 has a mode without."""
+        """Do nothing: efforts are always explicit. newton 1.8 also has an implicit mode."""
 
     @property
     def drive(self) -> Any:
@@ -271,9 +273,9 @@ class Actuator(Staged, NotCopied):
 
     @property
     def computed_efforts(self) -> wp.array:
-        """Efforts of the last `step` before the clamps [N·m or N], shape `(N,)`; 0 where there was a fault.
+        """Efforts of the last `step` before the clamps [N·m or N], shape `(N,)`; 0 on a fault.
 
-        They are those of the motor where there is a transmission.
+        With a transmission they are efforts of the motor.
         """
         compiled = self._compiled
         if compiled.step is None:
@@ -282,14 +284,14 @@ class Actuator(Staged, NotCopied):
 
     @property
     def signals(self) -> dict[str, wp.array]:
-        """Signals that its laws ask for, by name, float32 `(N,)`: inertia and load of the joints, say.
+        """Signals that its laws ask for, by name, float32 `(N,)`, such as inertia and load of the joints.
 
-        Write into them before a step, in place; until then they are neutral, which says that nothing is known. What its
-        laws publish is here as the last step has read it. A total is written likewise: an actuator by itself does not
-        know the others of its robot. See `specs/signals.py`.
+        Write into them in place before a step. Until then they have neutral values, for an unknown signal. Published
+        values of its laws are here as the last step read them. Totals are written by the program, too, because an
+        actuator does not know the others of its robot. See `specs/signals.py`.
 
         Raises:
-            RuntimeError: A wrapper steps the actuator; who hosts the robot writes them.
+            RuntimeError: A wrapper steps the actuator; the host of the robot writes the signals.
         """
         if self._fixed:
             raise RuntimeError(
@@ -304,8 +306,8 @@ class Actuator(Staged, NotCopied):
     def faults(self) -> list[Fault]:
         """The first fault of each joint since the last `clear_faults`, by joint and robot; reads the device.
 
-        A joint with an input or effort that is not finite gets effort 0 for that step and keeps its state; of a delayed
-        command, what is not finite is held from the one before. Joints without names are robots of one joint each.
+        A joint with an input or effort that is not finite gets effort 0 for that step and keeps its state; a delayed
+        command that is not finite is replaced by the previous one. Joints without names are robots of one joint each.
         """
         if self._compiled.step is None:
             return []
@@ -314,20 +316,20 @@ class Actuator(Staged, NotCopied):
         return [fault_of(self.label, names[dof], robot, step, code) for dof, robot, code, step in sorted(found)]
 
     def clear_faults(self) -> None:
-        """Forget all faults; the steps that faults name are counted from here. States are another matter."""
+        """Clear all faults, and count steps of faults from 0 again; states do not change."""
         if self._compiled.step is not None:
             self._compiled.step.clear_faults()
 
     def is_stateful(self) -> bool:
-        """Whether `step` needs states."""
+        """Return True if `step` needs states."""
         return any(stage is self.delay or stage.is_stateful() for stage in self.stages)
 
     def is_graphable(self) -> bool:
-        """Whether `step` can be captured in a CUDA graph."""
+        """Return True if `step` can be captured in a CUDA graph."""
         return self.controller is None or self.controller.is_graphable()
 
     def state(self) -> State | None:
-        """Return a fresh state, or None when there is nothing to remember."""
+        """Return a fresh state, or None if no stage has one."""
         if not self.is_stateful():
             return None
         states = self._states_by_kind()
@@ -340,7 +342,7 @@ class Actuator(Staged, NotCopied):
         return state
 
     def _states_by_kind(self) -> dict[str, tuple[Any, ...]]:
-        """Return fresh states of all stages of each kind that has one with a state."""
+        """Return fresh states of all stages, by kind, of kinds with a stateful stage."""
         made: dict[str, list[Any]] = {}
         for kind, stage in self.by_kind:
             stateful = kind == "delay" or stage.is_stateful() or KINDS[kind].many
@@ -348,11 +350,11 @@ class Actuator(Staged, NotCopied):
         return {kind: tuple(some) for kind, some in made.items() if any(one is not None for one in some)}
 
     def sim_state(self) -> Any:
-        """Return an empty object with the attributes that `step` reads of a state, to be set to arrays."""
+        """Return an object with the state attributes that `step` reads, each None, to be set to arrays."""
         return _container("sim_state", (self.state_pos_attr, self.state_vel_attr))
 
     def sim_control(self) -> Any:
-        """Return an empty object with the attributes that `step` reads and writes of a control, to be set to arrays."""
+        """Return an object with the control attributes that `step` uses, each None, to be set to arrays."""
         from .calls import custom_of
 
         names = [
@@ -366,9 +368,9 @@ class Actuator(Staged, NotCopied):
         return _container("sim_control", [name for name in names if name is not None])
 
     def register_custom_attributes(self, builder: Any) -> None:
-        """Let controls of the model that a newton `ModelBuilder` makes have the arrays that the controller asks for.
+        """Register the custom inputs of the controller with a newton `ModelBuilder`, for controls of its model.
 
-        newton's builder, from 1.7 on, calls it. The arrays are zero until the program writes into them.
+        newton's builder calls this method from 1.7 on. The arrays are zero until the program writes into them.
         """
         from .calls import custom_of
 
@@ -387,20 +389,19 @@ class Actuator(Staged, NotCopied):
     ) -> None:
         """Add the efforts of this step to the output array.
 
-        The current state is read, the next one written; they may be the same object.
+        The current state is read, and the next state is written; they may be the same object.
 
         Args:
             sim_state: Object or mapping with positions and velocities.
-            sim_control: Object or mapping with targets, feedforward, outputs, and the arrays that the controller asks
-                for besides, its `custom_inputs`.
+            sim_control: Object or mapping with targets, feedforward, outputs and custom inputs of the controller.
             current_act_state: State before this step.
-            next_act_state: Where the state after this step goes.
+            next_act_state: State after this step, which is written.
             dt: Physics step [s]; laws without an integral do not need it.
-            bias_force: Not read, as newton does not read it unless its effort mode is implicit, which ours never is.
+            bias_force: Ignored. newton reads it only in its implicit effort mode, which this class does not have.
 
         Raises:
-            ValueError: A stateful actuator without both states, an array that is not there or does not fit, or a time
-                step that is no number of seconds >= 0. Nothing has been written then.
+            ValueError: A stateful actuator gets fewer than two states, an array is missing or does not fit, or `dt` is
+                no number of seconds >= 0. Nothing is written then.
         """
         compiled = self._compiled
         if self.requires_grad and (tape := _tape_now()) is not None and self.num_actuators:
@@ -420,7 +421,7 @@ class Actuator(Staged, NotCopied):
     def _step_on_tape(
         self, tape: wp.Tape, sim_state: Any, sim_control: Any, now: State | None, after: State | None, dt: float | None
     ) -> None:
-        """Step, and let the tape go back through it."""
+        """Step, and record the step on the tape."""
         from .gradients import off_tape
 
         self.require_states(now, after)
@@ -440,17 +441,17 @@ class Actuator(Staged, NotCopied):
 
         return Calls([self])
 
-    def compiled(self) -> Any:
-        """What steps this actuator, made anew when its parts have changed."""
+    def compiled(self) -> Step:
+        """Return the step of this actuator, compiled again if its parts have changed."""
         from .calls import contents_of, step_of, unchanged
         from .gradients import OnTape
 
         compiled = self._compiled
-        if compiled.step is None or not unchanged(compiled.told):
+        if compiled.step is None or not unchanged(compiled.parts):
             step = step_of(self, compiled.computed_of(self), compiled.step)
             compiled.on_tape = OnTape(self.label or "actuator", step) if self.requires_grad else None
             compiled.step = step
-            compiled.told = contents_of(self)
+            compiled.parts = contents_of(self)
         return compiled.step
 
     def require_states(self, current_act_state: State | None, next_act_state: State | None) -> None:
@@ -502,15 +503,15 @@ def _tape_now() -> wp.Tape | None:
 
 
 def _container(name: str, fields: Sequence[str]) -> Any:
-    """An object with these attributes and no others, each None."""
+    """Return an object with these attributes and no others, each None."""
     return make_dataclass(name, [(one, Any, None) for one in dict.fromkeys(fields)], slots=True)()
 
 
 def as_ours(actuator: Any) -> Actuator:
-    """Return an actuator that is ours; for one of newton's, one of the same components, indices and names of arrays.
+    """Return an `Actuator` of this package; one of newton is converted, with its components, indices and array names.
 
     Raises:
-        TypeError: It is neither.
+        TypeError: `actuator` is no actuator.
         ValueError: It cannot be used.
     """
     if isinstance(actuator, Actuator):

@@ -16,17 +16,17 @@ from .step.fault import Fault
 
 
 class ActuatorGroup(NotCopied):
-    """Actuators that share state and control objects; a step is that of each, in their order.
+    """Actuators that share state and control objects; `step` steps them in their order.
 
-    Those of built-in laws on the CPU are stepped in one call, which is far faster than one by one.
+    Consecutive actuators with built-in laws on the CPU are stepped in one call, which is much faster.
 
     Args:
-        actuators: The actuators, ours or newton's, each once; they may differ in components, indices and numbers of
-            joints. For one of newton's, one of ours with its components is made.
+        actuators: Actuators of this package or of newton, each once; they may differ in components, indices and numbers
+            of joints. Those of newton are converted.
 
     Raises:
-        TypeError: Something is no actuator.
-        ValueError: An actuator is listed twice, or one of newton's cannot be used.
+        TypeError: An element is no actuator.
+        ValueError: An actuator is listed twice, or an actuator of newton cannot be used.
     """
 
     _INSTEAD = "Make another one of actuators of its own."
@@ -41,15 +41,15 @@ class ActuatorGroup(NotCopied):
         self._without = (None,) * len(self.actuators)
 
     def is_stateful(self) -> bool:
-        """Whether `step` needs states."""
+        """Return True if `step` needs states."""
         return any(actuator.is_stateful() for actuator in self.actuators)
 
     def is_graphable(self) -> bool:
-        """Whether `step` can be captured in a CUDA graph."""
+        """Return True if `step` can be captured in a CUDA graph."""
         return all(actuator.is_graphable() for actuator in self.actuators)
 
     def state(self) -> list[Actuator.State | None]:
-        """Return a fresh state of each actuator, None for one that has nothing to remember."""
+        """Return a fresh state of each actuator, None for an actuator without state."""
         return [actuator.state() for actuator in self.actuators]
 
     @untraced
@@ -67,7 +67,7 @@ class ActuatorGroup(NotCopied):
             sim_state: Object or mapping with positions and velocities.
             sim_control: Object or mapping with targets, feedforward and outputs.
             current_states: State of each actuator before this step.
-            next_states: Where their states after this step go.
+            next_states: State of each actuator after this step, which is written.
             dt: Physics step [s]; laws without an integral do not need it.
 
         Raises:
@@ -78,7 +78,7 @@ class ActuatorGroup(NotCopied):
             runs = self._split()
         now, after = self._states(current_states, next_states)
         if tape_now() is not None and any(actuator.requires_grad for actuator in self.actuators):
-            # a tape records each actuator by itself
+            # a tape records each actuator separately
             runs = [(slice(None), None)]
         for mine, calls in runs:
             if calls is not None:
@@ -89,16 +89,16 @@ class ActuatorGroup(NotCopied):
 
     @property
     def faults(self) -> list[Fault]:
-        """The faults of all actuators; see `Actuator.faults`."""
+        """Faults of all actuators; see `Actuator.faults`."""
         return [fault for actuator in self.actuators for fault in actuator.faults]
 
     def clear_faults(self) -> None:
-        """Forget the faults of all actuators."""
+        """Clear the faults of all actuators."""
         for actuator in self.actuators:
             actuator.clear_faults()
 
     def _split(self) -> list[tuple[slice, Calls | None]]:
-        """Group consecutive actuators that run natively, and the others."""
+        """Group consecutive actuators by whether the core steps them."""
         self._stateful = [number for number, actuator in enumerate(self.actuators) if actuator.is_stateful()]
         self._runs, first = [], 0
         for native, mine in itertools.groupby(self.actuators, is_native):
@@ -109,7 +109,7 @@ class ActuatorGroup(NotCopied):
         return self._runs
 
     def _states(self, *given: Sequence[Actuator.State | None] | None) -> list[Sequence[Actuator.State | None]]:
-        """Both lists of states, looked through before anything is stepped."""
+        """Return both lists of states, validated before anything is stepped."""
         now, after = both = [self._without if states is None else states for states in given]
         for name, states in zip(("current_states", "next_states"), both, strict=True):
             require_type(name, states, Sequence, "a list of states")

@@ -1,7 +1,7 @@
-"""All actuators of an articulation: cut into plans, run by the best engine for each, shown to users as `Actuator`s.
+"""All actuators of an articulation, divided into plans, each run by the best engine.
 
-The native engine runs built-in laws on the CPU, the Warp engine the user's own, and everything on CUDA or where the
-core was not built; components that compute arrays themselves stand between the two phases of a step.
+The native engine runs built-in laws on the CPU. The Warp engine runs custom laws, and all laws on CUDA or without the
+core. Components that compute arrays run between the two phases of a step.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import functools
 import logging
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, cast
 
 import numpy as np
 import warp as wp
@@ -20,17 +20,18 @@ from ..cores import missing_core
 from ..memory import warp_view
 from .actuator import Actuator
 from .entry import ActuatorEntry
-from .given import release
 from .parameters import Parameters
 from .plan import array_stages, compile_plan, in_sequence, is_built_in
 from .step.binding import COLUMN_NAMES, Columns, check_custom
-from .step.engine import make_step, with_components
+from .step.engine import make_step, with_array_stages
 from .step.fault import Fault, fault_of
-from .step.native import NativeStep, is_native_there
+from .step.native import NativeStep, has_native_core
 from .step.state import mask_of, restore, save
+from .user_components import release
 
 if TYPE_CHECKING:
     from .randomization import JointProperties, Randomization, Randomized
+    from .step.interface import Step
     from .totals import Member, Round
 
 _log = logging.getLogger(__name__)
@@ -39,18 +40,18 @@ _warned: set[str] = set()
 
 
 class Watcher(Protocol):
-    """Who is told about steps and resets."""
+    """Listener of steps and resets."""
 
     def before(self) -> None:
-        """A step is about to be made."""
+        """Called before a step."""
         ...
 
     def after(self, dt: float) -> None:
-        """It was made, and nothing went wrong."""
+        """Called after a step that raised nothing."""
         ...
 
     def reset(self, robots: Sequence[int] | wp.array | None) -> None:
-        """Robots start over: indices or a mask, None for all."""
+        """Called when robots are reset: indices or a mask, None for all."""
         ...
 
 
@@ -58,10 +59,11 @@ class Assembly:
     """All actuators of an articulation on a device.
 
     Args:
-        entries: What to run.
+        entries: The actuators.
         num_robots: Number of robots.
         device: Warp device.
-        columns: Where each joint stands in the articulation, in the order of the entries; plans are laid out by it.
+        columns: Column of each joint in the articulation, in the order of the entries; slots of a plan are in this
+            order.
 
     Raises:
         ValueError: A parameter array has the wrong length or a value out of range.
@@ -69,32 +71,36 @@ class Assembly:
     """
 
     step: Callable[[float], None]
-    """Compute the efforts of all joints of all robots for a physics step of so many seconds."""
+    """Compute the efforts of all joints of all robots for a physics step, given in seconds."""
 
     def __init__(
-        self, entries: Sequence[ActuatorEntry], num_robots: int, device: Any, columns: Sequence[int] | None = None
+        self,
+        entries: Sequence[ActuatorEntry],
+        num_robots: int,
+        device: wp.DeviceLike,
+        columns: Sequence[int] | None = None,
     ) -> None:
         self.num_robots, self.device = num_robots, wp.get_device(device)
         joints = in_sequence(entries)
         self.columns = list(range(sum(map(len, joints))) if columns is None else columns)
-        """Where each joint stands in the articulation, in the order of the entries."""
+        """Column of each joint in the articulation, in the order of the entries."""
         self.dof_names = [name for entry in entries for name in entry.dof_names]
         """Name of each joint, likewise."""
         self._bound: Sequence[Columns] = ()
-        # what makes NumPy arrays of those that the only part follows
+        # returns a NumPy array of an array that `follower` has bound
         self._view: Callable[[Any], np.ndarray] | None = None
         self._watchers: list[Watcher] = []
-        # those of them who are told about each step
+        # watchers that are called at each step
         self._step_watchers: list[Watcher] = []
-        # who wants to have efforts observed
+        # objects that require observed efforts
         self._observers: set[Any] = set()
         self.custom_inputs: dict[str, Any] = {}
-        """Arrays of the caller's that controllers ask for, `(robots, DOFs)`; see `set_custom_input`."""
+        """Custom inputs of controllers by name, `(robots, DOFs)`; see `set_custom_input`."""
         self._parameters = Parameters(num_robots, device)
         # joints of each step, and the step itself
-        self._parts: list[tuple[list[int], Any]] = []
+        self._parts: list[tuple[list[int], Step]] = []
 
-        # while the components still have their arrays
+        # before the plans take over the arrays of the components
         self.actuators = [self._actuator(entry) for entry in entries]
         for on_core, members in self._split(zip(entries, joints, strict=True)):
             self._add_part(members, on_core)
@@ -105,16 +111,16 @@ class Assembly:
         self._randomization: Randomization | None = None
 
     def _take_over(self, entries: Sequence[ActuatorEntry]) -> None:
-        """Make the parameters of components those of the plans; nothing can fail any more."""
+        """Bind the attributes of the components to the plans; the last part of construction that changes components."""
         for _, step in self._parts:
-            self._parameters.show(step.plan, step)
+            self._parameters.bind(step.plan, step)
         self._given = [one for entry in entries if not entry.shared for one in entry.stages]
         for entry in entries:
             for component in entry.stages:
                 vars(component)["_in_use"] = True
 
     def _split(self, entries: Iterable[tuple[ActuatorEntry, Sequence[int]]]) -> Iterator[tuple[bool, _Members]]:
-        """Yield the entries of each part, and whether it runs on the native core."""
+        """Yield True if a part runs on the native core, and its entries, of each part."""
         native = _use_native(self.device)
         parts: dict[tuple[bool, bool], _Members] = {}
         for entry, joints in entries:
@@ -125,24 +131,23 @@ class Assembly:
             yield part[1], parts[part]
 
     def _add_part(self, members: _Members, on_core: bool) -> None:
-        """Compile one plan of some entries, given with their joints."""
+        """Compile one plan from entries and their joints."""
         order = sorted((joint for _, joints in members for joint in joints), key=self.columns.__getitem__)
         slots = [[order.index(joint) for joint in joints] for _, joints in members]
         plan = compile_plan([entry for entry, _ in members], self.num_robots, slots)
-        step = make_step(plan, self.device, on_core=on_core)
+        planned = make_step(plan, self.device, on_core=on_core)
         mine = zip(members, slots, strict=True)
-        if custom := [(entry.label, own, at) for (entry, _), at in mine if (own := array_stages(entry)) is not None]:
-            step = with_components(step, custom, self.device)
-        self._parts.append((order, step))
+        custom = [(entry.label, own, at) for (entry, _), at in mine if (own := array_stages(entry)) is not None]
+        self._parts.append((order, with_array_stages(planned, custom, self.device) if custom else planned))
 
     @property
     def name(self) -> str:
-        """What runs, in the order in which it runs."""
+        """Names of the engines, in the order in which they step."""
         return ", ".join(part.name for _, part in self._parts)
 
     @property
     def parts(self) -> list[tuple[list[int], Any]]:
-        """Joints of each step, and the step itself."""
+        """Joints of each step, and the step itself, a `Step`."""
         return self._parts
 
     def bind(self, columns: Sequence[int], inputs: Sequence[Any], efforts: Any) -> None:
@@ -151,7 +156,7 @@ class Assembly:
         Args:
             columns: Column of each joint.
             inputs: Positions, velocities, position targets, velocity targets and feedforward, float32 `(N, D)`.
-            efforts: Where efforts go, float32 `(N, D)`; only the joints' columns are written.
+            efforts: Array to which efforts are written, float32 `(N, D)`; only the joints' columns are written.
 
         Raises:
             ValueError: By name: an array or column does not fit.
@@ -167,9 +172,14 @@ class Assembly:
         names: Sequence[str] = COLUMN_NAMES,
         first: int = 0,
     ) -> list[Columns]:
-        """Return what `rebind` takes, arguments as of `bind`; errors call inputs and efforts by `names`.
+        """Return the bindings for `rebind`, with arguments as for `bind`.
 
-        `first` is the column of the articulation that these arrays begin with.
+        Args:
+            columns: Column of each joint.
+            inputs: See `bind`.
+            efforts: See `bind`.
+            names: Names of inputs and efforts in errors.
+            first: Column of the articulation that is the first column of these arrays.
         """
         custom = self.custom_inputs, first
         return [
@@ -179,7 +189,7 @@ class Assembly:
 
     @property
     def custom_names(self) -> list[str]:
-        """Names of the arrays that controllers ask the caller for."""
+        """Names of the custom inputs of the controllers."""
         asked = (getattr(actuator.controller, "custom_inputs", ()) for actuator in self.actuators)
         return list(dict.fromkeys(name for names in asked for name in names))
 
@@ -187,8 +197,8 @@ class Assembly:
     def signals(self) -> dict[str, list[tuple[list[int], wp.array]]]:
         """Signals that laws ask for, by name: joints and array of each part, float32 `(robots, these joints)`.
 
-        The host of the robot writes them before a step, in place; until then they are neutral, see `specs/signals.py`.
-        What laws publish, and totals, are written at the start of a step.
+        The host of the robot writes them in place before a step; until then they are neutral, see `specs/signals.py`.
+        Published values of laws and totals are written at the start of a step.
         """
         found: dict[str, list[tuple[list[int], wp.array]]] = {}
         for joints, part in self._parts:
@@ -197,10 +207,10 @@ class Assembly:
         return found
 
     def set_custom_input(self, name: str, array: Any, num_dofs: int) -> None:
-        """Read this array of `num_dofs` columns from now on, or none.
+        """Read a custom input of `num_dofs` columns from this array from now on; None removes it.
 
         Raises:
-            ValueError: No controller asks for one of that name, or it does not fit.
+            ValueError: No controller has an input with this name, or the array does not fit.
         """
         if name not in self.custom_names:
             raise ValueError(
@@ -213,7 +223,7 @@ class Assembly:
         self.custom_inputs[name] = array
 
     def rebind(self, bindings: Sequence[Columns]) -> None:
-        """Attach arrays of which `bindings` were made; those that were attached before cost next to nothing.
+        """Attach the arrays of `bindings`; binding the same arrays again is cheap.
 
         Raises:
             ValueError: By name: an array or column does not fit.
@@ -224,49 +234,51 @@ class Assembly:
 
     @property
     def bound(self) -> Sequence[Columns]:
-        """What each part is bound to."""
+        """The binding of each part."""
         if self._view is None:
             return self._bound
-        *inputs, efforts = map(self._view, self._parts[0][1].arrays)
+        *inputs, efforts = map(self._view, cast(NativeStep, self._parts[0][1]).arrays)
         return [replace(self._bound[0], inputs=inputs, efforts=efforts)]
 
     def follower(self, given: Sequence[Any], view: Callable[[Any], np.ndarray]) -> Callable[..., bool] | None:
-        """Return what binds other arrays in the place of those that are bound; see `NativeStep.follower`.
+        """Return a function that rebinds arrays like the bound ones; see `NativeStep.follower`.
 
         Args:
-            given: Five signals and the efforts as a caller has them, None for what stays as it is.
-            view: Makes a NumPy array `(robots, DOFs)` of one that is bound later.
+            given: Five signals and the efforts as arrays of any library; None for one that stays bound.
+            view: Returns a NumPy array `(robots, DOFs)` of an array that is bound later.
 
         Returns:
-            None where not all is one native step, or arrays like these cannot be told from others.
+            The function; None if there is more than one step, the step is not native, or the core cannot read these
+            arrays.
         """
         (_, part), *others = self._parts
         follow = part.follower(given) if isinstance(part, NativeStep) and not others else None
         if follow is not None:
-            # the first ones are let go when others follow
+            # drop the references to the first arrays
             self._bound, self._view = [replace(self._bound[0], inputs=(), efforts=None)], view
         return follow
 
     def place(self, columns: Sequence[int], num_dofs: int) -> None:
-        """Tell the actuators where they stand in flattened `(robots, num_dofs)` arrays."""
+        """Set the indices of the actuators into flattened arrays `(robots, num_dofs)`."""
         self.columns = list(columns)
         joint, rows = 0, np.arange(self.num_robots)[:, None] * num_dofs
         for actuator in self.actuators:
             mine = np.asarray(columns[joint : joint + len(actuator.dof_names)])
-            # into the same array, which the actuator's other index arrays are too
+            # in place, because the other index arrays of the actuator are the same array
             actuator.indices.assign((rows + mine).ravel().astype(np.uint32))
             joint += len(actuator.dof_names)
 
     def reset(self, robots: Sequence[int] | wp.array | None = None, *, new_joints: bool = False) -> None:
-        """Forget state and faults of `robots`, all by default, and draw anew what is to be drawn at each reset.
+        """Reset state and faults of robots, and draw the parameters that are drawn at each reset.
 
-        Besides indices it takes a mask on the device, bool `(robots,)`, which is read there; random numbers are drawn
-        on the host, and to draw them it has to be fetched. `new_joints` says that the simulator made its joints anew,
-        with armature and friction as they are nominally.
+        Args:
+            robots: Indices, or a mask on the device, bool `(robots,)`; all by default. The mask is read on the device,
+                and copied to the host only if random numbers are drawn.
+            new_joints: True if the simulator has created its joints again, with nominal armature and friction.
         """
         randomization = self._randomization
         if randomization is not None and new_joints:
-            randomization.forget_properties()
+            randomization.reset_properties()
         if randomization is not None and randomization.active:
             drawn = np.flatnonzero(mask_of(robots, self.num_robots, self.device).numpy()).tolist()
             randomization.draw(drawn, again=True)
@@ -280,29 +292,30 @@ class Assembly:
     def randomize(
         self, given: Randomized, seed: int, each_reset: bool, first_robot: int, properties: JointProperties | None
     ) -> None:
-        """Draw parameters for each robot now, and maybe at each reset; see `ActuatorSet.randomize`."""
+        """Draw parameters for each robot now, and optionally at each reset; see `ActuatorSet.randomize`."""
         if self._randomization is None:
-            # most robots are as their files say
+            # imported here: most programs do not need it
             from .randomization import Randomization
 
-            plans = [(step.plan, step, order) for order, step in self._parts]
+            plans = [(step, order) for order, step in self._parts]
             self._randomization = Randomization(plans, self.dof_names, self._parameters, self.num_robots)
-        self._randomization.wish(given, seed, each_reset, first_robot, self.columns, properties)
+        self._randomization.bind(self.columns, properties)
+        self._randomization.request(given, seed, each_reset, first_robot)
 
     def release(self) -> None:
-        """Let go of the components that a program gave: they keep the values they have now, and follow nobody."""
+        """Release the components that the program passed in; they keep their current values."""
         release(self._given)
         self._given = []
 
     def save(self) -> dict[str, np.ndarray]:
-        """Return a copy of everything that carries over from one step to the next, by name; see `step.state`."""
+        """Return a copy of the state by name; see `step.state`."""
         return save(self._parts)
 
     def restore(self, saved: Mapping[str, np.ndarray]) -> None:
-        """Take over what `save` returned, here or on another engine.
+        """Restore a result of `save`, of this or another engine.
 
         Raises:
-            ValueError: It is of another layout, or comes from other actuators; nothing is changed then.
+            ValueError: It has another layout, or belongs to other actuators; nothing is changed then.
         """
         restore(self._parts, saved)
         self._begin_rounds()
@@ -310,7 +323,7 @@ class Assembly:
             watcher.reset(None)
 
     def observe(self, on: bool, observer: Any = None) -> None:
-        """Keep from the next step on what `observed` returns, until no observer wants it any more."""
+        """Record from the next step on what `observed` returns, as long as there is an observer."""
         before = bool(self._observers)
         (self._observers.add if on else self._observers.discard)(observer)
         if bool(self._observers) != before:
@@ -318,7 +331,7 @@ class Assembly:
                 part.observe(on)
 
     def observed(self) -> tuple[np.ndarray, np.ndarray]:
-        """Efforts before the clamps [N·m or N], and the class name of the clamp that changed each last, else empty.
+        """Efforts before the clamps [N·m or N], and the class name of the last clamp that changed each, else empty.
 
         Both have shape `(robots, joints)`, joints in the order of the entries.
         """
@@ -332,7 +345,7 @@ class Assembly:
         return computed, limited_by
 
     def motor_efforts(self) -> np.ndarray:
-        """Efforts that came out of the limits [N·m or N], float32 `(robots, joints)`, in the order of the entries."""
+        """Efforts behind the limits [N·m or N], float32 `(robots, joints)`, in the order of the entries."""
         count = sum(len(joints) for joints, _ in self._parts)
         found = np.zeros((self.num_robots, count), np.float32)
         for joints, part in self._parts:
@@ -340,7 +353,7 @@ class Assembly:
         return found
 
     def watch(self, watcher: Watcher, *, steps: bool = True) -> None:
-        """Tell about resets, and each step where that is wanted, from now on."""
+        """Add a watcher of resets and, unless `steps` is False, of steps."""
         self._watchers.append(watcher)
         if steps:
             self._step_watchers.append(watcher)
@@ -352,28 +365,28 @@ class Assembly:
         self._step_watchers = [one for one in self._step_watchers if one is not watcher]
         self._choose_step()
 
-    def join_rounds(self, found: Mapping[int, tuple[Round, Member]]) -> None:
-        """Take part in these rounds from now on, by identity of the step, and in no others; see `totals`."""
-        self._rounds = {id(part): found[id(part)] for _, part in self._parts if id(part) in found}
+    def join_rounds(self, rounds: Mapping[int, tuple[Round, Member]]) -> None:
+        """Replace the rounds of the steps, by identity of the step; see `totals`."""
+        self._rounds = {id(part): rounds[id(part)] for _, part in self._parts if id(part) in rounds}
         for _, part in self._parts:
             part.add_up_totals(id(part) not in self._rounds)
         self._choose_step()
 
     @functools.cached_property
     def has_totals(self) -> bool:
-        """True if laws ask for totals of robots, or publish what these add up."""
+        """True if laws ask for totals of robots, or publish terms of them."""
         return any(step.plan.has_totals for _, step in self._parts)
 
     def _share_totals(self) -> None:
-        """Let the steps add up totals together."""
+        """Form rounds of the steps, which add up totals together."""
         if self.has_totals:
-            # most robots have none
+            # imported here: most robots have no totals
             from .totals import share_totals
 
             share_totals([(self, range(self.num_robots))])
 
     def _begin_rounds(self) -> None:
-        """Take the steps for ones that are still to come: their states are new."""
+        """Treat the steps as ones that have not run in this round, because their states are new."""
         for together, member in self._rounds.values():
             together.forget(member)
 
@@ -386,7 +399,7 @@ class Assembly:
         ]
 
     def _choose_step(self) -> None:
-        """With one part, which is nearly always, its step is ours."""
+        """Choose the fastest function for `step`; with one part it is the step of the part."""
         self._step_alone = self._parts[0][1].step if len(self._parts) == 1 else self._step_all
         if self._rounds:
             self._step_alone = self._step_in_rounds
@@ -411,7 +424,7 @@ class Assembly:
             part.step(dt)
 
     def _actuator(self, entry: ActuatorEntry) -> Actuator:
-        """What users see of an entry; `place` says where it stands."""
+        """Return the `Actuator` of an entry that users see; `place` sets its indices."""
         count = self.num_robots * len(entry.dof_names)
         made = Actuator(
             wp.zeros(count, dtype=wp.uint32, device=self.device),
@@ -423,16 +436,16 @@ class Assembly:
             label=entry.label,
             dof_names=entry.dof_names,
         )
-        return newton_classes.dressed(made).fix()
+        return newton_classes.as_newton_instance(made).fix()
 
 
-def _use_native(device: Any) -> bool:
-    """Whether built-in laws run natively; when they could but the core is missing, say so once."""
+def _use_native(device: wp.DeviceLike) -> bool:
+    """Return True if built-in laws run on the core; log a warning once if the core is missing."""
     if not wp.get_device(device).is_cpu:
         return False
-    if not is_native_there() and not _warned:
+    if not has_native_core() and not _warned:
         _warned.add("missing")
-        # where it was turned off nothing is said, and where it fails to load the loader has
+        # no message if the core is disabled; a core that fails to load has been reported
         if missing := missing_core():
             _log.warning(missing)
-    return is_native_there()
+    return has_native_core()

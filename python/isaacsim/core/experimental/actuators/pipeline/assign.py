@@ -1,4 +1,4 @@
-"""Copy what one component remembers into another state of it, in place."""
+"""Copy the state of a component into another state of it, in place."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ _REMEDY = "Take both from state() of one actuator."
 
 
 def assign_state(mine: Any, other: Any, name: str) -> None:
-    """Copy the arrays of a component's state into those of another, or let its own `assign` do so.
+    """Copy the arrays of a component's state into those of another, by its method `assign` if it has one.
 
     Args:
-        mine: Where to, or None.
-        other: Where from, or None.
-        name: What errors call it.
+        mine: Target state, or None.
+        other: Source state, or None.
+        name: Name of the state in errors.
 
     Raises:
         ValueError: They are not states of the same component.
@@ -45,10 +45,10 @@ def assign_state(mine: Any, other: Any, name: str) -> None:
 def _declared(state: Any) -> list[str]:
     """Names of the arrays of a state."""
     own = type(state)
-    # those of a law are named by its component
+    # the component of a law names the arrays
     if own is Component.State:
         return list(vars(state))
-    # a subclass may have added what its base does not declare
+    # a subclass that is no dataclass may have attributes that its base does not declare
     if "__dataclass_fields__" not in vars(own):
         raise NotImplementedError(f"{own.__qualname__} must be decorated with @dataclass or implement assign.")
     return [field.name for field in dataclasses.fields(state)]
@@ -66,7 +66,7 @@ def _copy(mine: Any, other: Any, name: str) -> None:
     if isinstance(mine, wp.array):
         wp.copy(mine, other)
     elif hasattr(mine, "copy_"):
-        # whoever has tensors has imported Torch
+        # a program with tensors has imported Torch
         with sys.modules["torch"].inference_mode():
             mine.copy_(other)
     else:

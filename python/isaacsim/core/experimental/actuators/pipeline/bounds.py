@@ -1,4 +1,4 @@
-"""Between which efforts stages let one through: copies of them run with commands that no motor can follow."""
+"""Effort bounds of stages, measured: copies of the stages run with commands beyond any motor."""
 
 from __future__ import annotations
 
@@ -12,21 +12,21 @@ import warp as wp
 from ..components.controller_pd import ControllerPD
 from ..specs.stages import follows_limits, kind_of, parts_of
 from .actuator import Actuator
-from .given import set_free, twin
 from .plan import has_law
+from .user_components import remove_from_plan, shallow_copy
 
-# a command beyond any motor; what comes back larger than the other is not bounded
+# a command beyond any motor, and the effort above which there is no bound
 _COMMAND, _UNBOUNDED = 1e9, 0.9e9
 
 
 class StageBounds:
     """The bounds of some joints of an actuator, or of one joint at several points.
 
-    Each call starts anew: a stage that remembers something begins at its start.
+    Each call starts with fresh states.
 
     Args:
-        stages: After the controller, in their order; they are only read, in each call.
-        rows: Numbers of the joints among those of the actuator, robot by robot, shape `(points,)`.
+        stages: Stages after the controller, in their order; each call reads their parameters.
+        rows: Numbers of the joints among those of the actuator, robot-major, shape `(points,)`.
     """
 
     def __init__(self, stages: Sequence[Any], rows: Sequence[int] | np.ndarray) -> None:
@@ -43,7 +43,7 @@ class StageBounds:
         self._actuator = Actuator(indices, **parts_of([ControllerPD(zeros(), zeros()), *self._copies]))
 
     def __call__(self, positions: Any, velocities: Any) -> np.ndarray:
-        """Return the lowest and highest effort [N·m or N], shape `(2, points)`; NaN where nothing bounds it.
+        """Return the lowest and highest effort [N·m or N], shape `(2, points)`; NaN for no bound.
 
         Args:
             positions: [rad or m], shape `(points,)`.
@@ -63,7 +63,7 @@ class StageBounds:
 
 
 def known_at_once(actuator: Actuator) -> list[Any]:
-    """The stages of which it is known what they let through; not what computes arrays, or remembers something."""
+    """Stages whose bounds depend only on position and velocity: those with a law and without state."""
     return [stage for stage in actuator.after_controller if has_law(stage) and not stage.STATE]
 
 
@@ -73,14 +73,14 @@ def known_of_motor(actuator: Actuator) -> list[Any]:
 
 
 def _values(component: Any, name: str, rows: np.ndarray) -> np.ndarray:
-    """Those of some joints; what all robots share is there once."""
+    """Values of a parameter for some joints; shared values are stored once."""
     values = component.read(name)
     return values[rows % len(values)]
 
 
 def copied(component: Any, rows: np.ndarray) -> Any:
-    """Return a copy of a component that serves some joints alone, by number, and nobody else runs."""
-    other = set_free(twin(component), component)
+    """Return a copy of a component for some joints, by number."""
+    other = remove_from_plan(shallow_copy(component), component)
     for name in component.PARAMETERS:
         values = _values(component, name, rows)
         vars(other)[name] = wp.array(values, dtype=wp.dtype_from_numpy(values.dtype), device="cpu")

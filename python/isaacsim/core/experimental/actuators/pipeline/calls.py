@@ -1,7 +1,7 @@
-"""Calls of public `Actuator`s: the simulation's arrays and the states of a call, found by name and bound once.
+"""Calls of `Actuator.step`: arrays of the simulation and states are found by name and bound once.
 
-Each actuator is a plan of as many robots as it has joints, of one slot each, bound by its index arrays. Natively a call
-that meets what it knows already goes straight into the core; elsewhere Python looks the objects up.
+Each actuator is a plan with one slot and as many robots as it has joints, bound by its index arrays. On the core, a
+call with known arguments runs in the core alone; otherwise Python looks the arguments up.
 """
 
 from __future__ import annotations
@@ -25,17 +25,19 @@ from ..specs.stages import parts_of
 from .entry import ActuatorEntry
 from .plan import array_stages, compile_plan, is_built_in
 from .sim_arrays import find_arrays, missing, names_of
-from .step.between import ArrayStagesState, ArrayStagesStep
+from .step.array_stages import ArrayStagesState, ArrayStagesStep
 from .step.binding import Indices
-from .step.engine import make_step, with_components
+from .step.engine import make_step, with_array_stages
 from .step.native import NativeStep
 
 if TYPE_CHECKING:
     from ..components.network_law import NetworkLaw
+    from .step.interface import Step
+    from .step.state import StepState
 
 
-class Called(Protocol):
-    """What is known here of an `Actuator`."""
+class ActuatorLike(Protocol):
+    """Attributes of an `Actuator` that its calls use."""
 
     label: str
     indices: wp.array
@@ -71,49 +73,48 @@ class Called(Protocol):
         ...
 
     def is_stateful(self) -> bool:
-        """Whether a step needs states."""
+        """True if a step needs states."""
         ...
 
-    def compiled(self) -> Any:
-        """What steps it as it is now."""
+    def compiled(self) -> Step:
+        """Return the step of its current parts."""
         ...
 
 
 Contents = tuple[Any, tuple[Any, ...]]
-"""A dict or list, and the objects that were in it."""
+"""A dict or list, and the objects in it at one time."""
 
-# how many bindings and pairs of states stay bound
+# number of bindings, and of pairs of states, that stay bound
 _KEPT = 4
 _INDEX_NAMES = ("pos_indices", "indices", "target_pos_indices", "indices", "indices", "effort_indices")
 
 
-def is_native(actuator: Called) -> bool:
-    """Whether the core was built and knows all laws of an actuator, whose arrays are on the CPU and not empty."""
+def is_native(actuator: ActuatorLike) -> bool:
+    """Return True if the core can step an actuator: it has all its laws, and the arrays are on the CPU, not empty."""
     if native.core is None or not actuator.device.is_cpu or not actuator.num_actuators:
         return False
     entry = _entry_of(actuator)
     return array_stages(entry) is None and is_built_in(entry)
 
 
-def step_of(actuator: Called, computed: wp.array, before: Any = None) -> Any:
-    """Return what steps an actuator as it is now.
+def step_of(actuator: ActuatorLike, computed: wp.array, before: Step | None = None) -> Step:
+    """Return the step of the current parts of an actuator.
 
     Args:
         actuator: The actuator.
-        computed: Where the core puts efforts before the limits, float32 `(N,)`.
-        before: What stepped it until now; faults and steps go on from there.
+        computed: Array to which the core writes efforts before the limits, float32 `(N,)`.
+        before: Its previous step, whose faults and step count the new one continues.
 
     Raises:
         ValueError: A parameter array does not fit.
         TypeError: A law of the user's own does not compile.
     """
     entry, device, label = _entry_of(actuator), actuator.device, actuator.label or "actuator"
-    plan, apart = compile_plan([entry], actuator.num_actuators, live=True), array_stages(entry)
+    plan, custom = compile_plan([entry], actuator.num_actuators, live=True), array_stages(entry)
     on_core = native.core is not None and device.is_cpu and is_built_in(entry)
-    step = make_step(plan, device, on_core=on_core, label=label)
-    if apart is not None:
-        step = with_components(step, [(label, apart, [0])], device)
-    if on_core and apart is None:
+    planned = make_step(plan, device, on_core=on_core, label=label)
+    step = planned if custom is None else with_array_stages(planned, [(label, custom, [0])], device)
+    if isinstance(step, NativeStep):
         step.observe_computed(computed.numpy().reshape(-1, 1))
     else:
         step.observe(True)
@@ -122,7 +123,7 @@ def step_of(actuator: Called, computed: wp.array, before: Any = None) -> Any:
     return step
 
 
-def _continue(before: Any, step: Any) -> None:
+def _continue(before: Step, step: Step) -> None:
     """Copy faults, step count and the signals that the user writes from the previous step of an actuator."""
     step.set_faults(before.faults(), before.steps)
     published = {one.signal for one in before.plan.published}
@@ -131,13 +132,13 @@ def _continue(before: Any, step: Any) -> None:
             wp.copy(array, written)
 
 
-def contents_of(actuator: Called) -> list[Contents]:
-    """What an actuator consists of, to see when it has changed."""
+def contents_of(actuator: ActuatorLike) -> list[Contents]:
+    """Contents of an actuator and its components, for `unchanged`."""
     lists = contents(actuator.clamping), contents(actuator.others)
     return [*(contents(vars(one)) for one in (actuator, *actuator.stages)), *lists]
 
 
-def _needs_dt(actuator: Called) -> bool:
+def _needs_dt(actuator: ActuatorLike) -> bool:
     """Return True if a law of an actuator needs the physics step: it may integrate, or is prepared for it."""
     laws = (stage for stage in actuator.stages if stage is not actuator.delay)
     return any(law.is_stateful() or prepares_for_dt(cast(LawClass, type(law))) for law in laws)
@@ -150,51 +151,52 @@ class Calls:
         actuators: The actuators, in their order; several only if all are native.
     """
 
-    def __init__(self, actuators: Sequence[Called]) -> None:
+    def __init__(self, actuators: Sequence[ActuatorLike]) -> None:
         self._actuators = tuple(actuators)
-        self._steps = [actuator.compiled() for actuator in actuators]
+        self._steps: list[Step] = [actuator.compiled() for actuator in actuators]
         self._labels = [one.label or "actuator" for one in actuators]
         self._timed = any(map(_needs_dt, actuators))
         self._stateful = any(actuator.is_stateful() for actuator in actuators)
-        # the arrays of state and control, and whether each has to be there
+        # names of the arrays of state and control, each with True if it is required
         self._wanted = _wanted_by(actuators)
         self._contents = list(itertools.chain.from_iterable(map(contents_of, actuators)))
-        # by the identity of their arrays and states, which they keep alive
+        # by the identities of their arrays and states, which they keep alive
         self._bindings: dict[tuple[Any, ...], tuple[list[Any], list[Indices]]] = {}
         self._states: dict[tuple[int, ...], tuple[Any, ...]] = {}
         self._core: Any = None
         # steps on the core if it knows all arguments
         self._step_known: Any = None
         self._trained: list[NetworkLaw] = []
-        if all(isinstance(step, NativeStep) and not step.scattered for step in self._steps):
+        self._core_steps = [step for step in self._steps if isinstance(step, NativeStep) and not step.scattered]
+        if len(self._core_steps) == len(self._steps):
             self._run_on_core()
 
     def _run_on_core(self) -> None:
         names = [[names_of(name) for name in wanted] for wanted in self._wanted]
-        plans = [step.core for step in self._steps]
+        plans = [step.core for step in self._core_steps]
         self._core = native.core.Calls(plans, *names, self._contents, self._stateful, self._timed)
         self._step_known = self._core.step
-        # networks that run at one physics step only check it first
-        self._trained = [law for step in self._steps for law in step.trained]
+        # networks that require one physics step check it first
+        self._trained = [law for step in self._core_steps for law in step.trained]
         if not self._trained:
             self.again = self._step_known
 
     def again(self, sim_state: Any, sim_control: Any, now: Any, after: Any, dt: float | None) -> bool:
-        """As `step`, if the core has met all of it before; False when nothing was done."""
+        """Step as `step` does if the core knows all arguments; otherwise do nothing and return False."""
         return False
 
     def is_current(self) -> bool:
-        """Whether the actuators still consist of what was compiled."""
+        """Return True if the parts of the actuators are those that were compiled."""
         return unchanged(self._contents)
 
     def step(self, sim_state: Any, sim_control: Any, now: Any, after: Any, dt: float | None) -> bool:
-        """Step all actuators; see `Actuator.step`. False when they have changed and nothing was done.
+        """Step all actuators, see `Actuator.step`; if their parts have changed, do nothing and return False.
 
         Args:
             sim_state: Object or mapping with positions and velocities.
             sim_control: Object or mapping with targets, feedforward and outputs.
-            now: State of each actuator before this step; of one alone, the state itself.
-            after: Where their states after this step go.
+            now: State of each actuator before this step; for a single actuator, the state itself.
+            after: State of each actuator that is written, likewise.
             dt: Physics step [s].
         """
         for law in self._trained:
@@ -224,7 +226,7 @@ class Calls:
     def bound(
         self, sim_state: Any, sim_control: Any, now: Any, after: Any, dt: float | None
     ) -> tuple[Indices, Any, Any, float]:
-        """Arrays, state before and after, and physics step of the next call, as the step of one actuator has them.
+        """Binding, state before, state after and physics step of the next call of a single actuator.
 
         Raises:
             ValueError: As `Actuator.step`.
@@ -248,10 +250,10 @@ class Calls:
         return float(seconds)
 
     def _bind(self, sim_state: Any, sim_control: Any) -> list[Indices]:
-        """The arrays of a simulation as steps take them."""
+        """Return the binding of each actuator to the arrays of a simulation."""
         of_state, of_control = self._wanted
         arrays = find_arrays(sim_state, of_state) + find_arrays(sim_control, of_control)
-        # some can be reshaped and stay the same objects
+        # an array can get another shape and stay the same object
         key = tuple((id(one), lie_of(one)) for one in arrays)
         if key in self._bindings:
             return self._bindings[key][1]
@@ -265,7 +267,7 @@ class Calls:
         for actuator, binding in zip(self._actuators, bindings, strict=True):
             binding.check(actuator.num_actuators, 1, actuator.device)
         self._bindings[key] = arrays, bindings
-        _forget_oldest(self._bindings)
+        _drop_oldest(self._bindings)
         if self._core is not None:
             names = [list(binding.names) for binding in bindings]
             given = [binding.numpy_views() for binding in bindings]
@@ -273,22 +275,22 @@ class Calls:
         return bindings
 
     def _use(self, now: Any, after: Any) -> tuple[list[Any], list[Any]]:
-        """States as steps take them."""
+        """Return the states of each step, before and after."""
         alone = len(self._actuators) == 1 and not isinstance(now, list | tuple)
         both = [[one] if alone else list(one) for one in (now, after)]
         key = tuple(map(id, (*both[0], *both[1])))
         kept = self._states.get(key)
         if kept is not None and unchanged(kept[2]):
             return kept[0], kept[1]
-        # a state that is read and written in place is one state of the step too
+        # a state that is updated in place is one state of the step, too
         made: dict[int, Any] = {}
         before, following = (self._step_states(states, made) for states in both)
         pieces = itertools.chain.from_iterable(map(_pieces, itertools.chain(*both)))
         held = [contents(vars(piece)) for piece in pieces]
-        # the core counts it as the newest too
+        # the core counts it as the newest, too
         self._states.pop(key, None)
         self._states[key] = before, following, held, both
-        _forget_oldest(self._states)
+        _drop_oldest(self._states)
         if self._core is not None:
             self._core.add_states(now, after, self._as_bound(before), self._as_bound(following), held)
         return before, following
@@ -300,7 +302,7 @@ class Calls:
         return [made[id(state)] for state in states]
 
     def _as_bound(self, states: Sequence[Any]) -> list[Any]:
-        return [step.as_bound(state) for step, state in zip(self._steps, states, strict=True)]
+        return [step.as_bound(state) for step, state in zip(self._core_steps, states, strict=True)]
 
 
 def _require_arrays(source: Any, wanted: Mapping[str, bool], found: Mapping[str, Any]) -> None:
@@ -309,7 +311,7 @@ def _require_arrays(source: Any, wanted: Mapping[str, bool], found: Mapping[str,
             raise missing(source, name)
 
 
-def _binding(actuator: Called, label: str, state: Mapping[str, Any], control: Mapping[str, Any]) -> Indices:
+def _binding(actuator: ActuatorLike, label: str, state: Mapping[str, Any], control: Mapping[str, Any]) -> Indices:
     arrays = _arrays_of(actuator)
     found: list[Any] = [
         None if name is None else (control if of_control else state)[name] for of_control, name, _ in arrays
@@ -317,7 +319,7 @@ def _binding(actuator: Called, label: str, state: Mapping[str, Any], control: Ma
     *inputs, efforts, computed = found[:7]
     target_pos_indices = actuator.target_pos_indices
     if target_pos_indices is None:
-        # position targets are laid out as positions where there are as many of them
+        # position targets have the layout of positions if there are as many of them
         alike = len(inputs[2]) == len(inputs[0])
         target_pos_indices = actuator.pos_indices if alike else actuator.indices
     velocity = actuator.indices
@@ -334,15 +336,15 @@ def _binding(actuator: Called, label: str, state: Mapping[str, Any], control: Ma
     )
 
 
-def _step_state(step: Any, actuator: Called, label: str, state: Any) -> Any:
-    """A state of an actuator as its step takes it."""
+def _step_state(step: Step, actuator: ActuatorLike, label: str, state: Any) -> StepState | ArrayStagesState:
+    """Return the state of a step with the arrays of an actuator's state."""
     if isinstance(step, ArrayStagesStep):
         given = actuator.State() if state is None else state
         return ArrayStagesState(_planned_state(step.around, label, state), [given])
     return _planned_state(step, label, state)
 
 
-def _planned_state(step: Any, label: str, state: Any) -> Any:
+def _planned_state(step: Step, label: str, state: Any) -> StepState:
     """Return the state of a plan with the arrays of an actuator's state, or a fresh one for None."""
     fresh, plan = step.new_state(), step.plan
     if state is None:
@@ -356,14 +358,14 @@ def _planned_state(step: Any, label: str, state: Any) -> Any:
         where, source = "controller_state", state.controller_state
         if one.stage is not None:
             where, source = state_of_stage(state, *places[one.stage])
-        # attributes of the state of a network may be tensors
+        # states of networks may have tensors as attributes
         given = getattr(source, "__dict__", {})
         named = zip(one.law.STATE, arrays, strict=True)
         fresh.laws[n] = tuple(_like(f"{label}: {where}.{name}", given.get(name), array) for name, array in named)
     return fresh
 
 
-def _take_delay(fresh: Any, label: str, delay: Any) -> None:
+def _take_delay(fresh: StepState, label: str, delay: Any) -> None:
     if delay is None:
         raise ValueError(f"{label}: delay_state = None: must be one of this actuator. Take state().")
     for name in ("buffer_pos", "buffer_vel", "buffer_act", "num_pushes", "write_idx"):
@@ -372,7 +374,7 @@ def _take_delay(fresh: Any, label: str, delay: Any) -> None:
 
 
 def _like(name: str, given: Any, wanted: Any) -> Any:
-    """An array of a state, which has to be as a fresh one is."""
+    """Return an array of a state if it has shape and type of a fresh one."""
     if not isinstance(given, wp.array | np.ndarray) or tuple(given.shape) != tuple(wanted.shape):
         has = f"shape {tuple(given.shape)}" if hasattr(given, "shape") else repr(given)
         raise ValueError(
@@ -384,11 +386,11 @@ def _like(name: str, given: Any, wanted: Any) -> Any:
 
 
 def state_of_stage(state: Any, kind: str, place: int) -> tuple[str, Any]:
-    """What errors call the state of a stage after the controller, and that state; None where there is none.
+    """Return the name in errors and the state of a stage after the controller; None for a missing state.
 
     Args:
-        state: Of its actuator.
-        kind: Of the stage.
+        state: State of its actuator.
+        kind: Kind of the stage.
         place: Its place among the stages of that kind.
     """
     if kind == "clamping":
@@ -401,7 +403,7 @@ def _at(states: Sequence[Any], place: int) -> Any:
 
 
 def _pieces(state: Any) -> list[Any]:
-    """A state and the states in it."""
+    """Return a state and the states in it."""
     if state is None:
         return []
     parts = [state, getattr(state, "delay_state", None), getattr(state, "controller_state", None)]
@@ -410,8 +412,8 @@ def _pieces(state: Any) -> list[Any]:
     return [part for part in parts if part is not None and hasattr(part, "__dict__")]
 
 
-def _arrays_of(actuator: Called) -> list[tuple[bool, str | None, bool]]:
-    """Whether of the control object, name, and whether it has to be there: of five signals, two outputs and others."""
+def _arrays_of(actuator: ActuatorLike) -> list[tuple[bool, str | None, bool]]:
+    """Arrays of five signals, two outputs and custom inputs: True if of the control object, name, True if required."""
     computed = actuator.control_computed_output_attr
     return [
         (False, actuator.state_pos_attr, True),
@@ -421,13 +423,13 @@ def _arrays_of(actuator: Called) -> list[tuple[bool, str | None, bool]]:
         (True, actuator.control_feedforward_attr, False),
         (True, actuator.control_output_attr, True),
         (True, None if computed == actuator.control_output_attr else computed, True),
-        # the controller says what it does without
+        # the controller defines what it does without
         *((True, name, False) for name in custom_of(actuator)),
     ]
 
 
-def _wanted_by(actuators: Sequence[Called]) -> tuple[dict[str, bool], dict[str, bool]]:
-    """Return the names of the arrays of state and control, and for each whether it must exist."""
+def _wanted_by(actuators: Sequence[ActuatorLike]) -> tuple[dict[str, bool], dict[str, bool]]:
+    """Return the names of the arrays of state and control, each with True if it is required."""
     wanted: tuple[dict[str, bool], dict[str, bool]] = {}, {}
     for of_control, name, required in (array for actuator in actuators for array in _arrays_of(actuator)):
         if name is not None:
@@ -435,31 +437,31 @@ def _wanted_by(actuators: Sequence[Called]) -> tuple[dict[str, bool], dict[str, 
     return wanted
 
 
-def custom_of(actuator: Called) -> tuple[str, ...]:
-    """Names of the arrays of the control object that the controller asks for."""
+def custom_of(actuator: ActuatorLike) -> tuple[str, ...]:
+    """Names of the custom inputs of the controller, arrays of the control object."""
     return tuple(getattr(actuator.controller, "custom_inputs", ()))
 
 
 def contents(container: Any) -> Contents:
-    """A dict or list, and the objects in it now."""
+    """Return a dict or list with the objects in it."""
     return container, tuple(container.values() if isinstance(container, dict) else container)
 
 
-def unchanged(told: Sequence[Contents]) -> bool:
-    """Whether containers still hold the very objects that were listed for them."""
+def unchanged(earlier: Sequence[Contents]) -> bool:
+    """Return True if containers hold the same objects as earlier."""
     if native.core is not None:
-        return native.core.unchanged(told)
+        return native.core.unchanged(earlier)
     return all(
         len(listed) == len(now) and all(map(operator.is_, listed, now))
-        for (_, listed), (_, now) in ((one, contents(one[0])) for one in told)
+        for (_, listed), (_, now) in ((one, contents(one[0])) for one in earlier)
     )
 
 
-def _entry_of(actuator: Called) -> ActuatorEntry:
-    """What the plan of an actuator compiles."""
+def _entry_of(actuator: ActuatorLike) -> ActuatorEntry:
+    """Return the entry that the plan of an actuator compiles."""
     return ActuatorEntry(actuator.label or "actuator", ("",), **parts_of(actuator.stages), shared=False)
 
 
-def _forget_oldest(kept: dict[Any, Any]) -> None:
+def _drop_oldest(kept: dict[Any, Any]) -> None:
     if len(kept) > _KEPT:
         del kept[next(iter(kept))]

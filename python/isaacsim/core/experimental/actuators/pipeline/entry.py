@@ -1,4 +1,4 @@
-"""What the plan compiles: the components of one actuator and the joints it drives."""
+"""Input of a plan: the components of one actuator and the joints it drives."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+import warp as wp
 
 from ..components import catalogue, newton_classes
 from ..components.base import Clamping, Component, Controller, check_type, require_arrays
@@ -24,8 +25,8 @@ from ..specs.stages import KINDS, Staged, kind_of, parts_of, places_of
 class ActuatorConfig(Staged):
     """An actuator built in Python, for `ArticulationActuators.from_actuators`.
 
-    Each part is a config, whose values are numbers or arrays `(num_robots,)`, or a component: ours or newton.actuators'
-    own, of version 1.2 or later, or of a subclass of either.
+    Each part is a config, whose values are numbers or arrays `(num_robots,)`, or a component of this package or of
+    newton.actuators from version 1.2 on, or of a subclass of either.
 
     Args:
         controller: The control law, the arrays of a component sized `(num_robots,)`.
@@ -36,8 +37,8 @@ class ActuatorConfig(Staged):
         others: Stages of other kinds. Without a controller they make a passive joint.
 
     Raises:
-        TypeError: The limits are no list, or there is a control law under each name.
-        ValueError: There is no controller where one is needed, a stage is of another kind, or cannot be used.
+        TypeError: The limits are no list, or both `controller` and `drive` are given.
+        ValueError: A required controller is missing, or a stage is of another kind or cannot be used.
     """
 
     controller: Controller | ControlConfig | None = None
@@ -55,7 +56,7 @@ class ActuatorConfig(Staged):
         drive: Controller | ControlConfig | None = None,
     ) -> None:
         self.controller = controller if drive is None else require_one("controller", controller, "drive", drive)
-        # what is no list is refused below
+        # `check_config` refuses objects that are no lists
         limits: Any = [] if clamping is None else clamping
         rest: Any = others
         self.clamping, self.delay, self.others = limits, delay, rest
@@ -68,7 +69,7 @@ class ActuatorConfig(Staged):
 
 
 def check_config(config: ActuatorConfig) -> None:
-    """Refuse a config that could drive no robot.
+    """Refuse a config that no robot can use.
 
     Raises:
         ValueError: A component is of another kind, cannot be used, or has an array of another type.
@@ -84,13 +85,13 @@ def check_config(config: ActuatorConfig) -> None:
         )
     for place, component in places_of(config):
         kind = place.partition("[")[0]
-        # values of a config are checked where the number of robots is known
+        # values of a config are checked once the number of robots is known
         if not (isinstance(component, Config) and kind_of(component) == kind):
             _check_component(component, kind, f"ActuatorConfig: {place}")
 
 
 def _required_parameters(kind: type) -> list[str]:
-    """Return the parameters without which the built-in law of a class cannot be made."""
+    """Return the required parameters of the built-in law of a class."""
     law = catalogue.law_of(kind)
     signature = inspect.signature(law.component).parameters if law else {}
     return [name for name, one in signature.items() if one.default is inspect.Parameter.empty]
@@ -98,14 +99,14 @@ def _required_parameters(kind: type) -> list[str]:
 
 def _check_component(component: Any, kind: str, subject: str) -> None:
     try:
-        known = newton_classes.stand_in(component)
+        known = newton_classes.adopted_copy(component)
     except (ValueError, OSError) as error:
         raise ValueError(f"{subject} = {component!r}: {error}") from error
     if not (isinstance(known, Component) and kind_of(known) == kind):
         family = KINDS[kind].family if kind else "stage of an actuator"
         raise ValueError(f"{subject} = {component!r}: must be a {family}. Give one, or leave it out.")
     required = _required_parameters(type(known))
-    # a missing attribute belongs to a plan, or a custom computation does without it
+    # an attribute is missing if a plan owns it, or if a custom computation does not use it
     for name in known.PARAMETERS:
         array = vars(known).get(name)
         if array is not None or (name in required and name in vars(known)):
@@ -125,7 +126,7 @@ class ActuatorEntry(Staged):
         controller: The control law; its arrays have shape `(num_robots · len(dof_names),)`, robot-major.
         clamping: Effort limits in the order they are applied.
         delay: Command delay, or None.
-        shared: Whether all robots have the same parameters, as those of one prim do.
+        shared: True if all robots have the same parameters, as the robots of one prim do.
         others: Stages of other kinds.
     """
 
@@ -138,14 +139,13 @@ class ActuatorEntry(Staged):
     others: list[Component] = field(default_factory=list)
 
 
-def entry_from_spec(spec: ActuatorSpec, num_robots: int, device: Any) -> ActuatorEntry:
-    """Return the actuator that carries out a spec on `num_robots` robots, that of a prim or of a program's motor.
+def entry_from_spec(spec: ActuatorSpec, num_robots: int, device: wp.DeviceLike) -> ActuatorEntry:
+    """Return the entry of a spec, from a prim or from a motor of a program, for `num_robots` robots.
 
-    Where newton.actuators was imported before, its components are instances of newton's classes too, of those that its
-    version has.
+    If newton.actuators is imported, the components are also instances of the corresponding classes of its version.
 
     Raises:
-        ActuatorParseError: Nothing carries out one of its configs.
+        ActuatorParseError: No component implements one of its configs.
     """
     try:
         return _from_spec(spec, num_robots, device)
@@ -154,12 +154,12 @@ def entry_from_spec(spec: ActuatorSpec, num_robots: int, device: Any) -> Actuato
         raise ActuatorParseError([f"{where}: {error}"]) from error
 
 
-def _from_spec(spec: ActuatorSpec, num_robots: int, device: Any) -> ActuatorEntry:
+def _from_spec(spec: ActuatorSpec, num_robots: int, device: wp.DeviceLike) -> ActuatorEntry:
     if problems := unattached_problems(spec.stages, f"joints {', '.join(spec.dof_names)}"):
         raise ValueError("\n".join(problems))
     count = num_robots * len(spec.targets)
     made = [
-        newton_classes.dressed(
+        newton_classes.as_newton_instance(
             catalogue.build(config, count, device, spec.checkpoint if config is spec.controller else None)
         )
         for config in catalogue.in_order(spec.stages)

@@ -1,4 +1,4 @@
-"""What actuators come to at their joints, as their parameters are now: gains, largest efforts and dry friction."""
+"""Gains, largest efforts and dry friction of actuators at their joints, with the current parameters."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from .plan import has_law
 
 
 def feedback_gains(actuator: Actuator, num_robots: int) -> np.ndarray:
-    """Return proportional, derivative and integral gains at the joints, shape `(3, robots, joints)`.
+    """Return the current proportional, derivative and integral gains at the joints, float64 `(3, robots, joints)`.
 
-    They are those of now, float64; the gear of a law that has one counts squared. NaN where the law is a network or the
-    user's own, which has no gains, and before a transmission, where they are the motor's.
+    A gear ratio of the law enters squared. Gains of networks and custom laws are NaN, and so are gains before a
+    transmission, which are those of the motor.
     """
     config = None if is_geared(actuator) else _config_of(actuator.controller)
     gains = None if config is None else config.gains_at_joint()
@@ -28,10 +28,10 @@ def feedback_gains(actuator: Actuator, num_robots: int) -> np.ndarray:
 
 
 def largest_efforts(actuator: Actuator, num_robots: int) -> np.ndarray:
-    """Return the most that stages let through along the motion [N·m or N], shape `(robots, joints)`; inf for no bound.
+    """Return the current largest efforts in the direction of motion [N·m or N], float64 `(robots, joints)`.
 
-    Values are those of now, float64. Of the user's own stages nothing is known. Before a transmission bounds are the
-    motor's: of those only 0 is one at the joint.
+    They are inf without a bound. Custom stages count as unbounded. Bounds before a transmission are those of the motor;
+    of these only 0 is a bound at the joint.
     """
     configs = filter(None, map(_config_of, actuator.after_controller))
     bounds = [most for config in configs for most in config.bounds("effort").values()]
@@ -67,13 +67,13 @@ def of_passive_stages(actuator: Actuator, parameter: str, num_robots: int, combi
 
 
 def _by_joint(values: Any, actuator: Actuator, num_robots: int) -> np.ndarray:
-    """One value for all, or one per robot and joint, robot-major."""
+    """Return values `(robots, joints)` of one value for all, or of robot-major values."""
     shape = num_robots, len(actuator.dof_names)
     return np.broadcast_to(np.asarray(values, float), num_robots * shape[1]).reshape(shape)
 
 
 def _config_of(component: Any) -> Config | None:
-    """Return the config of a component's law, its values arrays, float64; None for networks and the user's own."""
+    """Return the config of a component's law, with float64 arrays; None for networks and custom laws."""
     law = law_of(type(component))
     if law is None or not has_law(component):
         return None

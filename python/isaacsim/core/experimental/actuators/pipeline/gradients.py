@@ -1,17 +1,18 @@
-"""Gradients of an `Actuator` on a `wp.Tape`: each step notes what it read, and goes back by the chain rule.
+"""Gradients of an `Actuator` on a `wp.Tape`: a step records its inputs, and the backward pass applies the chain rule.
 
-    gradient of            goes to
-    efforts, computed      they are added to, so it stays where it is, and goes through limits and law to all below
-    state after the step   is taken: added to that of the state before, and zero from then on
-    command that acted     the row of the delay's ring it came from, and from there to the target that was set then
+    gradient by            is propagated to
+    efforts, computed      signals, parameters and the state before, through limits and law; it is kept, because efforts
+                           are added to these arrays
+    state after the step   the state before the step; it is set to zero
+    delayed command        the row of the delay ring that the command came from, and from there to its target
 
-Whoever notes and goes back is either the core, for what the core steps, or Warp's adjoint of the laws, for what Warp
-steps: on CUDA, of laws of one's own, and without the core; see `Notes`.
+The core has the backward pass of the steps that it runs. Warp's adjoint of the laws is used on CUDA, for custom laws
+and without the core; see `GradientRecorder`.
 
-What was read is copied at the step, so that arrays may be overwritten before `Tape.backward`. An array without `grad`
-gets none. At a kink the gradient is that of the branch the law takes; a joint with a fault has none for that step. A
-network is computed once more on the way back, and kinks of its functions have Torch's slopes. A
-tape that meets a state for the first time finds no gradient in it, whatever a tape before has left there.
+Inputs are copied at the step, so arrays may be overwritten before `Tape.backward`. An array without `grad` gets no
+gradient. At a kink the gradient is that of the branch that the law takes; a joint with a fault has no gradient for
+that step. A network is evaluated again in the backward pass; kinks of its functions have Torch's slopes. The gradient
+of a state is zeroed when a tape records the state for the first time.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ import math
 import weakref
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NoReturn, Protocol
+from typing import TYPE_CHECKING, Any, NoReturn, Protocol, cast
 
 import numpy as np
 import warp as wp
@@ -30,6 +31,7 @@ import warp as wp
 from .. import native
 from ..components.base import clear_kernel
 from ..components.law import LawClass
+from ..memory import Array
 from ..specs.stages import KINDS
 from .plan import Placement, Plan, PlannedStage, Row, StatefulLaw, has_law
 from .step.binding import Indices
@@ -39,25 +41,26 @@ from .step.warp import WarpStep
 
 if TYPE_CHECKING:
     from ..components.network_law import NetworkLaw
+    from .step.interface import Step
 
-# how many views of gradients are kept
+# number of NumPy views of gradients that are kept
 _KEPT = 256
 
 
 def _runtime() -> Any:
-    # Warp has no public name for it
+    # Warp has no public name for its runtime
     internals: Any = wp
     return internals._src.context.runtime
 
 
 def tape_now() -> wp.Tape | None:
-    """The tape that records what is launched now."""
+    """Return the active tape, or None."""
     return _runtime().tape
 
 
 @contextlib.contextmanager
 def off_tape() -> Iterator[None]:
-    """Let no tape record what is launched here."""
+    """Suspend the active tape."""
     runtime = _runtime()
     tape, runtime.tape = runtime.tape, None
     try:
@@ -66,15 +69,15 @@ def off_tape() -> Iterator[None]:
         runtime.tape = tape
 
 
-def require_gradients(label: str, step: Any) -> None:
-    """Refuse what has no gradients.
+def require_gradients(label: str, step: Step) -> None:
+    """Refuse a step without gradients.
 
     Args:
-        label: What the error calls it.
-        step: What steps the plan.
+        label: Label of the actuator in errors.
+        step: The step.
 
     Raises:
-        NotImplementedError: Something computes by code of its own.
+        NotImplementedError: A component has no law, or a law has no gradients.
     """
     if not isinstance(step, NativeStep | WarpStep):
         names = _custom_components(step)
@@ -98,11 +101,11 @@ def _refuse_laws(label: str, laws: Sequence[LawClass]) -> None:
 
 
 def _is_hidden(law: LawClass) -> bool:
-    """True if the next step reads what a law leaves otherwise than by its state."""
+    """Return True if a law has outputs besides efforts and its state, which the next step reads."""
     return bool(law.PUBLISHES) or not KINDS[law.KIND].gives
 
 
-def _custom_components(step: Any) -> list[str]:
+def _custom_components(step: Step) -> list[str]:
     """Return the class names of the components without a law, each once."""
     stages = [insert.array_stages for insert in getattr(step, "inserts", ())]
     components = [one for some in stages for one in (some.delay, some.controller, *some.stages)]
@@ -110,7 +113,7 @@ def _custom_components(step: Any) -> list[str]:
 
 
 def refuse(label: str, why: str) -> NoReturn:
-    """Raise the one error of what has no gradients.
+    """Raise the error of an actuator without gradients.
 
     Raises:
         NotImplementedError: Always.
@@ -118,61 +121,62 @@ def refuse(label: str, why: str) -> NoReturn:
     raise NotImplementedError(f"{label}: requires_grad = True: {why}.")
 
 
-class Notes(Protocol):
-    """What notes steps of a pipeline and goes back through them: `native.core.Gradients` or `WarpGradients`.
+class GradientRecorder(Protocol):
+    """Records steps of a pipeline and runs their backward passes: `native.core.Gradients` or `WarpGradients`.
 
-    Arrays are NumPy's for the core. Signals are five arrays, each with the indices of the joints in it; parameters and
-    states have a number per joint, and so have signals that a law asks for, which stand before its parameters.
+    The core takes NumPy arrays. Signals are five arrays, each with the indices of the joints in it. Parameters and
+    states have a number per joint, and so have the signals that a law asks for, which precede its parameters.
     """
 
     def note(
         self,
-        signals: Sequence[Any],
-        indices: Sequence[Any],
-        parameters: Sequence[Any],
+        signals: Sequence[Array | None],
+        indices: Sequence[Array],
+        parameters: Sequence[Array],
         state: Any,
-        lag: Any,
+        lag: Array | None,
         dt: float,
         /,
     ) -> Any:
-        """Copy what a step is about to read."""
+        """Copy the inputs of a step before it runs, and return the record."""
         ...
 
+    # the arguments are those of the core
     def back(
         self,
         noted: Any,
-        efforts: Sequence[Any],
-        effort_index: Any,
-        signals: Sequence[Any],
-        indices: Sequence[Any],
-        parameters: Sequence[Any],
-        after: Sequence[Any],
-        before: Sequence[Any],
-        numbers: Any = None,
+        efforts: Sequence[Array | None],
+        effort_index: Array,
+        signals: Sequence[Array | None],
+        indices: Sequence[Array],
+        parameters: Sequence[Array | None],
+        after: Sequence[Array | None],
+        before: Sequence[Array | None],
+        numbers: Array | None = None,
         /,
     ) -> None:
-        """Go back through a step that was noted; arrays are gradients, None for none.
+        """Run the backward pass of a recorded step; arrays are gradients, None for none.
 
         Args:
-            noted: The step.
-            efforts: Of efforts and efforts before the limits, which are read.
-            effort_index: Where the joints are in these.
-            signals: Are added to.
-            indices: Where the joints are in these.
-            parameters: Are added to.
-            after: Of the state after the step, rings of a delay first; taken and zero from then on.
-            before: Of the state before, added to; may be the same arrays.
-            numbers: Of the numbers of a network, added to.
+            noted: Record of the step.
+            efforts: By efforts and efforts before the limits; they are only read.
+            effort_index: Indices of the joints in these.
+            signals: By the signals; they are added to.
+            indices: Indices of the joints in these.
+            parameters: By the parameters; they are added to.
+            after: By the state after the step, rings of a delay first; they are set to zero.
+            before: By the state before, added to; may be the same arrays.
+            numbers: By the weights of a network, added to.
         """
         ...
 
 
 class Pipeline:
-    """The gradients of an actuator: slots with one controller or none, the same stages after it and maybe a delay.
+    """The gradients of an actuator, whose slots have the same stages.
 
     Args:
-        step: What steps their plan.
-        slots: Which slots.
+        step: The step of the plan.
+        slots: The slots of the actuator.
     """
 
     def __init__(self, step: NativeStep | WarpStep, slots: Sequence[int]) -> None:
@@ -190,57 +194,55 @@ class Pipeline:
         """The law of its network, if its controller is one."""
         self.network_core: Any = None
         """That network compiled, for the core."""
-        self.notes: Notes
-        """Records steps and computes their gradients."""
         curves = [_rows_of(planned, first) for planned in (controller, *stages)]
-        self._make_notes(controller, stages, curves, networks)
+        self.recorder = self._new_recorder(controller, stages, curves, networks)
+        """Records steps and runs their backward passes."""
 
-    def _make_notes(
+    def _new_recorder(
         self,
         controller: PlannedStage | None,
         stages: Sequence[PlannedStage],
         curves: list[list[np.ndarray]],
         networks: Sequence[StatefulLaw[NetworkLaw]],
-    ) -> None:
+    ) -> GradientRecorder:
         step, law, laws = self._step, controller and controller.law, [stage.law for stage in stages]
         if isinstance(step, WarpStep):
             # imported here: few programs need it
             from .step.warp_gradients import WarpGradients
 
-            self.notes = WarpGradients(self.count, law, laws, curves, self.depth, step.device, self.network)
-            return
+            return WarpGradients(self.count, law, laws, curves, self.depth, step.device, self.network)
         known = [network_of(one, keep=True) for one in networks]
         self.network_core = known[0][0] if known else None
         names = [one.__name__ for one in laws]
-        self.notes = native.core.Gradients(self.count, law.__name__ if law else "", known, names, curves, self.depth)
+        return native.core.Gradients(self.count, law.__name__ if law else "", known, names, curves, self.depth)
 
     def values(self) -> list[np.ndarray]:
-        """Signals that its laws ask for, and parameters, as they stand, in the order of the laws; each `(count,)`."""
+        """Current signals that its laws ask for, and parameters, in the order of the laws; each `(count,)`."""
         asked = {name: array.numpy()[:, self._slots].ravel() for name, array in self._step.signals.items()}
         return [asked[name] if row is None else self.values_of(row) for name, row in self._given]
 
-    def live(self) -> list[Any]:
-        """The arrays of `values` themselves, `(count,)`, of a plan of one slot."""
+    def live(self) -> list[wp.array]:
+        """The arrays that `values` copies, `(count,)`, of a plan with one slot."""
         return [self._step.signals[name].flatten() if row is None else row.live for name, row in self._given]
 
     def values_of(self, row: Row) -> np.ndarray:
-        """The values of one of them, or of the lag."""
+        """Current values of a parameter, or of the lag."""
         return self._step.values(row)[:, self._slots].ravel()
 
     def state(self, rings: Sequence[Any], pushes: Any, newest: Any, laws: Sequence[Any]) -> Any:
-        """A state of these slots as `note` takes it."""
+        """Return a state of these slots as an argument of the recorder."""
         if isinstance(self._step, WarpStep):
             pos, vel, act = rings or (None, None, None)
             return StepState(pos, vel, act, pushes, newest, [tuple(laws)])
         return native.core.State(rings, pushes, newest, laws)
 
     def places(self, having: np.ndarray) -> np.ndarray:
-        """Where robots times slots stand in an array over those slots that have something."""
+        """Indices of robots and slots into an array over robots and the slots `having` something."""
         mine = np.searchsorted(np.flatnonzero(having), self._slots)
         return (np.arange(self._plan.num_robots)[:, None] * int(having.sum()) + mine).ravel()
 
-    def remembered(self, placement: Placement) -> Iterator[tuple[int, int, StatefulLaw[LawClass | NetworkLaw], Any]]:
-        """What its laws remember: number of the law, number in its `STATE`, the law, and index into that array."""
+    def law_states(self, placement: Placement) -> Iterator[tuple[int, int, StatefulLaw[LawClass | NetworkLaw], Any]]:
+        """States of its laws: number of the law, number in its `STATE`, the law, and index into that array."""
         stages = {stage for *_, stage in placement.stages}
         for number, one in enumerate(self._plan.stateful):
             if one.stage in stages or (one.stage is None and one.law is placement.controller):
@@ -273,59 +275,59 @@ def _rows_of(stage: PlannedStage | None, slot: int) -> list[np.ndarray]:
 
 @dataclass(eq=False)
 class _Bound:
-    """The arrays of a binding: themselves, for their gradients, and as whoever notes them takes them."""
+    """The arrays of a binding: inputs and outputs with gradients; values and indices as arguments of the recorder."""
 
-    inputs: list[Any]
-    outputs: list[Any]
-    values: list[Any]
+    inputs: list[Array | None]
+    outputs: list[Array | None]
+    values: Sequence[Array | None]
     indices: list[Any]
 
 
 class OnTape:
-    """Steps of one actuator with their gradients.
+    """Records the steps of one actuator on a tape.
 
     Args:
-        label: What errors call it.
-        step: What steps it.
+        label: Label of the actuator in errors.
+        step: Its step.
 
     Raises:
         NotImplementedError: It has no gradients.
     """
 
-    def __init__(self, label: str, step: Any) -> None:
+    def __init__(self, label: str, step: Step) -> None:
         require_gradients(label, step)
-        self._step: NativeStep | WarpStep = step
+        self._step = cast("NativeStep | WarpStep", step)
         for array in step.signals.values():
             array.requires_grad = True
-        self._pipeline = Pipeline(step, [0])
-        # of gradients by identity, which it keeps alive
+        self._pipeline = Pipeline(self._step, [0])
+        # NumPy views of gradients by identity, each with the gradient, which it keeps alive
         self._views: dict[int, tuple[Any, np.ndarray]] = {}
         self._bound: weakref.WeakKeyDictionary[Indices, _Bound] = weakref.WeakKeyDictionary()
 
     def note(self, binding: Indices, now: StepState | None, seconds: float) -> Any:
-        """Copy what the step is about to read."""
+        """Copy the inputs of a step before it runs, and return the record."""
         bound, pipeline, step = self._of(binding), self._pipeline, self._step
         if isinstance(step, NativeStep):
             state = None if now is None else step.as_bound(now)
             parameters, lag = pipeline.values(), pipeline.values_of(step.plan.lag) if pipeline.depth else None
         else:
             state, parameters, lag = now, pipeline.live(), step.plan.lag.live
-        return pipeline.notes.note(bound.values[:5], bound.indices[:5], parameters, state, lag, seconds)
+        return pipeline.recorder.note(bound.values[:5], bound.indices[:5], parameters, state, lag, seconds)
 
     def record(
         self, tape: wp.Tape, noted: Any, binding: Indices, now: StepState | None, after: StepState | None
     ) -> None:
-        """Let the tape go back through the step that was noted."""
+        """Add the backward pass of a recorded step to the tape."""
         bound, pipeline = self._of(binding), self._pipeline
         parameters = pipeline.live()
-        befores, afters = _remembered(now, pipeline), _remembered(after, pipeline)
+        befores, afters = _arrays_of(now, pipeline), _arrays_of(after, pipeline)
         for array in (*befores, *afters):
             if _has_gradient(array) and array not in tape.gradients:
                 array.grad.zero_()
         arrays = (*bound.inputs, *bound.outputs, *parameters, *befores, *afters)
 
         def back() -> None:
-            pipeline.notes.back(
+            pipeline.recorder.back(
                 noted,
                 self._gradients(bound.outputs),
                 bound.indices[5],
@@ -338,8 +340,8 @@ class OnTape:
 
         tape.record_func(back, [array for array in arrays if _has_gradient(array)])
 
-    def _gradients(self, arrays: Sequence[Any]) -> list[Any]:
-        """The gradients of arrays, None without one; for the core as NumPy has them."""
+    def _gradients(self, arrays: Sequence[Array | None]) -> list[Array | None]:
+        """The gradients of arrays, None without one; NumPy arrays for the core."""
         if isinstance(self._step, WarpStep):
             return [array.grad if isinstance(array, wp.array) else None for array in arrays]
         found = []
@@ -370,7 +372,7 @@ class OnTape:
 
 
 def with_gradients(state: Any) -> None:
-    """Give the arrays of a state, and of the states in it, gradients."""
+    """Enable gradients of the arrays of a state and of the states in it."""
     if isinstance(state, wp.array):
         state.requires_grad = state.dtype is wp.float32
         return
@@ -379,10 +381,10 @@ def with_gradients(state: Any) -> None:
         with_gradients(part)
 
 
-def forget_gradients(tape: wp.Tape, states: Sequence[Any], mask: wp.array | None) -> None:
-    """Let the tape go back no further than here in what the laws remember, where the mask is true; of all without one.
+def cut_gradients(tape: wp.Tape, states: Sequence[Any], mask: wp.array | None) -> None:
+    """Stop backward passes of a tape at a reset of states of laws: masked actuators, or all without a mask.
 
-    What a delay remembers says itself that it was forgotten.
+    The state of a delay has a count of its commands, which shows a reset.
     """
     with off_tape():
         # the caller may write other values into the mask
@@ -394,7 +396,7 @@ def forget_gradients(tape: wp.Tape, states: Sequence[Any], mask: wp.array | None
             if chosen is None:
                 array.grad.zero_()
                 continue
-            # axis 1 of what a network remembers runs over the actuators
+            # axis 1 of the states of a network runs over the actuators
             inputs, values = [chosen, math.prod(array.shape[2:]), 0.0], array.grad.flatten()
             wp.launch(clear_kernel, array.size, inputs, [values], device=array.device, record_tape=False)
 
@@ -402,13 +404,13 @@ def forget_gradients(tape: wp.Tape, states: Sequence[Any], mask: wp.array | None
         tape.record_func(back, arrays)
 
 
-def _remembered(state: StepState | None, pipeline: Pipeline) -> list[Any]:
-    """The arrays of a state that have gradients: the ring's, then those of the laws."""
+def _arrays_of(state: StepState | None, pipeline: Pipeline) -> list[Any]:
+    """The arrays of a state that may have gradients: those of the ring, then those of the laws."""
     if state is None:
         return []
     ring = [state.buffer_pos, state.buffer_vel, state.buffer_act] if pipeline.depth else []
     return ring + [array for law in state.laws for array in law]
 
 
-def _has_gradient(array: Any) -> bool:
+def _has_gradient(array: object) -> bool:
     return isinstance(array, wp.array) and array.grad is not None

@@ -1,7 +1,7 @@
-"""Motors by pattern become motors of joints: which joints each drives, and its values per joint or robot.
+"""Resolve motors by pattern to motors of joints: the joints of each motor, and its values per joint or robot.
 
-A value may be a number, a dictionary from patterns to numbers, or an array with one value per robot, `(robots,)`, or
-per robot and joint of the pattern, `(robots, joints)`. Every problem is told at once.
+A value is a number, a dictionary from patterns to numbers, or an array with one value per robot, `(robots,)`, or per
+robot and joint of the pattern, `(robots, joints)`. One error lists all problems.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from ..networks.checkpoint import Checkpoint
 
 Limits = Callable[[], np.ndarray | None]
-"""Returns the effort limits of joints [N·m or N], `(robots, joints)`, or None where nobody knows them."""
+"""Returns the effort limits of joints [N·m or N], `(robots, joints)`, or None if they are unknown."""
 
 
 @dataclass(frozen=True)
@@ -34,12 +34,12 @@ class Motor:
     """The motor of some joints.
 
     Args:
-        pattern: Which it was given for.
+        pattern: Its pattern of joint names.
         columns: Its joints, as positions among the names, ascending.
-        spec: What drives them, a value of a config being a number or an array `(joints,)` or `(robots, joints)`; None
-            where the drive of the simulator does.
-        properties: `armature` [kg·m² or kg], `friction` [N·m or N] and `viscous_friction` [N·m·s/rad or N·s/m] as far
-            as given, shaped like these values.
+        spec: Its spec, in which a value is a number or an array `(joints,)` or `(robots, joints)`; None if the drive of
+            the simulator drives the joints.
+        properties: `armature` [kg·m² or kg], `friction` [N·m or N] and `viscous_friction` [N·m·s/rad or N·s/m] if given,
+            shaped like these values.
     """
 
     pattern: str
@@ -65,12 +65,12 @@ def resolve_motors(
         names: Names of the joints.
         paths: Paths of the joints.
         num_robots: Number of robots.
-        limits: Those of all joints, asked for where a motor takes them; None means that they are not known.
-        networks: Whether to read the files of networks.
-        trusted: Whether Torch may run those that are not recognised.
+        limits: Effort limits of all joints, called if a motor uses them; None if they are unknown.
+        networks: True to read the files of networks.
+        trusted: True if Torch may run network files of unknown layout.
 
     Raises:
-        ValueError: Listing everything that is wrong, a line each.
+        ValueError: Listing every problem, a line each.
     """
     if not isinstance(motors, Mapping):
         raise ValueError(f"motors = {motors!r:.120}: must be a dictionary. Write {{pattern: motor}}.")
@@ -99,18 +99,18 @@ def resolve_motors(
 
 
 def without_motor(motors: Sequence[Motor], names: Sequence[str]) -> list[str]:
-    """Names of the joints that no motor is for."""
+    """Names of the joints without a motor."""
     covered = {column for motor in motors for column in motor.columns}
     return [name for column, name in enumerate(names) if column not in covered]
 
 
 def without_limit(motors: Sequence[Motor], names: Sequence[str], limits: Limits) -> dict[str, float]:
-    """Joints that have an effort limit, and whose motor has none: by name, the joint's limit [N·m or N].
+    """Effort limits [N·m or N] of joints whose motor has no limit, by name of the joint.
 
     Args:
-        motors: Resolved.
+        motors: Resolved motors.
         names: Names of all joints.
-        limits: Those of all joints, asked for where a motor has none.
+        limits: Effort limits of all joints, called if a motor has none.
     """
     bare = sorted(column for motor in motors if motor.spec is not None for column in _unbounded(motor))
     found = limits() if bare else None
@@ -121,12 +121,12 @@ def without_limit(motors: Sequence[Motor], names: Sequence[str], limits: Limits)
 
 
 def _unbounded(motor: Motor) -> list[int]:
-    """The columns of a motor at which nothing bounds the effort."""
+    """Columns of a motor at which no stage bounds the effort."""
     bounded = np.zeros(len(motor.columns), bool)
     if motor.spec is None or motor.spec.controller is None:
         return []
     for stage in motor.spec.after_controller:
-        # of one of the host program nothing is known
+        # the bounds of a registered schema are unknown
         if isinstance(stage, ForeignConfig):
             return []
         for most in stage.bounds("effort").values():
@@ -151,9 +151,9 @@ class Fit:
     Args:
         names: Names of the joints.
         num_robots: Number of robots.
-        subject: What errors call the motor.
-        problems: Where problems go.
-        limits: Effort limits of the joints; None where they are not known.
+        subject: Name of the motor in errors.
+        problems: List to which problems are added.
+        limits: Effort limits of the joints; None if they are unknown.
     """
 
     names: Sequence[str]
@@ -165,7 +165,7 @@ class Fit:
     def spec(
         self, motor: MotorConfig, pattern: str, paths: Sequence[str], checkpoint: Checkpoint | None
     ) -> ActuatorSpec | None:
-        """Return the spec of a motor on joints of these paths; None where it has no stages."""
+        """Return the spec of a motor on joints of these paths; None if it has no stages."""
         if not motor.stages:
             return None
         stages = parts_of(map(self.config, motor.stages))
@@ -174,11 +174,11 @@ class Fit:
         )
 
     def config(self, config: Any) -> Any:
-        """Return a copy of a config whose numbers fit."""
+        """Return a copy of a config with values per joint."""
         return dataclasses.replace(config, **self.values(config))
 
     def values(self, config: Any) -> dict[str, Any]:
-        """The numbers of a config that are given, by field: one, or an array `(joints,)` or `(robots, joints)`."""
+        """Values of the fields of a config that are set: numbers, or arrays `(joints,)` or `(robots, joints)`."""
         return {
             name: self._number(described, value, f"{self.subject}: {type(config).__name__}.{name}")
             for name, described in parameters_of(config).items()
@@ -186,10 +186,10 @@ class Fit:
         }
 
     def network(self, config: Any, trusted: bool = False) -> Checkpoint | None:
-        """The network that a config names, or None."""
+        """Return the network of a config, or None."""
         if isinstance(config, NeuralControlConfig) and config.model_path:
             try:
-                # most motors have no network
+                # imported here: most motors have no network
                 from ..networks.load import load_checkpoint
 
                 return load_checkpoint(config.model_path, trusted=trusted)
@@ -210,7 +210,7 @@ class Fit:
             return value
 
     def _array(self, value: Any, dtype: Any, subject: str) -> Any:
-        """Return a number, or an array of one per joint, or per robot and joint."""
+        """Return a number, or an array of one value per joint, or per robot and joint."""
         array = np.asarray(value.numpy() if hasattr(value, "numpy") else value)
         if array.ndim == 0:
             return array.item()
@@ -224,7 +224,7 @@ class Fit:
         return table[0] if self.num_robots == 1 else table
 
     def _with_limits(self, values: list[Any], taken: list[int], subject: str) -> Any:
-        """Numbers of the joints, those of some taken from the joints themselves."""
+        """Return values of the joints, with the effort limits of the joints at the positions `taken`."""
         limits = self.limits() if self.limits is not None else None
         if limits is None:
             raise ValueError(f"{subject} = {JOINT!r}: {UNKNOWN_JOINT}")
@@ -267,7 +267,7 @@ def _is_zero(value: Any) -> bool:
 
 
 def _misfits(motor: MotorConfig, subject: str) -> list[str]:
-    """What is wrong between the stages of a motor."""
+    """Problems of the combination of stages of a motor."""
     problems: list[str] = []
     if motor.controller is None and not all(KINDS[kind].alone for kind, _ in motor.by_kind):
         problems.append(f"{subject} has limits or a delay and no controller, whose they are. Add one, or remove them.")

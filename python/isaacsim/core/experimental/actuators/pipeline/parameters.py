@@ -1,45 +1,49 @@
-"""How an attribute of a component becomes a parameter of the plan that runs it, and stays one.
+"""Attributes of components as views of the parameters of a plan.
 
-Once compiled, a component's parameters are the plan's: what all robots share is held once. Reading the attribute gives
-every robot a value of its own and returns the live array; a value written to it acts at the next step. The live array
-is memory that steps read: in the row of the plan where one stride reaches the joints of all robots, else a piece
-`(robots, joints)` of the actuator's own.
+A compiled plan owns the parameters of its components; values that all robots share are stored once. Reading the
+attribute materializes the parameter: every robot gets its own value, and the attribute is the live array. A value
+written to it acts at the next step. The live array is a strided view of the row of the plan if one stride reaches the
+joints of all robots, otherwise an array `(robots, joints)` of its own, a *piece*.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import warp as wp
 
+from ..components.base import Component
 from .plan import ParameterView, Plan, Row, check_array, check_values
+
+if TYPE_CHECKING:
+    from .step.interface import Step
 
 
 class Parameters:
-    """The parameters of some components, shown as their attributes.
+    """The parameters of the components of some plans.
 
     Args:
         num_robots: Number of robots.
         device: Warp device of the plans.
     """
 
-    def __init__(self, num_robots: int, device: Any) -> None:
+    def __init__(self, num_robots: int, device: wp.DeviceLike) -> None:
         self._num_robots, self._device = num_robots, device
-        # each with the step that runs it, by component and attribute
-        self._views: dict[tuple[int, str], tuple[Any, ParameterView]] = {}
+        # step and view by component and attribute
+        self._views: dict[tuple[int, str], tuple[Step, ParameterView]] = {}
         # rows with a value per robot, by identity
         self._materialized: dict[int, wp.array] = {}
-        # values of joints that stand apart, by row and slots
+        # pieces by row and slots
         self._pieces: dict[tuple[int, tuple[int, ...]], wp.array] = {}
 
     @property
     def num_pieces(self) -> int:
-        """Number of parameters that have moved out of their row, each of which `target` finds elsewhere since."""
+        """Number of pieces; after a change `target` returns other arrays."""
         return len(self._pieces)
 
-    def show(self, plan: Plan, step: Any) -> None:
-        """Let the components of a plan show its parameters: those given per robot at once, the others when asked."""
+    def bind(self, plan: Plan, step: Step) -> None:
+        """Bind the attributes of the components of a plan; parameters given per robot are materialized now."""
         for view in plan.views:
             self._views[id(view.component), view.attribute] = step, view
             vars(view.component).pop(view.attribute, None)
@@ -49,11 +53,11 @@ class Parameters:
             if view.row.per_robot:
                 self.parameter(view.component, view.attribute)
 
-    def parameter(self, component: Any, attribute: str) -> wp.array:
-        """The live values of a component's parameter, one per robot and target; from now on robots may differ."""
+    def parameter(self, component: Component, attribute: str) -> wp.array:
+        """Materialize a parameter, and return its live values, one per robot and target."""
         step, view = self._views[id(component), attribute]
         array, slots = self._row(step, view.row), view.slots
-        # from joint to joint as far as from a robot's last joint to the first one of the next
+        # a stride that also leads from the last joint of a robot to the first joint of the next
         stride = array.shape[1] // len(slots)
         if list(slots) == list(range(slots[0], array.shape[1], stride)):
             live: Any = array.flatten()[slots[0] :: stride]
@@ -62,36 +66,33 @@ class Parameters:
         vars(component)[attribute] = live
         return live
 
-    def target(self, step: Any, view: ParameterView, at: int) -> tuple[Any, int]:
-        """Where the numbers of a parameter are to be written, and in which column, for one joint of its actuator.
-
-        The array is `(robots, columns)`; from now on robots may differ.
-        """
+    def target(self, step: Step, view: ParameterView, at: int) -> tuple[wp.array, int]:
+        """Materialize a parameter, and return the array `(robots, columns)` and the column of one joint."""
         piece = self._pieces.get((id(view.row), view.slots))
         return (self._row(step, view.row), view.slots[at]) if piece is None else (piece, at)
 
-    def values(self, step: Any, view: ParameterView) -> np.ndarray:
-        """The numbers of a parameter as they are, `(robots, joints of its actuator)`; robots go on to share them."""
+    def values(self, step: Step, view: ParameterView) -> np.ndarray:
+        """Current values of a parameter, `(robots, joints of its actuator)`, without materializing it."""
         return step.values(view.row)[:, list(view.slots)]
 
-    def read_parameter(self, component: Any, attribute: str) -> np.ndarray:
-        """The values of a component's parameter without making them differ from robot to robot."""
+    def read_parameter(self, component: Component, attribute: str) -> np.ndarray:
+        """Current values of a component's parameter, without materializing it."""
         return self.values(*self._views[id(component), attribute]).ravel()
 
-    def copied(self, component: Any, attribute: str) -> wp.array:
-        """The values of a component's parameter in an array of their own."""
+    def copied(self, component: Component, attribute: str) -> wp.array:
+        """Return a copy of the values of a component's parameter."""
         if (live := vars(component).get(attribute)) is not None:
             return wp.clone(live)
         _, view = self._views[id(component), attribute]
         values = self.read_parameter(component, attribute)
         return wp.array(values, dtype=_dtype_of(view), device=self._device)
 
-    def assign(self, component: Any, attribute: str, values: Any) -> None:
-        """Copy an array into a parameter, one value per robot and target; it acts at the next step.
+    def assign(self, component: Component, attribute: str, values: Any) -> None:
+        """Copy an array, one value per robot and target, into a parameter; it acts at the next step.
 
         Raises:
-            TypeError: It is no Warp array, or one of another type.
-            ValueError: It has another length, or holds a value out of range.
+            TypeError: The values are no Warp array of the type of the parameter.
+            ValueError: The array has another length, or a value is out of range.
         """
         _, view = self._views[id(component), attribute]
         owner = type(component).__name__
@@ -102,12 +103,12 @@ class Parameters:
             raise TypeError(f"{subject} = {has}: must be a Warp array of {dtype.__name__}. Convert it.")
         check_array(owner, self._num_robots, len(view.slots), attribute, values)
         check_values(owner, component, attribute, values.numpy())
-        # what is shown already may be among the values
+        # `values` may overlap the live array
         live = vars(component).get(attribute)
         live = self.parameter(component, attribute) if live is None else live
         live.assign(values.numpy().copy())
 
-    def _piece(self, step: Any, view: ParameterView) -> wp.array:
+    def _piece(self, step: Step, view: ParameterView) -> wp.array:
         key = id(view.row), view.slots
         if key not in self._pieces:
             values = np.ascontiguousarray(step.values(view.row)[:, list(view.slots)])
@@ -116,7 +117,7 @@ class Parameters:
             self._pieces[key] = piece
         return self._pieces[key]
 
-    def _row(self, step: Any, row: Row) -> wp.array:
+    def _row(self, step: Step, row: Row) -> wp.array:
         if id(row) not in self._materialized:
             self._materialized[id(row)] = step.materialize(row)
         return self._materialized[id(row)]

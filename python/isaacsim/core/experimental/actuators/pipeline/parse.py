@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 class _Tokens(type):
-    """Says to type checkers that the names below are there; a name that is not is an error with a hint."""
+    """Declares the names to type checkers; an unknown name raises an error that lists the known ones."""
 
     def __getattr__(cls, name: str) -> str:
         raise AttributeError(f"SchemaNames has no {name}: known are {', '.join(_TOKENS)}.")
@@ -37,7 +37,7 @@ _EARLIER = [config.EARLIER_SCHEMA for config in CONFIGS if config.EARLIER_SCHEMA
 
 
 class SchemaNames(metaclass=_Tokens):
-    """USD schema tokens of actuators and their components: `PD_CONTROL` is that of `PDControlConfig`, and so on."""
+    """USD schema tokens of actuators and their components, such as `PD_CONTROL` for `PDControlConfig`."""
 
     vars().update(_TOKENS)
 
@@ -54,20 +54,20 @@ class ComponentKind(enum.Enum):
 
 @dataclass(init=False)
 class ActuatorParsed:
-    """What one actuator prim asks for.
+    """Component classes and arguments of one actuator prim.
 
     Args:
         controller_class: The control law.
-        controller_kwargs: Its scalar arguments, schema fallbacks filled in; `model_path` is a path that holds what was
-            read from the file.
-        component_specs: Class and scalar arguments of all other stages, kind by kind, and of the delay, last.
-        target_path: Path of the first joint it drives; `/Robot/hip.rotX` where it is one axis of several.
+        controller_kwargs: Its scalar arguments, with the fallbacks of the schema; `model_path` is a path that holds the
+            content of the file.
+        component_specs: Class and scalar arguments of all other stages, by kind, the delay last.
+        target_path: Path of the first joint it drives; `/Robot/hip.rotX` for one of several axes.
         target_paths: Paths of all joints it drives.
 
     `drive_class` and `drive_kwargs` are later names of the first two.
 
     Raises:
-        TypeError: The control law is given under both names, or under none.
+        TypeError: The control law is given under both names, or under neither.
     """
 
     controller_class: type[Component]
@@ -108,16 +108,17 @@ class ActuatorParsed:
 def parse_actuator_prim(
     prim: Any, *, trusted: bool = False, allow_unsafe_torch_checkpoints: bool = False
 ) -> ActuatorParsed | None:
-    """Return what a prim asks for, or None when it is no `NewtonActuator`; numbers are in the units of the stage.
+    """Parse a prim, or return None if it is no `NewtonActuator`; numbers are in the units of the stage.
 
     Args:
         prim: A USD prim.
-        trusted: Whether Torch may run the file of a network that is not recognised; see `trust_checkpoints`.
-        allow_unsafe_torch_checkpoints: The same by newton's name.
+        trusted: True if Torch may run a network file of unknown layout; see `trust_checkpoints`.
+        allow_unsafe_torch_checkpoints: newton's name of `trusted`.
 
     Raises:
-        ActuatorParseError: A `ValueError` that lists every problem of the prim, or what this version cannot drive.
-        ModuleNotFoundError: USD is missing, which the extra `usd` brings.
+        ActuatorParseError: A `ValueError` that lists every problem of the prim, or the parts that this version does not
+            support.
+        ModuleNotFoundError: USD is missing; the extra `usd` installs it.
     """
     with needs("parse_actuator_prim", "usd"):
         from ..usd.assets import file_named
@@ -153,20 +154,20 @@ def register_actuator_component(
     component_class: type[Component] | Callable[[dict[str, Any]], type[Component]],
     kind: ComponentKind | str,
 ) -> None:
-    """Let prims with a schema of your own be carried out by a component of your own.
+    """Register a custom component for prims with a custom schema.
 
-    The component gets every authored `newton:*` value of the prim, names in snake case, through its
-    `resolve_arguments`. Only the host program can register; a stage cannot.
+    The component gets every authored `newton:*` value of the prim, with names in snake case, through its
+    `resolve_arguments`. Only the host program can register components; a stage cannot.
 
     Args:
         schema_name: Applied API schema.
-        component_class: Subclass of the base class of that kind, ours or newton's, or a function that returns one for
-            the values of a prim; it may refuse them by a `ValueError`.
-        kind: Kind of stage, by name or of the enumeration; newton's enumeration is taken too.
+        component_class: Subclass of the base class of that kind, of this package or of newton, or a function that
+            returns one for the values of a prim; it may raise `ValueError` to refuse them.
+        kind: Kind of stage, by name or as a member of this enumeration or newton's.
 
     Raises:
-        ValueError: The schema is one of the built-in ones, or the component is neither class nor function.
-        ModuleNotFoundError: USD is missing, which the extra `usd` brings.
+        ValueError: The schema is built in, or the component is neither a class nor a function.
+        ModuleNotFoundError: USD is missing; the extra `usd` installs it.
     """
     with needs("register_actuator_component", "usd"):
         from ..usd.schema import accept_schema
@@ -186,7 +187,7 @@ def register_actuator_component(
 def _class_and_arguments(config: Any, read: CheckpointPath | None = None) -> tuple[type[Component], dict[str, Any]]:
     component_class = catalogue.class_of(config, None if read is None else read.checkpoint)
     if read is not None:
-        # what was read stays what was checked
+        # the content that was checked is the content that is used
         return component_class, {"model_path": read}
     if isinstance(config, ForeignConfig):
         return component_class, component_class.resolve_arguments(dict(config.values))

@@ -1,11 +1,11 @@
-"""Compile the actuators of one articulation into one plan: what runs on which joint, and with which numbers.
+"""Compile the actuators of an articulation into a plan: the laws of each joint, and their parameters.
 
 A *slot* is one driven joint. A parameter is a row of the plan: one value per slot, or one per robot and slot once
-somebody gave or wants them that way. What an actuator lacks is neutral: its law does nothing there. The clamps of all
-slots are merged into one sequence of limits that keeps the order each user gave. Components that compute arrays
-themselves stand between the two phases of a step, command and limit. Pure data: nothing here needs a device.
+values per robot are given or requested. Slots without a law have neutral parameters, with which the law does nothing.
+The clamps of all slots are merged into one sequence of limits that keeps the order of each actuator. Components that
+compute arrays run between the two phases of a step, command and limit. A plan is plain data and needs no device.
 
-Every parameter array of every component is checked here, whoever runs it: type, length and range.
+This module checks type, length and range of every parameter array of every component, for all engines.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 AnyLaw_co = TypeVar("AnyLaw_co", bound="LawClass | NetworkLaw", covariant=True)
 
-# what a class with a law must not override for the law to be all there is to it
+# methods that a class with a law does not override if the law is its whole computation
 _COMPUTATION = {
     Controller: ("compute", "state", "update_state", "is_stateful"),
     EffortStage: ("modify_forces", "state", "update_state", "is_stateful"),
@@ -46,11 +46,11 @@ class Row:
     """One parameter of the plan.
 
     Args:
-        shared: Value of each slot, for all robots alike.
-        per_robot: Whether values differ, or may come to differ, from robot to robot.
-        own: Those values, shape `(robots, slots)`, as long as no engine has taken them over.
+        shared: Value of each slot, the same for all robots.
+        per_robot: True if there is a value per robot.
+        own: Values per robot, shape `(robots, slots)`, until an engine takes them over.
         neutral: Value of slots without the law.
-        live: Array `(robots,)` of a component that every step reads, for a plan of one slot; nothing is copied then.
+        live: Array `(robots,)` of a component that every step reads without a copy, for a plan of one slot.
     """
 
     shared: np.ndarray
@@ -60,12 +60,12 @@ class Row:
     live: Any = None
 
     @classmethod
-    def filled(cls, neutral: float, num_slots: int, dtype: Any = np.float32) -> Row:
-        """A row in which no slot has the law."""
+    def filled(cls, neutral: float, num_slots: int, dtype: type = np.float32) -> Row:
+        """Return a row in which no slot has the law."""
         return cls(np.full(num_slots, neutral, dtype), neutral=neutral)
 
     def materialize(self, num_robots: int) -> np.ndarray:
-        """The values of all robots, in an array of their own."""
+        """Give every robot values of its own, and return them."""
         if self.own is None:
             self.own = np.tile(self.shared, (num_robots, 1))
         self.per_robot = True
@@ -77,9 +77,9 @@ class PlannedCurve:
     """One curve of a law of the plan.
 
     Args:
-        number: Which one of the law's `CURVES`.
+        number: Number of the curve in the law's `CURVES`.
         rows: Its prepared rows, see `components/curve.py`.
-        used: Which slots it serves, bool.
+        used: True for slots with this curve.
     """
 
     number: int
@@ -89,11 +89,11 @@ class PlannedCurve:
 
 @dataclass(eq=False)
 class PlannedStage:
-    """One class of stages after the controllers, in their sequence.
+    """One class of stages at one place in the sequence of stages after the controllers.
 
     Args:
         law: The class.
-        used: Which slots have it here, bool.
+        used: True for slots that have it here.
         rows: Its parameters by name.
         curves: Its curves, each once.
     """
@@ -109,9 +109,9 @@ class StatefulLaw(Generic[AnyLaw_co]):
     """A law of the plan with a state.
 
     Args:
-        law: Its class, or the law itself of a network.
-        used: Which slots have it, bool.
-        stage: Number of its stage after the controllers, which those of feedback follow; None for a controller.
+        law: Its class, or a network.
+        used: True for slots that have it.
+        stage: Number of its stage, counted over the stages after the controllers, then feedback; None for a controller.
     """
 
     law: AnyLaw_co
@@ -120,7 +120,7 @@ class StatefulLaw(Generic[AnyLaw_co]):
 
     @property
     def axis(self) -> int:
-        """Axis of each array of its state that runs over robots times slots, robot-major."""
+        """Axis of its state arrays that runs over robots and slots, robot-major."""
         return self.law.STATE_AXIS if is_network(self.law) else 0
 
     def shape(self, num_robots: int) -> tuple[int, ...]:
@@ -128,7 +128,7 @@ class StatefulLaw(Generic[AnyLaw_co]):
         return self.shape_of(num_robots * self.count)
 
     def shape_of(self, count: int) -> tuple[int, ...]:
-        """Shape of each array of the state of so many actuators."""
+        """Shape of each array of its state for `count` actuators."""
         return self.law.state_shape(count) if is_network(self.law) else (count,)
 
     @property
@@ -138,24 +138,24 @@ class StatefulLaw(Generic[AnyLaw_co]):
 
     @property
     def starts(self) -> list[tuple[float, bool]]:
-        """What a fresh state makes of each array of its state, and whether a reset leaves it as it is."""
+        """Initial value of each array of its state, and True if a reset keeps the array."""
         return [(self.law.START.get(name, 0.0), name in self.law.KEPT) for name in self.law.STATE]
 
     @property
     def places(self) -> np.ndarray:
-        """Place of each slot among those with the law, int32; -1 without it."""
+        """Place of each slot among the slots with the law, int32; -1 without it."""
         return np.where(self.used, np.cumsum(self.used) - 1, -1).astype(np.int32)
 
 
 @dataclass(frozen=True, eq=False)
 class Published:
-    """A number that a law remembers, which laws of the next step read as a signal.
+    """A state of a law that laws of the next step read as a signal.
 
     Args:
         signal: Name of the signal.
-        law: Number of the law among those with a state.
-        state: Number of the number in its `STATE`.
-        used: Which slots have the law, bool.
+        law: Number of the law among the stateful laws.
+        state: Number of the state in its `STATE`.
+        used: True for slots that have the law.
     """
 
     signal: str
@@ -165,20 +165,20 @@ class Published:
 
     @property
     def neutral(self) -> float:
-        """Value of the signal where the number is not known yet."""
+        """Value of the signal before it is published."""
         return SIGNALS[self.signal].neutral
 
 
 @dataclass(frozen=True, eq=False)
 class Placement:
-    """Where the parts of an actuator are in the plan.
+    """Places of the parts of an actuator in the plan.
 
     Args:
-        label: The actuator's.
+        label: Label of the actuator.
         slots: Slots of its joints, in their order.
-        max_delay: Largest delay [physics steps]; None where the plan delays nothing.
-        controller: Class of its controller in the plan, the law of its network, or None.
-        stages: Of each of its planned stages but delay and controller: kind, place among its stages of that kind, and
+        max_delay: Largest delay [physics steps]; None if the plan has no delay of this actuator.
+        controller: Class of its controller in the plan, its network, or None.
+        stages: Of each planned stage besides delay and controller: kind, place among its stages of that kind, and
             number of the stage of the plan, see `StatefulLaw`.
     """
 
@@ -191,16 +191,16 @@ class Placement:
 
 @dataclass(frozen=True, eq=False)
 class ParameterView:
-    """A parameter as a component shows it.
+    """An attribute of a component that is a parameter of the plan.
 
     Args:
-        component: Whose attribute it is.
-        attribute: Its name.
-        row: Where the values are.
-        slots: Slots of its actuator, in the order of its targets.
+        component: The component.
+        attribute: Name of the attribute.
+        row: The row of the parameter.
+        slots: Slots of the actuator, in the order of its targets.
     """
 
-    component: Any
+    component: Component
     attribute: str
     row: Row
     slots: tuple[int, ...]
@@ -208,14 +208,12 @@ class ParameterView:
 
 @dataclass(frozen=True, eq=False)
 class ArrayStages:
-    """What of an actuator stands between the phases of a step: components that compute arrays, and clamps before them.
-
-    A delay or controller that the first phase knows is not among them.
+    """Stages of an actuator that run between the phases of a step: those that compute arrays, and clamps before them.
 
     Args:
-        delay: A delay of the user's own.
-        controller: The control law, unless the first phase evaluates it.
-        stages: Stages after the controller that come before those of the second phase.
+        delay: A custom delay; None if the first phase delays commands.
+        controller: The control law; None if the first phase evaluates it.
+        stages: Stages after the controller, up to the last one that computes arrays.
     """
 
     delay: Any
@@ -225,26 +223,26 @@ class ArrayStages:
 
 @dataclass(eq=False)
 class Plan:
-    """Everything a step needs besides the articulation's own arrays.
+    """Input of a step besides the arrays of the articulation.
 
     Args:
         num_robots: Number of robots.
         labels: Actuator label of each slot.
         dof_names: Joint of each slot.
         controllers: Classes of the controllers.
-        controller_kind: Position of each slot's controller among them, int32; -1 where none of them gives the effort.
-        control: Rows of the controllers' parameters by name; controllers with a name in common share the row.
+        controller_kind: Position of each slot's controller among them, int32; -1 without one.
+        control: Rows of the controllers' parameters by name; controllers share rows of the same name.
         control_curves: Curves of each of the controllers.
-        stages: What comes after the controllers, in the order in which it acts: all that acts on motors, the
-            transmissions, all that acts on joints.
-        feedback: What controllers see of their joints; each class once, and a joint has one at most.
-        delayed: Which slots have a delay, bool.
+        stages: Stages after the controllers, in the order in which they act: those that act on motors, transmissions,
+            those that act on joints.
+        feedback: Stages that give controllers the signals of their joints; each class once, at most one per joint.
+        delayed: True for slots with a delay.
         lag: Delay of each slot in steps, int32.
-        depth: Rows of the delay ring: the largest delay that any slot may have, at least 1.
-        networks: Networks, which give the efforts of slots without a controller; each once.
-        views: What the components show.
-        placements: Where the parts of each actuator are.
-        components: The components whose laws it has.
+        depth: Rows of the delay ring: the largest possible delay of all slots, at least 1.
+        networks: Networks, the control laws of slots without a controller; each once.
+        views: Parameters as attributes of the components.
+        placements: Places of the parts of each actuator.
+        components: The components whose laws are in the plan.
     """
 
     num_robots: int
@@ -262,7 +260,7 @@ class Plan:
     feedback: list[PlannedStage] = field(default_factory=list)
     views: list[ParameterView] = field(default_factory=list)
     placements: list[Placement] = field(default_factory=list)
-    components: list[Any] = field(default_factory=list)
+    components: list[Component] = field(default_factory=list[Component])
 
     @property
     def num_slots(self) -> int:
@@ -276,7 +274,7 @@ class Plan:
 
     @property
     def stateful(self) -> list[StatefulLaw[LawClass | NetworkLaw]]:
-        """The laws with a state in the order that holds everywhere: controllers, networks, other stages, feedback."""
+        """Stateful laws in the order of all engines: controllers, networks, other stages, feedback."""
         controllers = [
             StatefulLaw(law, self.controller_kind == kind) for kind, law in enumerate(self.controllers) if law.STATE
         ]
@@ -289,7 +287,7 @@ class Plan:
 
     @property
     def asked(self) -> dict[str, np.ndarray]:
-        """Signals that laws ask for, in the order of their table, and which slots have such a law, bool."""
+        """Signals that laws ask for, in the order of `SIGNALS`, each with True for slots with such a law."""
         found: dict[str, np.ndarray] = {}
         for name in SIGNALS:
             asking = [used for law, used in self.laws if name in law.ASKS]
@@ -298,7 +296,7 @@ class Plan:
         return found
 
     def curves(self) -> Iterator[tuple[int, PlannedCurve]]:
-        """All curves, each behind the number of its law: controllers, stages after them and feedback are counted on."""
+        """Yield the number of the law and the curve, of all curves; laws are counted as in `laws`."""
         by_law = [*self.control_curves, *(stage.curves for stage in (*self.stages, *self.feedback))]
         for number, curves in enumerate(by_law):
             for one in curves:
@@ -306,13 +304,13 @@ class Plan:
 
     @property
     def laws(self) -> list[tuple[LawClass, np.ndarray]]:
-        """All laws but networks, and which slots have each, bool."""
+        """All laws except networks, each with True for slots that have it: controllers, other stages, feedback."""
         laws = [(law, self.controller_kind == kind) for kind, law in enumerate(self.controllers)]
         return [*laws, *((stage.law, stage.used) for stage in (*self.stages, *self.feedback))]
 
     @property
     def published(self) -> list[Published]:
-        """The numbers that laws publish, as far as laws of the plan ask for the signal or a total adds it up."""
+        """Published states of laws, as far as laws of the plan ask for the signal or a total adds it up."""
         wanted = {*self.asked, *SUMMED}
         return [
             Published(signal, number, one.law.STATE.index(name), one.used)
@@ -324,18 +322,18 @@ class Plan:
 
     @property
     def has_totals(self) -> bool:
-        """True if laws ask for a total, or publish a signal that one adds up."""
+        """True if laws ask for a total, or publish a term of one."""
         return any(SIGNALS[name].total_of for name in self.asked) or any(one.signal in SUMMED for one in self.published)
 
     @property
     def signals(self) -> list[str]:
-        """Names of the signals that laws ask for or publish, as far as they are kept, in the order of their table."""
+        """Names of the signals that laws ask for or publish, in the order of `SIGNALS`."""
         kept = {*self.asked, *(one.signal for one in self.published)}
         return [name for name in SIGNALS if name in kept]
 
     @property
     def totals(self) -> list[tuple[str, str, np.ndarray]]:
-        """Each total that laws ask for, the signal it adds up, and the slots that publish that, ascending."""
+        """Totals that laws ask for, each with the signal that it adds up, and the slots that publish it, ascending."""
         published = self.published
         found = []
         for name in self.asked:
@@ -346,17 +344,17 @@ class Plan:
 
     @property
     def transmissions(self) -> list[PlannedStage]:
-        """The stages between the coordinates of motors and joints; what comes before them acts on motors."""
+        """The stages that convert between motor and joint coordinates; stages before them act on motors."""
         return [stage for stage in self.stages if KINDS[stage.law.KIND].converts]
 
     @property
     def geared(self) -> np.ndarray:
-        """Which slots have a transmission, bool."""
+        """True for slots with a transmission."""
         return np.logical_or.reduce([np.zeros(self.num_slots, bool), *(stage.used for stage in self.transmissions)])
 
     @property
     def motor_stages(self) -> int:
-        """How many of the stages do not follow limits and transmission: the first ones."""
+        """Number of leading stages that do not follow limits and transmission."""
         return sum(not follows_limits(stage.law.KIND) for stage in self.stages)
 
     @property
@@ -373,25 +371,25 @@ class Plan:
 
 
 def is_network(law: LawClass | NetworkLaw) -> TypeGuard[NetworkLaw]:
-    """Whether a law is a network."""
-    # asked without loading what runs networks
+    """Return True if a law is a network."""
+    # the class of networks is not imported here, because most plans have none
     return hasattr(law, "network")
 
 
 def array_stages(entry: ActuatorEntry) -> ArrayStages | None:
-    """What of an actuator stands between the phases of a step, or None when all of it has a law."""
+    """Return the stages of an actuator that run between the phases of a step, or None if all its stages have laws."""
     after = entry.after_controller
-    odd = [number for number, stage in enumerate(after, 1) if not has_law(stage)]
+    custom = [number for number, stage in enumerate(after, 1) if not has_law(stage)]
     own_delay = entry.delay is not None and not has_law(entry.delay)
     own_controller = entry.controller is not None and (own_delay or not has_law(entry.controller))
-    if not odd and not own_controller:
+    if not custom and not own_controller:
         return None
-    first = after[: max(odd, default=0)]
+    first = after[: max(custom, default=0)]
     return ArrayStages(entry.delay if own_delay else None, entry.controller if own_controller else None, first)
 
 
 def is_built_in(entry: ActuatorEntry) -> bool:
-    """Whether every engine knows the laws of an actuator, those aside that stand between the phases."""
+    """Return True if the planned laws of an actuator, without its array stages, are built-in laws."""
     components = _planned(entry).stages
     return all(base_of(one) is not None or network_law_of(one) is not None for one in components)
 
@@ -404,14 +402,14 @@ def compile_plan(
     Args:
         entries: The actuators.
         num_robots: Number of robots.
-        slots: Slots of each actuator's joints; by default they are numbered as they come.
-        live: Whether steps read the components' own arrays, instead of copies; for one actuator of one joint.
+        slots: Slots of each actuator's joints; numbered consecutively by default.
+        live: True if steps read the arrays of the components instead of copies; for one actuator with one joint.
 
     Raises:
-        ValueError: A parameter array is not of its type, does not hold one value per robot and joint, or holds one out
-            of range; or a curve is none.
-        TypeError: A law does not have the signals of its kind, or a component of the user's own that computes arrays
-            has a transmission beside it.
+        ValueError: A parameter array has another type, does not have one value per robot and joint, or has a value out
+            of range; or a curve is invalid.
+        TypeError: A law does not have the signals of its kind, or an actuator with a transmission has a component that
+            computes arrays.
     """
     places = [tuple(one) for one in slots] or in_sequence(entries)
     for entry in entries:
@@ -431,10 +429,10 @@ def compile_plan(
 
 
 def _require_one_publisher(plan: Plan) -> None:
-    """Refuse two laws of a joint that publish the same signal.
+    """Refuse a joint with two laws that publish the same signal.
 
     Raises:
-        ValueError: There are two.
+        ValueError: There is one.
     """
     for signal in SIGNALS:
         publishing = [(law.__name__, used) for law, used in plan.laws if signal in law.PUBLISHES]
@@ -447,19 +445,19 @@ def _require_one_publisher(plan: Plan) -> None:
 
 
 def check_parameters(entry: ActuatorEntry, num_robots: int, *, ranges: bool = True) -> None:
-    """Refuse parameter arrays of an actuator that do not fit, those of components that compute arrays too.
+    """Refuse parameter arrays of an actuator that do not fit, including those of array stages.
 
     Args:
         entry: The actuator.
         num_robots: Number of robots.
-        ranges: Whether values have to be in range; what a law cannot use is a fault of the step otherwise.
+        ranges: True to check that values are in range; otherwise an unusable value is a fault of the step.
 
     Raises:
-        ValueError: One is of another type, does not hold one value per robot and joint, or holds one out of range.
+        ValueError: An array has another type, does not have one value per robot and joint, or has a value out of range.
     """
     for component in entry.stages:
         for name in component.PARAMETERS:
-            # a subclass with a computation of its own may do without
+            # a subclass with a custom computation may not have the parameter
             given = getattr(component, name, None)
             if given is not None:
                 owner, joints = f"actuator {entry.label!r}", len(entry.dof_names)
@@ -469,19 +467,19 @@ def check_parameters(entry: ActuatorEntry, num_robots: int, *, ranges: bool = Tr
 
 
 def _values_of(given: Any) -> np.ndarray:
-    """The values of a Warp or NumPy array; on the CPU not copied."""
+    """Values of a Warp or NumPy array; not copied on the CPU."""
     return np.asarray(given.numpy() if hasattr(given, "numpy") else given)
 
 
 def check_array(owner: str, num_robots: int, num_joints: int, name: str, array: Any) -> None:
-    """Refuse an array of a parameter that is of another type, or not one value per robot and joint.
+    """Refuse an array of a parameter with another type, or without one value per robot and joint.
 
     Args:
-        owner: Whose it is, for the error.
+        owner: Owner of the parameter in errors.
         num_robots: Number of robots.
         num_joints: Number of joints of the actuator.
         name: The parameter.
-        array: Warp or NumPy array, robot-major over the joints; it is not read.
+        array: Warp or NumPy array, robot-major over the joints; its values are not read.
 
     Raises:
         ValueError: It does not fit.
@@ -495,11 +493,11 @@ def check_array(owner: str, num_robots: int, num_joints: int, name: str, array: 
         )
 
 
-def check_values(owner: str, component: Any, name: str, values: np.ndarray) -> None:
+def check_values(owner: str, component: Component, name: str, values: np.ndarray) -> None:
     """Refuse values of a parameter that are out of range.
 
     Raises:
-        ValueError: One is.
+        ValueError: A value is out of range.
     """
     described = description_of(component, name)
     good = _in_range(values, described) if described else ~np.isnan(values)
@@ -512,17 +510,18 @@ def check_values(owner: str, component: Any, name: str, values: np.ndarray) -> N
 
 
 def _require_laws(entry: ActuatorEntry) -> None:
-    beside = array_stages(entry)
+    custom = array_stages(entry)
     _require_laws_of_stages(entry)
-    _require_laws_of_motor(entry, beside)
-    _require_laws_of_feedback(entry, beside)
+    _require_laws_of_motor(entry, custom)
+    _require_laws_of_feedback(entry, custom)
 
 
 def _require_laws_of_stages(entry: ActuatorEntry) -> None:
-    """Refuse what runs in a plan only and cannot.
+    """Refuse stages without a law that can only run in a plan.
 
     Raises:
-        TypeError: A stage that changes no effort has no law, or one that computes arrays publishes a signal.
+        TypeError: A stage that does not change the effort has no law, or a stage that computes arrays publishes a
+            signal.
     """
     for kind, stage in entry.by_kind:
         subject = f"actuator {entry.label!r}: {type(stage).__name__}"
@@ -534,8 +533,8 @@ def _require_laws_of_stages(entry: ActuatorEntry) -> None:
             )
 
 
-def has_law(component: Any) -> bool:
-    """Whether the law of a component is all there is to it."""
+def has_law(component: object) -> bool:
+    """Return True if the law of a component is its whole computation."""
     own = type(component)
     if network_law_of(component) is not None:
         return True
@@ -549,30 +548,30 @@ def has_law(component: Any) -> bool:
     )
 
 
-def base_of(component: Any) -> LawClass | None:
-    """The built-in class whose law a component, or class, has; None for a law of the user's own."""
+def base_of(component: object) -> LawClass | None:
+    """Return the built-in class whose law a component or class has; None for a custom law."""
     law = law_of(component if isinstance(component, type) else type(component))
     return law and law.component
 
 
 def law_class_of(component: Component) -> LawClass:
-    """The class whose law a plan runs: the built-in one, or the user's own."""
+    """Return the class whose law a plan runs: the built-in class, or the custom class."""
     return base_of(component) or type(component)
 
 
-def network_law_of(component: Any) -> NetworkLaw | None:
-    """The network that a plan runs of a controller; None for others."""
+def network_law_of(component: object) -> NetworkLaw | None:
+    """Return the network of a controller that a plan runs; None for other components."""
     return getattr(component, "network_law", None)
 
 
-def _planned(entry: ActuatorEntry) -> Any:
-    """The actuator without what stands between the phases."""
-    apart = array_stages(entry)
-    if apart is None:
+def _planned(entry: ActuatorEntry) -> ActuatorEntry:
+    """Return the entry without its array stages."""
+    custom = array_stages(entry)
+    if custom is None:
         return entry
-    delay = None if apart.delay else entry.delay
-    controller = None if apart.controller else entry.controller
-    rest = parts_of([*entry.sensing, *entry.after_controller[len(apart.stages) :]])
+    delay = None if custom.delay else entry.delay
+    controller = None if custom.controller else entry.controller
+    rest = parts_of([*entry.sensing, *entry.after_controller[len(custom.stages) :]])
     return dataclasses.replace(entry, **rest | {"delay": delay, "controller": controller})
 
 
@@ -679,8 +678,8 @@ def _add_stages(plan: Plan, planned: Sequence[ActuatorEntry], entries: Sequence[
     found: list[tuple[Placement, str, int, PlannedStage]] = []
     for entry, placement, whole in zip(planned, plan.placements, entries, strict=True):
         # array stages come before the planned ones
-        beside = array_stages(whole)
-        kinds = list(map(kind_of, beside.stages if beside else ()))
+        custom = array_stages(whole)
+        kinds = list(map(kind_of, custom.stages if custom else ()))
         for sweep, stage in _by_sweep(entry.after_controller):
             if sweep == len(merged):
                 merged.append({})
@@ -689,14 +688,14 @@ def _add_stages(plan: Plan, planned: Sequence[ActuatorEntry], entries: Sequence[
             kinds.append(stage.KIND)
     for sweep in merged:
         plan.stages += [sweep[law] for law in sorted(sweep, key=canonical_rank)]
-    # limits of one actuator may come in a later sweep than what follows those of another
+    # limits of one actuator may be in a later sweep than stages of another that follow limits
     plan.stages.sort(key=lambda stage: (follows_limits(stage.law.KIND), KINDS[stage.law.KIND].converts))
     for placement, kind, place, stage in found:
         placement.stages.append((kind, place, plan.stages.index(stage)))
 
 
 def _by_sweep(stages: Sequence[Component]) -> Iterator[tuple[int, Component]]:
-    """Yield stages behind the number of their sweep; within a sweep classes are in canonical order."""
+    """Yield the number of the sweep and the stage, of all stages; classes in a sweep are in canonical order."""
     sweep, previous = 0, (-1, -1)
     for stage in stages:
         rank = canonical_rank(law_class_of(stage))
@@ -706,7 +705,7 @@ def _by_sweep(stages: Sequence[Component]) -> Iterator[tuple[int, Component]]:
 
 
 def _add_feedback(plan: Plan, entries: Sequence[ActuatorEntry]) -> None:
-    """Add the stages that controllers see their joints through; they are numbered after `plan.stages`."""
+    """Add the feedback stages, which are numbered after `plan.stages`."""
     planned: dict[LawClass, PlannedStage] = {}
     for entry, placement in zip(entries, plan.placements, strict=True):
         for stage in entry.sensing:
@@ -715,28 +714,28 @@ def _add_feedback(plan: Plan, entries: Sequence[ActuatorEntry]) -> None:
     plan.feedback += planned.values()
 
 
-def _require_laws_of_feedback(entry: ActuatorEntry, beside: ArrayStages | None) -> None:
-    """Reject feedback without a law, or beside stages that compute arrays."""
+def _require_laws_of_feedback(entry: ActuatorEntry, custom: ArrayStages | None) -> None:
+    """Refuse feedback without a law, and feedback of actuators with stages that compute arrays."""
     for stage in entry.sensing:
         name = type(stage).__name__
         if not has_law(stage):
             raise TypeError(f"actuator {entry.label!r}: {name}: must have a law. Give it as LAW, a wp.func.")
-        if beside is not None and beside.stages:
+        if custom is not None and custom.stages:
             raise TypeError(
-                f"actuator {entry.label!r}: {name} beside {type(beside.stages[-1]).__name__}, which computes "
+                f"actuator {entry.label!r}: {name} beside {type(custom.stages[-1]).__name__}, which computes "
                 "arrays of what the controller sees: must be left out. Give the latter a LAW."
             )
 
 
-def _require_laws_of_motor(entry: ActuatorEntry, beside: ArrayStages | None) -> None:
-    """Refuse what computes arrays beside a transmission: those are of the joint, not of the motor."""
+def _require_laws_of_motor(entry: ActuatorEntry, custom: ArrayStages | None) -> None:
+    """Refuse array stages of actuators with a transmission: their arrays are in joint coordinates, not the motor's."""
     transmission = next((stage for kind, stage in entry.by_kind if KINDS[kind].converts), None)
-    if beside is None or transmission is None:
+    if custom is None or transmission is None:
         return
     name = type(transmission).__name__
     if not has_law(transmission):
         raise TypeError(f"actuator {entry.label!r}: {name}: must have a law. Give it as LAW and MOTOR, wp.funcs.")
-    own = (one for one in (beside.delay, beside.controller, *beside.stages) if one is not None and not has_law(one))
+    own = (one for one in (custom.delay, custom.controller, *custom.stages) if one is not None and not has_law(one))
     raise TypeError(
         f"actuator {entry.label!r}: {name} beside {type(next(own)).__name__}, which computes arrays in the coordinates "
         "of the joint: must be left out. Give the latter a LAW."
@@ -746,7 +745,7 @@ def _require_laws_of_motor(entry: ActuatorEntry, beside: ArrayStages | None) -> 
 def _add_stage(
     plan: Plan, entry: ActuatorEntry, component: Component, stages: dict[LawClass, PlannedStage], slots: tuple[int, ...]
 ) -> PlannedStage:
-    """Add a component to the planned stage of its law, and return that."""
+    """Add a component to the planned stage of its law, and return the stage."""
     require_law(type(component), KINDS[component.KIND].takes)
     law = law_class_of(component)
     if law not in stages:
@@ -760,7 +759,7 @@ def _add_stage(
 
 
 def _add_curves(plan: Plan, component: Component, curves: list[PlannedCurve], slots: tuple[int, ...]) -> None:
-    """Add the curves of a component to those of its law; one that is there serves these slots too."""
+    """Add the curves of a component to those of its law; equal curves are stored once."""
     mine = np.isin(np.arange(plan.num_slots), slots)
     for number, name in enumerate(component.CURVES):
         rows = rows_of(component, name)
@@ -773,41 +772,41 @@ def _add_curves(plan: Plan, component: Component, curves: list[PlannedCurve], sl
 
 
 def _add_values(
-    plan: Plan, entry: ActuatorEntry, component: Any, attribute: str, row: Row, slots: tuple[int, ...]
+    plan: Plan, entry: ActuatorEntry, component: Component, attribute: str, row: Row, slots: tuple[int, ...]
 ) -> None:
     """Copy one attribute of a component into its row."""
-    # shown also where it is not given, so that a bias can be set later
+    # an attribute that is None has a view, too, so that it can be set later
     plan.views.append(ParameterView(component, attribute, row, slots))
     given = getattr(component, attribute)
     values = np.zeros(plan.num_robots * len(slots)) if given is None else _values_of(given)
     table = values.reshape(plan.num_robots, len(slots))
-    # what robots share is what the first of them has
+    # the shared values are those of the first robot
     row.shared[list(slots)] = table[0]
     if row.own is not None or (given is not None and not entry.shared):
         row.materialize(plan.num_robots)[:, list(slots)] = table
 
 
 def _keep_live(plan: Plan) -> None:
-    """Let rows read the arrays of their components."""
+    """Set the arrays of the components as the live values of their rows."""
     if plan.num_slots != 1:
         raise ValueError(f"a plan of {plan.num_slots} joints cannot read arrays of components: must have one joint.")
     for view in plan.views:
         view.row.live, view.row.own = getattr(view.component, view.attribute), None
 
 
-def description_of(component: Any, attribute: str) -> Parameter | None:
-    """What a parameter of a built-in class, or of a subclass of one, may be; None for the user's own."""
+def description_of(component: object, attribute: str) -> Parameter | None:
+    """Return the description of a parameter of a built-in class or of a subclass; None for a custom law."""
     law = law_of(type(component))
     return parameters_of(law.config).get(attribute) if law else None
 
 
 def _in_range(values: np.ndarray, described: Parameter) -> np.ndarray:
-    """Where an array keeps the rule of its parameter."""
+    """True where values are in the range of their parameter."""
     with np.errstate(invalid="ignore"):
         above = values > described.lower if described.above else values >= described.lower
         inside = above & (values <= described.upper) & np.isfinite(values)
     return inside | (np.isposinf(values) if described.infinite else False)
 
 
-def _out_of_range(owner: str, name: str, value: Any, rule: str) -> str:
+def _out_of_range(owner: str, name: str, value: object, rule: str) -> str:
     return f"{owner}: {name} = {value}: must be {rule}. Correct the array."

@@ -1,7 +1,7 @@
-"""Draw values of many parameters of many robots: natively in one pass, see `native/draws.h`, or the same in NumPy.
+"""Random values of many parameters of many robots: in the core, see `native/draws.h`, or the same in NumPy.
 
-A number depends on the key of its draw, on the robot and on how often the robot was drawn for, and on nothing else: not
-on which other robots are drawn for, nor on their order.
+A number depends only on the key of its draw, the robot and the number of earlier draws of the robot. It does not depend
+on the other robots of a draw, nor on their order.
 """
 
 from __future__ import annotations
@@ -18,21 +18,21 @@ from ..specs.distributions import Distribution, LogUniform, Normal, Uniform
 
 _KINDS = {Uniform: 0, LogUniform: 1, Normal: 2}
 _OPERATIONS = ("set", "scale", "add")
-# below this probability a standard normal number is left of the cut at three standard deviations
+# probability of a standard normal number below the cut at minus three standard deviations
 _CUT = 0.0013498980316300933
 
 
 @dataclass(frozen=True, eq=False)
 class Draw:
-    """One value of each robot to be drawn.
+    """A draw of one value per robot.
 
     Args:
-        out: Where values go, float32 or int32 `(robots,)`, of any stride.
-        nominal: What operations refer to, float32 `(robots,)`.
-        operation: What is done with a number.
-        distribution: Where it is drawn from.
-        key: Of the random numbers.
-        each_reset: Whether a robot gets another number each time; else always the same.
+        out: Array that is written, float32 or int32 `(robots,)`, of any stride.
+        nominal: Nominal values, to which operations refer, float32 `(robots,)`.
+        operation: Operation of the distribution: set, scale or add.
+        distribution: The distribution.
+        key: Key of the random numbers.
+        each_reset: True if a robot gets a new number at each draw; otherwise always the same.
     """
 
     out: np.ndarray
@@ -44,28 +44,28 @@ class Draw:
 
     @property
     def numbers(self) -> tuple[float, float]:
-        """What a number `u` of 0 to 1 becomes, is `a + u (b - a)`, or after that its exponential; or mean and std."""
+        """`a` and `b`: a number `u` of 0 to 1 becomes `a + u (b - a)`, or its exponential; of `Normal` mean and std."""
         given = self.distribution
         if isinstance(given, LogUniform):
             return float(np.log(given.low)), float(np.log(given.high))
         if isinstance(given, Normal):
             return float(given.mean), float(given.std)
         low, high = given.bounds
-        # of integers both ends are as likely as the others
+        # of integers the ends are as likely as the other values
         return float(low), float(high + 1 if self.out.dtype == np.int32 else high)
 
 
 def key_of(*parts: Any) -> int:
-    """A number of 64 bits for a seed and names."""
+    """Return a 64-bit key for a seed and names."""
     text = "/".join(map(str, parts)).encode()
     return int.from_bytes(hashlib.blake2b(text, digest_size=8).digest(), "little")
 
 
 class Draws:
-    """Some draws, carried out in their order.
+    """Draws that are made in their order.
 
     Args:
-        draws: What to draw.
+        draws: The draws.
         num_robots: Number of robots.
     """
 
@@ -78,9 +78,9 @@ class Draws:
         """Draw for some robots.
 
         Args:
-            rows: Their numbers, int64.
-            counts: How often each robot was drawn for, int64 `(robots,)`.
-            first: Number of the first robot among all that there are elsewhere.
+            rows: Numbers of these robots, int64.
+            counts: Number of earlier draws of each robot, int64 `(robots,)`.
+            first: Number of the first robot among those of all processes.
         """
         if self._core is not None:
             return self._core.draw(rows, counts, first)
@@ -91,7 +91,7 @@ class Draws:
 
 
 def _item(draw: Draw) -> tuple[Any, ...]:
-    """A draw as the core takes it."""
+    """Return a draw as an argument of the core."""
     kind, operation = _KINDS[type(draw.distribution)], _OPERATIONS.index(draw.operation)
     return draw.out, draw.nominal, kind, operation, *draw.numbers, draw.key, draw.each_reset
 
@@ -113,7 +113,7 @@ def _put(draw: Draw, rows: np.ndarray, bases: np.ndarray) -> None:
 
 
 def _mixed(x: np.ndarray) -> np.ndarray:
-    """Finaliser of SplitMix64 (Steele, Lea, Flood: Fast splittable pseudorandom number generators, 2014)."""
+    """Finalizer of SplitMix64 (Steele, Lea, Flood: Fast splittable pseudorandom number generators, 2014)."""
     x = x + np.uint64(0x9E3779B97F4A7C15)
     x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)

@@ -1,7 +1,7 @@
-"""Draw the parameters of motors at random for each robot, once or at each of its resets, so that a policy meets many.
+"""Domain randomization of motor parameters: random values per robot, drawn once or at each reset.
 
-What is drawn goes straight into the plan's parameters, which every step reads. What operations refer to is the nominal
-value: what a parameter was before anything of it was drawn.
+Values are written to the parameters of the plan, which every step reads. Operations refer to the nominal value of a
+parameter, its value before the first draw.
 """
 
 from __future__ import annotations
@@ -10,9 +10,10 @@ import itertools
 import numbers
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
+import warp as wp
 
 from ..components.delay import Delay
 from ..specs.distributions import Distribution, Uniform
@@ -24,8 +25,11 @@ from .parameters import Parameters
 from .plan import ParameterView, Plan, description_of
 from .random_numbers import Draw, Draws, key_of
 
+if TYPE_CHECKING:
+    from .step.interface import Step
+
 Randomized = Mapping[str, Distribution | Mapping[str, Distribution] | None]
-"""By parameter, the distribution for all joints that have it, or by pattern of joint names; None ends it."""
+"""By parameter, a distribution for all joints that have it, or one per pattern of joint names; None removes it."""
 
 STRENGTH = "strength"
 JOINT_PROPERTIES = parameters_of(MotorConfig)
@@ -33,14 +37,14 @@ _OF_ALL_JOINTS = STRENGTH, *JOINT_PROPERTIES
 
 
 class JointProperties(Protocol):
-    """Armature and friction of the joints, where the simulator lets them be set."""
+    """Armature and friction of the joints in the simulator."""
 
     def problem(self, name: str) -> str:
-        """Why a property cannot be drawn, as the end of a message; empty where it can."""
+        """The reason why a property cannot be drawn, as the end of a message; empty if it can."""
         ...
 
     def read(self, name: str) -> np.ndarray | None:
-        """Values in force, float32 `(robots, DOFs)`; None while there are none."""
+        """Current values, float32 `(robots, DOFs)`; None while physics does not run."""
         ...
 
     def write(self, name: str, rows: np.ndarray, columns: list[int], values: np.ndarray) -> None:
@@ -49,38 +53,36 @@ class JointProperties(Protocol):
 
 
 @dataclass(frozen=True, eq=False)
-class _Place:
+class _JointParameter:
     """A parameter of one joint.
 
     Args:
         joint: Name of the joint.
-        column: Its column in the articulation.
-        step: What runs it.
-        view: Where its values are.
+        step: The step of its actuator.
+        view: The parameter of all joints of the actuator.
         at: Position of the joint among those of its actuator.
     """
 
     joint: str
-    column: int
-    step: Any
+    step: Step
     view: ParameterView
     at: int
 
     @property
     def key(self) -> tuple[int, int]:
-        """What tells it from others."""
+        """Identity of the parameter of this joint."""
         return id(self.view.row), self.view.slots[self.at]
 
     @property
     def described(self) -> Parameter | None:
-        """What it may be, where that is known."""
+        """Its description, if known."""
         return description_of(self.view.component, self.view.attribute)
 
     @property
     def is_effort(self) -> bool:
-        """Whether a motor of twice the effort has twice the value: limits, and gains, which are efforts per error.
+        """True if it scales with the strength of the motor: effort limits, and gains, which are efforts per error.
 
-        What a joint has without a motor is not of the motor.
+        Parameters of stages that also occur without a motor do not scale.
         """
         if self.described is None or KINDS[self.view.component.KIND].alone:
             return False
@@ -88,8 +90,8 @@ class _Place:
 
 
 @dataclass(frozen=True, eq=False)
-class _Wish:
-    """What was asked for one parameter: the distribution of each joint."""
+class _Request:
+    """The randomization of one parameter: the distribution of each joint."""
 
     by_joint: dict[str, Distribution]
     seed: int
@@ -97,15 +99,15 @@ class _Wish:
 
 
 @dataclass(frozen=True, eq=False)
-class _Found:
-    """The arrays that are drawn into.
+class _Targets:
+    """Draws with the arrays that they write.
 
     Args:
-        num_pieces: How many parameters had moved out of their row then.
-        draws: What is drawn.
-        parameters: Numbers of parameters, one per robot, and their nominal values.
+        num_pieces: Number of pieces of parameters at the time; after a change the arrays are out of date.
+        draws: The draws.
+        parameters: Values of parameters, one per robot, and their nominal values.
         properties: Values of each property, `(robots, DOFs)`, and the columns that are drawn.
-        flush: To be called when something was written.
+        flush: Functions to be called after a draw.
     """
 
     num_pieces: int
@@ -119,116 +121,112 @@ class Randomization:
     """Random parameters of the actuators of an assembly.
 
     Args:
-        plans: Plans, the step of each, and which joint of the assembly each slot is.
+        plans: Steps, and the joint of the assembly of each of their slots.
         dof_names: Names of the joints of the assembly.
-        parameters: Where values are.
+        parameters: The parameters of the assembly.
         num_robots: Number of robots.
     """
 
     def __init__(
         self,
-        plans: Sequence[tuple[Plan, Any, Sequence[int]]],
+        plans: Sequence[tuple[Step, Sequence[int]]],
         dof_names: Sequence[str],
         parameters: Parameters,
         num_robots: int,
     ) -> None:
         self._parameters, self._num_robots, self._names = parameters, num_robots, list(dof_names)
-        self._places: dict[str, list[_Place]] = {}
+        self._places: dict[str, list[_JointParameter]] = {}
         self._unscaled: dict[str, str] = {}
-        for plan, step, joints in plans:
-            self._add_parameters(plan, step, joints)
-            self._unscaled |= _unscaled(plan, [dof_names[joint] for joint in joints])
-        self._wishes: dict[str, _Wish] = {}
+        for step, joints in plans:
+            self._add_parameters(step, joints)
+            self._unscaled |= _unscaled(step.plan, [dof_names[joint] for joint in joints])
+        self._requests: dict[str, _Request] = {}
+        # number of draws of each robot
         self._counts = np.zeros(num_robots, np.int64)
         self._first = 0
         self._properties: JointProperties | None = None
         self._columns: list[int] = []
-        # before anything was drawn: of a parameter by row and slot, of a property by name
+        # values before the first draw: of a parameter by row and slot, of a property by name
         self._nominal: dict[tuple[int, int], np.ndarray] = {}
         self._nominal_properties: dict[str, np.ndarray] = {}
-        self._found: _Found | None = None
+        self._targets: _Targets | None = None
 
-    def _add_parameters(self, plan: Plan, step: Any, joints: Sequence[int]) -> None:
-        for view in plan.views:
+    def _add_parameters(self, step: Step, joints: Sequence[int]) -> None:
+        for view in step.plan.views:
             for at, slot in enumerate(view.slots):
-                place = _Place(self._names[joints[slot]], joints[slot], step, view, at)
+                place = _JointParameter(self._names[joints[slot]], step, view, at)
                 self._places.setdefault(view.attribute, []).append(place)
 
     @property
     def active(self) -> bool:
-        """Whether anything is drawn."""
-        return bool(self._wishes)
+        """True if a parameter is drawn."""
+        return bool(self._requests)
 
-    def wish(
-        self,
-        given: Randomized,
-        seed: int,
-        each_reset: bool,
-        first_robot: int,
-        columns: Sequence[int],
-        properties: JointProperties | None,
-    ) -> None:
-        """Draw these parameters from now on, others as before; see `ActuatorSet.randomize`.
+    def bind(self, columns: Sequence[int], properties: JointProperties | None) -> None:
+        """Set the columns of the joints in the articulation, and their properties in the simulator."""
+        self._columns, self._properties = list(columns), properties
+
+    def request(self, given: Randomized, seed: int, each_reset: bool, first_robot: int) -> None:
+        """Draw these parameters now, besides those of earlier requests; see `ActuatorSet.randomize`.
 
         Raises:
-            ValueError: Listing everything that is wrong, a line each; nothing is changed then.
+            ValueError: Listing every problem, a line each; nothing is changed then.
         """
         _check_arguments(given, seed, first_robot)
-        self._properties, self._columns = properties, list(columns)
         problems: list[str] = []
-        wishes = {
-            name: _Wish(self._by_joint(name, value, problems), int(seed), bool(each_reset))
+        requests = {
+            name: _Request(self._by_joint(name, value, problems), int(seed), bool(each_reset))
             for name, value in given.items()
             if value is not None
         }
-        problems += [wrong for name, wish in wishes.items() for wrong in self._out_of_range(name, wish)]
+        problems += [wrong for name, request in requests.items() for wrong in self._out_of_range(name, request)]
         if problems:
             raise ValueError("\n".join(problems))
         self._restore()
-        self._wishes = {name: wish for name, wish in self._wishes.items() if name not in given} | wishes
+        self._requests = {name: one for name, one in self._requests.items() if name not in given} | requests
         self._first = int(first_robot)
         self._counts[:] = 0
         self.draw(None)
 
     def draw(self, robots: Sequence[int] | None, *, again: bool = False) -> None:
-        """Draw for some robots, all by default; `again` when they were reset."""
-        if not self._wishes:
+        """Draw for some robots, all by default; `again` after their reset."""
+        if not self._requests:
             return
         rows = np.arange(self._num_robots) if robots is None else np.unique(np.asarray(robots, np.int64))
         if again:
             self._counts[rows] += 1
-        first = self._found is None
-        if self._found is None or self._found.num_pieces != self._parameters.num_pieces:
-            self._found = self._find()
-        self._found.draws.draw(rows, self._counts, self._first)
-        for flush in self._found.flush:
+        first = self._targets is None
+        if self._targets is None or self._targets.num_pieces != self._parameters.num_pieces:
+            self._targets = self._new_targets()
+        self._targets.draws.draw(rows, self._counts, self._first)
+        for flush in self._targets.flush:
             flush()
         if self._properties is not None:
-            self._write(self._properties, self._found, rows, first)
+            self._write(self._properties, self._targets, rows, first)
 
-    def _write(self, properties: JointProperties, found: _Found, rows: np.ndarray, first: bool) -> None:
-        for name, (values, columns) in found.properties.items():
-            # simulators set properties at a cost: only values that are new
-            if first or self._wishes[name].each_reset:
+    def _write(self, properties: JointProperties, targets: _Targets, rows: np.ndarray, first: bool) -> None:
+        for name, (values, columns) in targets.properties.items():
+            # writing properties to a simulator is expensive: write new values only
+            if first or self._requests[name].each_reset:
                 chosen = values if len(rows) == len(values) else values[rows]
                 every = columns == list(range(values.shape[1]))
                 properties.write(name, rows, columns, chosen if every else chosen[:, columns])
 
-    def forget_properties(self) -> None:
-        """The simulator has its joints anew, with nominal properties: those that are drawn are to be set again.
+    def reset_properties(self) -> None:
+        """Drop nominal properties, because the simulator has created its joints again; the next draw sets properties.
 
         Raises:
-            ValueError: One would come out of range.
+            ValueError: A property could get a value out of range.
         """
-        self._nominal_properties, self._found = {}, None
-        drawn = [item for item in self._wishes.items() if item[0] in JOINT_PROPERTIES]
-        if problems := [wrong for name, wish in drawn for wrong in self._out_of_range(name, wish)]:
+        self._nominal_properties, self._targets = {}, None
+        drawn = [item for item in self._requests.items() if item[0] in JOINT_PROPERTIES]
+        if problems := [wrong for name, request in drawn for wrong in self._out_of_range(name, request)]:
             raise ValueError("\n".join(problems))
 
     # inside
 
     def _by_joint(self, name: str, value: Any, problems: list[str]) -> dict[str, Distribution]:
-        """The distribution of each joint; what is wrong is added to `problems`."""
+        """Return the distribution of each joint; add problems to `problems`."""
         subject = f"randomize: {name}"
         try:
             having = self._joints_with(name, subject)
@@ -266,11 +264,11 @@ class Randomization:
             raise ValueError(f"{subject}: no joint has it. The parameters are {known}. Correct the name.")
         return joints
 
-    def _out_of_range(self, name: str, wish: _Wish) -> Iterator[str]:
+    def _out_of_range(self, name: str, request: _Request) -> Iterator[str]:
         """Yield a problem for each joint whose smallest or largest possible value is out of range."""
-        for joint, given in wish.by_joint.items():
+        for joint, given in request.by_joint.items():
             subject = f"randomize: {name} of {joint}, {given!r}"
-            # the distribution itself is checked elsewhere
+            # `_by_joint` checks the distribution itself
             if not given.problems() and (problem := self._range_problem(name, joint, given, subject)):
                 yield problem
 
@@ -296,17 +294,17 @@ class Randomization:
             return f"{subject}: must be factors >= 0. Give such a distribution."
         return None
 
-    def _find(self) -> _Found:
-        """The arrays that are drawn into; parameters may have got others since."""
+    def _new_targets(self) -> _Targets:
+        """Return the draws of all requests, with the current arrays of the parameters."""
         arrays = _Arrays(self._parameters)
         draws: list[Draw] = []
         parameters: list[tuple[np.ndarray, np.ndarray]] = []
         properties: dict[str, tuple[np.ndarray, list[int]]] = {}
-        # what strength multiplies comes before it
+        # strength multiplies the results of other draws, so it comes last
         bases: dict[tuple[int, int], np.ndarray] = {}
-        for name, wish in sorted(self._wishes.items(), key=lambda item: item[0] == STRENGTH):
-            for joint, given in wish.by_joint.items():
-                drawn = given, key_of(wish.seed, name, "" if given.per_robot else joint), wish.each_reset
+        for name, request in sorted(self._requests.items(), key=lambda item: item[0] == STRENGTH):
+            for joint, given in request.by_joint.items():
+                drawn = given, key_of(request.seed, name, "" if given.per_robot else joint), request.each_reset
                 if name in JOINT_PROPERTIES:
                     if (nominal := self._nominal_property(name, joint)) is not None:
                         of_all, columns = properties.setdefault(name, (self._nominal_properties[name].copy(), []))
@@ -319,27 +317,27 @@ class Randomization:
                     if name == STRENGTH:
                         draws.append(Draw(out, bases.get(place.key, nominal), "scale", *drawn))
                         continue
-                    if place.is_effort and joint in getattr(self._wishes.get(STRENGTH), "by_joint", ()):
+                    if place.is_effort and joint in getattr(self._requests.get(STRENGTH), "by_joint", ()):
                         out = bases[place.key] = nominal.copy()
                     draws.append(Draw(out, nominal, given.operation, *drawn))
         made = Draws(draws, self._num_robots)
-        return _Found(self._parameters.num_pieces, made, parameters, properties, arrays.flushes)
+        return _Targets(self._parameters.num_pieces, made, parameters, properties, arrays.flushes)
 
-    def _places_of(self, name: str, joint: str) -> list[_Place]:
-        """Where a parameter of a joint is; its strength is in all that are efforts."""
+    def _places_of(self, name: str, joint: str) -> list[_JointParameter]:
+        """Parameters of a joint with this name; for the strength, all that scale with it."""
         if name == STRENGTH:
             return [p for p in itertools.chain(*self._places.values()) if p.joint == joint and p.is_effort]
         return [place for place in self._places[name] if place.joint == joint]
 
-    def _nominal_values(self, place: _Place) -> np.ndarray:
-        """What a parameter of a joint was before it was drawn, float32 `(robots,)`."""
+    def _nominal_values(self, place: _JointParameter) -> np.ndarray:
+        """Nominal values of a parameter of a joint, float32 `(robots,)`."""
         if place.key not in self._nominal:
             values = self._parameters.values(place.step, place.view)
             self._nominal[place.key] = values[:, place.at].astype(np.float32)
         return self._nominal[place.key]
 
     def _nominal_property(self, name: str, joint: str) -> np.ndarray | None:
-        """What armature or friction of a joint was before it was drawn; None while physics does not run."""
+        """Nominal armature or friction of a joint, float32 `(robots,)`; None while physics does not run."""
         if name not in self._nominal_properties:
             values = self._properties.read(name) if self._properties is not None else None
             if values is None:
@@ -351,31 +349,31 @@ class Randomization:
         return self._columns[self._names.index(joint)]
 
     def _restore(self) -> None:
-        """Give everything that was drawn its nominal value, and forget that."""
-        if self._found is not None:
-            for out, nominal in self._found.parameters:
+        """Restore the nominal values of all drawn parameters, and drop them."""
+        if self._targets is not None:
+            for out, nominal in self._targets.parameters:
                 out[:] = nominal
-            for flush in self._found.flush:
+            for flush in self._targets.flush:
                 flush()
             rows = np.arange(self._num_robots)
-            for name, (_, columns) in self._found.properties.items():
+            for name, (_, columns) in self._targets.properties.items():
                 if self._properties is not None:
                     self._properties.write(name, rows, columns, self._nominal_properties[name][:, columns])
-        self._nominal, self._nominal_properties, self._found = {}, {}, None
+        self._nominal, self._nominal_properties, self._targets = {}, {}, None
 
 
 class _Arrays:
-    """Numbers of parameters as NumPy writes them; `flushes` bring them to where they belong."""
+    """NumPy arrays of parameters; the functions in `flushes` copy them to the device."""
 
     def __init__(self, parameters: Parameters) -> None:
         self._parameters = parameters
         self._shadows: dict[int, np.ndarray] = {}
         self.flushes: list[Callable[[], None]] = []
 
-    def values(self, place: _Place) -> np.ndarray:
-        """The numbers of a parameter of a joint, one per robot."""
+    def values(self, place: _JointParameter) -> np.ndarray:
+        """Values of a parameter of a joint, one per robot, to be written."""
         array, column = self._parameters.target(place.step, place.view, place.at)
-        if array.device.is_cpu:
+        if wp.get_device(array.device).is_cpu:
             return array.numpy()[:, column]
         if id(array) not in self._shadows:
             shadow = self._shadows[id(array)] = array.numpy().copy()
@@ -411,7 +409,7 @@ def _first_complaint(subject: str, ends: Sequence[float], rule: Parameter) -> st
     return next(filter(None, (complaint(subject, end, rule) for end in ends)), None)
 
 
-def _delay_problem(subject: str, most: int, places: Sequence[_Place]) -> str | None:
+def _delay_problem(subject: str, most: int, places: Sequence[_JointParameter]) -> str | None:
     components = [place.view.component for place in places]
     longest = min((one.max_delay for one in components if isinstance(one, Delay)), default=0)
     if not places or most <= longest:
@@ -427,7 +425,7 @@ def _draws_integers(given: Distribution) -> bool:
 
 
 def _ends(given: Distribution, nominal: np.ndarray | None) -> list[float]:
-    """The smallest and the largest value that may come; nothing where that is not known yet."""
+    """The smallest and the largest possible value; empty if the nominal values are not known yet."""
     if given.operation == "set":
         return list(given.bounds)
     if nominal is None:

@@ -6,7 +6,7 @@ import functools
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-# newton renamed the targets in 1.3; either pair is found whichever name is asked for
+# newton renamed the targets in 1.3; arrays are found under both names
 _OTHER_NAME = {
     "joint_target_pos": "joint_target_q",
     "joint_target_vel": "joint_target_qd",
@@ -21,7 +21,7 @@ def names_of(name: str) -> tuple[str, ...]:
 
 
 def find_arrays(source: Any, names: Iterable[str]) -> list[Any]:
-    """Return the arrays of those names in an object or mapping, by their other names where they have them, or None."""
+    """Return the arrays of an object or mapping with these names, or their other names; None for a missing one."""
     get = source.get if isinstance(source, Mapping) else functools.partial(getattr, source)
     arrays = []
     for name in names:
@@ -31,7 +31,7 @@ def find_arrays(source: Any, names: Iterable[str]) -> list[Any]:
 
 
 def missing(source: Any, name: str) -> ValueError:
-    """The error of an array that has to be there."""
+    """Return the error of a missing array."""
     if not isinstance(source, Mapping) and hasattr(source, name):
         return ValueError(f"{type(source).__name__}: {name!r} is None: must be an array. Assign it before the step.")
     names = " or ".join(map(repr, names_of(name)))

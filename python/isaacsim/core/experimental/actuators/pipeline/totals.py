@@ -1,16 +1,16 @@
-"""Totals of robots: what their joints publish, added up over all steps that run joints of one robot.
+"""Totals of robots: sums of the published values of their joints over all steps that run joints of one robot.
 
-One step adds up by itself what its own slots publish. Where joints of a robot are spread over several steps, of one
-wrapper or of several, a total is added up here at the start of each step that asks for it. Nothing is done here for
-robots that no law asks for a total of.
+A step adds up the values that its own slots publish. If several steps, of one wrapper or of several, run joints of a
+robot, a total is added up here at the start of each step that asks for it. Robots without a law that asks for a total
+need nothing from this file.
 
-Every term is what the state before the step publishes, in whichever order the steps come. A step that was already made
-in this round has the signal as it found it; one that is still to come publishes it now. A round ends when a step comes
-a second time, so steps need no common clock. Without one, a step that was left out of some rounds and comes again ahead
-of the others counts as the end of the round before, until all of them are reset.
+Every term is the value that the state before the step publishes, in any order of the steps. A step that has run in this
+round keeps its published signal; a step that has not run publishes it now. A round ends when a step runs a second time,
+so steps need no common clock. Without a clock, a step that missed some rounds and runs before the others ends the
+previous round, until all steps are reset.
 
-Terms are added in the order of the columns of the articulation, in float32 from 0, so that the bits of a total do not
-depend on the engine or on how joints are spread.
+Terms are added in the order of the columns of the articulation, in float32 from 0. The bits of a total therefore do not
+depend on the engine or on the distribution of joints.
 """
 
 # Warp kernels are no Python types
@@ -21,12 +21,15 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 import warp as wp
 
 from ..specs.signals import SIGNALS
+
+if TYPE_CHECKING:
+    from .step.interface import Step
 
 wp.set_module_options({"enable_backward": False})
 
@@ -59,23 +62,23 @@ class Member:
 
     Args:
         step: The step.
-        robots: What names its robots, in the order of its rows.
+        robots: Identities of its robots, in the order of its rows.
         columns: Column of each of its slots in the articulation.
-        device: Where its arrays are.
+        device: Warp device of its arrays.
     """
 
-    step: Any
+    step: Step
     robots: Sequence[Hashable]
     columns: Sequence[int]
-    device: Any
+    device: wp.DeviceLike
 
     @property
     def totals(self) -> list[str]:
-        """The totals that its laws ask for."""
+        """Totals that its laws ask for."""
         return [name for name, _, _ in self.step.plan.totals]
 
     def publishing(self, signal: str) -> list[int]:
-        """The slots that publish a signal."""
+        """Slots that publish a signal."""
         published = [one.used for one in self.step.plan.published if one.signal == signal]
         return [slot for used in published for slot in np.flatnonzero(used).tolist()]
 
@@ -84,15 +87,15 @@ class Shared(Protocol):
     """The steps of a wrapper."""
 
     columns: list[int]
-    device: Any
+    device: wp.Device
 
     @property
-    def parts(self) -> list[tuple[list[int], Any]]:
+    def parts(self) -> list[tuple[list[int], Step]]:
         """Joints of each step, and the step itself."""
         ...
 
-    def join_rounds(self, found: Mapping[int, tuple[Round, Member]]) -> None:
-        """Take part in these rounds from now on, by identity of the step, and in no others."""
+    def join_rounds(self, rounds: Mapping[int, tuple[Round, Member]]) -> None:
+        """Replace the rounds of its steps, by identity of the step."""
         ...
 
 
@@ -100,36 +103,40 @@ class _Sum:
     """A total of some robots.
 
     Args:
-        name: Of the total.
-        members: Those that publish a term of it, or ask for it.
-        rows: Row of each robot among all of these.
+        name: Name of the total.
+        members: Steps that publish a term of it, or ask for it.
+        rows: Row of each robot among all robots of these steps.
     """
 
     def __init__(self, name: str, members: Sequence[Member], rows: Mapping[Hashable, int]) -> None:
         self._device = members[0].device
-        part = SIGNALS[name].total_of
-        terms = sorted((one.columns[slot], n, slot) for n, one in enumerate(members) for slot in one.publishing(part))
-        self._terms = wp.zeros((len(rows), len(terms)), dtype=wp.float32, device=self._device)
         self._rows = {id(member): self._ints([rows[robot] for robot in member.robots]) for member in members}
-        # launches that put the terms of each member into their places, and what they read
-        self._gathering: list[tuple[Any, list[wp.array]]] = []
-        for number, member in enumerate(members):
-            mine = [(place, slot) for place, (_, owner, slot) in enumerate(terms) if owner == number]
-            if mine:
-                places, slots = map(self._ints, zip(*mine, strict=True))
-                inputs = [member.step.signals[part], slots, self._rows[id(member)], places]
-                shape = len(member.robots), len(mine)
-                self._gathering.append((self._recorded(_gather_kernel, shape, inputs, self._terms), inputs))
-        # by identity of the member, those that write the total where its laws read it
-        self._adding: dict[int, Any] = {}
-        for member in members:
-            if name in member.totals:
-                inputs = [self._terms, self._rows[id(member)]]
-                total = member.step.signals[name]
-                self._adding[id(member)] = self._recorded(_add_kernel, len(member.robots), inputs, total)
+        signal = SIGNALS[name].total_of
+        places = _places_of_terms(members, signal)
+        shape = len(rows), sum(map(len, places.values()))
+        self._terms = wp.zeros(shape, dtype=wp.float32, device=self._device)
+        # launches that gather the terms of each member, and their inputs
+        self._gathering = [
+            self._gather(member, member.step.signals[signal], places[number])
+            for number, member in enumerate(members)
+            if number in places
+        ]
+        # launches that write the total into the signal of a member, by identity of the member
+        self._adding = {id(member): self._add(member, name) for member in members if name in member.totals}
 
-    def give(self, member: Member) -> None:
-        """Add up, and write the total where the laws of a step read it."""
+    def _gather(self, member: Member, signal: wp.array, mine: Sequence[tuple[int, int]]) -> tuple[Any, list[wp.array]]:
+        """Record the launch that gathers the terms of a member, given by places and slots."""
+        places, slots = map(self._ints, zip(*mine, strict=True))
+        inputs = [signal, slots, self._rows[id(member)], places]
+        return self._recorded(_gather_kernel, (len(member.robots), len(mine)), inputs, self._terms), inputs
+
+    def _add(self, member: Member, name: str) -> Any:
+        """Record the launch that adds up the total into the signal of a member."""
+        inputs = [self._terms, self._rows[id(member)]]
+        return self._recorded(_add_kernel, len(member.robots), inputs, member.step.signals[name])
+
+    def write(self, member: Member) -> None:
+        """Add up the total, and write it into the signal of a step."""
         for launch, _ in self._gathering:
             launch.launch()
         self._adding[id(member)].launch()
@@ -141,63 +148,72 @@ class _Sum:
         return wp.array(np.asarray(values, np.int32), dtype=wp.int32, device=self._device)
 
 
+def _places_of_terms(members: Sequence[Member], signal: str) -> dict[int, list[tuple[int, int]]]:
+    """Place among all terms and slot of each term, by number of the member; terms are in the order of the columns."""
+    terms = sorted((one.columns[slot], n, slot) for n, one in enumerate(members) for slot in one.publishing(signal))
+    places: dict[int, list[tuple[int, int]]] = {}
+    for place, (_, number, slot) in enumerate(terms):
+        places.setdefault(number, []).append((place, slot))
+    return places
+
+
 class Round:
-    """Steps that run joints of the same robots, and which of them were made since one of them came again.
+    """Steps that run joints of the same robots, and those of them that have run in the current round.
 
     Args:
         members: The steps.
     """
 
     def __init__(self, members: Sequence[Member]) -> None:
-        self._members, self._made = list(members), set[int]()
+        self._members, self._done = list(members), set[int]()
         robots = dict.fromkeys(robot for member in members for robot in member.robots)
         rows = {robot: row for row, robot in enumerate(robots)}
         sums = {name: _Sum(name, members, rows) for member in members for name in member.totals}
         self._asked = {id(member): [sums[name] for name in member.totals] for member in members}
-        # now, as the first step may be one that a graph captures
+        # compile now: a graph may capture the first step
         wp.load_module(module=__name__, device=members[0].device)
 
     def begin(self, member: Member) -> None:
-        """Note that a step is about to be made, and give it its totals."""
-        if id(member) in self._made:
-            self._made.clear()
+        """Write the totals of a step that is about to run."""
+        if id(member) in self._done:
+            self._done.clear()
         sums = self._asked[id(member)]
         if sums:
             for one in self._members:
-                if id(one) not in self._made:
+                if id(one) not in self._done:
                     one.step.publish()
-        self._made.add(id(member))
+        self._done.add(id(member))
         for one in sums:
-            one.give(member)
+            one.write(member)
 
     def forget(self, member: Member) -> None:
-        """Take a step for one that is still to come: it was given another state."""
-        self._made.discard(id(member))
+        """Treat a step as one that has not run in this round, because its state was replaced."""
+        self._done.discard(id(member))
 
 
 def share_totals(
     shared: Sequence[tuple[Shared, Sequence[Hashable]]], changed: Sequence[Hashable] | None = None
 ) -> None:
-    """Let steps that run joints of the same robots add up their totals together, from the next step on.
+    """Form rounds of the steps that run joints of the same robots.
 
     Args:
-        shared: The steps of each wrapper, and what names its robots.
-        changed: Robots whose wrappers have changed: others are as they were. None means all.
+        shared: The steps of each wrapper, and the identities of its robots.
+        changed: Robots whose wrappers have changed; None means all. Rounds of other robots stay.
     """
     chosen = list(shared) if changed is None else _linked(shared, changed)
-    found: dict[int, tuple[Round, Member]] = {}
-    for group in _together([member for one, robots in chosen for member in _members_of(one, robots)]):
+    rounds: dict[int, tuple[Round, Member]] = {}
+    for group in _groups([member for one, robots in chosen for member in _members_of(one, robots)]):
         if len(group) > 1 and any(member.totals for member in group):
             together = Round(group)
-            found |= {id(member.step): (together, member) for member in group}
+            rounds |= {id(member.step): (together, member) for member in group}
     for one, _ in chosen:
-        one.join_rounds(found)
+        one.join_rounds(rounds)
 
 
 def _linked(
     shared: Sequence[tuple[Shared, Sequence[Hashable]]], robots: Sequence[Hashable]
 ) -> list[tuple[Shared, Sequence[Hashable]]]:
-    """The wrappers that have some of these robots, or are linked to them by others."""
+    """Wrappers that share robots with `robots`, directly or through other wrappers."""
     known, found = set(robots), list[tuple[Shared, Sequence[Hashable]]]()
     while near := [one for one in shared if one not in found and not known.isdisjoint(one[1])]:
         found += near
@@ -206,7 +222,7 @@ def _linked(
 
 
 def _members_of(shared: Shared, robots: Sequence[Hashable]) -> list[Member]:
-    """The steps of a wrapper that ask for a total or publish what one adds up."""
+    """Steps of a wrapper that ask for a total, or publish a term of one."""
     return [
         Member(step, robots, [shared.columns[joint] for joint in joints], shared.device)
         for joints, step in shared.parts
@@ -214,8 +230,8 @@ def _members_of(shared: Shared, robots: Sequence[Hashable]) -> list[Member]:
     ]
 
 
-def _together(members: Sequence[Member]) -> list[list[Member]]:
-    """Groups of those that have robots in common, or are linked by others that have."""
+def _groups(members: Sequence[Member]) -> list[list[Member]]:
+    """Groups of steps that share robots, directly or through other steps."""
     groups: list[tuple[set[Hashable], list[Member]]] = []
     for member in members:
         robots = set(member.robots)

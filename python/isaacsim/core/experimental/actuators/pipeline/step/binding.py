@@ -14,7 +14,7 @@ from typing import Any, NoReturn
 import numpy as np
 import warp as wp
 
-from ...memory import numpy_view, warp_view
+from ...memory import Array, numpy_view, warp_view
 
 SIGNALS = ("positions", "velocities", "position_targets", "velocity_targets", "feedforward")
 """Names of the five inputs in errors, in their order."""
@@ -45,19 +45,19 @@ class Columns:
     """
 
     columns: Sequence[int]
-    inputs: Sequence[Any]
-    efforts: Any
+    inputs: Sequence[Array]
+    efforts: Array
     names: Sequence[str] = COLUMN_NAMES
-    custom: Mapping[str, Any] = field(default_factory=dict)
+    custom: Mapping[str, Array] = field(default_factory=dict)
     custom_first: int = 0
     is_numpy: bool = field(init=False, repr=False)
-    _fits: Any = field(default=None, init=False, repr=False)
-    _views: Any = field(default=None, init=False, repr=False)
+    _fits: tuple[int, int, wp.DeviceLike] | None = field(default=None, init=False, repr=False)
+    _views: tuple[list[np.ndarray], np.ndarray, list[int]] | None = field(default=None, init=False, repr=False)
 
     def __post_init__(self) -> None:
         self.is_numpy = all(isinstance(one, np.ndarray) for one in (*self.inputs, self.efforts))
 
-    def numpy_views(self) -> tuple[list[Any], Any, list[int]]:
+    def numpy_views(self) -> tuple[list[np.ndarray], np.ndarray, list[int]]:
         """Inputs and efforts as NumPy arrays, and the columns."""
         if self._views is None:
             self._views = [numpy_view(one) for one in self.inputs], numpy_view(self.efforts), list(self.columns)
@@ -67,7 +67,7 @@ class Columns:
         """Inputs, and efforts, as arguments of a kernel."""
         return [warp_view(one) for one in self.inputs], [warp_view(self.efforts)]
 
-    def check(self, num_robots: int, num_slots: int, device: Any) -> None:
+    def check(self, num_robots: int, num_slots: int, device: wp.DeviceLike) -> None:
         """Refuse arrays that a step cannot read or write in place; arrays are checked once.
 
         Raises:
@@ -110,18 +110,18 @@ class Indices:
     """
 
     inputs: Sequence[Any]
-    indices: Sequence[Any]
-    efforts: Any
-    effort_indices: Any
-    computed: Any = None
+    indices: Sequence[Array]
+    efforts: Array
+    effort_indices: Array
+    computed: Array | None = None
     label: str = ""
     names: Sequence[str] = (*SIGNALS, "efforts", "computed_efforts")
     index_names: Sequence[str] = (*(f"indices of {name}" for name in SIGNALS), "effort_indices")
-    custom: Mapping[str, Any] = field(default_factory=dict)
+    custom: Mapping[str, Array | None] = field(default_factory=dict)
     # each index array, on the CPU as NumPy array; name and length of the shortest array that it indexes
-    _reads: list[tuple[Any, str, int]] = field(default_factory=list, init=False, repr=False)
+    _reads: list[tuple[Array, str, float]] = field(default_factory=list, init=False, repr=False)
 
-    def check(self, num_robots: int, num_slots: int, device: Any) -> None:
+    def check(self, num_robots: int, num_slots: int, device: wp.DeviceLike) -> None:
         """Refuse arrays that a step cannot read or write in place, and indices beyond them.
 
         Raises:
@@ -130,7 +130,7 @@ class Indices:
         if not len(self.inputs) == len(self.indices) == len(SIGNALS):
             _refuse("inputs and indices", f"five arrays each ({', '.join(SIGNALS)})")
         prefix, count = f"{self.label}: " if self.label else "", num_robots * num_slots
-        shortest: dict[int, tuple[Any, str, int]] = {}
+        shortest: dict[int, tuple[Array, str, float]] = {}
         for name, array, index_name, index, output in self._indexed():
             length = _checked_length(prefix + name, array, device, output=output)
             _check_index_array(prefix + index_name, index, count, device)
@@ -142,7 +142,7 @@ class Indices:
         self._reads = list(shortest.values())
         self.check_indices()
 
-    def _indexed(self) -> Iterator[tuple[str, Any, str, Any, bool]]:
+    def _indexed(self) -> Iterator[tuple[str, Any, str, Array, bool]]:
         """Name and array of each input and output, name and array of its indices, and True for an output."""
         arrays = *self.inputs, self.efforts, self.computed
         indices = *self.indices, self.effort_indices, self.effort_indices
@@ -152,7 +152,7 @@ class Indices:
             if one[1] is not None or number not in (4, 6):
                 yield *one, number > 4
 
-    def numpy_views(self) -> tuple[list[Any], list[Any]]:
+    def numpy_views(self) -> tuple[list[np.ndarray | None], list[np.ndarray | None]]:
         """Inputs, efforts and computed efforts, and the index array of each, as NumPy arrays; None for none."""
         arrays = *self.inputs, self.efforts, self.computed
         indices = *self.indices, self.effort_indices, self.effort_indices
@@ -175,7 +175,7 @@ class Indices:
                 _refuse(f"{self.label or 'indices'}: index {largest} into {name}", f"below {length}, its length")
 
 
-def check_custom(name: str, array: Any, expected: tuple[int, ...], what: str, device: Any) -> None:
+def check_custom(name: str, array: Any, expected: tuple[int, ...], what: str, device: wp.DeviceLike) -> None:
     """Refuse a custom array of the caller that cannot be read in place, or has another shape than expected.
 
     Args:
@@ -199,18 +199,18 @@ def check_custom(name: str, array: Any, expected: tuple[int, ...], what: str, de
         _refuse(name, "made of whole numbers in a row")
 
 
-def all_warp(arrays: Sequence[Any]) -> list[wp.array | None]:
+def all_warp(arrays: Sequence[Array | None]) -> list[wp.array | None]:
     """Return arrays as Warp arrays over the same memory; None stays None."""
     return [None if array is None else warp_view(array) for array in arrays]
 
 
-def places_of(slots: Sequence[int] | np.ndarray, num_robots: int, num_slots: int, device: Any) -> wp.array:
+def places_of(slots: Sequence[int] | np.ndarray, num_robots: int, num_slots: int, device: wp.DeviceLike) -> wp.array:
     """Indices of some slots into a flattened array `(robots, slots)`, uint32, robot-major."""
     rows = np.arange(num_robots)[:, None] * num_slots
     return wp.array((rows + np.asarray(slots)).ravel().astype(np.uint32), dtype=wp.uint32, device=device)
 
 
-def _largest(index: Any) -> int:
+def _largest(index: Array) -> int:
     """The largest index; an array on CUDA is read once."""
     if isinstance(index, np.ndarray):
         return int(index.max(initial=0))
@@ -236,7 +236,7 @@ def _check_rows(name: str, shape: Sequence[int], strides: Sequence[int], *, outp
         _refuse(name, "made of rows that do not overlap")
 
 
-def _checked_length(name: str, array: Any, device: Any, *, output: bool) -> int:
+def _checked_length(name: str, array: Any, device: wp.DeviceLike, *, output: bool) -> int:
     """Length of a flat array that can be used in place."""
     shape, strides = _checked(name, array, _FLOAT, device, output=output)
     if len(shape) != 1:
@@ -246,13 +246,13 @@ def _checked_length(name: str, array: Any, device: Any, *, output: bool) -> int:
     return shape[0]
 
 
-def _check_index_array(name: str, index: Any, count: int, device: Any) -> None:
+def _check_index_array(name: str, index: Any, count: int, device: wp.DeviceLike) -> None:
     shape, _ = _checked(name, index, _INDEX, device)
     if shape != (count,):
         _refuse(f"{name} has shape {shape}", f"({count},), one index per joint of each robot")
 
 
-def _checked(name: str, array: Any, dtype: np.dtype, device: Any, *, output: bool = False) -> tuple[Any, Any]:
+def _checked(name: str, array: Any, dtype: np.dtype, device: wp.DeviceLike, *, output: bool = False) -> tuple[Any, Any]:
     """Shape and strides of an array of the right type on `device` that can be used in place."""
     if isinstance(array, wp.array):
         if array.dtype is not wp.dtype_from_numpy(dtype):

@@ -1,22 +1,28 @@
-"""Which engine runs a plan, and what stands between its phases; engines are imported where one is chosen."""
+"""Choice of the engine that runs a plan; Warp and array stages are imported on use."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING
+
+import warp as wp
 
 from ..plan import ArrayStages, Plan
 from .native import NativeStep
 
+if TYPE_CHECKING:
+    from .array_stages import ArrayStagesStep
+    from .warp import WarpStep
 
-def make_step(plan: Plan, device: Any, *, on_core: bool, label: str = "") -> Any:
+
+def make_step(plan: Plan, device: wp.DeviceLike, *, on_core: bool, label: str = "") -> NativeStep | WarpStep:
     """Return the step of a plan.
 
     Args:
-        plan: What to run; it has slots.
+        plan: A plan with slots.
         device: Warp device.
-        on_core: Whether the native core runs it; else Warp does.
-        label: What errors of the core call it.
+        on_core: True for the native core, False for Warp.
+        label: Label in errors of the core.
     """
     if on_core:
         return NativeStep(plan, label)
@@ -25,14 +31,16 @@ def make_step(plan: Plan, device: Any, *, on_core: bool, label: str = "") -> Any
     return WarpStep(plan, device)
 
 
-def with_components(step: Any, components: Sequence[tuple[str, ArrayStages, Sequence[int]]], device: Any) -> Any:
-    """Return a step with components of one's own between its phases.
+def with_array_stages(
+    step: NativeStep | WarpStep, stages: Sequence[tuple[str, ArrayStages, Sequence[int]]], device: wp.DeviceLike
+) -> ArrayStagesStep:
+    """Return a step with array stages between its phases.
 
     Args:
-        step: What runs the plan around them.
-        components: Label, components and slots of each actuator.
+        step: The step of the plan.
+        stages: Label, array stages and slots of each actuator that has some.
         device: Warp device.
     """
-    from .between import ArrayStagesStep, Insert
+    from .array_stages import ArrayStagesStep, Insert
 
-    return ArrayStagesStep(step, [Insert(label, one, at, step.plan, device) for label, one, at in components], device)
+    return ArrayStagesStep(step, [Insert(label, one, at, step.plan, device) for label, one, at in stages], device)

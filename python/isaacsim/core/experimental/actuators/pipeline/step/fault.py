@@ -1,4 +1,4 @@
-"""What is reported of an input or effort that was not finite."""
+"""Faults: inputs or efforts that are not finite."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from dataclasses import dataclass
 import warp as wp
 
 FAULT_INPUTS = ("position", "velocity", "position target", "velocity target", "feedforward", "effort", "signal")
-"""What the bits of a fault code stand for, lowest first."""
+"""Meaning of the bits of a fault code, lowest first."""
 
 EFFORT_FAULT = 1 << FAULT_INPUTS.index("effort")
-"""Fault code of an effort that was not finite while all inputs were."""
+"""Fault code of an effort that is not finite although all inputs are."""
 
 SIGNAL_FAULT = 1 << FAULT_INPUTS.index("signal")
 """Fault code of a signal that a law asks for."""
@@ -26,7 +26,7 @@ def fault_bit(value: float, bit: int) -> int:
 
 @wp.func
 def fault_bit_unbounded(value: float, bit: int) -> int:
-    """Return `bit` for a value that is neither finite nor infinity, else 0."""
+    """Return `bit` for NaN and negative infinity, else 0."""
     if wp.isfinite(value) or value == wp.inf:
         return 0
     return bit
@@ -41,7 +41,7 @@ class Fault:
         dof_name: Joint.
         robot: Robot index.
         step: Step since the last reset of the wrapper, or `clear_faults` of an `Actuator`, counted from 0.
-        inputs: What was not finite.
+        inputs: Names of the inputs that were not finite.
         robot_path: Articulation root of the robot.
     """
 
@@ -54,6 +54,6 @@ class Fault:
 
 
 def fault_of(label: str, dof_name: str, robot: int, step: int, code: int) -> Fault:
-    """The fault that a code stands for."""
+    """Return the fault with this code."""
     inputs = tuple(name for bit, name in enumerate(FAULT_INPUTS) if code >> bit & 1)
     return Fault(label, dof_name, robot, step, inputs)

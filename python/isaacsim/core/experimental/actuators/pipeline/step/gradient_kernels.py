@@ -1,9 +1,9 @@
-"""Kernels of the gradients of a pipeline, generated from its laws: what a step reads is noted, and goes back.
+"""Kernels of the gradients of a pipeline, generated from its laws.
 
-`efforts` is the way from what was noted to efforts and states, and the only one that has an adjoint: Warp's own, of the
-laws as they are. A law is evaluated twice there. The first time says whether all is good, and nothing goes back through
-it, for a product of no gradient and infinity would be NaN; the second one, which is good, is skipped on the way back
-where the first was not.
+`record` copies the inputs of a step, `efforts` computes efforts and states from the copy, `gather` reads the gradients
+by the outputs, and `scatter` adds the gradients by the inputs to their arrays. Only `efforts` has an adjoint: Warp's
+adjoint of the laws. It evaluates each law twice. The first evaluation decides if the results are finite; no gradient
+passes through it, because zero times infinity would be NaN. The second one is skipped if a result is not finite.
 """
 
 # kernels read arrays as numbers
@@ -38,20 +38,20 @@ from ..plan import base_of
 from . import warp_functions as functions
 
 SIGNALS = ("q", "qd", "q_target", "qd_target", "ff")
-"""What the kernels call the five signals."""
+"""Names of the five signals in the kernels."""
 
 COMMANDS = SIGNALS[2:]
-"""Those that a delay delays."""
+"""The signals that a delay delays."""
 
-# what they call the signals of laws
+# names of the signals of laws in the kernels
 _NAMES = dict(zip(CONTROLLER_SIGNALS, SIGNALS, strict=False)) | {"effort": "effort", "dt": "dt"}
-# all commands of a step are finite, a bit each
+# bits of finite commands if all commands of a step are finite
 _ALL = 7
 
 
 @wp.func
 def cut(value: float) -> float:
-    """Return the value; nothing goes back."""
+    """Return the value; no gradient passes through it."""
     return value
 
 
@@ -62,7 +62,7 @@ def _cut_back(value: float, by: float):
 
 @wp.func
 def piece(x: float, rows: wp.array2d[float]) -> wp.vec3:
-    """Return point, value and slope of the row that `x` stands on; nothing goes back."""
+    """Return point, value and slope of the row of `x`; no gradient passes through them."""
     point = rows[0, 0]
     value = rows[0, 1]
     slope = wp.float32(0.0)
@@ -78,7 +78,7 @@ def _piece_back(x: float, rows: wp.array2d[float], by: wp.vec3):
 
 @wp.func
 def taken(values: wp.array[float], k: int) -> float:
-    """Return a number of an optional array, which is zero from then on."""
+    """Return an element of an optional array, and set it to zero."""
     value = value_or_zero(values, k)
     if values:
         values[k] = 0.0
@@ -87,7 +87,7 @@ def taken(values: wp.array[float], k: int) -> float:
 
 @wp.func
 def taken_from(rows: wp.array2d[float], row: int, k: int) -> float:
-    """Return a number of an optional array of rows, which is zero from then on."""
+    """Return an element of an optional array of rows, and set it to zero."""
     value = wp.float32(0.0)
     if rows:
         value = rows[row, k]
@@ -97,7 +97,7 @@ def taken_from(rows: wp.array2d[float], row: int, k: int) -> float:
 
 @wp.func
 def give(values: wp.array[float], k: int, value: float):
-    """Add to a number of an optional array."""
+    """Add to an element of an optional array."""
     if values:
         values[k] = values[k] + value
 
@@ -110,8 +110,8 @@ def finite_bit(value: float, bit: int) -> int:
 
 @wp.func
 def row_of(newest: int, lag: int, depth: int) -> int:
-    """Return the row of the ring whose command acts with this lag; that of lag 0 is the one a step writes."""
-    # both are within the ring, so that nothing has to be divided
+    """Return the row of the ring whose command acts with this lag; a step writes the row of lag 0."""
+    # both numbers are within the ring: no division is needed
     row = newest + 1 - lag
     if row < 0:
         return row + depth
@@ -130,15 +130,15 @@ def back_ring(
     bit: int,
     depth: int,
 ) -> float:
-    """Give the gradients of a ring after a step, and of the command that acted, to where these numbers came from.
+    """Propagate the gradients by a ring after a step and by the delayed command to the ring before the step.
 
     Returns:
-        That of the step's command.
+        Gradient by the command of the step.
     """
     source = noted[0, k]
     held = noted[1, k]
     newest = noted[3, k]
-    # the row that was written has the step's command, or the one before it again
+    # the written row has the command of the step, or the previous command again
     pushed = taken_from(after, row_of(newest, 0, depth), k)
     now = wp.float32(0.0)
     again = wp.float32(0.0)
@@ -156,11 +156,11 @@ def back_ring(
         if lag == 1:
             value += again
         if held == 0:
-            # the step's command filled the ring
+            # the command of the step filled the ring
             now += value
         elif held > 0:
             if before:
-                # rows older than those that held a command have got the oldest of these
+                # rows without a command have a copy of the oldest command
                 oldest = row_of(newest, wp.min(lag, held), depth)
                 before[oldest, k] = before[oldest, k] + value
     return now
@@ -185,34 +185,38 @@ _FUNCTIONS: dict[str, Any] = {
 
 
 class Kernels(NamedTuple):
-    """Those of a pipeline.
+    """The kernels of a pipeline, whose arrays have a column per joint.
 
-    `numbers` are what was noted, a row of the elements each: signals with the commands that acted, NaN for those of a
-    step whose commands were not finite; states; of each law the signals that it asks for, and parameters. `delay` is
-    the row of the ring that a command came from, -1 for that of the step; how many rows held one, 0 where the first one
-    filled the ring, -1 where it was not good; which commands of the step were finite, a bit each; and the row that was
-    written last. `outputs` are effort, effort before the limits, and states.
+    `numbers` is the copy of the inputs: rows of the signals, then states, then requested signals and parameters of each
+    law. Its commands are the delayed ones, or NaN if a command of the step is not finite. Rows of `delay` are:
+
+    - the row of the ring that the delayed command came from, -1 for the command of the step;
+    - the number of rows with a command, 0 if the command of the step fills the ring, -1 if that is not finite;
+    - bits of the finite commands of the step;
+    - the row that was written last.
+
+    Rows of `outputs` are effort, effort before the limits, and states.
     """
 
-    note: wp.Kernel
+    record: wp.Kernel
     efforts: wp.Kernel
-    take: wp.Kernel
-    leave: wp.Kernel
+    gather: wp.Kernel
+    scatter: wp.Kernel
 
 
 def given_to(owner: LawClass) -> int:
-    """How many numbers a law is given besides its kind's signals and its state: asked signals and parameters."""
+    """Number of arguments of a law besides the signals of its kind and its state: requested signals and parameters."""
     return len(owner.ASKS) + len(owner.PARAMETERS)
 
 
 class _Law:
-    """Lines that go through one law.
+    """Source lines that evaluate one law.
 
     Args:
-        owner: Its class.
+        owner: Class of the law.
         number: Its place in the pipeline; 0 is the controller.
         state: First row of its state.
-        parameter: First row of the signals that it asks for, which its parameters follow.
+        parameter: First row of its requested signals, which its parameters follow.
     """
 
     def __init__(self, owner: LawClass, number: int, state: int, parameter: int) -> None:
@@ -224,24 +228,24 @@ class _Law:
 
     @property
     def asked_good(self) -> list[str]:
-        """A condition per signal that it asks for: the value is one of the signal's."""
+        """Conditions that the requested signals have valid values."""
         named = zip(self._owner.ASKS, self.asked, strict=True)
         patterns = ("wp.isfinite({0})", "(wp.isfinite({0}) or {0} == wp.inf)")
         return [patterns[ASKABLE[signal].is_unbounded].format(name) for signal, name in named]
 
     @property
     def functions(self) -> dict[str, Any]:
-        """What the kernel calls."""
+        """Functions that its lines call, by name."""
         prepare = {} if self._owner.PREPARE is None else {f"prepare_{self._number}": self._owner.PREPARE}
         return {f"law_{self._number}": self._owner.LAW} | prepare
 
     @property
     def curves(self) -> list[str]:
-        """What the kernel calls the rows of its curves."""
+        """Names of the rows of its curves in the kernel."""
         return [f"curve_{self._number}_{n}" for n in range(len(self._owner.CURVES))]
 
     def lines(self) -> list[str]:
-        """Go on from `effort` and its state, as far as all is good; `alive` says so."""
+        """Update `effort` and its state while `alive` is nonzero; clear `alive` if a result is not finite."""
         effort = f"seen_{self._number}"
         new = [f"new_{name}" for name in self.states]
         seen = [f"seen_{name}" for name in self.states]
@@ -258,7 +262,7 @@ class _Law:
         return lines
 
     def _evaluated(self, effort: str, new: Sequence[str], pattern: str) -> list[str]:
-        """Lines that evaluate the law, of inputs in this pattern."""
+        """Lines that evaluate the law with inputs in this pattern."""
         owner, inputs = self._owner, [pattern.format(name) for name in self._parameters]
         lines = []
         if owner.PREPARE is not None:
@@ -282,9 +286,9 @@ class _Law:
 def gradient_kernels(
     controller: LawClass | None, limits: tuple[LawClass, ...], delayed: bool, network: bool = False
 ) -> Kernels:
-    """The kernels of a controller with stages behind it and maybe a delay before it, given their classes.
+    """Return the kernels of a controller and the stages after it, given by class, with or without a delay.
 
-    Without a controller the effort is that of a network, `network`, or zero.
+    Without a controller the effort is that of a network if `network` is True, otherwise zero.
     """
     owners = {0: controller} if controller else {}
     owners |= dict(enumerate(limits, 1))
@@ -299,10 +303,10 @@ def gradient_kernels(
     states = range(len(SIGNALS), first_parameter)
     parameters = range(first_parameter, parameter)
     texts = {
-        "note": _note_text(states, parameters, delayed),
+        "record": _record_text(states, parameters, delayed),
         "efforts": _efforts_text(laws, states, parameters, network=network, controlled=bool(controller)),
-        "take": _take_text(states),
-        "leave": _leave_text(states, parameters, delayed),
+        "gather": _gather_text(states),
+        "scatter": _scatter_text(states, parameters, delayed),
     }
     return Kernels(**generated_kernels(texts, called, differentiable="efforts"))
 
@@ -311,7 +315,7 @@ def _each(pattern: str, names: Sequence[Any]) -> str:
     return "".join(pattern.format(name) for name in names)
 
 
-def _note_text(states: Sequence[int], parameters: Sequence[int], delayed: bool) -> str:
+def _record_text(states: Sequence[int], parameters: Sequence[int], delayed: bool) -> str:
     delay = f"""
     newest = wrapped(now[0], depth)
     held = wp.clamp(pushes[k], 0, depth)
@@ -336,7 +340,7 @@ def _note_text(states: Sequence[int], parameters: Sequence[int], delayed: bool) 
 """
     ring = _each("ring_{}: wp.array2d[float], ", COMMANDS)
     return f"""
-def note(
+def record(
     # In:
     {_each("{0}_in: wp.array[float], ", SIGNALS)}
     {_each("{0}_at: wp.array[wp.uint32], ", SIGNALS)}
@@ -397,10 +401,10 @@ def _states_out(pattern: str, states: Sequence[int]) -> str:
     return "; ".join(f"outputs[{2 + n}, k] = {pattern.format(row)}" for n, row in enumerate(states)) or "pass"
 
 
-def _take_text(states: Sequence[int]) -> str:
+def _gather_text(states: Sequence[int]) -> str:
     return f"""
-def take(
-    # In, of states set to zero:
+def gather(
+    # In; gradients by states are set to zero:
     efforts: wp.array[float],
     computed: wp.array[float],
     at: wp.array[wp.uint32],
@@ -418,11 +422,11 @@ def take(
 """
 
 
-def _leave_text(states: Sequence[int], parameters: Sequence[int], delayed: bool) -> str:
+def _scatter_text(states: Sequence[int], parameters: Sequence[int], delayed: bool) -> str:
     back = "{0} = back_ring({0}, after_{0}, before_{0}, delay, k, {1}, depth)"
     ring = [back.format(name, 1 << bit) for bit, name in enumerate(COMMANDS)]
     return f"""
-def leave(
+def scatter(
     # In:
     by_numbers: wp.array2d[float],
     delay: wp.array2d[int],

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Callable, Iterable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 import warp as wp
@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from ...components.network_law import NetworkLaw
 
 
-def is_native_there() -> bool:
-    """Whether the native core was built."""
+def has_native_core() -> bool:
+    """Return True if the native core is available."""
     return native.core is not None
 
 
@@ -57,7 +57,7 @@ class NativeStep:
         for row in plan.rows():
             self._give(row)
         self._observed: tuple[Any, Any] = (None, None)
-        self._motor: Any = None
+        self._motor: np.ndarray | None = None
         # states as the core takes them
         self._bound: weakref.WeakKeyDictionary[StepState, Any] = weakref.WeakKeyDictionary()
         self._state = self.new_state()
@@ -181,16 +181,16 @@ class NativeStep:
         self._observed, self._motor = (computed, None), None
         self._core.observe(computed, None)
 
-    def observed(self) -> tuple[Any, Any]:
+    def observed(self) -> tuple[np.ndarray, np.ndarray]:
         """Efforts before the limits, 0 on a fault, and the last limit that changed each, from 1; `(robots, slots)`."""
         return self._observed
 
-    def motor_efforts(self) -> Any:
+    def motor_efforts(self) -> np.ndarray:
         """Efforts of the motors behind all limits, 0 on a fault, if observed; `(robots, slots)`."""
-        return self._motor
+        return cast(np.ndarray, self._motor)
 
     @property
-    def computed(self) -> Any:
+    def computed(self) -> np.ndarray:
         """Efforts before the limits, 0 on a fault, if observed; float32 `(robots, slots)`."""
         return self._observed[0]
 

@@ -23,6 +23,7 @@ from typing import Any, Protocol
 import numpy as np
 import warp as wp
 
+from ...memory import Array
 from ...specs.stages import KINDS
 from ...version import __version__
 from ..plan import Placement, Plan
@@ -67,10 +68,10 @@ class StepState:
             yield from law
 
 
-def new_state(plan: Plan, device: Any = None) -> StepState:
+def new_state(plan: Plan, device: wp.DeviceLike = None) -> StepState:
     """Return a fresh state, in Warp arrays of `device`, or in NumPy arrays without one."""
 
-    def filled(value: float, shape: Any, dtype: Any = np.float32) -> Any:
+    def filled(value: float, shape: int | tuple[int, ...], dtype: type = np.float32) -> Any:
         values = np.full(shape, value, dtype)
         return values if device is None else wp.array(values, dtype=wp.dtype_from_numpy(values.dtype), device=device)
 
@@ -98,7 +99,10 @@ def copy_state(source: StepState, target: StepState) -> None:
 class Kept(Protocol):
     """Interface of a step that can be saved and restored."""
 
-    plan: Plan
+    @property
+    def plan(self) -> Plan:
+        """The plan."""
+        ...
 
     @property
     def now(self) -> StepState:
@@ -119,8 +123,8 @@ class Kept(Protocol):
         ...
 
 
-Parts = Sequence[tuple[Sequence[int], Any]]
-"""Steps, each a `Kept`, with the joint of each of their slots; `kept` yields arrays of custom components."""
+Parts = Sequence[tuple[Sequence[int], Kept]]
+"""Steps with the joint of each of their slots; a method `kept` yields arrays of custom components."""
 
 
 def save(parts: Parts) -> dict[str, np.ndarray]:
@@ -158,11 +162,13 @@ def restore(parts: Parts, saved: Mapping[str, Any]) -> None:
         _restore_plan(part.plan, part.now, given)
         for name, array in _kept(part):
             _assign(array, given[name])
-        mine = [(fault[0], slot_of[fault[1]], *fault[2:]) for fault in faults]
-        part.set_faults([(robot, where[1], *rest) for robot, where, *rest in mine if where[0] == number], steps)
+        mine = [(robot, *slot_of[joint], code, step) for robot, joint, code, step in faults]
+        part.set_faults(
+            [(robot, slot, code, step) for robot, owner, slot, code, step in mine if owner == number], steps
+        )
 
 
-def mask_of(robots: Any, num_robots: int, device: Any) -> wp.array:
+def mask_of(robots: Sequence[int] | wp.array | None, num_robots: int, device: wp.DeviceLike) -> wp.array:
     """Return a mask of robots, given by indices, a mask, or None for all: bool `(robots,)` on the device.
 
     Raises:
@@ -204,7 +210,7 @@ def _saved_plan(plan: Plan, state: StepState) -> dict[str, np.ndarray]:
             for name, buffer in zip(_BUFFERS, buffers, strict=True):
                 saved[f"{placement.label}.delay.{name}"] = _newest_rows(buffer[:, at], newest, pushes[at], depth)
             saved[f"{placement.label}.delay.num_pushes"] = np.where(pushes[at] > 0, depth, 0).astype(np.int32)
-        for name, law, k, at in _remembered(plan, placement):
+        for name, law, k, at in _law_states(plan, placement):
             saved[name] = _values(state.laws[law][k])[at]
     return saved
 
@@ -220,13 +226,13 @@ def _restore_plan(plan: Plan, state: StepState, saved: Mapping[str, np.ndarray])
                 rows = saved[f"{placement.label}.delay.{name}"]
                 getattr(new, name)[:, at] = _newest_rows(rows, len(rows) - 1, pushes, plan.depth)
             new.num_pushes[at] = np.where(pushes > 0, plan.depth, 0)
-        for name, law, k, at in _remembered(plan, placement):
+        for name, law, k, at in _law_states(plan, placement):
             new.laws[law][k][at] = saved[name]
     for array, values in zip(state.arrays(), new.arrays(), strict=True):
         _assign(array, values)
 
 
-def _remembered(plan: Plan, placement: Placement) -> Iterator[tuple[str, int, int, tuple[Any, ...]]]:
+def _law_states(plan: Plan, placement: Placement) -> Iterator[tuple[str, int, int, tuple[Any, ...]]]:
     """State of the laws of an actuator: name, number of the law, number in its `STATE`, and index into the array."""
     for law, one in enumerate(plan.stateful):
         owners = [("controller", one.law)] if one.stage is None and placement.controller is one.law else []
@@ -324,7 +330,7 @@ def _starts(parts: Parts) -> dict[str, float]:
         name: part.plan.stateful[law].starts[k][0]
         for _, part in parts
         for placement in part.plan.placements
-        for name, law, k, _ in _remembered(part.plan, placement)
+        for name, law, k, _ in _law_states(part.plan, placement)
     }
 
 
@@ -348,17 +354,17 @@ def _are_faults(faults: np.ndarray, parts: Parts) -> bool:
     return bool((faults >= 0).all() and (faults < below).all() and np.isin(faults[:, 1], joints).all())
 
 
-def _kept(part: Any) -> Iterator[tuple[str, Any]]:
+def _kept(part: Kept) -> Iterator[tuple[str, wp.array]]:
     """Names and state arrays of custom components."""
-    if hasattr(part, "kept"):
-        yield from part.kept()
+    if (kept := getattr(part, "kept", None)) is not None:
+        yield from kept()
 
 
-def _values(array: Any) -> np.ndarray:
+def _values(array: Array) -> np.ndarray:
     return array.numpy() if isinstance(array, wp.array) else np.asarray(array)
 
 
-def _assign(array: Any, values: np.ndarray) -> None:
+def _assign(array: Array, values: np.ndarray) -> None:
     if isinstance(array, wp.array):
         array.assign(values)
     else:

@@ -49,7 +49,7 @@ class WarpStep:
 
     name = "warp"
 
-    def __init__(self, plan: Plan, device: Any) -> None:
+    def __init__(self, plan: Plan, device: wp.DeviceLike) -> None:
         self.plan, self.device = plan, device
         self._dt, self._steps, self._counts_there = 0.0, 0, False
         self._observed: tuple[wp.array, ...] = ()
@@ -74,7 +74,7 @@ class WarpStep:
         self._columns: list[int] = list(range(plan.num_slots))
         self._now = self._after = self.new_state()
         # launches by phase, binding and states, with the binding and states themselves
-        self._launches: dict[tuple[Any, ...], tuple[Any, tuple[Any, ...]]] = {}
+        self._launches: dict[tuple[str | int, ...], tuple[Any, tuple[object, ...]]] = {}
         self._kernels: dict[tuple[str, str], wp.Kernel] = {}
         # launches that copy pieces of rows into them, and the arrays that these read
         self._pieces: list[tuple[Any, list[wp.array]]] = []
@@ -379,12 +379,12 @@ class WarpStep:
         launch.set_param_at_index(first + 1, dt)
         launch.launch()
 
-    def _recorded(self, what: str, *stands_on: Any) -> Any:
+    def _recorded(self, what: str, *stands_on: object) -> Any:
         """The recorded launch of a phase for a binding and states, or None."""
         found = self._launches.get((what, *map(id, stands_on)))
         return None if found is None else found[0]
 
-    def _record(self, launch: Any, what: str, *stands_on: Any) -> Any:
+    def _record(self, launch: Any, what: str, *stands_on: object) -> Any:
         # keeps the objects alive, so that no other object gets the same id
         self._launches[what, *map(id, stands_on)] = launch, stands_on
         if len(self._launches) > _KEPT:
@@ -434,10 +434,10 @@ class WarpStep:
         view._ref = array
         return view
 
-    def _ints(self, values: Any) -> wp.array:
+    def _ints(self, values: Sequence[int] | np.ndarray) -> wp.array:
         return wp.array(np.asarray(values, np.int32), dtype=wp.int32, device=self.device)
 
-    def _per_slot(self, rows: Iterable[Any]) -> wp.array:
+    def _per_slot(self, rows: Iterable[np.ndarray]) -> wp.array:
         """Rows of a number per slot; a row of zeros if there are none."""
         return self._ints(np.stack(list(rows) or [np.zeros(self.plan.num_slots)]))
 
@@ -488,7 +488,7 @@ def _kind(binding: Columns | Indices) -> str:
     return "columns" if isinstance(binding, Columns) else "indices"
 
 
-def load_kernel(kernel: wp.Kernel, laws: Sequence[LawClass], device: Any) -> None:
+def load_kernel(kernel: wp.Kernel, laws: Sequence[LawClass], device: wp.DeviceLike) -> None:
     """Compile the module of a kernel.
 
     Raises:

@@ -1,4 +1,4 @@
-"""What the generated kernel of a step calls, and the small kernels around it."""
+"""Structs and functions that the generated kernel of a step calls, and small kernels beside it."""
 
 # Warp structs and kernels are no Python types
 # pyright: reportGeneralTypeIssues=false, reportIndexIssue=false, reportAssignmentType=false, reportArgumentType=false
@@ -15,9 +15,9 @@ wp.set_module_options({"enable_backward": False})
 
 @wp.struct
 class Slots:
-    """What a plan says of its slots."""
+    """The plan, by slot."""
 
-    # per slot: column, controller, place among those with a delay, -1 for none
+    # per slot: column, controller, place among the slots with a delay; -1 for none
     column: wp.array[int]
     controller: wp.array[int]
     delay_place: wp.array[int]
@@ -25,17 +25,17 @@ class Slots:
     num_delayed: int
     depth: int
     lag: wp.array2d[int]
-    # per stateful law: how many slots have it, and the place of each slot among them
+    # per stateful law: number of slots with the law, and place of each slot among them
     law_count: wp.array[int]
     law_place: wp.array2d[int]
-    # per stage after the controllers and slot: whether it has the stage
+    # per stage after the controllers and slot: nonzero if the slot has the stage
     used: wp.array2d[int]
-    # per curve of a law and slot: where its rows are
+    # per curve of a law and slot: first row and number of rows in `curves`
     curve_first: wp.array2d[int]
     curve_count: wp.array2d[int]
-    # per signal that laws ask for and slot: whether a law of the slot does
+    # per signal that laws ask for and slot: nonzero if a law of the slot asks for it
     asked: wp.array2d[int]
-    # per feedback law and slot: whether it has the law
+    # per feedback law and slot: nonzero if the slot has the law
     sensed: wp.array2d[int]
     # prepared rows of all curves
     curves: wp.array2d[float]
@@ -43,7 +43,7 @@ class Slots:
 
 @wp.struct
 class Ring:
-    """Commands that wait, see `StepState`."""
+    """Ring buffers of delayed commands, see `StepState`."""
 
     pos: wp.array2d[float]
     vel: wp.array2d[float]
@@ -54,7 +54,7 @@ class Ring:
 
 @wp.struct
 class Faults:
-    """First fault of each robot and slot, its step, and the steps that Python does not see: those of a graph."""
+    """First fault of each robot and slot, its step, and the number of steps that a graph made without Python."""
 
     codes: wp.array2d[int]
     steps: wp.array2d[int]
@@ -63,7 +63,7 @@ class Faults:
 
 @wp.func
 def element(values: wp.array[float], at: wp.uint32) -> float:
-    """Return an element of a flat array; NaN beyond its end, which is a fault."""
+    """Return an element of a flat array; NaN, which is a fault, beyond its end."""
     if at < wp.uint32(values.shape[0]):
         return values[at]
     return wp.nan
@@ -71,7 +71,7 @@ def element(values: wp.array[float], at: wp.uint32) -> float:
 
 @wp.func
 def element_or_zero(values: wp.array[float], indices: wp.array[wp.uint32], i: int) -> float:
-    """Return what an index stands for in an optional array; without the array, zero."""
+    """Return an indexed element of an optional array; zero without the array."""
     if values:
         return element(values, indices[i])
     return 0.0
@@ -82,7 +82,7 @@ def add(values: wp.array[float], at: wp.uint32, value: float):
     """Add to an element of an optional array."""
     if values:
         if at < wp.uint32(values.shape[0]):
-            # several joints may share a place
+            # several joints may share an element
             wp.atomic_add(values, int(at), value)
 
 
@@ -96,20 +96,20 @@ def nan_or_zero(value: float) -> float:
 
 @wp.func
 def keep(value: float, kept: wp.array2d[float], robot: int, slot: int):
-    """Lay down a value; what is not finite leaves the value before."""
+    """Store a value; a value that is not finite leaves the previous one."""
     if wp.isfinite(value):
         kept[robot, slot] = value
 
 
 @wp.func
 def wrapped(row: int, depth: int) -> int:
-    """Return the row of the ring that a number stands for, whatever it is."""
+    """Return a row number modulo the depth of the ring."""
     return (row % depth + depth) % depth
 
 
 @wp.func
 def entering(command: float, ring: wp.array2d[float], newest: int, j: int, pushes: int) -> float:
-    """Return the command; one that is not finite is as it was before, once there was one."""
+    """Return the command; if it is not finite, the previous command, if there is one."""
     if pushes > 0 and not wp.isfinite(command):
         return ring[newest, j]
     return command
@@ -117,7 +117,7 @@ def entering(command: float, ring: wp.array2d[float], newest: int, j: int, pushe
 
 @wp.func
 def delayed(command: float, ring: wp.array2d[float], newest: int, j: int, lag: int, depth: int) -> float:
-    """Return the command of `lag` steps ago; row `newest` holds that of one step ago."""
+    """Return the command of `lag` steps ago; row `newest` holds the command of one step ago."""
     if lag > 0:
         return ring[wrapped(newest - lag + 1, depth), j]
     return command
@@ -134,7 +134,7 @@ def push(
     depth: int,
     apart: int,
 ):
-    """Write the row after `newest`, which is the oldest one; rows without a command get the oldest there is."""
+    """Write the row after `newest`, which is the oldest row; rows without a command get the oldest command."""
     if apart != 0 or pushes < depth:
         for age in range(depth - 1):
             row = wrapped(newest - age, depth)
@@ -147,7 +147,7 @@ def push(
 
 @wp.kernel
 def advance_kernel(depth: int, steps: int, now: wp.array[int], after: wp.array[int], counted: wp.array[int]):
-    """Let the delays go on by a row: by itself, when every thread of the step has read where they stood."""
+    """Advance the delays by a row; a launch of its own, because every thread of the step reads the old row number."""
     after[0] = wrapped(now[0] + 1, depth)
     counted[0] = counted[0] + steps
 
@@ -160,7 +160,7 @@ def count_kernel(counted: wp.array[int]):
 
 @wp.kernel
 def reset_kernel(chosen: wp.array[bool], slots: Slots, pushes: wp.array[int], latched: wp.array2d[int]):
-    """Forget commands and faults of the chosen robots."""
+    """Reset delayed commands and faults of the chosen robots."""
     robot, slot = wp.tid()
     if chosen[robot]:
         if slots.delay_place[slot] >= 0:
@@ -177,7 +177,7 @@ def publish_kernel(
     neutral: float,
     signal: wp.array2d[float],
 ):
-    """Publish a number that a law remembers; one that is not set stands for the neutral value. Robots may be chosen."""
+    """Publish a state of a law as a signal, of chosen robots or of all; NaN becomes the neutral value."""
     robot, slot = wp.tid()
     if place[slot] >= 0:
         if chosen and not chosen[robot]:
@@ -190,7 +190,7 @@ def publish_kernel(
 
 @wp.kernel
 def total_kernel(signal: wp.array2d[float], slots: wp.array[int], total: wp.array2d[float]):
-    """Add up a signal over some slots of each robot, in their order, for all of its slots."""
+    """Add up a signal over some slots of each robot, in their order; every slot of the robot gets the total."""
     robot = wp.tid()
     added = wp.float32(0.0)
     for k in range(slots.shape[0]):
@@ -201,7 +201,7 @@ def total_kernel(signal: wp.array2d[float], slots: wp.array[int], total: wp.arra
 
 @wp.kernel
 def piece_kernel(piece: wp.array2d[Any], slots: wp.array[int], row: wp.array2d[Any]):
-    """Put the values of some slots into their row."""
+    """Copy the values of some slots into their row."""
     robot, k = wp.tid()
     row[robot, slots[k]] = piece[robot, k]
 
@@ -211,7 +211,7 @@ for _dtype in (wp.float32, wp.int32):
 
 
 @wp.kernel
-def give_kernel(
+def write_efforts_kernel(
     at: wp.array[wp.uint32],
     bad: wp.array[int],
     raw: wp.array[float],
@@ -219,7 +219,7 @@ def give_kernel(
     computed: wp.array[float],
     efforts: wp.array[float],
 ):
-    """Put efforts in the place of those of the first phase, before limits and after; a fault is one whatever comes."""
+    """Replace the efforts of the first phase, before and after limits; on a fault the effort is NaN."""
     n = wp.tid()
     computed[at[n]] = raw[n]
     if bad[at[n]] != 0 or not wp.isfinite(raw[n]):

@@ -1,10 +1,10 @@
-"""Components that compute arrays, between the two phases of a step: one place for every engine and both bindings.
+"""Stages that compute arrays, between the two phases of a step, for all engines and both bindings.
 
-The first phase guards inputs, delays targets and evaluates the laws that the plan knows; then come these components, on
-dense arrays that hold nothing that is not finite; the second phase limits, guards and gives efforts out. A joint with a
-fault keeps the state of its own components too, along the axis that they say runs over actuators. When a component
-raises, nothing has advanced. Arrays of the caller's that a controller asks for are handed over alike, with 0 for what
-is not finite; the effort of that joint is a fault.
+The first phase guards inputs, delays targets and evaluates the laws of the plan. Then the array stages run, on dense
+arrays whose values are all finite. The second phase limits, guards and writes efforts. On a fault the array stages of
+the joint keep their state, along the axis that they declare as that of the actuators. If a component raises, no state
+changes. Custom input arrays are passed in the same layout, with 0 for values that are not finite; the effort of such a
+joint is a fault.
 """
 
 # Warp kernels are no Python types
@@ -16,7 +16,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import warp as wp
@@ -24,22 +24,26 @@ import warp as wp
 from ...components.base import Component, actuator_axis
 from ...components.delay import Delay
 from ...components.law import prepares_for_dt
-from ...memory import warp_view
+from ...memory import Array, warp_view
 from ...specs.stages import KINDS, follows_limits
 from ..plan import ArrayStages, Plan, Row
 from . import warp_functions
 from .binding import SIGNALS, Columns, Indices, places_of
 from .state import StepState, copy_state, mask_of
-from .warp_functions import give_kernel
+from .warp_functions import write_efforts_kernel
+
+if TYPE_CHECKING:
+    from .native import NativeStep
+    from .warp import WarpStep
 
 wp.set_module_options({"enable_backward": False})
 
-# bits of a fault code that stand for the command
+# bits of a fault code for the command
 _COMMAND_BITS = wp.constant(4 | 8 | 16)
 
 
 @wp.kernel
-def _take_kernel(at: wp.array[wp.uint32], efforts: wp.array[float], mine: wp.array[float]):
+def _read_efforts_kernel(at: wp.array[wp.uint32], efforts: wp.array[float], mine: wp.array[float]):
     n = wp.tid()
     mine[n] = efforts[at[n]]
 
@@ -60,7 +64,7 @@ def _gather_kernel(
 
 
 @wp.kernel
-def _refuse_kernel(
+def _input_fault_kernel(
     given: wp.array2d[float], rows: wp.array[wp.uint32], columns: wp.array[wp.uint32], raw: wp.array[float]
 ):
     n = wp.tid()
@@ -75,15 +79,15 @@ def _repeat_kernel(mask: wp.array[bool], each: int, repeated: wp.array[bool]):
 
 
 @wp.kernel
-def _watch_kernel(after: wp.array3d[float], raw: wp.array[float]):
+def _state_fault_kernel(after: wp.array3d[float], raw: wp.array[float]):
     outer, n, inner = wp.tid()
-    # a state that is not finite is as much of a fault as an effort is
+    # a state that is not finite is a fault, as an effort is
     if not wp.isfinite(after[outer, n, inner]):
         raw[n] = wp.nan
 
 
 @wp.kernel
-def _hold_kernel(
+def _restore_kernel(
     at: wp.array[wp.uint32], bad: wp.array[int], raw: wp.array[float], before: wp.array3d[Any], after: wp.array3d[Any]
 ):
     outer, n, inner = wp.tid()
@@ -99,16 +103,16 @@ def _clear_kernel(mask: wp.array[bool], start: Any, values: wp.array3d[Any]):
 
 
 @wp.kernel
-def _wait_kernel(at: wp.array[wp.uint32], bad: wp.array[int], before: wp.array[int], after: wp.array[int]):
+def _hold_delay_kernel(at: wp.array[wp.uint32], bad: wp.array[int], before: wp.array[int], after: wp.array[int]):
     n = wp.tid()
-    # before the first good command nothing enters
+    # the first command that enters the delay must be finite
     if before[n] <= 0 and (bad[at[n]] & _COMMAND_BITS) != 0:
         after[n] = 0
 
 
 @dataclass
 class ComponentState:
-    """What the delay and the controller of an actuator keep, of whatever kind; None for nothing."""
+    """State of the delay and the controller of an actuator; None for a component without state."""
 
     delay_state: Any = None
     controller_state: Any = None
@@ -116,11 +120,11 @@ class ComponentState:
 
 @dataclass
 class ArrayStagesState:
-    """What a step with components remembers.
+    """State of a step with array stages.
 
     Args:
-        step: State of the plan around them.
-        components: A `ComponentState` per actuator with components of its own, or what has its attributes.
+        step: State of the plan.
+        components: A `ComponentState` per actuator with array stages, or an object with its attributes.
     """
 
     step: StepState
@@ -128,21 +132,23 @@ class ArrayStagesState:
 
 
 class Insert:
-    """What of one actuator stands between the phases.
+    """The array stages of one actuator, which run between the phases.
 
     Args:
-        label: Its name in errors and saved states.
-        array_stages: Those of its components.
+        label: Label of the actuator in errors and saved states.
+        array_stages: Its array stages.
         slots: Its slots in the plan.
         plan: The plan.
         device: Warp device.
 
     Raises:
         ValueError: A state has no axis that runs over the actuators.
-        TypeError: A limit with a state stands before one that computes arrays.
+        TypeError: A stage that must run in the plan comes before one that computes arrays.
     """
 
-    def __init__(self, label: str, array_stages: ArrayStages, slots: Sequence[int], plan: Plan, device: Any) -> None:
+    def __init__(
+        self, label: str, array_stages: ArrayStages, slots: Sequence[int], plan: Plan, device: wp.DeviceLike
+    ) -> None:
         self.label, self.array_stages, self.slots, self.device = label, array_stages, list(slots), device
         self.count = plan.num_robots * len(self.slots)
         self.at = places_of(self.slots, plan.num_robots, plan.num_slots, device)
@@ -154,7 +160,7 @@ class Insert:
                     f"actuator {label!r}: {type(stage).__name__} asks for {asked} and stands beside a delay or before "
                     "a stage that computes arrays: must run in the plan. Change their order, or give those a LAW."
                 )
-        # efforts after the stages of each kind
+        # efforts after the stages of each kind, by kind
         self._behind: dict[str, wp.array] = {}
         for stage in array_stages.stages:
             if stage.STATE:
@@ -170,23 +176,23 @@ class Insert:
             self._behind[stage.KIND] = wp.zeros_like(self.raw)
         self._check_axes(self.new_state().controller_state)
         self.acting: Sequence[wp.array] = ()
-        """What a delay of its own let through in the last step: both targets and feedforward, one by one."""
+        """Outputs of a custom delay in the last step: both targets and feedforward, dense."""
         # arrays of the controller's state before this step and after it
         self._advanced: list[tuple[wp.array, wp.array]] = []
-        # what the controller asks the caller for, as the phases hand over signals
+        # custom inputs of the controller, in the layout of the signals between the phases
         names = getattr(array_stages.controller, "custom_inputs", ())
         size = plan.num_robots * plan.num_slots
         self._custom = {name: wp.zeros(size, dtype=wp.float32, device=device) for name in names}
         self._binding: Columns | Indices | None = None
         self._places: tuple[wp.array, wp.array] = self.one_by_one, self.one_by_one
-        # the caller's arrays as Warp has them, beside those themselves
-        self._taken: dict[str, tuple[Any, wp.array]] = {}
+        # bound custom arrays by name, each with a two-dimensional Warp view of it
+        self._inputs: dict[str, tuple[Any, wp.array]] = {}
 
     def bind(self, binding: Columns | Indices) -> None:
-        """Look for the caller's arrays in this binding from now on."""
+        """Read the custom arrays of this binding from now on."""
         if not self._custom or binding is self._binding:
             return
-        self._binding, self._taken = binding, {}
+        self._binding, self._inputs = binding, {}
         if isinstance(binding, Columns):
             robots, slots = divmod(np.arange(self.count), len(self.slots))
             columns = np.asarray(binding.columns)[np.asarray(self.slots)[slots]] + binding.custom_first
@@ -195,7 +201,7 @@ class Insert:
             self._places = warp_view(binding.indices[1]), wp.zeros(self.count, dtype=wp.uint32, device=self.device)
 
     def new_state(self) -> ComponentState:
-        """Fresh states of the components."""
+        """Return fresh states of the components."""
         delay, controller = self.array_stages.delay, self.array_stages.controller
         law = None
         if controller is not None and controller.is_stateful():
@@ -209,14 +215,14 @@ class Insert:
         after: Any,
         dt: float,
     ) -> None:
-        """Put this actuator's efforts in the place of those of the first phase, and write its next state.
+        """Replace the efforts of the first phase, and write the next state.
 
-        Where there is a fault, `hold` takes the controller's state back.
+        On a fault `hold` restores the state of the controller later.
 
         Args:
-            handed: What the phases hand over, flattened: five signals, fault codes, efforts, efforts before limits.
+            handed: Arrays between the phases, flattened: five signals, fault codes, efforts, efforts before limits.
             now: State before this step.
-            after: Where the state after it goes.
+            after: State that is written.
             dt: Physics step [s].
         """
         *signals, bad, efforts, computed = handed
@@ -225,18 +231,18 @@ class Insert:
         delay, controller = self.array_stages.delay, self.array_stages.controller
         # law
         if controller is None:
-            wp.launch(_take_kernel, self.count, [at, efforts], [self.raw], device=device)
+            wp.launch(_read_efforts_kernel, self.count, [at, efforts], [self.raw], device=device)
         else:
             acting, where = targets, at
             if delay is not None:
                 acting, where = delay.get_delayed_targets(*targets, at, at, now.delay_state), self.one_by_one
                 self.acting = acting
             arguments = [positions, velocities, *acting, at, at, where, where, self.raw, now.controller_state, dt]
-            # newton's before 1.7 do not know the keyword
+            # controllers of newton before 1.7 do not accept the keyword
             more: dict[str, Any] = {"custom_inputs": self._gathered()} if self._custom else {}
             controller.compute(*arguments, device=device, **more)
-            for _, given in self._taken.values():
-                wp.launch(_refuse_kernel, self.count, [given, *self._places], [self.raw], device=device)
+            for _, given in self._inputs.values():
+                wp.launch(_input_fault_kernel, self.count, [given, *self._places], [self.raw], device=device)
         # limits and other stages
         changed = self.raw
         for stage in self.array_stages.stages:
@@ -248,25 +254,25 @@ class Insert:
             self._update_controller(now.controller_state, after.controller_state)
         if delay is not None:
             self._update_delay(targets, now.delay_state, after.delay_state, bad)
-        wp.launch(give_kernel, self.count, [at, bad, self.raw, changed], [computed, efforts], device=device)
+        wp.launch(write_efforts_kernel, self.count, [at, bad, self.raw, changed], [computed, efforts], device=device)
 
     def hold(self, bad: wp.array) -> None:
-        """Let the controller keep its state where the step found a fault.
+        """Restore the state of the controller of joints with a fault.
 
         Args:
-            bad: Fault codes, those of the second phase among them.
+            bad: Fault codes, including those of the second phase.
         """
         for before, written in self._advanced:
             inputs = [self.at, bad, self.raw, before, written]
-            wp.launch(_hold_kernel, written.shape, inputs, device=self.device)
+            wp.launch(_restore_kernel, written.shape, inputs, device=self.device)
 
     @property
     def limits(self) -> list[str]:
-        """Class names of its limits."""
+        """Class names of the limits among its stages."""
         return [type(stage).__name__ for stage in self.array_stages.stages if KINDS[stage.KIND].is_limit]
 
     def limited(self) -> np.ndarray:
-        """Where its limits changed the effort in the last step, bool `(robots, slots)`."""
+        """True where its limits changed the effort in the last step, `(robots, slots)`."""
         before, after = self.raw, self.raw
         for kind, behind in self._behind.items():
             after = behind
@@ -277,7 +283,7 @@ class Insert:
         return np.isfinite(found) & (changed != found)
 
     def motor_efforts(self) -> np.ndarray | None:
-        """Efforts that came out of its limits, `(robots, slots)`; None where all its stages come before those."""
+        """Efforts behind its limits, `(robots, slots)`; None if none of its stages follows limits."""
         kinds = list(self._behind)
         if not any(map(follows_limits, kinds)):
             return None
@@ -285,11 +291,11 @@ class Insert:
         return [self.raw, *inside][-1].numpy().reshape(-1, len(self.slots))
 
     def reset(self, state: Any, mask: wp.array | None) -> None:
-        """Start over where the mask, bool over the actuators, is true; everywhere without one."""
+        """Reset the state of actuators in the mask, bool over the actuators; of all without one."""
         for component, kept in self._kept(state):
             own = getattr(type(kept), "reset", Component.State.reset)
             if own is not Component.State.reset:
-                # some of newton's reset on the default device
+                # some components of newton reset on the default device
                 with wp.ScopedDevice(self.device):
                     kept.reset(mask)
                 continue
@@ -304,10 +310,10 @@ class Insert:
                     wp.launch(_clear_kernel, array.shape, [mask, start, array], device=self.device)
 
     def kept(self, state: Any) -> Iterator[tuple[str, wp.array]]:
-        """Names and arrays of what the components keep.
+        """Names and arrays of the states of the components.
 
         Raises:
-            TypeError: It is kept in something else than Warp arrays.
+            TypeError: A state is no Warp array.
         """
         for kind in ("delay", "controller"):
             for name, array in getattr(getattr(state, f"{kind}_state"), "__dict__", {}).items():
@@ -319,7 +325,7 @@ class Insert:
                 yield f"{self.label}.{kind}.{name}", array
 
     def modules(self) -> set[Any]:
-        """What has to be compiled before the first step."""
+        """Warp modules to be compiled before the first step."""
         modules: set[Any] = {wp.get_module(__name__), wp.get_module(warp_functions.__name__)}
         for component in (self.array_stages.delay, self.array_stages.controller, *self.array_stages.stages):
             if component is not None:
@@ -329,21 +335,18 @@ class Insert:
         return modules
 
     def _gathered(self) -> dict[str, wp.array | None]:
-        """The caller's arrays as the phases hand over signals; None for one that is not there."""
-        there = self._binding.custom if self._binding is not None else {}
-        self._taken = {
-            name: (
-                array,
-                self._taken[name][1] if name in self._taken and self._taken[name][0] is array else _rows(array),
-            )
-            for name in self._custom
-            if (array := there.get(name)) is not None
-        }
-        for name, (_, given) in self._taken.items():
+        """Custom inputs by name, in the layout of the signals between the phases; None for a missing one."""
+        bound = self._binding.custom if self._binding is not None else {}
+        known, self._inputs = self._inputs, {}
+        for name in self._custom:
+            if (array := bound.get(name)) is not None:
+                is_known = name in known and known[name][0] is array
+                self._inputs[name] = known[name] if is_known else (array, _rows(array))
+        for name, (_, given) in self._inputs.items():
             wp.launch(
                 _gather_kernel, self.count, [given, *self._places, self.at], [self._custom[name]], device=self.device
             )
-        return {name: dense if name in self._taken else None for name, dense in self._custom.items()}
+        return {name: dense if name in self._inputs else None for name, dense in self._custom.items()}
 
     def _update_controller(self, now: Any, after: Any) -> None:
         before = self._held(self.array_stages.controller, now)
@@ -352,7 +355,7 @@ class Insert:
         self.array_stages.controller.update_state(now, after)
         for name, written in self._held(self.array_stages.controller, after).items():
             if written.dtype is wp.float32:
-                wp.launch(_watch_kernel, written.shape, [written], [self.raw], device=self.device)
+                wp.launch(_state_fault_kernel, written.shape, [written], [self.raw], device=self.device)
             self._advanced.append((before[name], written))
 
     def _update_delay(self, targets: Sequence[wp.array], now: Any, after: Any, bad: wp.array) -> None:
@@ -361,7 +364,7 @@ class Insert:
         self.array_stages.delay.update_state(*targets, self.at, self.at, now, after)
         if known:
             inputs = [self.at, bad, before, after.num_pushes]
-            wp.launch(_wait_kernel, self.count, inputs, device=self.device)
+            wp.launch(_hold_delay_kernel, self.count, inputs, device=self.device)
 
     def _kept(self, state: Any) -> Iterator[tuple[Any, Any]]:
         """Each component with a state, and that state."""
@@ -381,7 +384,7 @@ class Insert:
         return held
 
     def _check_axes(self, state: Any) -> None:
-        """Refuse a state that cannot be held where there is a fault; compile what holds it."""
+        """Refuse a state that cannot be restored on a fault; add overloads of the kernels for its types."""
         controller = self.array_stages.controller
         for name, array in getattr(state, "__dict__", {}).items():
             if not hasattr(array, "shape"):
@@ -401,7 +404,7 @@ class Insert:
                 )
             dense = wp.array3d(dtype=array.dtype)
             held = [wp.array(dtype=wp.uint32), wp.array(dtype=wp.int32), wp.array(dtype=wp.float32), dense, dense]
-            wp.overload(_hold_kernel, held)
+            wp.overload(_restore_kernel, held)
             wp.overload(_clear_kernel, [wp.array(dtype=wp.bool), array.dtype, dense])
 
     def _indices(self, values: np.ndarray) -> wp.array:
@@ -409,17 +412,15 @@ class Insert:
 
 
 class ArrayStagesStep:
-    """The step of a plan some of whose actuators have components between its two phases.
-
-    It offers what the step around it does; states are `ArrayStagesState`.
+    """The step of a plan with array stages between its two phases; states are `ArrayStagesState`.
 
     Args:
-        step: The step of the plan, of whichever engine.
-        inserts: What stands between its phases.
+        step: The step of the plan.
+        inserts: The array stages of each actuator that has some.
         device: Warp device.
     """
 
-    def __init__(self, step: Any, inserts: Sequence[Insert], device: Any) -> None:
+    def __init__(self, step: NativeStep | WarpStep, inserts: Sequence[Insert], device: wp.DeviceLike) -> None:
         self.around, self.inserts, self.device = step, list(inserts), device
         shape = (self.plan.num_robots, self.plan.num_slots)
         signals = [wp.zeros(shape, dtype=wp.float32, device=device) for _ in SIGNALS]
@@ -432,12 +433,12 @@ class ArrayStagesStep:
 
     @property
     def name(self) -> str:
-        """What runs."""
+        """Name of the engine."""
         return f"{self.around.name} with custom components"
 
     @property
     def plan(self) -> Plan:
-        """The plan around the components."""
+        """The plan, without the array stages."""
         return self.around.plan
 
     @property
@@ -447,17 +448,17 @@ class ArrayStagesStep:
 
     @property
     def handed(self) -> Sequence[wp.array]:
-        """What stands between the phases, flattened: five signals with delayed commands, fault codes, efforts."""
+        """Arrays between the phases, flattened: five signals with delayed commands, fault codes, efforts."""
         return self._handed
 
     @property
     def stage_names(self) -> list[str]:
-        """Class names of the stages; the limits between the phases, by the last of each actuator, come at the end."""
+        """Class names of the stages of the plan, then of the last limit among the array stages of each actuator."""
         last = [insert.limits[-1:] for insert in self.inserts]
         return [*self.around.stage_names, *(name for names in last for name in names)]
 
     def new_state(self) -> ArrayStagesState:
-        """Return a state that remembers nothing."""
+        """Return a fresh state."""
         return ArrayStagesState(self.around.new_state(), [insert.new_state() for insert in self.inserts])
 
     def bind(self, binding: Columns | Indices) -> None:
@@ -470,21 +471,21 @@ class ArrayStagesStep:
             module.load(self.device)
 
     def publish(self) -> None:
-        """Publish now what the next step would publish at its start."""
+        """Publish the values that the next step publishes at its start."""
         self.around.publish()
 
     def add_up_totals(self, on: bool) -> None:
-        """Let each step add up its totals over the slots of the plan from now on, or leave them to others."""
+        """Add up totals over the slots of the plan in each step from now on, or leave them to the host."""
         self.around.add_up_totals(on)
 
     def use(self, now: ArrayStagesState, after: ArrayStagesState) -> None:
-        """Read the state `now` and write `after` from now on; the same one twice is updated when a step succeeds."""
+        """Read the state `now` and write `after` from now on; the same one twice is updated after a successful step."""
         self._now, self._after = now, after
         self.around.use(now.step, now.step)
 
     def step(self, dt: float) -> None:
-        """Compute the efforts of all joints; when a component raises, the state is as before."""
-        now, after = self._now, self._written()
+        """Compute the efforts of all joints; if a component raises, the state is unchanged."""
+        now, after = self._now, self._state_to_write()
         # command
         self.around.use(now.step, after.step)
         self.around.command(dt)
@@ -502,7 +503,7 @@ class ArrayStagesStep:
         self._settle(now, after)
 
     def reset(self, robots: Sequence[int] | wp.array | None = None) -> None:
-        """Forget state and faults of `robots`, indices or a mask, all by default."""
+        """Reset state and faults of `robots`, indices or a mask, all by default."""
         self.around.reset(robots)
         for insert, state in zip(self.inserts, self._now.components, strict=True):
             mask = None
@@ -514,14 +515,14 @@ class ArrayStagesStep:
 
     @property
     def now(self) -> StepState:
-        """The plan's part of the state that the next step reads."""
+        """The part of the plan in the state that the next step reads."""
         return self._now.step
 
     def kept(self) -> Iterator[tuple[str, wp.array]]:
-        """Names and arrays of what the components keep.
+        """Names and arrays of the states of the array stages.
 
         Raises:
-            TypeError: One keeps its state in something else than Warp arrays.
+            TypeError: A state is no Warp array.
         """
         for insert, state in zip(self.inserts, self._now.components, strict=True):
             yield from insert.kept(state)
@@ -531,7 +532,7 @@ class ArrayStagesStep:
         self.around.observe(on)
 
     def observed(self) -> tuple[np.ndarray, np.ndarray]:
-        """Efforts before all limits, and the limit that changed each last, from 1; shape `(robots, slots)`."""
+        """Efforts before the limits, 0 on a fault, and the last limit that changed each, from 1; `(robots, slots)`."""
         computed, numbers = (np.array(array) for array in self.around.observed())
         number = len(self.around.stage_names)
         for insert in self.inserts:
@@ -542,7 +543,7 @@ class ArrayStagesStep:
         return computed, numbers
 
     def motor_efforts(self) -> np.ndarray:
-        """Efforts behind limits and transmissions, 0 for a fault, as far as they are observed; `(robots, slots)`."""
+        """Efforts of the motors behind all limits, 0 on a fault, if observed; `(robots, slots)`."""
         found = np.array(self.around.motor_efforts())
         bad = self._handed[5].numpy().reshape(found.shape)
         for insert in self.inserts:
@@ -551,8 +552,8 @@ class ArrayStagesStep:
         return found
 
     @property
-    def computed(self) -> wp.array:
-        """Efforts before all limits, 0 for a fault, as far as they are observed; float32 `(robots, slots)`."""
+    def computed(self) -> Array:
+        """Efforts before the limits, 0 on a fault, if observed; float32 `(robots, slots)`."""
         return self.around.computed
 
     def materialize(self, row: Row) -> wp.array:
@@ -564,7 +565,7 @@ class ArrayStagesStep:
         self.around.take_piece(row, slots, piece)
 
     def values(self, row: Row) -> np.ndarray:
-        """The values of a row as they are, `(robots, slots)`; to be read only."""
+        """Current values of a row, `(robots, slots)`, read-only."""
         return self.around.values(row)
 
     def faults(self) -> list[tuple[int, int, int, int]]:
@@ -572,11 +573,11 @@ class ArrayStagesStep:
         return self.around.faults()
 
     def clear_faults(self) -> None:
-        """Forget all faults and count steps from 0 again."""
+        """Clear all faults, and count steps from 0 again."""
         self.around.clear_faults()
 
     def set_faults(self, faults: Sequence[tuple[int, int, int, int]], steps: int) -> None:
-        """Take these faults over, and go on from this number of steps."""
+        """Replace the faults and the number of steps."""
         self.around.set_faults(faults, steps)
 
     @property
@@ -584,8 +585,8 @@ class ArrayStagesStep:
         """Number of steps since the last reset of all."""
         return self.around.steps
 
-    def _written(self) -> ArrayStagesState:
-        """Where a step writes: not into what it reads, since a component may raise."""
+    def _state_to_write(self) -> ArrayStagesState:
+        """The state that a step writes; never the one that it reads, because a component may raise."""
         if self._after.step is not self._now.step:
             return self._after
         if self._spare is None:
@@ -596,7 +597,7 @@ class ArrayStagesStep:
         return ArrayStagesState(self._spare.step, self._after.components)
 
     def _settle(self, now: ArrayStagesState, written: ArrayStagesState) -> None:
-        """After a step that succeeded: what was written beside the state becomes the state."""
+        """Make the written state the current one, after a successful step."""
         if written.step is self._after.step:
             return
         copy_state(written.step, now.step)
@@ -606,7 +607,7 @@ class ArrayStagesStep:
 
 
 def _rows(array: Any) -> wp.array:
-    """A flat array as a column of rows, anything else itself, of Warp and in place."""
+    """A Warp array `(rows, columns)` over the same memory; a flat array becomes one column."""
     given = warp_view(array)
     if given.ndim == 2:
         return given

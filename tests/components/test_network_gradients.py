@@ -1,4 +1,4 @@
-"""A law with a network gone back through: what is taken, what is left, and of whom. Numbers: see the pipeline's."""
+"""Gradients of a law with a network: which arrays are zeroed and added to. Tests of the pipeline check the values."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 import warp as wp
 from isaacsim.core.experimental.actuators import ControllerNeuralLSTM, ControllerNeuralMLP
-from isaacsim.core.experimental.actuators.components import network_back
-from isaacsim.core.experimental.actuators.components.network_back import NetworkBack
+from isaacsim.core.experimental.actuators.components import network_gradients
+from isaacsim.core.experimental.actuators.components.network_gradients import NetworkGradients
 from neural_twin import random_network, write_network
 
 N = 5
@@ -20,14 +20,14 @@ def array(values: Any) -> wp.array:
     return wp.array(np.asarray(values, np.float32), dtype=wp.float32, device="cpu")
 
 
-def made(kind: str, folder: Path) -> tuple[NetworkBack, list[wp.array]]:
+def made(kind: str, folder: Path) -> tuple[NetworkGradients, list[wp.array]]:
     """A network whose state goes two steps back, or over two layers, and a state."""
     controller = ControllerNeuralMLP if kind == "mlp" else ControllerNeuralLSTM
     metadata = {"input_idx": [0, 1, 2]} if kind == "mlp" else {}
     network = random_network(kind, 6 if kind == "mlp" else 2, layers=2)
     law = controller(write_network(folder / "knee.safetensors", network, metadata)).law
     rng = np.random.default_rng(2)
-    return NetworkBack(law, N, "cpu"), [array(rng.normal(size=law.state_shape(N))) for _ in law.STATE]
+    return NetworkGradients(law, N, "cpu"), [array(rng.normal(size=law.state_shape(N))) for _ in law.STATE]
 
 
 @pytest.mark.parametrize("kind", ["mlp", "lstm"])
@@ -58,7 +58,7 @@ def test_gradients_of_states_are_taken_and_left(kind: str, tmp_path: Path) -> No
 
 @pytest.mark.parametrize("kind", ["mlp", "lstm"])
 def test_states_without_gradients_are_left_alone(kind: str, tmp_path: Path) -> None:
-    """Signals have the same whether they are there or not."""
+    """Gradients by signals do not depend on them."""
     back, state = made(kind, tmp_path)
     signals, found = array(np.random.default_rng(1).normal(size=(5, N))), []
     for none in (True, False):
@@ -71,7 +71,7 @@ def test_states_without_gradients_are_left_alone(kind: str, tmp_path: Path) -> N
 
 
 def test_compiles_for_cuda(tmp_path: Path) -> None:
-    """What stands around the network."""
-    module = wp.get_module(network_back.__name__)
+    """The kernels around the network."""
+    module = wp.get_module(network_gradients.__name__)
     (file, *_) = wp.compile_aot_module(module, arch=90, module_dir=tmp_path, use_ptx=True)
     assert ".visible .entry" in Path(file).read_text().replace("\0", "")

@@ -1,4 +1,4 @@
-"""A law with a network gone back through on arrays of any device; see `network_run`."""
+"""Gradients of a law with a network on arrays of any device; see `network_run`."""
 
 # kernels read arrays as numbers
 # pyright: reportArgumentType=false, reportIndexIssue=false, reportGeneralTypeIssues=false
@@ -20,7 +20,7 @@ wp.set_module_options({"enable_backward": False})
 
 
 @wp.kernel
-def _begin_kernel(
+def _output_gradient_kernel(
     signals: wp.array2d[float],
     efforts: wp.array[float],
     by_effort: wp.array[float],
@@ -41,14 +41,14 @@ def _begin_kernel(
 
 
 @wp.kernel
-def _take_kernel(after: wp.array3d[float], taken: wp.array3d[float]):
+def _take_state_gradient_kernel(after: wp.array3d[float], taken: wp.array3d[float]):
     outer, n, inner = wp.tid()
     taken[outer, n, inner] = after[outer, n, inner]
     after[outer, n, inner] = 0.0
 
 
 @wp.kernel
-def _leave_kernel(
+def _add_state_gradient_kernel(
     good: wp.array[int], taken: wp.array3d[float], by_state: wp.array3d[float], before: wp.array3d[float]
 ):
     outer, n, inner = wp.tid()
@@ -59,10 +59,10 @@ def _leave_kernel(
 
 
 @wp.func
-def _leave(value: float, factors: wp.array2d[float], column: int, by_signals: wp.array2d[float], n: int):
-    """Add the gradient of a column to those of the signals that it is made of."""
+def _add_to_signals(value: float, factors: wp.array2d[float], column: int, by_signals: wp.array2d[float], n: int):
+    """Add the gradient by a column to the gradients by its signals."""
     for signal in range(4):
-        # no product of zero and infinity
+        # avoids the product of zero and infinity
         if factors[column, signal] != 0.0:
             by_signals[signal, n] = by_signals[signal, n] + factors[column, signal] * value
 
@@ -95,7 +95,7 @@ def _features_kernel(
                 else:
                     is_now = is_unset(second_history[row, n])
             if is_now:
-                _leave(value, factors, column, by_signals, n)
+                _add_to_signals(value, factors, column, by_signals, n)
             else:
                 if kept[column] == 0:
                     if first_before:
@@ -123,23 +123,23 @@ def _roll_kernel(
         if first_fills != 0 and row > 0:
             is_newest = is_unset(history[row - 1, n])
         if good[n] != 0 and is_newest:
-            _leave(value, factors, column, by_signals, n)
+            _add_to_signals(value, factors, column, by_signals, n)
         elif before:
-            # what was remembered went up by a step
+            # the step moved the history by a row
             older = row - good[n]
             before[older, n] = before[older, n] + value
 
 
-class NetworkBack:
-    """A network for some actuators, computed once more and gone back through.
+class NetworkGradients:
+    """Backward passes of a network for some actuators, each after another evaluation.
 
     Args:
-        law: What is computed.
+        law: The law.
         rows: Number of actuators.
         device: Warp device.
     """
 
-    def __init__(self, law: NetworkLaw, rows: int, device: Any) -> None:
+    def __init__(self, law: NetworkLaw, rows: int, device: wp.DeviceLike) -> None:
         self.law, self._rows, self._device = law, rows, device
         network = law.data
         self._evaluator = DifferentiableEvaluator(network, rows, device)
@@ -148,21 +148,21 @@ class NetworkBack:
         self._good = wp.zeros(rows, dtype=wp.int32, device=device)
         self._by_output = wp.zeros(rows, dtype=wp.float32, device=device)
         self._by_inputs = wp.zeros((rows, len(law.features)), dtype=wp.float32, device=device)
-        # of a network with a history: what it remembered in `compute`
-        self._histories: list[Any] = [None, None]
-        # of a recurrent network: gradients of states after the step, and before
+        # histories in `compute`, for a network with histories
+        self._histories: list[wp.array | None] = [None, None]
+        # gradients by the states after the step and before it, for a recurrent network
         self._taken, self._by_states = ([] if law.history else self._run.new_state() for _ in range(2))
 
     def new_state(self) -> list[wp.array]:
-        """Arrays that remember nothing."""
+        """Return fresh state arrays."""
         return self._run.new_state()
 
     def compute(self, signals: wp.array, state: Sequence[wp.array]) -> wp.array:
-        """Return the efforts, NaN where something was not finite.
+        """Evaluate the network and return the efforts, NaN if a signal is not finite.
 
         Args:
             signals: Positions, velocities, both targets and feedforward, `(5, N)`.
-            state: What was remembered.
+            state: State before the step.
         """
         self._histories = [*state, None, None][:2] if self.law.history else [None, None]
         self._run.compute([signals[row] for row in range(4)], [self._places] * 4, state)
@@ -176,28 +176,28 @@ class NetworkBack:
         before: Sequence[wp.array | None],
         by_signals: wp.array,
     ) -> None:
-        """Go back through what was computed last.
+        """Run the backward pass of the last evaluation; arrays are gradients, None for none.
 
         Args:
-            signals: Those of it.
-            by_effort: Gradients of the efforts.
-            after: Of what is remembered after the step, taken and zero from then on; None without one.
-            before: Of what was remembered, added to; may be the same arrays.
-            by_signals: Of the signals, added to.
+            signals: The signals of the evaluation.
+            by_effort: By the efforts.
+            after: By the state after the step; they are set to zero.
+            before: By the state before, added to; may be the same arrays.
+            by_signals: By the signals, added to.
         """
         law, good, tables = self.law, self._good, self._run.tables
         begin = [signals, self._run.efforts, by_effort, law.scale]
-        self._launch(_begin_kernel, self._rows, begin, [good, self._by_output])
+        self._launch(_output_gradient_kernel, self._rows, begin, [good, self._by_output])
         for by_state, taken, one in zip(self._by_states, self._taken, after, strict=False):
             by_state.zero_()
             taken.zero_()
             if one is not None:
-                self._launch(_take_kernel, taken.shape, [one], [taken])
+                self._launch(_take_state_gradient_kernel, taken.shape, [one], [taken])
         self._by_inputs.zero_()
         self._evaluator.back(self._by_inputs, self._by_output, self._by_states, self._taken)
         for by_state, taken, one in zip(self._by_states, self._taken, before, strict=False):
             if one is not None:
-                self._launch(_leave_kernel, taken.shape, [good, taken, by_state], [one])
+                self._launch(_add_state_gradient_kernel, taken.shape, [good, taken, by_state], [one])
         by_histories = [*before, None, None][:2] if law.history else [None, None]
         fills = int(law.first_fills)
         for number, one in enumerate(after if law.history else ()):

@@ -1,7 +1,7 @@
-"""Components that a program gives become those of actuators: checked, adopted, on the right device.
+"""Actuators from the configs and components of a program: validated, adopted, moved to the right device.
 
-They stay the objects that were given. One that already serves a joint, of this wrapper or of another open one, is
-copied, with the values it has now.
+Components stay the objects of the program. A component that already serves a joint, of this wrapper or of another open
+one, is copied with its current values.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ from .plan import check_parameters
 
 
 def in_joint_order(pairs: Sequence[tuple[Any, str]], names: Sequence[str], where: str) -> list[tuple[Any, str]]:
-    """Return actuators by the places of their joints.
+    """Return actuators in the order of their joints.
 
     Args:
-        pairs: Actuators, and the names of the joints they drive.
+        pairs: Actuators, each with the name of its joint.
         names: Names of all joints.
-        where: What errors call all of them.
+        where: Description of all joints in errors.
 
     Raises:
         ValueError: A name is unknown, ambiguous or given twice.
@@ -54,30 +54,32 @@ def in_joint_order(pairs: Sequence[tuple[Any, str]], names: Sequence[str], where
     return sorted(pairs, key=lambda pair: list(names).index(pair[1]))
 
 
-def entries_from_configs(pairs: Sequence[tuple[Any, str]], num_robots: int, device: Any) -> list[ActuatorEntry]:
-    """Return the actuators of Python configs, or whole ones, ours or newton's, each on the joint of that name.
+def entries_from_configs(
+    pairs: Sequence[tuple[Any, str]], num_robots: int, device: wp.DeviceLike
+) -> list[ActuatorEntry]:
+    """Return the entries of Python configs, or of actuators of this package or newton, each for the joint of that name.
 
     Raises:
-        ValueError: A config cannot be used, or an array does not fit the robots; nothing has been changed then.
+        ValueError: A config cannot be used, or an array does not fit the robots; nothing is changed then.
     """
     pairs = _built([(_config_of(given, name, num_robots), name) for given, name in pairs], num_robots, device)
     for config, dof_name in pairs:
         check_config(config)
-        # what takes a place among robots has an array of its own for it
-        known = config.each(lambda one: newton_classes.stand_in(_apart(one)))
+        # a component that is in use has parameters in a plan: check a copy with arrays
+        known = config.each(lambda one: newton_classes.adopted_copy(_outside_plans(one)))
         check_parameters(ActuatorEntry(dof_name, (dof_name,), **known), num_robots)
     taken: set[int] = set()
     return [
-        ActuatorEntry(dof_name, (dof_name,), **config.each(lambda one: _taken_in(one, taken, device)))
+        ActuatorEntry(dof_name, (dof_name,), **config.each(lambda one: _adopted(one, taken, device)))
         for config, dof_name in pairs
     ]
 
 
 def _config_of(given: Any, dof_name: str, num_robots: int) -> ActuatorConfig:
-    """A config as it is, and that of a whole actuator, whose arrays and indices are those of another simulation.
+    """Return a config itself, or the config of an actuator, without its indices and names of arrays.
 
     Raises:
-        ValueError: The actuator cannot be used, or is for another number of robots.
+        ValueError: The actuator cannot be used, or has another number of robots.
     """
     own = isinstance(given, Actuator)
     if isinstance(given, ActuatorConfig):
@@ -101,12 +103,12 @@ def _config_of(given: Any, dof_name: str, num_robots: int) -> ActuatorConfig:
 
 
 def _built(
-    pairs: Sequence[tuple[ActuatorConfig, str]], num_robots: int, device: Any
+    pairs: Sequence[tuple[ActuatorConfig, str]], num_robots: int, device: wp.DeviceLike
 ) -> list[tuple[ActuatorConfig, str]]:
-    """The same actuators, with components in place of plain configs.
+    """Return the same actuators with components in place of configs.
 
     Raises:
-        ValueError: Listing every value of them that cannot be used.
+        ValueError: Listing every value that cannot be used.
     """
     problems: list[str] = []
 
@@ -115,7 +117,9 @@ def _built(
             return part
         fit = Fit([dof_name], num_robots, f"actuator {dof_name!r}", problems)
         network, fits = fit.network(part), fit.config(part)
-        return part if problems else newton_classes.dressed(catalogue.build(fits, num_robots, device, network))
+        return (
+            part if problems else newton_classes.as_newton_instance(catalogue.build(fits, num_robots, device, network))
+        )
 
     for config, dof_name in pairs:
         plain = [stage for stage in config.stages if isinstance(stage, Config)]
@@ -132,16 +136,16 @@ def _built(
 
 
 def release(components: Iterable[Any]) -> None:
-    """Give components whose wrapper was closed arrays of their own, so that another one can take them as they are."""
+    """Remove the components of a closed wrapper from its plans, so that another wrapper can use them."""
     for component in components:
-        set_free(component, component)
+        remove_from_plan(component, component)
 
 
-def _taken_in(component: Any, taken: set[int], device: Any) -> Any:
-    """A component, or its copy, as one of ours with its arrays on the device."""
-    free = _apart(component)
+def _adopted(component: Any, taken: set[int], device: wp.DeviceLike) -> Any:
+    """Return a component, or a copy if it is in use, as a component of this package with its arrays on the device."""
+    free = _outside_plans(component)
     if free is component and id(component) in taken:
-        free = twin(component)
+        free = shallow_copy(component)
     taken.add(id(component))
     component = newton_classes.adopt(free)
     for name, value in vars(component).items():
@@ -150,23 +154,23 @@ def _taken_in(component: Any, taken: set[int], device: Any) -> Any:
     return component
 
 
-def _apart(component: Any) -> Any:
-    """A component that no wrapper runs: it, or a copy with the values it has now."""
+def _outside_plans(component: Any) -> Any:
+    """Return a component that no wrapper uses: the component itself, or a copy with its current values."""
     if not getattr(component, "_in_use", False):
         return component
-    return set_free(twin(component), component)
+    return remove_from_plan(shallow_copy(component), component)
 
 
-def set_free(component: Any, original: Any) -> Any:
-    """Return a component that nobody runs: it, with the values that its original has now."""
+def remove_from_plan(component: Any, original: Any) -> Any:
+    """Give a component arrays with the current values of its original, remove it from any plan, and return it."""
     vars(component).update(_own_arrays(original))
     for name in ("parameter_source", "_in_use"):
         vars(component).pop(name, None)
     return component
 
 
-def twin(component: Any) -> Any:
-    """Return another component with the attributes of this one, which users cannot copy; arrays are shared."""
+def shallow_copy(component: Any) -> Any:
+    """Return a component with the same attributes, also of a class that refuses copies."""
     kind = type(component)
     if kind.__reduce__ is not NotCopied.__reduce__ or hasattr(kind, "__copy__"):
         return copy.copy(component)
@@ -176,7 +180,7 @@ def twin(component: Any) -> Any:
 
 
 def _own_arrays(component: Any) -> dict[str, wp.array]:
-    """Parameters that a plan holds, copied into arrays of the component's own."""
+    """Copies of the parameters that a plan owns, by name."""
     if component.parameter_source is None:
         return {}
     return {name: component.parameter_source.copied(component, name) for name in component.PARAMETERS}

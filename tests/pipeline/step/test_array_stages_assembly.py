@@ -1,6 +1,6 @@
-"""Components that compute arrays stand between the phases of a step; whichever they are, the efforts are the same.
+"""Array stages in an assembly: the efforts do not depend on which stages compute arrays.
 
-Each class here computes the law of the built-in one it derives from, in a method of its own.
+Each class here computes the law of its built-in base class in an overridden method.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Components given by a program: they stay the objects they are, a second use is a copy, closing lets go of them."""
+"""Components of a program: they stay the same objects, a second use is a copy, and closing releases them."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from isaacsim.core.experimental.actuators import (
     use_host,
 )
 from isaacsim.core.experimental.actuators.hosts.arrays import ArraysHost
-from isaacsim.core.experimental.actuators.pipeline import given
+from isaacsim.core.experimental.actuators.pipeline import user_components
 from own_components import OwnController, OwnLimit
 
 NAMES = ["hip", "knee", "ankle"]
@@ -59,7 +59,7 @@ def efforts(host: ArraysHost, column: int = 0) -> list[float]:
 
 
 def test_components_are_the_objects_given(host: ArraysHost) -> None:
-    """Of built-in laws and of one's own; what is written to them acts."""
+    """Of built-in and custom laws; written values act."""
     config = ActuatorConfig(pd(), [ClampingMaxEffort(array(50.0))], Delay(array(0, wp.int32), 1))
     gains = [array(value) for value in (4.0, 0.0, 0.0, 1.0)]
     own = ActuatorConfig(OwnController(*gains), [OwnLimit(array(50.0))])
@@ -182,11 +182,11 @@ def test_arrays_go_to_the_device_of_the_articulation(monkeypatch: pytest.MonkeyP
 
     config = ActuatorConfig(OwnController(*[array(1.0)] * 4))
     before = config.controller.kp
-    given.entries_from_configs([(config, "hip")], ROBOTS, "cpu")
+    user_components.entries_from_configs([(config, "hip")], ROBOTS, "cpu")
     assert config.controller.kp is before
     monkeypatch.setattr(wp.array, "to", to)
-    monkeypatch.setattr(given, "wp", SimpleNamespace(array=wp.array, get_device=lambda device: device))
-    (entry,) = given.entries_from_configs([(config, "hip")], ROBOTS, "cuda:0")
+    monkeypatch.setattr(user_components, "wp", SimpleNamespace(array=wp.array, get_device=lambda device: device))
+    (entry,) = user_components.entries_from_configs([(config, "hip")], ROBOTS, "cuda:0")
     assert moved == ["cuda:0"] * 4
     assert entry.controller is config.controller
     assert config.controller.kp is not before

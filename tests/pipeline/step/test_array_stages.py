@@ -1,4 +1,4 @@
-"""Components that compute arrays between the phases: efforts, states, faults, resets, errors; in either engine."""
+"""Array stages on both engines: efforts, states, faults, resets, errors."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ from isaacsim.core.experimental.actuators import (
 )
 from isaacsim.core.experimental.actuators.pipeline.entry import ActuatorEntry
 from isaacsim.core.experimental.actuators.pipeline.plan import Plan, array_stages, compile_plan, is_built_in
-from isaacsim.core.experimental.actuators.pipeline.step.between import ArrayStagesState, ArrayStagesStep, Insert
+from isaacsim.core.experimental.actuators.pipeline.step.array_stages import ArrayStagesState, ArrayStagesStep, Insert
 from isaacsim.core.experimental.actuators.pipeline.step.binding import Columns, Indices
-from isaacsim.core.experimental.actuators.pipeline.step.native import NativeStep, is_native_there
+from isaacsim.core.experimental.actuators.pipeline.step.native import NativeStep, has_native_core
 from isaacsim.core.experimental.actuators.pipeline.step.state import restore, save
 from isaacsim.core.experimental.actuators.pipeline.step.warp import WarpStep
 from own_components import OwnController, OwnDelay, OwnLimit, OwnMotor
@@ -35,8 +35,8 @@ ENGINE = {"kind": "warp"}
 
 @pytest.fixture(autouse=True, params=["warp", "native"])
 def _engine(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What runs around the components."""
-    if request.param == "native" and not is_native_there():
+    """The step of the plan."""
+    if request.param == "native" and not has_native_core():
         pytest.skip("the native core was not built")
     monkeypatch.setitem(ENGINE, "kind", request.param)
 
@@ -436,7 +436,7 @@ def test_a_state_that_cannot_be_held_is_refused(controller: Any, words: str) -> 
 
 
 class Shared(Recurrent):
-    """What all actuators share is not held."""
+    """State shared by all actuators is not restored on a fault."""
 
     @dataclass
     class State:

@@ -1,4 +1,4 @@
-"""Components of a user's own beside the plan: results, faults, resets, errors at every call."""
+"""Custom components in a wrapper: results, faults, resets, errors at every call."""
 
 from __future__ import annotations
 
