@@ -38,7 +38,7 @@ class Motor:
         columns: Its joints, as positions among the names, ascending.
         spec: Its spec, in which a value is a number or an array `(joints,)` or `(robots, joints)`; None if the drive of
             the simulator drives the joints.
-        properties: `armature` [kg·m² or kg], `friction` [N·m or N] and `viscous_friction` [N·m·s/rad or N·s/m] if given,
+        properties: `armature` [kg·m² or kg], `friction` [N·m or N], `viscous_friction` [N·m·s/rad or N·s/m] if given,
             shaped like these values.
     """
 
