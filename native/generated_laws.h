@@ -407,8 +407,20 @@ inline V max_effort_clamp(V effort, V position, V velocity, V max_effort) {
 }
 
 template <class V>
+inline V cogging(V effort, V position, V velocity, V amplitude, V periods, V phase) {
+    const V angle = periods * position + phase;
+    const auto far = (magnitude(angle) >= splat<V>(1.6777216e+07f)) & finite(angle);
+    return effort + amplitude * law_sin(pick(far, splat<V>(0.0f), angle));
+}
+
+template <class V>
 inline V known_inertia(V inertia, V assumed_inertia) {
     return pick(inertia > splat<V>(0.0f), inertia, nan_unless(assumed_inertia > splat<V>(0.0f), assumed_inertia));
+}
+
+template <class V>
+inline V rate_of_momentum(V known, V dt) {
+    return within(known * (splat<V>(1.0f) / dt), splat<V>(0.0f), splat<V>(1e+37f));
 }
 
 template <class V>
@@ -417,11 +429,15 @@ inline V started(V remembered, V first) {
 }
 
 template <class V>
-inline Values<V, 4> step_before(V is_whole, V load, V dry_effort, V before, V gained) {
-    const auto told = is_whole > splat<V>(0.5f);
-    const V share = pick(told, splat<V>(1.0f), splat<V>(0.5f));
-    return {{share, pick(told, splat<V>(0.0f), dry_effort), pick(told, load, before), pick(told, splat<V>(0.0f),
-            gained)}};
+inline Values<V, 2> step_before(V load_is_whole, V load, V before, V gained) {
+    const auto told = load_is_whole > splat<V>(0.5f);
+    return {{pick(told, load, before), pick(told, splat<V>(0.0f), gained)}};
+}
+
+template <class V>
+inline Values<V, 2> friction_before(V load_is_whole, V dry_effort) {
+    const auto told = load_is_whole > splat<V>(0.5f);
+    return {{pick(told, splat<V>(1.0f), splat<V>(0.5f)), pick(told, splat<V>(0.0f), dry_effort)}};
 }
 
 template <class V>
@@ -449,38 +465,49 @@ inline Values<V, 2> friction_of_load(V effort, V external, V motor_load, V exter
 }
 
 template <class V>
-inline Values<V, 4> friction(V effort, V position, V velocity, V dt, V inertia, V load, V load_is_whole, V dry_effort,
-        V previous_velocity, V previous_effort, V coulomb, V viscous, V excess, V speed_factor, V stribeck_exponent,
-        V assumed_inertia, V motor_load, V external_load, V stribeck_motor_load, V stribeck_external_load,
-        V quadratic_motor_load, V quadratic_external_load, V when_opposed, V has_load) {
-    const V known = known_inertia(inertia, assumed_inertia);
-    const V momentum_rate = within(known * (splat<V>(1.0f) / dt), splat<V>(0.0f), splat<V>(1e+37f));
-    const auto results_1 = step_before(load_is_whole, load, dry_effort, started(previous_effort, effort), velocity -
-            started(previous_velocity, velocity));
-    const V share = results_1.at[0];
-    const V carried = results_1.at[1];
-    const V before = results_1.at[2];
-    const V gained = results_1.at[3];
+inline Values<V, 3> friction_step(V level, V effort, V velocity, V drag, V viscous, V known, V momentum_rate, V share,
+        V carried, V before, V gained) {
     const V next_velocity = velocity + gained;
-    const V external = momentum_rate * gained - (before + carried);
-    const auto results_2 = friction_of_load(effort, external, motor_load, external_load, stribeck_motor_load,
-            stribeck_external_load, quadratic_motor_load, quadratic_external_load, when_opposed, has_load);
-    const V moving = results_2.at[0];
-    const V still = results_2.at[1];
-    const V level = coulomb + moving + (excess + still) * law_stribeck(velocity * speed_factor, stribeck_exponent);
     const V wanted = negative(share) * (momentum_rate * next_velocity + (effort - before));
     const V dry = bounded(carried + wanted, negative(level), level);
     const V change = within(wanted, negative(level) - carried, level - carried);
-    const V drag = dt * viscous;
     const V inverse = splat<V>(1.0f) / (known + drag);
     const V light = pick(drag > splat<V>(0.0f), known * inverse, splat<V>(1.0f));
     const V heavy = drag * inverse;
     const V left = effort - viscous * next_velocity;
     const V rest = light * left + heavy * (before - change);
     V total = light * (left + dry) + heavy * (before + carried);
-    const auto stops = (load_is_whole > splat<V>(0.5f)) & (change == wanted) & finite(wanted);
-    total = pick(stops, load - momentum_rate * velocity, total);
-    return {{total, dry, velocity, pick(stops, effort, rest)}};
+    const auto stops = (share == splat<V>(1.0f)) & (change == wanted) & finite(wanted);
+    total = pick(stops, before - momentum_rate * velocity, total);
+    return {{total, dry, pick(stops, effort, rest)}};
+}
+
+template <class V>
+inline Values<V, 4> friction(V effort, V position, V velocity, V dt, V inertia, V load, V load_is_whole, V dry_effort,
+        V previous_velocity, V previous_effort, V coulomb, V viscous, V excess, V speed_factor, V stribeck_exponent,
+        V assumed_inertia, V motor_load, V external_load, V stribeck_motor_load, V stribeck_external_load,
+        V quadratic_motor_load, V quadratic_external_load, V when_opposed, V has_load) {
+    const V known = known_inertia(inertia, assumed_inertia);
+    const V momentum_rate = rate_of_momentum(known, dt);
+    const auto results_1 = step_before(load_is_whole, load, started(previous_effort, effort), velocity -
+            started(previous_velocity, velocity));
+    const V before = results_1.at[0];
+    const V gained = results_1.at[1];
+    const auto results_2 = friction_before(load_is_whole, dry_effort);
+    const V share = results_2.at[0];
+    const V carried = results_2.at[1];
+    const V external = momentum_rate * gained - (before + carried);
+    const auto results_3 = friction_of_load(effort, external, motor_load, external_load, stribeck_motor_load,
+            stribeck_external_load, quadratic_motor_load, quadratic_external_load, when_opposed, has_load);
+    const V moving = results_3.at[0];
+    const V still = results_3.at[1];
+    const V level = coulomb + moving + (excess + still) * law_stribeck(velocity * speed_factor, stribeck_exponent);
+    const auto results_4 = friction_step(level, effort, velocity, dt * viscous, viscous, known, momentum_rate, share,
+            carried, before, gained);
+    const V total = results_4.at[0];
+    const V dry = results_4.at[1];
+    const V rest = results_4.at[2];
+    return {{total, dry, velocity, rest}};
 }
 
 template <class V>
@@ -516,6 +543,86 @@ inline Values<V, 14> friction_prepare(V coulomb, V viscous, V breakaway, V strib
             usable_or_zero(external_load), usable_or_zero(stribeck_motor_load), usable_or_zero(stribeck_external_load),
             usable_or_zero(quadratic_motor_load), usable_or_zero(quadratic_external_load), quadratic_when_opposed,
             pick(shares == splat<V>(0.0f), splat<V>(0.0f), splat<V>(1.0f))}};
+}
+
+template <class V>
+inline Values<V, 4> friction_of_curve(V effort, V position, V velocity, V dt, V inertia, V load, V load_is_whole,
+        V dry_effort, V previous_velocity, V previous_effort, V assumed_inertia, V level) {
+    const V known = known_inertia(inertia, assumed_inertia);
+    const auto results_1 = step_before(load_is_whole, load, started(previous_effort, effort), velocity -
+            started(previous_velocity, velocity));
+    const V before = results_1.at[0];
+    const V gained = results_1.at[1];
+    const auto results_2 = friction_before(load_is_whole, dry_effort);
+    const V share = results_2.at[0];
+    const V carried = results_2.at[1];
+    const V momentum_rate = rate_of_momentum(known, dt);
+    const auto results_3 = friction_step(level, effort, velocity, splat<V>(0.0f), splat<V>(0.0f), known, momentum_rate,
+            share, carried, before, gained);
+    const V total = results_3.at[0];
+    const V dry = results_3.at[1];
+    const V rest = results_3.at[2];
+    return {{total, dry, velocity, rest}};
+}
+
+template <class V>
+inline Values<V, 3> bristles(V deflection, V velocity, V rate_now, V fading, V dt) {
+    const V x = fading * dt;
+    V p = splat<V>(1.0f) - x * splat<V>(0.125f);
+    p = splat<V>(1.0f) - x * splat<V>(0.14285715f) * p;
+    p = splat<V>(1.0f) - x * splat<V>(0.16666667f) * p;
+    p = splat<V>(1.0f) - x * splat<V>(0.2f) * p;
+    p = splat<V>(1.0f) - x * splat<V>(0.25f) * p;
+    p = splat<V>(1.0f) - x * splat<V>(0.33333334f) * p;
+    p = splat<V>(1.0f) - x * splat<V>(0.5f) * p;
+    const V left = law_exp(negative(x));
+    const V mean = pick(x < splat<V>(0.5f), p, (splat<V>(1.0f) - left) / x);
+    const V grown = deflection + dt * (mean * rate_now);
+    return {{pick(x < splat<V>(0.5f), grown, left * deflection + dt * mean * velocity), mean * rate_now, left}};
+}
+
+template <class V>
+inline Values<V, 4> lu_gre(V effort, V position, V velocity, V dt, V inertia, V load, V load_is_whole, V deflection,
+        V previous_velocity, V previous_effort, V bristle_stiffness, V bristle_damping, V viscous, V coulomb, V excess,
+        V speed_factor, V assumed_inertia, V mujoco_discretization) {
+    const V level = coulomb + excess * law_stribeck(velocity * speed_factor, splat<V>(2.0f));
+    const V floor = pick(level < splat<V>(1e-30f), splat<V>(1e-30f), level);
+    const V steepness = bristle_stiffness / floor;
+    const V fading = within(steepness * magnitude(velocity), splat<V>(0.0f), splat<V>(1e+30f));
+    const V rate_now = velocity - fading * deflection;
+    const auto results_1 = bristles(deflection, velocity, rate_now, fading, dt);
+    const V bent = results_1.at[0];
+    const V rate = results_1.at[1];
+    const V left = results_1.at[2];
+    const V known = known_inertia(inertia, assumed_inertia);
+    const V share = within(steepness * deflection, splat<V>(-1.0f), splat<V>(1.0f));
+    const V sliding = pick(velocity > splat<V>(0.0f), share, pick(velocity < splat<V>(0.0f), negative(share),
+            splat<V>(0.0f)));
+    const V bristle_drag = bristle_damping * left * (splat<V>(1.0f) - sliding);
+    const auto results_2 = step_before(load_is_whole, load, started(previous_effort, effort), velocity -
+            started(previous_velocity, velocity));
+    const V before = results_2.at[0];
+    const V gained = results_2.at[1];
+    const V drag = dt * (bristle_drag + viscous);
+    const V inverse = splat<V>(1.0f) / (known + drag);
+    const V light = pick(drag > splat<V>(0.0f), known * inverse, splat<V>(1.0f));
+    const V next_velocity = velocity + gained;
+    V lasting = effort - bristle_stiffness * bent - bristle_damping * rate - bristle_drag * gained;
+    lasting = lasting - viscous * next_velocity;
+    V total = light * lasting + drag * inverse * before;
+    const V as_mujoco = effort - bristle_stiffness * deflection - bristle_damping * rate_now - viscous * velocity;
+    total = pick(mujoco_discretization > splat<V>(0.5f), as_mujoco, total);
+    return {{total, bent, velocity, total}};
+}
+
+template <class V>
+inline Values<V, 8> lu_gre_prepare(V bristle_stiffness, V bristle_damping, V viscous, V coulomb, V breakaway,
+        V stribeck_velocity, V assumed_inertia, V mujoco_discretization) {
+    const V above = breakaway - coulomb;
+    const V excess = pick(above > splat<V>(0.0f), above, splat<V>(0.0f));
+    return {{usable(bristle_stiffness), usable(bristle_damping), usable(viscous), usable(coulomb),
+            nan_unless(finite(breakaway), excess), inverse_speed(stribeck_velocity), assumed_inertia,
+            mujoco_discretization}};
 }
 
 template <class V>
@@ -882,6 +989,37 @@ struct ClampingMaxEffort {
     }
 };
 
+struct PassiveCogging {
+    static constexpr const char *kName = "PassiveCogging", *kKind = "passive";
+    static constexpr bool kLimits = false, kConverts = false;
+    static constexpr int kResults = 1, kParameters = 3, kPrepared = 3, kStates = 0, kCurves = 0, kAsked = 0, kArguments = 7;
+    static constexpr bool kPrepares = false;
+    // whether what is prepared depends on the time step
+    static constexpr bool kTimed = false;
+    // the parameter that each prepared number is as it stands, -1 for one that is derived
+    static constexpr int kPasses[] = {0, 1, 2};
+    // what each curve runs over: 0 for the position, 1 for the velocity, 2 for the speed
+    static constexpr int kOver[] = {-1};
+    // numbers of the signals that it asks for
+    static constexpr int kAsks[] = {-1};
+    // values for which the law is compiled as constants, NaN for none
+    static constexpr bool kHasUsual = false;
+    static constexpr float kUsual[] = {kNaN, kNaN, kNaN};
+    static constexpr float kUsualAsked[] = {kNaN};
+    // effort, position, velocity
+    static constexpr bool kReads[] = {true, true, false};
+
+    template <class V>
+    static inline Values<V, kResults + kStates> law(V effort, V position, V velocity, V, V amplitude, V periods,
+            V phase) {
+        return {{cogging(effort, position, velocity, amplitude, periods, phase)}};
+    }
+    template <class V>
+    static inline Values<V, kPrepared> prepare(V amplitude, V periods, V phase, V) {
+        return {{amplitude, periods, phase}};
+    }
+};
+
 struct PassiveFriction {
     static constexpr const char *kName = "PassiveFriction", *kKind = "passive";
     static constexpr bool kLimits = false, kConverts = false;
@@ -923,9 +1061,78 @@ struct PassiveFriction {
     }
 };
 
+struct PassiveFrictionCurve {
+    static constexpr const char *kName = "PassiveFrictionCurve", *kKind = "passive";
+    static constexpr bool kLimits = false, kConverts = false;
+    static constexpr int kResults = 1, kParameters = 1, kPrepared = 1, kStates = 3, kCurves = 1, kAsked = 3, kArguments = 12;
+    static constexpr bool kPrepares = false;
+    // whether what is prepared depends on the time step
+    static constexpr bool kTimed = false;
+    // the parameter that each prepared number is as it stands, -1 for one that is derived
+    static constexpr int kPasses[] = {0};
+    // what each curve runs over: 0 for the position, 1 for the velocity, 2 for the speed
+    static constexpr int kOver[] = {2};
+    // numbers of the signals that it asks for
+    static constexpr int kAsks[] = {0, 1, 2};
+    // values for which the law is compiled as constants, NaN for none
+    static constexpr bool kHasUsual = false;
+    static constexpr float kUsual[] = {kNaN};
+    static constexpr float kUsualAsked[] = {kNaN, kNaN, kNaN};
+    // effort, position, velocity
+    static constexpr bool kReads[] = {true, false, true};
+
+    template <class V>
+    static inline Values<V, kResults + kStates> law(V effort, V position, V velocity, V dt, V inertia, V load,
+            V load_is_whole, V dry_effort, V previous_velocity, V previous_effort, V assumed_inertia, V level) {
+        return friction_of_curve(effort, position, velocity, dt, inertia, load, load_is_whole, dry_effort,
+                previous_velocity, previous_effort, assumed_inertia, level);
+    }
+    template <class V>
+    static inline Values<V, kPrepared> prepare(V assumed_inertia, V) {
+        return {{assumed_inertia}};
+    }
+};
+
+struct PassiveLuGreFriction {
+    static constexpr const char *kName = "PassiveLuGreFriction", *kKind = "passive";
+    static constexpr bool kLimits = false, kConverts = false;
+    static constexpr int kResults = 1, kParameters = 8, kPrepared = 8, kStates = 3, kCurves = 0, kAsked = 3, kArguments = 18;
+    static constexpr bool kPrepares = true;
+    // whether what is prepared depends on the time step
+    static constexpr bool kTimed = false;
+    // the parameter that each prepared number is as it stands, -1 for one that is derived
+    static constexpr int kPasses[] = {-1, -1, -1, -1, -1, -1, 6, 7};
+    // what each curve runs over: 0 for the position, 1 for the velocity, 2 for the speed
+    static constexpr int kOver[] = {-1};
+    // numbers of the signals that it asks for
+    static constexpr int kAsks[] = {0, 1, 2};
+    // values for which the law is compiled as constants, NaN for none
+    static constexpr bool kHasUsual = false;
+    static constexpr float kUsual[] = {kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN};
+    static constexpr float kUsualAsked[] = {kNaN, kNaN, kNaN};
+    // effort, position, velocity
+    static constexpr bool kReads[] = {true, false, true};
+
+    template <class V>
+    static inline Values<V, kResults + kStates> law(V effort, V position, V velocity, V dt, V inertia, V load,
+            V load_is_whole, V deflection, V previous_velocity, V previous_effort, V bristle_stiffness,
+            V bristle_damping, V viscous, V coulomb, V excess, V speed_factor, V assumed_inertia,
+            V mujoco_discretization) {
+        return lu_gre(effort, position, velocity, dt, inertia, load, load_is_whole, deflection, previous_velocity,
+                previous_effort, bristle_stiffness, bristle_damping, viscous, coulomb, excess, speed_factor,
+                assumed_inertia, mujoco_discretization);
+    }
+    template <class V>
+    static inline Values<V, kPrepared> prepare(V bristle_stiffness, V bristle_damping, V viscous, V coulomb,
+            V breakaway, V stribeck_velocity, V assumed_inertia, V mujoco_discretization, V) {
+        return lu_gre_prepare(bristle_stiffness, bristle_damping, viscous, coulomb, breakaway, stribeck_velocity,
+                assumed_inertia, mujoco_discretization);
+    }
+};
+
 using Functions = List<FunctionExp, FunctionLog, FunctionSqrt, FunctionTanh, FunctionSin, FunctionCos, FunctionPow, FunctionStribeck>;
 using Controllers = List<ControllerPD, ControllerPID, ControllerGearedPD, ControllerGearedPID>;
-using EffortStages = List<ClampingDCMotor, ClampingDCMotorCutoff, ClampingPositionBased, ClampingMaxEffort, PassiveFriction>;
+using EffortStages = List<ClampingDCMotor, ClampingDCMotorCutoff, ClampingPositionBased, ClampingMaxEffort, PassiveCogging, PassiveFriction, PassiveFrictionCurve, PassiveLuGreFriction>;
 using Feedbacks = List<>;
 
 }  // namespace ACTUATORS_VARIANT

@@ -66,13 +66,14 @@ def runs_by_itself(law: Law) -> bool:
 
 LAWS = [law for law in catalogue.laws() if SIGNALS.get(law.kind) and is_written(law)]
 each_law = pytest.mark.parametrize("law", LAWS, ids=lambda law: law.name)
-each_with_curve = pytest.mark.parametrize("law", [law for law in LAWS if law.curves], ids=lambda law: law.name)
+each_with_curve = pytest.mark.parametrize(
+    "law", [law for law in LAWS if law.curves and not remembers_behind(law)], ids=lambda law: law.name
+)
 each_by_itself = pytest.mark.parametrize(
     "law",
     [law for law in LAWS if runs_by_itself(law)],
     ids=lambda law: law.name,
 )
-each_with_parameters = pytest.mark.parametrize("law", [law for law in LAWS if law.parameters], ids=lambda law: law.name)
 each_table = pytest.mark.parametrize("table", range(len(TABLES)))
 needs_core = pytest.mark.skipif(core is None, reason="the native core was not built")
 
@@ -159,7 +160,8 @@ def test_what_is_missing_is_named(taken: str, named: str, monkeypatch: pytest.Mo
 def test_config_fits_the_component(law: Law) -> None:
     """A component with parameters takes what its config holds, under the same names; neutral values are one each."""
     if law.parameters:
-        assert tuple(name for name, one in parameters_of(law.config).items() if one.of_law) == law.parameters
+        single = [name for name, one in parameters_of(law.config).items() if one.is_single and one.of_law]
+        assert tuple(single) == law.parameters
     assert len(law.neutral) == len(law.parameters)
 
 
@@ -387,7 +389,7 @@ def test_law_hands_on_what_is_not_finite(law: Law, value: float, rng: np.random.
         assert not finite.any() if reads == "true" else finite.all(), name
 
 
-@each_with_parameters
+@pytest.mark.parametrize("law", [law for law in LAWS if law.parameters and not law.curves], ids=lambda law: law.name)
 def test_neutral_values_do_nothing(law: Law, rng: np.random.Generator) -> None:
     """A limit with them changes no bit, a controller gives nothing but the feedforward."""
     table = random_table(law, rng)
@@ -510,9 +512,12 @@ def test_config_says_what_driving_efforts_do_not_exceed(law: Law) -> None:
     table = random_table(law, np.random.default_rng(5))
     columns = dict(zip(inputs_of(law), table.T, strict=True))
     # a table of limits says its values
-    config = law.config(**{name: columns[name] for name in law.parameters}) if law.parameters else None
-    bounds = columns if config is None else config.bounds("effort")
-    most = np.minimum.reduce([bounds[name] for name in law.curves or bounds], initial=np.inf)
+    if KINDS[law.kind].is_limit and law.curves:
+        bounds = {name: columns[name] for name in law.curves}
+    else:
+        tables = {name: [0.0] for name, one in parameters_of(law.config).items() if not one.is_single}
+        bounds = law.config(**tables | {name: columns[name] for name in law.parameters}).bounds("effort")
+    most = np.minimum.reduce([*bounds.values()], initial=np.inf)
     efforts = by_oracle(law, table)[:, 0]
     drives = efforts * columns["velocity"] >= 0
     assert drives.any() and (np.abs(efforts) <= most)[drives].all()

@@ -563,9 +563,10 @@ TOOLS: dict[str, Callable[[Bench], None]] = {
 
 @pytest.fixture(params=[*KINDS.values(), MADE_UP], ids=lambda kind: kind.name)
 def bench(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Bench]:
-    """Each kind with the first law of the table, or a made-up one."""
+    """Each kind with the first law of the table, stages behind the controller with one that has a state, or made up."""
     kind: Kind = request.param
-    law = next((one for one in catalogue.laws() if one.kind == kind.name), None)
+    laws = [one for one in catalogue.laws() if one.kind == kind.name]
+    law = next((one for one in laws if one.state and kind.takes_effort), next(iter(laws), None))
     with pytest.MonkeyPatch.context() as patch:
         if law is None:
             law = made_up_law(kind)

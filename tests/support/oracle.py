@@ -68,23 +68,12 @@ def dry_friction_level(tau_m, tau_e, qd, K_c, K_cs, qd_s, alpha, K_m, K_e, K_ms,
     return K_c + gearbox + s * (K_cs + np.abs(K_es * tau_e - K_ms * tau_m) + quadratic)
 
 
-@law_of("PassiveFriction")
-def friction_law(effort, _q, qd, h, told, load, whole, f, qd_before, u_before, coulomb, viscous, static, *rest):
-    """Dry and viscous friction: a proximal step, by the load if it is whole, else by what the step before shows."""
-    v_s, alpha, assumed, K_m, K_e, K_ms, K_es, K_mq, K_eq, opposed = rest
-    inertia = np.where(told > 0, told, np.where(assumed > 0, assumed, np.nan))
-    qd_before = np.where(np.isnan(qd_before), qd, qd_before)
-    u_before = np.where(np.isnan(u_before), effort, u_before)
-    mass = inertia + h * viscous
-    # what acted on the joint in the step before, less its friction and motor
-    tau_e = np.where(whole > 0.5, -load, inertia * (qd - qd_before) / h - u_before - f)
-    excess = np.maximum(static - coulomb, 0)
-    level = dry_friction_level(
-        effort, tau_e, qd, coulomb, excess, v_s, alpha, K_m, K_e, K_ms, K_es, K_mq, K_eq, opposed
-    )
+def friction_step(level, effort, qd, h, inertia, viscous, tau_e, whole, f, qd_before, u_before):
+    """Friction of a level: a proximal step, by the load if it is whole, else by what the step before shows."""
+    mass, most = inertia + h * viscous, h * level
     # black box: the velocity after the step if all that acted before stayed, then the friction that slows it by half
     free = (inertia * (2 * qd - qd_before) + h * (effort - u_before)) / mass
-    p, most = f * h, h * level
+    p = f * h
     p_after = np.minimum(np.maximum(p - mass * free / 2, -most), most)
     u = effort - viscous * (free + (p_after - p) / mass)
     felt = u + p_after / h, p_after / h, qd, u
@@ -95,6 +84,66 @@ def friction_law(effort, _q, qd, h, told, load, whole, f, qd_before, u_before, c
     u = effort - viscous * after
     told_load = np.where(after == 0, -inertia * qd / h - tau_e, u + dry), dry, qd, u
     return tuple(np.where(whole > 0.5, one, other) for one, other in zip(told_load, felt, strict=True))
+
+
+def step_before(effort, qd, h, inertia, load, whole, f, qd_before, u_before):
+    """What acted on the joint besides motor and friction, and velocity and effort of the step before."""
+    qd_before = np.where(np.isnan(qd_before), qd, qd_before)
+    u_before = np.where(np.isnan(u_before), effort, u_before)
+    return np.where(whole > 0.5, -load, inertia * (qd - qd_before) / h - u_before - f), qd_before, u_before
+
+
+def inertia_of(told, assumed):
+    """Inertia that is told, else the assumed one."""
+    return np.where(told > 0, told, np.where(assumed > 0, assumed, np.nan))
+
+
+@law_of("PassiveFriction")
+def friction_law(effort, _q, qd, h, told, load, whole, f, qd_before, u_before, coulomb, viscous, static, *rest):
+    """Dry friction of the level of model M6, and viscous friction."""
+    v_s, alpha, assumed, K_m, K_e, K_ms, K_es, K_mq, K_eq, opposed = rest
+    inertia = inertia_of(told, assumed)
+    tau_e, qd_before, u_before = step_before(effort, qd, h, inertia, load, whole, f, qd_before, u_before)
+    excess = np.maximum(static - coulomb, 0)
+    loads = K_m, K_e, K_ms, K_es, K_mq, K_eq, opposed
+    level = dry_friction_level(effort, tau_e, qd, coulomb, excess, v_s, alpha, *loads)
+    return friction_step(level, effort, qd, h, inertia, viscous, tau_e, whole, f, qd_before, u_before)
+
+
+@law_of("PassiveFrictionCurve")
+def friction_curve_law(effort, _q, qd, h, told, load, whole, f, qd_before, u_before, assumed, level):
+    """Dry friction, given the value of its table."""
+    inertia = inertia_of(told, assumed)
+    tau_e, qd_before, u_before = step_before(effort, qd, h, inertia, load, whole, f, qd_before, u_before)
+    return friction_step(level, effort, qd, h, inertia, 0.0, tau_e, whole, f, qd_before, u_before)
+
+
+@law_of("PassiveLuGreFriction")
+def lu_gre_law(effort, _q, qd, h, told, load, whole, z, qd_before, before, s0, s1, s2, coulomb, static, v_s, *rest):
+    """LuGre friction: the bristles of Canudas de Wit et al., 1995, exactly over a step of constant speed."""
+    assumed, as_mujoco = rest
+    g = np.maximum(coulomb + np.maximum(static - coulomb, 0) * np.exp(-((qd / v_s) ** 2)), 1e-30)
+    a = np.maximum(-s0 * np.abs(qd) / g, -1e30)
+    grown = np.where(a * h == 0, h, np.expm1(a * h) / np.where(a == 0, 1, a))
+    z_after = z + grown * (qd + a * z)
+    # semi-implicit: damping at the velocity after the step, under all that acts
+    inertia = inertia_of(told, assumed)
+    tau_e, _, _ = step_before(effort, qd, h, inertia, load, whole, 0, qd_before, before)
+    drag = s1 * np.exp(a * h) * (1 - np.clip(s0 * z / g, -1, 1) * np.sign(qd))
+    bristles = -s0 * z_after - s1 * grown / h * (qd + a * z)
+    after = (inertia * qd + h * (effort + tau_e + bristles + drag * qd)) / (inertia + h * (drag + s2))
+    implicit = effort + bristles - drag * (after - qd) - s2 * after
+    # MuJoCo: all of it now
+    now = effort - s0 * z - s1 * (qd + a * z) - s2 * qd
+    total = np.where(as_mujoco > 0.5, now, implicit)
+    return total, z_after, qd, total
+
+
+@law_of("PassiveCogging")
+def cogging_law(effort, q, _qd, _dt, amplitude, periods, phase):
+    """Cogging with the sign of MuJoCo's `dcmotor`; angles that float32 does not resolve are none."""
+    angle = periods * q + phase
+    return (effort + amplitude * np.sin(np.where(np.abs(angle) < 2.0**24, angle, 0)),)
 
 
 @law_of("ControllerPD")

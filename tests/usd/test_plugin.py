@@ -50,6 +50,7 @@ WRITTEN = """
 import dataclasses, pathlib, warnings
 from isaacsim.core.experimental.actuators import PDControlConfig, add_actuator, add_motors
 from isaacsim.core.experimental.actuators.specs.configs import OURS
+from isaacsim.core.experimental.actuators.specs.fields import parameters_of
 from isaacsim.core.experimental.actuators.usd.stage import open_stage
 from pxr import Sdf, Usd, UsdUtils
 """
@@ -180,7 +181,9 @@ found = {}
 for at, config in enumerate(OURS):
     stage = open_stage("arm.usda")
     stage.RemovePrim("/World/Arm/Actuators")
-    required = {one.name: 2.0 for one in dataclasses.fields(config) if one.default is dataclasses.MISSING}
+    tables = [name for name, one in parameters_of(config).items() if one.type == "float[]"]
+    missing = [one.name for one in dataclasses.fields(config) if one.default is dataclasses.MISSING]
+    required = {name: [2.0] if name in tables else 2.0 for name in missing}
     motor = [*([] if config.KIND == "controller" else [PDControlConfig(8.0, 1.0)]), config(**required)]
     prims = add_motors("/World/Arm", {".*": motor}, stage=stage)
     stage.GetRootLayer().Export(f"{at}.usda")

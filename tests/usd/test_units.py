@@ -126,6 +126,8 @@ def test_every_parameter_has_a_dimension_that_fits_its_unit() -> None:
         "N·m or N": (1, 0),
         "kg·m² or kg": (1, -1),
         "1/(N·m) or 1/N": (-1, 0),
+        "1/rad or 1/m": (0, -1),
+        "rad": (0, 0),
         "rad or m": (0, 1),
         "rad/s or m/s": (0, 1),
         "rad·s or m·s": (0, 1),

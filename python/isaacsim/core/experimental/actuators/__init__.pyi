@@ -19,7 +19,10 @@ from .components.controller_neural_mlp import ControllerNeuralMLP as ControllerN
 from .components.controller_pd import ControllerPD as ControllerPD
 from .components.controller_pid import ControllerPID as ControllerPID
 from .components.delay import Delay as Delay
+from .components.passive_cogging import PassiveCogging as PassiveCogging
 from .components.passive_friction import PassiveFriction as PassiveFriction
+from .components.passive_friction_curve import PassiveFrictionCurve as PassiveFrictionCurve
+from .components.passive_lu_gre_friction import PassiveLuGreFriction as PassiveLuGreFriction
 from .extension import Extension as Extension
 from .hosts.current import Articulation as Articulation
 from .hosts.current import use_host as use_host
@@ -48,12 +51,15 @@ from .pipeline.parse import parse_actuator_prim as parse_actuator_prim
 from .pipeline.parse import register_actuator_component as register_actuator_component
 from .sharding import Shard as Shard
 from .simulation import Simulation as Simulation
+from .specs.configs import CoggingConfig as CoggingConfig
 from .specs.configs import DCMotorClampingConfig as DCMotorClampingConfig
 from .specs.configs import DCMotorCutoffClampingConfig as DCMotorCutoffClampingConfig
 from .specs.configs import DelayConfig as DelayConfig
 from .specs.configs import FrictionConfig as FrictionConfig
+from .specs.configs import FrictionCurveConfig as FrictionCurveConfig
 from .specs.configs import GearedPDControlConfig as GearedPDControlConfig
 from .specs.configs import GearedPIDControlConfig as GearedPIDControlConfig
+from .specs.configs import LuGreFrictionConfig as LuGreFrictionConfig
 from .specs.configs import MaxEffortClampingConfig as MaxEffortClampingConfig
 from .specs.configs import NeuralControlConfig as NeuralControlConfig
 from .specs.configs import PDControlConfig as PDControlConfig
@@ -114,6 +120,7 @@ __all__ = [
     "ClampingDCMotorCutoff",
     "ClampingMaxEffort",
     "ClampingPositionBased",
+    "CoggingConfig",
     "ComponentKind",
     "Controller",
     "ControllerGearedPD",
@@ -131,6 +138,7 @@ __all__ = [
     "Extension",
     "Finding",
     "FrictionConfig",
+    "FrictionCurveConfig",
     "FrictionTable",
     "GearedPDControlConfig",
     "GearedPIDControlConfig",
@@ -142,6 +150,7 @@ __all__ = [
     "JointFriction",
     "JointStability",
     "LogUniform",
+    "LuGreFrictionConfig",
     "MaxEffortClampingConfig",
     "MotorConfig",
     "MujocoSimulation",
@@ -149,7 +158,10 @@ __all__ = [
     "Normal",
     "PDControlConfig",
     "PIDControlConfig",
+    "PassiveCogging",
     "PassiveFriction",
+    "PassiveFrictionCurve",
+    "PassiveLuGreFriction",
     "PhysicsBus",
     "PositionBasedClampingConfig",
     "Recording",

@@ -16,14 +16,17 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from ..specs.configs import (
+    CoggingConfig,
     Config,
     DCMotorClampingConfig,
     DCMotorCutoffClampingConfig,
     DelayConfig,
     ForeignConfig,
     FrictionConfig,
+    FrictionCurveConfig,
     GearedPDControlConfig,
     GearedPIDControlConfig,
+    LuGreFrictionConfig,
     MaxEffortClampingConfig,
     NeuralControlConfig,
     PDControlConfig,
@@ -136,7 +139,11 @@ LAWS = (
     # position of clamps that the host program registered
     Law(ForeignConfig, None),
     Law(MaxEffortClampingConfig, "ClampingMaxEffort"),
+    # friction is of the effort with all that else acts on the joint
+    Law(CoggingConfig, "PassiveCogging"),
     Law(FrictionConfig, "PassiveFriction"),
+    Law(FrictionCurveConfig, "PassiveFrictionCurve"),
+    Law(LuGreFrictionConfig, "PassiveLuGreFriction"),
     Law(DelayConfig, "Delay"),
 )
 

@@ -36,8 +36,9 @@ import warp as wp
 
 from ..specs.configs import FrictionConfig
 from .base import Passive, resolved_scalars
+from .friction_step import friction_before, friction_step, known_inertia, rate_of_momentum, step_before
 from .functions import stribeck
-from .law import UNSET, bounded, started, within
+from .law import UNSET, started
 
 
 @wp.func
@@ -147,23 +148,6 @@ def friction_of_load(
 
 
 @wp.func
-def known_inertia(inertia: float, assumed_inertia: float) -> float:
-    """Return the inertia that the simulator gives, the assumed one where it gives none, or NaN."""
-    return inertia if inertia > 0.0 else assumed_inertia if assumed_inertia > 0.0 else wp.nan
-
-
-@wp.func
-def step_before(is_whole: float, load: float, dry_effort: float, before: float, gained: float):
-    """Return what the step goes on from: share of the friction that is new, dry friction, effort and gain of velocity.
-
-    With a load that is whole, nothing is taken from the step before.
-    """
-    told = is_whole > 0.5
-    share = 1.0 if told else 0.5
-    return share, 0.0 if told else dry_effort, load if told else before, 0.0 if told else gained
-
-
-@wp.func
 def friction(
     effort: float,
     position: float,
@@ -192,18 +176,12 @@ def friction(
 ):
     """Return `effort` [N·m or N] with the friction added, the dry part of it, the velocity and the rest."""
     known = known_inertia(inertia, assumed_inertia)
-    # finite, so that a level of zero is zero
-    momentum_rate = within(known * (1.0 / dt), 0.0, 1.0e37)
-    share, carried, before, gained = step_before(
-        load_is_whole,
-        load,
-        dry_effort,
-        started(previous_effort, effort),
-        velocity - started(previous_velocity, velocity),
+    momentum_rate = rate_of_momentum(known, dt)
+    before, gained = step_before(
+        load_is_whole, load, started(previous_effort, effort), velocity - started(previous_velocity, velocity)
     )
-    next_velocity = velocity + gained
+    share, carried = friction_before(load_is_whole, dry_effort)
     external = momentum_rate * gained - (before + carried)
-    # level of the dry friction
     moving, still = friction_of_load(
         effort,
         external,
@@ -217,22 +195,10 @@ def friction(
         has_load,
     )
     level = coulomb + moving + (excess + still) * stribeck(velocity * speed_factor, stribeck_exponent)
-    # as it would be if all that acts stayed
-    wanted = -share * (momentum_rate * next_velocity + (effort - before))
-    dry = bounded(carried + wanted, -level, level)
-    change = within(wanted, -level - carried, level - carried)
-    # viscous·v⁺ as a mean of what the joint would do with and without it, not as a difference of large numbers
-    drag = dt * viscous
-    inverse = 1.0 / (known + drag)
-    light = known * inverse if drag > 0.0 else 1.0
-    heavy = drag * inverse
-    left = effort - viscous * next_velocity
-    rest = light * left + heavy * (before - change)
-    total = light * (left + dry) + heavy * (before + carried)
-    # without what cancels: v⁺ is zero
-    stops = (load_is_whole > 0.5) and (change == wanted) and wp.isfinite(wanted)
-    total = load - momentum_rate * velocity if stops else total
-    return total, dry, velocity, effort if stops else rest
+    total, dry, rest = friction_step(
+        level, effort, velocity, dt * viscous, viscous, known, momentum_rate, share, carried, before, gained
+    )
+    return total, dry, velocity, rest
 
 
 class PassiveFriction(Passive):

@@ -15,7 +15,7 @@ from pathlib import PurePath
 from typing import Any, ClassVar, Literal
 
 from .engine_friction import engine_problems
-from .fields import parameter, parameters_of, violations
+from .fields import complaint, conflicts, parameter, parameters_of
 
 # a delay ring of this many rows per joint is the most a robot file may ask for
 MAX_DELAY_STEPS = 4096
@@ -346,30 +346,61 @@ class PositionBasedClampingConfig(ClampingConfig):
     """Largest effort at each position [N·m or N]."""
 
     def __post_init__(self) -> None:
-        if problems := violations(self, type(self).__name__):
-            raise ValueError("\n".join(problems))
-        self.lookup_positions = [float(position) for position in self.lookup_positions]
-        self.lookup_efforts = [float(effort) for effort in self.lookup_efforts]
+        self.lookup_positions, self.lookup_efforts = _checked_table(self, "lookup_positions", "lookup_efforts")
 
     def conflicts(self) -> list[str]:
         """What is wrong between the two columns."""
-        positions, efforts = list(self.lookup_positions), list(self.lookup_efforts)
-        if len(positions) != len(efforts) or not positions:
-            return [
-                f"lookup_positions has {len(positions)} values, lookup_efforts {len(efforts)}: must be equally many, "
-                "at least one. Complete the table."
-            ]
+        return _table_conflicts(self, "lookup_positions", "lookup_efforts")
+
+
+def _checked_table(config: Any, *columns: str) -> list[list[float]]:
+    """Return the columns of a table as floats.
+
+    Raises:
+        ValueError: Something is wrong with the config.
+    """
+    described, subject = parameters_of(config), type(config).__name__
+    found = (complaint(f"{subject}.{name}", getattr(config, name), described[name]) for name in columns)
+    if problems := [one for one in found if one] or conflicts(config, subject):
+        raise ValueError("\n".join(problems))
+    return [[float(one) for one in getattr(config, name)] for name in columns]
+
+
+def _table_conflicts(config: Any, first: str, second: str) -> list[str]:
+    """Return what is wrong between the columns of a table, the first of which must not decrease."""
+    points, values = (list(getattr(config, name)) for name in (first, second))
+    if len(points) != len(values) or not points:
         return [
-            f"lookup_positions[{row + 1}] = {after!r} comes after {before!r}: must not decrease. Sort the table."
-            for row, (before, after) in enumerate(pairwise(positions))
-            if after < before
+            f"{first} has {len(points)} values, {second} {len(values)}: must be equally many, at least one. Complete "
+            "the table."
         ]
+    return [
+        f"{first}[{row + 1}] = {after!r} comes after {before!r}: must not decrease. Sort the table."
+        for row, (before, after) in enumerate(pairwise(points))
+        if after < before
+    ]
 
 
 def _of_friction(name: str, unit: str, fallback: float, **rule: Any) -> dict[str, Any]:
     """The description of a value of friction, which is not negative."""
     described = {"attribute": f"actuator:friction:{name}", "type": "float", "unit": unit, "fallback": fallback}
     return described | {"lower": 0.0} | rule
+
+
+def _of_lu_gre(name: str, unit: str, fallback: float, **rule: Any) -> dict[str, Any]:
+    """The description of a value of LuGre friction, which is not negative."""
+    return _of_friction(name, unit, fallback, **rule) | {"attribute": f"actuator:luGre:{name}"}
+
+
+def _assumed_inertia(space: str) -> dict[str, Any]:
+    """The description of an inertia that is used where the simulator provides none."""
+    return _of_friction("", "kg·m² or kg", 0.0) | {"attribute": f"actuator:{space}:assumedInertia"}
+
+
+def _level_conflicts(static: float, coulomb: float) -> list[str]:
+    if 0.0 < static < coulomb:
+        return [f"static = {static!r}: must be at least coulomb, {coulomb!r}, or 0 for that. Correct either."]
+    return []
 
 
 @dataclass
@@ -433,11 +464,106 @@ class FrictionConfig(PassiveConfig):
 
     def conflicts(self) -> list[str]:
         """Return what is wrong with the two levels of dry friction, and what a simulator cannot represent."""
-        if 0.0 < self.static < self.coulomb:
-            return [
-                f"static = {self.static!r}: must be at least coulomb, {self.coulomb!r}, or 0 for that. Correct either."
-            ]
-        return engine_problems(self)
+        return _level_conflicts(self.static, self.coulomb) or engine_problems(self)
+
+
+@dataclass
+class FrictionCurveConfig(PassiveConfig):
+    """Dry friction of a level that was measured over speed, as a table, added after all limits.
+
+    A joint that slides is held back by the level at its speed, also by what of it grows with the speed. A joint at rest
+    stays at rest below the level at speed 0. The schema is our own. The law needs the effective inertia of the joint.
+
+    Raises:
+        ValueError: The table is empty or has more than 100 000 rows, its columns differ in length, speeds decrease or
+            are negative, or an effort is negative.
+    """
+
+    SCHEMA: ClassVar[str] = "ActuatorFrictionCurveAPI"
+
+    lookup_speeds: list[float] = parameter(
+        attribute="actuator:frictionCurve:lookupSpeeds",
+        type="float[]",
+        unit="rad/s or m/s",
+        fallback=(),
+        lower=0.0,
+        most=MAX_TABLE_ROWS,
+    )
+    """Speeds [rad/s or m/s], not decreasing, 100 000 at most."""
+    lookup_efforts: list[float] = parameter(
+        attribute="actuator:frictionCurve:lookupEfforts",
+        type="float[]",
+        unit="N·m or N",
+        fallback=(),
+        lower=0.0,
+        most=MAX_TABLE_ROWS,
+    )
+    """Dry friction at each speed [N·m or N]."""
+    assumed_inertia: float = parameter(0.0, **_assumed_inertia("frictionCurve"))
+    """Effective inertia of the joint [kg·m² or kg] where the simulator provides none; see `FrictionConfig`."""
+
+    def __post_init__(self) -> None:
+        self.lookup_speeds, self.lookup_efforts = _checked_table(self, "lookup_speeds", "lookup_efforts")
+
+    def conflicts(self) -> list[str]:
+        """What is wrong between the two columns."""
+        return _table_conflicts(self, "lookup_speeds", "lookup_efforts")
+
+
+@dataclass
+class LuGreFrictionConfig(PassiveConfig):
+    """Friction of LuGre: dry friction whose bristles bend before they slide, and viscous friction, after all limits.
+
+    For parity with MuJoCo, and where motion before sliding matters. `FrictionConfig` rests exactly and costs less. A
+    joint that slides at speed v is held back by `coulomb + (static − coulomb)·exp(−(v/v_s)²) + viscous·|v|`, where v_s
+    is `stribeck_velocity`. The schema is our own. The law needs the effective inertia of the joint.
+    """
+
+    SCHEMA: ClassVar[str] = "ActuatorLuGreFrictionAPI"
+
+    bristle_stiffness: float = parameter(0.0, **_of_lu_gre("bristleStiffness", "N·m/rad or N/m", 0.0))
+    """Stiffness σ₀ of the bristles [N·m/rad or N/m]."""
+    bristle_damping: float = parameter(0.0, **_of_lu_gre("bristleDamping", "N·m·s/rad or N·s/m", 0.0))
+    """Damping σ₁ of the bristles [N·m·s/rad or N·s/m]; below 2·√(σ₀·inertia) they swing."""
+    viscous: float = parameter(0.0, **_of_lu_gre("viscous", "N·m·s/rad or N·s/m", 0.0))
+    """Viscous friction σ₂ [N·m·s/rad or N·s/m]."""
+    coulomb: float = parameter(0.0, **_of_lu_gre("coulomb", "N·m or N", 0.0))
+    """Dry friction at high speed [N·m or N]."""
+    static: float = parameter(0.0, **_of_lu_gre("static", "N·m or N", 0.0))
+    """Dry friction of a joint that begins to slide [N·m or N], at least `coulomb`; 0 means `coulomb`."""
+    stribeck_velocity: float = parameter(0.1, **_of_lu_gre("stribeckVelocity", "rad/s or m/s", 0.1, above=True))
+    """Speed scale of the transition from `static` to `coulomb` [rad/s or m/s]."""
+    assumed_inertia: float = parameter(0.0, **_assumed_inertia("luGre"))
+    """Effective inertia of the joint [kg·m² or kg] where the simulator provides none; see `FrictionConfig`."""
+    mujoco_discretization: bool = parameter(
+        False, attribute="actuator:luGre:mujocoDiscretization", type="bool", unit="", fallback=False
+    )
+    """True for the step of MuJoCo's `dcmotor`: friction of the velocity before the step, for equal numbers."""
+
+    def conflicts(self) -> list[str]:
+        """Return what is wrong with the two levels of dry friction."""
+        return _level_conflicts(self.static, self.coulomb)
+
+
+@dataclass
+class CoggingConfig(PassiveConfig):
+    """Cogging, an effort that repeats with the position, `amplitude·sin(periods·q + phase)`, added after all limits.
+
+    Its sign is that of MuJoCo's `dcmotor`. The schema is our own.
+    """
+
+    SCHEMA: ClassVar[str] = "ActuatorCoggingAPI"
+
+    amplitude: float = parameter(
+        0.0, attribute="actuator:cogging:amplitude", type="float", unit="N·m or N", fallback=0.0, lower=0.0
+    )
+    """Largest effort [N·m or N]."""
+    periods: float = parameter(
+        0.0, attribute="actuator:cogging:periods", type="float", unit="1/rad or 1/m", fallback=0.0
+    )
+    """Periods per turn of the joint; of a joint that slides, 2π over the length of a period [1/rad or 1/m]."""
+    phase: float = parameter(0.0, attribute="actuator:cogging:phase", type="float", unit="rad", fallback=0.0)
+    """Phase at position zero [rad]."""
 
 
 @dataclass

@@ -1,0 +1,149 @@
+"""LuGre friction: the numbers of MuJoCo's `dcmotor`, presliding, holding, energy, and joints that stop."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from isaacsim.core.experimental.actuators import LuGreFrictionConfig
+from one_inertia import Plant
+
+INERTIA = 0.02
+BRISTLES = {"bristle_stiffness": 500.0, "bristle_damping": 7.0, "coulomb": 0.5, "static": 0.7}
+MODEL = """
+<mujoco>
+  <option timestep="{dt}" gravity="0 0 0"/>
+  <worldbody>
+    <body>
+      <joint name="j" axis="0 0 1"/>
+      <inertial pos="0 0 0" mass="1" diaginertia="{inertia} {inertia} {inertia}"/>
+    </body>
+  </worldbody>
+  <actuator>
+    <dcmotor joint="j" motorconst="1 1e-9" resistance="1" input="none" lugre="{lugre}"/>
+  </actuator>
+</mujoco>
+"""
+
+
+def effort_at(time: float) -> float:
+    """A motor that makes the joint stick, creep on its bristles, slide and turn back."""
+    return 0.55 * np.sin(3.0 * time) + 0.35 * np.sin(0.7 * time)
+
+
+@pytest.mark.parametrize("dt", [0.005, 0.002, 0.001])
+def test_has_the_numbers_of_mujoco(dt: float) -> None:
+    """Ten seconds step by step, each joint on its own way."""
+    mujoco = pytest.importorskip("mujoco")
+    config = LuGreFrictionConfig(
+        **BRISTLES | {"bristle_damping": 1.0}, stribeck_velocity=0.1, mujoco_discretization=True
+    )
+    numbers = config.bristle_stiffness, config.bristle_damping, config.coulomb, config.static, config.stribeck_velocity
+    text = MODEL.format(dt=dt, inertia=INERTIA, lugre=" ".join(map(str, numbers)))
+    try:
+        model = mujoco.MjModel.from_xml_string(text)
+    except ValueError:
+        pytest.skip("this MuJoCo has no dcmotor")
+    data, plant = mujoco.MjData(model), Plant(config, INERTIA, dt)
+    differences, speeds = [], []
+    for step in range(round(10.0 / dt)):
+        effort = float(np.float32(effort_at(step * dt)))
+        data.qfrc_applied[0] = effort
+        mujoco.mj_step(model, data)
+        plant.run(1, effort=effort)
+        differences.append([plant.v[0] - data.qvel[0], plant.q[0] - data.qpos[0], plant.effort[0] - effort])
+        differences[-1][2] -= data.actuator_force[0]
+        speeds.append(abs(data.qvel[0]))
+    assert max(speeds) > 1 and np.mean(np.array(speeds) < 1e-2) > 0.02
+    velocity, position, effort = np.abs(differences).max(axis=0)
+    # a float32 turns from sticking to sliding a little earlier or later
+    scale = 1e-5 * max(speeds) if dt == 0.005 else 1e-5
+    assert max(velocity, position) <= scale and effort <= 4 * scale, (velocity, position, effort)
+
+
+@pytest.mark.parametrize("told", [False, True])
+def test_agrees_with_mujoco_as_steps_get_short(told: bool) -> None:
+    """Both discretizations are of the same equations."""
+    errors = []
+    for dt in (2e-3, 5e-4):
+        ours, mujocos = (
+            Plant(
+                LuGreFrictionConfig(**BRISTLES, assumed_inertia=INERTIA, mujoco_discretization=one),
+                INERTIA,
+                dt,
+                told=told,
+            )
+            for one in (False, True)
+        )
+        difference = 0.0
+        for step in range(round(4.0 / dt)):
+            for plant in (ours, mujocos):
+                plant.run(1, effort=1.5 * np.sin(5.0 * step * dt))
+            difference = max(difference, abs(ours.q[0] - mujocos.q[0]))
+        errors.append(difference)
+    assert errors[0] < 0.1 and errors[1] < 0.4 * errors[0]
+
+
+def test_deflection_is_that_of_its_differential_equation() -> None:
+    """At constant speed exactly, whatever the step: z goes to g/σ₀ with the time constant g/(σ₀·|v|)."""
+    velocity = np.array([0.03, -0.2, 3.0])
+    g = 0.5 + 0.2 * np.exp(-((velocity / 0.1) ** 2))
+    for dt in (0.02, 0.005, 0.001):
+        plant = Plant(LuGreFrictionConfig(**BRISTLES, assumed_inertia=INERTIA), INERTIA, dt, robots=3)
+        for _ in range(round(0.02 / dt)):
+            plant.v[:] = velocity
+            plant.run(1)
+        expected = np.sign(velocity) * g / 500 * -np.expm1(-500 * np.abs(velocity) / g * 0.02)
+        np.testing.assert_allclose(plant.state("deflection"), expected, rtol=1e-5)
+
+
+@pytest.mark.parametrize("told", [False, True])
+@pytest.mark.parametrize("dt", [0.005, 0.001])
+def test_holds_a_load_that_rises_slowly_as_a_spring(dt: float, told: bool) -> None:
+    """Deflected by load over stiffness, and not creeping from there; beyond `static` it leaves."""
+    plant = Plant(LuGreFrictionConfig(**BRISTLES, assumed_inertia=INERTIA), INERTIA, dt, told=told)
+    for step in range(round(1.0 / dt)):
+        plant.run(1, load=0.6 * step * dt)
+    plant.run(round(1.0 / dt), load=0.6)
+    before = plant.q[0]
+    # bristles give way a little before they slide
+    assert before == pytest.approx(-0.7 / 500 * np.log(1 - 0.6 / 0.7), rel=0.06)
+    plant.run(round(4.0 / dt), load=0.6)
+    assert abs(plant.q[0] - before) < 2e-6 and abs(plant.v[0]) < 1e-6
+    plant.run(round(0.5 / dt), load=0.75)
+    assert plant.v[0] > 0.1
+
+
+@pytest.mark.parametrize("factor", [0.3, 1.0, 1.9])
+def test_energy_is_lost_but_for_what_bristles_store(factor: float) -> None:
+    """Of a coasting joint, also at an inertia that is off, but for friction that is a step late; it comes to rest."""
+    for dt in (0.005, 0.001):
+        config = LuGreFrictionConfig(**BRISTLES, viscous=0.02, assumed_inertia=factor * INERTIA)
+        plant = Plant(config, INERTIA, dt, robots=3, velocity=[0.1, 1.0, 5.0])
+        last = INERTIA * plant.v**2 / 2 + 500 * plant.state("deflection") ** 2 / 2
+        for _ in range(round(3.0 / dt)):
+            plant.run(1)
+            energy = INERTIA * plant.v**2 / 2 + 500 * plant.state("deflection") ** 2 / 2
+            assert (energy <= last + (dt * 0.7) ** 2 / INERTIA).all()
+            last = energy
+        assert (last <= 0.7**2 / 500).all() and np.abs(plant.v).max() < 1e-4
+
+
+def test_more_friction_never_coasts_farther() -> None:
+    """Coulomb levels from little to much."""
+    levels = np.linspace(0.05, 2, 40)
+    config = LuGreFrictionConfig(bristle_stiffness=500.0, bristle_damping=7.0, coulomb=levels, assumed_inertia=INERTIA)
+    plant = Plant(config, INERTIA, 0.002, robots=len(levels), velocity=2.0)
+    plant.run(2000)
+    assert (np.diff(plant.farthest) <= 1e-6).all()
+
+
+def test_reset_straightens_the_bristles() -> None:
+    """And takes velocity and effort of then for those before."""
+    config = LuGreFrictionConfig(**BRISTLES, assumed_inertia=INERTIA)
+    used, fresh = (Plant(config, INERTIA, 0.005, velocity=1.0) for _ in range(2))
+    used.run(100, load=0.6)
+    used.arrays.reset()
+    used.v[:] = 1.0
+    for plant in (used, fresh):
+        plant.run(3)
+    np.testing.assert_array_equal(used.v, fresh.v)
