@@ -449,6 +449,17 @@ inline Values<V, 2> friction_of_load(V effort, V external, V motor_load, V exter
 }
 
 template <class V>
+inline V friction_level(V effort, V external, V velocity, V coulomb, V excess, V speed_factor, V stribeck_exponent,
+        V motor_load, V external_load, V stribeck_motor_load, V stribeck_external_load, V quadratic_motor_load,
+        V quadratic_external_load, V when_opposed, V has_load) {
+    const auto results_1 = friction_of_load(effort, external, motor_load, external_load, stribeck_motor_load,
+            stribeck_external_load, quadratic_motor_load, quadratic_external_load, when_opposed, has_load);
+    const V moving = results_1.at[0];
+    const V still = results_1.at[1];
+    return coulomb + moving + (excess + still) * law_stribeck(velocity * speed_factor, stribeck_exponent);
+}
+
+template <class V>
 inline Values<V, 4> friction(V effort, V position, V velocity, V dt, V inertia, V load, V load_is_whole, V dry_effort,
         V previous_velocity, V previous_effort, V coulomb, V viscous, V excess, V speed_factor, V stribeck_exponent,
         V assumed_inertia, V motor_load, V external_load, V stribeck_motor_load, V stribeck_external_load,
@@ -463,11 +474,9 @@ inline Values<V, 4> friction(V effort, V position, V velocity, V dt, V inertia, 
     const V gained = results_1.at[3];
     const V next_velocity = velocity + gained;
     const V external = momentum_rate * gained - (before + carried);
-    const auto results_2 = friction_of_load(effort, external, motor_load, external_load, stribeck_motor_load,
-            stribeck_external_load, quadratic_motor_load, quadratic_external_load, when_opposed, has_load);
-    const V moving = results_2.at[0];
-    const V still = results_2.at[1];
-    const V level = coulomb + moving + (excess + still) * law_stribeck(velocity * speed_factor, stribeck_exponent);
+    const V level = friction_level(effort, external, velocity, coulomb, excess, speed_factor, stribeck_exponent,
+            motor_load, external_load, stribeck_motor_load, stribeck_external_load, quadratic_motor_load,
+            quadratic_external_load, when_opposed, has_load);
     const V wanted = negative(share) * (momentum_rate * next_velocity + (effort - before));
     const V dry = bounded(carried + wanted, negative(level), level);
     const V change = within(wanted, negative(level) - carried, level - carried);

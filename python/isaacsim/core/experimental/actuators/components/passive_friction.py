@@ -164,6 +164,40 @@ def step_before(is_whole: float, load: float, dry_effort: float, before: float, 
 
 
 @wp.func
+def friction_level(
+    effort: float,
+    external: float,
+    velocity: float,
+    coulomb: float,
+    excess: float,
+    speed_factor: float,
+    stribeck_exponent: float,
+    motor_load: float,
+    external_load: float,
+    stribeck_motor_load: float,
+    stribeck_external_load: float,
+    quadratic_motor_load: float,
+    quadratic_external_load: float,
+    when_opposed: float,
+    has_load: float,
+) -> float:
+    """Return the largest dry friction at a velocity, an effort of the motor and an external effort."""
+    moving, still = friction_of_load(
+        effort,
+        external,
+        motor_load,
+        external_load,
+        stribeck_motor_load,
+        stribeck_external_load,
+        quadratic_motor_load,
+        quadratic_external_load,
+        when_opposed,
+        has_load,
+    )
+    return coulomb + moving + (excess + still) * stribeck(velocity * speed_factor, stribeck_exponent)
+
+
+@wp.func
 def friction(
     effort: float,
     position: float,
@@ -203,10 +237,14 @@ def friction(
     )
     next_velocity = velocity + gained
     external = momentum_rate * gained - (before + carried)
-    # level of the dry friction
-    moving, still = friction_of_load(
+    level = friction_level(
         effort,
         external,
+        velocity,
+        coulomb,
+        excess,
+        speed_factor,
+        stribeck_exponent,
         motor_load,
         external_load,
         stribeck_motor_load,
@@ -216,7 +254,6 @@ def friction(
         when_opposed,
         has_load,
     )
-    level = coulomb + moving + (excess + still) * stribeck(velocity * speed_factor, stribeck_exponent)
     # as it would be if all that acts stayed
     wanted = -share * (momentum_rate * next_velocity + (effort - before))
     dry = bounded(carried + wanted, -level, level)
