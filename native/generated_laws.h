@@ -465,6 +465,17 @@ inline Values<V, 2> friction_of_load(V effort, V external, V motor_load, V exter
 }
 
 template <class V>
+inline V friction_level(V effort, V external, V velocity, V coulomb, V excess, V speed_factor, V stribeck_exponent,
+        V motor_load, V external_load, V stribeck_motor_load, V stribeck_external_load, V quadratic_motor_load,
+        V quadratic_external_load, V when_opposed, V has_load) {
+    const auto results_1 = friction_of_load(effort, external, motor_load, external_load, stribeck_motor_load,
+            stribeck_external_load, quadratic_motor_load, quadratic_external_load, when_opposed, has_load);
+    const V moving = results_1.at[0];
+    const V still = results_1.at[1];
+    return coulomb + moving + (excess + still) * law_stribeck(velocity * speed_factor, stribeck_exponent);
+}
+
+template <class V>
 inline Values<V, 3> friction_step(V level, V effort, V velocity, V drag, V viscous, V known, V momentum_rate, V share,
         V carried, V before, V gained) {
     const V next_velocity = velocity + gained;
@@ -497,16 +508,14 @@ inline Values<V, 4> friction(V effort, V position, V velocity, V dt, V inertia, 
     const V share = results_2.at[0];
     const V carried = results_2.at[1];
     const V external = momentum_rate * gained - (before + carried);
-    const auto results_3 = friction_of_load(effort, external, motor_load, external_load, stribeck_motor_load,
-            stribeck_external_load, quadratic_motor_load, quadratic_external_load, when_opposed, has_load);
-    const V moving = results_3.at[0];
-    const V still = results_3.at[1];
-    const V level = coulomb + moving + (excess + still) * law_stribeck(velocity * speed_factor, stribeck_exponent);
-    const auto results_4 = friction_step(level, effort, velocity, dt * viscous, viscous, known, momentum_rate, share,
+    const V level = friction_level(effort, external, velocity, coulomb, excess, speed_factor, stribeck_exponent,
+            motor_load, external_load, stribeck_motor_load, stribeck_external_load, quadratic_motor_load,
+            quadratic_external_load, when_opposed, has_load);
+    const auto results_3 = friction_step(level, effort, velocity, dt * viscous, viscous, known, momentum_rate, share,
             carried, before, gained);
-    const V total = results_4.at[0];
-    const V dry = results_4.at[1];
-    const V rest = results_4.at[2];
+    const V total = results_3.at[0];
+    const V dry = results_3.at[1];
+    const V rest = results_3.at[2];
     return {{total, dry, velocity, rest}};
 }
 

@@ -78,10 +78,12 @@ def held(sim: Simulation, path: str) -> Held:
     return Held(1.5 * np.abs(gravity) + 0.05, inertia, masses, gravity)
 
 
-def motors(names: list[str], robot: Held) -> dict[str, list[FrictionConfig]]:
+def motors(names: list[str], robot: Held, sweeps: int = 0) -> dict[str, list[FrictionConfig]]:
     """Return motors that are friction and nothing else."""
     levels = zip(names, robot.friction.tolist(), robot.inertia.tolist(), strict=True)
-    return {name: [FrictionConfig(coulomb=level, assumed_inertia=inertia)] for name, level, inertia in levels}
+    return {
+        name: [FrictionConfig(coulomb=level, assumed_inertia=inertia, sweeps=sweeps)] for name, level, inertia in levels
+    }
 
 
 def speeds(count: int) -> np.ndarray:
@@ -101,12 +103,14 @@ def measured(step: Callable[[], tuple[np.ndarray, np.ndarray]], dt: float, secon
     return Rest(float(np.sqrt((velocities**2).mean())), float(moved))
 
 
-def rest(source: Usd.Stage | Path, path: str, engine: str, dt: float, load: float, seconds: float = 4.0) -> Rest:
+def rest(
+    source: Usd.Stage | Path, path: str, engine: str, dt: float, load: float, seconds: float = 4.0, sweeps: int = 0
+) -> Rest:
     """Push a robot of a simulator and return how it rests, with a load on every joint as a share of its friction."""
     with Simulation(source, dt, engine=engine) as sim:
         robot = Articulation(path)
         friction = held(sim, path)
-        actuators = ArticulationActuators.from_configs(path, motors(robot.dof_names, friction))
+        actuators = ArticulationActuators.from_configs(path, motors(robot.dof_names, friction, sweeps))
         if load:
             # after the actuators, which do not see it
             extra = load * friction.friction

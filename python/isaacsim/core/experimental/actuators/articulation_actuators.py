@@ -32,7 +32,7 @@ from .motor_properties import (
 )
 from .pipeline.assembly import Assembly
 from .pipeline.entry import ActuatorEntry, entry_from_spec
-from .pipeline.friction import has_friction_stage, without_engine_friction
+from .pipeline.friction import couple_friction, has_friction_stage, without_engine_friction
 from .pipeline.motors import resolve_motors, without_limit, without_motor
 from .pipeline.step.fault import Fault
 from .pipeline.user_components import entries_from_configs, in_joint_order
@@ -548,6 +548,7 @@ class ArticulationActuators(ActuatorSet):
             self._attachment.beginning = self._beginning
             self._assembly = Assembly(entries, robots.num_robots, robots.device, self._attachment.columns)
             self._assembly.place(self._attachment.columns, self.articulation.num_dofs)
+            couple_friction(self._assembly, self.articulation, entries)
         _open.add(self)
         try:
             self._attachment.open(self._assembly)

@@ -148,6 +148,40 @@ def friction_of_load(
 
 
 @wp.func
+def friction_level(
+    effort: float,
+    external: float,
+    velocity: float,
+    coulomb: float,
+    excess: float,
+    speed_factor: float,
+    stribeck_exponent: float,
+    motor_load: float,
+    external_load: float,
+    stribeck_motor_load: float,
+    stribeck_external_load: float,
+    quadratic_motor_load: float,
+    quadratic_external_load: float,
+    when_opposed: float,
+    has_load: float,
+) -> float:
+    """Return the largest dry friction at a velocity, an effort of the motor and an external effort."""
+    moving, still = friction_of_load(
+        effort,
+        external,
+        motor_load,
+        external_load,
+        stribeck_motor_load,
+        stribeck_external_load,
+        quadratic_motor_load,
+        quadratic_external_load,
+        when_opposed,
+        has_load,
+    )
+    return coulomb + moving + (excess + still) * stribeck(velocity * speed_factor, stribeck_exponent)
+
+
+@wp.func
 def friction(
     effort: float,
     position: float,
@@ -182,9 +216,14 @@ def friction(
     )
     share, carried = friction_before(load_is_whole, dry_effort)
     external = momentum_rate * gained - (before + carried)
-    moving, still = friction_of_load(
+    level = friction_level(
         effort,
         external,
+        velocity,
+        coulomb,
+        excess,
+        speed_factor,
+        stribeck_exponent,
         motor_load,
         external_load,
         stribeck_motor_load,
@@ -194,7 +233,6 @@ def friction(
         when_opposed,
         has_load,
     )
-    level = coulomb + moving + (excess + still) * stribeck(velocity * speed_factor, stribeck_exponent)
     total, dry, rest = friction_step(
         level, effort, velocity, dt * viscous, viscous, known, momentum_rate, share, carried, before, gained
     )

@@ -12,7 +12,7 @@ from ..components.device import device_of
 from ..components.quiet_warp import quiet_warp
 from ..pipeline.assembly import Assembly
 from ..pipeline.entry import ActuatorEntry, entry_from_spec
-from ..pipeline.friction import EngineFriction, has_friction_stage, without_engine_friction
+from ..pipeline.friction import EngineFriction, has_friction_stage, require_no_sweeps, without_engine_friction
 from ..pipeline.motors import Motor, resolve_motors
 from ..pipeline.step.fault import Fault
 from ..pipeline.user_components import entries_from_configs, in_joint_order
@@ -168,6 +168,7 @@ class Actuated(ActuatorSet):
         else:
             ordered = in_joint_order(motors, self._names, "the joints")
             found, entries = [], entries_from_configs(ordered, self._num_robots, self._device)
+        require_no_sweeps(entries)
         if not entries:
             raise ValueError(f"motors = {motors!r}: must drive at least one of {self._names}. Give {{pattern: motor}}.")
         return entries, found, friction

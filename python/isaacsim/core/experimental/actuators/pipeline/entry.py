@@ -128,6 +128,7 @@ class ActuatorEntry(Staged):
         delay: Command delay, or None.
         shared: True if all robots have the same parameters, as the robots of one prim do.
         others: Stages of other kinds.
+        sweeps: Number of sweeps with which its friction is solved together with that of other joints.
     """
 
     label: str
@@ -137,6 +138,7 @@ class ActuatorEntry(Staged):
     delay: Delay | None
     shared: bool = False
     others: list[Component] = field(default_factory=list)
+    sweeps: int = 0
 
 
 def entry_from_spec(spec: ActuatorSpec, num_robots: int, device: wp.DeviceLike) -> ActuatorEntry:
@@ -165,4 +167,5 @@ def _from_spec(spec: ActuatorSpec, num_robots: int, device: wp.DeviceLike) -> Ac
         for config in catalogue.in_order(spec.stages)
     ]
     shared = not any(np.ndim(value) == 2 for config in spec.stages for value in vars(config).values())
-    return ActuatorEntry(label=spec.path, dof_names=spec.dof_names, shared=shared, **parts_of(made))
+    sweeps = max((int(np.max(getattr(config, "sweeps", 0))) for config in spec.others), default=0)
+    return ActuatorEntry(label=spec.path, dof_names=spec.dof_names, shared=shared, sweeps=sweeps, **parts_of(made))

@@ -9,6 +9,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -17,6 +18,10 @@ from ..specs.actuator_spec import ActuatorSpec
 from ..specs.configs import FrictionConfig
 from ..specs.engine_friction import is_friction, is_in_engine
 from .entry import ActuatorEntry
+
+if TYPE_CHECKING:
+    from ..hosts.port import ArticulationPort
+    from .assembly import Assembly
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,6 +60,34 @@ def has_friction_stage(entry: ActuatorEntry) -> bool:
     """Return True if a stage of an actuator is the friction of its joints."""
     lines = map(catalogue.law_of, map(type, entry.others))
     return any(line is not None and is_friction(line.config) for line in lines)
+
+
+def require_no_sweeps(entries: Sequence[ActuatorEntry]) -> None:
+    """Refuse friction that needs mass matrices in a loop without them.
+
+    Raises:
+        ValueError: Names the joints.
+    """
+    for entry in entries:
+        if entry.sweeps:
+            raise ValueError(
+                f"FrictionConfig.sweeps = {entry.sweeps} of joints {', '.join(entry.dof_names)}: must be 0 here, for "
+                "a loop of arrays has no mass matrices. Set it to 0."
+            )
+
+
+def couple_friction(assembly: Assembly, articulation: ArticulationPort, entries: Sequence[ActuatorEntry]) -> None:
+    """Solve friction with sweeps after each step of the actuators, see `coupled_friction.py`.
+
+    Raises:
+        HostError: The simulator gives no mass matrices, or its arrays are not in CPU memory.
+    """
+    sweeps = [entry.sweeps for entry in entries for _ in entry.dof_names]
+    if any(sweeps):
+        # most robots have none
+        from .coupled_friction import CoupledFriction
+
+        assembly.watch(CoupledFriction(assembly, articulation, sweeps))
 
 
 def _of_engine(config: FrictionConfig, spec: ActuatorSpec) -> EngineFriction:

@@ -462,6 +462,15 @@ class FrictionConfig(PassiveConfig):
     `static` to `coulomb` as soon as the joint moves.
     """
 
+    sweeps: int = parameter(
+        0, attribute="actuator:friction:sweeps", type="int", unit="", fallback=0, lower=0, upper=100, of_law=False
+    )
+    """Number of Gauss-Seidel sweeps with the mass matrix of the robot after each step; 0 for friction joint by joint.
+
+    Joints that move each other more than themselves, such as those of a light chain, rest sooner with it. It needs a
+    simulator with mass matrices, in CPU memory, and takes far longer than the law. The largest number counts.
+    """
+
     def conflicts(self) -> list[str]:
         """Return what is wrong with the two levels of dry friction, and what a simulator cannot represent."""
         return _level_conflicts(self.static, self.coulomb) or engine_problems(self)

@@ -19,7 +19,7 @@ _IN_ENGINE = ("coulomb", "static", "viscous", "in_engine", "assumed_inertia")
 
 # files hold single precision
 _SINGLE_PRECISION = 1e-6
-_FRICTIONS = ("ActuatorFrictionAPI", "ActuatorLuGreFrictionAPI")
+_FRICTIONS = ("ActuatorFrictionAPI", "ActuatorFrictionCurveAPI", "ActuatorLuGreFrictionAPI")
 
 
 def is_friction(config: object) -> bool:

@@ -1,0 +1,257 @@
+"""Dry friction of coupled joints, solved together with the mass matrix of the robot.
+
+A friction stage computes its joint alone, with the effective inertia. Joints of a light chain, which move each other
+more than themselves, then come to rest late. With `FrictionConfig(sweeps=n)`, each step continues from the efforts that
+the laws have found:
+
+    v_f = 2v − v′ + h·A·(u − u′)               velocities after the step if dry friction stayed, A = M⁻¹
+    n times, joint by joint:
+        f_i⁺ = clip(f_i − v_i/(h·A_ii), −F_i, F_i);   v ← v + h·A_i·(f_i⁺ − f_i)
+
+f, u and v′ are the dry friction, the other efforts and the velocities of the step before, F the level that the law of
+the joint gives. Other joints of the robot take part with their efforts. After a reset v′ and u′ are those of the step.
+Source: projected Gauss–Seidel iteration (Acary and Brogliato, Numerical Methods for Nonsmooth Dynamical Systems, 2008).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import warp as wp
+
+from ..components.passive_friction import PassiveFriction, friction_level, friction_prepare
+from ..errors import HostError
+from ..memory import numpy_view
+from ..values import as_numpy
+from .step.state import mask_of
+
+if TYPE_CHECKING:
+    from ..hosts.port import ArticulationPort
+    from .assembly import Assembly
+    from .plan import Row
+
+_VELOCITY = 1
+
+
+def swept(dry: np.ndarray, velocities: np.ndarray, response: np.ndarray, levels: np.ndarray, sweeps: int) -> np.ndarray:
+    """Return dry friction after some sweeps of projected Gauss–Seidel iteration.
+
+    Args:
+        dry: Where it begins [N·m or N], `(robots, joints)`.
+        velocities: Velocities after the step with this friction [rad/s or m/s], likewise.
+        response: Change of the velocities by an effort of each joint, `h·M⁻¹`, `(robots, joints, joints)`.
+        levels: Bounds of the friction [N·m or N], `(robots, joints)`.
+        sweeps: Number of sweeps.
+    """
+    dry, velocities = dry.copy(), velocities.copy()
+    for _ in range(sweeps):
+        for joint in range(dry.shape[1]):
+            wanted = dry[:, joint] - velocities[:, joint] / response[:, joint, joint]
+            change = np.clip(wanted, -levels[:, joint], levels[:, joint]) - dry[:, joint]
+            dry[:, joint] += change
+            velocities += response[:, :, joint] * change[:, None]
+    return dry
+
+
+@dataclass(frozen=True, eq=False)
+class _Stage:
+    """Friction stages of one step that are solved together.
+
+    Args:
+        step: The step.
+        rows: Their parameters by name.
+        law: Number of the law among those with a state.
+        places: Place of each of their joints among those with the law.
+        slots: Slot of each in the step.
+        columns: Column of each in the articulation.
+    """
+
+    step: Any
+    rows: Mapping[str, Row]
+    law: int
+    places: np.ndarray
+    slots: np.ndarray
+    columns: np.ndarray
+
+    def state(self) -> list[np.ndarray]:
+        """Dry friction, velocity and other effort that the step has stored, live, each `(robots, joints with it)`."""
+        robots = self.step.plan.num_robots
+        return [numpy_view(array).reshape(robots, -1) for array in self.step.now.laws[self.law]]
+
+    def parameters(self) -> list[np.ndarray]:
+        """Values of the law's parameters, each `(robots, joints)`."""
+        return [self.step.values(self.rows[name])[:, self.slots] for name in PassiveFriction.PARAMETERS]
+
+
+class CoupledFriction:
+    """Solves the friction of coupled joints after each step of their actuators.
+
+    Args:
+        assembly: The actuators.
+        articulation: Their robots.
+        sweeps: Number of sweeps by joint of the assembly; 0 leaves the joint to its law.
+
+    Raises:
+        HostError: The simulator gives no mass matrices, or its arrays are not in CPU memory.
+    """
+
+    def __init__(self, assembly: Assembly, articulation: ArticulationPort, sweeps: Sequence[int]) -> None:
+        _require_matrices(assembly, articulation, sweeps)
+        self._assembly, self._articulation = assembly, articulation
+        self._sweeps = max(sweeps)
+        self._stages = [stage for part in assembly.parts for stage in _stages_of(part, assembly, sweeps)]
+        self._columns = np.concatenate([stage.columns for stage in self._stages])
+        shape = assembly.num_robots, articulation.num_dofs
+        # of the step before; NaN where there was none
+        self._efforts, self._velocities = np.full(shape, np.nan), np.full(shape, np.nan)
+        self._dry = np.zeros((assembly.num_robots, len(self._columns)))
+
+    def before(self) -> None:
+        """Store the dry friction of the step before."""
+        self._dry = self._joined([stage.state()[0][:, stage.places] for stage in self._stages])
+
+    def after(self, dt: float) -> None:
+        """Replace the dry friction that the laws have found, in efforts and states."""
+        binding = self._assembly.bound[0]
+        efforts = numpy_view(binding.efforts)
+        velocities = numpy_view(binding.inputs[_VELOCITY]).astype(np.float64)
+        found = self._joined([stage.state()[0][:, stage.places] for stage in self._stages])
+        columns, good = self._columns, np.isfinite(velocities)
+        others = efforts.astype(np.float64)
+        others[:, columns] -= found
+        before = np.where(np.isnan(self._efforts), others, self._efforts)
+        gained = np.where(good & np.isfinite(self._velocities), velocities - self._velocities, 0.0)
+        response = dt * self._inverse_masses(efforts.shape[1])
+        expected = np.where(good, velocities, 0.0) + gained + np.einsum("rij,rj->ri", response, others - before)
+        solvable = good[:, columns] & np.isfinite(found)
+        bounds = np.where(solvable, self._levels(velocities, gained, others, before, response), 0.0)
+        coupling = response[:, columns[:, None], columns]
+        dry = swept(np.where(solvable, self._dry, 0.0), expected[:, columns], coupling, bounds, self._sweeps)
+        dry = np.where(solvable, dry, found).astype(np.float32)
+        efforts[:, columns] = others[:, columns] + dry
+        first = 0
+        for stage in self._stages:
+            last = first + len(stage.columns)
+            stage.state()[0][:, stage.places] = dry[:, first:last]
+            first = last
+        self._efforts, self._velocities = others, velocities
+
+    def reset(self, robots: Any) -> None:
+        """Forget the step before."""
+        chosen = mask_of(robots, self._assembly.num_robots, self._assembly.device).numpy()
+        self._efforts[chosen] = self._velocities[chosen] = np.nan
+
+    def _joined(self, arrays: Sequence[np.ndarray]) -> np.ndarray:
+        return np.concatenate(arrays, axis=1).astype(np.float64)
+
+    def _inverse_masses(self, num_dofs: int) -> np.ndarray:
+        """Inverse mass matrices of the joints, float64; the identity for a robot that has none."""
+        matrices = as_numpy(self._articulation.get_mass_matrices()).astype(np.float64)
+        good = np.isfinite(matrices).all(axis=(1, 2)) & (np.abs(np.linalg.det(np.nan_to_num(matrices))) > 0.0)
+        matrices[~good] = np.eye(matrices.shape[1])
+        # a free base has the first rows and columns
+        return np.linalg.inv(matrices)[:, -num_dofs:, -num_dofs:]
+
+    def _levels(
+        self, velocities: np.ndarray, gained: np.ndarray, others: np.ndarray, before: np.ndarray, response: np.ndarray
+    ) -> np.ndarray:
+        """Largest dry friction of each joint."""
+        found, first = [], 0
+        for stage in self._stages:
+            columns, last = stage.columns, first + len(stage.columns)
+            # what else acts on the joint, by its effective inertia
+            external = gained[:, columns] / response[:, columns, columns] - before[:, columns]
+            arrays = [velocities[:, columns], others[:, columns], external - self._dry[:, first:last]]
+            found.append(_levels_of([*arrays, *stage.parameters()]))
+            first = last
+        return np.concatenate(found, axis=1)
+
+
+def _require_matrices(assembly: Assembly, articulation: ArticulationPort, sweeps: Sequence[int]) -> None:
+    joints = ", ".join(name for name, number in zip(assembly.dof_names, sweeps, strict=True) if number)
+    subject, remedy = f"FrictionConfig.sweeps = {max(sweeps)} of joints {joints}", "Set sweeps to 0."
+    if not hasattr(articulation, "get_mass_matrices"):
+        raise HostError(f"{subject}: {type(articulation).__name__} gives no mass matrices, which it needs. {remedy}")
+    if not assembly.device.is_cpu:
+        raise HostError(f"{subject}: the arrays are on {assembly.device}: must be in CPU memory. {remedy}")
+
+
+def _stages_of(part: tuple[list[int], Any], assembly: Assembly, sweeps: Sequence[int]) -> Iterator[_Stage]:
+    """The friction stages of a step whose joints take part."""
+    joints, step = part
+    for number, law in enumerate(step.plan.stateful):
+        if law.law is not PassiveFriction:
+            continue
+        having = np.flatnonzero(law.used)
+        places = np.array([place for place, slot in enumerate(having) if sweeps[joints[slot]]], int)
+        if len(places):
+            slots = having[places]
+            columns = np.array([assembly.columns[joints[slot]] for slot in slots], int)
+            yield _Stage(step, step.plan.stages[law.stage].rows, number, places, slots, columns)
+
+
+def _levels_of(arrays: Sequence[np.ndarray]) -> np.ndarray:
+    """Levels of the dry friction by velocity, effort of the motor, external effort and the law's parameters."""
+    shape = arrays[0].shape
+    inputs = [wp.array(np.ravel(one), dtype=wp.float32, device="cpu") for one in arrays]
+    found = wp.zeros(inputs[0].size, dtype=wp.float32, device="cpu")
+    wp.launch(_level_kernel, found.size, inputs, [found], device="cpu")
+    return found.numpy().reshape(shape).astype(np.float64)
+
+
+@wp.kernel
+def _level_kernel(
+    velocity: wp.array[float],
+    effort: wp.array[float],
+    external: wp.array[float],
+    coulomb: wp.array[float],
+    viscous: wp.array[float],
+    breakaway: wp.array[float],
+    stribeck_velocity: wp.array[float],
+    stribeck_exponent: wp.array[float],
+    assumed_inertia: wp.array[float],
+    motor_load: wp.array[float],
+    external_load: wp.array[float],
+    stribeck_motor_load: wp.array[float],
+    stribeck_external_load: wp.array[float],
+    quadratic_motor_load: wp.array[float],
+    quadratic_external_load: wp.array[float],
+    quadratic_when_opposed: wp.array[float],
+    level: wp.array[float],
+):
+    i = wp.tid()
+    f, _b, excess, factor, exponent, _inertia, k_m, k_e, k_ms, k_es, k_mq, k_eq, opposed, has_load = friction_prepare(
+        coulomb[i],
+        viscous[i],
+        breakaway[i],
+        stribeck_velocity[i],
+        stribeck_exponent[i],
+        assumed_inertia[i],
+        motor_load[i],
+        external_load[i],
+        stribeck_motor_load[i],
+        stribeck_external_load[i],
+        quadratic_motor_load[i],
+        quadratic_external_load[i],
+        quadratic_when_opposed[i],
+    )
+    level[i] = friction_level(
+        effort[i],
+        external[i],
+        velocity[i],
+        f,
+        excess,
+        factor,
+        exponent,
+        k_m,
+        k_e,
+        k_ms,
+        k_es,
+        k_mq,
+        k_eq,
+        opposed,
+        has_load,
+    )
