@@ -1036,9 +1036,10 @@ def test_any_prim_gives_a_good_spec_or_a_parse_error(text):
 
 # schemas of our own, by the names that they have had
 
-NUMBERS = {config: [one for one in parameters_of(config).values() if one.type in ("float", "int")] for config in OURS}
+NUMBERS = {config: list(parameters_of(config).values()) for config in OURS}
+VALUES = {"bool": "1", "float[]": "[2]"}
 VALUED = {
-    config: [f"{one.type} {one.attribute} = {min(2, one.upper)}" for one in described]
+    config: [f"{one.type} {one.attribute} = {VALUES.get(one.type, min(2, one.upper))}" for one in described]
     for config, described in NUMBERS.items()
 }
 BAD = {

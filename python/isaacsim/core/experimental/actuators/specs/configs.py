@@ -9,10 +9,13 @@ Source: newton-usd-schemas 0.6.0.
 from __future__ import annotations
 
 import math
+import os
+import warnings
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from itertools import pairwise
 from pathlib import PurePath
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, Self
 
 from .engine_friction import engine_problems
 from .fields import complaint, conflicts, parameter, parameters_of
@@ -474,6 +477,53 @@ class FrictionConfig(PassiveConfig):
     def conflicts(self) -> list[str]:
         """Return what is wrong with the two levels of dry friction, and what a simulator cannot represent."""
         return _level_conflicts(self.static, self.coulomb) or engine_problems(self)
+
+    @classmethod
+    def from_bam(
+        cls,
+        path_or_dict: str | os.PathLike[str] | Mapping[str, Any],
+        *,
+        quadratic_when_opposed: bool = True,
+        unused: dict[str, Any] | None = None,
+    ) -> Self:
+        """Return the friction of a motor that BAM identified, model M1 … M6.
+
+        Args:
+            path_or_dict: A parameter file of BAM, or its content. `BamMotorCfg` and `BamActuatorCfg` of Isaac Lab as
+                dictionaries have the same names; `specs/bam.py` lists them.
+            quadratic_when_opposed: Reading of the quadratic term of M6; true is that of BAM's code, which its numbers
+                were fitted with, false that of its documentation and of Isaac Lab.
+            unused: Takes what else the parameters have, by name: `armature`, which `MotorConfig(armature=…)` takes,
+                `kt` and `R` of the winding, `error_gain` and other values of the firmware. None means a warning.
+
+        Raises:
+            ValueError: It holds no parameters of BAM, or some out of range; a line for each.
+            OSError: The file cannot be read.
+
+        Warns:
+            UserWarning: Parameters that are not friction, by name.
+
+        Example:
+            >>> rest = {}
+            >>> motor = {"model": "m2", "kt": 1.6, "friction_base": 0.01, "friction_viscous": 0.02,
+            ...          "friction_stribeck": 0.12, "dtheta_stribeck": 2.5, "alpha": 0.8}
+            >>> friction = FrictionConfig.from_bam(motor, unused=rest)
+            >>> friction.static, rest
+            (0.13, {'kt': 1.6})
+        """
+        # most programs read no such file
+        from .bam import friction_of_bam
+
+        values, rest = friction_of_bam(path_or_dict, parameters_of(cls))
+        if unused is not None:
+            unused.update(rest)
+        elif rest:
+            warnings.warn(
+                f"from_bam: {', '.join(map(str, rest))} are not friction, so FrictionConfig does not have them. Pass "
+                "unused={}, which takes them, and give armature to MotorConfig.",
+                stacklevel=2,
+            )
+        return cls(**values, quadratic_when_opposed=quadratic_when_opposed)
 
 
 @dataclass

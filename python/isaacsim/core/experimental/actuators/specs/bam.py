@@ -1,0 +1,147 @@
+"""Friction in parameter files of BAM, Better Actuator Models, as arguments of `FrictionConfig`.
+
+    static = friction_base + friction_stribeck      BAM has the excess over the Coulomb level
+    M3, M4: motor_load = external_load = load_friction_base, and the same of load_friction_stribeck at rest
+
+A file is a JSON object with the name of a `model`, m1 … m6, and its numbers. Numbers of other models are not used, as
+in BAM. `BamMotorCfg` of Isaac Lab has the same names; a `BamActuatorCfg` has one under `motor`. The names of newton's
+`NewtonBamDriveAPI`, which is not released, are taken for the same ones in USD's spelling, `newton:frictionBase`.
+Source: Rhoban/bam 1b5a1ce, `bam/model.py`; Duclusaud et al., ICRA 2025 (arXiv 2410.08650). The names of M3 and M4 are
+those of BAM's code as known, without a published file that has them.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections.abc import Mapping
+from typing import Any, cast
+
+from .arguments import path_of, require_file
+from .fields import Parameter, complaint, shown
+
+_BASE = {"friction_base": ("coulomb",), "friction_viscous": ("viscous",)}
+_STRIBECK = {
+    "friction_stribeck": ("static",),
+    "dtheta_stribeck": ("stribeck_velocity",),
+    "alpha": ("stribeck_exponent",),
+}
+_LOAD = {"load_friction_base": ("motor_load", "external_load")}
+_STRIBECK_LOAD = {"load_friction_stribeck": ("stribeck_motor_load", "stribeck_external_load")}
+_DIRECTIONAL = {
+    "load_friction_motor": ("motor_load",),
+    "load_friction_external": ("external_load",),
+    "load_friction_motor_stribeck": ("stribeck_motor_load",),
+    "load_friction_external_stribeck": ("stribeck_external_load",),
+}
+_QUADRATIC = {
+    "load_friction_motor_quad": ("quadratic_motor_load",),
+    "load_friction_external_quad": ("quadratic_external_load",),
+}
+MODELS: dict[str, dict[str, tuple[str, ...]]] = {
+    "m1": _BASE,
+    "m2": _BASE | _STRIBECK,
+    "m3": _BASE | _LOAD,
+    "m4": _BASE | _STRIBECK | _LOAD | _STRIBECK_LOAD,
+    "m5": _BASE | _STRIBECK | _DIRECTIONAL,
+    "m6": _BASE | _STRIBECK | _DIRECTIONAL | _QUADRATIC,
+}
+"""Numbers of each model by their names in files, and the fields of `FrictionConfig` that they set."""
+
+# a file of BAM has less than a thousand characters
+_MOST_BYTES = 100_000
+
+
+def friction_of_bam(
+    source: str | os.PathLike[str] | Mapping[str, Any], described: Mapping[str, Parameter]
+) -> tuple[dict[str, float], dict[str, Any]]:
+    """Return arguments of `FrictionConfig`, and what else the source has, by the names that it has there.
+
+    Args:
+        source: A file, or its content.
+        described: Descriptions of the fields of `FrictionConfig`.
+
+    Raises:
+        ValueError: The content is no such file; a line for each problem.
+        OSError: The file cannot be read.
+    """
+    subject, content = ("bam", source) if isinstance(source, Mapping) else _read(source)
+    given = _flat(content)
+    names = _names(given, subject)
+    used = {name: fields for name, fields in MODELS[_model(given, names, subject)].items() if name in names}
+    if problems := _problems(given, names, used, described, subject):
+        raise ValueError("\n".join(problems))
+    values = {field: float(given[names[name]]) for name, fields in used.items() for field in fields}
+    if "static" in values:
+        values["static"] += values["coulomb"]
+    taken = {"model", *used}
+    return values, {given_as: given[given_as] for name, given_as in names.items() if name not in taken}
+
+
+def _problems(
+    given: Mapping[str, Any],
+    names: Mapping[str, str],
+    used: Mapping[str, tuple[str, ...]],
+    described: Mapping[str, Parameter],
+    subject: str,
+) -> list[str]:
+    """Return what is missing, and what is out of range."""
+    missing = [name for name in _BASE if name not in names]
+    checked = ((names[name], described[fields[0]]) for name, fields in used.items())
+    return [
+        *(f"{subject} has no {name}: must have it. Complete the parameters." for name in missing),
+        *filter(None, (complaint(f"{subject}: {key}", given[key], rule) for key, rule in checked)),
+    ]
+
+
+def _flat(content: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the numbers of a motor together with those around it."""
+    motor = content.get("motor")
+    if not isinstance(motor, Mapping):
+        return dict(content)
+    return {**{name: value for name, value in content.items() if name != "motor"}, **cast(Mapping[str, Any], motor)}
+
+
+def _read(path: str | os.PathLike[str]) -> tuple[str, Mapping[str, Any]]:
+    """Return the name of a file for messages, and its content."""
+    file = path_of("path_or_dict", path, "the path of a file, or its content as a dictionary")
+    require_file(file)
+    if (size := file.stat().st_size) > _MOST_BYTES:
+        raise ValueError(f"{file} has {size} bytes: must be a file of BAM, of {_MOST_BYTES} at most. Give one.")
+    try:
+        content = json.loads(file.read_text(encoding="utf-8"))
+    except (ValueError, RecursionError) as error:
+        raise ValueError(f"{file}: {error}: must be JSON. Give a parameter file of BAM.") from error
+    if not isinstance(content, dict):
+        raise ValueError(f"{file} holds {shown(content)}: must be a JSON object. Give a parameter file of BAM.")
+    return str(file), cast(dict[str, Any], content)
+
+
+def _names(given: Mapping[Any, Any], subject: str) -> dict[str, str]:
+    """Return BAM's name of each entry, and the name that it has: `friction_base` for `newton:frictionBase`."""
+    found: dict[str, str] = {}
+    for key in given:
+        name = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", str(key).rpartition(":")[2]).lower()
+        if name in found:
+            raise ValueError(f"{subject} has {key} and {found[name]}: must have one of them. Remove the other.")
+        found[name] = key
+    return found
+
+
+def _model(given: Mapping[str, Any], names: Mapping[str, str], subject: str) -> str:
+    """Return the name of the model; without one, the first that has all of the numbers."""
+    if "model" in names:
+        model = str(given[names["model"]]).lower()
+        if model not in MODELS:
+            raise ValueError(
+                f"{subject}: model = {shown(given[names['model']])}: must be one of {', '.join(MODELS)}. Correct it."
+            )
+        return model
+    every = {name for fields in MODELS.values() for name in fields if name in names}
+    found = next((model for model, fields in MODELS.items() if every <= fields.keys()), None)
+    if found is None:
+        raise ValueError(
+            f"{subject} has {', '.join(sorted(every))} and no model: must be numbers of one model. Give the model."
+        )
+    return found
