@@ -577,15 +577,16 @@ inline Values<V, 4> friction_of_curve(V effort, V position, V velocity, V dt, V 
 template <class V>
 inline Values<V, 3> bristles(V deflection, V velocity, V rate_now, V fading, V dt) {
     const V x = fading * dt;
-    V p = splat<V>(1.0f) - x * splat<V>(0.125f);
-    p = splat<V>(1.0f) - x * splat<V>(0.14285715f) * p;
-    p = splat<V>(1.0f) - x * splat<V>(0.16666667f) * p;
-    p = splat<V>(1.0f) - x * splat<V>(0.2f) * p;
-    p = splat<V>(1.0f) - x * splat<V>(0.25f) * p;
-    p = splat<V>(1.0f) - x * splat<V>(0.33333334f) * p;
-    p = splat<V>(1.0f) - x * splat<V>(0.5f) * p;
+    const V small = pick(x < splat<V>(0.5f), x, splat<V>(0.0f));
+    V p = splat<V>(1.0f) - small * splat<V>(0.125f);
+    p = splat<V>(1.0f) - small * splat<V>(0.14285715f) * p;
+    p = splat<V>(1.0f) - small * splat<V>(0.16666667f) * p;
+    p = splat<V>(1.0f) - small * splat<V>(0.2f) * p;
+    p = splat<V>(1.0f) - small * splat<V>(0.25f) * p;
+    p = splat<V>(1.0f) - small * splat<V>(0.33333334f) * p;
+    p = splat<V>(1.0f) - small * splat<V>(0.5f) * p;
     const V left = law_exp(negative(x));
-    const V mean = pick(x < splat<V>(0.5f), p, (splat<V>(1.0f) - left) / x);
+    const V mean = pick(x < splat<V>(0.5f), p, (splat<V>(1.0f) - left) / pick(x < splat<V>(0.5f), splat<V>(1.0f), x));
     const V grown = deflection + dt * (mean * rate_now);
     return {{pick(x < splat<V>(0.5f), grown, left * deflection + dt * mean * velocity), mean * rate_now, left}};
 }
@@ -603,7 +604,8 @@ inline Values<V, 4> lu_gre(V effort, V position, V velocity, V dt, V inertia, V 
     const V bent = results_1.at[0];
     const V rate = results_1.at[1];
     const V left = results_1.at[2];
-    const V known = known_inertia(inertia, assumed_inertia);
+    const V known = pick(mujoco_discretization > splat<V>(0.5f), splat<V>(1.0f), known_inertia(inertia,
+            assumed_inertia));
     const V share = within(steepness * deflection, splat<V>(-1.0f), splat<V>(1.0f));
     const V sliding = pick(velocity > splat<V>(0.0f), share, pick(velocity < splat<V>(0.0f), negative(share),
             splat<V>(0.0f)));

@@ -22,6 +22,7 @@ from isaacsim.core.experimental.actuators import (
     native,
 )
 from isaacsim.core.experimental.actuators.components import catalogue
+from isaacsim.core.experimental.actuators.specs.fields import parameters_of
 from isaacsim.core.experimental.actuators.specs.stages import parts_of
 
 N, STEPS, DEPTH, DT = 40, 6, 3, 0.02
@@ -205,7 +206,10 @@ def rolled_out(laws: Sequence[str], values: Values, states: str, weights: np.nda
         component = getattr(actuators, law)
         names = {name: given[f"{law} {name}"] for name in component.PARAMETERS}
         if component.CURVES:
-            names = dict(zip(("lookup_positions", "lookup_efforts"), TABLE, strict=True))
+            described = parameters_of(catalogue.law_of(component).config)
+            columns = [(name, one.lower) for name, one in described.items() if one.type == "float[]"]
+            # speeds are not negative
+            names |= {name: np.maximum(values, lower) for (name, lower), values in zip(columns, TABLE, strict=True)}
         made.append(component(**names))
     delay = Delay(array(np.arange(N) % (DEPTH + 1), wp.int32), DEPTH)
     parts = parts_of(made) | {"delay": delay}
@@ -239,6 +243,9 @@ def test_gradients_are_the_cores(law: str, special: float, monkeypatch: pytest.M
     """For special values, in place and not: no gradient by an infinite limit, none on a fault."""
     if native.core is None:
         pytest.skip("the native core was not built")
+    if getattr(actuators, law).KIND == "passive":
+        # products of three parameters stay in the range of float32
+        special = min(special, 1e6) if special < np.inf else special
     rng = np.random.default_rng(LAWS.index(law))
     laws = [law] if law.startswith("Controller") else ["ControllerPID", law]
     values = {f"{name} {k}": rng.normal(0, 1, N) for k in range(STEPS) for name in SIGNALS}

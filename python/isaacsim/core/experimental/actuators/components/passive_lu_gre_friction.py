@@ -70,16 +70,17 @@ def lu_gre_prepare(
 def bristles(deflection: float, velocity: float, rate_now: float, fading: float, dt: float):
     """Return the deflection after a step at constant velocity, its mean rate, and the decay e^(−fading·dt)."""
     x = fading * dt
-    # (1 − e^−x)/x, the mean of the decay
-    p = 1.0 - x * 0.125
-    p = 1.0 - x * 0.14285714285714285 * p
-    p = 1.0 - x * 0.16666666666666666 * p
-    p = 1.0 - x * 0.2 * p
-    p = 1.0 - x * 0.25 * p
-    p = 1.0 - x * 0.3333333333333333 * p
-    p = 1.0 - x * 0.5 * p
+    # (1 − e^−x)/x, the mean of the decay; what is not chosen has a derivative, too
+    small = x if x < 0.5 else 0.0
+    p = 1.0 - small * 0.125
+    p = 1.0 - small * 0.14285714285714285 * p
+    p = 1.0 - small * 0.16666666666666666 * p
+    p = 1.0 - small * 0.2 * p
+    p = 1.0 - small * 0.25 * p
+    p = 1.0 - small * 0.3333333333333333 * p
+    p = 1.0 - small * 0.5 * p
     left = exp(-x)
-    mean = p if x < 0.5 else (1.0 - left) / x
+    mean = p if x < 0.5 else (1.0 - left) / (1.0 if x < 0.5 else x)
     grown = deflection + dt * (mean * rate_now)
     return grown if x < 0.5 else left * deflection + dt * mean * velocity, mean * rate_now, left
 
@@ -114,7 +115,7 @@ def lu_gre(
     rate_now = velocity - fading * deflection
     bent, rate, left = bristles(deflection, velocity, rate_now, fading, dt)
     # what acts at the velocity after the step
-    known = known_inertia(inertia, assumed_inertia)
+    known = 1.0 if mujoco_discretization > 0.5 else known_inertia(inertia, assumed_inertia)
     share = within(steepness * deflection, -1.0, 1.0)
     sliding = share if velocity > 0.0 else (-share if velocity < 0.0 else 0.0)
     bristle_drag = bristle_damping * left * (1.0 - sliding)
