@@ -18,7 +18,7 @@ from pxr import Sdf, Usd
 
 from ..errors import HostError
 from ..specs.engine_friction import is_friction
-from .joint_properties import PROPERTIES, read_property, write_properties
+from .joint_properties import PROPERTIES, axis_of, read_property, write_properties
 from .units import units_of
 
 _SCHEMA = "NewtonJointAPI"
@@ -46,6 +46,15 @@ def write_fallback(stage: Usd.Stage, axes: Sequence[tuple[str, str]], configs: I
                     f"{viscous:g}.",
                     stacklevel=5,
                 )
+
+
+def with_friction(stage: Usd.Stage, dofs: Sequence[tuple[str, str]]) -> list[str]:
+    """Names of the DOFs, given by path of the joint and name, that have friction on the stage."""
+    axes = [(joint, axis_of(stage, joint, name)) for joint, name in dofs]
+    rubs = np.any(
+        [read_property(stage, f"{which}_frictions", axes) for which in ("static", "dynamic", "viscous")], axis=0
+    )
+    return [name for (_, name), has_friction in zip(dofs, rubs, strict=True) if has_friction]
 
 
 def _write(stage: Usd.Stage, joint: str, axis: str, levels: Mapping[str, float]) -> str:
