@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from isaacsim.core.experimental.actuators import (
     DCMotorClampingConfig,
     DelayConfig,
+    FrictionConfig,
     MaxEffortClampingConfig,
     MotorConfig,
     PDControlConfig,
@@ -199,3 +200,14 @@ def test_other_endings_are_refused(tmp_path: Path) -> None:
 def test_pipe_is_refused(tmp_path: Path) -> None:
     """Reading does not wait for another program to write."""
     require_refused(load_motors, tmp_path / "motors.json")
+
+
+@pytest.mark.parametrize("ending", WRITTEN)
+def test_flags_and_viscous_friction_are_written(ending: str, tmp_path: Path) -> None:
+    """A flag as true or false, and only where it is not the default."""
+    file = tmp_path / f"motors{ending}"
+    friction = FrictionConfig({"L.*": 0.5, "R.*": 0.75}, in_engine=True)
+    motors = {"hip": MotorConfig(others=[friction]), "knee": MotorConfig(friction=0.5, viscous_friction={"knee": 0.25})}
+    save_motors(file, motors)
+    assert load_motors(file) == motors
+    assert "true" in file.read_text() and "false" not in file.read_text()

@@ -130,6 +130,8 @@ def test_a_prim_of_a_file_has_it_too(engine: str) -> None:
         add_actuator(
             ROOT, "hinge", "own", controller, others=[FrictionConfig(0.5, 0.2, in_engine=True)], stage=made.stage
         )
+        made.attribute(HINGE, "newton:friction", 0.1)
+        made.attribute(HINGE, "newton:damping", 0.0)
         with playing(made, engine) as (_, robot):
             actuators = ArticulationActuators(ROOT)
             assert frictions(robot) == pytest.approx([0.5, 0.5, 0.2])

@@ -19,6 +19,8 @@ from isaacsim.core.experimental.actuators import (
     ActuatorConfig,
     Articulation,
     ArticulationActuators,
+    FrictionConfig,
+    MaxEffortClampingConfig,
     PDControlConfig,
     add_actuator,
 )
@@ -74,6 +76,21 @@ def test_default_gains_stay(world: KitWorld) -> None:
     wrapper.articulation.switch_dof_control_mode("position")
     for gains, authored in zip(wrapper.articulation.get_dof_gains(), before, strict=True):
         np.testing.assert_array_equal(gains.numpy(), authored)
+
+
+@pytest.mark.parametrize(("in_engine", "expected"), [(False, [0.0] * 3), (True, [0.75, 0.5, 0.25])])
+def test_friction_acts_in_a_stage_or_in_physx(world: KitWorld, in_engine: bool, expected: list[float]) -> None:
+    """Isaac Sim's own friction comes back with `close`."""
+    friction = FrictionConfig(0.5, 0.25, 0.75, in_engine=in_engine)
+    motor = [PDControlConfig(10.0, 1.0), MaxEffortClampingConfig(5.0), friction]
+    with ArticulationActuators.from_configs(ROBOTS, {".*": motor}) as wrapper:
+        robots = wrapper.articulation
+        robots.set_dof_friction_properties(0.375, 0.25, 0.125)
+        world.play()
+        for part, value in zip(robots.get_dof_friction_properties(), expected, strict=True):
+            assert (part.numpy() == value).all()
+    for part, value in zip(robots.get_dof_friction_properties(), (0.375, 0.25, 0.125), strict=True):
+        assert (part.numpy() == value).all()
 
 
 def test_error_is_logged_once_and_raised_by_the_next_explicit_step(world: KitWorld) -> None:

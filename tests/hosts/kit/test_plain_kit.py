@@ -17,11 +17,14 @@ from isaacsim.core.experimental.actuators import (
     Articulation,
     ArticulationActuators,
     ControllerPD,
+    FrictionConfig,
+    MaxEffortClampingConfig,
+    PDControlConfig,
 )
 from isaacsim.core.experimental.actuators.errors import HostError
 from isaacsim.core.experimental.actuators.hosts import current
 from isaacsim.core.experimental.actuators.hosts.current import current_host
-from pxr import Usd, UsdGeom, UsdPhysics
+from pxr import Sdf, Usd, UsdGeom, UsdPhysics
 
 
 @pytest.fixture(params=PLAIN)
@@ -49,6 +52,22 @@ def test_missing_robot_is_named(world: KitWorld, paths: str | list[str]) -> None
     """Say which path matches nothing and what there is."""
     with pytest.raises(ValueError, match=r"matches none of the articulations here: \['/World/Robot_0'"):
         Articulation(paths)
+
+
+def test_friction_cannot_be_set_here(world: KitWorld) -> None:
+    """Friction of the engine is refused by joint and class; that of a stage may add to the file's, with a warning."""
+    limited = [PDControlConfig(10.0, 1.0), MaxEffortClampingConfig(5.0)]
+    with pytest.raises(HostError, match=r"in_engine = True of joints .*: KitArticulation has no set_dof_friction_prop"):
+        ArticulationActuators.from_configs(ROBOTS, {".*": [*limited, FrictionConfig(0.5, in_engine=True)]})
+    motor = [*limited, FrictionConfig(0.5, assumed_inertia=0.1)]
+    ArticulationActuators.from_configs(ROBOTS, {".*": motor}).close()
+    stage = current_host().stage
+    joint = next(prim for prim in stage.Traverse() if prim.IsA(UsdPhysics.RevoluteJoint))
+    joint.CreateAttribute("newton:friction", Sdf.ValueTypeNames.Float).Set(0.5)
+    with pytest.warns(
+        UserWarning, match=rf"joints {joint.GetName()} have a friction stage, .*: KitArticulation has no"
+    ):
+        ArticulationActuators.from_configs(ROBOTS, {".*": motor}).close()
 
 
 def test_without_a_stage_nothing_is_found(world: KitWorld) -> None:

@@ -244,8 +244,8 @@ def test_gradients_are_the_cores(law: str, special: float, monkeypatch: pytest.M
     if native.core is None:
         pytest.skip("the native core was not built")
     if getattr(actuators, law).KIND == "passive":
-        # products of three parameters stay in the range of float32
-        special = min(special, 1e6) if special < np.inf else special
+        # what cancels in products of three parameters has to be small beside the rest
+        special = min(special, 1e3) if special < np.inf else special
     rng = np.random.default_rng(LAWS.index(law))
     laws = [law] if law.startswith("Controller") else ["ControllerPID", law]
     values = {f"{name} {k}": rng.normal(0, 1, N) for k in range(STEPS) for name in SIGNALS}

@@ -8,17 +8,22 @@ from pathlib import Path
 
 import pytest
 from isaacsim.core.experimental.actuators import (
+    FrictionConfig,
     GearedPDControlConfig,
     MaxEffortClampingConfig,
     NeuralControlConfig,
     PDControlConfig,
+    add_actuator,
     add_motors,
     lint,
 )
+from isaacsim.core.experimental.actuators.toolbox.inspection.fix import fix
 from isaacsim.core.experimental.actuators.toolbox.inspection.rules.table import RULES
 from neural_twin import random_network, write_network
 from places import ROBOTS
+from pxr import Usd
 from robot_files import (
+    ARM,
     EXTENSION,
     OF_EXTENSION,
     OF_SHOULDER,
@@ -70,6 +75,11 @@ BROKEN: dict[str, tuple[tuple[Edit, ...], str]] = {
         (_GEARED,),
         "at shoulder, newton and Isaac Sim go by NewtonPDControlAPI instead of ActuatorGearedPDControlAPI: they "
         "take targets and feedforward at the joint",
+    ),
+    "friction-fallback": (
+        (schema(OF_SHOULDER, "ActuatorFrictionAPI"), number(OF_SHOULDER, "actuator:friction:coulomb", 0.5))
+        + (number(SHOULDER, "newton:friction", 0.25),),
+        f"newton:damping = 0 (SI), and ActuatorFrictionAPI of <{OF_SHOULDER}> coulomb = 0.5, viscous = 0",
     ),
     "undriven-joint": ((without(OF_EXTENSION),), "extension has no actuator"),
     "drive-and-actuator": ((number(SHOULDER, "drive:angular:physics:stiffness", 4.0),), "stiffness 229.183"),
@@ -161,6 +171,33 @@ def test_rule_is_broken_alone(rule: str, tmp_path: Path) -> None:
     severities = {"unusable-actuator": "error", "unstable-gains": "error"}
     severities |= dict.fromkeys(("approximated", "earlier-name"), "note")
     assert finding.severity == severities.get(rule, "warning")
+
+
+@pytest.mark.parametrize("static", [0.0, 0.75])
+def test_a_fallback_that_fits_is_a_note(static: float, tmp_path: Path) -> None:
+    """It says which friction acts where; that of PhysX may be the breakaway level. `--fix` makes others fit."""
+    friction = FrictionConfig(0.5, 0.25, static)
+
+    def author(stage: Usd.Stage) -> None:
+        add_actuator(
+            ARM,
+            "shoulder",
+            "shoulder",
+            PDControlConfig(200.0, 20.0),
+            others=[friction],
+            overwrite_existing=True,
+            stage=stage,
+        )
+
+    file = edited(tmp_path, without(OF_SHOULDER), author)
+    (finding,) = (one for one in lint(file) if one.rule == "friction-fallback")
+    assert (finding.severity, finding.where, finding.edits) == ("note", SHOULDER, ())
+    assert "newton:friction = 0.5, newton:damping = 0.25 (SI)" in finding.problem
+    assert not [one for one in lint(file) if one.rule == "approximated"]
+    other = edited(tmp_path, without(OF_SHOULDER), author, number(SHOULDER, "newton:friction", 3.0), name="other.usda")
+    fixed, left = fix(other, tmp_path / "fixed.usda")
+    assert "friction-fallback" in [one.rule for one in fixed]
+    assert [one.severity for one in left if one.rule == "friction-fallback"] == ["note"]
 
 
 def test_gains_that_would_do_are_said(tmp_path: Path) -> None:

@@ -29,6 +29,7 @@ from .motor_properties import (
     friction_values,
     no_friction,
     require_engine_friction,
+    unsettable,
 )
 from .pipeline.assembly import Assembly
 from .pipeline.entry import ActuatorEntry, entry_from_spec
@@ -77,6 +78,21 @@ def _axes_with_friction_stage(
     """Path and name of each joint axis whose actuator has a friction stage; `axes` are those of all slots."""
     has_stage = [has_friction_stage(entry) for entry in entries for _ in entry.dof_names]
     return list(itertools.compress(axes, has_stage))
+
+
+def _warn_of_friction_kept(host: Host, robots: Binding, axes: Sequence[tuple[str, str]]) -> None:
+    """Warn of joints whose friction a stage computes, and the simulator too, for it cannot be set there."""
+    problem = unsettable(robots.articulation, "friction")
+    if not (axes and problem) or host.stage is None:
+        return
+    from .usd.friction_fallback import with_friction
+
+    if kept := with_friction(host.stage, axes):
+        warnings.warn(
+            f"joints {', '.join(kept)} have a friction stage, and friction on the stage that the simulator may add: "
+            f"{problem} Remove newton:friction, newton:damping and the like from them for this simulator.",
+            stacklevel=level_outside(),
+        )
 
 
 class ArticulationActuators(ActuatorSet):
@@ -542,7 +558,9 @@ class ArticulationActuators(ActuatorSet):
                     stacklevel=3,
                 )
             plain = type(self).step_actuators is _STEP
-            taken = no_friction(_axes_with_friction_stage(entries, axes))
+            rubbing = _axes_with_friction_stage(entries, axes)
+            taken = no_friction(rubbing)
+            _warn_of_friction_kept(host, robots, rubbing)
             self._attachment = Attachment(self, host.bus, robots, axes, stepped, [*properties, *taken], plain)
             require_engine_friction(self, self.articulation, properties)
             self._attachment.beginning = self._beginning

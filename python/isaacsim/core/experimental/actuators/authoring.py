@@ -46,7 +46,8 @@ def add_actuator(
 
     Everything is checked before the stage is touched. Units are rad, rad/s and N·m (m, m/s and N for prismatic joints),
     never degrees; on a stage that is not in meters and kilograms they become those of the stage. Wrappers that exist
-    already do not pick the prim up.
+    already do not pick the prim up. Friction is authored on the joints too, `newton:friction` and `newton:damping`, for
+    programs that do not know its schema; actuators replace it.
 
     Args:
         articulation_root: Path of the robot's prim.
@@ -112,8 +113,8 @@ def add_motors(
 
     Each joint has a prim of its own, called after it, for newton and Isaac Sim drive one joint a prim. Joints with
     equal values inherit them from a class prim, which is called after the pattern. Armature and friction are authored
-    on the joints. Either all of it is authored or nothing. Joints without a motor stay as they are, and a warning names
-    those that nothing else moves.
+    on the joints, that of friction stages too, see `add_actuator`. Either all of it is authored or nothing. Joints
+    without a motor stay as they are, and a warning names those that nothing else moves.
 
     Args:
         articulation_root: Path of the robot's prim.

@@ -15,7 +15,7 @@ import numpy as np
 
 from ..components import catalogue
 from ..specs.actuator_spec import ActuatorSpec
-from ..specs.configs import FrictionConfig
+from ..specs.configs import Config, FrictionConfig
 from ..specs.engine_friction import is_friction, is_in_engine
 from .entry import ActuatorEntry
 
@@ -47,11 +47,13 @@ def without_engine_friction(specs: Sequence[ActuatorSpec]) -> tuple[list[Actuato
     kept: list[ActuatorSpec] = []
     found: list[EngineFriction] = []
     for spec in specs:
-        handed = [one for one in spec.others if is_in_engine(one)]
-        found += [_of_engine(one, spec) for one in handed if isinstance(one, FrictionConfig)]
-        rest = spec
-        if handed:
-            rest = dataclasses.replace(spec, others=[one for one in spec.others if one not in handed])
+        others: list[Config] = []
+        for one in spec.others:
+            if isinstance(one, FrictionConfig) and is_in_engine(one):
+                found.append(_of_engine(one, spec))
+            else:
+                others.append(one)
+        rest = spec if len(others) == len(spec.others) else dataclasses.replace(spec, others=others)
         kept += [rest] if rest.stages else []
     return kept, found
 

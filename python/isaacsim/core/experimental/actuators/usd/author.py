@@ -19,6 +19,7 @@ from .articulation import axes_of, every_prim, unloaded_at
 from .assets import note_authored
 from .axes import address, axis_in, is_angular
 from .discover import dofs_driven
+from .friction_fallback import write_fallback
 from .joint_order import dof_names, is_part, joints_of
 from .joint_properties import axis_of, write_properties
 from .roots import unloaded_hint
@@ -100,7 +101,9 @@ def author_actuator(
     targets = _resolve_targets(root, target_names)
     path = root.GetPath().AppendChild("Actuators").AppendChild(name)
     _check_place(stage, path, targets, overwrite_existing)
-    _write(stage, _Prim(path, _on_stage(stage, configs, targets), targets))
+    with undo_on_error(stage):
+        _write(stage, _Prim(path, _on_stage(stage, configs, targets), targets))
+        write_fallback(stage, [(str(one.GetPrimPath()), _axis(stage, one)) for one in targets], configs)
     return stage.GetPrimAtPath(path)
 
 
@@ -145,6 +148,7 @@ def author_actuators(
         _remove(stage, [*obsolete, *places])
         for shared, prims in planned:
             _write_all(stage, _with_class(stage, scope, shared, prims))
+        _write_fallbacks(stage, motors)
     return [stage.GetPrimAtPath(prim.path) for _, prims in planned for prim in prims]
 
 
@@ -165,6 +169,13 @@ def _write_properties(stage: Usd.Stage, properties: Sequence[tuple[str, Mapping[
     for name, values in properties:
         axes = [(joint, axis_of(stage, joint, dof_name)) for joint, dof_name in values]
         write_properties(stage, {name: np.array(list(values.values()))}, axes)
+
+
+def _write_fallbacks(stage: Usd.Stage, motors: Iterable[EqualMotors]) -> None:
+    """Author the friction of motors on their joints too."""
+    for one in motors:
+        axes = [(joint, axis_of(stage, joint, name)) for joint, name in one.dofs]
+        write_fallback(stage, axes, one.spec.stages)
 
 
 def _write_all(stage: Usd.Stage, prims: Iterable[_Prim]) -> None:
@@ -369,8 +380,13 @@ def _only_joint(root: Usd.Prim, joints: Mapping[str, Sequence[Usd.Prim]], joint:
 
 def _on_stage(stage: Usd.Stage, configs: Sequence[Any], targets: Sequence[Sdf.Path]) -> list[Any]:
     """The configs with their numbers in the units of the stage."""
-    axes = [path.name if path.IsPropertyPath() else axes_of(stage.GetPrimAtPath(path))[0] for path in targets]
-    return [to_stage(config, units_of(stage), [is_angular(axis) for axis in axes]) for config in configs]
+    angular = [is_angular(_axis(stage, path)) for path in targets]
+    return [to_stage(config, units_of(stage), angular) for config in configs]
+
+
+def _axis(stage: Usd.Stage, target: Sdf.Path) -> str:
+    """The axis that a target drives."""
+    return target.name if target.IsPropertyPath() else axes_of(stage.GetPrimAtPath(target))[0]
 
 
 def _check_place(stage: Usd.Stage, path: Sdf.Path, targets: list[Sdf.Path], overwrite_existing: bool) -> None:

@@ -5,11 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from pathlib import PurePath
+from typing import Any
 
 from ....specs.configs import Config, DCMotorClampingConfig, ForeignConfig, NeuralControlConfig
+from ....specs.engine_friction import is_friction
 from ....specs.fields import parameters_of
 from ....specs.stand_ins import stand_in_for, stand_ins
-from ....usd.edits import SplitEdit, StandInEdit
+from ....usd.edits import PropertyEdit, SplitEdit, StandInEdit
 from ..described import InspectedActuator, InspectedJoint
 from ..findings import Finding
 from .rule import Checked
@@ -59,14 +61,8 @@ def no_stand_in(checked: Checked) -> Iterator[Finding]:
 def approximated(checked: Checked) -> Iterator[Finding]:
     """A law unknown to newton, which others approximate by a law of newton's; nothing is wrong."""
     found: dict[str, list[InspectedActuator]] = {}
-    for actuator, _ in _prims(checked):
-        for law, nearest, authored in _laws_of_ours(actuator):
-            line = stand_in_for(law)
-            if nearest is None:
-                found.setdefault(f"go without {law.SCHEMA}", []).append(actuator)
-            elif line is not None and authored is not None:
-                does = f"go by {nearest.SCHEMA} instead of {law.SCHEMA}: they {line.otherwise}"
-                found.setdefault(does, []).append(actuator)
+    for does, actuator in _approximations(checked):
+        found.setdefault(does, []).append(actuator)
     for does, actuators in found.items():
         joints = ", ".join(joint for actuator in actuators for joint in actuator.joints)
         yield Finding(
@@ -76,6 +72,50 @@ def approximated(checked: Checked) -> Iterator[Finding]:
             f"at {joints}, newton and Isaac Sim {does}.",
             "Expect other efforts there.",
         )
+
+
+def _approximations(checked: Checked) -> Iterator[tuple[str, InspectedActuator]]:
+    """Iterate over the laws that others approximate: what others do, and the actuator."""
+    for actuator, joints in _prims(checked):
+        for law, nearest, authored in _laws_of_ours(actuator):
+            line = stand_in_for(law)
+            if nearest is not None and line is not None and authored is not None:
+                yield f"go by {nearest.SCHEMA} instead of {law.SCHEMA}: they {line.otherwise}", actuator
+            # friction of the joints has a rule of its own
+            if nearest is None and not (is_friction(law) and all(map(has_friction, joints))):
+                yield f"go without {law.SCHEMA}", actuator
+
+
+def friction_fallback(checked: Checked) -> Iterator[Finding]:
+    """A friction stage replaces the friction of its joint, which other simulators have; both should be the same."""
+    for actuator, joints in _prims(checked):
+        for stage in filter(is_friction, actuator.stages):
+            for joint in joints:
+                if has_friction(joint):
+                    yield _fallback(checked, actuator, joint, stage)
+
+
+def has_friction(joint: InspectedJoint) -> bool:
+    """Return True if a file has friction of a joint."""
+    return any(joint.values[name].said for name in ("friction", "viscous_friction"))
+
+
+def _fallback(checked: Checked, actuator: InspectedActuator, joint: InspectedJoint, stage: Any) -> Finding:
+    dry, viscous = joint.value("friction"), joint.value("viscous_friction")
+    breakaway = max(stage.coulomb, stage.static)
+    same = _near(viscous, stage.viscous) and (_near(dry, stage.coulomb) or _near(dry, breakaway))
+    levels = {"static_frictions": stage.coulomb, "dynamic_frictions": stage.coulomb, "viscous_frictions": stage.viscous}
+    off = (PropertyEdit(joint.path, joint.axis, name, float(value)) for name, value in levels.items())
+    return Finding(
+        "friction-fallback",
+        "note" if same else "warning",
+        joint.path,
+        f"joint {joint.name} has newton:friction = {dry:g}, newton:damping = {viscous:g} (SI), and "
+        f"{stage.SCHEMA} of <{actuator.path}> coulomb = {stage.coulomb:g}, viscous = {stage.viscous:g}. The stage acts "
+        "here, the joint's own in other simulators.",
+        "Nothing to do." if same else "Give the joint those of the stage, as add_motors does.",
+        () if same else checked.edits(actuator, off),
+    )
 
 
 def refused_elsewhere(checked: Checked) -> Iterator[Finding]:
@@ -129,11 +169,12 @@ def _as_applied(actuator: InspectedActuator) -> tuple[Config, ...]:
     return actuator.as_listed
 
 
+def _near(first: float, second: float) -> bool:
+    return math.isclose(first, second, rel_tol=_SAME, abs_tol=1e-9)
+
+
 def _alike(first: Config, second: Config) -> bool:
-    return all(
-        math.isclose(getattr(first, name), getattr(second, name), rel_tol=_SAME, abs_tol=1e-9)
-        for name in parameters_of(first)
-    )
+    return all(_near(getattr(first, name), getattr(second, name)) for name in parameters_of(first))
 
 
 def _shown(config: Config) -> str:

@@ -13,6 +13,7 @@ _FUNCTIONS: tuple[Rule, ...] = (
     portability.no_stand_in,
     portability.refused_elsewhere,
     portability.approximated,
+    portability.friction_fallback,
     drives.undriven_joint,
     drives.drive_and_actuator,
     drives.no_effort_limit,
