@@ -13,6 +13,9 @@ the joint gives. Other joints of the robot take part with their efforts. After a
 Source: projected Gauss–Seidel iteration (Acary and Brogliato, Numerical Methods for Nonsmooth Dynamical Systems, 2008).
 """
 
+# type checkers do not know the results of wp.func and the arrays of kernels
+# pyright: reportArgumentType=false, reportIndexIssue=false, reportCallIssue=false
+
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -142,14 +145,16 @@ class CoupledFriction:
     def reset(self, robots: Any) -> None:
         """Forget the step before."""
         chosen = mask_of(robots, self._assembly.num_robots, self._assembly.device).numpy()
-        self._efforts[chosen] = self._velocities[chosen] = np.nan
+        for array in (self._efforts, self._velocities):
+            array[chosen] = np.nan
 
     def _joined(self, arrays: Sequence[np.ndarray]) -> np.ndarray:
         return np.concatenate(arrays, axis=1).astype(np.float64)
 
     def _inverse_masses(self, num_dofs: int) -> np.ndarray:
         """Inverse mass matrices of the joints, float64; the identity for a robot that has none."""
-        matrices = as_numpy(self._articulation.get_mass_matrices()).astype(np.float64)
+        articulation: Any = self._articulation
+        matrices = as_numpy(articulation.get_mass_matrices()).astype(np.float64)
         good = np.isfinite(matrices).all(axis=(1, 2)) & (np.abs(np.linalg.det(np.nan_to_num(matrices))) > 0.0)
         matrices[~good] = np.eye(matrices.shape[1])
         # a free base has the first rows and columns

@@ -514,6 +514,7 @@ class FrictionConfig(PassiveConfig):
         # most programs read no such file
         from .bam import friction_of_bam
 
+        values: dict[str, Any]
         values, rest = friction_of_bam(path_or_dict, parameters_of(cls))
         if unused is not None:
             unused.update(rest)
@@ -575,8 +576,8 @@ class LuGreFrictionConfig(PassiveConfig):
 
     For parity with MuJoCo, and where motion before sliding matters. `FrictionConfig` rests exactly, costs less, and
     takes longer steps in a chain of joints. A joint that slides at speed v is held back by
-    `coulomb + (static − coulomb)·exp(−(v/v_s)²) + viscous·|v|`, where v_s is `stribeck_velocity`. The schema is our own.
-    The law needs the effective inertia of the joint.
+    `coulomb + (static − coulomb)·exp(−(v/v_s)²) + viscous·|v|`, where v_s is `stribeck_velocity`. The schema is
+    our own. The law needs the effective inertia of the joint.
     """
 
     SCHEMA: ClassVar[str] = "ActuatorLuGreFrictionAPI"
