@@ -96,7 +96,7 @@ TESTED = {
         ),
         "parameter arrays of `from_actuators`": (WRAPPER, "bad_construction_leaves_nothing_behind"),
         "one component in several configs, or driven by another open wrapper": (
-            "pipeline/test_given.py",
+            "pipeline/test_user_components.py",
             "component_of_several_joints_is_copied_for_the_second "
             "component_of_an_open_wrapper_is_copied_with_its_values",
         ),

@@ -17,6 +17,7 @@ import pytest
 import warp as wp
 from isaacsim.core.experimental.actuators import Actuator, ActuatorGroup, Delay, native
 from isaacsim.core.experimental.actuators.components import catalogue
+from isaacsim.core.experimental.actuators.specs.fields import parameters_of
 from isaacsim.core.experimental.actuators.specs.signals import SIGNALS as STAGE_SIGNALS
 from isaacsim.core.experimental.actuators.specs.stages import KINDS, parts_of
 from neural_twin import random_network, write_network
@@ -24,7 +25,11 @@ from own_components import Loaded, OwnLimit
 
 N, DT, LAGS = 48, 0.02, 3
 SIGNALS = ("joint_q", "joint_qd", "joint_target_q", "joint_target_qd", "joint_act")
-TABLE = [-1.0, -0.2, 0.5, 1.0], [2.0, 9.0, 4.0, 7.0]
+# over what a curve runs
+TABLES = {
+    "position": ([-1.0, -0.2, 0.5, 1.0], [2.0, 9.0, 4.0, 7.0]),
+    "speed": ([0.0, 0.3, 0.9, 2.0], [0.9, 0.3, 0.4, 0.7]),
+}
 # ranges of parameters that make each limit act on some joints and not on others
 RANGES = {
     "kp": (5.0, 20.0),
@@ -43,6 +48,20 @@ RANGES = {
     "stribeck_velocity": (0.5, 2.0),
     "stribeck_exponent": (1.5, 2.5),
     "assumed_inertia": (0.001, 0.01),
+    "motor_load": (0.05, 0.2),
+    "external_load": (0.05, 0.2),
+    "stribeck_motor_load": (0.05, 0.2),
+    "stribeck_external_load": (0.05, 0.2),
+    "quadratic_motor_load": (0.01, 0.05),
+    "quadratic_external_load": (0.01, 0.05),
+    "bristle_stiffness": (5.0, 20.0),
+    "bristle_damping": (0.1, 0.5),
+    "amplitude": (0.1, 1.0),
+    "periods": (1.0, 5.0),
+    "phase": (-1.0, 1.0),
+    # flags
+    "quadratic_when_opposed": (0.0, 0.4),
+    "mujoco_discretization": (0.0, 0.4),
 }
 LAWS = sorted(law.name for law in catalogue.laws() if law.component.LAW is not None)
 Values = dict[str, np.ndarray]
@@ -96,7 +115,9 @@ class Rollout:
                     effort, *states[law] = oracle.LAWS[law](q, qd, *command, DT, *numbers)
                     continue
                 if component.CURVES:
-                    numbers.append(np.array([oracle.table_limit(each, *TABLE) for each in q]))
+                    (over,) = component.CURVES.values()
+                    places = {"position": q, "speed": np.abs(qd)}[over]
+                    numbers.append(np.array([oracle.table_limit(each, *TABLES[over]) for each in places]))
                 asked = [np.full(N, STAGE_SIGNALS[name].neutral) for name in component.ASKS]
                 after, *states[law] = oracle.LAWS[law](effort, q, qd, DT, *asked, *numbers)
                 self.limited += after != effort
@@ -122,7 +143,9 @@ class Rollout:
             component = getattr(actuators, law)
             given = {name: parameters[f"{law} {name}"] for name in component.PARAMETERS}
             if component.CURVES:
-                given = dict(zip(("lookup_positions", "lookup_efforts"), TABLE, strict=True))
+                described = parameters_of(catalogue.law_of(component).config)
+                columns = [name for name, one in described.items() if one.type == "float[]"]
+                given |= dict(zip(columns, TABLES[next(iter(component.CURVES.values()))], strict=True))
             made.append(component(**given))
         delay = Delay(array(self.lag, False, wp.int32), self.depth) if self.depth else None
         indices = array(np.arange(N), False, wp.uint32)

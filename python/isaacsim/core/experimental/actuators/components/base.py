@@ -147,7 +147,8 @@ class Component(NotCopied):
         if "CURVES" in vars(cls):
             cls.CURVES = curves_over(cls.__name__, cls.CURVES)
         if (cls.START or cls.KEPT) and "State" not in vars(cls):
-            cls.State = type("State", (cls.State,), {"START": cls.START, "KEPT": cls.KEPT})
+            names = {"__module__": cls.__module__, "__qualname__": f"{cls.__qualname__}.State"}
+            cls.State = type("State", (cls.State,), {"START": cls.START, "KEPT": cls.KEPT, **names})
 
     def __init__(self, *values: wp.array | None, **named: wp.array | None) -> None:
         """Set one array per parameter, in their order or by name; None means zero."""

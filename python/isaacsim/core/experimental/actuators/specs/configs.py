@@ -416,7 +416,7 @@ class FrictionConfig(PassiveConfig):
     stribeck_motor_load·τ_m| + Q)`, `s = exp(−(|v|/stribeck_velocity)^stribeck_exponent)`
 
     τ_m is the effort of the motor at the joint, τ_e what else acts on the joint. Q is `quadratic_external_load·τ_e²`
-    where the motor drives, |τ_e| ≤ |τ_m|, and `quadratic_motor_load·τ_m²` where it is driven. These are the models
+    where the motor drives, `|τ_e| ≤ |τ_m|`, and `quadratic_motor_load·τ_m²` where it is driven. These are the models
     M1 … M6 of BAM (Duclusaud et al., ICRA 2025): M1 has `coulomb` and `viscous`; M2 adds the Stribeck effect; M3 has
     equal `motor_load` and `external_load`, M4 also equal `stribeck_motor_load` and `stribeck_external_load`; M5 has
     different ones; M6 adds Q. The schema is our own. The law needs the effective inertia of the joint.

@@ -27,6 +27,16 @@ def is_friction(config: object) -> bool:
     return getattr(config, "SCHEMA", "") in _FRICTIONS
 
 
+def portable_levels(config: Any) -> tuple[float, float, float]:
+    """Return coulomb, static and viscous friction of a friction config, as far as other programs have these.
+
+    A measured curve has its last effort as coulomb and its first as static friction.
+    """
+    if (efforts := getattr(config, "lookup_efforts", None)) is not None:
+        return float(efforts[-1]), float(efforts[0]), 0.0
+    return float(config.coulomb), float(config.static), float(config.viscous)
+
+
 def is_in_engine(config: object) -> bool:
     """Return True for the config of a friction that the simulator computes."""
     return getattr(config, "in_engine", False) == 1

@@ -17,7 +17,7 @@ import numpy as np
 from pxr import Sdf, Usd
 
 from ..errors import HostError
-from ..specs.engine_friction import is_friction
+from ..specs.engine_friction import is_friction, portable_levels
 from .joint_properties import PROPERTIES, axis_of, read_property, write_properties
 from .units import units_of
 
@@ -37,7 +37,7 @@ def write_fallback(stage: Usd.Stage, axes: Sequence[tuple[str, str]], configs: I
         UserWarning: A stronger layer has other friction, which stays.
     """
     for friction in filter(is_friction, configs):
-        coulomb, viscous = float(friction.coulomb), float(friction.viscous)
+        coulomb, _, viscous = portable_levels(friction)
         levels = {"static_frictions": coulomb, "dynamic_frictions": coulomb, "viscous_frictions": viscous}
         for joint, axis in axes:
             if problem := _write(stage, joint, axis, levels):

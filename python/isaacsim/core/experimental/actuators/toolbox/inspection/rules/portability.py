@@ -8,7 +8,7 @@ from pathlib import PurePath
 from typing import Any
 
 from ....specs.configs import Config, DCMotorClampingConfig, ForeignConfig, NeuralControlConfig
-from ....specs.engine_friction import is_friction
+from ....specs.engine_friction import is_friction, portable_levels
 from ....specs.fields import parameters_of
 from ....specs.stand_ins import stand_in_for, stand_ins
 from ....usd.edits import PropertyEdit, SplitEdit, StandInEdit
@@ -102,16 +102,16 @@ def has_friction(joint: InspectedJoint) -> bool:
 
 def _fallback(checked: Checked, actuator: InspectedActuator, joint: InspectedJoint, stage: Any) -> Finding:
     dry, viscous = joint.value("friction"), joint.value("viscous_friction")
-    breakaway = max(stage.coulomb, stage.static)
-    same = _near(viscous, stage.viscous) and (_near(dry, stage.coulomb) or _near(dry, breakaway))
-    levels = {"static_frictions": stage.coulomb, "dynamic_frictions": stage.coulomb, "viscous_frictions": stage.viscous}
+    coulomb, static, damping = portable_levels(stage)
+    same = _near(viscous, damping) and (_near(dry, coulomb) or _near(dry, max(coulomb, static)))
+    levels = {"static_frictions": coulomb, "dynamic_frictions": coulomb, "viscous_frictions": damping}
     off = (PropertyEdit(joint.path, joint.axis, name, float(value)) for name, value in levels.items())
     return Finding(
         "friction-fallback",
         "note" if same else "warning",
         joint.path,
         f"joint {joint.name} has newton:friction = {dry:g}, newton:damping = {viscous:g} (SI), and "
-        f"{stage.SCHEMA} of <{actuator.path}> coulomb = {stage.coulomb:g}, viscous = {stage.viscous:g}. The stage acts "
+        f"{stage.SCHEMA} of <{actuator.path}> coulomb = {coulomb:g}, viscous = {damping:g}. The stage acts "
         "here, the joint's own in other simulators.",
         "Nothing to do." if same else "Give the joint those of the stage, as add_motors does.",
         () if same else checked.edits(actuator, off),
