@@ -20,7 +20,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 import warp as wp
@@ -32,11 +32,19 @@ from ..values import as_numpy
 from .step.state import mask_of
 
 if TYPE_CHECKING:
-    from ..hosts.port import ArticulationPort
     from .assembly import Assembly
     from .plan import Row
 
 _VELOCITY = 1
+
+
+class Robots(Protocol):
+    """What friction with sweeps needs of an articulation; it also needs `get_mass_matrices`, which not every one has."""
+
+    @property
+    def num_dofs(self) -> int:
+        """Number of degrees of freedom of each robot."""
+        ...
 
 
 def swept(dry: np.ndarray, velocities: np.ndarray, response: np.ndarray, levels: np.ndarray, sweeps: int) -> np.ndarray:
@@ -101,7 +109,7 @@ class CoupledFriction:
         HostError: The simulator gives no mass matrices, or its arrays are not in CPU memory.
     """
 
-    def __init__(self, assembly: Assembly, articulation: ArticulationPort, sweeps: Sequence[int]) -> None:
+    def __init__(self, assembly: Assembly, articulation: Robots, sweeps: Sequence[int]) -> None:
         _require_matrices(assembly, articulation, sweeps)
         self._assembly, self._articulation = assembly, articulation
         self._sweeps = max(sweeps)
@@ -175,7 +183,7 @@ class CoupledFriction:
         return np.concatenate(found, axis=1)
 
 
-def _require_matrices(assembly: Assembly, articulation: ArticulationPort, sweeps: Sequence[int]) -> None:
+def _require_matrices(assembly: Assembly, articulation: Robots, sweeps: Sequence[int]) -> None:
     joints = ", ".join(name for name, number in zip(assembly.dof_names, sweeps, strict=True) if number)
     subject, remedy = f"FrictionConfig.sweeps = {max(sweeps)} of joints {joints}", "Set sweeps to 0."
     if not hasattr(articulation, "get_mass_matrices"):

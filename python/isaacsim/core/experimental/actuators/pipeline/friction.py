@@ -20,8 +20,8 @@ from ..specs.engine_friction import is_friction, is_in_engine
 from .entry import ActuatorEntry
 
 if TYPE_CHECKING:
-    from ..hosts.port import ArticulationPort
     from .assembly import Assembly
+    from .coupled_friction import Robots
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,7 +78,7 @@ def require_no_sweeps(entries: Sequence[ActuatorEntry]) -> None:
             )
 
 
-def couple_friction(assembly: Assembly, articulation: ArticulationPort, entries: Sequence[ActuatorEntry]) -> None:
+def couple_friction(assembly: Assembly, articulation: Robots, entries: Sequence[ActuatorEntry]) -> None:
     """Solve friction with sweeps after each step of the actuators, see `coupled_friction.py`.
 
     Raises:
