@@ -39,7 +39,7 @@ _VELOCITY = 1
 
 
 class Robots(Protocol):
-    """What friction with sweeps needs of an articulation; it also needs `get_mass_matrices`, which not every one has."""
+    """The part of an articulation that friction with sweeps reads, beside `get_mass_matrices`, which some lack."""
 
     @property
     def num_dofs(self) -> int:
