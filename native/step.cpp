@@ -331,8 +331,7 @@ NOINLINE int32_t asked_fault_of(const Problem& p, const Block& b, int64_t i) {
     const uint16_t asking = p.asking[i % p.period];
     for (int s = 0; s < kMostAsked && asking >> s; ++s) {
         if (!(asking >> s & 1)) continue;
-        const float value = p.asked[s][b.first + i];
-        if (kUnbounded[s] ? !(value >= -kMax) : !finite(value)) return kAskedFault;
+        if (!signal_is_good(s, p.asked[s][b.first + i])) return kAskedFault;
     }
     return 0;
 }

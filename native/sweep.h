@@ -152,12 +152,16 @@ inline bool is_good(const Result& found) {
     return good;
 }
 
+// True if a requested signal has a valid value.
+inline bool signal_is_good(int signal, float value) {
+    return kUnbounded[signal] ? value >= -kMax : finite(value);
+}
+
 // True if the requested signals of a law are good.
 template <class Law>
 inline bool asked_is_good(const Arrays<Law>& own, int64_t i) {
     bool good = true;
-    for (int k = 0; k < Law::kAsked; ++k)
-        good = good & (kUnbounded[Law::kAsks[k]] ? own.asked[k][i] >= -kMax : finite(own.asked[k][i]));
+    for (int k = 0; k < Law::kAsked; ++k) good = good & signal_is_good(Law::kAsks[k], own.asked[k][i]);
     return good;
 }
 
@@ -302,8 +306,7 @@ struct StageLoop<Stage, USUAL, std::index_sequence<A...>, std::index_sequence<S.
     // A usual value is good.
     template <size_t N>
     static bool asked_is_good(const float* asked, int64_t i) {
-        const float value = asked_at<N>(asked, i);
-        return kUnbounded[Stage::kAsks[N]] ? value >= -kMax : finite(value);
+        return signal_is_good(Stage::kAsks[N], asked_at<N>(asked, i));
     }
 
     // `given` and `out` in the order of `at`; true if any result is bad

@@ -31,7 +31,7 @@ BAM = {name: {"coulomb": 0.4, "viscous": 0.03} | given for name, given in BAM.it
 @pytest.mark.parametrize("opposed", [False, True])
 @pytest.mark.parametrize("model", [*BAM])
 def test_level_is_that_of_the_model(model: str, opposed: bool, rng: np.random.Generator) -> None:
-    """Of joints that slide under a load that is told: the friction is the level of the paper's equations."""
+    """Of joints that slide under a known load: the friction is the level of the paper's equations."""
     config = FrictionConfig(**BAM[model], quadratic_when_opposed=opposed)
     count, dt = 4000, 1e-3
     qd = rng.choice([-1, 1], count) * rng.uniform(0.5, 6, count)
@@ -71,7 +71,7 @@ def test_readings_of_the_quadratic_term_differ() -> None:
 
 
 def test_felt_load_is_the_load_of_the_step_before() -> None:
-    """Where it is not told, it shows in the velocity: the same level from the second step on."""
+    """Where it is not known, it shows in the velocity: the same level from the second step on."""
     config = FrictionConfig(**BAM["M6"], assumed_inertia=INERTIA)
     told, felt = (Plant(config, INERTIA, 1e-3, robots=3, velocity=4.0, told=told) for told in (True, False))
     load = np.array([-1.5, 0.3, 2.0])
@@ -86,7 +86,7 @@ def test_felt_load_is_the_load_of_the_step_before() -> None:
 
 
 def test_friction_takes_energy_at_the_right_inertia(rng: np.random.Generator) -> None:
-    """Of a million random steps under loads that are told: ½·p·(v_free + v⁺) <= 0."""
+    """Of a million random steps under known loads: ½·p·(v_free + v⁺) <= 0."""
     count, dt = 1_000_000, 0.002
     qd, tau_m, tau_e = rng.normal(size=(3, count)).astype(np.float32) * np.array([[2], [1], [1]], np.float32)
     inertia = (10.0 ** rng.uniform(-3, 0, count)).astype(np.float32)
@@ -249,7 +249,7 @@ def test_reset_starts_over_at_the_velocity_and_effort_of_then() -> None:
 
 
 def test_state_goes_on_with_another_time_step() -> None:
-    """What is kept is an effort, so that a joint that rests under a load goes on resting."""
+    """The state is an effort, so a joint that rests under a load stays at rest."""
     plant = Plant(FrictionConfig(coulomb=0.7, assumed_inertia=INERTIA), INERTIA, 0.005)
     plant.run(2000, load=0.6)
     before = plant.q.copy()

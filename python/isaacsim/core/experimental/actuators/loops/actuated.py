@@ -44,7 +44,7 @@ class Actuated(ActuatorSet):
     """
 
     _HAS_FRICTION: ClassVar[bool] = False
-    """Whether the simulator has friction that can be set; with arrays alone there is no simulator."""
+    """True if the simulator has friction that can be set; with arrays alone there is no simulator."""
     _INSTEAD = "Make another one of the same motors, and use save_state() and restore_state()."
 
     def __init__(self, dof_names: Sequence[str], motors: AnyMotors, num_robots: int, device: Any) -> None:

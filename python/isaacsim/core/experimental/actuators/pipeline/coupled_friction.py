@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from .plan import Row
 
 _VELOCITY = 1
+_DRY = PassiveFriction.STATE.index("dry_effort")
 
 
 class Robots(Protocol):
@@ -87,10 +88,9 @@ class _Stage:
     slots: np.ndarray
     columns: np.ndarray
 
-    def state(self) -> list[np.ndarray]:
-        """Dry friction, velocity and other effort that the step has stored, live, each `(robots, joints with it)`."""
-        robots = self.step.plan.num_robots
-        return [numpy_view(array).reshape(robots, -1) for array in self.step.now.laws[self.law]]
+    def dry(self) -> np.ndarray:
+        """Dry friction that the step has stored, live, `(robots, joints with the law)`."""
+        return numpy_view(self.step.now.laws[self.law][_DRY]).reshape(self.step.plan.num_robots, -1)
 
     def parameters(self) -> list[np.ndarray]:
         """Values of the law's parameters, each `(robots, joints)`."""
@@ -122,14 +122,14 @@ class CoupledFriction:
 
     def before(self) -> None:
         """Store the dry friction of the step before."""
-        self._dry = self._joined([stage.state()[0][:, stage.places] for stage in self._stages])
+        self._dry = self._stored()
 
     def after(self, dt: float) -> None:
         """Replace the dry friction that the laws have found, in efforts and states."""
         binding = self._assembly.bound[0]
         efforts = numpy_view(binding.efforts)
         velocities = numpy_view(binding.inputs[_VELOCITY]).astype(np.float64)
-        found = self._joined([stage.state()[0][:, stage.places] for stage in self._stages])
+        found = self._stored()
         columns, good = self._columns, np.isfinite(velocities)
         others = efforts.astype(np.float64)
         others[:, columns] -= found
@@ -143,11 +143,8 @@ class CoupledFriction:
         dry = swept(np.where(solvable, self._dry, 0.0), expected[:, columns], coupling, bounds, self._sweeps)
         dry = np.where(solvable, dry, found).astype(np.float32)
         efforts[:, columns] = others[:, columns] + dry
-        first = 0
-        for stage in self._stages:
-            last = first + len(stage.columns)
-            stage.state()[0][:, stage.places] = dry[:, first:last]
-            first = last
+        for stage, mine in zip(self._stages, self._split(dry), strict=True):
+            stage.dry()[:, stage.places] = mine
         self._efforts, self._velocities = others, velocities
 
     def reset(self, robots: Any) -> None:
@@ -156,8 +153,13 @@ class CoupledFriction:
         for array in (self._efforts, self._velocities):
             array[chosen] = np.nan
 
-    def _joined(self, arrays: Sequence[np.ndarray]) -> np.ndarray:
-        return np.concatenate(arrays, axis=1).astype(np.float64)
+    def _stored(self) -> np.ndarray:
+        """Dry friction of all stages, as the steps have stored it, float64."""
+        return np.concatenate([stage.dry()[:, stage.places] for stage in self._stages], axis=1).astype(np.float64)
+
+    def _split(self, values: np.ndarray) -> list[np.ndarray]:
+        """The columns of each stage."""
+        return np.split(values, np.cumsum([len(stage.columns) for stage in self._stages])[:-1], axis=1)
 
     def _inverse_masses(self, num_dofs: int) -> np.ndarray:
         """Inverse mass matrices of the joints, float64; the identity for a robot that has none."""
@@ -172,14 +174,12 @@ class CoupledFriction:
         self, velocities: np.ndarray, gained: np.ndarray, others: np.ndarray, before: np.ndarray, response: np.ndarray
     ) -> np.ndarray:
         """Largest dry friction of each joint."""
-        found, first = [], 0
-        for stage in self._stages:
-            columns, last = stage.columns, first + len(stage.columns)
+        found = []
+        for stage, dry in zip(self._stages, self._split(self._dry), strict=True):
+            columns = stage.columns
             # what else acts on the joint, by its effective inertia
             external = gained[:, columns] / response[:, columns, columns] - before[:, columns]
-            arrays = [velocities[:, columns], others[:, columns], external - self._dry[:, first:last]]
-            found.append(_levels_of([*arrays, *stage.parameters()]))
-            first = last
+            found.append(_levels_of([velocities[:, columns], others[:, columns], external - dry, *stage.parameters()]))
         return np.concatenate(found, axis=1)
 
 

@@ -246,7 +246,7 @@ def _matched(pattern: str, names: Sequence[str]) -> tuple[int, ...]:
 
 
 def _frictions_beside_another(motor: MotorConfig, subject: str) -> list[str]:
-    """What would add friction to that of a stage, which is the whole friction of the joint."""
+    """Return what adds friction to that of a stage, which is the whole friction of the joint."""
     first, *more = [type(stage).__name__ for stage in motor.stages if is_friction(stage)] or [""]
     found = [f"{subject} has {first} and {other}: must have one friction. Remove one of them." for other in more]
     if not first:

@@ -352,7 +352,7 @@ class PositionBasedClampingConfig(ClampingConfig):
         self.lookup_positions, self.lookup_efforts = _checked_table(self, "lookup_positions", "lookup_efforts")
 
     def conflicts(self) -> list[str]:
-        """What is wrong between the two columns."""
+        """Return the problems of the two columns."""
         return _table_conflicts(self, "lookup_positions", "lookup_efforts")
 
 
@@ -566,7 +566,7 @@ class FrictionCurveConfig(PassiveConfig):
         self.lookup_speeds, self.lookup_efforts = _checked_table(self, "lookup_speeds", "lookup_efforts")
 
     def conflicts(self) -> list[str]:
-        """What is wrong between the two columns."""
+        """Return the problems of the two columns."""
         return _table_conflicts(self, "lookup_speeds", "lookup_efforts")
 
 

@@ -1,4 +1,4 @@
-"""What the friction of a simulator can represent: a dynamic, a static and a viscous part of each joint.
+"""The friction that a simulator can represent: a dynamic, a static and a viscous part of each joint.
 
 `FrictionConfig(in_engine=True)` gives these to the simulator. Other parts of the law, such as the shape of the Stribeck
 curve, only exist in the stage of the actuator.
