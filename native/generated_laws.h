@@ -9,7 +9,7 @@
 namespace ACTUATORS_VARIANT {
 
 // Of each signal that laws may ask for, whether infinity is one of its values.
-constexpr bool kUnbounded[] = {false, false, false, false, false, true, false, false};
+constexpr bool kUnbounded[] = {false, false, false, false, false, false, false, true, false, false};
 
 template <class V>
 inline Values<V, 3> curve_row(V x, V point, V value, V slope, V row_point, V row_value, V row_slope) {
@@ -351,8 +351,89 @@ inline Values<V, 2> geared_pid_effort(V position, V velocity, V position_target,
 }
 
 template <class V>
+inline V mean_of_decay(V x, V left) {
+    const V small = pick(x < splat<V>(0.5f), x, splat<V>(0.0f));
+    V p = splat<V>(1.0f) - small * splat<V>(0.125f);
+    p = splat<V>(1.0f) - small * splat<V>(0.14285715f) * p;
+    p = splat<V>(1.0f) - small * splat<V>(0.16666667f) * p;
+    p = splat<V>(1.0f) - small * splat<V>(0.2f) * p;
+    p = splat<V>(1.0f) - small * splat<V>(0.25f) * p;
+    p = splat<V>(1.0f) - small * splat<V>(0.33333334f) * p;
+    p = splat<V>(1.0f) - small * splat<V>(0.5f) * p;
+    return pick(x < splat<V>(0.5f), p, (splat<V>(1.0f) - left) / pick(x < splat<V>(0.5f), splat<V>(1.0f), x));
+}
+
+template <class V>
+inline Values<V, 2> response(V inductance, V resistance, V dt) {
+    const V x = dt * resistance / pick(inductance > splat<V>(0.0f), inductance, splat<V>(1.0f));
+    const V mean = mean_of_decay(x, decay(x));
+    return {{pick(inductance > splat<V>(0.0f), x * mean, splat<V>(1.0f)), pick(inductance > splat<V>(0.0f), mean,
+            splat<V>(0.0f))}};
+}
+
+template <class V>
 inline V product(V first, V second) {
     return first * second;
+}
+
+template <class V>
+inline V demanded_current(V wanted, V current, V most, V change) {
+    return within(within(wanted, negative(most), most), current - change, current + change);
+}
+
+template <class V>
+inline Values<V, 5> winding(V effort, V position, V velocity, V dt, V inertia, V temperature, V housing_temperature,
+        V derating, V voltage, V current, V terminal_voltage, V power, V loss, V torque_constant, V resistance,
+        V inductance, V supply, V max_current, V max_current_rate, V temperature_coefficient, V magnet_coefficient,
+        V in_volts, V driver, V as_mujoco) {
+    const V constant = torque_constant * (splat<V>(1.0f) - magnet_coefficient * (housing_temperature -
+            splat<V>(25.0f)));
+    const V ohms = resistance * (splat<V>(1.0f) + temperature_coefficient * (temperature - splat<V>(25.0f)));
+    const auto results_1 = response(inductance, ohms, dt);
+    const V share = results_1.at[0];
+    const V start = results_1.at[1];
+    const V gain = pick((inertia > splat<V>(0.0f)) & (as_mujoco < splat<V>(0.5f)), dt * constant / inertia,
+            splat<V>(0.0f));
+    const V back_emf = constant * (velocity + gain * (start * current));
+    const V impedance = ohms + constant * gain * (splat<V>(1.0f) - start);
+    const V most = pick(derating == splat<V>(1.0f), max_current, product(max_current, derating));
+    const V asked = pick(in_volts > splat<V>(0.5f), (effort - back_emf) / impedance, effort / constant);
+    const V wanted = demanded_current(asked, current, most, max_current_rate * dt);
+    const V available = pick(voltage <= splat<V>(3.4028235e+38f), voltage, supply);
+    const V volts = pick(driver > splat<V>(1.5f), splat<V>(0.0f), available);
+    const V settled = within(wanted, (negative(volts) - back_emf) / impedance, (volts - back_emf) / impedance);
+    V mean = settled + start * (current - settled);
+    const V after = current + share * (settled - current);
+    mean = pick(as_mujoco > splat<V>(0.5f), after, mean);
+    const V total = pick((mean == asked) & (in_volts < splat<V>(0.5f)), effort, constant * mean);
+    const V applied = back_emf + impedance * settled;
+    const auto is_open = (driver > splat<V>(0.5f)) & (driver < splat<V>(1.5f));
+    return {{pick(is_open & finite(total), splat<V>(0.0f), total), pick(is_open, splat<V>(0.0f), after), pick(is_open,
+            constant * velocity, applied), pick(is_open, splat<V>(0.0f), applied * mean), ohms / (constant *
+            constant)}};
+}
+
+template <class V>
+inline V positive(V value) {
+    return nan_unless((value > splat<V>(0.0f)) & (value <= splat<V>(3.4028235e+38f)), value);
+}
+
+template <class V>
+inline V usable(V value) {
+    return nan_unless(finite(value) & (value >= splat<V>(0.0f)), value);
+}
+
+template <class V>
+inline V limit_of(V value) {
+    return nan_unless(value >= splat<V>(0.0f), value);
+}
+
+template <class V>
+inline Values<V, 11> winding_prepare(V torque_constant, V resistance, V inductance, V supply, V max_current,
+        V max_current_rate, V temperature_coefficient, V magnet_coefficient, V in_volts, V driver, V as_mujoco) {
+    return {{positive(torque_constant), positive(resistance), usable(inductance), nan_unless(supply > splat<V>(0.0f),
+            supply), limit_of(max_current), limit_of(max_current_rate), usable(temperature_coefficient),
+            usable(magnet_coefficient), in_volts, driver, as_mujoco}};
 }
 
 template <class V>
@@ -520,11 +601,6 @@ inline Values<V, 4> friction(V effort, V position, V velocity, V dt, V inertia, 
 }
 
 template <class V>
-inline V usable(V value) {
-    return nan_unless(finite(value) & (value >= splat<V>(0.0f)), value);
-}
-
-template <class V>
 inline V usable_or_zero(V value) {
     return pick(finite(value) & (value >= splat<V>(0.0f)), value, splat<V>(0.0f));
 }
@@ -577,16 +653,8 @@ inline Values<V, 4> friction_of_curve(V effort, V position, V velocity, V dt, V 
 template <class V>
 inline Values<V, 3> bristles(V deflection, V velocity, V rate_now, V fading, V dt) {
     const V x = fading * dt;
-    const V small = pick(x < splat<V>(0.5f), x, splat<V>(0.0f));
-    V p = splat<V>(1.0f) - small * splat<V>(0.125f);
-    p = splat<V>(1.0f) - small * splat<V>(0.14285715f) * p;
-    p = splat<V>(1.0f) - small * splat<V>(0.16666667f) * p;
-    p = splat<V>(1.0f) - small * splat<V>(0.2f) * p;
-    p = splat<V>(1.0f) - small * splat<V>(0.25f) * p;
-    p = splat<V>(1.0f) - small * splat<V>(0.33333334f) * p;
-    p = splat<V>(1.0f) - small * splat<V>(0.5f) * p;
     const V left = law_exp(negative(x));
-    const V mean = pick(x < splat<V>(0.5f), p, (splat<V>(1.0f) - left) / pick(x < splat<V>(0.5f), splat<V>(1.0f), x));
+    const V mean = mean_of_decay(x, left);
     const V grown = deflection + dt * (mean * rate_now);
     return {{pick(x < splat<V>(0.5f), grown, left * deflection + dt * mean * velocity), mean * rate_now, left}};
 }
@@ -878,6 +946,43 @@ struct ControllerGearedPID {
     }
 };
 
+struct ElectricalWinding {
+    static constexpr const char *kName = "ElectricalWinding", *kKind = "electrical";
+    static constexpr bool kLimits = false, kConverts = false;
+    static constexpr int kResults = 1, kParameters = 11, kPrepared = 11, kStates = 4, kCurves = 0, kAsked = 5, kArguments = 24;
+    static constexpr bool kPrepares = true;
+    // whether what is prepared depends on the time step
+    static constexpr bool kTimed = false;
+    // the parameter that each prepared number is as it stands, -1 for one that is derived
+    static constexpr int kPasses[] = {-1, -1, -1, -1, -1, -1, -1, -1, 8, 9, 10};
+    // what each curve runs over: 0 for the position, 1 for the velocity, 2 for the speed
+    static constexpr int kOver[] = {-1};
+    // numbers of the signals that it asks for
+    static constexpr int kAsks[] = {0, 3, 4, 6, 7};
+    // values for which the law is compiled as constants, NaN for none
+    static constexpr bool kHasUsual = true;
+    static constexpr float kUsual[] = {kNaN, kNaN, 0.0f, kNaN, kNaN, kNaN, kNaN, kNaN, 0.0f, 0.0f, 0.0f};
+    static constexpr float kUsualAsked[] = {kNaN, kNaN, kNaN, kNaN, kNaN};
+    // effort, position, velocity
+    static constexpr bool kReads[] = {true, false, true};
+
+    template <class V>
+    static inline Values<V, kResults + kStates> law(V effort, V position, V velocity, V dt, V inertia, V temperature,
+            V housing_temperature, V derating, V voltage, V current, V terminal_voltage, V power, V loss,
+            V torque_constant, V resistance, V inductance, V supply, V max_current, V max_current_rate,
+            V temperature_coefficient, V magnet_coefficient, V in_volts, V driver, V as_mujoco) {
+        return winding(effort, position, velocity, dt, inertia, temperature, housing_temperature, derating, voltage,
+                current, terminal_voltage, power, loss, torque_constant, resistance, inductance, supply, max_current,
+                max_current_rate, temperature_coefficient, magnet_coefficient, in_volts, driver, as_mujoco);
+    }
+    template <class V>
+    static inline Values<V, kPrepared> prepare(V torque_constant, V resistance, V inductance, V supply, V max_current,
+            V max_current_rate, V temperature_coefficient, V magnet_coefficient, V in_volts, V driver, V as_mujoco, V) {
+        return winding_prepare(torque_constant, resistance, inductance, supply, max_current, max_current_rate,
+                temperature_coefficient, magnet_coefficient, in_volts, driver, as_mujoco);
+    }
+};
+
 struct ClampingDCMotor {
     static constexpr const char *kName = "ClampingDCMotor", *kKind = "clamping";
     static constexpr bool kLimits = true, kConverts = false;
@@ -1143,7 +1248,7 @@ struct PassiveLuGreFriction {
 
 using Functions = List<FunctionExp, FunctionLog, FunctionSqrt, FunctionTanh, FunctionSin, FunctionCos, FunctionPow, FunctionStribeck>;
 using Controllers = List<ControllerPD, ControllerPID, ControllerGearedPD, ControllerGearedPID>;
-using EffortStages = List<ClampingDCMotor, ClampingDCMotorCutoff, ClampingPositionBased, ClampingMaxEffort, PassiveCogging, PassiveFriction, PassiveFrictionCurve, PassiveLuGreFriction>;
+using EffortStages = List<ElectricalWinding, ClampingDCMotor, ClampingDCMotorCutoff, ClampingPositionBased, ClampingMaxEffort, PassiveCogging, PassiveFriction, PassiveFrictionCurve, PassiveLuGreFriction>;
 using Feedbacks = List<>;
 
 }  // namespace ACTUATORS_VARIANT

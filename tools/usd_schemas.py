@@ -77,7 +77,9 @@ def _property(config: type[Config], text: str, described: Parameter) -> str:
 
 
 def _limits(described: Parameter) -> list[str]:
-    """Return the bounds in machine-readable form, if there are any."""
+    """Return the bounds or choices in machine-readable form, if there are any."""
+    if described.choices:
+        return [_indented(f"allowedTokens = {_literal(described.choices)}")]
     if described.type not in ("float", "int"):
         return []
     python = int if described.type == "int" else float

@@ -19,6 +19,7 @@ from .components.controller_neural_mlp import ControllerNeuralMLP as ControllerN
 from .components.controller_pd import ControllerPD as ControllerPD
 from .components.controller_pid import ControllerPID as ControllerPID
 from .components.delay import Delay as Delay
+from .components.electrical_winding import ElectricalWinding as ElectricalWinding
 from .components.passive_cogging import PassiveCogging as PassiveCogging
 from .components.passive_friction import PassiveFriction as PassiveFriction
 from .components.passive_friction_curve import PassiveFrictionCurve as PassiveFrictionCurve
@@ -55,6 +56,7 @@ from .specs.configs import CoggingConfig as CoggingConfig
 from .specs.configs import DCMotorClampingConfig as DCMotorClampingConfig
 from .specs.configs import DCMotorCutoffClampingConfig as DCMotorCutoffClampingConfig
 from .specs.configs import DelayConfig as DelayConfig
+from .specs.configs import ElectricalConfig as ElectricalConfig
 from .specs.configs import FrictionConfig as FrictionConfig
 from .specs.configs import FrictionCurveConfig as FrictionCurveConfig
 from .specs.configs import GearedPDControlConfig as GearedPDControlConfig
@@ -135,6 +137,8 @@ __all__ = [
     "Delay",
     "DelayConfig",
     "Distribution",
+    "ElectricalConfig",
+    "ElectricalWinding",
     "Extension",
     "Finding",
     "FrictionConfig",

@@ -218,7 +218,9 @@ class Component(NotCopied):
     @classmethod
     def from_config(cls, config: Any, num_actuators: int, device: wp.DeviceLike) -> Self:
         """Return the component of a config, each value repeated for `num_actuators` actuators; see `repeated`."""
-        return cls(**{name: repeated(getattr(config, name), num_actuators, device) for name in cls.PARAMETERS})
+        described = parameters_of(config)
+        values = {name: described[name].number(getattr(config, name)) for name in cls.PARAMETERS}
+        return cls(**{name: repeated(value, num_actuators, device) for name, value in values.items()})
 
     @classmethod
     def resolve_arguments(cls, args: dict[str, Any]) -> dict[str, Any]:
@@ -526,7 +528,7 @@ def resolved_scalars(config_type: type, args: dict[str, Any]) -> dict[str, Any]:
     resolved = {name: args.get(name, one.fallback) for name, one in described.items()}
     if problems := violations(config_type(**resolved), config_type.__name__):
         raise ValueError("\n".join(problems))
-    return resolved
+    return {name: described[name].number(value) for name, value in resolved.items()}
 
 
 def _range_text(component: Component, parameter: str) -> str:

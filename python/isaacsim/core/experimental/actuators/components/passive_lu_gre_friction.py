@@ -35,7 +35,7 @@ import warp as wp
 from ..specs.configs import LuGreFrictionConfig
 from .base import Passive, resolved_scalars
 from .friction_step import known_inertia, step_before
-from .functions import exp, stribeck
+from .functions import exp, mean_of_decay, stribeck
 from .law import UNSET, started, within
 from .passive_friction import inverse_speed, usable
 
@@ -70,17 +70,8 @@ def lu_gre_prepare(
 def bristles(deflection: float, velocity: float, rate_now: float, fading: float, dt: float):
     """Return the deflection after a step at constant velocity, its mean rate, and the decay e^(−fading·dt)."""
     x = fading * dt
-    # (1 − e^−x)/x, the mean of the decay; what is not chosen has a derivative, too
-    small = x if x < 0.5 else 0.0
-    p = 1.0 - small * 0.125
-    p = 1.0 - small * 0.14285714285714285 * p
-    p = 1.0 - small * 0.16666666666666666 * p
-    p = 1.0 - small * 0.2 * p
-    p = 1.0 - small * 0.25 * p
-    p = 1.0 - small * 0.3333333333333333 * p
-    p = 1.0 - small * 0.5 * p
     left = exp(-x)
-    mean = p if x < 0.5 else (1.0 - left) / (1.0 if x < 0.5 else x)
+    mean = mean_of_decay(x, left)
     grown = deflection + dt * (mean * rate_now)
     return grown if x < 0.5 else left * deflection + dt * mean * velocity, mean * rate_now, left
 

@@ -26,7 +26,7 @@ from ..specs.patterns import pattern_problem
 from ..specs.stages import KINDS, LISTED, parts_of, places_of
 
 LAW = "law"
-_PLAIN = {"float": float, "int": int, "bool": bool}
+_PLAIN = {"float": float, "int": int, "bool": bool, "token": str}
 # a file with a hundred problems is no motor file
 MAX_PROBLEMS = 100
 
@@ -273,7 +273,7 @@ class _Writer:
         if rule.means_joint(value):
             return value
         if rule.accepts(value):
-            return _PLAIN[rule.type](value)
+            return _PLAIN[rule.type](rule.word(value))
         # numbers out of range are problems of the motor
         if hasattr(value, "__len__"):
             self.problems.add(

@@ -201,10 +201,10 @@ class Fit:
         dtype = np.int32 if described.type == "int" else np.float32
         try:
             if isinstance(value, Mapping) or described.means_joint(value):
-                found = by_joint(value, self.names, subject)
+                found = [described.number(one) for one in by_joint(value, self.names, subject)]
                 taken = [at for at, one in enumerate(found) if described.means_joint(one)]
                 return self._with_limits(found, taken, subject) if taken else np.array(found, dtype)
-            return self._array(value, dtype, subject)
+            return self._array(described.number(value), dtype, subject)
         except ValueError as error:
             self.problems.extend(str(error).splitlines())
             return value

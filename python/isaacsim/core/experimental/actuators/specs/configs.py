@@ -13,19 +13,24 @@ import os
 import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from itertools import pairwise
 from pathlib import PurePath
 from typing import Any, ClassVar, Literal, Self
 
+from .config import (
+    MAX_TABLE_ROWS,
+    ClampingConfig,
+    Config,
+    ControlConfig,
+    PassiveConfig,
+    checked_table,
+    table_conflicts,
+)
+from .electrical import ElectricalConfig  # noqa: F401
 from .engine_friction import engine_problems
-from .fields import complaint, conflicts, parameter, parameters_of
+from .fields import parameter, parameters_of
 
 # a delay ring of this many rows per joint is the most a robot file may ask for
 MAX_DELAY_STEPS = 4096
-
-# a table of so many rows takes tens of megabytes in a plan
-MAX_TABLE_ROWS = 100_000
-
 
 # what several laws have is described once
 _KP: dict[str, Any] = {
@@ -97,59 +102,9 @@ def _motor_side(described: dict[str, Any], name: str) -> dict[str, Any]:
 _GEAR: dict[str, Any] = _motor_side({"type": "float", "unit": "", "fallback": 1.0}, "gear")
 
 
-class Config:
-    """What one applied schema of an actuator prim says."""
-
-    SCHEMA: ClassVar[str]
-    EARLIER_SCHEMA: ClassVar[str] = ""
-    """Name of the schema in files of version 0.9 and before, read as well; empty where it is the same."""
-    KIND: ClassVar[str]
-
-    @classmethod
-    def stem(cls) -> str:
-        """Name of the class without what it says of the kind: `DCMotor` of `DCMotorClampingConfig`."""
-        family = next(base for base in cls.__mro__ if "KIND" in vars(base))
-        own = cls.__name__ if family is cls else cls.__name__.removesuffix(family.__name__)
-        return own.removesuffix("Config")
-
-    def gains_at_joint(self) -> tuple[float, float, float] | None:
-        """Proportional, derivative and integral gain, seen from the joint; None for what has none.
-
-        Values may be arrays, for this and what follows: then so are the results.
-        """
-        return None
-
-    def bounds(self, of: Literal["effort", "speed"]) -> dict[str, Any]:
-        """What efforts along the motion, or speeds without load, do not exceed: by field, of a table its largest."""
-        found = {name: (one, getattr(self, name)) for name, one in parameters_of(self).items() if one.bounds == of}
-        return {name: max(value) if one.type == "float[]" else value for name, (one, value) in found.items()}
-
-    def idle(self) -> dict[str, str]:
-        """Fields whose values have no effect beside the others, and why, with what to do instead."""
-        return {}
-
-
-class ControlConfig(Config):
-    """A control law."""
-
-    KIND: ClassVar[str] = "controller"
-
-
 def _integral_gain(ki: float, integral_max: float) -> float:
     """An integral that may not grow does nothing."""
     return ki * (integral_max > 0.0)
-
-
-class ClampingConfig(Config):
-    """An effort limit."""
-
-    KIND: ClassVar[str] = "clamping"
-
-
-class PassiveConfig(Config):
-    """What a joint adds to the effort of its motor: friction, cogging."""
-
-    KIND: ClassVar[str] = "passive"
 
 
 @dataclass
@@ -349,39 +304,11 @@ class PositionBasedClampingConfig(ClampingConfig):
     """Largest effort at each position [N·m or N]."""
 
     def __post_init__(self) -> None:
-        self.lookup_positions, self.lookup_efforts = _checked_table(self, "lookup_positions", "lookup_efforts")
+        self.lookup_positions, self.lookup_efforts = checked_table(self, "lookup_positions", "lookup_efforts")
 
     def conflicts(self) -> list[str]:
         """Return the problems of the two columns."""
-        return _table_conflicts(self, "lookup_positions", "lookup_efforts")
-
-
-def _checked_table(config: Any, *columns: str) -> list[list[float]]:
-    """Return the columns of a table as floats.
-
-    Raises:
-        ValueError: Something is wrong with the config.
-    """
-    described, subject = parameters_of(config), type(config).__name__
-    found = (complaint(f"{subject}.{name}", getattr(config, name), described[name]) for name in columns)
-    if problems := [one for one in found if one] or conflicts(config, subject):
-        raise ValueError("\n".join(problems))
-    return [[float(one) for one in getattr(config, name)] for name in columns]
-
-
-def _table_conflicts(config: Any, first: str, second: str) -> list[str]:
-    """Return what is wrong between the columns of a table, the first of which must not decrease."""
-    points, values = (list(getattr(config, name)) for name in (first, second))
-    if len(points) != len(values) or not points:
-        return [
-            f"{first} has {len(points)} values, {second} {len(values)}: must be equally many, at least one. Complete "
-            "the table."
-        ]
-    return [
-        f"{first}[{row + 1}] = {after!r} comes after {before!r}: must not decrease. Sort the table."
-        for row, (before, after) in enumerate(pairwise(points))
-        if after < before
-    ]
+        return table_conflicts(self, "lookup_positions", "lookup_efforts")
 
 
 def _of_friction(name: str, unit: str, fallback: float, **rule: Any) -> dict[str, Any]:
@@ -563,11 +490,11 @@ class FrictionCurveConfig(PassiveConfig):
     """Effective inertia of the joint [kg·m² or kg] where the simulator provides none; see `FrictionConfig`."""
 
     def __post_init__(self) -> None:
-        self.lookup_speeds, self.lookup_efforts = _checked_table(self, "lookup_speeds", "lookup_efforts")
+        self.lookup_speeds, self.lookup_efforts = checked_table(self, "lookup_speeds", "lookup_efforts")
 
     def conflicts(self) -> list[str]:
         """Return the problems of the two columns."""
-        return _table_conflicts(self, "lookup_speeds", "lookup_efforts")
+        return table_conflicts(self, "lookup_speeds", "lookup_efforts")
 
 
 @dataclass
@@ -652,11 +579,16 @@ class ForeignConfig(Config):
 
 
 CONFIGS: tuple[type[Config], ...] = tuple(
-    found
-    for found in tuple(globals().values())
-    if isinstance(found, type) and issubclass(found, Config) and "SCHEMA" in vars(found)
+    sorted(
+        (
+            found
+            for found in tuple(globals().values())
+            if isinstance(found, type) and issubclass(found, Config) and "SCHEMA" in vars(found)
+        ),
+        key=lambda config: config.__module__ != __name__,
+    )
 )
-"""The class of every built-in schema, as they stand above; usd/ and components/ derive their tables from it."""
+"""The class of every built-in schema: those of this file, then those it imports. All tables derive from it."""
 
 OURS: tuple[type[Config], ...] = tuple(config for config in CONFIGS if not config.SCHEMA.startswith("Newton"))
 """Those whose schema is not newton's but our own, which we ship."""

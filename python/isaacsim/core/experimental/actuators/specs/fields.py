@@ -32,7 +32,7 @@ class Parameter:
 
     attribute: str
     """USD attribute that stores the value."""
-    type: Literal["float", "int", "bool", "float[]", "asset"]
+    type: Literal["float", "int", "bool", "token", "float[]", "asset"]
     """USD value type."""
     unit: str
     """Units: of a revolute joint, then of a prismatic one."""
@@ -54,13 +54,23 @@ class Parameter:
     """Quantity that it bounds in both directions: effort, or speed without load; empty for none."""
     of_law: bool = True
     """True if the law takes it; False for what says where or how the law runs."""
+    choices: tuple[str, ...] = ()
+    """Values of a token; the law takes the position in this list."""
     earlier: str = ""
     """Attribute of the value in files of version 0.2; empty if it is the same."""
 
     @property
     def is_single(self) -> bool:
         """True if a value is one number or flag, which may differ from joint to joint."""
-        return self.type in ("float", "int", "bool")
+        return self.type in ("float", "int", "bool", "token")
+
+    def number(self, value: Any) -> Any:
+        """Return a value as the law takes it: a token as its position among the choices, others unchanged."""
+        return self.choices.index(value) if isinstance(value, str) and value in self.choices else value
+
+    def word(self, value: Any) -> Any:
+        """Return a value as users write it: the token at a position among the choices, others unchanged."""
+        return value if isinstance(value, str) or not self.choices else self.choices[int(value)]
 
     @property
     def dimension(self) -> tuple[int, int]:
@@ -73,6 +83,8 @@ class Parameter:
     @property
     def rule(self) -> str:
         """The rule in words, for error messages."""
+        if self.choices:
+            return f"must be one of {', '.join(map(repr, self.choices))}"
         if self.type in _RULES:
             return _RULES[self.type]
         precision = "" if self.type == "int" else " in single precision"
@@ -101,6 +113,8 @@ class Parameter:
             return isinstance(value, bool) or _real(value, numbers.Real) in (0.0, 1.0)
         if self.type == "float[]":
             return self._accepts_table(value)
+        if isinstance(value, str):
+            return value in self.choices
         return self._accepts_number(value)
 
     def means_joint(self, value: Any) -> bool:
@@ -122,6 +136,8 @@ class Parameter:
         number = _real(value, numbers.Integral if self.type == "int" else numbers.Real)
         if number is None:
             return False
+        if self.choices:
+            return number in range(len(self.choices))
         if math.isinf(number):
             return self.infinite and number > 0
         if abs(number) > FLOAT32_MAX or not self.lower <= number <= self.upper:

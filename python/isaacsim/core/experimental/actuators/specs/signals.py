@@ -48,6 +48,8 @@ SIGNALS: Final[dict[str, Signal]] = {
         Signal("load", "N·m or N", 0.0, "effort that balances gravity, Coriolis forces and others at the joint"),
         Signal("load_is_whole", "", 0.0, "1 where the load includes contacts and coupling, else 0"),
         Signal("temperature", "°C", 25.0, "temperature of the winding"),
+        Signal("housing_temperature", "°C", 25.0, "temperature of the housing of the motor"),
+        Signal("winding_loss", "W/(N·m)² or W/N²", 0.0, "heat of the winding per square of the effort, 0 if not known"),
         Signal("derating", "", 1.0, "share of the effort that the temperature leaves"),
         Signal("voltage", "V", math.inf, "voltage of the supply at the motor"),
         Signal("power", "W", 0.0, "electrical power that the motor draws"),

@@ -39,6 +39,7 @@ _VALUE_TYPES: dict[str, tuple[Any, Callable[[Any], Any]]] = {
     "float": (Sdf.ValueTypeNames.Float, float),
     "int": (Sdf.ValueTypeNames.Int, int),
     "bool": (Sdf.ValueTypeNames.Bool, bool),
+    "token": (Sdf.ValueTypeNames.Token, str),
     "float[]": (Sdf.ValueTypeNames.FloatArray, lambda table: Vt.FloatArray([float(value) for value in table])),
     "asset": (
         Sdf.ValueTypeNames.Asset,
@@ -529,7 +530,7 @@ def write_configs(spec: Sdf.PrimSpec, configs: Sequence[Any], values_of: Sequenc
 def write_attribute(spec: Sdf.PrimSpec, name: str, described: Parameter, value: Any) -> None:
     """Write the value of a parameter into a spec."""
     value_type, to_usd = _VALUE_TYPES[described.type]
-    _attribute(spec, name, value_type).default = to_usd(value)
+    _attribute(spec, name, value_type).default = to_usd(described.word(value))
 
 
 def _attribute(spec: Sdf.PrimSpec, name: str, value_type: Sdf.ValueTypeName) -> Sdf.AttributeSpec:

@@ -27,6 +27,7 @@ _FROM_USD: dict[str, Callable[[Any], Any]] = {
     "float": float,
     "int": int,
     "bool": bool,
+    "token": str,
     "float[]": list,
     "asset": str,
 }

@@ -1,0 +1,203 @@
+"""Winding of a motor and its driver: current and effort of a demanded effort, within the voltage of the supply.
+
+    L·di/dt = V − R·i − K·v        V  voltage at the winding, |V| ≤ supply
+    effort  = K·i                  K  torque constant at the joint, R resistance, L inductance, v velocity
+
+    R  = R25·(1 + a·(T − 25 °C)),   K  = K25·(1 − b·(T_h − 25 °C))      of the winding and of the housing
+    x  = h·R/L,  s = 1 − e^−x,  m = s/x          h  physics step;  L = 0: s = 1, m = 0
+    i* = clip(effort/K, ±max_current·derating)   and at most max_current_rate·h from the current of before
+    i∞ = clip(i*, (±supply − K·v⁺)/R)            current to which the winding tends
+    i⁺ = i + s·(i∞ − i),   ī = i∞ + m·(i − i∞)   current after the step, and its mean
+    v⁺ = v + h·K·ī/I                             velocity after the step; v where the inertia I is not known
+    effort⁺ = K·ī,   V = R·i∞ + K·v⁺,   power = V·ī
+
+The driver regulates the current, so the effort is the demanded one while its voltage, R·i* + K·v⁺, lies within the
+supply; without inductance it is equal to the last bit. Beyond, the back-EMF is that of the velocity after the step, so
+a motor at its supply settles at any step size. A motor that is driven beyond its no-load speed brakes.
+With `command` "voltage" the input is the voltage V at the winding: i* = (V − K·v⁺)/R. With `discretization` "mujoco"
+ī is i⁺ and v⁺ is v, as in MuJoCo's `dcmotor`. A driver that is off leaves the winding open, i = 0, or shorted, V = 0.
+The state holds i⁺, V, power, and R/K², the loss per square of the effort, for the thermal law.
+Edges: parameters out of range give NaN, which the plan's guard turns into zero and a fault.
+Source: the exact step of a first-order system at constant voltage and velocity; N. Mohan, Electric Machines and Drives,
+2012, ch. 7, DC-motor drives; the demand is that of MuJoCo 4.0, actuator `dcmotor`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+import warp as wp
+
+from ..specs.configs import ElectricalConfig
+from .base import Electrical, resolved_scalars
+from .functions import decay, mean_of_decay
+from .law import within
+from .passive_friction import usable
+from .product import product
+
+LARGEST = wp.constant(3.4028234663852886e38)
+"""The largest finite float32."""
+
+
+@wp.func
+def positive(value: float) -> float:
+    """Return a parameter that is finite and greater than zero; NaN for others."""
+    return value if value > 0.0 and value <= LARGEST else wp.nan
+
+
+@wp.func
+def limit_of(value: float) -> float:
+    """Return a limit that is not negative, which may be infinite; NaN for others."""
+    return value if value >= 0.0 else wp.nan
+
+
+@wp.func
+def winding_prepare(
+    torque_constant: float,
+    resistance: float,
+    inductance: float,
+    supply: float,
+    max_current: float,
+    max_current_rate: float,
+    temperature_coefficient: float,
+    magnet_coefficient: float,
+    in_volts: float,
+    driver: float,
+    as_mujoco: float,
+):
+    """Return the parameters, NaN where they are out of range."""
+    return (
+        positive(torque_constant),
+        positive(resistance),
+        usable(inductance),
+        supply if supply > 0.0 else wp.nan,
+        limit_of(max_current),
+        limit_of(max_current_rate),
+        usable(temperature_coefficient),
+        usable(magnet_coefficient),
+        in_volts,
+        driver,
+        as_mujoco,
+    )
+
+
+@wp.func
+def response(inductance: float, resistance: float, dt: float):
+    """Return the shares of a change of the current after the step, and of its start in the mean over the step."""
+    # what is not chosen has a derivative, too
+    x = dt * resistance / (inductance if inductance > 0.0 else 1.0)
+    mean = mean_of_decay(x, decay(x))
+    return x * mean if inductance > 0.0 else 1.0, mean if inductance > 0.0 else 0.0
+
+
+@wp.func
+def demanded_current(wanted: float, current: float, most: float, change: float) -> float:
+    """Return the current within the limits of the driver."""
+    return within(within(wanted, -most, most), current - change, current + change)
+
+
+@wp.func
+def winding(
+    effort: float,
+    position: float,
+    velocity: float,
+    dt: float,
+    inertia: float,
+    temperature: float,
+    housing_temperature: float,
+    derating: float,
+    voltage: float,
+    current: float,
+    terminal_voltage: float,
+    power: float,
+    loss: float,
+    torque_constant: float,
+    resistance: float,
+    inductance: float,
+    supply: float,
+    max_current: float,
+    max_current_rate: float,
+    temperature_coefficient: float,
+    magnet_coefficient: float,
+    in_volts: float,
+    driver: float,
+    as_mujoco: float,
+):
+    """Return the effort [N·m or N], the current, the voltage at the winding, its power, and its loss per effort²."""
+    constant = torque_constant * (1.0 - magnet_coefficient * (housing_temperature - 25.0))
+    ohms = resistance * (1.0 + temperature_coefficient * (temperature - 25.0))
+    share, start = response(inductance, ohms, dt)
+    # at the end of the step, or at the start as in MuJoCo
+    gain = dt * constant / inertia if inertia > 0.0 and as_mujoco < 0.5 else 0.0
+    back_emf = constant * (velocity + gain * (start * current))
+    impedance = ohms + constant * gain * (1.0 - start)
+    most = max_current if derating == 1.0 else product(max_current, derating)
+    asked = (effort - back_emf) / impedance if in_volts > 0.5 else effort / constant
+    wanted = demanded_current(asked, current, most, max_current_rate * dt)
+    available = voltage if voltage <= LARGEST else supply
+    volts = 0.0 if driver > 1.5 else available
+    # a shorted winding gets no voltage
+    settled = within(wanted, (-volts - back_emf) / impedance, (volts - back_emf) / impedance)
+    mean = settled + start * (current - settled)
+    after = current + share * (settled - current)
+    mean = after if as_mujoco > 0.5 else mean
+    total = effort if mean == asked and in_volts < 0.5 else constant * mean
+    applied = back_emf + impedance * settled
+    is_open = driver > 0.5 and driver < 1.5
+    return (
+        0.0 if is_open and wp.isfinite(total) else total,
+        0.0 if is_open else after,
+        constant * velocity if is_open else applied,
+        0.0 if is_open else applied * mean,
+        ohms / (constant * constant),
+    )
+
+
+class ElectricalWinding(Electrical):
+    """Winding and driver of `N` motors.
+
+    Args:
+        torque_constant: Effort per current at the joint, also its back-EMF [N·m/A or N/A], shape `(N,)`.
+        resistance: Resistance at 25 °C [Ω], shape `(N,)`.
+        inductance: Inductance [H], shape `(N,)`; 0 for a current that follows at once.
+        voltage: Voltage of the supply [V], shape `(N,)`; inf for no limit.
+        max_current: Largest demanded current [A], shape `(N,)`; inf for no limit.
+        max_current_rate: Largest change of the demanded current [A/s], shape `(N,)`; inf for no limit.
+        temperature_coefficient: Increase of the resistance with the temperature of the winding [1/K], shape `(N,)`.
+        magnet_coefficient: Decrease of the torque constant with the temperature of the housing [1/K], shape `(N,)`.
+        command: 0 where the input is an effort, 1 where it is a voltage, shape `(N,)`.
+        driver: 0 on, 1 off and open, 2 off and shorted, shape `(N,)`.
+        discretization: 0 for the mean current of the step, 1 for the step of MuJoCo, shape `(N,)`.
+
+    Raises:
+        TypeError: An array is missing.
+        ValueError: The arrays differ in shape.
+    """
+
+    PARAMETERS: ClassVar[tuple[str, ...]] = (
+        "torque_constant",
+        "resistance",
+        "inductance",
+        "voltage",
+        "max_current",
+        "max_current_rate",
+        "temperature_coefficient",
+        "magnet_coefficient",
+        "command",
+        "driver",
+        "discretization",
+    )
+    NEUTRAL: ClassVar[tuple[float, ...]] = (1.0, 1.0, 0.0, *[math.inf] * 3, *[0.0] * 5)
+    STATE: ClassVar[tuple[str, ...]] = ("current", "terminal_voltage", "power", "winding_loss")
+    PUBLISHES: ClassVar[Mapping[str, str]] = {"power": "power", "winding_loss": "winding_loss"}
+    ASKS: ClassVar[tuple[str, ...]] = ("inertia", "temperature", "housing_temperature", "derating", "voltage")
+    USUAL: ClassVar[Mapping[str, float]] = {"inductance": 0.0, "in_volts": 0.0, "driver": 0.0, "as_mujoco": 0.0}
+    PREPARE = winding_prepare
+    LAW = winding
+
+    @classmethod
+    def resolve_arguments(cls, args: dict[str, Any]) -> dict[str, Any]:
+        """Fill each value with its default where absent and check it."""
+        return resolved_scalars(ElectricalConfig, args)

@@ -1,0 +1,89 @@
+"""Base classes of the configs, and the checks of tables that several of them have."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import Any, ClassVar, Literal
+
+from .fields import complaint, conflicts, parameters_of
+
+# a table of so many rows takes tens of megabytes in a plan
+MAX_TABLE_ROWS = 100_000
+
+
+class Config:
+    """What one applied schema of an actuator prim says."""
+
+    SCHEMA: ClassVar[str]
+    EARLIER_SCHEMA: ClassVar[str] = ""
+    """Name of the schema in files of version 0.9 and before, read as well; empty where it is the same."""
+    KIND: ClassVar[str]
+
+    @classmethod
+    def stem(cls) -> str:
+        """Name of the class without what it says of the kind: `DCMotor` of `DCMotorClampingConfig`."""
+        family = next(base for base in cls.__mro__ if "KIND" in vars(base))
+        own = cls.__name__ if family is cls else cls.__name__.removesuffix(family.__name__)
+        return own.removesuffix("Config")
+
+    def gains_at_joint(self) -> tuple[float, float, float] | None:
+        """Proportional, derivative and integral gain, seen from the joint; None for what has none.
+
+        Values may be arrays, for this and what follows: then so are the results.
+        """
+        return None
+
+    def bounds(self, of: Literal["effort", "speed"]) -> dict[str, Any]:
+        """What efforts along the motion, or speeds without load, do not exceed: by field, of a table its largest."""
+        found = {name: (one, getattr(self, name)) for name, one in parameters_of(self).items() if one.bounds == of}
+        return {name: max(value) if one.type == "float[]" else value for name, (one, value) in found.items()}
+
+    def idle(self) -> dict[str, str]:
+        """Fields whose values have no effect beside the others, and why, with what to do instead."""
+        return {}
+
+
+class ControlConfig(Config):
+    """A control law."""
+
+    KIND: ClassVar[str] = "controller"
+
+
+class ClampingConfig(Config):
+    """An effort limit."""
+
+    KIND: ClassVar[str] = "clamping"
+
+
+class PassiveConfig(Config):
+    """What a joint adds to the effort of its motor: friction, cogging."""
+
+    KIND: ClassVar[str] = "passive"
+
+
+def checked_table(config: Any, *columns: str) -> list[list[float]]:
+    """Return the columns of a table as floats.
+
+    Raises:
+        ValueError: Something is wrong with the config.
+    """
+    described, subject = parameters_of(config), type(config).__name__
+    found = (complaint(f"{subject}.{name}", getattr(config, name), described[name]) for name in columns)
+    if problems := [one for one in found if one] or conflicts(config, subject):
+        raise ValueError("\n".join(problems))
+    return [[float(one) for one in getattr(config, name)] for name in columns]
+
+
+def table_conflicts(config: Any, first: str, second: str) -> list[str]:
+    """Return what is wrong between the columns of a table, the first of which must not decrease."""
+    points, values = (list(getattr(config, name)) for name in (first, second))
+    if len(points) != len(values) or not points:
+        return [
+            f"{first} has {len(points)} values, {second} {len(values)}: must be equally many, at least one. Complete "
+            "the table."
+        ]
+    return [
+        f"{first}[{row + 1}] = {after!r} comes after {before!r}: must not decrease. Sort the table."
+        for row, (before, after) in enumerate(pairwise(points))
+        if after < before
+    ]

@@ -1,0 +1,59 @@
+"""Config of the winding of a motor and its driver."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from .config import Config
+from .fields import parameter
+
+
+def _winding(name: str, unit: str, fallback: Any, **rule: Any) -> dict[str, Any]:
+    """Return the description of a number that is not negative."""
+    named = {"attribute": f"actuator:electrical:{name}", "type": "float", "unit": unit, "fallback": fallback}
+    return named | {"lower": 0.0} | rule
+
+
+def _choice(name: str, *choices: str) -> dict[str, Any]:
+    """Return the description of a choice, the first by default."""
+    named = {"attribute": f"actuator:electrical:{name}", "type": "token", "unit": "", "fallback": choices[0]}
+    return named | {"choices": choices}
+
+
+@dataclass
+class ElectricalConfig(Config):
+    """The winding of a motor and its driver, between the controller and the limits: `L·di/dt = V − R·i − K·v`.
+
+    A demanded effort asks for the voltage `(R/K)·effort + K·v`. While that voltage lies within the supply, the driver
+    regulates the current and the effort is the demanded one. Beyond, the supply limits the current, at the velocity
+    that the step ends with. Values are those at the joint: a torque constant Kt before a gear of ratio N is N·Kt.
+    The schema is our own.
+    """
+
+    SCHEMA: ClassVar[str] = "ActuatorElectricalAPI"
+    KIND: ClassVar[str] = "electrical"
+
+    torque_constant: float = parameter(**_winding("torqueConstant", "N·m/A or N/A", None, above=True))
+    """Effort per current K at the joint [N·m/A or N/A], which is also its back-EMF [V·s/rad or V·s/m]."""
+    resistance: float = parameter(**_winding("resistance", "Ω", None, above=True))
+    """Resistance R of the winding at 25 °C [Ω]."""
+    inductance: float = parameter(0.0, **_winding("inductance", "H", 0.0))
+    """Inductance L of the winding [H]; 0 for a current that follows at once, best where L/R is below a quarter step."""
+    voltage: float = parameter(math.inf, **_winding("voltage", "V", math.inf, above=True, infinite=True))
+    """Voltage of the supply [V]; that of a `SupplyConfig` counts where there is one. inf means no limit."""
+    max_current: float = parameter(math.inf, **_winding("maxCurrent", "A", math.inf, infinite=True))
+    """Largest current that the driver demands [A]; a derating for temperature scales it. inf means no limit."""
+    max_current_rate: float = parameter(math.inf, **_winding("maxCurrentRate", "A/s", math.inf, infinite=True))
+    """Largest change of the current that the driver demands [A/s]; inf means no limit."""
+    temperature_coefficient: float = parameter(0.0, **_winding("temperatureCoefficient", "1/K", 0.0))
+    """Increase of the resistance with the temperature of the winding from 25 °C on [1/K]; 0.00393 for copper."""
+    magnet_coefficient: float = parameter(0.0, **_winding("magnetCoefficient", "1/K", 0.0))
+    """Decrease of the torque constant with the temperature of the housing from 25 °C on [1/K]; about 0.0011."""
+    command: str = parameter("effort", **_choice("command", "effort", "voltage"))
+    """What the controller returns: `"effort"`, or `"voltage"` [V] as `ServoControlConfig` does."""
+    driver: str = parameter("on", **_choice("driver", "on", "open", "shorted"))
+    """`"on"`, or off with the winding open, without current, or shorted, which brakes with K²·v/R."""
+    discretization: str = parameter("mean", **_choice("discretization", "mean", "mujoco"))
+    """Effort of a step: of the `"mean"` current, or of the last one at the first velocity as in MuJoCo's `dcmotor`."""
