@@ -366,7 +366,7 @@ inline V mean_of_decay(V x, V left) {
 template <class V>
 inline Values<V, 2> response(V inductance, V resistance, V dt) {
     const V x = dt * resistance / pick(inductance > splat<V>(0.0f), inductance, splat<V>(1.0f));
-    const V mean = mean_of_decay(x, decay(x));
+    const V mean = mean_of_decay(x, law_exp(negative(x)));
     return {{pick(inductance > splat<V>(0.0f), x * mean, splat<V>(1.0f)), pick(inductance > splat<V>(0.0f), mean,
             splat<V>(0.0f))}};
 }

@@ -32,7 +32,7 @@ import warp as wp
 
 from ..specs.configs import ElectricalConfig
 from .base import Electrical, resolved_scalars
-from .functions import decay, mean_of_decay
+from .functions import exp, mean_of_decay
 from .law import within
 from .passive_friction import usable
 from .product import product
@@ -88,7 +88,7 @@ def response(inductance: float, resistance: float, dt: float):
     """Return the shares of a change of the current after the step, and of its start in the mean over the step."""
     # what is not chosen has a derivative, too
     x = dt * resistance / (inductance if inductance > 0.0 else 1.0)
-    mean = mean_of_decay(x, decay(x))
+    mean = mean_of_decay(x, exp(-x))
     return x * mean if inductance > 0.0 else 1.0, mean if inductance > 0.0 else 0.0
 
 
