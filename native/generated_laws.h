@@ -351,7 +351,13 @@ inline Values<V, 2> geared_pid_effort(V position, V velocity, V position_target,
 }
 
 template <class V>
-inline V mean_of_decay(V x, V left) {
+inline V at_temperature(V value, V coefficient, V temperature) {
+    const V factor = splat<V>(1.0f) + coefficient * (temperature - splat<V>(25.0f));
+    return value * pick(factor < splat<V>(0.01f), splat<V>(0.01f), factor);
+}
+
+template <class V>
+inline Values<V, 2> mean_of_decay(V x, V left) {
     const V small = pick(x < splat<V>(0.5f), x, splat<V>(0.0f));
     V p = splat<V>(1.0f) - small * splat<V>(0.125f);
     p = splat<V>(1.0f) - small * splat<V>(0.14285715f) * p;
@@ -359,16 +365,22 @@ inline V mean_of_decay(V x, V left) {
     p = splat<V>(1.0f) - small * splat<V>(0.2f) * p;
     p = splat<V>(1.0f) - small * splat<V>(0.25f) * p;
     p = splat<V>(1.0f) - small * splat<V>(0.33333334f) * p;
-    p = splat<V>(1.0f) - small * splat<V>(0.5f) * p;
-    return pick(x < splat<V>(0.5f), p, (splat<V>(1.0f) - left) / pick(x < splat<V>(0.5f), splat<V>(1.0f), x));
+    const V rise = small * splat<V>(0.5f) * p;
+    const V mean = (splat<V>(1.0f) - left) / pick(x < splat<V>(0.5f), splat<V>(1.0f), x);
+    return {{pick(x < splat<V>(0.5f), splat<V>(1.0f) - rise, mean), pick(x < splat<V>(0.5f), rise, splat<V>(1.0f) -
+            mean)}};
 }
 
 template <class V>
-inline Values<V, 2> response(V inductance, V resistance, V dt) {
+inline Values<V, 4> response(V inductance, V resistance, V dt) {
     const V x = dt * resistance / pick(inductance > splat<V>(0.0f), inductance, splat<V>(1.0f));
-    const V mean = mean_of_decay(x, law_exp(negative(x)));
-    return {{pick(inductance > splat<V>(0.0f), x * mean, splat<V>(1.0f)), pick(inductance > splat<V>(0.0f), mean,
-            splat<V>(0.0f))}};
+    const V left = law_exp(negative(x));
+    const auto results_1 = mean_of_decay(x, left);
+    const V mean = results_1.at[0];
+    const V rise = results_1.at[1];
+    const auto has = inductance > splat<V>(0.0f);
+    return {{pick(has, left, splat<V>(0.0f)), pick(has, x * mean, splat<V>(1.0f)), pick(has, mean, splat<V>(0.0f)),
+            pick(has, rise, splat<V>(1.0f))}};
 }
 
 template <class V>
@@ -383,34 +395,41 @@ inline V demanded_current(V wanted, V current, V most, V change) {
 
 template <class V>
 inline Values<V, 5> winding(V effort, V position, V velocity, V dt, V inertia, V temperature, V housing_temperature,
-        V derating, V voltage, V current, V terminal_voltage, V power, V loss, V torque_constant, V resistance,
+        V derating, V supply_voltage, V current, V terminal_voltage, V power, V loss, V torque_constant, V resistance,
         V inductance, V supply, V max_current, V max_current_rate, V temperature_coefficient, V magnet_coefficient,
         V in_volts, V driver, V as_mujoco) {
-    const V constant = torque_constant * (splat<V>(1.0f) - magnet_coefficient * (housing_temperature -
-            splat<V>(25.0f)));
-    const V ohms = resistance * (splat<V>(1.0f) + temperature_coefficient * (temperature - splat<V>(25.0f)));
+    const V constant = at_temperature(torque_constant, negative(magnet_coefficient), housing_temperature);
+    const V ohms = at_temperature(resistance, temperature_coefficient, temperature);
     const auto results_1 = response(inductance, ohms, dt);
-    const V share = results_1.at[0];
-    const V start = results_1.at[1];
+    const V left = results_1.at[0];
+    const V share = results_1.at[1];
+    const V start = results_1.at[2];
+    const V rise = results_1.at[3];
     const V gain = pick((inertia > splat<V>(0.0f)) & (as_mujoco < splat<V>(0.5f)), dt * constant / inertia,
             splat<V>(0.0f));
     const V back_emf = constant * (velocity + gain * (start * current));
-    const V impedance = ohms + constant * gain * (splat<V>(1.0f) - start);
-    const V most = pick(derating == splat<V>(1.0f), max_current, product(max_current, derating));
+    const V impedance = pick(ohms != splat<V>(0.0f), ohms + constant * gain * rise, splat<V>(1.0f));
+    const V most = pick(derating >= splat<V>(1.0f), max_current, product(max_current, pick(derating > splat<V>(0.0f),
+            derating, splat<V>(0.0f))));
     const V asked = pick(in_volts > splat<V>(0.5f), (effort - back_emf) / impedance, effort / constant);
     const V wanted = demanded_current(asked, current, most, max_current_rate * dt);
-    const V available = pick(voltage <= splat<V>(3.4028235e+38f), voltage, supply);
-    const V volts = pick(driver > splat<V>(1.5f), splat<V>(0.0f), available);
-    const V settled = within(wanted, (negative(volts) - back_emf) / impedance, (volts - back_emf) / impedance);
-    V mean = settled + start * (current - settled);
-    const V after = current + share * (settled - current);
+    const V available = pick(supply_voltage <= splat<V>(3.4028235e+38f), supply_voltage, supply);
+    const V volts = pick((driver < splat<V>(1.5f)) & (available > splat<V>(0.0f)), available, splat<V>(0.0f));
+    const auto is_current = (in_volts < splat<V>(0.5f)) | (wanted != asked);
+    const V needed = pick(is_current, back_emf + impedance * wanted, effort);
+    const V applied = within(needed, negative(volts), volts);
+    const auto regulated = is_current & (applied == needed);
+    const V settled = pick(regulated, wanted, (applied - back_emf) / impedance);
+    const V after = left * current + share * settled;
+    const V of_voltage = (rise * (applied - constant * velocity) + ohms * (start * current)) / impedance;
+    V mean = pick(regulated | (start == splat<V>(0.0f)), start * current + rise * settled, of_voltage);
     mean = pick(as_mujoco > splat<V>(0.5f), after, mean);
-    const V total = pick((mean == asked) & (in_volts < splat<V>(0.5f)), effort, constant * mean);
-    const V applied = back_emf + impedance * settled;
+    const V total = pick(((mean == asked) & (in_volts < splat<V>(0.5f))) | (ohms == splat<V>(0.0f)), effort, constant *
+            mean);
     const auto is_open = (driver > splat<V>(0.5f)) & (driver < splat<V>(1.5f));
-    return {{pick(is_open & finite(total), splat<V>(0.0f), total), pick(is_open, splat<V>(0.0f), after), pick(is_open,
-            constant * velocity, applied), pick(is_open, splat<V>(0.0f), applied * mean), ohms / (constant *
-            constant)}};
+    return {{pick(is_open, splat<V>(0.0f) * effort + splat<V>(0.0f) * velocity, total), pick(is_open, splat<V>(0.0f),
+            after), pick(is_open, constant * velocity, applied), pick(is_open, splat<V>(0.0f), applied * mean), ohms /
+            constant / constant}};
 }
 
 template <class V>
@@ -431,7 +450,7 @@ inline V limit_of(V value) {
 template <class V>
 inline Values<V, 11> winding_prepare(V torque_constant, V resistance, V inductance, V supply, V max_current,
         V max_current_rate, V temperature_coefficient, V magnet_coefficient, V in_volts, V driver, V as_mujoco) {
-    return {{positive(torque_constant), positive(resistance), usable(inductance), nan_unless(supply > splat<V>(0.0f),
+    return {{positive(torque_constant), usable(resistance), usable(inductance), nan_unless(supply > splat<V>(0.0f),
             supply), limit_of(max_current), limit_of(max_current_rate), usable(temperature_coefficient),
             usable(magnet_coefficient), in_volts, driver, as_mujoco}};
 }
@@ -654,7 +673,9 @@ template <class V>
 inline Values<V, 3> bristles(V deflection, V velocity, V rate_now, V fading, V dt) {
     const V x = fading * dt;
     const V left = law_exp(negative(x));
-    const V mean = mean_of_decay(x, left);
+    const auto results_1 = mean_of_decay(x, left);
+    const V mean = results_1.at[0];
+    const V _rise = results_1.at[1];
     const V grown = deflection + dt * (mean * rate_now);
     return {{pick(x < splat<V>(0.5f), grown, left * deflection + dt * mean * velocity), mean * rate_now, left}};
 }
@@ -968,12 +989,13 @@ struct ElectricalWinding {
 
     template <class V>
     static inline Values<V, kResults + kStates> law(V effort, V position, V velocity, V dt, V inertia, V temperature,
-            V housing_temperature, V derating, V voltage, V current, V terminal_voltage, V power, V loss,
+            V housing_temperature, V derating, V supply_voltage, V current, V terminal_voltage, V power, V loss,
             V torque_constant, V resistance, V inductance, V supply, V max_current, V max_current_rate,
             V temperature_coefficient, V magnet_coefficient, V in_volts, V driver, V as_mujoco) {
-        return winding(effort, position, velocity, dt, inertia, temperature, housing_temperature, derating, voltage,
-                current, terminal_voltage, power, loss, torque_constant, resistance, inductance, supply, max_current,
-                max_current_rate, temperature_coefficient, magnet_coefficient, in_volts, driver, as_mujoco);
+        return winding(effort, position, velocity, dt, inertia, temperature, housing_temperature, derating,
+                supply_voltage, current, terminal_voltage, power, loss, torque_constant, resistance, inductance, supply,
+                max_current, max_current_rate, temperature_coefficient, magnet_coefficient, in_volts, driver,
+                as_mujoco);
     }
     template <class V>
     static inline Values<V, kPrepared> prepare(V torque_constant, V resistance, V inductance, V supply, V max_current,

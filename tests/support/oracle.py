@@ -146,6 +146,36 @@ def cogging_law(effort, q, _qd, _dt, amplitude, periods, phase):
     return (effort + amplitude * np.sin(np.where(np.abs(angle) < 2.0**24, angle, 0)),)
 
 
+@law_of("ElectricalWinding")
+def winding_law(effort, _q, qd, h, inertia, T, T_h, derating, supply, i, _volts, _power, _loss, K, R, L, *rest):
+    """Winding at a constant voltage over a step, current-regulated within the supply."""
+    config_supply, most, rate, of_copper, of_magnet, in_volts, driver, as_mujoco = rest
+    K, R = K * np.maximum(1 - of_magnet * (T_h - 25), 0.01), R * np.maximum(1 + of_copper * (T - 25), 0.01)
+    x = h * R / np.where(L > 0, L, np.nan)
+    left = np.where(L > 0, np.exp(-x), 0)
+    share = np.where(L > 0, -np.expm1(-x), 1)
+    m = np.where(L > 0, share / x, 0)
+    implicit = (inertia > 0) & (as_mujoco < 0.5)
+    a = np.where(implicit, h / np.where(inertia > 0, inertia, 1), 0)
+
+    # V = R i_inf + K v+, v+ = v + a K (i_inf (1 - m) + i m), solved for the current that a voltage leads to
+    def current_of(volts):
+        return (volts - K * qd - K * a * K * m * i) / (R + K * a * K * (1 - m))
+
+    V = np.where(supply <= 3.4028234663852886e38, np.maximum(supply, 0), config_supply)
+    V = np.where(driver > 1.5, 0, V)
+    asked = np.where(in_volts > 0.5, current_of(effort), effort / K)
+    limit = np.where(derating >= 1, most, most * np.maximum(derating, 0))
+    wanted = np.clip(np.clip(asked, -limit, limit), i - rate * h, i + rate * h)
+    settled = np.clip(wanted, current_of(-V), current_of(V))
+    after = settled * share + i * left
+    mean = np.where(as_mujoco > 0.5, after, settled * (1 - m) + i * m)
+    volts = np.clip(R * settled + K * (qd + a * K * (settled * (1 - m) + i * m)), -V, V)
+    is_open = (driver > 0.5) & (driver < 1.5)
+    found = (K * mean, after, volts, volts * mean), (0, 0, K * qd, 0)
+    return *(np.where(is_open, off, on) for on, off in zip(*found, strict=True)), R / K / K
+
+
 @law_of("ControllerPD")
 def pd_law(q, qd, q_target, qd_target, feedforward, _dt, kp, kd, const_effort):
     """PD control."""

@@ -16,6 +16,7 @@ supply; without inductance it is equal to the last bit. Beyond, the back-EMF is 
 a motor at its supply settles at any step size. A motor that is driven beyond its no-load speed brakes.
 With `command` "voltage" the input is the voltage V at the winding: i* = (V − K·v⁺)/R. With `discretization` "mujoco"
 ī is i⁺ and v⁺ is v, as in MuJoCo's `dcmotor`. A driver that is off leaves the winding open, i = 0, or shorted, V = 0.
+R and K keep at least a hundredth of R25 and K25. With a resistance of 0, which no winding has, the effort is unchanged.
 The state holds i⁺, V, power, and R/K², the loss per square of the effort, for the thermal law.
 Edges: parameters out of range give NaN, which the plan's guard turns into zero and a fault.
 Source: the exact step of a first-order system at constant voltage and velocity; N. Mohan, Electric Machines and Drives,
@@ -70,7 +71,7 @@ def winding_prepare(
     """Return the parameters, NaN where they are out of range."""
     return (
         positive(torque_constant),
-        positive(resistance),
+        usable(resistance),
         usable(inductance),
         supply if supply > 0.0 else wp.nan,
         limit_of(max_current),
@@ -84,12 +85,21 @@ def winding_prepare(
 
 
 @wp.func
+def at_temperature(value: float, coefficient: float, temperature: float) -> float:
+    """Return a value that grows from 25 °C on, at least a hundredth of it."""
+    factor = 1.0 + coefficient * (temperature - 25.0)
+    return value * (0.01 if factor < 0.01 else factor)
+
+
+@wp.func
 def response(inductance: float, resistance: float, dt: float):
-    """Return the shares of a change of the current after the step, and of its start in the mean over the step."""
+    """Return the shares of old and new current after the step, and of both in the mean over the step."""
     # what is not chosen has a derivative, too
     x = dt * resistance / (inductance if inductance > 0.0 else 1.0)
-    mean = mean_of_decay(x, exp(-x))
-    return x * mean if inductance > 0.0 else 1.0, mean if inductance > 0.0 else 0.0
+    left = exp(-x)
+    mean, rise = mean_of_decay(x, left)
+    has = inductance > 0.0
+    return left if has else 0.0, x * mean if has else 1.0, mean if has else 0.0, rise if has else 1.0
 
 
 @wp.func
@@ -108,7 +118,7 @@ def winding(
     temperature: float,
     housing_temperature: float,
     derating: float,
-    voltage: float,
+    supply_voltage: float,
     current: float,
     terminal_voltage: float,
     power: float,
@@ -126,32 +136,38 @@ def winding(
     as_mujoco: float,
 ):
     """Return the effort [N·m or N], the current, the voltage at the winding, its power, and its loss per effort²."""
-    constant = torque_constant * (1.0 - magnet_coefficient * (housing_temperature - 25.0))
-    ohms = resistance * (1.0 + temperature_coefficient * (temperature - 25.0))
-    share, start = response(inductance, ohms, dt)
+    constant = at_temperature(torque_constant, -magnet_coefficient, housing_temperature)
+    ohms = at_temperature(resistance, temperature_coefficient, temperature)
+    left, share, start, rise = response(inductance, ohms, dt)
     # at the end of the step, or at the start as in MuJoCo
     gain = dt * constant / inertia if inertia > 0.0 and as_mujoco < 0.5 else 0.0
     back_emf = constant * (velocity + gain * (start * current))
-    impedance = ohms + constant * gain * (1.0 - start)
-    most = max_current if derating == 1.0 else product(max_current, derating)
+    impedance = ohms + constant * gain * rise if ohms != 0.0 else 1.0
+    most = max_current if derating >= 1.0 else product(max_current, derating if derating > 0.0 else 0.0)
     asked = (effort - back_emf) / impedance if in_volts > 0.5 else effort / constant
     wanted = demanded_current(asked, current, most, max_current_rate * dt)
-    available = voltage if voltage <= LARGEST else supply
-    volts = 0.0 if driver > 1.5 else available
+    available = supply_voltage if supply_voltage <= LARGEST else supply
     # a shorted winding gets no voltage
-    settled = within(wanted, (-volts - back_emf) / impedance, (volts - back_emf) / impedance)
-    mean = settled + start * (current - settled)
-    after = current + share * (settled - current)
+    volts = available if driver < 1.5 and available > 0.0 else 0.0
+    is_current = in_volts < 0.5 or wanted != asked
+    needed = back_emf + impedance * wanted if is_current else effort
+    applied = within(needed, -volts, volts)
+    regulated = is_current and applied == needed
+    settled = wanted if regulated else (applied - back_emf) / impedance
+    after = left * current + share * settled
+    # of a voltage: the current of before, which cancels, is left out
+    of_voltage = (rise * (applied - constant * velocity) + ohms * (start * current)) / impedance
+    mean = start * current + rise * settled if regulated or start == 0.0 else of_voltage
     mean = after if as_mujoco > 0.5 else mean
-    total = effort if mean == asked and in_volts < 0.5 else constant * mean
-    applied = back_emf + impedance * settled
+    # as demanded, to the last bit
+    total = effort if (mean == asked and in_volts < 0.5) or ohms == 0.0 else constant * mean
     is_open = driver > 0.5 and driver < 1.5
     return (
-        0.0 if is_open and wp.isfinite(total) else total,
+        0.0 * effort + 0.0 * velocity if is_open else total,
         0.0 if is_open else after,
         constant * velocity if is_open else applied,
         0.0 if is_open else applied * mean,
-        ohms / (constant * constant),
+        ohms / constant / constant,
     )
 
 
@@ -189,10 +205,11 @@ class ElectricalWinding(Electrical):
         "driver",
         "discretization",
     )
-    NEUTRAL: ClassVar[tuple[float, ...]] = (1.0, 1.0, 0.0, *[math.inf] * 3, *[0.0] * 5)
+    # a winding without resistance changes no effort
+    NEUTRAL: ClassVar[tuple[float, ...]] = (1.0, 0.0, 0.0, *[math.inf] * 3, *[0.0] * 5)
     STATE: ClassVar[tuple[str, ...]] = ("current", "terminal_voltage", "power", "winding_loss")
     PUBLISHES: ClassVar[Mapping[str, str]] = {"power": "power", "winding_loss": "winding_loss"}
-    ASKS: ClassVar[tuple[str, ...]] = ("inertia", "temperature", "housing_temperature", "derating", "voltage")
+    ASKS: ClassVar[tuple[str, ...]] = ("inertia", "temperature", "housing_temperature", "derating", "supply_voltage")
     USUAL: ClassVar[Mapping[str, float]] = {"inductance": 0.0, "in_volts": 0.0, "driver": 0.0, "as_mujoco": 0.0}
     PREPARE = winding_prepare
     LAW = winding
