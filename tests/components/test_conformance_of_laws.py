@@ -371,7 +371,7 @@ def test_check_against_the_oracle_can_fail(rng: np.random.Generator) -> None:
 @each_law
 @pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf])
 def test_law_hands_on_what_is_not_finite(law: Law, value: float, rng: np.random.Generator) -> None:
-    """A controller, of each signal that it reads; a limit or a winding, NaN: what else is not finite never comes to it."""
+    """A controller, of each signal that it reads; a limit or a winding, NaN: nothing else comes to it."""
     header = (REPOSITORY / "native" / "generated_laws.h").read_text("utf-8")
     found = re.search(rf"struct {law.name} .*?kReads\[\] = {{(.*?)}}", header, re.DOTALL)
     assert found is not None

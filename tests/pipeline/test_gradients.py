@@ -59,7 +59,18 @@ RANGES = {
     "amplitude": (0.1, 1.0),
     "periods": (1.0, 5.0),
     "phase": (-1.0, 1.0),
-    # flags
+    "torque_constant": (0.5, 2.0),
+    "resistance": (0.5, 2.0),
+    "inductance": (0.001, 0.01),
+    "voltage": (0.3, 1.0),
+    "max_current": (20.0, 40.0),
+    "max_current_rate": (1e3, 2e3),
+    "temperature_coefficient": (0.001, 0.01),
+    "magnet_coefficient": (0.001, 0.01),
+    # flags and choices
+    "command": (0.0, 0.4),
+    "driver": (0.0, 0.4),
+    "discretization": (0.0, 0.4),
     "quadratic_when_opposed": (0.0, 0.4),
     "mujoco_discretization": (0.0, 0.4),
 }

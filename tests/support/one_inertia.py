@@ -59,9 +59,9 @@ def joints_of(stages: Any, robots: int) -> ActuatedArrays:
 
 
 def tell(arrays: ActuatedArrays, values: dict[str, np.ndarray]) -> None:
-    """Write signals that laws ask for, one number per robot."""
-    for name, places in arrays._assembly.signals.items():
-        for _, array in places:
+    """Write signals that laws ask for, one number per robot; others keep their values."""
+    for name in set(arrays._assembly.signals).intersection(values):
+        for _, array in arrays._assembly.signals[name]:
             array.assign(np.asarray(values[name], np.float32).reshape(array.shape))
 
 

@@ -21,7 +21,7 @@ import contextlib
 import itertools
 import math
 import weakref
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NoReturn, Protocol, cast
 
@@ -32,6 +32,7 @@ from .. import native
 from ..components.base import clear_kernel
 from ..components.law import LawClass
 from ..memory import Array
+from ..specs.signals import SIGNALS
 from ..specs.stages import KINDS
 from .plan import Placement, Plan, PlannedStage, Row, StatefulLaw, has_law
 from .step.binding import Indices
@@ -91,18 +92,19 @@ def require_gradients(label: str, step: Step) -> None:
 
 def _refuse_laws(label: str, laws: Sequence[LawClass]) -> None:
     """Refuse laws without gradients."""
+    read = {part for law in laws for name in law.ASKS for part in (name, SIGNALS[name].total_of)}
     for what, names in (
         ("what a sensor gives ({})", [law.__name__ for law in laws if KINDS[law.KIND].senses]),
         ("a transmission ({})", [law.__name__ for law in laws if KINDS[law.KIND].converts]),
-        ("what a law publishes, or leaves besides efforts ({}),", [law.__name__ for law in laws if _is_hidden(law)]),
+        ("what a law publishes, or leaves besides efforts ({}),", [law.__name__ for law in laws if _is_hidden(law, read)]),
     ):
         if names:
             refuse(label, f"{what.format(', '.join(names))} has none. Leave it out")
 
 
-def _is_hidden(law: LawClass) -> bool:
-    """Return True if a law has outputs besides efforts and its state, which the next step reads."""
-    return bool(law.PUBLISHES) or not KINDS[law.KIND].gives
+def _is_hidden(law: LawClass, read: Collection[str]) -> bool:
+    """Return True if a law has outputs besides efforts and its state: a signal that laws read in the next step."""
+    return not read.isdisjoint(law.PUBLISHES) or not KINDS[law.KIND].gives
 
 
 def _custom_components(step: Step) -> list[str]:
