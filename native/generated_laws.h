@@ -272,7 +272,7 @@ inline V pow_slope_of_exponent(V x, V y) {
 }
 
 template <class V>
-inline V decay(V x) {
+inline V law_decay(V x) {
     const V inside = pick(x > splat<V>(80.0f), splat<V>(80.0f), x);
     const V n = nearest(inside * splat<V>(-1.442695f));
     const V r = n * splat<V>(-0.6933594f) - inside - n * splat<V>(-0.00021219444f);
@@ -283,13 +283,18 @@ inline V decay(V x) {
     p = p * r + splat<V>(0.16666666f);
     p = p * r + splat<V>(0.5f);
     const V value = (splat<V>(1.0f) + (r + r * r * p)) * power_of_two(n);
-    return pick(x > splat<V>(80.0f), splat<V>(0.0f), value);
+    return pick(x > splat<V>(80.0f), splat<V>(0.0f), nan_unless(x >= splat<V>(0.0f), value));
+}
+
+template <class V>
+inline V decay_slope(V x) {
+    return negative(law_decay(x));
 }
 
 template <class V>
 inline V law_stribeck(V x, V y) {
     const V square = x * x;
-    return decay(pick(y == splat<V>(2.0f), square, law_pow(magnitude(x) + splat<V>(0.0f), y)));
+    return law_decay(pick(y == splat<V>(2.0f), square, law_pow(magnitude(x) + splat<V>(0.0f), y)));
 }
 
 template <class V>
@@ -351,9 +356,9 @@ inline Values<V, 2> geared_pid_effort(V position, V velocity, V position_target,
 }
 
 template <class V>
-inline V at_temperature(V value, V coefficient, V temperature) {
+inline V growth(V coefficient, V temperature) {
     const V factor = splat<V>(1.0f) + coefficient * (temperature - splat<V>(25.0f));
-    return value * pick(factor < splat<V>(0.01f), splat<V>(0.01f), factor);
+    return pick(coefficient != splat<V>(0.0f), pick(factor < splat<V>(0.01f), splat<V>(0.01f), factor), splat<V>(1.0f));
 }
 
 template <class V>
@@ -373,14 +378,14 @@ inline Values<V, 2> mean_of_decay(V x, V left) {
 
 template <class V>
 inline Values<V, 4> response(V inductance, V resistance, V dt) {
-    const V x = dt * resistance / pick(inductance > splat<V>(0.0f), inductance, splat<V>(1.0f));
-    const V left = law_exp(negative(x));
+    const V ratio = dt * resistance / pick(inductance > splat<V>(0.0f), inductance, splat<V>(1.0f));
+    const V x = pick(inductance > splat<V>(0.0f), ratio, splat<V>(kInfinity));
+    const V left = law_decay(x);
     const auto results_1 = mean_of_decay(x, left);
     const V mean = results_1.at[0];
     const V rise = results_1.at[1];
-    const auto has = inductance > splat<V>(0.0f);
-    return {{pick(has, left, splat<V>(0.0f)), pick(has, x * mean, splat<V>(1.0f)), pick(has, mean, splat<V>(0.0f)),
-            pick(has, rise, splat<V>(1.0f))}};
+    const V small = pick(x < splat<V>(0.5f), x, splat<V>(0.0f));
+    return {{left, pick(x < splat<V>(0.5f), small * mean, splat<V>(1.0f) - left), mean, rise}};
 }
 
 template <class V>
@@ -395,11 +400,13 @@ inline V demanded_current(V wanted, V current, V most, V change) {
 
 template <class V>
 inline Values<V, 5> winding(V effort, V position, V velocity, V dt, V inertia, V temperature, V housing_temperature,
-        V derating, V supply_voltage, V current, V terminal_voltage, V power, V loss, V torque_constant, V resistance,
-        V inductance, V supply, V max_current, V max_current_rate, V temperature_coefficient, V magnet_coefficient,
-        V in_volts, V driver, V as_mujoco) {
-    const V constant = at_temperature(torque_constant, negative(magnet_coefficient), housing_temperature);
-    const V ohms = at_temperature(resistance, temperature_coefficient, temperature);
+        V derating, V supply_voltage, V current, V terminal_voltage, V power, V loss, V cold_constant,
+        V inverse_constant, V cold_resistance, V inductance, V supply, V max_current, V max_current_rate,
+        V temperature_coefficient, V magnet_coefficient, V in_volts, V driver, V as_mujoco) {
+    const V weakening = growth(negative(magnet_coefficient), housing_temperature);
+    const V constant = cold_constant * weakening;
+    const V per_constant = inverse_constant / weakening;
+    const V ohms = cold_resistance * growth(temperature_coefficient, temperature);
     const auto results_1 = response(inductance, ohms, dt);
     const V left = results_1.at[0];
     const V share = results_1.at[1];
@@ -408,10 +415,11 @@ inline Values<V, 5> winding(V effort, V position, V velocity, V dt, V inertia, V
     const V gain = pick((inertia > splat<V>(0.0f)) & (as_mujoco < splat<V>(0.5f)), dt * constant / inertia,
             splat<V>(0.0f));
     const V back_emf = constant * (velocity + gain * (start * current));
-    const V impedance = pick(ohms != splat<V>(0.0f), ohms + constant * gain * rise, splat<V>(1.0f));
+    const V impedance = ohms + constant * gain * rise;
+    const V per_impedance = splat<V>(1.0f) / pick(ohms != splat<V>(0.0f), impedance, splat<V>(1.0f));
     const V most = pick(derating >= splat<V>(1.0f), max_current, product(max_current, pick(derating > splat<V>(0.0f),
             derating, splat<V>(0.0f))));
-    const V asked = pick(in_volts > splat<V>(0.5f), (effort - back_emf) / impedance, effort / constant);
+    const V asked = pick(in_volts > splat<V>(0.5f), (effort - back_emf) * per_impedance, effort * per_constant);
     const V wanted = demanded_current(asked, current, most, max_current_rate * dt);
     const V available = pick(supply_voltage <= splat<V>(3.4028235e+38f), supply_voltage, supply);
     const V volts = pick((driver < splat<V>(1.5f)) & (available > splat<V>(0.0f)), available, splat<V>(0.0f));
@@ -419,17 +427,18 @@ inline Values<V, 5> winding(V effort, V position, V velocity, V dt, V inertia, V
     const V needed = pick(is_current, back_emf + impedance * wanted, effort);
     const V applied = within(needed, negative(volts), volts);
     const auto regulated = is_current & (applied == needed);
-    const V settled = pick(regulated, wanted, (applied - back_emf) / impedance);
+    const V settled = pick(regulated, wanted, (applied - back_emf) * per_impedance);
     const V after = left * current + share * settled;
-    const V of_voltage = (rise * (applied - constant * velocity) + ohms * (start * current)) / impedance;
-    V mean = pick(regulated | (start == splat<V>(0.0f)), start * current + rise * settled, of_voltage);
+    const V of_voltage = (rise * (applied - constant * velocity) + ohms * (start * current)) * per_impedance;
+    const V of_current = start * current + rise * settled;
+    V mean = pick(regulated, of_current, of_voltage);
     mean = pick(as_mujoco > splat<V>(0.5f), after, mean);
     const V total = pick(((mean == asked) & (in_volts < splat<V>(0.5f))) | (ohms == splat<V>(0.0f)), effort, constant *
             mean);
     const auto is_open = (driver > splat<V>(0.5f)) & (driver < splat<V>(1.5f));
-    return {{pick(is_open, splat<V>(0.0f) * effort + splat<V>(0.0f) * velocity, total), pick(is_open, splat<V>(0.0f),
-            after), pick(is_open, constant * velocity, applied), pick(is_open, splat<V>(0.0f), applied * mean), ohms /
-            constant / constant}};
+    const V nothing = splat<V>(0.0f) * effort + splat<V>(0.0f) * velocity;
+    return {{pick(is_open, nothing, total), pick(is_open, nothing, after), pick(is_open, constant * velocity, applied),
+            pick(is_open, nothing, applied * mean), ohms * per_constant * per_constant}};
 }
 
 template <class V>
@@ -448,10 +457,11 @@ inline V limit_of(V value) {
 }
 
 template <class V>
-inline Values<V, 11> winding_prepare(V torque_constant, V resistance, V inductance, V supply, V max_current,
+inline Values<V, 12> winding_prepare(V torque_constant, V resistance, V inductance, V supply, V max_current,
         V max_current_rate, V temperature_coefficient, V magnet_coefficient, V in_volts, V driver, V as_mujoco) {
-    return {{positive(torque_constant), usable(resistance), usable(inductance), nan_unless(supply > splat<V>(0.0f),
-            supply), limit_of(max_current), limit_of(max_current_rate), usable(temperature_coefficient),
+    const V constant = positive(torque_constant);
+    return {{constant, splat<V>(1.0f) / constant, usable(resistance), usable(inductance), nan_unless(supply >
+            splat<V>(0.0f), supply), limit_of(max_current), limit_of(max_current_rate), usable(temperature_coefficient),
             usable(magnet_coefficient), in_volts, driver, as_mujoco}};
 }
 
@@ -675,7 +685,6 @@ inline Values<V, 3> bristles(V deflection, V velocity, V rate_now, V fading, V d
     const V left = law_exp(negative(x));
     const auto results_1 = mean_of_decay(x, left);
     const V mean = results_1.at[0];
-    const V _rise = results_1.at[1];
     const V grown = deflection + dt * (mean * rate_now);
     return {{pick(x < splat<V>(0.5f), grown, left * deflection + dt * mean * velocity), mean * rate_now, left}};
 }
@@ -825,6 +834,20 @@ struct FunctionPow {
 };
 
 template <class V>
+inline Dual<V> law_decay(Dual<V> x) {
+    return {law_decay(x.value), x.d * decay_slope(x.value)};
+}
+
+struct FunctionDecay {
+    static constexpr const char* kName = "decay";
+    static constexpr int kArguments = 1;
+    template <class V>
+    static inline V value(V x) {
+        return law_decay(x);
+    }
+};
+
+template <class V>
 inline Dual<V> law_stribeck(Dual<V> x, Dual<V> y) {
     return {law_stribeck(x.value, y.value), x.d * stribeck_slope(x.value, y.value) + y.d *
             stribeck_slope_of_exponent(x.value, y.value)};
@@ -970,19 +993,19 @@ struct ControllerGearedPID {
 struct ElectricalWinding {
     static constexpr const char *kName = "ElectricalWinding", *kKind = "electrical";
     static constexpr bool kLimits = false, kConverts = false;
-    static constexpr int kResults = 1, kParameters = 11, kPrepared = 11, kStates = 4, kCurves = 0, kAsked = 5, kArguments = 24;
+    static constexpr int kResults = 1, kParameters = 11, kPrepared = 12, kStates = 4, kCurves = 0, kAsked = 5, kArguments = 25;
     static constexpr bool kPrepares = true;
     // whether what is prepared depends on the time step
     static constexpr bool kTimed = false;
     // the parameter that each prepared number is as it stands, -1 for one that is derived
-    static constexpr int kPasses[] = {-1, -1, -1, -1, -1, -1, -1, -1, 8, 9, 10};
+    static constexpr int kPasses[] = {-1, -1, -1, -1, -1, -1, -1, -1, -1, 8, 9, 10};
     // what each curve runs over: 0 for the position, 1 for the velocity, 2 for the speed
     static constexpr int kOver[] = {-1};
     // numbers of the signals that it asks for
     static constexpr int kAsks[] = {0, 3, 4, 6, 7};
     // values for which the law is compiled as constants, NaN for none
     static constexpr bool kHasUsual = true;
-    static constexpr float kUsual[] = {kNaN, kNaN, 0.0f, kNaN, kNaN, kNaN, kNaN, kNaN, 0.0f, 0.0f, 0.0f};
+    static constexpr float kUsual[] = {kNaN, kNaN, kNaN, 0.0f, kNaN, kNaN, kNaN, 0.0f, 0.0f, 0.0f, 0.0f, 0.0f};
     static constexpr float kUsualAsked[] = {kNaN, kNaN, kNaN, kNaN, kNaN};
     // effort, position, velocity
     static constexpr bool kReads[] = {true, false, true};
@@ -990,12 +1013,12 @@ struct ElectricalWinding {
     template <class V>
     static inline Values<V, kResults + kStates> law(V effort, V position, V velocity, V dt, V inertia, V temperature,
             V housing_temperature, V derating, V supply_voltage, V current, V terminal_voltage, V power, V loss,
-            V torque_constant, V resistance, V inductance, V supply, V max_current, V max_current_rate,
-            V temperature_coefficient, V magnet_coefficient, V in_volts, V driver, V as_mujoco) {
+            V cold_constant, V inverse_constant, V cold_resistance, V inductance, V supply, V max_current,
+            V max_current_rate, V temperature_coefficient, V magnet_coefficient, V in_volts, V driver, V as_mujoco) {
         return winding(effort, position, velocity, dt, inertia, temperature, housing_temperature, derating,
-                supply_voltage, current, terminal_voltage, power, loss, torque_constant, resistance, inductance, supply,
-                max_current, max_current_rate, temperature_coefficient, magnet_coefficient, in_volts, driver,
-                as_mujoco);
+                supply_voltage, current, terminal_voltage, power, loss, cold_constant, inverse_constant,
+                cold_resistance, inductance, supply, max_current, max_current_rate, temperature_coefficient,
+                magnet_coefficient, in_volts, driver, as_mujoco);
     }
     template <class V>
     static inline Values<V, kPrepared> prepare(V torque_constant, V resistance, V inductance, V supply, V max_current,
@@ -1268,7 +1291,7 @@ struct PassiveLuGreFriction {
     }
 };
 
-using Functions = List<FunctionExp, FunctionLog, FunctionSqrt, FunctionTanh, FunctionSin, FunctionCos, FunctionPow, FunctionStribeck>;
+using Functions = List<FunctionExp, FunctionLog, FunctionSqrt, FunctionTanh, FunctionSin, FunctionCos, FunctionPow, FunctionDecay, FunctionStribeck>;
 using Controllers = List<ControllerPD, ControllerPID, ControllerGearedPD, ControllerGearedPID>;
 using EffortStages = List<ElectricalWinding, ClampingDCMotor, ClampingDCMotorCutoff, ClampingPositionBased, ClampingMaxEffort, PassiveCogging, PassiveFriction, PassiveFrictionCurve, PassiveLuGreFriction>;
 using Feedbacks = List<>;

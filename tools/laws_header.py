@@ -192,7 +192,9 @@ class _Body:
         self._calls += 1
         source = f"results_{self._calls}"
         parts = [Expression(f"{source}.at[{at}]", _ATOM, value.reads) for at in range(value.results)]
-        assigned = [self._assign(name, part, body) for name, part in zip(target.elts, parts, strict=True)]
+        named = zip(target.elts, parts, strict=True)
+        # a name with an underscore in front is not used
+        assigned = [self._assign(name, part, body) for name, part in named if not name.id.startswith("_")]
         return [f"const auto {source} = {value.text};", *assigned]
 
     def _assign(self, target: Any, value: Expression, body: Sequence[Any]) -> str:

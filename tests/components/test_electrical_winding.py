@@ -63,7 +63,10 @@ def test_energy_is_accounted_for(inductance: float, rng: np.random.Generator) ->
     plant = Plant(config(inductance=inductance, command="voltage"), math.inf, DT)
     drawn, heat, work, flow = 0.0, 0.0, 0.0, 0.0
     for _ in range(400):
-        before, speed, volts = plant.state("current")[0], *np.float32([rng.normal() * 20.0, np.clip(rng.normal() * 15.0, -VOLTS, VOLTS)])
+        before, speed, volts = (
+            plant.state("current")[0],
+            *np.float32([rng.normal() * 20.0, np.clip(rng.normal() * 15.0, -VOLTS, VOLTS)]),
+        )
         plant.v[:] = speed
         plant.run(1, effort=volts)
         settled, rate = (volts - K * speed) / R, R / inductance

@@ -11,6 +11,7 @@ from isaacsim.core.experimental.actuators import (
     DCMotorClampingConfig,
     DCMotorCutoffClampingConfig,
     DelayConfig,
+    ElectricalConfig,
     GearedPDControlConfig,
     GearedPIDControlConfig,
     MaxEffortClampingConfig,
@@ -29,6 +30,7 @@ from small_stages import pendulum
 
 ROOT = "/World/Robot"
 CUTOFF = DCMotorCutoffClampingConfig(60.0, 2.0, 40.0)
+WINDING = ElectricalConfig(0.5, 0.25, voltage=24.0, max_current=20.0)
 GEARED = GearedPDControlConfig(2.0, 0.1, 5.0, 1.5)
 
 
@@ -51,7 +53,7 @@ def read(prim: Any) -> Any:
 
 def test_every_law_that_newton_does_not_know_has_a_line() -> None:
     """Without one it would be lost elsewhere without a word."""
-    assert set(STAND_INS) == {config for config in OURS if config.KIND in NAMED}
+    assert set(STAND_INS) == {config for config in OURS if config.KIND in NAMED} | {ElectricalConfig}
     assert all(line.otherwise for line in STAND_INS.values())
 
 
@@ -63,6 +65,9 @@ def test_every_law_that_newton_does_not_know_has_a_line() -> None:
         (GearedPIDControlConfig(2.0, 3.0, 0.1, 0.5, 0.0), PIDControlConfig(0.0, 0.0, 0.0, math.inf)),
         (CUTOFF, DCMotorClampingConfig(60.0, 2.0, 40.0)),
         (DCMotorCutoffClampingConfig(math.inf, 2.0, 40.0), MaxEffortClampingConfig(40.0)),
+        (WINDING, DCMotorClampingConfig(48.0, 48.0, 10.0)),
+        (ElectricalConfig(0.5, 0.3, max_current=20.0), MaxEffortClampingConfig(10.0)),
+        (ElectricalConfig(0.5, 0.3, voltage=24.0, command="voltage"), MaxEffortClampingConfig(math.inf)),
     ],
 )
 def test_the_nearest_law_of_newton(ours: Any, theirs: Any) -> None:
@@ -107,6 +112,14 @@ def test_each_stands_where_its_law_does_and_is_listed(stage: Any) -> None:
     ]
     assert list(prim.GetAttribute(LISTED).Get()) == ["NewtonPDControlAPI", "NewtonDCMotorClampingAPI"]
     assert prim.GetAttribute("newton:kp").Get() == 50.0 and prim.GetAttribute("actuator:geared:kp").Get() == 2.0
+
+
+def test_winding_has_the_curve_of_its_motor_beside_it(stage: Any) -> None:
+    """A limit of newton for a law of another kind; it is read back as the winding alone."""
+    prim = add_actuator(ROOT, "hinge", "act", PDControlConfig(50.0, 1.0), others=[WINDING], stage=stage)
+    assert list(prim.GetAttribute(LISTED).Get()) == ["NewtonDCMotorClampingAPI"]
+    spec = read(prim)
+    assert spec.clamping == () and spec.others == (WINDING,)
 
 
 def test_prims_of_older_files_are_read(stage: Any) -> None:

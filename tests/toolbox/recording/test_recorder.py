@@ -37,7 +37,8 @@ MOTORS = {
         DCMotorClampingConfig(saturation_effort=30.0, velocity_limit=4.0, max_motor_effort=25.0),
     ],
 }
-ALL = tuple(name for name in recorder.SIGNALS if name not in recorder.OF_PASSIVE_STAGES)
+OF_LAWS = {*recorder.OF_PASSIVE_STAGES, *recorder.OF_STATES, "losses"}
+ALL = tuple(name for name in recorder.SIGNALS if name not in OF_LAWS)
 
 
 @pytest.fixture(params=["native", "python", "warp"])

@@ -82,6 +82,8 @@ from .toolbox.inspection.inspect import inspect_robots as inspect_robots
 from .toolbox.inspection.lint import lint as lint
 from .toolbox.recording.friction import FrictionTable as FrictionTable
 from .toolbox.recording.friction import JointFriction as JointFriction
+from .toolbox.recording.motors import JointMotor as JointMotor
+from .toolbox.recording.motors import MotorTable as MotorTable
 from .toolbox.recording.recording import Recording as Recording
 from .toolbox.recording.saturation import Saturation as Saturation
 from .toolbox.recording.saturation import SaturationTable as SaturationTable
@@ -152,11 +154,13 @@ __all__ = [
     "InspectedRobot",
     "InspectedValue",
     "JointFriction",
+    "JointMotor",
     "JointStability",
     "LogUniform",
     "LuGreFrictionConfig",
     "MaxEffortClampingConfig",
     "MotorConfig",
+    "MotorTable",
     "MujocoSimulation",
     "NeuralControlConfig",
     "Normal",

@@ -78,6 +78,8 @@ class Component(NotCopied):
 
     Only laws in a plan get the signal.
     """
+    RECORDED: ClassVar[Mapping[str, str]] = {}
+    """By name of a signal of recordings, of `OF_STATES`, the name in `STATE` of its value after the step."""
     CURVES: ClassVar[Mapping[str, str]] = {}
     """Input of each curve whose value `LAW` takes, by name of the curve: "position", "velocity" or "speed".
 

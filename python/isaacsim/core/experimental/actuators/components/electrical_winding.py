@@ -33,7 +33,7 @@ import warp as wp
 
 from ..specs.configs import ElectricalConfig
 from .base import Electrical, resolved_scalars
-from .functions import exp, mean_of_decay
+from .functions import decay, mean_of_decay
 from .law import within
 from .passive_friction import usable
 from .product import product
@@ -68,9 +68,11 @@ def winding_prepare(
     driver: float,
     as_mujoco: float,
 ):
-    """Return the parameters, NaN where they are out of range."""
+    """Return the parameters and the inverse of the torque constant, NaN where they are out of range."""
+    constant = positive(torque_constant)
     return (
-        positive(torque_constant),
+        constant,
+        1.0 / constant,
         usable(resistance),
         usable(inductance),
         supply if supply > 0.0 else wp.nan,
@@ -85,21 +87,23 @@ def winding_prepare(
 
 
 @wp.func
-def at_temperature(value: float, coefficient: float, temperature: float) -> float:
-    """Return a value that grows from 25 °C on, at least a hundredth of it."""
+def growth(coefficient: float, temperature: float) -> float:
+    """Return the factor by which a value grows from 25 °C on, at least a hundredth."""
     factor = 1.0 + coefficient * (temperature - 25.0)
-    return value * (0.01 if factor < 0.01 else factor)
+    # a coefficient of zero is the usual one, which the core compiles as a constant
+    return (0.01 if factor < 0.01 else factor) if coefficient != 0.0 else 1.0
 
 
 @wp.func
 def response(inductance: float, resistance: float, dt: float):
     """Return the shares of old and new current after the step, and of both in the mean over the step."""
     # what is not chosen has a derivative, too
-    x = dt * resistance / (inductance if inductance > 0.0 else 1.0)
-    left = exp(-x)
+    ratio = dt * resistance / (inductance if inductance > 0.0 else 1.0)
+    x = ratio if inductance > 0.0 else wp.inf
+    left = decay(x)
     mean, rise = mean_of_decay(x, left)
-    has = inductance > 0.0
-    return left if has else 0.0, x * mean if has else 1.0, mean if has else 0.0, rise if has else 1.0
+    small = x if x < 0.5 else 0.0
+    return left, small * mean if x < 0.5 else 1.0 - left, mean, rise
 
 
 @wp.func
@@ -123,8 +127,9 @@ def winding(
     terminal_voltage: float,
     power: float,
     loss: float,
-    torque_constant: float,
-    resistance: float,
+    cold_constant: float,
+    inverse_constant: float,
+    cold_resistance: float,
     inductance: float,
     supply: float,
     max_current: float,
@@ -136,15 +141,18 @@ def winding(
     as_mujoco: float,
 ):
     """Return the effort [N·m or N], the current, the voltage at the winding, its power, and its loss per effort²."""
-    constant = at_temperature(torque_constant, -magnet_coefficient, housing_temperature)
-    ohms = at_temperature(resistance, temperature_coefficient, temperature)
+    weakening = growth(-magnet_coefficient, housing_temperature)
+    constant = cold_constant * weakening
+    per_constant = inverse_constant / weakening
+    ohms = cold_resistance * growth(temperature_coefficient, temperature)
     left, share, start, rise = response(inductance, ohms, dt)
-    # at the end of the step, or at the start as in MuJoCo
+    # velocity at the end of the step per current, or at its start as in MuJoCo
     gain = dt * constant / inertia if inertia > 0.0 and as_mujoco < 0.5 else 0.0
     back_emf = constant * (velocity + gain * (start * current))
-    impedance = ohms + constant * gain * rise if ohms != 0.0 else 1.0
+    impedance = ohms + constant * gain * rise
+    per_impedance = 1.0 / (impedance if ohms != 0.0 else 1.0)
     most = max_current if derating >= 1.0 else product(max_current, derating if derating > 0.0 else 0.0)
-    asked = (effort - back_emf) / impedance if in_volts > 0.5 else effort / constant
+    asked = (effort - back_emf) * per_impedance if in_volts > 0.5 else effort * per_constant
     wanted = demanded_current(asked, current, most, max_current_rate * dt)
     available = supply_voltage if supply_voltage <= LARGEST else supply
     # a shorted winding gets no voltage
@@ -153,21 +161,24 @@ def winding(
     needed = back_emf + impedance * wanted if is_current else effort
     applied = within(needed, -volts, volts)
     regulated = is_current and applied == needed
-    settled = wanted if regulated else (applied - back_emf) / impedance
+    settled = wanted if regulated else (applied - back_emf) * per_impedance
     after = left * current + share * settled
     # of a voltage: the current of before, which cancels, is left out
-    of_voltage = (rise * (applied - constant * velocity) + ohms * (start * current)) / impedance
-    mean = start * current + rise * settled if regulated or start == 0.0 else of_voltage
+    of_voltage = (rise * (applied - constant * velocity) + ohms * (start * current)) * per_impedance
+    of_current = start * current + rise * settled
+    mean = of_current if regulated else of_voltage
     mean = after if as_mujoco > 0.5 else mean
     # as demanded, to the last bit
     total = effort if (mean == asked and in_volts < 0.5) or ohms == 0.0 else constant * mean
     is_open = driver > 0.5 and driver < 1.5
+    # a zero that is NaN for signals that are not finite
+    nothing = 0.0 * effort + 0.0 * velocity
     return (
-        0.0 * effort + 0.0 * velocity if is_open else total,
-        0.0 if is_open else after,
+        nothing if is_open else total,
+        nothing if is_open else after,
         constant * velocity if is_open else applied,
-        0.0 if is_open else applied * mean,
-        ohms / constant / constant,
+        nothing if is_open else applied * mean,
+        ohms * per_constant * per_constant,
     )
 
 
@@ -209,8 +220,20 @@ class ElectricalWinding(Electrical):
     NEUTRAL: ClassVar[tuple[float, ...]] = (1.0, 0.0, 0.0, *[math.inf] * 3, *[0.0] * 5)
     STATE: ClassVar[tuple[str, ...]] = ("current", "terminal_voltage", "power", "winding_loss")
     PUBLISHES: ClassVar[Mapping[str, str]] = {"power": "power", "winding_loss": "winding_loss"}
+    RECORDED: ClassVar[Mapping[str, str]] = {
+        "currents": "current",
+        "terminal_voltages": "terminal_voltage",
+        "electrical_power": "power",
+    }
     ASKS: ClassVar[tuple[str, ...]] = ("inertia", "temperature", "housing_temperature", "derating", "supply_voltage")
-    USUAL: ClassVar[Mapping[str, float]] = {"inductance": 0.0, "in_volts": 0.0, "driver": 0.0, "as_mujoco": 0.0}
+    USUAL: ClassVar[Mapping[str, float]] = {
+        "inductance": 0.0,
+        "temperature_coefficient": 0.0,
+        "magnet_coefficient": 0.0,
+        "in_volts": 0.0,
+        "driver": 0.0,
+        "as_mujoco": 0.0,
+    }
     PREPARE = winding_prepare
     LAW = winding
 

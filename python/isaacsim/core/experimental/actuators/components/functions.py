@@ -1,4 +1,4 @@
-"""Functions for laws: exp, log, sqrt, tanh, sin, cos, pow and stribeck of float32, bit-identical on every engine.
+"""Functions for laws: exp, log, sqrt, tanh, sin, cos, pow, decay and stribeck of float32, equal bits on every engine.
 
 They consist of + − × ÷, comparisons, selections, and `wp.sqrt`, which IEEE 754 rounds correctly. They call no library,
 so the results on CPU, on CUDA and in C++ are bit-identical. NaN stays NaN, overflow gives infinity, and underflow gives
@@ -9,6 +9,7 @@ a denormal or zero. Errors are the largest measured ones, in units in the last p
     tanh  polynomial below 0.625, 1 − 2 / (e^2x + 1) beyond
     sin   r = x − n π/2, π/2 in four parts, polynomials in r
     pow   e^(y log x), log x as a sum of two floats
+    decay     e^−x from zero on
     stribeck  e^−(|x|^y), a curve of friction over speed; an exponent of 2 needs no logarithm
 
 Networks have other functions, in `native/functions.h`, with fused multiply-add.
@@ -303,7 +304,7 @@ def pow(x: float, y: float) -> float:
 
 @wp.func
 def decay(x: float) -> float:
-    """Return e^−x of a number that is not negative, within 2 ulp; 0 above 80, before products with it get denormal."""
+    """Return e^−x, within 2 ulp; 0 above 80, before products with it get denormal, and NaN below zero."""
     inside = 80.0 if x > 80.0 else x
     n = nearest(inside * -1.44269504088896341)
     r = (n * -0.693359375 - inside) - n * -2.12194440e-4
@@ -314,7 +315,7 @@ def decay(x: float) -> float:
     p = p * r + 1.6666665459e-1
     p = p * r + 5.0000001201e-1
     value = (1.0 + (r + r * r * p)) * power_of_two(n)
-    return 0.0 if x > 80.0 else value
+    return 0.0 if x > 80.0 else (value if x >= 0.0 else wp.nan)
 
 
 @wp.func
@@ -382,6 +383,12 @@ def pow_slope_of_exponent(x: float, y: float) -> float:
 
 
 @wp.func
+def decay_slope(x: float) -> float:
+    """Return the derivative of `decay`."""
+    return -decay(x)
+
+
+@wp.func
 def stribeck_slope(x: float, y: float) -> float:
     """Return the derivative of `stribeck` by x; zero at rest, where the curve has its peak, and where it has ended."""
     value = stribeck(x, y)
@@ -434,6 +441,11 @@ def _pow_back(x: float, y: float, by: float):
     wp.adjoint[y] += by * pow_slope_of_exponent(x, y)
 
 
+@wp.func_grad(decay)
+def _decay_back(x: float, by: float):
+    wp.adjoint[x] += by * decay_slope(x)
+
+
 @wp.func_grad(stribeck)
 def _stribeck_back(x: float, y: float, by: float):
     wp.adjoint[x] += by * stribeck_slope(x, y)
@@ -448,6 +460,7 @@ SLOPES: dict[Any, tuple[Any, ...]] = {
     sin: (cos,),
     cos: (cos_slope,),
     pow: (pow_slope, pow_slope_of_exponent),
+    decay: (decay_slope,),
     stribeck: (stribeck_slope, stribeck_slope_of_exponent),
 }
 """Derivative of each function by each of its arguments."""

@@ -96,7 +96,10 @@ def _refuse_laws(label: str, laws: Sequence[LawClass]) -> None:
     for what, names in (
         ("what a sensor gives ({})", [law.__name__ for law in laws if KINDS[law.KIND].senses]),
         ("a transmission ({})", [law.__name__ for law in laws if KINDS[law.KIND].converts]),
-        ("what a law publishes, or leaves besides efforts ({}),", [law.__name__ for law in laws if _is_hidden(law, read)]),
+        (
+            "what a law publishes, or leaves besides efforts ({}),",
+            [law.__name__ for law in laws if _is_hidden(law, read)],
+        ),
     ):
         if names:
             refuse(label, f"{what.format(', '.join(names))} has none. Leave it out")

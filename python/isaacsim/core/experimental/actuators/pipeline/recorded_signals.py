@@ -14,6 +14,12 @@ from typing import Final
 
 import numpy as np
 
+OF_STATES: Final = (
+    *("currents", "terminal_voltages", "electrical_power"),
+    *("winding_temperatures", "housing_temperatures", "supply_voltages"),
+)
+"""States of laws that are recorded, see `RECORDED` of the components; 0 for joints without such a law."""
+
 KINDS: dict[str, np.dtype] = {
     **dict.fromkeys(
         (
@@ -23,6 +29,7 @@ KINDS: dict[str, np.dtype] = {
         ),
         np.dtype(np.float32),
     ),
+    **dict.fromkeys(OF_STATES, np.dtype(np.float32)),
     "limited_by": np.dtype(np.uint8),
     "faults": np.dtype(np.uint8),
 }
@@ -30,6 +37,7 @@ KINDS: dict[str, np.dtype] = {
 
 DERIVED: Final[dict[str, tuple[str, ...]]] = {
     "power": ("applied_efforts", "velocities"),
+    "losses": ("electrical_power", "motor_efforts", "velocities"),
     "passive_efforts": ("motor_efforts", "applied_efforts"),
     "passive_power": ("motor_efforts", "applied_efforts", "velocities"),
     "sticking": ("velocities",),

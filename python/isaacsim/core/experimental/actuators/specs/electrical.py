@@ -29,7 +29,8 @@ class ElectricalConfig(Config):
     A demanded effort asks for the voltage `(R/K)·effort + K·v`. While that voltage lies within the supply, the driver
     regulates the current and the effort is the demanded one. Beyond, the supply limits the current, at the velocity
     that the step ends with. Values are those at the joint: a torque constant Kt before a gear of ratio N is N·Kt.
-    The schema is our own.
+    Limits act on the effort of the winding: they do not change its current, so a limit of the driver is `max_current`,
+    not a `MaxEffortClampingConfig`. The schema is our own.
     """
 
     SCHEMA: ClassVar[str] = "ActuatorElectricalAPI"

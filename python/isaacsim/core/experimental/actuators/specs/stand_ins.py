@@ -4,7 +4,8 @@ newton and Isaac Sim know the schemas of newton-usd-schemas. They refuse a file 
 ignore a limit of ours. `usd/author.py` therefore applies the nearest schemas of newton beside it and lists them in the
 attribute `actuator:standIns`; `usd/discover.py` skips listed schemas if it knows the law itself.
 
-`STAND_INS` has a line for each law of ours whose kind newton knows. newton ignores stages of other kinds.
+`STAND_INS` has a line for each law of ours whose kind newton knows, and for a winding, whose limits newton knows.
+newton ignores stages of other kinds.
 """
 
 from __future__ import annotations
@@ -19,13 +20,14 @@ from .configs import (
     Config,
     DCMotorClampingConfig,
     DCMotorCutoffClampingConfig,
+    ElectricalConfig,
     GearedPDControlConfig,
     GearedPIDControlConfig,
     MaxEffortClampingConfig,
     PDControlConfig,
     PIDControlConfig,
 )
-from .fields import violations
+from .fields import parameters_of, violations
 
 LISTED = "actuator:standIns"
 """Attribute of an actuator prim that lists the schemas which stand in for others."""
@@ -38,10 +40,12 @@ class StandIn:
     Args:
         config: Returns the nearest config of newton.
         otherwise: How a reader that uses it differs.
+        kind: Kind of the config of newton; empty for that of the law.
     """
 
     config: Callable[[Any], Config]
     otherwise: str
+    kind: str = ""
 
 
 def _pd_at_joint(motor: GearedPDControlConfig) -> PDControlConfig:
@@ -66,12 +70,24 @@ def _dc_motor(motor: DCMotorCutoffClampingConfig) -> ClampingConfig:
     return DCMotorClampingConfig(motor.saturation_effort, motor.velocity_limit, motor.max_motor_effort)
 
 
+def _line_of_winding(motor: ElectricalConfig) -> ClampingConfig:
+    """Return newton's curve of the motor at its supply; no limit where the controller commands a voltage."""
+    peak = motor.torque_constant * motor.max_current
+    if motor.command == "voltage" or math.isinf(motor.voltage):
+        return MaxEffortClampingConfig(math.inf if motor.command == "voltage" else peak)
+    stall = motor.torque_constant * motor.voltage / motor.resistance
+    return DCMotorClampingConfig(stall, motor.voltage / motor.torque_constant, min(stall, peak))
+
+
 _AT_JOINT = "take targets and feedforward at the joint, where ours takes those of the motor"
 STAND_INS: dict[type[Config], StandIn] = {
     GearedPDControlConfig: StandIn(_pd_at_joint, _AT_JOINT),
     GearedPIDControlConfig: StandIn(_pid_at_joint, _AT_JOINT),
     DCMotorCutoffClampingConfig: StandIn(
         _dc_motor, "brake beyond no-load speed, or limit no speed, where ours gives 0"
+    ),
+    ElectricalConfig: StandIn(
+        _line_of_winding, "know neither inductance nor heat, and limit by the velocity before the step", "clamping"
     ),
 }
 
@@ -91,7 +107,8 @@ def stand_ins(configs: Sequence[Config]) -> dict[int, Config]:
     found: dict[int, Config] = {}
     for at, config in enumerate(configs):
         line = stand_in_for(config)
-        if line is None:
+        # a value without fallback may be missing in a file
+        if line is None or None in (getattr(config, name) for name in parameters_of(config)):
             continue
         nearest = line.config(config)
         if nearest.SCHEMA not in applied and not violations(nearest, ""):

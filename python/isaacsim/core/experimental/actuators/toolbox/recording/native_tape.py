@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 
 from ... import native
-from ...pipeline.recorded_signals import KINDS
+from ...pipeline.recorded_signals import KINDS, OF_STATES
 from ...pipeline.step.native import NativeStep
 
-# numbers of signals in `native/tape.h`
-_NUMBERS = {name: number for number, name in enumerate((*KINDS, "dt"))}
+# numbers of signals in `native/tape.h`, which knows no states of laws
+_NUMBERS = {name: number for number, name in enumerate((*(name for name in KINDS if name not in OF_STATES), "dt"))}
 
 
 class NativeTape:

@@ -1,8 +1,9 @@
-"""Picture of a recording: panels of position, effort and motion."""
+"""Picture of a recording: panels of position, effort, motion, and states of motors."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -35,7 +36,9 @@ def draw(
     efforts = {"computed_efforts", "motor_efforts", "applied_efforts", "passive_efforts", "limited_by"} & set(shown)
     position = bool({"positions", "position_targets"} & set(shown))
     motion = bool({"power", "velocities"} & set(shown))
-    heights = [height for height, there in ((3, position), (3, efforts), (2, motion)) if there] or [3]
+    states = [panel for panel in _STATES if _any_of(panel.signals, shown)]
+    heights = [height for height, there in ((3, position), (3, efforts), (2, motion)) if there] + [2] * len(states)
+    heights = heights or [3]
     headline = f"{robot}: {joints[0]}" if len(joints) == 1 else robot
     whole, axes = panels(10, sum(heights), headline, rows=len(heights), heights=heights)
     axes[-1].set_xlabel("time [s]")
@@ -45,7 +48,44 @@ def draw(
         _draw_effort(_Curves(axes.pop(0), joints, time), shown, max_efforts)
     if motion:
         _draw_motion(axes.pop(0), joints, time, shown)
+    for panel in states:
+        _draw_states(_Curves(axes.pop(0), joints, time), panel, shown)
     return whole
+
+
+@dataclass(frozen=True)
+class _States:
+    """A panel of states of motors.
+
+    Args:
+        title: Its title.
+        unit: Unit of the scale.
+        signals: Word of each signal by its name, the main one first.
+    """
+
+    title: str
+    unit: str
+    signals: Mapping[str, str]
+
+
+_STATES = (
+    _States("Current", "current [A]", {"currents": "current"}),
+    _States("Voltage", "voltage [V]", {"terminal_voltages": "winding", "supply_voltages": "supply"}),
+    _States("Temperature", "temperature [°C]", {"winding_temperatures": "winding", "housing_temperatures": "housing"}),
+)
+
+
+def _any_of(names: Iterable[str], shown: Mapping[str, np.ndarray]) -> bool:
+    return any(name in shown and shown[name].any() for name in names)
+
+
+def _draw_states(curves: _Curves, panel: _States, shown: Mapping[str, np.ndarray]) -> None:
+    """Draw the main signal of a panel, for one joint also the others."""
+    there = [name for name in panel.signals if name in shown and shown[name].any()]
+    for number, name in enumerate(there[: None if curves.alone else 1]):
+        curves.add(shown[name], panel.signals[name], True, {"linewidth": PLAIN}, number)
+    words = "" if curves.alone else f", {panel.signals[there[0]]}" if len(panel.signals) > 1 else ""
+    curves.finish(f"{panel.title}{words}", panel.unit)
 
 
 class _Curves:

@@ -5,7 +5,7 @@ Without a recorder a step has no overhead.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterable, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -16,7 +16,7 @@ from ...errors import NotCopied
 from ...memory import numpy_view
 from ...pipeline.assembly import Assembly
 from ...pipeline.feedback import has_dry_friction, has_passive_stages
-from ...pipeline.recorded_signals import DERIVED, KINDS, OF_PASSIVE_STAGES, SIGNALS
+from ...pipeline.recorded_signals import DERIVED, KINDS, OF_PASSIVE_STAGES, OF_STATES, SIGNALS
 from ...pipeline.step.binding import SIGNALS as INPUTS
 from ...pipeline.step.native import NativeStep
 from ...pipeline.step.state import mask_of
@@ -30,7 +30,7 @@ from .tape import Tape
 _DELAYED = {"delayed_position_targets": 0, "delayed_velocity_targets": 1}
 _OBSERVED = {"computed_efforts", "motor_efforts", "limited_by"}
 # signals that need the velocity after each step
-_OF_MOTION = {"power", "passive_power", "sticking"}
+_OF_MOTION = {"power", "losses", "passive_power", "sticking"}
 
 
 class Recorder(NotCopied):
@@ -39,7 +39,7 @@ class Recorder(NotCopied):
     Args:
         assembly: The actuators.
         robot_names: Names of all robots.
-        signals: Names of signals, of `SIGNALS`; of all, those of passive stages only if a joint has such stages.
+        signals: Names of signals, of `SIGNALS`; of all, those of laws only if a joint has such laws.
         capacity: Number of steps to keep, the last ones; None means all.
         robots: Rows to record.
         joints: Joints to record, as the assembly numbers them.
@@ -59,7 +59,7 @@ class Recorder(NotCopied):
         robots: Sequence[int],
         joints: Sequence[int],
     ) -> None:
-        self._signals = _chosen(signals, lambda: _any_passive(assembly, joints))
+        self._signals = _chosen(signals, lambda: _without_law(assembly, joints))
         if capacity is not None and number_of("capacity", capacity) < 1:
             raise ValueError(f"capacity = {capacity}: must be at least 1, or None for all steps.")
         if not all(map(len, (self._signals, robots, joints))):
@@ -90,7 +90,7 @@ class Recorder(NotCopied):
         if _OBSERVED & {*self._recorded}:
             self._assembly.observe(True, self)
         (_, step), *others = self._assembly.parts
-        records_itself = isinstance(step, NativeStep) and not others
+        records_itself = isinstance(step, NativeStep) and not others and not {*OF_STATES} & {*self._recorded}
         if records_itself:
             # a single native step records itself
             (part,) = self._parts
@@ -100,7 +100,7 @@ class Recorder(NotCopied):
             rows = {name: (shape, KINDS[name]) for name in self._recorded}
             self._tape = Tape({"dt": ((), np.dtype(np.float64)), **rows}, self._capacity)
         self._assembly.watch(self, steps=not records_itself)
-        self._reader = _Reader(self._tape, self._resets, self._velocities, self._dry_joints())
+        self._reader = _Reader(self._tape, self._resets, self._velocities, self._dry_joints(), self._wound_joints())
         return Recording(self._subject, self._signals, self._reader)
 
     def __exit__(self, *_: object) -> None:
@@ -164,6 +164,12 @@ class Recorder(NotCopied):
         masks = [has_dry_friction(actuator, count) for actuator in self._assembly.actuators]
         return np.concatenate(masks, axis=1)[np.ix_(self._robots, self._joints)]
 
+    def _wound_joints(self) -> np.ndarray:
+        """Return a mask of the recorded joints whose motors have an electrical law, `(joints,)`."""
+        each = [actuator for actuator in self._assembly.actuators for _ in actuator.dof_names]
+        wound = [any("electrical_power" in recorded_states(stage) for stage in one.stages) for one in each]
+        return np.array(wound)[self._joints]
+
     @property
     def recorded(self) -> list[str]:
         """Names of the recorded arrays."""
@@ -185,24 +191,33 @@ class Recorder(NotCopied):
         return self._subject
 
 
-def _chosen(signals: Sequence[str], any_passive: Callable[[], bool]) -> list[str]:
+def _chosen(signals: Sequence[str], without_law: Callable[[], set[str]]) -> list[str]:
     """Return the signals to record, in the order of `SIGNALS`, with those that others follow from.
 
-    Of all signals, those of passive stages are left out where there are no such stages.
+    Of all signals, those that no joint has a law for are left out, with those that follow from them.
     """
     names = names_of("signals", signals)
     if odd := [name for name in names if name not in SIGNALS]:
         raise ValueError(f"signals: {odd}: must be some of {list(SIGNALS)}. Correct the name.")
     wanted = {*names}.union(*(DERIVED.get(name, ()) for name in names))
-    if wanted == {*SIGNALS} and not any_passive():
-        wanted -= {*OF_PASSIVE_STAGES}
+    if wanted == {*SIGNALS}:
+        missing = without_law()
+        wanted -= missing | {name for name, parts in DERIVED.items() if missing.intersection(parts)}
     return [name for name in SIGNALS if name in wanted]
 
 
-def _any_passive(assembly: Assembly, joints: Sequence[int]) -> bool:
-    """Return True if one of some joints has a passive stage."""
-    found = [has_passive_stages(actuator) for actuator in assembly.actuators for _ in actuator.dof_names]
-    return any(found[joint] for joint in joints)
+def _without_law(assembly: Assembly, joints: Sequence[int]) -> set[str]:
+    """Return the signals of passive stages and of states of laws that none of some joints has."""
+    each = [actuator for actuator in assembly.actuators for _ in actuator.dof_names]
+    chosen = {id(actuator): actuator for joint in joints for actuator in [each[joint]]}.values()
+    recorded = {name for actuator in chosen for stage in actuator.stages for name in recorded_states(stage)}
+    passive = any(map(has_passive_stages, chosen))
+    return {*OF_STATES}.difference(recorded) | ({*OF_PASSIVE_STAGES} if not passive else set())
+
+
+def recorded_states(stage: Any) -> Mapping[str, str]:
+    """Return the states of a stage that are recorded, by name of the signal; none of stages of other libraries."""
+    return getattr(stage, "RECORDED", {})
 
 
 class _Reader:
@@ -213,12 +228,18 @@ class _Reader:
         resets: The steps after which robots were reset.
         velocities: Returns the current velocities; called until `stop`.
         is_dry: Mask of the joints with dry friction, `(robots, joints)`.
+        is_wound: Mask of the joints with an electrical law, `(joints,)`.
     """
 
     def __init__(
-        self, tape: Tape | NativeTape, resets: Resets, velocities: Callable[[], np.ndarray], is_dry: np.ndarray
+        self,
+        tape: Tape | NativeTape,
+        resets: Resets,
+        velocities: Callable[[], np.ndarray],
+        is_dry: np.ndarray,
+        is_wound: np.ndarray,
     ) -> None:
-        self._tape, self._resets, self._is_dry = tape, resets, is_dry
+        self._tape, self._resets, self._is_dry, self._is_wound = tape, resets, is_dry, is_wound
         self._velocities: Callable[[], np.ndarray] | None = velocities
         self._last: np.ndarray | None = None
 
@@ -231,6 +252,10 @@ class _Reader:
         before, after = self._motion()
         if name == "sticking":
             return at_rest(before, after) & self._is_dry
+        if name == "losses":
+            drawn = self._tape.read("electrical_power")
+            work = mean_power(self._tape.read("motor_efforts"), before, after)
+            return np.where(self._is_wound, drawn - work, np.float32(0.0))
         efforts = self._tape.read("applied_efforts") if name == "power" else self._passive_efforts()
         return mean_power(efforts, before, after)
 
@@ -310,6 +335,10 @@ class _Part:
             found = self._delayed_between() if hasattr(self._step, "inserts") else self._delayed
             for name in self._wants_delayed:
                 row[name][self._in] = found[_DELAYED[name]][self._dense]
+        for name, values, slots in self._states(row):
+            mine = [slot for slot in self.slots if slot in slots]
+            places = [self._place[slot] for slot in mine]
+            row[name][:, places] = values[np.ix_(self._robots, [slots.index(slot) for slot in mine])]
         for name, values in self._observed(row).items():
             chosen = values[self._dense]
             row[name][self._in] = self.clamps[chosen] if name == "limited_by" else chosen
@@ -322,6 +351,15 @@ class _Part:
         for robot, slot, code, _ in self._step.faults():
             if robot in self._row and slot in self._place:
                 to[self._row[robot], self._place[slot]] = code
+
+    def _states(self, names: Container[str]) -> Iterator[tuple[str, np.ndarray, list[int]]]:
+        """Yield recorded states of laws: name of the signal, values `(robots, slots)`, and the slots."""
+        for law, arrays in zip(self._step.plan.stateful, self._step.now.laws, strict=True):
+            for name, state in recorded_states(law.law).items():
+                if name in names:
+                    values = _host(arrays[law.law.STATE.index(state)])
+                    slots = np.flatnonzero(law.used).tolist()
+                    yield name, values.reshape(-1, len(slots)), slots
 
     def _observed(self, names: Container[str]) -> dict[str, np.ndarray]:
         """Return those of some signals that the step keeps for observers, of all robots and slots; limits by number."""

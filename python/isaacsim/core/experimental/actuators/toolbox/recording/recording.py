@@ -15,6 +15,7 @@ from ...specs.arguments import names_of, path_of, require_file, require_type, wh
 from ..plots.style import save
 from .files import Subject, load_npz, save_npz
 from .friction import FrictionTable, friction
+from .motors import MotorTable, motors
 from .rerun_stream import save_rrd, send
 from .saturation import SaturationTable, saturation
 from .tables import load_csv, load_parquet, save_csv, save_parquet
@@ -175,6 +176,45 @@ class Recording:
         return self._get("power")
 
     @property
+    def currents(self) -> np.ndarray:
+        """Currents of the windings at the end of each step [A]; 0 for motors without an electrical law."""
+        return self._get("currents")
+
+    @property
+    def terminal_voltages(self) -> np.ndarray:
+        """Voltages at the windings [V]; 0 for motors without an electrical law."""
+        return self._get("terminal_voltages")
+
+    @property
+    def electrical_power(self) -> np.ndarray:
+        """Electrical power of the motors [W], voltage times mean current; negative while a motor generates."""
+        return self._get("electrical_power")
+
+    @property
+    def losses(self) -> np.ndarray:
+        """Electrical power less the mechanical power of the motor [W]: heat of the winding.
+
+        It includes the change of magnetic energy of a winding with inductance. Mechanical power is that of
+        `motor_efforts`, computed like `power`.
+        """
+        return self._get("losses")
+
+    @property
+    def winding_temperatures(self) -> np.ndarray:
+        """Temperatures of the windings [°C]; 0 for motors without a thermal law."""
+        return self._get("winding_temperatures")
+
+    @property
+    def housing_temperatures(self) -> np.ndarray:
+        """Temperatures of the housings [°C]; 0 for motors without a thermal law."""
+        return self._get("housing_temperatures")
+
+    @property
+    def supply_voltages(self) -> np.ndarray:
+        """Voltages of the supplies [V]; 0 for motors without a supply law."""
+        return self._get("supply_voltages")
+
+    @property
     def passive_power(self) -> np.ndarray:
         """Mechanical power of passive efforts [W], computed like `power`; negative where friction dissipates energy."""
         return self._get("passive_power")
@@ -210,6 +250,18 @@ class Recording:
         """
         signals = self.sticking, self.passive_efforts, self.passive_power
         return friction(signals, self._read("dt"), self.robots, self.joints)
+
+    def motors(self) -> MotorTable:
+        """Return, per robot and joint, electrical energy, losses, currents, voltages and the highest temperature.
+
+        Raises:
+            AttributeError: Signals of electrical laws were not recorded; joints without such laws have none.
+        """
+        names = ("electrical_power", "losses", "currents", "terminal_voltages")
+        signals = {name: self._get(name) for name in names}
+        if "winding_temperatures" in self._signals:
+            signals["winding_temperatures"] = self.winding_temperatures
+        return motors(signals, self._read("dt"), self.robots, self.joints)
 
     def plot(
         self, joint: str | int | None = None, *, robot: int = 0, path: str | os.PathLike[str] | None = None

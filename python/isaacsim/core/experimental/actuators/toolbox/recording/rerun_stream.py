@@ -28,6 +28,13 @@ _ENTITIES = {
     "motor_efforts": "effort/motor",
     "applied_efforts": "effort/applied",
     "passive_efforts": "effort/friction",
+    "currents": "current",
+    "terminal_voltages": "voltage/winding",
+    "supply_voltages": "voltage/supply",
+    "winding_temperatures": "temperature/winding",
+    "housing_temperatures": "temperature/housing",
+    "electrical_power": "power/electrical",
+    "losses": "power/losses",
     "power": "power",
     "passive_power": "power/friction",
     "sticking": "sticking",
@@ -36,7 +43,7 @@ _ENTITIES = {
 }
 # sent as text, when they change
 _EVENTS = ("limited_by", "faults", "sticking")
-_PANELS = ("position", "velocity", "effort", "power")
+_PANELS = ("position", "velocity", "effort", "power", "current", "voltage", "temperature")
 
 
 def save_rrd(path: Path, steps: np.ndarray, subject: Subject, arrays: Mapping[str, np.ndarray]) -> None:
