@@ -103,7 +103,7 @@ def test_a_plan_keeps_what_is_read() -> None:
     plan = compile_plan([heated.entry("hip", supplied=False)], ROBOTS)
     assert plan.signals == ["derating", "power"] and plan.has_totals and not plan.totals
     plan = compile_plan([heated.entry("hip")], ROBOTS)
-    assert plan.signals == ["derating", "voltage", "power", "robot_power"]
+    assert plan.signals == ["derating", "supply_voltage", "power", "robot_power"]
     assert [(name, part, slots.tolist()) for name, part, slots in plan.totals] == [("robot_power", "power", [0])]
     pd = ActuatorEntry("/A/hip", ("hip",), ControllerPD(array(1), array(1)), [ClampingMaxEffort(array(1))], None)
     plan = compile_plan([pd], ROBOTS)

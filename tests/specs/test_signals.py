@@ -12,7 +12,7 @@ def test_table() -> None:
     assert list(SIGNALS) == [signal.name for signal in SIGNALS.values()]
     assert all(name.isidentifier() and signal.words for name, signal in SIGNALS.items())
     assert not any(math.isnan(signal.neutral) for signal in SIGNALS.values())
-    assert [name for name, signal in SIGNALS.items() if signal.is_unbounded] == ["voltage"]
+    assert [name for name, signal in SIGNALS.items() if signal.is_unbounded] == ["supply_voltage"]
 
 
 def test_totals_add_up_what_laws_may_publish() -> None:

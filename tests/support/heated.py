@@ -64,16 +64,16 @@ class ClampingDerated(Clamping):
 
 
 @wp.func
-def sagged(effort: float, position: float, velocity: float, voltage: float, per_volt: float):
+def sagged(effort: float, position: float, velocity: float, supply_voltage: float, per_volt: float):
     """Return the effort within what the voltage allows."""
-    return within(effort, -per_volt * voltage, per_volt * voltage)
+    return within(effort, -per_volt * supply_voltage, per_volt * supply_voltage)
 
 
 class ClampingSagged(Clamping):
     """A limit that shrinks with the voltage; without a supply there is none."""
 
     PARAMETERS: ClassVar = ("per_volt",)
-    ASKS: ClassVar = ("voltage",)
+    ASKS: ClassVar = ("supply_voltage",)
     LAW = sagged
 
 
@@ -118,7 +118,7 @@ class SupplyDrained(Supply):
     STATE: ClassVar = ("volts",)
     START: ClassVar = {"volts": UNSET}
     ASKS: ClassVar = ("robot_power",)
-    PUBLISHES: ClassVar = {"voltage": "volts"}
+    PUBLISHES: ClassVar = {"supply_voltage": "volts"}
     LAW = drained
 
 

@@ -1064,11 +1064,11 @@ def test_infinity_is_no_fault_of_a_signal_without_a_bound(volts: float) -> None:
         one.clamping.append(heated.ClampingSagged(step_bench.full(1.0)))
     for step in (NativeStep(compile_plan(given, ROBOTS)), WarpStep(compile_plan(given, ROBOTS), "cpu")):
         bench = Bench(step)
-        assert np.isinf(step.signals["voltage"].numpy()).all()
+        assert np.isinf(step.signals["supply_voltage"].numpy()).all()
         assert bench.step(np.ones((5, ROBOTS, len(NAMES)), np.float32)).all()
-        voltage = step.signals["voltage"].numpy().copy()
+        voltage = step.signals["supply_voltage"].numpy().copy()
         voltage[1, 2] = volts
-        step.signals["voltage"].assign(voltage)
+        step.signals["supply_voltage"].assign(voltage)
         found = bench.step(np.ones((5, ROBOTS, len(NAMES)), np.float32))
         bad = volts != np.inf
         assert [(robot, slot, code) for robot, slot, code, _ in step.faults()] == [(1, 2, SIGNAL_FAULT)] * bad

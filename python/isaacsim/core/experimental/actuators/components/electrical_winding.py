@@ -192,7 +192,7 @@ class ElectricalWinding(Electrical):
     NEUTRAL: ClassVar[tuple[float, ...]] = (1.0, 1.0, 0.0, *[math.inf] * 3, *[0.0] * 5)
     STATE: ClassVar[tuple[str, ...]] = ("current", "terminal_voltage", "power", "winding_loss")
     PUBLISHES: ClassVar[Mapping[str, str]] = {"power": "power", "winding_loss": "winding_loss"}
-    ASKS: ClassVar[tuple[str, ...]] = ("inertia", "temperature", "housing_temperature", "derating", "voltage")
+    ASKS: ClassVar[tuple[str, ...]] = ("inertia", "temperature", "housing_temperature", "derating", "supply_voltage")
     USUAL: ClassVar[Mapping[str, float]] = {"inductance": 0.0, "in_volts": 0.0, "driver": 0.0, "as_mujoco": 0.0}
     PREPARE = winding_prepare
     LAW = winding

@@ -51,7 +51,7 @@ SIGNALS: Final[dict[str, Signal]] = {
         Signal("housing_temperature", "°C", 25.0, "temperature of the housing of the motor"),
         Signal("winding_loss", "W/(N·m)² or W/N²", 0.0, "heat of the winding per square of the effort, 0 if not known"),
         Signal("derating", "", 1.0, "share of the effort that the temperature leaves"),
-        Signal("voltage", "V", math.inf, "voltage of the supply at the motor"),
+        Signal("supply_voltage", "V", math.inf, "voltage of the supply at the motor"),
         Signal("power", "W", 0.0, "electrical power that the motor draws"),
         Signal("robot_power", "W", 0.0, "electrical power that all motors of the robot draw", total_of="power"),
     )
