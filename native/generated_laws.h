@@ -366,8 +366,8 @@ inline Values<V, 2> profiled(V target, V setpoint, V setpoint_velocity, V dt, V 
     const V change = acceleration * dt;
     const V moved = within(pick(error < splat<V>(0.0f), negative(speed), speed), setpoint_velocity - change,
             setpoint_velocity + change);
-    const auto profile = (most <= splat<V>(3.4028235e+38f)) | (acceleration <= splat<V>(3.4028235e+38f));
-    return {{pick(profile, setpoint + dt * moved, target), pick(profile, moved, splat<V>(0.0f))}};
+    const auto absent = (most > splat<V>(3.4028235e+38f)) & (acceleration > splat<V>(3.4028235e+38f));
+    return {{pick(absent, target, setpoint + dt * moved), pick(absent, splat<V>(0.0f), moved)}};
 }
 
 template <class V>

@@ -125,8 +125,8 @@ def test_a_stand_in_holds_where_the_law_is_not_known(stage: Any) -> None:
     listed = prim.CreateAttribute(LISTED, Sdf.ValueTypeNames.TokenArray)
     listed.Set(["NewtonPDControlAPI", "NewtonDCMotorClampingAPI"])
     assert read(prim).clamping == (DCMotorClampingConfig(60.0, 2.0, 40.0),)
-    prim.AddAppliedSchema("ActuatorServoControlAPI")
-    with pytest.warns(UserWarning, match="ActuatorServoControlAPI, which has no effect"):
+    prim.AddAppliedSchema("ActuatorCascadeControlAPI")
+    with pytest.warns(UserWarning, match="ActuatorCascadeControlAPI, which has no effect"):
         spec = parse_prim(prim)
     assert spec is not None and spec.controller == PDControlConfig(50.0, 2.5)
 

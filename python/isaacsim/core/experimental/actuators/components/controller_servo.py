@@ -81,8 +81,8 @@ def profiled(
     speed = most if most < slowed else slowed
     change = acceleration * dt
     moved = within(-speed if error < 0.0 else speed, setpoint_velocity - change, setpoint_velocity + change)
-    profile = most <= LARGEST or acceleration <= LARGEST
-    return setpoint + dt * moved if profile else target, moved if profile else 0.0
+    absent = most > LARGEST and acceleration > LARGEST
+    return target if absent else setpoint + dt * moved, 0.0 if absent else moved
 
 
 @wp.func
