@@ -356,6 +356,81 @@ inline Values<V, 2> geared_pid_effort(V position, V velocity, V position_target,
 }
 
 template <class V>
+inline V started(V remembered, V first) {
+    return pick(remembered != remembered, first, remembered);
+}
+
+template <class V>
+inline Values<V, 2> profiled(V target, V setpoint, V setpoint_velocity, V dt, V most, V acceleration) {
+    const V error = target - setpoint;
+    const V left = magnitude(error);
+    const V braking = splat<V>(2.0f) * left / (splat<V>(0.5f) * dt + law_sqrt(splat<V>(0.25f) * dt * dt + splat<V>(2.0f)
+            * left / acceleration));
+    const V slowed = pick(left / dt < braking, left / dt, braking);
+    const V speed = pick(most < slowed, most, slowed);
+    const V change = acceleration * dt;
+    const V moved = within(pick(error < splat<V>(0.0f), negative(speed), speed), setpoint_velocity - change,
+            setpoint_velocity + change);
+    const auto absent = (most > splat<V>(3.4028235e+38f)) & (acceleration > splat<V>(3.4028235e+38f));
+    return {{pick(absent, target, setpoint + dt * moved), pick(absent, splat<V>(0.0f), moved)}};
+}
+
+template <class V>
+inline V wanted_duty(V error, V speed_error, V p_gain, V d_gain, V max_duty, V min_duty) {
+    const V wanted = p_gain * error + d_gain * speed_error;
+    const V known = nan_unless(magnitude(wanted) <= splat<V>(3.4028235e+38f), wanted);
+    const V least = pick(known < splat<V>(0.0f), negative(min_duty), pick(known > splat<V>(0.0f), min_duty,
+            splat<V>(0.0f)));
+    const V pushed = pick(magnitude(known) < magnitude(least), least, known);
+    return within(pushed, negative(max_duty), max_duty);
+}
+
+template <class V>
+inline Values<V, 4> servo_voltage(V position, V velocity, V position_target, V velocity_target, V feedforward, V dt,
+        V supply_voltage, V duty, V setpoint, V setpoint_velocity, V p_gain, V d_gain, V battery, V max_duty,
+        V min_duty, V deadband, V max_duty_rate, V profile_velocity, V profile_acceleration) {
+    const auto results_1 = profiled(position_target, started(setpoint, position), setpoint_velocity, dt,
+            profile_velocity, profile_acceleration);
+    const V reference = results_1.at[0];
+    const V moved = results_1.at[1];
+    const V error = reference - position;
+    const V seen = pick(magnitude(error) <= deadband, splat<V>(0.0f), error);
+    const V wanted = wanted_duty(seen, velocity_target + moved - velocity, p_gain, d_gain, max_duty, min_duty);
+    const V change = max_duty_rate * dt;
+    const V after = within(wanted, duty - change, duty + change);
+    const V available = pick(supply_voltage <= splat<V>(3.4028235e+38f), supply_voltage, battery);
+    return {{after * available + feedforward, after, reference, moved}};
+}
+
+template <class V>
+inline V usable(V value) {
+    return nan_unless(finite(value) & (value >= splat<V>(0.0f)), value);
+}
+
+template <class V>
+inline V positive(V value) {
+    return nan_unless((value > splat<V>(0.0f)) & (value <= splat<V>(3.4028235e+38f)), value);
+}
+
+template <class V>
+inline V share_of(V value) {
+    return nan_unless((value >= splat<V>(0.0f)) & (value <= splat<V>(1.0f)), value);
+}
+
+template <class V>
+inline V limit_of(V value) {
+    return nan_unless(value >= splat<V>(0.0f), value);
+}
+
+template <class V>
+inline Values<V, 9> servo_prepare(V kp, V error_gain, V battery, V max_duty, V min_duty, V deadband, V kd,
+        V max_duty_rate, V profile_velocity, V profile_acceleration) {
+    return {{usable(error_gain) * usable(kp), usable(error_gain) * usable(kd), positive(battery), share_of(max_duty),
+            share_of(min_duty), usable(deadband), limit_of(max_duty_rate), nan_unless(profile_velocity > splat<V>(0.0f),
+            profile_velocity), nan_unless(profile_acceleration > splat<V>(0.0f), profile_acceleration)}};
+}
+
+template <class V>
 inline V growth(V coefficient, V temperature) {
     const V factor = splat<V>(1.0f) + coefficient * (temperature - splat<V>(25.0f));
     return pick(coefficient != splat<V>(0.0f), pick(factor < splat<V>(0.01f), splat<V>(0.01f), factor), splat<V>(1.0f));
@@ -442,21 +517,6 @@ inline Values<V, 5> winding(V effort, V position, V velocity, V dt, V inertia, V
 }
 
 template <class V>
-inline V positive(V value) {
-    return nan_unless((value > splat<V>(0.0f)) & (value <= splat<V>(3.4028235e+38f)), value);
-}
-
-template <class V>
-inline V usable(V value) {
-    return nan_unless(finite(value) & (value >= splat<V>(0.0f)), value);
-}
-
-template <class V>
-inline V limit_of(V value) {
-    return nan_unless(value >= splat<V>(0.0f), value);
-}
-
-template <class V>
 inline Values<V, 12> winding_prepare(V torque_constant, V resistance, V inductance, V supply, V max_current,
         V max_current_rate, V temperature_coefficient, V magnet_coefficient, V in_volts, V driver, V as_mujoco) {
     const V constant = positive(torque_constant);
@@ -531,11 +591,6 @@ inline V known_inertia(V inertia, V assumed_inertia) {
 template <class V>
 inline V rate_of_momentum(V known, V dt) {
     return within(known * (splat<V>(1.0f) / dt), splat<V>(0.0f), splat<V>(1e+37f));
-}
-
-template <class V>
-inline V started(V remembered, V first) {
-    return pick(remembered != remembered, first, remembered);
 }
 
 template <class V>
@@ -990,6 +1045,43 @@ struct ControllerGearedPID {
     }
 };
 
+struct ControllerServo {
+    static constexpr const char *kName = "ControllerServo", *kKind = "controller";
+    static constexpr bool kLimits = false, kConverts = false;
+    static constexpr int kResults = 1, kParameters = 10, kPrepared = 9, kStates = 3, kCurves = 0, kAsked = 1, kArguments = 19;
+    static constexpr bool kPrepares = true;
+    // whether what is prepared depends on the time step
+    static constexpr bool kTimed = false;
+    // the parameter that each prepared number is as it stands, -1 for one that is derived
+    static constexpr int kPasses[] = {-1, -1, -1, -1, -1, -1, -1, -1, -1};
+    // what each curve runs over: 0 for the position, 1 for the velocity, 2 for the speed
+    static constexpr int kOver[] = {-1};
+    // numbers of the signals that it asks for
+    static constexpr int kAsks[] = {7};
+    // values for which the law is compiled as constants, NaN for none
+    static constexpr bool kHasUsual = false;
+    static constexpr float kUsual[] = {kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN};
+    static constexpr float kUsualAsked[] = {kNaN};
+    // position, velocity, position target, velocity target, feedforward
+    static constexpr bool kReads[] = {true, true, true, true, true};
+
+    template <class V>
+    static inline Values<V, kResults + kStates> law(V position, V velocity, V position_target, V velocity_target,
+            V feedforward, V dt, V supply_voltage, V duty, V setpoint, V setpoint_velocity, V p_gain, V d_gain,
+            V battery, V max_duty, V min_duty, V deadband, V max_duty_rate, V profile_velocity,
+            V profile_acceleration) {
+        return servo_voltage(position, velocity, position_target, velocity_target, feedforward, dt, supply_voltage,
+                duty, setpoint, setpoint_velocity, p_gain, d_gain, battery, max_duty, min_duty, deadband, max_duty_rate,
+                profile_velocity, profile_acceleration);
+    }
+    template <class V>
+    static inline Values<V, kPrepared> prepare(V kp, V error_gain, V battery, V max_duty, V min_duty, V deadband, V kd,
+            V max_duty_rate, V profile_velocity, V profile_acceleration, V) {
+        return servo_prepare(kp, error_gain, battery, max_duty, min_duty, deadband, kd, max_duty_rate, profile_velocity,
+                profile_acceleration);
+    }
+};
+
 struct ElectricalWinding {
     static constexpr const char *kName = "ElectricalWinding", *kKind = "electrical";
     static constexpr bool kLimits = false, kConverts = false;
@@ -1292,7 +1384,7 @@ struct PassiveLuGreFriction {
 };
 
 using Functions = List<FunctionExp, FunctionLog, FunctionSqrt, FunctionTanh, FunctionSin, FunctionCos, FunctionPow, FunctionDecay, FunctionStribeck>;
-using Controllers = List<ControllerPD, ControllerPID, ControllerGearedPD, ControllerGearedPID>;
+using Controllers = List<ControllerPD, ControllerPID, ControllerGearedPD, ControllerGearedPID, ControllerServo>;
 using EffortStages = List<ElectricalWinding, ClampingDCMotor, ClampingDCMotorCutoff, ClampingPositionBased, ClampingMaxEffort, PassiveCogging, PassiveFriction, PassiveFrictionCurve, PassiveLuGreFriction>;
 using Feedbacks = List<>;
 

@@ -42,6 +42,14 @@ RANGES = {
     "saturation_effort": (4.0, 20.0),
     "velocity_limit": (1.0, 4.0),
     "max_motor_effort": (2.0, 12.0),
+    "error_gain": (0.002, 0.02),
+    "voltage": (4.0, 24.0),
+    "max_duty": (0.1, 0.3),
+    "min_duty": (0.0, 0.09),
+    "deadband": (0.0, 0.3),
+    "max_duty_rate": (0.5, 10.0),
+    "profile_velocity": (1.0, 5.0),
+    "profile_acceleration": (10.0, 100.0),
     "coulomb": (0.1, 1.0),
     "viscous": (0.1, 1.0),
     "static": (1.0, 2.0),
@@ -122,14 +130,14 @@ class Rollout:
             for law in self.laws:
                 component = getattr(actuators, law)
                 numbers = [*states[law], *(values[f"{law} {name}"] for name in component.PARAMETERS)]
+                asked = [np.full(N, STAGE_SIGNALS[name].neutral) for name in component.ASKS]
                 if law.startswith("Controller"):
-                    effort, *states[law] = oracle.LAWS[law](q, qd, *command, DT, *numbers)
+                    effort, *states[law] = oracle.LAWS[law](q, qd, *command, DT, *asked, *numbers)
                     continue
                 if component.CURVES:
                     (over,) = component.CURVES.values()
                     places = {"position": q, "speed": np.abs(qd)}[over]
                     numbers.append(np.array([oracle.table_limit(each, *TABLES[over]) for each in places]))
-                asked = [np.full(N, STAGE_SIGNALS[name].neutral) for name in component.ASKS]
                 after, *states[law] = oracle.LAWS[law](effort, q, qd, DT, *asked, *numbers)
                 self.limited += after != effort
                 effort = after

@@ -67,7 +67,7 @@ def test_every_law_that_newton_does_not_know_has_a_line() -> None:
         (DCMotorCutoffClampingConfig(math.inf, 2.0, 40.0), MaxEffortClampingConfig(40.0)),
         (WINDING, DCMotorClampingConfig(48.0, 48.0, 10.0)),
         (ElectricalConfig(0.5, 0.3, max_current=20.0), MaxEffortClampingConfig(10.0)),
-        (ElectricalConfig(0.5, 0.3, voltage=24.0, command="voltage"), MaxEffortClampingConfig(math.inf)),
+        (ElectricalConfig(0.5, 0.25, voltage=24.0, command="voltage"), DCMotorClampingConfig(48.0, 48.0, 48.0)),
     ],
 )
 def test_the_nearest_law_of_newton(ours: Any, theirs: Any) -> None:
@@ -138,8 +138,8 @@ def test_a_stand_in_holds_where_the_law_is_not_known(stage: Any) -> None:
     listed = prim.CreateAttribute(LISTED, Sdf.ValueTypeNames.TokenArray)
     listed.Set(["NewtonPDControlAPI", "NewtonDCMotorClampingAPI"])
     assert read(prim).clamping == (DCMotorClampingConfig(60.0, 2.0, 40.0),)
-    prim.AddAppliedSchema("ActuatorServoControlAPI")
-    with pytest.warns(UserWarning, match="ActuatorServoControlAPI, which has no effect"):
+    prim.AddAppliedSchema("ActuatorCascadeControlAPI")
+    with pytest.warns(UserWarning, match="ActuatorCascadeControlAPI, which has no effect"):
         spec = parse_prim(prim)
     assert spec is not None and spec.controller == PDControlConfig(50.0, 2.5)
 

@@ -204,6 +204,32 @@ def geared_pid_law(q, qd, q_target, qd_target, feedforward, dt, integral, kp, ki
     return gear * motor, integral
 
 
+def profile_of(target, setpoint, velocity, h, top, a):
+    """Trapezoid of velocity: braking distance v²/(2a) + v·h/2 of steps of a·h, never beyond the target in one step."""
+    left = target - setpoint
+    # the root of the braking distance, where there is an acceleration
+    root = np.sqrt((a * h / 2) ** 2 + 2 * a * np.abs(left)) - a * h / 2
+    cancels = np.isinf(a) | (8 * np.abs(left) < 1e-8 * a * h**2)
+    fastest = np.minimum(np.where(cancels, np.inf, root), np.abs(left) / h)
+    wanted = np.sign(left) * np.minimum(fastest, top)
+    moved = np.minimum(np.maximum(wanted, velocity - a * h), velocity + a * h)
+    absent = np.isinf(top) & np.isinf(a)
+    return np.where(absent, target, setpoint + h * moved), np.where(absent, 0, moved)
+
+
+@law_of("ControllerServo")
+def servo_law(q, qd, q_target, qd_target, feedforward, h, told, duty, setpoint, velocity, kp, gain, battery, *rest):
+    """Duty of the firmware times the voltage of the battery, and a voltage of the caller's own."""
+    most, least, band, kd, rate, top, a = rest
+    setpoint = np.where(np.isnan(setpoint), q, setpoint)
+    setpoint, velocity = profile_of(q_target, setpoint, velocity, h, top, a)
+    error = np.where(np.abs(setpoint - q) <= band, 0, setpoint - q)
+    wanted = gain * (kp * error + kd * (qd_target + velocity - qd))
+    wanted = np.sign(wanted) * np.minimum(np.maximum(np.abs(wanted), least), most)
+    duty = np.minimum(np.maximum(wanted, duty - rate * h), duty + rate * h)
+    return duty * np.where(np.isinf(told), battery, told) + feedforward, duty, setpoint, velocity
+
+
 @law_of("ClampingMaxEffort")
 def max_effort_law(effort, _q, _qd, _dt, max_effort):
     """Symmetric limit."""

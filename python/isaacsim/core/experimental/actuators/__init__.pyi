@@ -18,6 +18,7 @@ from .components.controller_neural_lstm import ControllerNeuralLSTM as Controlle
 from .components.controller_neural_mlp import ControllerNeuralMLP as ControllerNeuralMLP
 from .components.controller_pd import ControllerPD as ControllerPD
 from .components.controller_pid import ControllerPID as ControllerPID
+from .components.controller_servo import ControllerServo as ControllerServo
 from .components.delay import Delay as Delay
 from .components.electrical_winding import ElectricalWinding as ElectricalWinding
 from .components.passive_cogging import PassiveCogging as PassiveCogging
@@ -67,6 +68,7 @@ from .specs.configs import NeuralControlConfig as NeuralControlConfig
 from .specs.configs import PDControlConfig as PDControlConfig
 from .specs.configs import PIDControlConfig as PIDControlConfig
 from .specs.configs import PositionBasedClampingConfig as PositionBasedClampingConfig
+from .specs.configs import ServoControlConfig as ServoControlConfig
 from .specs.distributions import Distribution as Distribution
 from .specs.distributions import LogUniform as LogUniform
 from .specs.distributions import Normal as Normal
@@ -106,6 +108,7 @@ DriveNeuralLSTM = ControllerNeuralLSTM
 DriveNeuralMLP = ControllerNeuralMLP
 DrivePD = ControllerPD
 DrivePID = ControllerPID
+DriveServo = ControllerServo
 
 __version__: str
 __all__ = [
@@ -134,6 +137,7 @@ __all__ = [
     "ControllerNeuralMLP",
     "ControllerPD",
     "ControllerPID",
+    "ControllerServo",
     "DCMotorClampingConfig",
     "DCMotorCutoffClampingConfig",
     "Delay",
@@ -177,6 +181,7 @@ __all__ = [
     "Saturation",
     "SaturationTable",
     "SchemaNames",
+    "ServoControlConfig",
     "Shard",
     "Simulation",
     "Stability",

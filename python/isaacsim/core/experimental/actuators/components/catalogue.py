@@ -33,6 +33,7 @@ from ..specs.configs import (
     PDControlConfig,
     PIDControlConfig,
     PositionBasedClampingConfig,
+    ServoControlConfig,
 )
 from ..specs.fields import parameters_of
 from ..specs.stages import KINDS, kind_of, place_of
@@ -128,6 +129,7 @@ LAWS = (
     Law(PIDControlConfig, "ControllerPID"),
     Law(GearedPDControlConfig, "ControllerGearedPD"),
     Law(GearedPIDControlConfig, "ControllerGearedPID"),
+    Law(ServoControlConfig, "ControllerServo"),
     # the file of a network determines its class
     Law(
         NeuralControlConfig,

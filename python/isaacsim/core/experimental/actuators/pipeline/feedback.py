@@ -11,6 +11,7 @@ from ..components.catalogue import law_of
 from ..specs.configs import Config
 from ..specs.dry_friction import is_dry
 from ..specs.fields import parameters_of
+from ..specs.servo import gains_at_joint
 from ..specs.stages import follows_limits, is_geared
 from .actuator import Actuator
 from .plan import has_law
@@ -19,11 +20,10 @@ from .plan import has_law
 def feedback_gains(actuator: Actuator, num_robots: int) -> np.ndarray:
     """Return the current proportional, derivative and integral gains at the joints, float64 `(3, robots, joints)`.
 
-    A gear ratio of the law enters squared. Gains of networks and custom laws are NaN, and so are gains before a
-    transmission, which are those of the motor.
+    A gear ratio of the law enters squared, a servo has the back-EMF of its winding as damping. Gains of networks and
+    custom laws are NaN, and so are gains before a transmission, which are those of the motor.
     """
-    config = None if is_geared(actuator) else _config_of(actuator.controller)
-    gains = None if config is None else config.gains_at_joint()
+    gains = None if is_geared(actuator) else gains_at_joint(actuator, _config_of)
     return np.array([_by_joint(one, actuator, num_robots) for one in gains or [np.nan] * 3])
 
 

@@ -47,6 +47,8 @@ class ControlConfig(Config):
     """A control law."""
 
     KIND: ClassVar[str] = "controller"
+    IN_VOLTS: ClassVar[bool] = False
+    """True if the law returns a voltage, not an effort."""
 
 
 class ClampingConfig(Config):

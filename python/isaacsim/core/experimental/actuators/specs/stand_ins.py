@@ -26,6 +26,7 @@ from .configs import (
     MaxEffortClampingConfig,
     PDControlConfig,
     PIDControlConfig,
+    ServoControlConfig,
 )
 from .fields import parameters_of, violations
 
@@ -38,23 +39,23 @@ class StandIn:
     """A line of the table.
 
     Args:
-        config: Returns the nearest config of newton.
+        config: Returns the nearest config of newton for a config among others, or None without one.
         otherwise: How a reader that uses it differs.
         kind: Kind of the config of newton; empty for that of the law.
     """
 
-    config: Callable[[Any], Config]
+    config: Callable[[Any, Sequence[Config]], Config | None]
     otherwise: str
     kind: str = ""
 
 
-def _pd_at_joint(motor: GearedPDControlConfig) -> PDControlConfig:
+def _pd_at_joint(motor: GearedPDControlConfig, _beside: Any) -> PDControlConfig:
     """Return the law of a geared motor at the joint: `gear·kp·(target − gear·q) = gear²·kp·(target/gear − q)`."""
     kp, kd, _ = motor.gains_at_joint()
     return PDControlConfig(kp, kd, motor.const_effort * motor.gear)
 
 
-def _pid_at_joint(motor: GearedPIDControlConfig) -> PIDControlConfig:
+def _pid_at_joint(motor: GearedPIDControlConfig, _beside: Any) -> PIDControlConfig:
     """Return the law of a geared motor at the joint; the integral of the motor is `gear` times that of the joint."""
     squared = motor.gear**2
     most = motor.integral_max / abs(motor.gear) if motor.gear else math.inf
@@ -63,26 +64,33 @@ def _pid_at_joint(motor: GearedPIDControlConfig) -> PIDControlConfig:
     )
 
 
-def _dc_motor(motor: DCMotorCutoffClampingConfig) -> ClampingConfig:
+def _dc_motor(motor: DCMotorCutoffClampingConfig, _beside: Any) -> ClampingConfig:
     """Return newton's curve of a DC motor, or the peak alone: newton refuses a curve whose stall effort is infinite."""
     if math.isinf(motor.saturation_effort):
         return MaxEffortClampingConfig(motor.max_motor_effort)
     return DCMotorClampingConfig(motor.saturation_effort, motor.velocity_limit, motor.max_motor_effort)
 
 
-def _line_of_winding(motor: ElectricalConfig) -> ClampingConfig:
-    """Return newton's curve of the motor at its supply; no limit where the controller commands a voltage."""
+def _line_of_winding(motor: ElectricalConfig, _beside: Any) -> ClampingConfig:
+    """Return newton's curve of the motor at its supply, or the effort of its largest current."""
     peak = motor.torque_constant * motor.max_current
-    if motor.command == "voltage" or math.isinf(motor.voltage):
-        return MaxEffortClampingConfig(math.inf if motor.command == "voltage" else peak)
+    if math.isinf(motor.voltage):
+        return MaxEffortClampingConfig(peak)
     stall = motor.torque_constant * motor.voltage / motor.resistance
     return DCMotorClampingConfig(stall, motor.voltage / motor.torque_constant, min(stall, peak))
+
+
+def _pd_of_servo(servo: ServoControlConfig, beside: Sequence[Config]) -> PDControlConfig | None:
+    """Return the slopes of a servo and of the back-EMF of its winding; None without a winding."""
+    winding = next((one for one in beside if isinstance(one, ElectricalConfig)), None)
+    return None if winding is None else PDControlConfig(*servo.gains_with(winding)[:2])
 
 
 _AT_JOINT = "take targets and feedforward at the joint, where ours takes those of the motor"
 STAND_INS: dict[type[Config], StandIn] = {
     GearedPDControlConfig: StandIn(_pd_at_joint, _AT_JOINT),
     GearedPIDControlConfig: StandIn(_pid_at_joint, _AT_JOINT),
+    ServoControlConfig: StandIn(_pd_of_servo, "do not limit the duty, and take a feedforward in N·m, not in volts"),
     DCMotorCutoffClampingConfig: StandIn(
         _dc_motor, "brake beyond no-load speed, or limit no speed, where ours gives 0"
     ),
@@ -110,8 +118,8 @@ def stand_ins(configs: Sequence[Config]) -> dict[int, Config]:
         # a value without fallback may be missing in a file
         if line is None or None in (getattr(config, name) for name in parameters_of(config)):
             continue
-        nearest = line.config(config)
-        if nearest.SCHEMA not in applied and not violations(nearest, ""):
+        nearest = line.config(config, configs)
+        if nearest is not None and nearest.SCHEMA not in applied and not violations(nearest, ""):
             found[at] = nearest
             applied.add(nearest.SCHEMA)
     return found

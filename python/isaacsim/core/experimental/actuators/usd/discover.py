@@ -15,6 +15,7 @@ from ..specs.actuator_spec import ActuatorSpec
 from ..specs.arguments import require_type
 from ..specs.configs import Config, ForeignConfig, NeuralControlConfig
 from ..specs.fields import parameters_of
+from ..specs.servo import voltage_problems
 from ..specs.stages import KINDS, parts_of
 from .articulation import axes_of, every_prim, on_stage, unloaded_payloads
 from .assets import read_network
@@ -267,13 +268,17 @@ def _parse(
     _warn_of_idle_values(path, stages)
     model = _model_path(stages) if files else ""
     joints, names = zip(*dofs, strict=True) if dofs else ((), ())
-    return ActuatorSpec(
+    spec = ActuatorSpec(
         path=path,
         targets=joints,
         dof_names=names,
         checkpoint=read_network(prim, model, issues, trusted) if model else None,
         **parts_of(stages),
     )
+    # a stage with problems of its own is missing here
+    if None not in itertools.chain.from_iterable(configs.values()):
+        issues += voltage_problems(spec, f"<{path}>")
+    return spec
 
 
 def _model_path(stages: Sequence[Config]) -> str:

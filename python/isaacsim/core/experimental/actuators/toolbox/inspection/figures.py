@@ -5,13 +5,14 @@ from __future__ import annotations
 import math
 
 from ...specs.configs import Config
+from ...specs.servo import gains_at_joint
 from ...specs.stages import follows_limits, is_geared
 from .described import InspectedActuator
 
 
 def gains(actuator: InspectedActuator) -> tuple[float, float] | None:
     """Return stiffness and damping at the joint; None if the law has none, and in front of a transmission."""
-    found = None if actuator.controller is None or is_geared(actuator) else actuator.controller.gains_at_joint()
+    found = None if is_geared(actuator) else gains_at_joint(actuator)
     return None if found is None else found[:2]
 
 

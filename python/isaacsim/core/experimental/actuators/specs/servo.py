@@ -1,0 +1,161 @@
+"""Config of the position loop of a hobby servo, and its rule about the winding behind it.
+
+Error gains: Rhoban/bam 1b5a1ce, `bam/dynamixel/actuator.py` and `bam/feetech/actuator.py`. That of the XL330 is one count
+of 885 per 256 counts of gain and encoder, which its log of the PWM confirms; that of the STS3215 is BAM's measurement.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar, Final, Self, cast
+
+from .config import Config, ControlConfig
+from .electrical import ElectricalConfig
+from .fields import parameter, parameters_of, shown
+from .stages import Staged
+
+PRESETS: Final[dict[str, dict[str, float]]] = {
+    "MX": {"kp": 32.0, "error_gain": 0.158, "voltage": 15.0, "max_duty": 0.9625},
+    "XL320": {"kp": 32.0, "error_gain": 0.05048199, "voltage": 7.5},
+    "XL330": {"kp": 400.0, "error_gain": 4096.0 / (2.0 * math.pi) / (256.0 * 885.0), "voltage": 7.5},
+    "STS3215": {"kp": 32.0, "error_gain": 0.166, "voltage": 7.4, "max_duty": 0.97},
+}
+"""Values of servos by name of the series: gain from the factory, error gain, nominal voltage, largest duty."""
+
+
+def _servo(name: str, unit: str, fallback: float | None, **rule: Any) -> dict[str, Any]:
+    """Return the description of a number that is not negative."""
+    named = {"attribute": f"actuator:servo:{name}", "type": "float", "unit": unit, "fallback": fallback}
+    return named | {"lower": 0.0} | rule
+
+
+@dataclass
+class ServoControlConfig(ControlConfig):
+    """The position loop in the firmware of a hobby servo: `duty = error_gain·kp·(q* − q)`, within `±max_duty`.
+
+    Its result is a voltage, duty times battery, so `ElectricalConfig(command="voltage")` has to follow. The schema is
+    our own.
+
+    Example:
+        >>> ServoControlConfig.of("XL330", kp=200.0).voltage
+        7.5
+    """
+
+    SCHEMA: ClassVar[str] = "ActuatorServoControlAPI"
+    IN_VOLTS: ClassVar[bool] = True
+
+    kp: float = parameter(**_servo("kp", "", None))
+    """Proportional gain as in the register of the servo."""
+    error_gain: float = parameter(**_servo("errorGain", "1/rad or 1/m", None))
+    """Duty per position error at a gain of 1 [1/rad or 1/m]; `PRESETS` has those of some servos."""
+    voltage: float = parameter(**_servo("voltage", "V", None, above=True))
+    """Voltage of the battery [V]; that of a `SupplyConfig` counts where there is one."""
+    max_duty: float = parameter(1.0, **_servo("maxDuty", "", 1.0, upper=1.0))
+    """Largest duty in either direction, from 0 to 1."""
+    min_duty: float = parameter(0.0, **_servo("minDuty", "", 0.0, upper=1.0))
+    """Smallest duty in either direction that is not 0, the punch or startup force of some servos."""
+    deadband: float = parameter(0.0, **_servo("deadband", "rad or m", 0.0))
+    """Position error up to which the error counts as 0 [rad or m]."""
+    kd: float = parameter(0.0, **_servo("kd", "s", 0.0))
+    """Derivative gain [s], with the units of `kp`."""
+    max_duty_rate: float = parameter(math.inf, **_servo("maxDutyRate", "1/s", math.inf, infinite=True))
+    """Largest change of the duty [1/s]; inf means no limit."""
+    profile_velocity: float = parameter(
+        math.inf, **_servo("profileVelocity", "rad/s or m/s", math.inf, above=True, infinite=True)
+    )
+    """Largest velocity of the setpoint [rad/s or m/s]; inf means no limit."""
+    profile_acceleration: float = parameter(
+        math.inf, **_servo("profileAcceleration", "rad/s² or m/s²", math.inf, above=True, infinite=True)
+    )
+    """Largest acceleration of the setpoint [rad/s² or m/s²]; inf means no limit.
+
+    With both limits infinite the setpoint is the target.
+    """
+
+    def conflicts(self) -> list[str]:
+        """Return what is wrong with the two limits of the duty."""
+        if self.min_duty > self.max_duty:
+            return [f"min_duty = {self.min_duty!r}: must be at most max_duty, {self.max_duty!r}. Correct either."]
+        return []
+
+    @classmethod
+    def of(cls, series: str, **values: float) -> Self:
+        """Return the config of a servo.
+
+        Args:
+            series: Name in `PRESETS`: `"MX"`, `"XL320"`, `"XL330"` or `"STS3215"`.
+            values: Fields that differ from the preset, such as `kp` or `voltage`.
+
+        Raises:
+            ValueError: The name is unknown.
+        """
+        if series not in PRESETS:
+            raise ValueError(f"series = {shown(series)}: must be one of {', '.join(PRESETS)}. Correct the name.")
+        given: dict[str, Any] = {**PRESETS[series], **values}
+        return cls(**given)
+
+    def gains_with(self, winding: ElectricalConfig) -> tuple[float, float, float]:
+        """Proportional, derivative and integral gain at the joint behind a winding, its back-EMF as damping.
+
+        Values may be arrays. They are slopes: limits, deadband and inductance are not in them.
+        """
+        per_volt = winding.torque_constant / winding.resistance
+        per_unit = per_volt * self.voltage * self.error_gain
+        return per_unit * self.kp, per_unit * self.kd + per_volt * winding.torque_constant, 0.0
+
+
+def gains_at_joint(staged: Staged, config_of: Callable[[Any], Any] = lambda stage: stage) -> tuple[Any, ...] | None:
+    """Return proportional, derivative and integral gain of some stages, seen from the joint; None for what has none.
+
+    Args:
+        staged: Stages; their values may be arrays.
+        config_of: Returns the config of a stage, or None.
+    """
+    controller = None if staged.controller is None else config_of(staged.controller)
+    if isinstance(controller, ServoControlConfig):
+        winding = config_of(found) if (found := _winding(staged)) is not None else None
+        return controller.gains_with(winding) if isinstance(winding, ElectricalConfig) else None
+    return controller.gains_at_joint() if isinstance(controller, Config) else None
+
+
+def voltage_problems(staged: Staged, subject: str) -> list[str]:
+    """Return what is wrong between a controller and a winding: both are in volts, or neither.
+
+    Controllers and windings that the host program registered may be either.
+
+    Args:
+        staged: Configs of an actuator; a value may differ from joint to joint.
+        subject: Subject of the message.
+    """
+    controller, winding = staged.controller, _winding(staged)
+    if not isinstance(controller, ControlConfig) or not isinstance(winding, ElectricalConfig | None):
+        return []
+    commands = {"effort"} if winding is None else _commands(winding)
+    has, wants = type(controller).__name__, 'ElectricalConfig(command="voltage")'
+    if controller.IN_VOLTS and commands != {"voltage"}:
+        return [f"{subject} has {has}, which returns a voltage, without {wants}: must have one. Add it."]
+    if not controller.IN_VOLTS and "voltage" in commands:
+        return [
+            f"{subject} has {wants} and {has}, which returns an effort: must have a ServoControlConfig. Use one, or "
+            "remove the command."
+        ]
+    return []
+
+
+def _winding(staged: Staged) -> Any:
+    """Return the winding of some stages, or None."""
+    return next((stage for kind, stage in staged.by_kind if kind == "electrical"), None)
+
+
+def _commands(winding: ElectricalConfig) -> set[Any]:
+    """Return the commands of a winding, one for all joints or by joint."""
+    value: Any = winding.command
+    if isinstance(value, Mapping):
+        several: Iterable[Any] = cast(Mapping[str, Any], value).values()
+    elif hasattr(value, "shape"):
+        several = set((value.numpy() if hasattr(value, "numpy") else value).ravel().tolist())
+    else:
+        several = (value,)
+    return {parameters_of(winding)["command"].word(one) for one in several}
