@@ -33,7 +33,7 @@ from .product import product
 LARGEST = wp.constant(3.4028234663852886e38)
 """The largest finite float32."""
 SLOWEST = wp.constant(1e-18)
-"""Speed [rad/s or m/s] below which the power limits nothing; its inverse is a float32."""
+"""Speed [rad/s or m/s] below which the power limits nothing."""
 _TINY = np.finfo(np.float32).tiny
 
 
@@ -44,14 +44,16 @@ def envelope_prepare(
     """Return stall effort, factors of velocity and voltage, power and driving effort; NaN where out of range."""
     inverse = 1.0 / no_load_velocity
     finite_inverse = LARGEST if inverse > LARGEST else inverse
-    inverse_voltage = 1.0 / nominal_voltage
-    follows = nominal_voltage > 0.0 and inverse_voltage <= LARGEST
+    follows = nominal_voltage > 0.0 and nominal_voltage <= LARGEST
+    # what is not chosen has a derivative, too
+    inverse_voltage = 1.0 / (nominal_voltage if follows else 1.0)
+    finite_inverse_voltage = LARGEST if inverse_voltage > LARGEST else inverse_voltage
     valid = stall >= 0.0 and no_load_velocity > 0.0 and nominal_voltage >= 0.0
     limits = max_power >= 0.0 and max_driving_effort >= 0.0
     return (
         stall if valid and limits else wp.nan,
         finite_inverse,
-        inverse_voltage if follows else 0.0,
+        finite_inverse_voltage if follows else 0.0,
         max_power,
         max_driving_effort,
     )

@@ -296,6 +296,39 @@ class EnvelopeClampingConfig(ClampingConfig):
         velocities, efforts = (list(column) for column in zip(*rows, strict=True))
         return cls(velocities, efforts)
 
+    def to_physx(self) -> tuple[float, float, float, float]:
+        """Return the arguments of `from_physx` with this envelope, for `set_dof_max_efforts` and
+        `set_dof_drive_model_properties` of a robot on PhysX.
+
+        Raises:
+            ValueError: PhysX has no such envelope: it has a line, a power or driving limit, its two directions differ,
+                or it is not the lower one of two falling lines.
+        """
+        rows = [row for row in zip(self.lookup_velocities, self.lookup_efforts, strict=True) if row[0] >= 0.0] or [
+            (0.0, math.inf)
+        ]
+        first, last = rows[0], rows[-1]
+        limits = first[1], 0.0, math.inf, 0.0
+        if len(rows) == 2 and last[0] > 0.0:
+            limits = first[1], first[1] / last[0], math.inf, 0.0
+        elif len(rows) == 3 and rows[1][0] > 0.0 and rows[1][1] > 0.0:
+            velocity, effort = rows[1]
+            limits = first[1], max(first[1] - effort, 0.0) / velocity, last[0], (last[0] - velocity) / effort
+        columns = (self.lookup_velocities, self.lookup_efforts)
+        others = self.stall_effort, self.max_power, self.max_driving_effort
+        made = type(self).from_physx(*limits)
+        same = len(made.lookup_efforts) == len(self.lookup_efforts) and all(
+            math.isclose(one, other, rel_tol=1e-5, abs_tol=1e-5 * max(map(abs, column)))
+            for column, found in zip(columns, (made.lookup_velocities, made.lookup_efforts), strict=True)
+            for one, other in zip(column, found, strict=True)
+        )
+        if not same or not all(map(math.isinf, others)):
+            raise ValueError(
+                f"{type(self).__name__}: must be a table of PhysX's form, as from_physx returns, and nothing else. "
+                "Run it as an actuator, which needs no envelope of PhysX."
+            )
+        return limits
+
 
 def _require(cls: type[Any], method: str, **positive: Any) -> None:
     """Refuse numbers that are not finite and positive.
@@ -326,7 +359,8 @@ def _physx_rows(most: float, resistance: float, fastest: float, gradient: float)
     if math.isinf(end):
         return [(0.0, most)]
     if gradient == 0.0:
-        return [(0.0, most), (end, max(most - resistance * end, 0.0)), (end, 0.0)]
+        at_end = [(end, most - resistance * end)] if end * resistance < most else []
+        return [(0.0, most), *at_end, (end, 0.0)]
     at_rest, share = fastest / gradient, resistance * gradient
     rows = [(0.0, min(most, at_rest))]
     if math.isfinite(at_rest) and math.isfinite(most) and share != 1.0:

@@ -19,6 +19,7 @@ from .configs import (
     Config,
     DCMotorClampingConfig,
     DCMotorCutoffClampingConfig,
+    EnvelopeClampingConfig,
     GearedPDControlConfig,
     GearedPIDControlConfig,
     MaxEffortClampingConfig,
@@ -66,12 +67,24 @@ def _dc_motor(motor: DCMotorCutoffClampingConfig) -> ClampingConfig:
     return DCMotorClampingConfig(motor.saturation_effort, motor.velocity_limit, motor.max_motor_effort)
 
 
+def _highest(envelope: EnvelopeClampingConfig) -> ClampingConfig:
+    """Return the line of an envelope with its largest effort where it drives, or that effort alone."""
+    efforts = [one for name, one in envelope.bounds("effort").items() if name != "stall_effort"]
+    peak = min(efforts)
+    if math.isinf(envelope.stall_effort):
+        return MaxEffortClampingConfig(peak)
+    return DCMotorClampingConfig(envelope.stall_effort, envelope.no_load_velocity, peak)
+
+
 _AT_JOINT = "take targets and feedforward at the joint, where ours takes those of the motor"
 STAND_INS: dict[type[Config], StandIn] = {
     GearedPDControlConfig: StandIn(_pd_at_joint, _AT_JOINT),
     GearedPIDControlConfig: StandIn(_pid_at_joint, _AT_JOINT),
     DCMotorCutoffClampingConfig: StandIn(
         _dc_motor, "brake beyond no-load speed, or limit no speed, where ours gives 0"
+    ),
+    EnvelopeClampingConfig: StandIn(
+        _highest, "take the line of a DC motor with one peak, or its peak alone, where ours has a table for each side"
     ),
 }
 
