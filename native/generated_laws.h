@@ -572,6 +572,61 @@ inline V position_based_clamp(V effort, V position, V velocity, V limit) {
 }
 
 template <class V>
+inline V derated(V limit, V share) {
+    const V scaled = pick(share >= splat<V>(1.0f), limit, product(limit, pick(share > splat<V>(0.0f), share,
+            splat<V>(1.0f))));
+    return pick((share > splat<V>(0.0f)) | (limit != limit), scaled, splat<V>(0.0f));
+}
+
+template <class V>
+inline V lower_of(V value, V limit) {
+    return pick(limit < value, limit, value);
+}
+
+template <class V>
+inline V most_at(V table, V velocity, V derating, V power, V driving) {
+    const auto fast = velocity > splat<V>(1e-18f);
+    const auto limits_power = fast & (power <= splat<V>(3.4028235e+38f));
+    const V by_power = pick(limits_power, power, splat<V>(0.0f)) / pick(fast, velocity, splat<V>(1.0f));
+    const V scaled = derated(table, derating);
+    V driven = lower_of(scaled, derated(driving, derating));
+    driven = lower_of(driven, pick(limits_power, by_power, splat<V>(kInfinity)));
+    return pick(velocity > splat<V>(0.0f), driven, scaled);
+}
+
+template <class V>
+inline V envelope_clamp(V effort, V position, V velocity, V derating, V supply_voltage, V stall, V speed_factor,
+        V voltage_factor, V power, V driving, V forward, V backward) {
+    const V most = most_at(forward, velocity, derating, power, driving);
+    const V least = negative(most_at(backward, negative(velocity), derating, power, driving));
+    const auto follows = (supply_voltage <= splat<V>(3.4028235e+38f)) & (voltage_factor > splat<V>(0.0f));
+    V share = pick(follows & (supply_voltage > splat<V>(0.0f)), supply_voltage, splat<V>(0.0f)) * voltage_factor;
+    share = pick(follows, share, splat<V>(1.0f));
+    const V slowed = velocity * speed_factor;
+    const auto is_off = stall > splat<V>(3.4028235e+38f);
+    const V height = pick(is_off, splat<V>(0.0f), stall);
+    const V upper = pick(is_off, splat<V>(kInfinity), product(height, share - slowed));
+    const V lower = pick(is_off, negative(splat<V>(kInfinity)), product(height, negative(share) - slowed));
+    return bounded(effort, within(lower, least, most), within(upper, least, most));
+}
+
+template <class V>
+inline Values<V, 5> envelope_prepare(V stall, V no_load_velocity, V nominal_voltage, V max_power,
+        V max_driving_effort) {
+    const V inverse = splat<V>(1.0f) / no_load_velocity;
+    const V finite_inverse = pick(inverse > splat<V>(3.4028235e+38f), splat<V>(3.4028235e+38f), inverse);
+    const auto follows = (nominal_voltage > splat<V>(0.0f)) & (nominal_voltage <= splat<V>(3.4028235e+38f));
+    const V inverse_voltage = splat<V>(1.0f) / pick(follows, nominal_voltage, splat<V>(1.0f));
+    const V finite_inverse_voltage = pick(inverse_voltage > splat<V>(3.4028235e+38f), splat<V>(3.4028235e+38f),
+            inverse_voltage);
+    const auto valid = (stall >= splat<V>(0.0f)) & (no_load_velocity > splat<V>(0.0f)) & (nominal_voltage >=
+            splat<V>(0.0f));
+    const auto limits = (max_power >= splat<V>(0.0f)) & (max_driving_effort >= splat<V>(0.0f));
+    return {{nan_unless(valid & limits, stall), finite_inverse, pick(follows, finite_inverse_voltage, splat<V>(0.0f)),
+            max_power, max_driving_effort}};
+}
+
+template <class V>
 inline V max_effort_clamp(V effort, V position, V velocity, V max_effort) {
     return bounded(effort, negative(max_effort), max_effort);
 }
@@ -1212,6 +1267,39 @@ struct ClampingPositionBased {
     }
 };
 
+struct ClampingEnvelope {
+    static constexpr const char *kName = "ClampingEnvelope", *kKind = "clamping";
+    static constexpr bool kLimits = true, kConverts = false;
+    static constexpr int kResults = 1, kParameters = 5, kPrepared = 5, kStates = 0, kCurves = 2, kAsked = 2, kArguments = 13;
+    static constexpr bool kPrepares = true;
+    // whether what is prepared depends on the time step
+    static constexpr bool kTimed = false;
+    // the parameter that each prepared number is as it stands, -1 for one that is derived
+    static constexpr int kPasses[] = {-1, -1, -1, 3, 4};
+    // what each curve runs over: 0 for the position, 1 for the velocity, 2 for the speed
+    static constexpr int kOver[] = {1, 1};
+    // numbers of the signals that it asks for
+    static constexpr int kAsks[] = {6, 7};
+    // values for which the law is compiled as constants, NaN for none
+    static constexpr bool kHasUsual = false;
+    static constexpr float kUsual[] = {kNaN, kNaN, kNaN, kNaN, kNaN};
+    static constexpr float kUsualAsked[] = {kNaN, kNaN};
+    // effort, position, velocity
+    static constexpr bool kReads[] = {true, false, true};
+
+    template <class V>
+    static inline Values<V, kResults + kStates> law(V effort, V position, V velocity, V, V derating, V supply_voltage,
+            V stall, V speed_factor, V voltage_factor, V power, V driving, V forward, V backward) {
+        return {{envelope_clamp(effort, position, velocity, derating, supply_voltage, stall, speed_factor,
+                voltage_factor, power, driving, forward, backward)}};
+    }
+    template <class V>
+    static inline Values<V, kPrepared> prepare(V stall, V no_load_velocity, V nominal_voltage, V max_power,
+            V max_driving_effort, V) {
+        return envelope_prepare(stall, no_load_velocity, nominal_voltage, max_power, max_driving_effort);
+    }
+};
+
 struct ClampingMaxEffort {
     static constexpr const char *kName = "ClampingMaxEffort", *kKind = "clamping";
     static constexpr bool kLimits = true, kConverts = false;
@@ -1385,7 +1473,7 @@ struct PassiveLuGreFriction {
 
 using Functions = List<FunctionExp, FunctionLog, FunctionSqrt, FunctionTanh, FunctionSin, FunctionCos, FunctionPow, FunctionDecay, FunctionStribeck>;
 using Controllers = List<ControllerPD, ControllerPID, ControllerGearedPD, ControllerGearedPID, ControllerServo>;
-using EffortStages = List<ElectricalWinding, ClampingDCMotor, ClampingDCMotorCutoff, ClampingPositionBased, ClampingMaxEffort, PassiveCogging, PassiveFriction, PassiveFrictionCurve, PassiveLuGreFriction>;
+using EffortStages = List<ElectricalWinding, ClampingDCMotor, ClampingDCMotorCutoff, ClampingPositionBased, ClampingEnvelope, ClampingMaxEffort, PassiveCogging, PassiveFriction, PassiveFrictionCurve, PassiveLuGreFriction>;
 using Feedbacks = List<>;
 
 }  // namespace ACTUATORS_VARIANT

@@ -22,6 +22,7 @@ from isaacsim.core.experimental.actuators.components import law as law_module
 from isaacsim.core.experimental.actuators.components.catalogue import Law
 from isaacsim.core.experimental.actuators.specs.configs import CONFIGS
 from isaacsim.core.experimental.actuators.specs.fields import parameters_of
+from isaacsim.core.experimental.actuators.specs.signals import SIGNALS as STAGE_SIGNALS
 from isaacsim.core.experimental.actuators.specs.stages import KINDS, Kind
 from other_laws import replace_laws
 from places import REPOSITORY
@@ -474,15 +475,18 @@ def test_component_with_a_curve_has_the_bits_of_its_parts(law: Law, table: int, 
     points, values = TABLES[table]
     positions = positions_of(points, rng)
     efforts = (rng.normal(size=len(positions)) * 10).astype(np.float32)
-    component: Any = law.component.from_config(law.config(points, values), 1, "cpu")
+    component: Any = law.component.from_config(law.config(points, values), len(positions), "cpu")
     component.finalize("cpu", len(positions))
     arrays = [wp.array(values, dtype=wp.float32, device="cpu") for values in (efforts, positions)]
     every = wp.array(np.arange(len(positions)), dtype=wp.uint32, device="cpu")
     out = wp.zeros(len(positions), dtype=wp.float32, device="cpu")
-    component.modify_forces(arrays[0], out, arrays[1], None, every, None)
-    limit = curve_by_warp(curve.prepare_curve(points, values), positions)
-    columns = {"effort": efforts, "position": positions} | dict.fromkeys(law.curves, limit)
-    rows = np.stack([columns.get(name, np.zeros_like(limit)) for name in inputs_of(law)], axis=1)
+    component.modify_forces(arrays[0], out, arrays[1], arrays[1], every, every)
+    # position and velocity are the same numbers
+    columns = {"effort": efforts, "position": positions, "velocity": positions}
+    columns |= {name: curve_by_warp(curve.prepare_curve(*component.curve(name)), positions) for name in law.curves}
+    columns |= {name: np.full_like(positions, component.read(name)[0]) for name in law.parameters}
+    columns |= {name: np.full_like(positions, STAGE_SIGNALS[name].neutral) for name in law.component.ASKS}
+    rows = np.stack([columns.get(name, np.zeros_like(positions)) for name in inputs_of(law)], axis=1)
     assert_same_bits(out.numpy()[:, None], by_warp(law, rows))
 
 
@@ -512,13 +516,14 @@ def test_config_says_what_driving_efforts_do_not_exceed(law: Law) -> None:
     """The published formula stays within these bounds, whatever is asked for; motors may brake with more."""
     table = random_table(law, np.random.default_rng(5))
     columns = dict(zip(inputs_of(law), table.T, strict=True))
-    # a table of limits says its values
+    # a table of limits says its values, of two tables the one on the side of the effort
+    efforts = by_oracle(law, table)[:, 0]
     if KINDS[law.kind].is_limit and law.curves:
-        bounds = {name: columns[name] for name in law.curves}
+        sides = [columns[name] for name in law.curves]
+        bounds = {"table": np.where(efforts > 0, sides[0], sides[-1])}
     else:
         tables = {name: [0.0] for name, one in parameters_of(law.config).items() if not one.is_single}
         bounds = law.config(**tables | {name: columns[name] for name in law.parameters}).bounds("effort")
     most = np.minimum.reduce([*bounds.values()], initial=np.inf)
-    efforts = by_oracle(law, table)[:, 0]
     drives = efforts * columns["velocity"] >= 0
     assert drives.any() and (np.abs(efforts) <= most)[drives].all()

@@ -29,6 +29,7 @@ SIGNALS = ("joint_q", "joint_qd", "joint_target_q", "joint_target_qd", "joint_ac
 TABLES = {
     "position": ([-1.0, -0.2, 0.5, 1.0], [2.0, 9.0, 4.0, 7.0]),
     "speed": ([0.0, 0.3, 0.9, 2.0], [0.9, 0.3, 0.4, 0.7]),
+    "velocity": ([-2.0, -0.5, 0.4, 1.5], [5.0, 9.0, 4.0, 1.0]),
 }
 # ranges of parameters that make each limit act on some joints and not on others
 RANGES = {
@@ -50,6 +51,11 @@ RANGES = {
     "max_duty_rate": (0.5, 10.0),
     "profile_velocity": (1.0, 5.0),
     "profile_acceleration": (10.0, 100.0),
+    "stall_effort": (4.0, 20.0),
+    "no_load_velocity": (1.0, 4.0),
+    "nominal_voltage": (20.0, 30.0),
+    "max_power": (2.0, 9.0),
+    "max_driving_effort": (2.0, 12.0),
     "coulomb": (0.1, 1.0),
     "viscous": (0.1, 1.0),
     "static": (1.0, 2.0),
@@ -70,7 +76,6 @@ RANGES = {
     "torque_constant": (0.5, 2.0),
     "resistance": (0.5, 2.0),
     "inductance": (0.001, 0.01),
-    "voltage": (0.3, 1.0),
     "max_current": (20.0, 40.0),
     "max_current_rate": (1e3, 2e3),
     "temperature_coefficient": (0.001, 0.01),
@@ -134,9 +139,9 @@ class Rollout:
                 if law.startswith("Controller"):
                     effort, *states[law] = oracle.LAWS[law](q, qd, *command, DT, *asked, *numbers)
                     continue
-                if component.CURVES:
-                    (over,) = component.CURVES.values()
-                    places = {"position": q, "speed": np.abs(qd)}[over]
+                for name, over in component.CURVES.items():
+                    # the table of an effort against the axis is mirrored
+                    places = {"position": q, "speed": np.abs(qd), "velocity": -qd if name == "backward" else qd}[over]
                     numbers.append(np.array([oracle.table_limit(each, *TABLES[over]) for each in places]))
                 after, *states[law] = oracle.LAWS[law](effort, q, qd, DT, *asked, *numbers)
                 self.limited += after != effort

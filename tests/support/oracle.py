@@ -257,6 +257,32 @@ def dc_motor_cutoff_law(effort, _q, qd, _dt, saturation_effort, velocity_limit, 
     return (np.array(efforts),)
 
 
+def envelope_most(table, along, derating, max_power, max_driving_effort):
+    """Largest effort [N·m or N] at a velocity along it, whatever the voltage is."""
+    left = np.clip(derating, 0, 1)
+    most, driving = (
+        np.where(left > 0, limit * np.where(left > 0, left, 1), 0) for limit in (table, max_driving_effort)
+    )
+    by_power = np.where(along > 1e-18, max_power / np.where(along > 0, along, 1), np.inf)
+    return np.where(along > 0, np.minimum(np.minimum(most, driving), by_power), most)
+
+
+@law_of("ClampingEnvelope")
+def envelope_law(effort, _q, qd, _dt, derating, voltage, stall, no_load, nominal, power, driving, forward, backward):
+    """Envelope of a table, given its values at the velocity and at its opposite, and of a line in volts."""
+    most = envelope_most(forward, qd, derating, power, driving)
+    least = -envelope_most(backward, -qd, derating, power, driving)
+    scaled = (nominal > 0) & np.isfinite(nominal) & np.isfinite(voltage)
+    # the effort of a winding at V volts, with V as its share of the nominal voltage
+    share = np.where(scaled, np.maximum(voltage, 0) / np.where(scaled, nominal, 1), 1)
+    back_emf = np.where(np.isinf(no_load), 0, qd / no_load)
+    finite = np.where(np.isinf(stall), 0, stall)
+    upper = np.where(np.isinf(stall), np.inf, finite * (share - back_emf))
+    lower = np.where(np.isinf(stall), -np.inf, finite * (-share - back_emf))
+    upper, lower = (np.minimum(np.maximum(bound, least), most) for bound in (upper, lower))
+    return (np.minimum(np.maximum(effort, lower), upper),)
+
+
 @law_of("ClampingPositionBased")
 def position_based_law(effort, _q, _qd, _dt, limit):
     """Symmetric limit, given the value of its table."""

@@ -11,6 +11,7 @@ import pytest
 from isaacsim.core.experimental.actuators import (
     DCMotorClampingConfig,
     DelayConfig,
+    EnvelopeClampingConfig,
     FrictionConfig,
     MaxEffortClampingConfig,
     MotorConfig,
@@ -354,14 +355,25 @@ def test_networks_come_with_full_paths_that_the_stage_may_name(tmp_path: Path) -
 
 
 @pytest.mark.filterwarnings("ignore:.*performance envelope:UserWarning")
-def test_the_envelope_of_a_drive_is_no_motors() -> None:
-    """The warning is repeated when the drive becomes a motor: not every simulator gives it."""
+@pytest.mark.parametrize("max_force", [20.0, None])
+def test_the_envelope_of_a_drive_is_a_limit_of_its_motor(max_force: float | None) -> None:
+    """In SI; one without a largest effort at rest is no table, and the warning is repeated."""
     made = pendulum()
-    made.drive("/World/Robot/hinge", stiffness=1.0)
+    made.drive("/World/Robot/hinge", stiffness=1.0, **({} if max_force is None else {"maxForce": max_force}))
     made.stage.GetPrimAtPath("/World/Robot/hinge").AddAppliedSchema("PhysxDrivePerformanceEnvelopeAPI:angular")
-    made.attribute("/World/Robot/hinge", "physxDrivePerformanceEnvelope:angular:maxActuatorVelocity", 90.0)
-    with Simulation(made.stage) as sim, pytest.warns(UserWarning, match="</World/Robot/hinge>: the performance envel"):
-        assert list(motors_of(sim)) == ["hinge"]
+    envelope = {"maxActuatorVelocity": 90.0, "velocityDependentResistance": np.radians(2.0)}
+    for name, value in envelope.items():
+        made.attribute("/World/Robot/hinge", f"physxDrivePerformanceEnvelope:angular:{name}", float(value))
+    with Simulation(made.stage) as sim:
+        if max_force is None:
+            with pytest.warns(
+                UserWarning, match="</World/Robot/hinge>: the performance env.*\n.*max_force = inf: must"
+            ):
+                assert motors_of(sim)["hinge"].clamping == []
+            return
+        (limit,) = motors_of(sim)["hinge"].clamping
+    assert isinstance(limit, EnvelopeClampingConfig)
+    assert limit.to_physx() == pytest.approx((20.0, 2.0, np.pi / 2, 0.0))
 
 
 def test_the_limit_of_the_joint_is_authored_as_a_number(stage: Any) -> None:

@@ -9,6 +9,7 @@ from .components.base import Clamping as Clamping
 from .components.base import Controller as Controller
 from .components.clamping_dc_motor import ClampingDCMotor as ClampingDCMotor
 from .components.clamping_dc_motor_cutoff import ClampingDCMotorCutoff as ClampingDCMotorCutoff
+from .components.clamping_envelope import ClampingEnvelope as ClampingEnvelope
 from .components.clamping_max_effort import ClampingMaxEffort as ClampingMaxEffort
 from .components.clamping_position_based import ClampingPositionBased as ClampingPositionBased
 from .components.controller_geared_pd import ControllerGearedPD as ControllerGearedPD
@@ -58,6 +59,7 @@ from .specs.configs import DCMotorClampingConfig as DCMotorClampingConfig
 from .specs.configs import DCMotorCutoffClampingConfig as DCMotorCutoffClampingConfig
 from .specs.configs import DelayConfig as DelayConfig
 from .specs.configs import ElectricalConfig as ElectricalConfig
+from .specs.configs import EnvelopeClampingConfig as EnvelopeClampingConfig
 from .specs.configs import FrictionConfig as FrictionConfig
 from .specs.configs import FrictionCurveConfig as FrictionCurveConfig
 from .specs.configs import GearedPDControlConfig as GearedPDControlConfig
@@ -125,6 +127,7 @@ __all__ = [
     "Clamping",
     "ClampingDCMotor",
     "ClampingDCMotorCutoff",
+    "ClampingEnvelope",
     "ClampingMaxEffort",
     "ClampingPositionBased",
     "CoggingConfig",
@@ -145,6 +148,7 @@ __all__ = [
     "Distribution",
     "ElectricalConfig",
     "ElectricalWinding",
+    "EnvelopeClampingConfig",
     "Extension",
     "Finding",
     "FrictionConfig",

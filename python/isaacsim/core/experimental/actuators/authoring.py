@@ -189,9 +189,9 @@ def motors_of(
     its `MjcActuator` prims, where there are some.
 
     Of a simulation, joints that no `NewtonActuator` prim drives have the motor that does what their drive does, where
-    it has gains: a PD with the drive's gains and its largest effort. Where MuJoCo read the model by itself, motors are
-    those of `motors_of_model`; a URDF file has no gains, so that its motors have none either, and pass efforts up to
-    the limit of the joint.
+    it has gains: a PD with the drive's gains, and its largest effort or performance envelope. Where MuJoCo read the
+    model by itself, motors are those of `motors_of_model`; a URDF file has no gains, so that its motors have none
+    either, and pass efforts up to the limit of the joint.
 
     Args:
         source: A stage, the path of a USD file, or a `Simulation` or `MujocoSimulation`.

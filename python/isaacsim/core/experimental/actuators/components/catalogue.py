@@ -22,6 +22,7 @@ from ..specs.configs import (
     DCMotorCutoffClampingConfig,
     DelayConfig,
     ElectricalConfig,
+    EnvelopeClampingConfig,
     ForeignConfig,
     FrictionConfig,
     FrictionCurveConfig,
@@ -140,6 +141,7 @@ LAWS = (
     Law(DCMotorClampingConfig, "ClampingDCMotor"),
     Law(DCMotorCutoffClampingConfig, "ClampingDCMotorCutoff"),
     Law(PositionBasedClampingConfig, "ClampingPositionBased"),
+    Law(EnvelopeClampingConfig, "ClampingEnvelope"),
     # position of clamps that the host program registered
     Law(ForeignConfig, None),
     Law(MaxEffortClampingConfig, "ClampingMaxEffort"),

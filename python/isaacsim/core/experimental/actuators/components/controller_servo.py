@@ -13,8 +13,8 @@ in the winding do. q_r is the target q*; with a profile it moves towards q*, e =
     v_r⁺ = clip(sign(e)·min(v_b, |e|/h, profile_velocity), v_r ± a·h)
     q_r⁺ = q_r + h·v_r⁺                                          a = profile_acceleration, inf for none
 
-v_b is √(2·a·|e|), which it becomes for h → 0, exact for steps: the setpoint does not overshoot. After a reset q_r is the
-position, v_r and d are 0. Edges: both limits of the profile inf, no profile: q_r is q*, v_r is 0.
+v_b is √(2·a·|e|), which it becomes for h → 0, exact for steps: the setpoint does not overshoot. After a reset q_r is
+the position, v_r and d are 0. Edges: both limits of the profile inf, no profile: q_r is q*, v_r is 0.
 Source: motors of Rhoban/bam 1b5a1ce, duty and its limit; the trapezoid of velocity of the manuals of DYNAMIXEL X and
 Feetech STS, profile velocity and acceleration, with punch or startup force and deadband of those of DYNAMIXEL AX and
 Feetech STS.

@@ -27,6 +27,7 @@ from .config import (
 )
 from .electrical import ElectricalConfig  # noqa: F401
 from .engine_friction import engine_problems
+from .envelope import EnvelopeClampingConfig  # noqa: F401
 from .fields import parameter, parameters_of
 from .servo import ServoControlConfig  # noqa: F401
 

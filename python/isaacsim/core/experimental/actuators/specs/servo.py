@@ -1,7 +1,8 @@
 """Config of the position loop of a hobby servo, and its rule about the winding behind it.
 
-Error gains: Rhoban/bam 1b5a1ce, `bam/dynamixel/actuator.py` and `bam/feetech/actuator.py`. That of the XL330 is one count
-of 885 per 256 counts of gain and encoder, which its log of the PWM confirms; that of the STS3215 is BAM's measurement.
+Error gains: Rhoban/bam 1b5a1ce, `bam/dynamixel/actuator.py` and `bam/feetech/actuator.py`. That of the XL330 is one
+count of 885 per 256 counts of gain and encoder, which its log of the PWM confirms; that of the STS3215 is a measurement
+of BAM.
 """
 
 from __future__ import annotations

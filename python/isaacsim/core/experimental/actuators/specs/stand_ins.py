@@ -21,6 +21,7 @@ from .configs import (
     DCMotorClampingConfig,
     DCMotorCutoffClampingConfig,
     ElectricalConfig,
+    EnvelopeClampingConfig,
     GearedPDControlConfig,
     GearedPIDControlConfig,
     MaxEffortClampingConfig,
@@ -86,6 +87,15 @@ def _pd_of_servo(servo: ServoControlConfig, beside: Sequence[Config]) -> PDContr
     return None if winding is None else PDControlConfig(*servo.gains_with(winding)[:2])
 
 
+def _highest(envelope: EnvelopeClampingConfig, _beside: Any) -> ClampingConfig:
+    """Return the line of an envelope with its largest effort where it drives, or that effort alone."""
+    efforts = [one for name, one in envelope.bounds("effort").items() if name != "stall_effort"]
+    peak = min(efforts)
+    if math.isinf(envelope.stall_effort):
+        return MaxEffortClampingConfig(peak)
+    return DCMotorClampingConfig(envelope.stall_effort, envelope.no_load_velocity, peak)
+
+
 _AT_JOINT = "take targets and feedforward at the joint, where ours takes those of the motor"
 STAND_INS: dict[type[Config], StandIn] = {
     GearedPDControlConfig: StandIn(_pd_at_joint, _AT_JOINT),
@@ -96,6 +106,9 @@ STAND_INS: dict[type[Config], StandIn] = {
     ),
     ElectricalConfig: StandIn(
         _line_of_winding, "know neither inductance nor heat, and limit by the velocity before the step", "clamping"
+    ),
+    EnvelopeClampingConfig: StandIn(
+        _highest, "take the line of a DC motor with one peak, or its peak alone, where ours has a table for each side"
     ),
 }
 

@@ -146,19 +146,32 @@ def envelopes(stage: Usd.Stage, axes: Sequence[Axis]) -> list[str]:
     limits = {name: read_property(stage, name, axes) for name in _ENVELOPES}
     found = []
     for at, (joint, axis) in enumerate(axes):
-        values = {name: column[at] for name, column in limits.items()}
         parts = [
-            f"{known.attributes[0].rpartition(':')[2]} = {values[name]:g}"
-            for name in _ENVELOPES
-            if (known := PROPERTIES[name]) and values[name] != known.fallback and values[name] < _NO_LIMIT
+            f"{PROPERTIES[name].attributes[0].rpartition(':')[2]} = {column[at]:g}"
+            for name, column in limits.items()
+            if _limits_drive(name, column[at])
         ]
         if parts:
             found.append(
                 f"<{joint}>: the performance envelope of its {axis} drive, {', '.join(parts)} (SI), is not carried: "
-                "neither drives of MuJoCo nor actuators have one. Give its actuator the limit that comes nearest, that "
-                "of a DC motor for one."
+                "drives of MuJoCo have none. Give it an actuator with an EnvelopeClampingConfig, as motors_of a "
+                "simulation returns, or simulate it on PhysX."
             )
     return found
+
+
+@reports_usd_errors
+def performance_envelope(stage: Usd.Stage, axis: Axis) -> tuple[float, float, float] | None:
+    """Resistance, largest velocity and gradient of the performance envelope of a drive; None if it limits nothing."""
+    velocity, gradient, resistance = (float(read_property(stage, name, [axis])[0]) for name in _ENVELOPES)
+    if not any(map(_limits_drive, _ENVELOPES, (velocity, gradient, resistance))):
+        return None
+    return resistance, velocity if velocity < _NO_LIMIT else math.inf, gradient
+
+
+def _limits_drive(name: str, value: float) -> bool:
+    """Return True if a value of a performance envelope limits something."""
+    return value != PROPERTIES[name].fallback and value < _NO_LIMIT
 
 
 @reports_usd_errors

@@ -14,7 +14,9 @@ from pxr import Usd
 from ..errors import ActuatorParseError
 from ..specs.actuator_spec import ActuatorSpec
 from ..specs.configs import (
+    ClampingConfig,
     Config,
+    EnvelopeClampingConfig,
     FrictionConfig,
     MaxEffortClampingConfig,
     NeuralControlConfig,
@@ -30,7 +32,7 @@ from .authored import authored as authored_value
 from .authored import authored_number
 from .discover import discover
 from .joint_order import dof_names, joint_orders
-from .joint_properties import authored, axis_of, envelopes, read_property
+from .joint_properties import authored, axis_of, envelopes, performance_envelope, read_property
 from .mjc_actuators import armature_of, joint_bounds, joint_of, law_of_prim, mjc_prims
 from .other_drives import gains_of_drives
 from .roots import match_roots
@@ -139,14 +141,23 @@ def read_drives(
     driven = {path for spec in discover(stage, root, joints, names) for path in spec.dof_names}
     free = {name: joint for joint, name in zip(joints, names, strict=True) if name not in driven}
     drives = gains_of_drives(stage, list(free.values()), list(free))
-    if lost := envelopes(stage, [(free[name], axis_of(stage, free[name], name)) for name in drives]):
-        warnings.warn("\n".join(lost), stacklevel=3)
     motors: dict[str, MotorConfig] = {}
     for name, (stiffness, damping, most) in drives.items():
-        limits = [MaxEffortClampingConfig(most)] if np.isfinite(most) else []
+        limits = _limits_of_drive(stage, (free[name], axis_of(stage, free[name], name)), most)
         configs = [PDControlConfig(stiffness, damping), *limits]
         motors |= _with_properties(stage, [(free[name], name)], configs, friction_stages)
     return motors
+
+
+def _limits_of_drive(stage: Usd.Stage, axis: tuple[str, str], most: float) -> list[ClampingConfig]:
+    """The largest effort of a drive, or its performance envelope; a warning if an envelope is no table."""
+    found = performance_envelope(stage, axis)
+    try:
+        if found is not None:
+            return [EnvelopeClampingConfig.from_physx(most, *found)]
+    except ValueError as error:
+        warnings.warn("\n".join([*envelopes(stage, [axis]), str(error)]), stacklevel=4)
+    return [MaxEffortClampingConfig(most)] if np.isfinite(most) else []
 
 
 def effort_limits(stage: Usd.Stage, joints: Sequence[str], names: Sequence[str]) -> np.ndarray:
