@@ -408,21 +408,16 @@ inline V positive(V value) {
 }
 
 template <class V>
-inline V share_of(V value) {
-    return nan_unless((value >= splat<V>(0.0f)) & (value <= splat<V>(1.0f)), value);
-}
-
-template <class V>
-inline V limit_of(V value) {
-    return nan_unless(value >= splat<V>(0.0f), value);
-}
-
-template <class V>
 inline Values<V, 9> servo_prepare(V kp, V error_gain, V battery, V max_duty, V min_duty, V deadband, V kd,
         V max_duty_rate, V profile_velocity, V profile_acceleration) {
-    return {{usable(error_gain) * usable(kp), usable(error_gain) * usable(kd), positive(battery), share_of(max_duty),
-            share_of(min_duty), usable(deadband), limit_of(max_duty_rate), nan_unless(profile_velocity > splat<V>(0.0f),
-            profile_velocity), nan_unless(profile_acceleration > splat<V>(0.0f), profile_acceleration)}};
+    const auto shares = (max_duty >= splat<V>(0.0f)) & (max_duty <= splat<V>(1.0f)) & (min_duty >= splat<V>(0.0f)) &
+            (min_duty <= splat<V>(1.0f));
+    const auto limits = (deadband >= splat<V>(0.0f)) & (deadband <= splat<V>(3.4028235e+38f)) & (max_duty_rate >=
+            splat<V>(0.0f));
+    const auto profile = (profile_velocity > splat<V>(0.0f)) & (profile_acceleration > splat<V>(0.0f));
+    const V gain = nan_unless(shares & limits & profile, usable(error_gain));
+    return {{gain * usable(kp), gain * usable(kd), positive(battery), max_duty, min_duty, deadband, max_duty_rate,
+            profile_velocity, profile_acceleration}};
 }
 
 template <class V>
@@ -486,6 +481,11 @@ inline Values<V, 5> winding(V effort, V position, V velocity, V dt, V inertia, V
     return {{pick(is_open & finite(total), splat<V>(0.0f), total), pick(is_open, splat<V>(0.0f), after), pick(is_open,
             constant * velocity, applied), pick(is_open, splat<V>(0.0f), applied * mean), ohms / (constant *
             constant)}};
+}
+
+template <class V>
+inline V limit_of(V value) {
+    return nan_unless(value >= splat<V>(0.0f), value);
 }
 
 template <class V>
@@ -1009,7 +1009,7 @@ struct ControllerServo {
     // whether what is prepared depends on the time step
     static constexpr bool kTimed = false;
     // the parameter that each prepared number is as it stands, -1 for one that is derived
-    static constexpr int kPasses[] = {-1, -1, -1, -1, -1, -1, -1, -1, -1};
+    static constexpr int kPasses[] = {-1, -1, -1, 3, 4, 5, 7, 8, 9};
     // what each curve runs over: 0 for the position, 1 for the velocity, 2 for the speed
     static constexpr int kOver[] = {-1};
     // numbers of the signals that it asks for
