@@ -468,10 +468,13 @@ inline Values<V, 5> winding(V effort, V position, V velocity, V dt, V inertia, V
     const V impedance = ohms + constant * gain * (splat<V>(1.0f) - start);
     const V most = pick(derating == splat<V>(1.0f), max_current, product(max_current, derating));
     const V asked = pick(in_volts > splat<V>(0.5f), (effort - back_emf) / impedance, effort / constant);
-    const V wanted = demanded_current(asked, current, most, max_current_rate * dt);
+    const V time = pick((as_mujoco > splat<V>(0.5f)) & (inductance > splat<V>(0.0f)), inductance / impedance, dt);
+    const V change = max_current_rate * time;
+    const V wanted = demanded_current(asked, current, most, change);
     const V available = pick(voltage <= splat<V>(3.4028235e+38f), voltage, supply);
     const V volts = pick(driver > splat<V>(1.5f), splat<V>(0.0f), available);
-    const V settled = within(wanted, (negative(volts) - back_emf) / impedance, (volts - back_emf) / impedance);
+    V settled = within(wanted, (negative(volts) - back_emf) / impedance, (volts - back_emf) / impedance);
+    settled = pick(as_mujoco > splat<V>(0.5f), within(settled, current - change, current + change), settled);
     V mean = settled + start * (current - settled);
     const V after = current + share * (settled - current);
     mean = pick(as_mujoco > splat<V>(0.5f), after, mean);

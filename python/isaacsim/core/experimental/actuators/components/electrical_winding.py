@@ -135,11 +135,15 @@ def winding(
     impedance = ohms + constant * gain * (1.0 - start)
     most = max_current if derating == 1.0 else product(max_current, derating)
     asked = (effort - back_emf) / impedance if in_volts > 0.5 else effort / constant
-    wanted = demanded_current(asked, current, most, max_current_rate * dt)
+    # MuJoCo limits the rate at the start of the step, of a current that then approaches its end
+    time = inductance / impedance if as_mujoco > 0.5 and inductance > 0.0 else dt
+    change = max_current_rate * time
+    wanted = demanded_current(asked, current, most, change)
     available = voltage if voltage <= LARGEST else supply
     volts = 0.0 if driver > 1.5 else available
     # a shorted winding gets no voltage
     settled = within(wanted, (-volts - back_emf) / impedance, (volts - back_emf) / impedance)
+    settled = within(settled, current - change, current + change) if as_mujoco > 0.5 else settled
     mean = settled + start * (current - settled)
     after = current + share * (settled - current)
     mean = after if as_mujoco > 0.5 else mean
