@@ -413,21 +413,16 @@ inline V positive(V value) {
 }
 
 template <class V>
-inline V share_of(V value) {
-    return nan_unless((value >= splat<V>(0.0f)) & (value <= splat<V>(1.0f)), value);
-}
-
-template <class V>
-inline V limit_of(V value) {
-    return nan_unless(value >= splat<V>(0.0f), value);
-}
-
-template <class V>
 inline Values<V, 9> servo_prepare(V kp, V error_gain, V battery, V max_duty, V min_duty, V deadband, V kd,
         V max_duty_rate, V profile_velocity, V profile_acceleration) {
-    return {{usable(error_gain) * usable(kp), usable(error_gain) * usable(kd), positive(battery), share_of(max_duty),
-            share_of(min_duty), usable(deadband), limit_of(max_duty_rate), nan_unless(profile_velocity > splat<V>(0.0f),
-            profile_velocity), nan_unless(profile_acceleration > splat<V>(0.0f), profile_acceleration)}};
+    const auto shares = (max_duty >= splat<V>(0.0f)) & (max_duty <= splat<V>(1.0f)) & (min_duty >= splat<V>(0.0f)) &
+            (min_duty <= splat<V>(1.0f));
+    const auto limits = (deadband >= splat<V>(0.0f)) & (deadband <= splat<V>(3.4028235e+38f)) & (max_duty_rate >=
+            splat<V>(0.0f));
+    const auto profile = (profile_velocity > splat<V>(0.0f)) & (profile_acceleration > splat<V>(0.0f));
+    const V gain = nan_unless(shares & limits & profile, usable(error_gain));
+    return {{gain * usable(kp), gain * usable(kd), positive(battery), max_duty, min_duty, deadband, max_duty_rate,
+            profile_velocity, profile_acceleration}};
 }
 
 template <class V>
@@ -495,25 +490,35 @@ inline Values<V, 5> winding(V effort, V position, V velocity, V dt, V inertia, V
     const V most = pick(derating >= splat<V>(1.0f), max_current, product(max_current, pick(derating > splat<V>(0.0f),
             derating, splat<V>(0.0f))));
     const V asked = pick(in_volts > splat<V>(0.5f), (effort - back_emf) * per_impedance, effort * per_constant);
-    const V wanted = demanded_current(asked, current, most, max_current_rate * dt);
+    const V lag = pick(as_mujoco > splat<V>(0.5f), inductance * per_impedance, splat<V>(0.0f));
+    const V change = max_current_rate * pick(lag > splat<V>(0.0f), lag, dt);
+    const V wanted = demanded_current(asked, current, most, change);
     const V available = pick(supply_voltage <= splat<V>(3.4028235e+38f), supply_voltage, supply);
     const V volts = pick((driver < splat<V>(1.5f)) & (available > splat<V>(0.0f)), available, splat<V>(0.0f));
     const auto is_current = (in_volts < splat<V>(0.5f)) | (wanted != asked);
     const V needed = pick(is_current, back_emf + impedance * wanted, effort);
     const V applied = within(needed, negative(volts), volts);
-    const auto regulated = is_current & (applied == needed);
-    const V settled = pick(regulated, wanted, (applied - back_emf) * per_impedance);
+    const auto regulated = is_current & (magnitude(needed) <= volts);
+    V settled = pick(regulated, wanted, (applied - back_emf) * per_impedance);
+    const V widest = pick(lag > splat<V>(0.0f), change, splat<V>(3.4028235e+38f));
+    settled = within(settled, current - widest, current + widest);
     const V after = left * current + share * settled;
     const V of_voltage = (rise * (applied - constant * velocity) + ohms * (start * current)) * per_impedance;
     const V of_current = start * current + rise * settled;
     V mean = pick(regulated, of_current, of_voltage);
     mean = pick(as_mujoco > splat<V>(0.5f), after, mean);
-    const V total = pick(((mean == asked) & (in_volts < splat<V>(0.5f))) | (ohms == splat<V>(0.0f)), effort, constant *
-            mean);
+    const auto is_free = regulated & (magnitude(asked) <= most) & (magnitude(asked - current) <= change);
+    const V total = pick((is_free & (in_volts < splat<V>(0.5f)) & (start == splat<V>(0.0f))) | (ohms == splat<V>(0.0f)),
+            effort, constant * mean);
     const auto is_open = (driver > splat<V>(0.5f)) & (driver < splat<V>(1.5f));
     const V nothing = splat<V>(0.0f) * effort + splat<V>(0.0f) * velocity;
-    return {{pick(is_open, nothing, total), pick(is_open, nothing, after), pick(is_open, constant * velocity, applied),
-            pick(is_open, nothing, applied * mean), ohms * per_constant * per_constant}};
+    return {{pick(is_open, nothing, total), pick(is_open, nothing, after), pick(is_open, constant * velocity, applied +
+            nothing), pick(is_open, nothing, applied * mean), ohms * per_constant * per_constant}};
+}
+
+template <class V>
+inline V limit_of(V value) {
+    return nan_unless(value >= splat<V>(0.0f), value);
 }
 
 template <class V>
@@ -1108,7 +1113,7 @@ struct ControllerServo {
     // whether what is prepared depends on the time step
     static constexpr bool kTimed = false;
     // the parameter that each prepared number is as it stands, -1 for one that is derived
-    static constexpr int kPasses[] = {-1, -1, -1, -1, -1, -1, -1, -1, -1};
+    static constexpr int kPasses[] = {-1, -1, -1, 3, 4, 5, 7, 8, 9};
     // what each curve runs over: 0 for the position, 1 for the velocity, 2 for the speed
     static constexpr int kOver[] = {-1};
     // numbers of the signals that it asks for

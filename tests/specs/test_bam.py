@@ -10,7 +10,13 @@ from typing import Any
 import numpy as np
 import oracle
 import pytest
-from isaacsim.core.experimental.actuators import FrictionConfig
+from isaacsim.core.experimental.actuators import (
+    ActuatedArrays,
+    ElectricalConfig,
+    FrictionConfig,
+    MotorConfig,
+    ServoControlConfig,
+)
 from isaacsim.core.experimental.actuators.specs.bam import MODELS
 from isaacsim.core.experimental.actuators.specs.fields import violations
 from one_inertia import efforts_of
@@ -143,3 +149,68 @@ def test_oracle_is_the_same_model(rng: np.random.Generator) -> None:
         *(p["load_friction_external_stribeck"], p["load_friction_motor_quad"], p["load_friction_external_quad"], 1),
     )
     np.testing.assert_allclose(found, bam_friction("m6", p, tau_m, tau_e, qd), rtol=1e-12)
+
+
+# without what a motor has no place for
+WHOLE = {name: value for name, value in XL330.items() if name != "q_offset"}
+
+
+def test_whole_motor(tmp_path: Path) -> None:
+    """Of a file: firmware of the servo that it names, winding in volts, friction and armature; nothing is left."""
+    path = tmp_path / "m6.json"
+    path.write_text(json.dumps(WHOLE))
+    motor = MotorConfig.from_bam(path)
+    assert motor.controller == ServoControlConfig.of("XL330")
+    winding, friction = motor.others
+    assert winding == ElectricalConfig(0.366013, 2.81139, voltage=7.5, command="voltage")
+    expected = FrictionConfig.from_bam(path, unused={})
+    expected.assumed_inertia = motor.armature
+    assert friction == expected and motor.armature == 0.00180774
+    ActuatedArrays(["j"], {".*": motor})
+
+
+def test_firmware_of_the_parameters_wins_over_that_of_the_servo() -> None:
+    """And what is given by name over both; other spellings are read, too."""
+    lab = {"motor": {k: v for k, v in WHOLE.items() if k != "actuator"}, "vin": 7.0, "kp": 300.0, "max_pwm": 0.8}
+    assert MotorConfig.from_bam(lab, servo="XL330").controller == ServoControlConfig.of(
+        "XL330", kp=300.0, voltage=7.0, max_duty=0.8
+    )
+    given = MotorConfig.from_bam(lab, servo="XL330", kp=100.0, voltage=6.0)
+    assert given.controller == ServoControlConfig.of("XL330", kp=100.0, voltage=6.0, max_duty=0.8)
+    newton = {
+        "newton:frictionBase": 0.01,
+        "newton:frictionViscous": 0.02,
+        "newton:kt": 1.2,
+        "newton:R": 2.7,
+        "newton:armature": 0.028,
+        "newton:errorGain": 0.166,
+        "newton:kp": 32.0,
+        "newton:vin": 7.4,
+        "newton:maxPwm": 0.97,
+    }
+    motor = MotorConfig.from_bam(newton)
+    assert motor.controller == ServoControlConfig.of("STS3215") and motor.armature == 0.028
+
+
+def test_what_a_motor_has_no_place_for_is_named() -> None:
+    """In a warning, or in a dictionary."""
+    with pytest.warns(UserWarning, match="q_offset have no place in a motor"):
+        MotorConfig.from_bam(WHOLE | {"q_offset": 0.1})
+    rest: dict[str, Any] = {}
+    MotorConfig.from_bam(WHOLE | {"q_offset": 0.1, "actuator": "another"}, servo="MX", unused=rest)
+    assert rest == {"q_offset": 0.1, "actuator": "another"}
+
+
+def test_what_a_servo_lacks_is_said() -> None:
+    """Each with its name, and the servos that are known; values out of range with theirs."""
+    bare = {k: v for k, v in WHOLE.items() if k not in ("kt", "actuator")}
+    with pytest.raises(ValueError) as caught:
+        MotorConfig.from_bam(bare)
+    lines = str(caught.value).splitlines()
+    assert lines[0].startswith("bam has no kt: must have it.")
+    assert [line.split()[3] for line in lines[1:]] == ["kp", "error_gain", "vin"]
+    assert "Pass servo, one of MX, XL320, XL330, STS3215, or add it." in lines[1]
+    with pytest.raises(ValueError, match=r"bam.electrical.resistance = -1.0"):
+        MotorConfig.from_bam(WHOLE | {"R": -1.0})
+    with pytest.raises(ValueError, match="series = 'AX12'"):
+        MotorConfig.from_bam(WHOLE, servo="AX12")

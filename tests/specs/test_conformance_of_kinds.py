@@ -94,6 +94,9 @@ class Bench:
             }
             if not conflicts(self.law.config(**values), ""):
                 break
+        if "command" in values:
+            # that of the controller beside it
+            values["command"] = "effort"
         values[self.name] = type(values[self.name])(values[self.name] * factor)
         return self.law.config(**values)
 

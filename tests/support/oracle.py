@@ -166,11 +166,18 @@ def winding_law(effort, _q, qd, h, inertia, T, T_h, derating, supply, i, _volts,
     V = np.where(driver > 1.5, 0, V)
     asked = np.where(in_volts > 0.5, current_of(effort), effort / K)
     limit = np.where(derating >= 1, most, most * np.maximum(derating, 0))
-    wanted = np.clip(np.clip(asked, -limit, limit), i - rate * h, i + rate * h)
+    # MuJoCo limits the rate at the start of a step with inductance, and after the voltage
+    as_theirs = (as_mujoco > 0.5) & (L > 0)
+    change = rate * np.where(as_theirs, L / R, h)
+    wanted = np.clip(np.clip(asked, -limit, limit), i - change, i + change)
     settled = np.clip(wanted, current_of(-V), current_of(V))
+    settled = np.where(as_theirs, np.clip(settled, i - change, i + change), settled)
     after = settled * share + i * left
     mean = np.where(as_mujoco > 0.5, after, settled * (1 - m) + i * m)
-    volts = np.clip(R * settled + K * (qd + a * K * (settled * (1 - m) + i * m)), -V, V)
+    needed = np.where(
+        (in_volts < 0.5) | (wanted != asked), R * wanted + K * (qd + a * K * (wanted * (1 - m) + i * m)), effort
+    )
+    volts = np.clip(needed, -V, V)
     is_open = (driver > 0.5) & (driver < 1.5)
     found = (K * mean, after, volts, volts * mean), (0, 0, K * qd, 0)
     return *(np.where(is_open, off, on) for on, off in zip(*found, strict=True)), R / K / K

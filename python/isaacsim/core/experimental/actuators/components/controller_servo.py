@@ -14,10 +14,10 @@ in the winding do. q_r is the target q*; with a profile it moves towards q*, e =
     q_r⁺ = q_r + h·v_r⁺                                          a = profile_acceleration, inf for none
 
 v_b is √(2·a·|e|), which it becomes for h → 0, exact for steps: the setpoint does not overshoot. After a reset q_r is
-the position, v_r and d are 0. Edges: both limits of the profile inf, no profile: q_r is q*, v_r is 0.
-Source: motors of Rhoban/bam 1b5a1ce, duty and its limit; the trapezoid of velocity of the manuals of DYNAMIXEL X and
-Feetech STS, profile velocity and acceleration, with punch or startup force and deadband of those of DYNAMIXEL AX and
-Feetech STS.
+the position, v_r and d are 0. Edges: both limits of the profile inf, no profile: q_r is q*, v_r is 0; parameters out of
+range give NaN, which the plan's guard turns into zero and a fault.
+Source: Rhoban/bam 1b5a1ce, duty and its limit; manuals of DYNAMIXEL X, profile velocity and acceleration; manuals of
+DYNAMIXEL AX and Feetech STS, punch or startup force and deadband.
 """
 
 from __future__ import annotations
@@ -30,16 +30,10 @@ import warp as wp
 
 from ..specs.configs import ServoControlConfig
 from .base import Controller, resolved_scalars
-from .electrical_winding import LARGEST, limit_of, positive
+from .electrical_winding import LARGEST, positive
 from .functions import sqrt
 from .law import UNSET, started, within
 from .passive_friction import usable
-
-
-@wp.func
-def share_of(value: float) -> float:
-    """Return a share from 0 to 1; NaN for others."""
-    return value if value >= 0.0 and value <= 1.0 else wp.nan
 
 
 @wp.func
@@ -55,17 +49,22 @@ def servo_prepare(
     profile_velocity: float,
     profile_acceleration: float,
 ):
-    """Return the parameters, the gains as duty per error, NaN where they are out of range."""
+    """Return the gains as duty per error, NaN where a parameter is out of range, and the others."""
+    # bounds that are NaN would bound nothing
+    shares = max_duty >= 0.0 and max_duty <= 1.0 and min_duty >= 0.0 and min_duty <= 1.0
+    limits = deadband >= 0.0 and deadband <= LARGEST and max_duty_rate >= 0.0
+    profile = profile_velocity > 0.0 and profile_acceleration > 0.0
+    gain = usable(error_gain) if shares and limits and profile else wp.nan
     return (
-        usable(error_gain) * usable(kp),
-        usable(error_gain) * usable(kd),
+        gain * usable(kp),
+        gain * usable(kd),
         positive(battery),
-        share_of(max_duty),
-        share_of(min_duty),
-        usable(deadband),
-        limit_of(max_duty_rate),
-        profile_velocity if profile_velocity > 0.0 else wp.nan,
-        profile_acceleration if profile_acceleration > 0.0 else wp.nan,
+        max_duty,
+        min_duty,
+        deadband,
+        max_duty_rate,
+        profile_velocity,
+        profile_acceleration,
     )
 
 

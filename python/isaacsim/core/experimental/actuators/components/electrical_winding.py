@@ -153,15 +153,20 @@ def winding(
     per_impedance = 1.0 / (impedance if ohms != 0.0 else 1.0)
     most = max_current if derating >= 1.0 else product(max_current, derating if derating > 0.0 else 0.0)
     asked = (effort - back_emf) * per_impedance if in_volts > 0.5 else effort * per_constant
-    wanted = demanded_current(asked, current, most, max_current_rate * dt)
+    # MuJoCo limits the rate at the start of the step, of a current that then approaches its end
+    lag = inductance * per_impedance if as_mujoco > 0.5 else 0.0
+    change = max_current_rate * (lag if lag > 0.0 else dt)
+    wanted = demanded_current(asked, current, most, change)
     available = supply_voltage if supply_voltage <= LARGEST else supply
     # a shorted winding gets no voltage
     volts = available if driver < 1.5 and available > 0.0 else 0.0
     is_current = in_volts < 0.5 or wanted != asked
     needed = back_emf + impedance * wanted if is_current else effort
     applied = within(needed, -volts, volts)
-    regulated = is_current and applied == needed
+    regulated = is_current and wp.abs(needed) <= volts
     settled = wanted if regulated else (applied - back_emf) * per_impedance
+    widest = change if lag > 0.0 else LARGEST
+    settled = within(settled, current - widest, current + widest)
     after = left * current + share * settled
     # of a voltage: the current of before, which cancels, is left out
     of_voltage = (rise * (applied - constant * velocity) + ohms * (start * current)) * per_impedance
@@ -169,14 +174,15 @@ def winding(
     mean = of_current if regulated else of_voltage
     mean = after if as_mujoco > 0.5 else mean
     # as demanded, to the last bit
-    total = effort if (mean == asked and in_volts < 0.5) or ohms == 0.0 else constant * mean
+    is_free = regulated and wp.abs(asked) <= most and wp.abs(asked - current) <= change
+    total = effort if (is_free and in_volts < 0.5 and start == 0.0) or ohms == 0.0 else constant * mean
     is_open = driver > 0.5 and driver < 1.5
     # a zero that is NaN for signals that are not finite
     nothing = 0.0 * effort + 0.0 * velocity
     return (
         nothing if is_open else total,
         nothing if is_open else after,
-        constant * velocity if is_open else applied,
+        constant * velocity if is_open else applied + nothing,
         nothing if is_open else applied * mean,
         ohms * per_constant * per_constant,
     )

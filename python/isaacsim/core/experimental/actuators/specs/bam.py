@@ -1,4 +1,4 @@
-"""Friction in parameter files of BAM, Better Actuator Models, as arguments of `FrictionConfig`.
+"""Parameter files of BAM, Better Actuator Models, as arguments of `FrictionConfig` and of the other parts of a servo.
 
     static = friction_base + friction_stribeck      BAM has the excess over the Coulomb level
     M3, M4: motor_load = external_load = load_friction_base, and the same of load_friction_stribeck at rest
@@ -6,8 +6,9 @@
 A file is a JSON object with the name of a `model`, m1 … m6, and its numbers. Numbers of other models are not used, as
 in BAM. `BamMotorCfg` of Isaac Lab has the same names; a `BamActuatorCfg` has one under `motor`. The names of newton's
 `NewtonBamDriveAPI`, which is not released, are taken for the same ones in USD's spelling, `newton:frictionBase`.
-Source: Rhoban/bam 1b5a1ce, `bam/model.py`; Duclusaud et al., ICRA 2025 (arXiv 2410.08650). The names of M3 and M4 are
-those of BAM's code as known, without a published file that has them.
+Source: Rhoban/bam 1b5a1ce, `bam/model.py`; Duclusaud et al., ICRA 2025 (arXiv 2410.08650). The names of M3 and M4, and
+`kp`, `vin`, `error_gain` and `max_pwm` of the firmware, are those of BAM's code as known, without a published file that
+has them.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from typing import Any, cast
 
 from .arguments import path_of, require_file
 from .fields import Parameter, complaint, shown
+from .servo import PRESETS, ServoControlConfig
 
 _BASE = {"friction_base": ("coulomb",), "friction_viscous": ("viscous",)}
 _STRIBECK = {
@@ -77,6 +79,43 @@ def friction_of_bam(
         values["static"] += values["coulomb"]
     taken = {"model", *used}
     return values, {given_as: given[given_as] for name, given_as in names.items() if name not in taken}
+
+
+# by name in files: what it is a parameter of, and its field
+_WINDING = {"kt": "torque_constant", "r": "resistance"}
+_SERVO = {"kp": "kp", "error_gain": "error_gain", "vin": "voltage", "max_pwm": "max_duty"}
+
+
+def servo_of_bam(rest: Mapping[str, Any], series: str) -> tuple[dict[str, Any], dict[str, Any], dict[str, Any]]:
+    """Return arguments of `ElectricalConfig` and of `ServoControlConfig`, and what else there is.
+
+    Args:
+        rest: What `friction_of_bam` has left of a file.
+        series: Name of a preset of the servo, for values that the file does not have; empty for that which the file
+            names under `actuator`, or none.
+
+    Raises:
+        ValueError: Values are missing; a line for each.
+    """
+    names = _names(rest, "bam")
+    named = str(rest[names["actuator"]]).lower() if "actuator" in names else ""
+    preset = series or next((one for one in PRESETS if named.startswith(one.lower())), "")
+    winding = {field: rest[names[name]] for name, field in _WINDING.items() if name in names}
+    own = {field: rest[names[name]] for name, field in _SERVO.items() if name in names}
+    servo = vars(ServoControlConfig.of(preset)) | own if preset else own
+    required = {"kt": "torque_constant", "R": "resistance"}, {"kp": "kp", "error_gain": "error_gain", "vin": "voltage"}
+    missing = [name for name, field in required[0].items() if field not in winding]
+    problems = [f"bam has no {name}: must have it. Complete the parameters." for name in missing]
+    problems += [
+        f"bam has no {name} of the firmware: must have it, or be of a known servo. Pass servo, one of "
+        f"{', '.join(PRESETS)}, or add it."
+        for name, field in required[1].items()
+        if field not in servo
+    ]
+    if problems:
+        raise ValueError("\n".join(problems))
+    taken = {*_WINDING, *_SERVO, *({"actuator"} if preset and not series else ())}
+    return winding, servo, {key: rest[key] for name, key in names.items() if name not in taken}
 
 
 def _problems(

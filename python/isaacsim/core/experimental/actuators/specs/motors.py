@@ -9,6 +9,8 @@ from __future__ import annotations
 import dataclasses
 import math
 import numbers
+import os
+import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, cast
@@ -19,9 +21,11 @@ from .configs import (
     ControlConfig,
     DCMotorClampingConfig,
     DelayConfig,
+    ElectricalConfig,
     FrictionConfig,
     MaxEffortClampingConfig,
     PDControlConfig,
+    ServoControlConfig,
 )
 from .engine_friction import is_friction
 from .fields import Parameter, complaint, conflicts, parameter, parameters_of, shown
@@ -167,6 +171,73 @@ class MotorConfig(Staged):
                 figures.stall_torque, figures.no_load_speed, min(largest, figures.stall_torque)
             )
         return cls._with_pd(limit, figures.armature, kp, kd, friction, delay_steps)
+
+    @classmethod
+    def from_bam(
+        cls,
+        path_or_dict: str | os.PathLike[str] | Mapping[str, Any],
+        *,
+        servo: str = "",
+        kp: float | None = None,
+        voltage: float | None = None,
+        quadratic_when_opposed: bool = True,
+        unused: dict[str, Any] | None = None,
+    ) -> MotorConfig:
+        """Return a hobby servo that BAM identified: its firmware, winding, friction and armature.
+
+        Args:
+            path_or_dict: A parameter file of BAM, or its content, also `BamActuatorCfg` of Isaac Lab as a dictionary or
+                the values of newton's `NewtonBamDriveAPI`; `specs/bam.py` lists the names.
+            servo: Name in `ServoControlConfig.of` of the servo whose firmware takes the place of values that the
+                parameters lack, by default that which they name under `actuator`.
+            kp: Gain of the firmware, in place of that of the parameters.
+            voltage: Voltage of the battery [V], in place of that of the parameters, `vin`.
+            quadratic_when_opposed: As in `FrictionConfig.from_bam`.
+            unused: Takes what has no place in a motor, by name. None means a warning.
+
+        Raises:
+            ValueError: Parameters are missing or out of range; a line for each.
+            OSError: The file cannot be read.
+
+        Warns:
+            UserWarning: Parameters without a place, by name.
+
+        The armature is also the assumed inertia of the friction, for simulators that give none: it is a part of the
+        true one.
+
+        Example:
+            >>> motor = MotorConfig.from_bam({"model": "m1", "kt": 0.387, "R": 4.02, "armature": 0.0018,
+            ...     "friction_base": 0.0128, "friction_viscous": 0.0037}, servo="XL330", kp=200.0)
+            >>> motor.controller.kp, motor.others[0].command, motor.armature
+            (200.0, 'voltage', 0.0018)
+        """
+        # most programs read no such file
+        from .bam import friction_of_bam, servo_of_bam
+
+        friction, rest = friction_of_bam(path_or_dict, parameters_of(FrictionConfig))
+        winding, firmware, rest = servo_of_bam(rest, servo)
+        firmware |= {name: value for name, value in {"kp": kp, "voltage": voltage}.items() if value is not None}
+        armature = rest.pop(next((name for name in rest if name.rpartition(":")[2] == "armature"), ""), None)
+        made = cls(
+            controller=ServoControlConfig(**firmware),
+            armature=armature,
+            others=[
+                ElectricalConfig(**winding, voltage=firmware["voltage"], command="voltage"),
+                FrictionConfig(
+                    **friction, assumed_inertia=armature or 0.0, quadratic_when_opposed=quadratic_when_opposed
+                ),
+            ],
+        )
+        if problems := problems_of(made, "bam"):
+            raise ValueError("\n".join(problems))
+        if unused is not None:
+            unused.update(rest)
+        elif rest:
+            warnings.warn(
+                f"from_bam: {', '.join(map(str, rest))} have no place in a motor. Pass unused={{}}, which takes them.",
+                stacklevel=2,
+            )
+        return made
 
     @classmethod
     def _with_pd(

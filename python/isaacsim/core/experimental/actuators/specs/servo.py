@@ -1,8 +1,7 @@
 """Config of the position loop of a hobby servo, and its rule about the winding behind it.
 
-Error gains: Rhoban/bam 1b5a1ce, `bam/dynamixel/actuator.py` and `bam/feetech/actuator.py`. That of the XL330 is one
-count of 885 per 256 counts of gain and encoder, which its log of the PWM confirms; that of the STS3215 is a measurement
-of BAM.
+Error gains: Rhoban/bam 1b5a1ce. That of the XL330 is a count of 885 per 256 counts of gain times encoder, which its log
+of the PWM confirms.
 """
 
 from __future__ import annotations
