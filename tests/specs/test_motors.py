@@ -135,7 +135,8 @@ def test_what_data_sheets_print_is_converted() -> None:
 def test_each_figure_of_the_catalogue_has_its_source() -> None:
     """And is positive, and nothing has a source that has no figure."""
     for name, figures in MOTORS.items():
-        known = {field: value for field, value in vars(figures).items() if field not in ("used_in", "sources")}
+        texts = ("used_in", "sources", "motor")
+        known = {field: value for field, value in vars(figures).items() if field not in texts}
         given = {field: value for field, value in known.items() if value is not None}
         assert set(given) == set(figures.sources), name
         assert all(value > 0 for value in given.values()), name
@@ -144,10 +145,12 @@ def test_each_figure_of_the_catalogue_has_its_source() -> None:
 
 def test_every_motor_of_the_catalogue_drives_something() -> None:
     """Each has a limit that limits, and is a good motor."""
-    for name in MOTORS:
+    for name, figures in MOTORS.items():
+        if figures.line is None and figures.max_torque is None:
+            continue
         motor = MotorConfig.from_catalogue(name, kp=1.0, kd=0.1)
         (limit,) = motor.clamping
-        assert all(math.isfinite(value) for value in vars(limit).values()), name
+        assert math.isfinite(min(limit.bounds("effort").values())), name
         assert problems_of(motor, name) == []
 
 

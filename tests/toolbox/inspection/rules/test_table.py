@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+import shutil
 from pathlib import Path
 
 import pytest
@@ -21,7 +22,7 @@ from isaacsim.core.experimental.actuators.toolbox.inspection.fix import fix
 from isaacsim.core.experimental.actuators.toolbox.inspection.rules.table import RULES
 from neural_twin import random_network, write_network
 from places import ROBOTS
-from pxr import Usd
+from pxr import Sdf, Usd
 from robot_files import (
     ARM,
     EXTENSION,
@@ -51,6 +52,16 @@ _RUBBING = (
     schema(OF_SHOULDER, "ActuatorFrictionAPI"),
     number(OF_SHOULDER, "actuator:friction:coulomb", 5.0),
 )
+
+
+def go1(stage: Usd.Stage) -> None:
+    """The Go1 takes the place of the arm."""
+    layer = stage.GetRootLayer()
+    shutil.copy(ROBOTS / "unitree_go1_meshes.usdc", Path(layer.realPath).parent)
+    layer.TransferContent(Sdf.Layer.FindOrOpen(str(ROBOTS / "unitree_go1.usda")))
+
+
+_CALF = "/World/Go1/Actuators/_calf_joint"
 # a file for each rule, and words of the finding
 BROKEN: dict[str, tuple[tuple[Edit, ...], str]] = {
     "unusable-actuator": ((number(OF_SHOULDER, "newton:kp", -5.0),), "newton:kp = -5.0"),
@@ -111,6 +122,11 @@ BROKEN: dict[str, tuple[tuple[Edit, ...], str]] = {
         "delay_steps = 300 is 1.25 s",
     ),
     "stuck-joint": ((number(SHOULDER, "newton:friction", 60.0),), "dry friction of 60 N·m"),
+    "knee-without-linkage": (
+        (go1, number(_CALF, "newton:maxEffort", 23.5)),
+        "RL_calf_joint, RR_calf_joint have the limit of the hips, 23.5 N·m, which is that of the motor. Through the "
+        "linkage of the knee it is 35.55 (unitree_go1_knee) N·m",
+    ),
     "unstable-gains": ((number(OF_SHOULDER, "newton:kd", 500.0),), "shoulder will vibrate at dt = 0.004167 s"),
     "gains-against-inertia": ((number(OF_EXTENSION, "newton:kp", 1e-3),), "extension swings at 0.00"),
     "assumed-inertia-too-large": (
@@ -145,6 +161,7 @@ GOOD: dict[str, tuple[Edit, ...]] = {
         integer(OF_SHOULDER, "newton:delaySteps", 200),
     ),
     "friction": (number(SHOULDER, "newton:friction", 50.0),),
+    "weak knee": (go1, number(_CALF, "newton:maxEffort", 20.0)),
 }
 IN_MOTION = ("unstable-gains", "gains-against-inertia", "assumed-inertia-too-large")
 # rules on laws of ours, which newton does not have
@@ -167,7 +184,7 @@ def test_rule_is_broken_alone(rule: str, tmp_path: Path) -> None:
     (finding,) = (one for one in found if one.rule not in ignored)
     assert finding.rule == rule
     assert words in finding.problem and finding.remedy.endswith((".", "?"))
-    assert finding.where.startswith("/World/Arm/")
+    assert finding.where.startswith(("/World/Arm/", "/World/Go1/"))
     severities = {"unusable-actuator": "error", "unstable-gains": "error"}
     severities |= dict.fromkeys(("approximated", "earlier-name"), "note")
     assert finding.severity == severities.get(rule, "warning")
@@ -234,6 +251,20 @@ def test_friction_of_an_actuator_beyond_its_limit(level: str, sticks: bool, tmp_
     found = [one for one in lint(edited(tmp_path, *edits), DT) if one.severity != "note"]
     assert [(one.rule, one.where) for one in found] == [("stuck-joint", OF_SHOULDER)] * sticks
     assert all("has a dry friction of 60 N·m, its actuator gives at most 60" in one.problem for one in found)
+
+
+def test_knees_of_another_robot_are_compared_with_all_linkages(tmp_path: Path) -> None:
+    """A Go2 with half the torque, as Isaac Lab's was (IsaacLab#7479); the name of the robot decides."""
+    text = edited(tmp_path, *BROKEN["knee-without-linkage"][0]).read_text()
+    expected = {
+        "Go2": "it is 45.43 (unitree_go2_knee) N·m",
+        "Dog": "it is 35.55 (unitree_go1_knee) or 45.43 (unitree_go2_knee) N·m",
+    }
+    for name, words in expected.items():
+        file = tmp_path / f"{name}.usda"
+        file.write_text(text.replace("/World/Go1", f"/World/{name}").replace('Xform "Go1"', f'Xform "{name}"'))
+        (finding,) = lint(file)
+        assert finding.rule == "knee-without-linkage" and words in finding.problem
 
 
 def test_values_of_mjcf_are_checked(tmp_path: Path) -> None:

@@ -76,6 +76,8 @@ from .specs.distributions import LogUniform as LogUniform
 from .specs.distributions import Normal as Normal
 from .specs.distributions import Uniform as Uniform
 from .specs.motor_catalogue import motor_figures as motor_figures
+from .specs.motor_datasheet import MotorDataSheet as MotorDataSheet
+from .specs.motor_datasheet import motor_from_datasheet as motor_from_datasheet
 from .specs.motors import MotorConfig as MotorConfig
 from .toolbox.inspection.described import InspectedActuator as InspectedActuator
 from .toolbox.inspection.described import InspectedJoint as InspectedJoint
@@ -168,6 +170,7 @@ __all__ = [
     "LuGreFrictionConfig",
     "MaxEffortClampingConfig",
     "MotorConfig",
+    "MotorDataSheet",
     "MotorTable",
     "MujocoSimulation",
     "NeuralControlConfig",
@@ -202,6 +205,7 @@ __all__ = [
     "load_metadata",
     "load_motors",
     "motor_figures",
+    "motor_from_datasheet",
     "motors_of",
     "motors_of_model",
     "parse_actuator_prim",

@@ -1,7 +1,8 @@
 """Catalogue of real motors: published figures with their sources; None means not published.
 
 All figures are at the joint, behind the gear, in SI units. The largest speed is the one that the maker or a robot
-description states; it is not the no-load speed of a torque-speed line.
+description states; it is not the no-load speed of a torque-speed line. With a full-effort speed, the figures are those
+of `EnvelopeClampingConfig.from_unitree`. Torque constant, resistance and voltage describe the winding.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from .arguments import require_type
-from .datasheet import from_rpm
+from .datasheet import from_rpm, no_load_speed, stall_torque
 
 
 @dataclass(frozen=True)
@@ -27,18 +28,61 @@ class MotorFigures:
     no_load_speed: float | None = None
     """Speed of the free joint [rad/s]."""
     max_torque: float | None = None
-    """Largest torque at any speed [N·m]."""
+    """Largest torque at any speed, with a braking torque where the motor drives [N·m]."""
     max_speed: float | None = None
     """Largest speed [rad/s]."""
     gear_ratio: float | None = None
     """Turns of the rotor per turn of the joint."""
     armature: float | None = None
     """Reflected inertia of rotor and gear at the joint [kg·m²]."""
+    full_effort_speed: float | None = None
+    """Speed up to which the largest torques are available [rad/s]; from there they fall to 0 at the no-load speed."""
+    braking_torque: float | None = None
+    """Largest torque where the motor brakes [N·m]."""
+    friction: float | None = None
+    """Dry friction [N·m]."""
+    viscous_friction: float | None = None
+    """Viscous friction [N·m·s/rad]."""
+    torque_constant: float | None = None
+    """Torque per current at the joint, also its back-EMF [N·m/A]."""
+    resistance: float | None = None
+    """Resistance of the winding [Ω]."""
+    voltage: float | None = None
+    """Voltage of the supply [V]."""
+    linkage_ratio: float | None = None
+    """Turns of the output of `motor` per turn of the joint, where a linkage lies between them."""
+    motor: str = ""
+    """Name of the motor that drives the joint through that linkage, in this catalogue."""
+
+    @property
+    def line(self) -> tuple[float, float] | None:
+        """Stall torque [N·m] and no-load speed [rad/s]: published, or those of the winding; None if not known."""
+        if self.stall_torque is not None and self.no_load_speed is not None:
+            return self.stall_torque, self.no_load_speed
+        if self.torque_constant is None or self.resistance is None or self.voltage is None:
+            return None
+        stall = stall_torque(self.torque_constant, self.voltage, self.resistance)
+        return stall, no_load_speed(self.torque_constant, self.voltage)
 
 
-def _all_from(source: str, used_in: str, **figures: float) -> MotorFigures:
+def _all_from(source: str, used_in: str, motor: str = "", **figures: float) -> MotorFigures:
     """Return figures from one source."""
-    return MotorFigures(used_in, dict.fromkeys(figures, source), **figures)
+    return MotorFigures(used_in, dict.fromkeys(figures, source), motor=motor, **figures)
+
+
+def _of_unitree(
+    used_in: str,
+    limits: tuple[float, float, float, float],
+    losses: tuple[float, float] | None = None,
+    armature: float | None = None,
+    note: str = "",
+) -> MotorFigures:
+    """Return the figures of a class of unitree_rl_lab: X1, X2, Y1, Y2, then Fs and Fd."""
+    names = ("full_effort_speed", "no_load_speed", "max_torque", "braking_torque")
+    figures = dict(zip(names, limits, strict=True))
+    figures |= {} if losses is None else dict(zip(("friction", "viscous_friction"), losses, strict=True))
+    figures |= {} if armature is None else {"armature": armature}
+    return _all_from(f"{_RL_LAB}{note}", used_in, **figures)
 
 
 def _planetary(inertias: tuple[float, float, float], first: float, second: float) -> float:
@@ -50,13 +94,63 @@ def _planetary(inertias: tuple[float, float, float], first: float, second: float
 _PANDA = "franka_description, panda.urdf, joint limits (Apache-2.0, Franka Emika)"
 _GO1 = "unitree_ros, go1_description/urdf/go1.urdf: joint limits, inertia of the rotor links; gear 6, as in mjlab 1.6.0"
 _G1 = "mjlab 1.6.0, asset_zoo/robots/unitree_g1/g1_constants.py: motor specifications from Unitree"
+_GO2 = "unitree_ros, go2_description/urdf/go2_description.urdf: joint limits"
+_RL_LAB = "unitree_rl_lab, source/unitree_rl_lab/assets/robots/unitree_actuators.py (Unitree Robotics)"
+_BAM = "Rhoban/bam 1b5a1ce, bam/params, identified (Duclusaud et al., ICRA 2025)"
+_DAMIAO = "Damiao, data sheet of the motor, rated 24 V"
+_CUBEMARS = "CubeMars (T-Motor), product page of the motor, Specifications"
 
 MOTORS: Mapping[str, MotorFigures] = {
+    "anydrive_3": _all_from(
+        "Isaac Lab, isaaclab_assets/robots/anymal.py, ANYDRIVE_3_SIMPLE_ACTUATOR_CFG (BSD-3-Clause)",
+        "all joints of ANYmal C, as simulated by Isaac Lab",
+        stall_torque=120.0,
+        no_load_speed=7.5,
+        max_torque=80.0,
+    ),
     "anymal_c": _all_from(
         "anymal_c_simple_description, anymal.urdf, joint limits (BSD, ANYbotics 2020)",
         "all joints of ANYmal C",
         max_torque=80.0,
         max_speed=7.5,
+    ),
+    "damiao_dm_j4310_2ec": _all_from(
+        _DAMIAO, "small arms; wrists of OpenArm", max_torque=7.0, max_speed=from_rpm(200.0), gear_ratio=10.0
+    ),
+    "damiao_dm_j4340_2ec": _all_from(
+        _DAMIAO, "arms; elbows of OpenArm", max_torque=27.0, max_speed=from_rpm(52.5), gear_ratio=40.0
+    ),
+    "dynamixel_mx64": _all_from(
+        f"{_BAM}, model M6; 15 V as identified",
+        "arms and small humanoids",
+        torque_constant=1.60168,
+        resistance=2.31640,
+        voltage=15.0,
+        armature=0.0122659,
+    ),
+    "dynamixel_mx106": _all_from(
+        f"{_BAM}, model M6; 15 V as identified",
+        "arms and small humanoids",
+        torque_constant=2.20983,
+        resistance=2.03366,
+        voltage=15.0,
+        armature=0.0260162,
+    ),
+    "dynamixel_xl320": _all_from(
+        f"{_BAM}, model M6; 7.5 V as identified",
+        "small arms and hands",
+        torque_constant=1.00883,
+        resistance=31.5859,
+        voltage=7.5,
+        armature=0.00116299,
+    ),
+    "dynamixel_xl330": _all_from(
+        f"{_BAM}, model M6; 7.5 V as identified",
+        "small arms and legs",
+        torque_constant=0.366013,
+        resistance=2.81139,
+        voltage=7.5,
+        armature=0.00180774,
     ),
     "dynamixel_xl430_w250": _all_from(
         "ROBOTIS e-Manual, XL430-W250, Specifications, at 12.0 V",
@@ -72,6 +166,31 @@ MOTORS: Mapping[str, MotorFigures] = {
         no_load_speed=from_rpm(46.0),
         gear_ratio=353.5,
     ),
+    "erob80_50": _all_from(
+        f"{_BAM}, model M6",
+        "industrial arms, harmonic gear of 50",
+        torque_constant=4.89677,
+        resistance=1.07349,
+        armature=0.361740,
+        gear_ratio=50.0,
+    ),
+    "erob80_100": _all_from(
+        f"{_BAM}, model M6",
+        "industrial arms, harmonic gear of 100",
+        torque_constant=9.39630,
+        armature=1.13510,
+        gear_ratio=100.0,
+    ),
+    "feetech_sts3215": _all_from(
+        f"{_BAM}, model M1, at 7.4 V",
+        "SO-100 and SO-101, LeKiwi",
+        torque_constant=1.21164,
+        resistance=2.67617,
+        voltage=7.4,
+        armature=0.0284034,
+        friction=0.0523930,
+        viscous_friction=0.0590852,
+    ),
     "franka_panda_arm": _all_from(_PANDA, "joints 1 to 4 of the Franka Panda", max_torque=87.0, max_speed=2.175),
     "franka_panda_wrist": _all_from(_PANDA, "joints 5 to 7 of the Franka Panda", max_torque=12.0, max_speed=2.61),
     "mini_cheetah": _all_from(
@@ -82,6 +201,14 @@ MOTORS: Mapping[str, MotorFigures] = {
         max_speed=40.0,
         gear_ratio=6.0,
         armature=0.0023,
+    ),
+    "tmotor_ak10_9": _all_from(_CUBEMARS, "legs and exoskeletons", max_torque=48.0, gear_ratio=9.0),
+    "tmotor_ak80_9": _all_from(
+        _CUBEMARS,
+        "legs and exoskeletons; rotor inertia of 607 g·cm²",
+        max_torque=18.0,
+        gear_ratio=9.0,
+        armature=607e-7 * 9.0**2,
     ),
     "unitree_5020": _all_from(
         _G1,
@@ -110,10 +237,51 @@ MOTORS: Mapping[str, MotorFigures] = {
     "unitree_go1_knee": _all_from(
         _GO1,
         "knees of the Unitree Go1, through a linkage of 1.5",
+        "unitree_go1_hip",
         max_torque=35.55,
         max_speed=20.06,
         gear_ratio=9.0,
         armature=0.000111842 * 9.0**2,
+        linkage_ratio=1.5,
+    ),
+    "unitree_go2_hip": _all_from(_GO2, "hips and thighs of the Unitree Go2", max_torque=23.7, max_speed=30.1),
+    "unitree_go2_knee": _all_from(
+        _GO2,
+        "knees of the Unitree Go2, through a linkage of 1.917, the ratio of the torques",
+        "unitree_go2_hip",
+        max_torque=45.43,
+        max_speed=15.7,
+        linkage_ratio=45.43 / 23.7,
+    ),
+    "unitree_go2hv": _of_unitree("type Go2HV", (13.5, 30.0, 20.2, 23.4)),
+    "unitree_m107_15": _of_unitree(
+        "type M107-15",
+        (14.0, 25.6, 150.0, 182.8),
+        armature=0.063259741,
+        note="; some forks have a braking torque of 102.8",
+    ),
+    "unitree_m107_24": _of_unitree("type M107-24", (8.8, 16.0, 240.0, 292.5), armature=0.160478022),
+    "unitree_n5010_16": _of_unitree("type N5010-16", (27.0, 41.5, 9.5, 17.0)),
+    "unitree_n5020_16": _of_unitree(
+        "type N5020-16; arms and ankles of the Unitree G1",
+        (30.86, 40.13, 24.8, 31.9),
+        (0.6, 0.06),
+        0.003609725,
+    ),
+    "unitree_n7520_14_3": _of_unitree(
+        "type N7520-14.3; hip pitch, hip yaw and waist yaw of the Unitree G1",
+        (22.63, 35.52, 71.0, 83.3),
+        (1.6, 0.16),
+        0.01017752,
+    ),
+    "unitree_n7520_22_5": _of_unitree(
+        "type N7520-22.5; hip roll and knees of the Unitree G1",
+        (14.5, 22.7, 111.0, 131.0),
+        (2.4, 0.24),
+        0.025101925,
+    ),
+    "unitree_w4010_25": _of_unitree(
+        "type W4010-25; wrists of the Unitree G1", (15.3, 24.76, 4.8, 8.6), (0.6, 0.06), 0.00425
     ),
 }
 """Figures by name."""

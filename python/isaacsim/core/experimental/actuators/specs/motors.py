@@ -13,7 +13,7 @@ import os
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from .configs import (
     ClampingConfig,
@@ -22,6 +22,7 @@ from .configs import (
     DCMotorClampingConfig,
     DelayConfig,
     ElectricalConfig,
+    EnvelopeClampingConfig,
     FrictionConfig,
     MaxEffortClampingConfig,
     PDControlConfig,
@@ -31,6 +32,9 @@ from .engine_friction import is_friction
 from .fields import Parameter, complaint, conflicts, parameter, parameters_of, shown
 from .patterns import pattern_problem
 from .stages import NAMED, Staged, kind_of, parts_of, places_of
+
+if TYPE_CHECKING:
+    from .motor_catalogue import MotorFigures
 
 # figures of a data sheet
 _POSITIVE = Parameter("", "float", "", None, lower=0.0, above=True)
@@ -143,18 +147,20 @@ class MotorConfig(Staged):
     ) -> MotorConfig:
         """Return a PD-controlled motor with the published figures of a real one.
 
-        With a published stall torque and no-load speed, the limit is that of a DC motor, otherwise the largest torque.
-        The largest speed limits nothing. Without a published armature, the robot keeps its own.
+        The limit is the envelope of the motor where it is published. Otherwise it is that of a DC motor where stall
+        torque and no-load speed are published or follow from the winding, and the largest torque where not. The largest
+        speed limits nothing. Without a published armature, the robot keeps its own.
 
         Args:
             name: As in `specs/motor_catalogue.py`, which has figures and sources; `motor_figures` returns them.
             kp: Stiffness [N·m/rad], or by pattern.
             kd: Damping [N·m·s/rad], or by pattern.
-            friction: Dry friction [N·m], or by pattern; None leaves that of the robot.
+            friction: Dry friction [N·m], or by pattern; None takes the published one with the viscous friction, or
+                leaves that of the robot.
             delay_steps: Command delay [physics steps], or by pattern; None means none.
 
         Raises:
-            ValueError: There is no such motor, or a number is out of range.
+            ValueError: There is no such motor, no limit of it is published, or a number is out of range.
 
         Example:
             >>> MotorConfig.from_catalogue("mini_cheetah", kp=20.0, kd=0.5).clamping
@@ -164,13 +170,10 @@ class MotorConfig(Staged):
         from .motor_catalogue import motor_figures
 
         figures = motor_figures(name)
-        largest = math.inf if figures.max_torque is None else figures.max_torque
-        limit: ClampingConfig = MaxEffortClampingConfig(largest)
-        if figures.stall_torque is not None and figures.no_load_speed is not None:
-            limit = DCMotorClampingConfig(
-                figures.stall_torque, figures.no_load_speed, min(largest, figures.stall_torque)
-            )
-        return cls._with_pd(limit, figures.armature, kp, kd, friction, delay_steps)
+        made = cls._with_pd(_limit_of(name, figures), figures.armature, kp, kd, friction, delay_steps)
+        if friction is None:
+            made.friction, made.viscous_friction = figures.friction, figures.viscous_friction
+        return made
 
     @classmethod
     def from_bam(
@@ -254,6 +257,26 @@ class MotorConfig(Staged):
         if problems := problems_of(made, "motor"):
             raise ValueError("\n".join(problems))
         return made
+
+
+def _limit_of(name: str, figures: MotorFigures) -> ClampingConfig:
+    """Return the effort limit that the published figures of a motor imply.
+
+    Raises:
+        ValueError: They imply none.
+    """
+    line, largest = figures.line, figures.max_torque
+    corner, end = figures.full_effort_speed, figures.no_load_speed
+    if corner is not None and end is not None and largest is not None:
+        return EnvelopeClampingConfig.from_unitree(corner, end, largest, figures.braking_torque)
+    if line is not None:
+        return DCMotorClampingConfig(*line, min(math.inf if largest is None else largest, line[0]))
+    if largest is None:
+        raise ValueError(
+            f"motor = {name!r}: must have a published torque limit, and has none. Build a MotorConfig from "
+            "motor_figures and the limit of its drive."
+        )
+    return MaxEffortClampingConfig(largest)
 
 
 Motors = Mapping[str, MotorConfig | Sequence[Config]]

@@ -217,11 +217,20 @@ class Train(Arguments):
 
 
 @dataclass(kw_only=True)
+class Motors(Arguments):
+    """Show the catalogue of real motors: published figures at the joint, and their sources."""
+
+    names: tyro.conf.Positional[tuple[str, ...]] = ()
+    """Motors to show with their sources; default: all motors."""
+
+
+@dataclass(kw_only=True)
 class Doctor(Arguments):
     """Show installed versions, extras and the engine, and test the compiled core."""
 
 
 # in the order of the help
 SUBCOMMANDS: dict[str, type[Arguments]] = {
-    one.__name__.lower(): one for one in (Inspect, Lint, Diff, Resolve, Convert, Stability, Run, Plot, Train, Doctor)
+    one.__name__.lower(): one
+    for one in (Inspect, Lint, Diff, Resolve, Convert, Stability, Run, Plot, Train, Motors, Doctor)
 }

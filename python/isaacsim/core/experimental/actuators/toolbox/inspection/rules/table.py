@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from . import drives, portability, prims, steps, units, values
+from . import catalogue, drives, portability, prims, steps, units, values
 from .rule import Rule
 
 _FUNCTIONS: tuple[Rule, ...] = (
@@ -28,6 +28,7 @@ _FUNCTIONS: tuple[Rule, ...] = (
     values.huge_value,
     values.long_delay,
     values.stuck_joint,
+    catalogue.knee_without_linkage,
     steps.unstable_gains,
     steps.gains_against_inertia,
     steps.assumed_inertia_too_large,

@@ -1,0 +1,69 @@
+"""Rules on values that contradict the catalogue of real motors."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterator, Sequence
+
+from ....specs.motor_catalogue import MOTORS
+from ....specs.stages import is_geared
+from ..described import InspectedJoint
+from ..figures import largest_effort
+from ..findings import Finding
+from .rule import Checked
+
+_HIPS = re.compile("hip|thigh|abad|haa|hfe", re.IGNORECASE)
+_KNEES = re.compile("calf|knee|shank|kfe", re.IGNORECASE)
+# limits are often rounded
+_SAME = 0.02
+
+
+def knee_without_linkage(checked: Checked) -> Iterator[Finding]:
+    """Knees have the limit of their motor, although a linkage between them multiplies its torque.
+
+    The motors are those of the catalogue that drive a joint through a linkage, of robots whose hips have the same motor
+    without one. A robot with the name of such a robot in its path is compared with that one only.
+    """
+    turning = [joint for joint in checked.robot.joints if not joint.linear]
+    knees = [joint for joint in turning if _KNEES.search(joint.name)]
+    hips = [joint for joint in turning if _HIPS.search(joint.name) and joint not in knees]
+    limits = _limits(checked)
+    candidates = [
+        name
+        for name, figures in MOTORS.items()
+        if figures.motor and knees and hips and _have_limit(figures.motor, [*hips, *knees], limits)
+    ]
+    named = [name for name in candidates if _robot_of(name) in checked.robot.path.lower()]
+    if not (meant := named or candidates):
+        return
+    right = " or ".join(f"{MOTORS[name].max_torque:g} ({name})" for name in meant)
+    yield Finding(
+        "knee-without-linkage",
+        "warning",
+        knees[0].driver or knees[0].path,
+        f"joints {', '.join(joint.name for joint in knees)} have the limit of the hips, {limits[knees[0].name]:g} N·m, "
+        f"which is that of the motor. Through the linkage of the knee it is {right} N·m in the catalogue of motors.",
+        f"Give them that limit, with MotorConfig.from_catalogue({meant[0]!r}, …) for instance.",
+    )
+
+
+def _limits(checked: Checked) -> dict[str, float]:
+    """Return the largest effort of each joint, of its actuator or else of its drive."""
+    found = {joint.name: joint.value("effort_limit") for joint in checked.robot.joints}
+    for joint, actuator in checked.actuated:
+        # limits before a transmission are those of the motor
+        if actuator.controller is not None:
+            found[joint.name] = math.nan if is_geared(actuator) else largest_effort(actuator)
+    return found
+
+
+def _have_limit(motor: str, joints: Sequence[InspectedJoint], limits: dict[str, float]) -> bool:
+    """Return True if all joints have the limit of a motor of the catalogue."""
+    most = MOTORS[motor].max_torque or math.inf
+    return all(abs(limits[joint.name] - most) <= _SAME * most for joint in joints)
+
+
+def _robot_of(name: str) -> str:
+    """Return the robot in the name of a motor: `go2` of `unitree_go2_knee`."""
+    return name.split("_")[1]
