@@ -25,17 +25,21 @@ each = pytest.mark.parametrize(("config", "component"), SCALAR, ids=lambda item:
 @each
 def test_absent_arguments_take_the_fallbacks_of_the_schema(config: type, component: Any) -> None:
     """Each of them, and nothing else."""
-    assert component.resolve_arguments({}) == {name: field.fallback for name, field in taken(config).items()}
+    required = {name: 2 for name, field in taken(config).items() if field.fallback is None}
+    fallbacks = {name: field.number(field.fallback) for name, field in taken(config).items()}
+    assert component.resolve_arguments(required) == fallbacks | required
 
 
 @each
 def test_given_arguments_are_kept_and_checked(config: type, component: Any) -> None:
     """Each by itself: a good value goes through, NaN is refused by name."""
+    required = {name: 2 for name, field in taken(config).items() if field.fallback is None}
     for name, described in taken(config).items():
-        good = 1 if described.type == "bool" else 2
-        assert component.resolve_arguments({name: good})[name] == good
+        good = 1 if described.type == "bool" or described.choices else min(2, described.upper)
+        beside = required | ({"derating_start": 1} if name == "max_temperature" else {})
+        assert component.resolve_arguments(beside | {name: good})[name] == good
         with pytest.raises(ValueError, match=f"{name} = nan"):
-            component.resolve_arguments({name: float("nan")})
+            component.resolve_arguments(required | {name: float("nan")})
 
 
 def test_controller_without_a_law_says_so() -> None:

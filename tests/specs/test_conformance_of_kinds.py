@@ -89,7 +89,7 @@ class Bench:
         # the numbers fall, or rise where a law wants that
         for step in (-1.0, 20.0):
             values: dict[str, Any] = {
-                name: {"int": 3, "bool": True}.get(one.type, 10.0 + step * at) if one.of_law else one.fallback
+                name: valid(one, 10.0 + step * at) if one.of_law else one.fallback
                 for at, (name, one) in enumerate(self.described.items())
             }
             if not conflicts(self.law.config(**values), ""):
@@ -132,8 +132,15 @@ class Bench:
         return ActuatedArrays(list(JOINTS), {".*": self.motor(config)}, num_robots=robots, **options)
 
 
+def valid(described: Parameter, number: float) -> Any:
+    """A value of a parameter, of a number as far as it takes one."""
+    return {"int": 3, "bool": True, "token": described.choices[-1:] and described.choices[-1]}.get(
+        described.type, min(abs(number) if described.lower >= 0.0 else number, described.upper)
+    )
+
+
 def plain(config: Any) -> dict[str, float]:
-    return {name: float(getattr(config, name)) for name in parameters_of(config)}
+    return {name: float(one.number(getattr(config, name))) for name, one in parameters_of(config).items()}
 
 
 def walk(arrays: ActuatedArrays, steps: int = 6, first: int = 0) -> np.ndarray:
@@ -202,7 +209,8 @@ def foreign_schema(bench: Bench) -> None:
                 if bench.kind.name == "controller" or applied != PD.SCHEMA:
                     prim.RemoveAppliedSchema(applied)
             prim.AddAppliedSchema(name)
-            for parameter, value in vars(bench.config).items():
+            values = {name: one.number(getattr(bench.config, name)) for name, one in bench.described.items()}
+            for parameter, value in values.items():
                 first, *rest = parameter.split("_")
                 kind = Sdf.ValueTypeNames.Int if isinstance(value, int) else Sdf.ValueTypeNames.Float
                 prim.CreateAttribute(f"newton:{first}{''.join(map(str.title, rest))}", kind).Set(value)
@@ -463,7 +471,7 @@ def full(value: float, needs: bool = False) -> wp.array:
     return wp.array([value], dtype=wp.float32, device="cpu", requires_grad=needs)
 
 
-NOTHING: Any = {"STATE": (), "START": {}, "KEPT": (), "ASKS": ()}
+NOTHING: Any = {"STATE": (), "START": {}, "KEPT": (), "ASKS": (), "PUBLISHES": {}}
 """What a stage says that is evaluated by itself."""
 
 

@@ -33,6 +33,7 @@ from ..specs.configs import (
     PDControlConfig,
     PIDControlConfig,
     PositionBasedClampingConfig,
+    ThermalConfig,
 )
 from ..specs.fields import parameters_of
 from ..specs.stages import KINDS, kind_of, place_of
@@ -141,6 +142,7 @@ LAWS = (
     # position of clamps that the host program registered
     Law(ForeignConfig, None),
     Law(MaxEffortClampingConfig, "ClampingMaxEffort"),
+    Law(ThermalConfig, "ThermalTwoNode"),
     # friction is of the effort with all that else acts on the joint
     Law(CoggingConfig, "PassiveCogging"),
     Law(FrictionConfig, "PassiveFriction"),

@@ -21,6 +21,7 @@ from ..specs.fields import JOINT, UNKNOWN_JOINT, Parameter, parameters_of, shown
 from ..specs.motors import MotorConfig, Motors, motor_of, problems_of
 from ..specs.patterns import assigned, by_joint, pattern_problem
 from ..specs.stages import KINDS, parts_of
+from ..specs.thermal import heat_problems
 
 if TYPE_CHECKING:
     from ..networks.checkpoint import Checkpoint
@@ -271,7 +272,7 @@ def _misfits(motor: MotorConfig, subject: str) -> list[str]:
     problems: list[str] = []
     if motor.controller is None and not all(KINDS[kind].alone for kind, _ in motor.by_kind):
         problems.append(f"{subject} has limits or a delay and no controller, whose they are. Add one, or remove them.")
-    problems += _frictions_beside_another(motor, subject)
+    problems += _frictions_beside_another(motor, subject) + heat_problems(motor, subject)
     schemas = [stage.SCHEMA for stage in motor.stages]
     return problems + [
         f"{subject} has {type(stage).__name__} twice: must have each stage once. Remove one of them."

@@ -191,5 +191,5 @@ def _class_and_arguments(config: Any, read: CheckpointPath | None = None) -> tup
         return component_class, {"model_path": read}
     if isinstance(config, ForeignConfig):
         return component_class, component_class.resolve_arguments(dict(config.values))
-    others = [name for name, one in parameters_of(config).items() if not one.of_law]
-    return component_class, {name: value for name, value in vars(config).items() if name not in others}
+    taken = {name: one for name, one in parameters_of(config).items() if one.of_law}
+    return component_class, {name: one.number(getattr(config, name)) for name, one in taken.items()}

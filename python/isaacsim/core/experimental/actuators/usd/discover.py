@@ -16,6 +16,7 @@ from ..specs.arguments import require_type
 from ..specs.configs import Config, ForeignConfig, NeuralControlConfig
 from ..specs.fields import parameters_of
 from ..specs.stages import KINDS, parts_of
+from ..specs.thermal import heat_problems
 from .articulation import axes_of, every_prim, on_stage, unloaded_payloads
 from .assets import read_network
 from .authored import targets
@@ -267,13 +268,17 @@ def _parse(
     _warn_of_idle_values(path, stages)
     model = _model_path(stages) if files else ""
     joints, names = zip(*dofs, strict=True) if dofs else ((), ())
-    return ActuatorSpec(
+    spec = ActuatorSpec(
         path=path,
         targets=joints,
         dof_names=names,
         checkpoint=read_network(prim, model, issues, trusted) if model else None,
         **parts_of(stages),
     )
+    # a stage with problems of its own is missing here
+    if None not in itertools.chain.from_iterable(configs.values()):
+        issues += heat_problems(spec, f"<{path}>")
+    return spec
 
 
 def _model_path(stages: Sequence[Config]) -> str:
