@@ -170,9 +170,9 @@ class BoundPlan {
         plan.publish();
     }
 
-    void start_at(const std::vector<std::tuple<float, bool>>& given) {
+    void start_at(const std::vector<std::tuple<float, bool, int>>& given) {
         std::vector<Plan::Start> starts;
-        for (const auto& [value, kept] : given) starts.push_back({value, kept});
+        for (const auto& [value, kept, keeper] : given) starts.push_back({value, kept, keeper});
         const Turn turn(plan.busy());
         plan.start_at(std::move(starts));
     }

@@ -432,7 +432,7 @@ inline V growth(V coefficient, V temperature) {
 }
 
 template <class V>
-inline Values<V, 2> mean_of_decay(V x, V left) {
+inline Values<V, 2> means_of_decay(V x, V left) {
     const V small = pick(x < splat<V>(0.5f), x, splat<V>(0.0f));
     V p = splat<V>(1.0f) - small * splat<V>(0.125f);
     p = splat<V>(1.0f) - small * splat<V>(0.14285715f) * p;
@@ -451,7 +451,7 @@ inline Values<V, 4> response(V inductance, V resistance, V dt) {
     const V ratio = dt * resistance / pick(inductance > splat<V>(0.0f), inductance, splat<V>(1.0f));
     const V x = pick(inductance > splat<V>(0.0f), ratio, splat<V>(kInfinity));
     const V left = law_decay(x);
-    const auto results_1 = mean_of_decay(x, left);
+    const auto results_1 = means_of_decay(x, left);
     const V mean = results_1.at[0];
     const V rise = results_1.at[1];
     const V small = pick(x < splat<V>(0.5f), x, splat<V>(0.0f));
@@ -637,6 +637,105 @@ inline V max_effort_clamp(V effort, V position, V velocity, V max_effort) {
 }
 
 template <class V>
+inline Values<V, 6> two_nodes(V effort, V position, V velocity, V dt, V winding_loss, V winding_before,
+        V housing_before, V winding_rest, V housing_rest, V derating, V kept_before, V of_winding, V shared,
+        V of_housing, V to_housing, V to_ambient, V ambient, V loss, V temperature_coefficient, V end, V slope, V share,
+        V spare, V kept) {
+    const V winding = started(winding_before, ambient);
+    const V housing = started(housing_before, ambient);
+    const V growth = splat<V>(1.0f) + temperature_coefficient * (winding - splat<V>(25.0f));
+    const V per_effort = pick(loss != splat<V>(0.0f), loss * pick(growth < splat<V>(0.0f), splat<V>(0.0f), growth),
+            winding_loss);
+    const V inward = (winding - housing) * to_housing;
+    const V outward = (housing - ambient) * to_ambient;
+    const V power = effort * effort * per_effort;
+    const V both = shared * (power - outward);
+    const auto results_1 = sum_and_rest(winding, winding_rest + (of_winding * (power - inward) + both));
+    const V winding_after = results_1.at[0];
+    const V winding_error = results_1.at[1];
+    const auto results_2 = sum_and_rest(housing, housing_rest + (of_housing * (inward - outward) + both));
+    const V housing_after = results_2.at[0];
+    const V housing_error = results_2.at[1];
+    const V hot = pick(winding_after > splat<V>(100000.0f), splat<V>(100000.0f), winding_after);
+    const V left = share + spare * within((end - hot) * slope, splat<V>(0.0f), splat<V>(1.0f));
+    return {{hot, housing_after, winding_error, housing_error, left, kept}};
+}
+
+template <class V>
+inline V positive_or_infinite(V value) {
+    return nan_unless(value > splat<V>(0.0f), value);
+}
+
+template <class V>
+inline V mean_of_decay(V x, V left) {
+    const auto results_1 = means_of_decay(x, left);
+    const V mean = results_1.at[0];
+    return mean;
+}
+
+template <class V>
+inline V slope_of_means(V large, V small, V of_large, V of_small) {
+    const auto is_small = large < splat<V>(0.5f);
+    const V x = pick(is_small, large, splat<V>(0.0f));
+    const V y = pick(is_small, small, splat<V>(0.0f));
+    const V h_1 = x + y;
+    const V h_2 = x * h_1 + y * y;
+    const V h_3 = x * h_2 + y * y * y;
+    const V h_4 = x * h_3 + y * y * y * y;
+    const V h_5 = x * h_4 + y * y * y * y * y;
+    const V h_6 = x * h_5 + y * y * y * y * y * y;
+    const V odd = h_1 * splat<V>(0.16666667f) + h_3 * splat<V>(0.008333334f) + h_5 * splat<V>(0.0001984127f);
+    const V even = splat<V>(0.5f) + h_2 * splat<V>(0.041666668f) + h_4 * splat<V>(0.0013888889f) + h_6 *
+            splat<V>(2.4801588e-05f);
+    const V apart = large - small;
+    return pick(is_small, even - odd, (of_small - of_large) / pick((apart > splat<V>(0.0f)) & (!is_small), apart,
+            splat<V>(1.0f)));
+}
+
+template <class V>
+inline Values<V, 13> two_node_prepare(V winding_capacity, V winding_resistance, V housing_capacity,
+        V housing_resistance, V ambient, V motor_constant, V temperature_coefficient, V derating_start,
+        V max_temperature, V continuous_share, V kept, V dt) {
+    const V warms = splat<V>(1.0f) / positive(winding_capacity);
+    const V cools = splat<V>(1.0f) / positive_or_infinite(housing_capacity);
+    const V resistance = positive(winding_resistance);
+    const V to_housing = splat<V>(1.0f) / resistance;
+    const V to_ambient = splat<V>(1.0f) / positive_or_infinite(housing_resistance);
+    const V a = dt * warms * to_housing;
+    const V b = dt * cools * to_housing;
+    const V c = dt * cools * to_ambient;
+    const V total = a + b + c;
+    const V scale = pick(total > splat<V>(0.0f), total, splat<V>(1.0f));
+    const V half = (a - b - c) / scale;
+    const V between = splat<V>(4.0f) * (a / scale) * (b / scale);
+    const V apart = law_sqrt(half * half + between);
+    const V large = splat<V>(0.5f) * scale * (total / scale + apart);
+    const V small = a * (c / pick(large > splat<V>(0.0f), large, splat<V>(1.0f)));
+    V more = apart + magnitude(half);
+    more = pick(more > splat<V>(0.0f), more, splat<V>(1.0f));
+    const V width = pick(apart > splat<V>(0.0f), splat<V>(2.0f) * apart, splat<V>(1.0f));
+    const V major = more / width;
+    const V minor = between / more / width;
+    const V first = pick(half >= splat<V>(0.0f), major, minor);
+    const V second = pick(half >= splat<V>(0.0f), minor, major);
+    const V of_large = mean_of_decay(large, law_exp(negative(large)));
+    const V of_small = mean_of_decay(small, law_exp(negative(small)));
+    const V means = slope_of_means(large, small, of_large, of_small);
+    const auto derates = (derating_start < max_temperature) & (max_temperature < splat<V>(kInfinity));
+    const V slope = pick(derates, splat<V>(1.0f) / pick(derates, max_temperature - derating_start, splat<V>(1.0f)),
+            nan_unless(max_temperature == splat<V>(kInfinity), splat<V>(0.0f)));
+    const V share = nan_unless((continuous_share >= splat<V>(0.0f)) & (continuous_share <= splat<V>(1.0f)),
+            continuous_share);
+    const V constant = positive_or_infinite(motor_constant);
+    return {{resistance * (first * (large * of_large) + second * (small * of_small)), dt * cools * (a * means),
+            resistance * (b * law_exp(negative(small)) * mean_of_decay(scale * apart, law_exp(negative(scale *
+            apart)))), to_housing, to_ambient, nan_unless(finite(ambient), ambient), splat<V>(1.0f) / constant /
+            constant, usable(temperature_coefficient), pick(derates, max_temperature, splat<V>(0.0f)), slope,
+            pick(derates, share, share * splat<V>(0.0f) + splat<V>(1.0f)), pick(derates, splat<V>(1.0f) - share,
+            splat<V>(0.0f)), kept}};
+}
+
+template <class V>
 inline V cogging(V effort, V position, V velocity, V amplitude, V periods, V phase) {
     const V angle = periods * position + phase;
     const auto far = (magnitude(angle) >= splat<V>(1.6777216e+07f)) & finite(angle);
@@ -798,8 +897,7 @@ template <class V>
 inline Values<V, 3> bristles(V deflection, V velocity, V rate_now, V fading, V dt) {
     const V x = fading * dt;
     const V left = law_exp(negative(x));
-    const auto results_1 = mean_of_decay(x, left);
-    const V mean = results_1.at[0];
+    const V mean = mean_of_decay(x, left);
     const V grown = deflection + dt * (mean * rate_now);
     return {{pick(x < splat<V>(0.5f), grown, left * deflection + dt * mean * velocity), mean * rate_now, left}};
 }
@@ -1335,6 +1433,44 @@ struct ClampingMaxEffort {
     }
 };
 
+struct ThermalTwoNode {
+    static constexpr const char *kName = "ThermalTwoNode", *kKind = "thermal";
+    static constexpr bool kLimits = false, kConverts = false;
+    static constexpr int kResults = 0, kParameters = 11, kPrepared = 13, kStates = 6, kCurves = 0, kAsked = 1, kArguments = 24;
+    static constexpr bool kPrepares = true;
+    // whether what is prepared depends on the time step
+    static constexpr bool kTimed = true;
+    // the parameter that each prepared number is as it stands, -1 for one that is derived
+    static constexpr int kPasses[] = {-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, 10};
+    // what each curve runs over: 0 for the position, 1 for the velocity, 2 for the speed
+    static constexpr int kOver[] = {-1};
+    // numbers of the signals that it asks for
+    static constexpr int kAsks[] = {5};
+    // values for which the law is compiled as constants, NaN for none
+    static constexpr bool kHasUsual = false;
+    static constexpr float kUsual[] = {kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN};
+    static constexpr float kUsualAsked[] = {kNaN};
+    // effort, position, velocity
+    static constexpr bool kReads[] = {true, false, false};
+
+    template <class V>
+    static inline Values<V, kResults + kStates> law(V effort, V position, V velocity, V dt, V winding_loss,
+            V winding_before, V housing_before, V winding_rest, V housing_rest, V derating, V kept_before, V of_winding,
+            V shared, V of_housing, V to_housing, V to_ambient, V ambient, V loss, V temperature_coefficient, V end,
+            V slope, V share, V spare, V kept) {
+        return two_nodes(effort, position, velocity, dt, winding_loss, winding_before, housing_before, winding_rest,
+                housing_rest, derating, kept_before, of_winding, shared, of_housing, to_housing, to_ambient, ambient,
+                loss, temperature_coefficient, end, slope, share, spare, kept);
+    }
+    template <class V>
+    static inline Values<V, kPrepared> prepare(V winding_capacity, V winding_resistance, V housing_capacity,
+            V housing_resistance, V ambient, V motor_constant, V temperature_coefficient, V derating_start,
+            V max_temperature, V continuous_share, V kept, V dt) {
+        return two_node_prepare(winding_capacity, winding_resistance, housing_capacity, housing_resistance, ambient,
+                motor_constant, temperature_coefficient, derating_start, max_temperature, continuous_share, kept, dt);
+    }
+};
+
 struct PassiveCogging {
     static constexpr const char *kName = "PassiveCogging", *kKind = "passive";
     static constexpr bool kLimits = false, kConverts = false;
@@ -1478,7 +1614,7 @@ struct PassiveLuGreFriction {
 
 using Functions = List<FunctionExp, FunctionLog, FunctionSqrt, FunctionTanh, FunctionSin, FunctionCos, FunctionPow, FunctionDecay, FunctionStribeck>;
 using Controllers = List<ControllerPD, ControllerPID, ControllerGearedPD, ControllerGearedPID, ControllerServo>;
-using EffortStages = List<ElectricalWinding, ClampingDCMotor, ClampingDCMotorCutoff, ClampingPositionBased, ClampingEnvelope, ClampingMaxEffort, PassiveCogging, PassiveFriction, PassiveFrictionCurve, PassiveLuGreFriction>;
+using EffortStages = List<ElectricalWinding, ClampingDCMotor, ClampingDCMotorCutoff, ClampingPositionBased, ClampingEnvelope, ClampingMaxEffort, ThermalTwoNode, PassiveCogging, PassiveFriction, PassiveFrictionCurve, PassiveLuGreFriction>;
 using Feedbacks = List<>;
 
 }  // namespace ACTUATORS_VARIANT

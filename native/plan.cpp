@@ -802,6 +802,13 @@ void Plan::unsettle() {
 void Plan::start_at(std::vector<Start> starts) {
     if (starts.size() != num_state_arrays_)
         refuse("starts of " + std::to_string(starts.size()) + " arrays", "of " + std::to_string(num_state_arrays_));
+    const std::vector<Kept> all = state_arrays();
+    for (size_t k = 0; k < starts.size(); ++k) {
+        const int keeper = starts[k].keeper;
+        if (keeper < 0) continue;
+        if (static_cast<size_t>(keeper) >= all.size() || all[keeper].size != all[k].size || all[k].pieces != 1)
+            refuse("keeper = " + std::to_string(keeper), "a state of the same law");
+    }
     starts_ = std::move(starts);
 }
 
@@ -814,14 +821,26 @@ void Plan::publish() const {
 // states that a reset keeps stay published.
 void Plan::publish_starts(int64_t first, int64_t last) const {
     for (const Published& one : p_.published)
-        if (one.state && !starts_[one.array].kept) one.publish(first, last, p_.slots);
+        if (one.state && starts_[one.array].is_reset()) one.publish(first, last, p_.slots);
+}
+
+// Reset numbers [first, first + count) of a state array.
+void Plan::restart(size_t array, int64_t first, int64_t count) {
+    const Start& start = starts_[array];
+    float* const values = now_.laws[array] + first;
+    if (start.keeper < 0) {
+        std::fill_n(values, count, start.value);
+        return;
+    }
+    const float* const kept = now_.laws[start.keeper] + first;
+    for (int64_t k = 0; k < count; ++k) values[k] = kept[k] != 0.0f ? values[k] : start.value;
 }
 
 void Plan::reset() {
     if (p_.delayed_slots && now_.pushes) std::fill_n(now_.pushes, p_.robots * p_.delayed_slots, 0);
     const std::vector<Kept> all = state_arrays();
     for (size_t k = 0; k < now_.laws.size(); ++k)
-        if (!starts_[k].kept) std::fill_n(now_.laws[k], all[k].pieces * all[k].size, starts_[k].value);
+        if (starts_[k].is_reset()) restart(k, 0, all[k].pieces * all[k].size);
     publish_starts(0, p_.robots);
     faults_.clear();
     std::fill(latched_.begin(), latched_.end(), 0);
@@ -837,10 +856,10 @@ void Plan::reset(const std::vector<int64_t>& robots) {
     for (const int64_t robot : robots) {
         if (now_.pushes) std::fill_n(now_.pushes + robot * p_.delayed_slots, p_.delayed_slots, 0);
         for (size_t k = 0; k < now_.laws.size(); ++k) {
-            if (starts_[k].kept) continue;
+            if (!starts_[k].is_reset()) continue;
             const int64_t each = all[k].size / p_.robots;
             for (int64_t piece = 0; piece < all[k].pieces; ++piece)
-                std::fill_n(now_.laws[k] + piece * all[k].size + robot * each, each, starts_[k].value);
+                restart(k, piece * all[k].size + robot * each, each);
         }
         publish_starts(robot, robot + 1);
     }

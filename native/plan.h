@@ -132,10 +132,13 @@ class Plan {
     std::vector<Kept> state_arrays() const;
     // slots of the law of each state array
     std::vector<const std::vector<int32_t>*> state_slots() const;
-    // Value of a state array after a reset, zero by default, or `kept` if a reset leaves it unchanged.
+    // Value of a state array after a reset, zero by default, or `kept` if a reset leaves it unchanged, with a `keeper`
+    // only where the state array of that index is not zero.
     struct Start {
         float value = 0;
         bool kept = false;
+        int keeper = -1;
+        bool is_reset() const { return !kept || keeper >= 0; }
     };
     void start_at(std::vector<Start> starts);
     size_t rows() const { return rows_.size(); }
@@ -198,6 +201,7 @@ class Plan {
     void point_at_state();
     void copy_state() const;
     void publish_starts(int64_t first, int64_t last) const;
+    void restart(size_t array, int64_t first, int64_t count);
     bool settle();
     bool records() const;
     float command_of(int c, int64_t robot, int32_t slot) const;

@@ -323,11 +323,16 @@ def assert_right(law: Law, table: np.ndarray, results: np.ndarray) -> None:
     table, results = table[good].astype(np.float64), results[good]
     assert len(table)
     expected = by_oracle(law, table)
-    moved = np.zeros_like(expected)
-    for column in range(table.shape[1]):
+    moved, names = np.zeros_like(expected), inputs_of(law)
+    # the rounding error of a sum is one of its terms
+    terms = np.abs(table[:, [names.index(name) for name in law.state]]).max(axis=1, initial=0)
+    for column, name in enumerate(names):
         for step in (-(2.0**-21), 2.0**-21):
             other = table.copy()
-            other[:, column] *= 1 + step
+            if name.endswith("_rest"):
+                other[:, column] += step * terms
+            else:
+                other[:, column] *= 1 + step
             with np.errstate(all="ignore"):
                 moved = np.fmax(moved, np.abs(by_oracle(law, other) - expected))
     # beyond the range of float32 a result is infinite, in float64 only nearly so
@@ -380,7 +385,7 @@ def test_law_hands_on_what_is_not_finite(law: Law, value: float, rng: np.random.
     for column, (name, reads) in enumerate(zip(signals, found[1].split(", "), strict=True)):
         table = random_table(law, rng, 500)
         table[:, column] = value
-        if law.kind in ("clamping", "electrical") and math.isinf(value):
+        if law.kind in ("clamping", "electrical", "thermal", "supply") and math.isinf(value):
             continue
         for at, over in enumerate(law.curves.values(), table.shape[1] - len(law.curves)):
             if name == ("position" if over == "position" else "velocity"):
@@ -391,7 +396,11 @@ def test_law_hands_on_what_is_not_finite(law: Law, value: float, rng: np.random.
         assert not finite.any() if reads == "true" else finite.all(), name
 
 
-@pytest.mark.parametrize("law", [law for law in LAWS if law.parameters and not law.curves], ids=lambda law: law.name)
+@pytest.mark.parametrize(
+    "law",
+    [law for law in LAWS if law.parameters and not law.curves and KINDS[law.kind].gives],
+    ids=lambda law: law.name,
+)
 def test_neutral_values_do_nothing(law: Law, rng: np.random.Generator) -> None:
     """A limit with them changes no bit, a controller gives nothing but the feedforward."""
     table = random_table(law, rng)

@@ -87,7 +87,8 @@ RANGES = {
     "quadratic_when_opposed": (0.0, 0.4),
     "mujoco_discretization": (0.0, 0.4),
 }
-LAWS = sorted(law.name for law in catalogue.laws() if law.component.LAW is not None)
+# laws that only publish signals have no gradients
+LAWS = sorted(law.name for law in catalogue.laws() if law.component.LAW is not None and KINDS[law.kind].gives)
 Values = dict[str, np.ndarray]
 
 

@@ -138,7 +138,7 @@ class Bench:
 def valid(described: Parameter, number: float) -> Any:
     """A value of a parameter, of a number as far as it takes one."""
     return {"int": 3, "bool": True, "token": described.choices[-1:] and described.choices[-1]}.get(
-        described.type, abs(number) if described.lower >= 0.0 else number
+        described.type, min(abs(number) if described.lower >= 0.0 else number, described.upper)
     )
 
 

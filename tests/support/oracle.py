@@ -183,6 +183,35 @@ def winding_law(effort, _q, qd, h, inertia, T, T_h, derating, supply, i, _volts,
     return *(np.where(is_open, off, on) for on, off in zip(*found, strict=True)), R / K / K
 
 
+@law_of("ThermalTwoNode")
+def two_node_law(effort, _q, _qd, h, published, T_w, T_h, rest_w, rest_h, _derating, _kept, *parameters):
+    """Winding and housing as two nodes, by the eigenvalues of the symmetric form of the network, exact over the step.
+
+    The rounding errors of the two temperatures are those of float32, so they are NaN here, for no comparison.
+    """
+    C_w, R_w, C_h, R_h, T_a, K, a, T_1, T_max, share, kept = parameters
+    power = effort**2 * np.where(np.isfinite(K), np.maximum(1 + a * (T_w - 25), 0) / K**2, published)
+    q = (T_w - T_h) / R_w
+    flows = np.stack([power - q, q - (T_h - T_a) / R_h], axis=-1)
+    # C^-1/2 times the conductances times C^-1/2
+    root = np.stack([C_w**-0.5, C_h**-0.5], axis=-1)
+    G = np.stack([np.stack([1 / R_w, -1 / R_w], axis=-1), np.stack([-1 / R_w, 1 / R_w + 1 / R_h], axis=-1)], axis=-2)
+    S = root[..., :, None] * G * root[..., None, :]
+    good = np.isfinite(S).all(axis=(-2, -1))
+    rates, V = np.linalg.eigh(np.where(good[..., None, None], S, 0))
+    z = np.maximum(rates, 0) * np.asarray(h)[..., None]
+    mean = np.where(z > 0, -np.expm1(-z) / np.where(z > 0, z, 1), 1) * np.asarray(h)[..., None]
+    V = root[..., :, None] * V
+    gained = np.einsum("...ij,...j,...kj,...k->...i", V, mean, V, flows)
+    after = np.stack([T_w + rest_w, T_h + rest_h], axis=-1) + gained
+    # a motor that runs away ends somewhere
+    after = np.where(good[..., None], np.stack([np.minimum(after[..., 0], 1e5), after[..., 1]], axis=-1), np.nan)
+    errors = np.full_like(T_w, np.nan)
+    part = np.clip((T_max - after[..., 0]) / (T_max - T_1), 0, 1)
+    derating = np.where(np.isinf(T_max), 1, np.where(T_1 < T_max, share + part * (1 - share), np.nan))
+    return after[..., 0], after[..., 1], errors, errors, derating, kept
+
+
 @law_of("ControllerPD")
 def pd_law(q, qd, q_target, qd_target, feedforward, _dt, kp, kd, const_effort):
     """PD control."""

@@ -26,6 +26,7 @@ from .components.passive_cogging import PassiveCogging as PassiveCogging
 from .components.passive_friction import PassiveFriction as PassiveFriction
 from .components.passive_friction_curve import PassiveFrictionCurve as PassiveFrictionCurve
 from .components.passive_lu_gre_friction import PassiveLuGreFriction as PassiveLuGreFriction
+from .components.thermal_two_node import ThermalTwoNode as ThermalTwoNode
 from .extension import Extension as Extension
 from .hosts.current import Articulation as Articulation
 from .hosts.current import use_host as use_host
@@ -71,6 +72,7 @@ from .specs.configs import PDControlConfig as PDControlConfig
 from .specs.configs import PIDControlConfig as PIDControlConfig
 from .specs.configs import PositionBasedClampingConfig as PositionBasedClampingConfig
 from .specs.configs import ServoControlConfig as ServoControlConfig
+from .specs.configs import ThermalConfig as ThermalConfig
 from .specs.distributions import Distribution as Distribution
 from .specs.distributions import LogUniform as LogUniform
 from .specs.distributions import Normal as Normal
@@ -192,6 +194,8 @@ __all__ = [
     "Shard",
     "Simulation",
     "Stability",
+    "ThermalConfig",
+    "ThermalTwoNode",
     "Uniform",
     "View",
     "add_actuator",

@@ -14,7 +14,7 @@ and a state class sets it per array by `ACTUATOR_AXIS = {"hidden": 1, "counts": 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any, ClassVar, Protocol, Self
 
 import numpy as np
@@ -67,8 +67,11 @@ class Component(NotCopied):
     """Names of the states of `LAW`, one number each."""
     START: ClassVar[Mapping[str, float]] = {}
     """Initial and reset values by name of the state, zero by default; see also `UNSET` in `law.py`."""
-    KEPT: ClassVar[tuple[str, ...]] = ()
-    """Names in `STATE` that a reset keeps."""
+    KEPT: ClassVar[Collection[str]] = ()
+    """Names in `STATE` that a reset keeps.
+
+    A mapping from these names to others in `STATE` keeps them at the joints where the other state is not zero.
+    """
     STATE_AXIS: ClassVar[int] = -1
     """Axis of state arrays that runs over the actuators, unless `ACTUATOR_AXIS` of the state class names another."""
     ASKS: ClassVar[tuple[str, ...]] = ()
@@ -120,8 +123,8 @@ class Component(NotCopied):
         """Axis that runs over the actuators, by name of the array; `STATE_AXIS` of the component for the others."""
         START: ClassVar[Mapping[str, float]] = {}
         """Reset values by name of the array, zero by default."""
-        KEPT: ClassVar[tuple[str, ...]] = ()
-        """Names of the arrays that a reset keeps."""
+        KEPT: ClassVar[Collection[str]] = ()
+        """Names of the arrays that a reset keeps; as a mapping, where the array of the other name is not zero."""
 
         def __init__(self, **arrays: wp.array) -> None:
             vars(self).update(arrays)
@@ -132,16 +135,19 @@ class Component(NotCopied):
             Raises:
                 ValueError: The mask has another type or shape.
             """
+            keepers = self.KEPT if isinstance(self.KEPT, Mapping) else {}
             for name, array in vars(self).items():
-                if name in self.KEPT:
+                if name in self.KEPT and name not in keepers:
                     continue
                 start = self.START.get(name, 0.0)
-                if mask is None:
+                if mask is None and name not in keepers:
                     array.fill_(start)
-                else:
-                    require_mask(mask, len(array), array.device, name)
-                    inputs = [mask, 1, start]
-                    wp.launch(clear_kernel, len(array), inputs, [array], device=array.device, record_tape=False)
+                    continue
+                chosen = mask if mask is not None else wp.ones(len(array), dtype=wp.bool, device=array.device)
+                require_mask(chosen, len(array), array.device, name)
+                kept = getattr(self, keepers[name]) if name in keepers else None
+                inputs = [chosen, 1, start, kept]
+                wp.launch(clear_kernel, len(array), inputs, [array], device=array.device, record_tape=False)
 
     def __init_subclass__(cls, **options: Any) -> None:
         """Validate `CURVES`, and give the state class `START` and `KEPT`."""
@@ -447,11 +453,14 @@ class Passive(EffortStage):
 
 
 @wp.kernel
-def clear_kernel(mask: wp.array[bool], each: int, start: float, values: wp.array[float]):
-    """Reset values of masked actuators; each actuator has `each` consecutive values."""
+def clear_kernel(mask: wp.array[bool], each: int, start: float, kept: wp.array[float], values: wp.array[float]):
+    """Reset values of masked actuators, each with `each` consecutive values, but for those where `kept` is not zero."""
     n = wp.tid()
     if mask[(n / each) % mask.shape[0]]:  # pyright: ignore
-        values[n] = start  # pyright: ignore[reportIndexIssue]
+        if kept:
+            values[n] = values[n] if kept[n] != 0.0 else start  # pyright: ignore
+        else:
+            values[n] = start  # pyright: ignore[reportIndexIssue]
 
 
 def _zeros(count: int, num_actuators: int, device: wp.DeviceLike) -> tuple[wp.array, ...]:

@@ -35,6 +35,7 @@ from ..specs.configs import (
     PIDControlConfig,
     PositionBasedClampingConfig,
     ServoControlConfig,
+    ThermalConfig,
 )
 from ..specs.fields import parameters_of
 from ..specs.stages import KINDS, kind_of, place_of
@@ -145,6 +146,7 @@ LAWS = (
     # position of clamps that the host program registered
     Law(ForeignConfig, None),
     Law(MaxEffortClampingConfig, "ClampingMaxEffort"),
+    Law(ThermalConfig, "ThermalTwoNode"),
     # friction is of the effort with all that else acts on the joint
     Law(CoggingConfig, "PassiveCogging"),
     Law(FrictionConfig, "PassiveFriction"),

@@ -33,7 +33,7 @@ import warp as wp
 
 from ..specs.configs import ElectricalConfig
 from .base import Electrical, resolved_scalars
-from .functions import decay, mean_of_decay
+from .functions import decay, means_of_decay
 from .law import within
 from .passive_friction import usable
 from .product import product
@@ -101,7 +101,7 @@ def response(inductance: float, resistance: float, dt: float):
     ratio = dt * resistance / (inductance if inductance > 0.0 else 1.0)
     x = ratio if inductance > 0.0 else wp.inf
     left = decay(x)
-    mean, rise = mean_of_decay(x, left)
+    mean, rise = means_of_decay(x, left)
     small = x if x < 0.5 else 0.0
     return left, small * mean if x < 0.5 else 1.0 - left, mean, rise
 

@@ -319,7 +319,7 @@ def decay(x: float) -> float:
 
 
 @wp.func
-def mean_of_decay(x: float, left: float):
+def means_of_decay(x: float, left: float):
     """Return the mean of e^−u for u from 0 to x, m = (1 − e^−x)/x, and 1 − m, given `left`, e^−x; within 2e-7."""
     # what is not chosen has a derivative, too
     small = x if x < 0.5 else 0.0
@@ -332,6 +332,13 @@ def mean_of_decay(x: float, left: float):
     rise = small * 0.5 * p
     mean = (1.0 - left) / (1.0 if x < 0.5 else x)
     return 1.0 - rise if x < 0.5 else mean, rise if x < 0.5 else 1.0 - mean
+
+
+@wp.func
+def mean_of_decay(x: float, left: float) -> float:
+    """Return the mean of e^−u for u from 0 to x, (1 − e^−x)/x, given `left`, e^−x; within 2e-7."""
+    mean, _rise = means_of_decay(x, left)
+    return mean
 
 
 @wp.func

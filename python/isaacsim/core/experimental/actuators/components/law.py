@@ -42,7 +42,7 @@ from __future__ import annotations
 import functools
 import hashlib
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any, Final, Protocol
 
 import warp as wp
@@ -67,7 +67,7 @@ class LawClass(Protocol):
     PARAMETERS: tuple[str, ...]
     STATE: tuple[str, ...]
     START: Mapping[str, float]
-    KEPT: tuple[str, ...]
+    KEPT: Collection[str]
     CURVES: Mapping[str, str]
     ASKS: tuple[str, ...]
     PUBLISHES: Mapping[str, str]
@@ -127,6 +127,16 @@ def signals_of(owner: LawClass, signals: Sequence[str]) -> tuple[str, ...]:
     """
     timed = ("dt",) if owner.STATE and "dt" not in signals else ()
     return (*signals, *timed, *owner.ASKS)
+
+
+def _keepers(kept: Collection[str]) -> Mapping[str, str]:
+    return kept if isinstance(kept, Mapping) else {}
+
+
+def keepers_of(states: Sequence[str], kept: Collection[str]) -> list[int]:
+    """Place in `STATE`, for each state, of the state that selects the joints at which a reset keeps it; -1 without."""
+    keepers = _keepers(kept)
+    return [states.index(keepers[name]) if name in keepers else -1 for name in states]
 
 
 def prepares_for_dt(owner: LawClass) -> bool:
@@ -192,6 +202,7 @@ def _require_names(owner: LawClass) -> None:
         ("ASKS:", owner.ASKS, signals, signals),
         ("PUBLISHES:", owner.PUBLISHES, _PUBLISHABLE, _PUBLISHABLE),
         ("START or KEPT has", sorted({*owner.START, *owner.KEPT}), states, f"STATE, {states}"),
+        ("KEPT has", sorted({*_keepers(owner.KEPT).values()}), states, f"STATE, {states}"),
         ("PUBLISHES has", sorted({*owner.PUBLISHES.values()}), states, f"STATE, {states}"),
         ("USUAL has", owner.USUAL, arguments := list(owner.LAW.input_types), f"the arguments of LAW, {arguments}"),
     ):

@@ -75,7 +75,9 @@ class NetworkState(Component.State):
                 require_mask(mask, array.shape[1], array.device)
                 each = array.size // (array.shape[0] * array.shape[1])
                 flat = array.flatten()
-                wp.launch(clear_kernel, array.size, [mask, each, 0.0], [flat], device=array.device, record_tape=False)
+                wp.launch(
+                    clear_kernel, array.size, [mask, each, 0.0, None], [flat], device=array.device, record_tape=False
+                )
 
 
 class ControllerNeural(Controller):

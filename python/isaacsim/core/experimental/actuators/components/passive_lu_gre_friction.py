@@ -71,7 +71,7 @@ def bristles(deflection: float, velocity: float, rate_now: float, fading: float,
     """Return the deflection after a step at constant velocity, its mean rate, and the decay e^(−fading·dt)."""
     x = fading * dt
     left = exp(-x)
-    mean, _rise = mean_of_decay(x, left)
+    mean = mean_of_decay(x, left)
     grown = deflection + dt * (mean * rate_now)
     return grown if x < 0.5 else left * deflection + dt * mean * velocity, mean * rate_now, left
 

@@ -402,7 +402,7 @@ def cut_gradients(tape: wp.Tape, states: Sequence[Any], mask: wp.array | None) -
                 array.grad.zero_()
                 continue
             # axis 1 of the states of a network runs over the actuators
-            inputs, values = [chosen, math.prod(array.shape[2:]), 0.0], array.grad.flatten()
+            inputs, values = [chosen, math.prod(array.shape[2:]), 0.0, None], array.grad.flatten()
             wp.launch(clear_kernel, array.size, inputs, [values], device=array.device, record_tape=False)
 
     if arrays:

@@ -15,12 +15,12 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 
 from ..specs.actuator_spec import ActuatorSpec
+from ..specs.combinations import combination_problems
 from ..specs.configs import ForeignConfig, NeuralControlConfig
 from ..specs.engine_friction import is_friction
 from ..specs.fields import JOINT, UNKNOWN_JOINT, Parameter, parameters_of, shown
 from ..specs.motors import MotorConfig, Motors, motor_of, problems_of
 from ..specs.patterns import assigned, by_joint, pattern_problem
-from ..specs.servo import voltage_problems
 from ..specs.stages import KINDS, parts_of
 
 if TYPE_CHECKING:
@@ -272,7 +272,7 @@ def _misfits(motor: MotorConfig, subject: str) -> list[str]:
     problems: list[str] = []
     if motor.controller is None and not all(KINDS[kind].alone for kind, _ in motor.by_kind):
         problems.append(f"{subject} has limits or a delay and no controller, whose they are. Add one, or remove them.")
-    problems += _frictions_beside_another(motor, subject) + voltage_problems(motor, subject)
+    problems += _frictions_beside_another(motor, subject) + combination_problems(motor, subject)
     schemas = [stage.SCHEMA for stage in motor.stages]
     return problems + [
         f"{subject} has {type(stage).__name__} twice: must have each stage once. Remove one of them."

@@ -23,7 +23,7 @@ from ..components.base import Component, Controller, EffortStage, check_type
 from ..components.catalogue import canonical_rank, law_of
 from ..components.curve import rows_of
 from ..components.delay import Delay
-from ..components.law import LawClass, require_law
+from ..components.law import LawClass, keepers_of, require_law
 from ..specs.fields import Parameter, parameters_of
 from ..specs.signals import SIGNALS, SUMMED
 from ..specs.stages import KINDS, follows_limits, kind_of, parts_of
@@ -140,6 +140,11 @@ class StatefulLaw(Generic[AnyLaw_co]):
     def starts(self) -> list[tuple[float, bool]]:
         """Initial value of each array of its state, and True if a reset keeps the array."""
         return [(self.law.START.get(name, 0.0), name in self.law.KEPT) for name in self.law.STATE]
+
+    @property
+    def keepers(self) -> list[int]:
+        """Array, for each array of its state, that is not zero where a reset keeps the latter; -1 without one."""
+        return keepers_of(self.law.STATE, self.law.KEPT)
 
     @property
     def places(self) -> np.ndarray:

@@ -13,9 +13,9 @@ from pxr import Sdf, Usd
 from ..errors import ActuatorParseError
 from ..specs.actuator_spec import ActuatorSpec
 from ..specs.arguments import require_type
+from ..specs.combinations import combination_problems
 from ..specs.configs import Config, ForeignConfig, NeuralControlConfig
 from ..specs.fields import parameters_of
-from ..specs.servo import voltage_problems
 from ..specs.stages import KINDS, parts_of
 from .articulation import axes_of, every_prim, on_stage, unloaded_payloads
 from .assets import read_network
@@ -277,7 +277,7 @@ def _parse(
     )
     # a stage with problems of its own is missing here
     if None not in itertools.chain.from_iterable(configs.values()):
-        issues += voltage_problems(spec, f"<{path}>")
+        issues += combination_problems(spec, f"<{path}>")
     return spec
 
 

@@ -272,7 +272,12 @@ class NativeStep:
         """Hand curves and reset values of the laws to the core."""
         for number, one in self.plan.curves():
             self._core.add_curve(number, one.number, one.rows, _slots(one.used))
-        self._core.start_at([start for one in self.plan.stateful for start in one.starts])
+        starts: list[tuple[float, bool, int]] = []
+        for one in self.plan.stateful:
+            first = len(starts)
+            keepers = [first + keeper if keeper >= 0 else -1 for keeper in one.keepers]
+            starts += [(*start, keeper) for start, keeper in zip(one.starts, keepers, strict=True)]
+        self._core.start_at(starts)
 
     def _numbers(self, rows: Iterable[Row]) -> list[int]:
         return [self._number[id(row)] for row in rows]

@@ -181,13 +181,15 @@ class WarpStep:
         inputs = [mask, self._slots, self._now.num_pushes, self._faults.codes]
         wp.launch(reset_kernel, (plan.num_robots, plan.num_slots), inputs, device=self.device)
         for one, law in zip(plan.stateful, self._now.laws, strict=True):
-            for values, (start, is_kept) in zip(law, one.starts, strict=True):
-                each = one.count * math.prod(values.shape[one.axis + 1 :])
-                if not is_kept:
-                    wp.launch(clear_kernel, values.size, [mask, each, start], [values.flatten()], device=self.device)
+            for values, (start, is_kept), keeper in zip(law, one.starts, one.keepers, strict=True):
+                if not is_kept or keeper >= 0:
+                    each = one.count * math.prod(values.shape[one.axis + 1 :])
+                    inputs = [mask, each, start, law[keeper] if keeper >= 0 else None]
+                    wp.launch(clear_kernel, values.size, inputs, [values.flatten()], device=self.device)
         # readers get the reset value before the next step; values that a reset keeps stay published
         for number, (one, _) in enumerate(self._published):
-            if not plan.stateful[one.law].starts[one.state][1]:
+            law = plan.stateful[one.law]
+            if not law.starts[one.state][1] or law.keepers[one.state] >= 0:
                 self._publishing(number, mask)
 
     def publish(self) -> None:

@@ -1,0 +1,12 @@
+"""Combinations of stages that do not work, on one line each."""
+
+from __future__ import annotations
+
+from .servo import voltage_problems
+from .stages import Staged
+from .thermal import heat_problems
+
+
+def combination_problems(staged: Staged, subject: str) -> list[str]:
+    """Return what is wrong between the stages of a motor; `subject` begins each message."""
+    return voltage_problems(staged, subject) + heat_problems(staged, subject)

@@ -1,0 +1,152 @@
+"""Config of the heat of a motor."""
+
+from __future__ import annotations
+
+import math
+import numbers
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar, Self, cast
+
+from .config import Config
+from .fields import parameter
+from .stages import Staged
+
+
+def _heat(name: str, unit: str, fallback: Any, **rule: Any) -> dict[str, Any]:
+    """Return the description of a number of the thermal network."""
+    named = {"attribute": f"actuator:thermal:{name}", "type": "float", "unit": unit, "fallback": fallback}
+    return named | rule
+
+
+@dataclass
+class ThermalConfig(Config):
+    """The heat of a motor: two nodes, winding and housing, and the share of the effort that the temperature leaves.
+
+    `C_w·dT_w/dt = P − (T_w − T_h)/R_w`, `C_h·dT_h/dt = (T_w − T_h)/R_w − (T_h − T_a)/R_h`
+
+    P is the loss of the winding, effort² over the square of the motor constant, at the effort after all limits. Without
+    a capacity of the housing it is the single node of MuJoCo, the housing at ambient temperature. The motor runs away
+    from `effort²·temperature_coefficient·(winding_resistance + housing_resistance) ≥ motor_constant²` on. Laws that
+    limit the effort multiply their limits by `continuous_share + λ·(1 − continuous_share)`, where λ falls from 1 at
+    `derating_start` to 0 at `max_temperature`. The schema is our own.
+    """
+
+    SCHEMA: ClassVar[str] = "ActuatorThermalAPI"
+    KIND: ClassVar[str] = "thermal"
+
+    winding_capacity: float = parameter(**_heat("windingCapacity", "J/K", None, lower=1e-6))
+    """Heat capacity C_w of the winding [J/K]."""
+    winding_resistance: float = parameter(**_heat("windingResistance", "K/W", None, lower=1e-6))
+    """Thermal resistance R_w from the winding to the housing [K/W]."""
+    housing_capacity: float = parameter(
+        math.inf, **_heat("housingCapacity", "J/K", math.inf, lower=1e-6, infinite=True)
+    )
+    """Heat capacity C_h of the housing [J/K]; inf for a housing that stays at ambient temperature."""
+    housing_resistance: float = parameter(
+        math.inf, **_heat("housingResistance", "K/W", math.inf, lower=1e-6, infinite=True)
+    )
+    """Thermal resistance R_h from the housing to the surroundings [K/W]; inf for a housing that is not cooled."""
+    ambient: float = parameter(25.0, **_heat("ambient", "°C", 25.0, lower=-200.0))
+    """Temperature T_a of the surroundings, and of a cold motor [°C]."""
+    motor_constant: float = parameter(
+        math.inf, **_heat("motorConstant", "N·m/√W or N/√W", math.inf, lower=1e-6, infinite=True)
+    )
+    """Effort per square root of the loss at 25 °C, K/√R at the joint [N·m/√W or N/√W]; inf for that of the winding."""
+    temperature_coefficient: float = parameter(0.00393, **_heat("temperatureCoefficient", "1/K", 0.00393, lower=0.0))
+    """Increase of the loss with the temperature of the winding from 25 °C on, beside `motor_constant` [1/K]."""
+    derating_start: float = parameter(math.inf, **_heat("deratingStart", "°C", math.inf, infinite=True))
+    """Temperature of the winding at which the derating starts [°C], below `max_temperature`."""
+    max_temperature: float = parameter(math.inf, **_heat("maxTemperature", "°C", math.inf, infinite=True))
+    """Temperature of the winding at which the continuous share of the effort is left [°C]; inf for no derating."""
+    continuous_share: float = parameter(0.0, **_heat("continuousShare", "", 0.0, lower=0.0, upper=1.0))
+    """Share of the peak effort that is left at `max_temperature`: continuous effort over peak effort."""
+    reset: str = parameter(
+        "ambient",
+        attribute="actuator:thermal:reset",
+        type="token",
+        unit="",
+        fallback="ambient",
+        choices=("ambient", "kept"),
+    )
+    """Temperatures after a reset: `"ambient"`, or `"kept"` for a motor that stays as warm as it was."""
+
+    def conflicts(self) -> list[str]:
+        """Return what is wrong with the interval of the derating."""
+        start, end = self.derating_start, self.max_temperature
+        # values by joint are checked by the law
+        if not (isinstance(start, numbers.Real) and isinstance(end, numbers.Real)) or start < end or end == math.inf:
+            return []
+        return [f"derating_start = {start!r}: must be below max_temperature, {end!r}. Correct either."]
+
+    def idle(self) -> dict[str, str]:
+        """The start of a derating that has no end."""
+        if math.isfinite(self.derating_start) and math.isinf(self.max_temperature):
+            return {
+                "derating_start": "an infinite actuator:thermal:maxTemperature means no derating. Author the "
+                "temperature at which it ends."
+            }
+        return {}
+
+    @classmethod
+    def i2t(cls, continuous_effort: float, peak_effort: float, peak_time: float) -> Self:
+        """Return the I²t limit of a drive: the effort falls to the continuous one as its budget of heat is used up.
+
+        The budget fills with effort², and leaks so that the continuous effort just uses it up. Its filling is
+        published as a temperature of 25 °C for an empty budget and 125 °C for a full one; the derating begins at
+        115 °C.
+
+        Args:
+            continuous_effort: Effort that the drive gives for ever [N·m or N].
+            peak_effort: Effort of an empty budget [N·m or N].
+            peak_time: Time for which a drive with an empty budget gives the peak effort [s].
+
+        Raises:
+            ValueError: The efforts are not `0 < continuous_effort < peak_effort`, or the time is not positive.
+
+        Example:
+            >>> drive = ThermalConfig.i2t(continuous_effort=10.0, peak_effort=30.0, peak_time=3.0)
+            >>> drive.continuous_share, round(drive.winding_capacity, 2)
+            (0.3333333333333333, 25.47)
+        """
+        if not (0 < continuous_effort < peak_effort < math.inf and 0 < peak_time < math.inf):
+            raise ValueError(
+                f"ThermalConfig.i2t({continuous_effort!r}, {peak_effort!r}, {peak_time!r}): must have 0 < "
+                "continuous_effort < peak_effort and peak_time > 0, all finite. Correct them."
+            )
+        share = continuous_effort / peak_effort
+        return cls(
+            winding_capacity=-peak_time / math.log1p(-(share**2)),
+            winding_resistance=1.0,
+            motor_constant=continuous_effort / 10.0,
+            temperature_coefficient=0.0,
+            derating_start=115.0,
+            max_temperature=125.0,
+            continuous_share=share,
+        )
+
+
+def heat_problems(staged: Staged, subject: str) -> list[str]:
+    """Return one message per thermal stage of a motor whose loss is not known, so that it would never warm up.
+
+    Args:
+        staged: Configs of a motor; a value may differ from joint to joint.
+        subject: Subject of the messages.
+    """
+    if any(kind == "electrical" for kind, _ in staged.by_kind):
+        return []
+    return [
+        f"{subject} has ThermalConfig without motor_constant: must have one, or an ElectricalConfig, for the loss of "
+        "the winding. Add either."
+        for _, stage in staged.by_kind
+        if isinstance(stage, ThermalConfig) and any(map(math.isinf, _numbers(stage.motor_constant)))
+    ]
+
+
+def _numbers(value: Any) -> list[float]:
+    """Return the numbers of a value: one, or one per joint."""
+    if isinstance(value, Mapping):
+        return list(cast(Mapping[str, float], value).values())
+    if hasattr(value, "shape"):
+        return (value.numpy() if hasattr(value, "numpy") else value).ravel().tolist()
+    return [value]
