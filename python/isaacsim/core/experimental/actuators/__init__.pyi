@@ -73,6 +73,8 @@ from .specs.distributions import Distribution as Distribution
 from .specs.distributions import LogUniform as LogUniform
 from .specs.distributions import Normal as Normal
 from .specs.distributions import Uniform as Uniform
+from .specs.lerobot import ServoCalibration as ServoCalibration
+from .specs.lerobot import load_lerobot_calibration as load_lerobot_calibration
 from .specs.motor_catalogue import motor_figures as motor_figures
 from .specs.motors import MotorConfig as MotorConfig
 from .toolbox.inspection.described import InspectedActuator as InspectedActuator
@@ -177,6 +179,7 @@ __all__ = [
     "Saturation",
     "SaturationTable",
     "SchemaNames",
+    "ServoCalibration",
     "ServoControlConfig",
     "Shard",
     "Simulation",
@@ -191,6 +194,7 @@ __all__ = [
     "drive_newton_model",
     "inspect_robots",
     "lint",
+    "load_lerobot_calibration",
     "load_metadata",
     "load_motors",
     "motor_figures",
