@@ -208,8 +208,8 @@ def test_what_a_servo_lacks_is_said() -> None:
         MotorConfig.from_bam(bare)
     lines = str(caught.value).splitlines()
     assert lines[0].startswith("bam has no kt: must have it.")
-    assert [line.split()[3] for line in lines[1:]] == ["kp", "error_gain", "vin"]
-    assert "Pass servo, one of MX, XL320, XL330, STS3215, or add it." in lines[1]
+    assert [line.split()[3] for line in lines[1:]] == ["kp:", "error_gain:", "vin:"]
+    assert "Add it, or pass servo, one of MX, XL320, XL330, STS3215." in lines[1]
     with pytest.raises(ValueError, match=r"bam.electrical.resistance = -1.0"):
         MotorConfig.from_bam(WHOLE | {"R": -1.0})
     with pytest.raises(ValueError, match="series = 'AX12'"):

@@ -77,6 +77,8 @@ from .specs.distributions import Distribution as Distribution
 from .specs.distributions import LogUniform as LogUniform
 from .specs.distributions import Normal as Normal
 from .specs.distributions import Uniform as Uniform
+from .specs.lerobot import ServoCalibration as ServoCalibration
+from .specs.lerobot import load_lerobot_calibration as load_lerobot_calibration
 from .specs.motor_catalogue import motor_figures as motor_figures
 from .specs.motor_datasheet import MotorDataSheet as MotorDataSheet
 from .specs.motor_datasheet import motor_from_datasheet as motor_from_datasheet
@@ -190,6 +192,7 @@ __all__ = [
     "Saturation",
     "SaturationTable",
     "SchemaNames",
+    "ServoCalibration",
     "ServoControlConfig",
     "Shard",
     "Simulation",
@@ -206,6 +209,7 @@ __all__ = [
     "drive_newton_model",
     "inspect_robots",
     "lint",
+    "load_lerobot_calibration",
     "load_metadata",
     "load_motors",
     "motor_figures",

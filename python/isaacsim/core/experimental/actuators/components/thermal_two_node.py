@@ -240,6 +240,10 @@ class ThermalTwoNode(Thermal):
     )
     START: ClassVar[Mapping[str, float]] = {"temperature": UNSET, "housing_temperature": UNSET, "derating": 1.0}
     KEPT: ClassVar[Collection[str]] = dict.fromkeys(STATE, "kept")
+    RECORDED: ClassVar[Mapping[str, str]] = {
+        "winding_temperatures": "temperature",
+        "housing_temperatures": "housing_temperature",
+    }
     PUBLISHES: ClassVar[Mapping[str, str]] = {
         "temperature": "temperature",
         "housing_temperature": "housing_temperature",

@@ -98,24 +98,33 @@ def servo_of_bam(rest: Mapping[str, Any], series: str) -> tuple[dict[str, Any], 
         ValueError: Values are missing; a line for each.
     """
     names = _names(rest, "bam")
-    named = str(rest[names["actuator"]]).lower() if "actuator" in names else ""
-    preset = series or next((one for one in PRESETS if named.startswith(one.lower())), "")
-    winding = {field: rest[names[name]] for name, field in _WINDING.items() if name in names}
-    own = {field: rest[names[name]] for name, field in _SERVO.items() if name in names}
+    preset = series or _series(rest.get(names.get("actuator", ""), ""))
+    winding, own = (
+        {field: rest[names[name]] for name, field in fields.items() if name in names} for fields in (_WINDING, _SERVO)
+    )
     servo = vars(ServoControlConfig.of(preset)) | own if preset else own
-    required = {"kt": "torque_constant", "R": "resistance"}, {"kp": "kp", "error_gain": "error_gain", "vin": "voltage"}
-    missing = [name for name, field in required[0].items() if field not in winding]
-    problems = [f"bam has no {name}: must have it. Complete the parameters." for name in missing]
-    problems += [
-        f"bam has no {name} of the firmware: must have it, or be of a known servo. Pass servo, one of "
-        f"{', '.join(PRESETS)}, or add it."
-        for name, field in required[1].items()
-        if field not in servo
-    ]
-    if problems:
+    if problems := [
+        *_missing(winding, {"kt": "torque_constant", "R": "resistance"}, "Complete the parameters."),
+        *_missing(servo, dict(list(_SERVO.items())[:3]), f"Add it, or pass servo, one of {', '.join(PRESETS)}."),
+    ]:
         raise ValueError("\n".join(problems))
-    taken = {*_WINDING, *_SERVO, *({"actuator"} if preset and not series else ())}
-    return winding, servo, {key: rest[key] for name, key in names.items() if name not in taken}
+    taken = {*_WINDING, *_SERVO} | ({"actuator"} if preset and not series else set())
+    return winding, servo, _without(rest, names, taken)
+
+
+def _series(actuator: Any) -> str:
+    """Return the name of the preset of an actuator of BAM, such as `mx106`; empty without one."""
+    return next((one for one in PRESETS if str(actuator).lower().startswith(one.lower())), "")
+
+
+def _without(rest: Mapping[str, Any], names: Mapping[str, str], taken: set[str]) -> dict[str, Any]:
+    """Return what is left of a file, by the names that it has there."""
+    return {key: rest[key] for name, key in names.items() if name not in taken}
+
+
+def _missing(found: Mapping[str, Any], fields: Mapping[str, str], remedy: str) -> list[str]:
+    """Return what is missing of the named fields."""
+    return [f"bam has no {name}: must have it. {remedy}" for name, field in fields.items() if field not in found]
 
 
 def _problems(
