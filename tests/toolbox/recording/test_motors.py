@@ -55,7 +55,8 @@ def test_states_of_the_winding_are_recorded() -> None:
     np.testing.assert_allclose(log.electrical_power, log.terminal_voltages * log.currents, rtol=1e-5)
     for name in ("currents", "terminal_voltages", "electrical_power", "losses"):
         assert not getattr(log, name)[..., 1].any(), name
-    assert {*OF_STATES}.intersection(log.signals) == {"currents", "terminal_voltages", "electrical_power"}
+    assert {*OF_STATES}.difference(log.signals) == {"winding_temperatures", "housing_temperatures"}
+    assert not log.supply_voltages.any()
 
 
 def test_losses_are_what_does_not_become_motion() -> None:
@@ -75,6 +76,8 @@ def test_table_of_motors(capsys: pytest.CaptureFixture[str]) -> None:
     first = table[0]
     assert first.largest_current == pytest.approx(np.abs(log.currents[:, 1, 0]).max())
     assert first.drawn - first.returned == pytest.approx(log.electrical_power[:, 1, 0].sum() * DT, rel=1e-4)
+    limited = np.abs(log.terminal_voltages[:, 1, 0]) > 11.999
+    assert 0.0 < first.at_voltage_limit < 1.0 and first.at_voltage_limit == pytest.approx(limited.mean())
     assert first.losses > table[1].losses > 0.0 and first.hottest == 0.0
     print(table)
     assert "losses [J]" in capsys.readouterr().out

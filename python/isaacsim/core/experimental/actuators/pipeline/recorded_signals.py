@@ -41,6 +41,7 @@ DERIVED: Final[dict[str, tuple[str, ...]]] = {
     "passive_efforts": ("motor_efforts", "applied_efforts"),
     "passive_power": ("motor_efforts", "applied_efforts", "velocities"),
     "sticking": ("velocities",),
+    "at_voltage_limit": ("terminal_voltages", "supply_voltages"),
 }
 """Signals that follow from recorded arrays, and these arrays; those of the motion in a step also from resets."""
 
@@ -49,6 +50,9 @@ OF_PASSIVE_STAGES: Final = ("passive_efforts", "passive_power", "sticking")
 
 SIGNALS = (*KINDS, *DERIVED)
 """Signals that can be requested."""
+
+FLAGS: Final = ("sticking", "at_voltage_limit")
+"""Signals that are true or false."""
 
 STICKING_SPEED: Final = 1e-3
 """Speed below which a joint is at rest [rad/s or m/s]."""

@@ -24,6 +24,7 @@ class JointMotor:
         current: Root mean square of the current [A].
         largest_current: Largest current [A].
         largest_voltage: Largest voltage at the winding [V].
+        at_voltage_limit: Share of the recorded time in which the supply limits the effort, 0 … 1.
         hottest: Highest temperature of the winding [°C]; 0 without a thermal law.
     """
 
@@ -35,6 +36,7 @@ class JointMotor:
     current: float
     largest_current: float
     largest_voltage: float
+    at_voltage_limit: float
     hottest: float
 
 
@@ -45,8 +47,12 @@ _HEADS = {
     "current": "current, rms [A]",
     "largest_current": "largest [A]",
     "largest_voltage": "largest [V]",
+    "at_voltage_limit": "at voltage limit",
     "hottest": "hottest [°C]",
 }
+
+
+_FORMATS = {"robot": "{}", "joint": "{}", "at_voltage_limit": "{:.1%}"}
 
 
 class MotorTable(list[JointMotor]):
@@ -56,10 +62,7 @@ class MotorTable(list[JointMotor]):
         if not self:
             return "no motor has a winding"
         names = [one.name for one in fields(JointMotor)]
-        cells = [
-            [str(getattr(one, name)) if name in names[:2] else f"{getattr(one, name):.4g}" for name in names]
-            for one in self
-        ]
+        cells = [[_FORMATS.get(name, "{:.4g}").format(getattr(one, name)) for name in names] for one in self]
         return text_table([[_HEADS.get(name, name) for name in names], *cells], 2)
 
 
@@ -70,7 +73,8 @@ def motors(
 
     Args:
         signals: Recorded signals by name, `(steps, robots, joints)` each: `electrical_power` [W], `losses` [W],
-            `currents` [A], `terminal_voltages` [V], and `winding_temperatures` [°C] where there are some.
+            `currents` [A], `terminal_voltages` [V], `at_voltage_limit`, and `winding_temperatures` [°C] where there
+            are some.
         durations: Duration of each step [s], `(steps,)`.
         robots: Names of the robots.
         joints: Names of the joints.
@@ -91,6 +95,7 @@ def motors(
                 current=float(np.sqrt(currents**2 @ durations / total)),
                 largest_current=float(np.abs(currents).max()),
                 largest_voltage=float(np.abs(voltages).max()),
+                at_voltage_limit=float(here["at_voltage_limit"] @ durations) / total,
                 hottest=float(here["winding_temperatures"].max()) if "winding_temperatures" in here else 0.0,
             )
         )

@@ -100,7 +100,8 @@ class Recorder(NotCopied):
             rows = {name: (shape, KINDS[name]) for name in self._recorded}
             self._tape = Tape({"dt": ((), np.dtype(np.float64)), **rows}, self._capacity)
         self._assembly.watch(self, steps=not records_itself)
-        self._reader = _Reader(self._tape, self._resets, self._velocities, self._dry_joints(), self._wound_joints())
+        masks = self._dry_joints(), self._wound_joints(), self._nominal_voltages()
+        self._reader = _Reader(self._tape, self._resets, self._velocities, *masks)
         return Recording(self._subject, self._signals, self._reader)
 
     def __exit__(self, *_: object) -> None:
@@ -170,6 +171,18 @@ class Recorder(NotCopied):
         wound = [any("electrical_power" in recorded_states(stage) for stage in one.stages) for one in each]
         return np.array(wound)[self._joints]
 
+    def _nominal_voltages(self) -> np.ndarray:
+        """Return the voltages of windings without a supply law [V], `(robots, joints)`; infinite for others."""
+        found = np.full((self._assembly.num_robots, len(self._assembly.dof_names)), np.inf, np.float32)
+        first = 0
+        for actuator in self._assembly.actuators:
+            columns = slice(first, first + len(actuator.dof_names))
+            for stage in actuator.stages:
+                if "terminal_voltages" in recorded_states(stage):
+                    found[:, columns] = stage.read("voltage").reshape(len(found), -1)
+            first = columns.stop
+        return found[np.ix_(self._robots, self._joints)]
+
     @property
     def recorded(self) -> list[str]:
         """Names of the recorded arrays."""
@@ -211,6 +224,8 @@ def _without_law(assembly: Assembly, joints: Sequence[int]) -> set[str]:
     each = [actuator for actuator in assembly.actuators for _ in actuator.dof_names]
     chosen = {id(actuator): actuator for joint in joints for actuator in [each[joint]]}.values()
     recorded = {name for actuator in chosen for stage in actuator.stages for name in recorded_states(stage)}
+    # a winding without a supply law has its own voltage
+    recorded |= {"supply_voltages"} if "terminal_voltages" in recorded else set()
     passive = any(map(has_passive_stages, chosen))
     return {*OF_STATES}.difference(recorded) | ({*OF_PASSIVE_STAGES} if not passive else set())
 
@@ -229,6 +244,7 @@ class _Reader:
         velocities: Returns the current velocities; called until `stop`.
         is_dry: Mask of the joints with dry friction, `(robots, joints)`.
         is_wound: Mask of the joints with an electrical law, `(joints,)`.
+        voltages: Voltages of windings without a supply law [V], `(robots, joints)`.
     """
 
     def __init__(
@@ -238,8 +254,10 @@ class _Reader:
         velocities: Callable[[], np.ndarray],
         is_dry: np.ndarray,
         is_wound: np.ndarray,
+        voltages: np.ndarray,
     ) -> None:
         self._tape, self._resets, self._is_dry, self._is_wound = tape, resets, is_dry, is_wound
+        self._voltages = voltages
         self._velocities: Callable[[], np.ndarray] | None = velocities
         self._last: np.ndarray | None = None
 
@@ -249,6 +267,8 @@ class _Reader:
             return self._tape.read(name)
         if name == "passive_efforts":
             return self._passive_efforts()
+        if name == "at_voltage_limit":
+            return self._at_voltage_limit()
         before, after = self._motion()
         if name == "sticking":
             return at_rest(before, after) & self._is_dry
@@ -258,6 +278,12 @@ class _Reader:
             return np.where(self._is_wound, drawn - work, np.float32(0.0))
         efforts = self._tape.read("applied_efforts") if name == "power" else self._passive_efforts()
         return mean_power(efforts, before, after)
+
+    def _at_voltage_limit(self) -> np.ndarray:
+        """Return True where the voltage at a winding is that of its supply."""
+        supplied = self._tape.read("supply_voltages")
+        available = np.where(supplied > 0.0, supplied, self._voltages)
+        return (np.abs(self._tape.read("terminal_voltages")) >= 0.9999 * available) & self._is_wound
 
     def _passive_efforts(self) -> np.ndarray:
         """Return what passive stages add to the efforts of motors; a step with a fault has neither."""

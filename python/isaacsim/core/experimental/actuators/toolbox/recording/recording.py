@@ -200,6 +200,14 @@ class Recording:
         return self._get("losses")
 
     @property
+    def at_voltage_limit(self) -> np.ndarray:
+        """True where the voltage at a winding is that of its supply, which then limits the effort.
+
+        Without a `SupplyConfig` the voltage of a winding is that at the start of the recording.
+        """
+        return self._get("at_voltage_limit")
+
+    @property
     def winding_temperatures(self) -> np.ndarray:
         """Temperatures of the windings [°C]; 0 for motors without a thermal law."""
         return self._get("winding_temperatures")
@@ -257,7 +265,7 @@ class Recording:
         Raises:
             AttributeError: Signals of electrical laws were not recorded; joints without such laws have none.
         """
-        names = ("electrical_power", "losses", "currents", "terminal_voltages")
+        names = ("electrical_power", "losses", "currents", "terminal_voltages", "at_voltage_limit")
         signals = {name: self._get(name) for name in names}
         if "winding_temperatures" in self._signals:
             signals["winding_temperatures"] = self.winding_temperatures

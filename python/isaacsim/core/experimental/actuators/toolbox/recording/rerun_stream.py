@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from ...extras import needs
+from ...pipeline.recorded_signals import FLAGS
 from .files import Subject
 
 _APPLICATION = "actuators"
@@ -38,11 +39,14 @@ _ENTITIES = {
     "power": "power",
     "passive_power": "power/friction",
     "sticking": "sticking",
+    "at_voltage_limit": "at_voltage_limit",
     "limited_by": "limited_by",
     "faults": "faults",
 }
 # sent as text, when they change
-_EVENTS = ("limited_by", "faults", "sticking")
+_EVENTS = ("limited_by", "faults", *FLAGS)
+# text of a flag while it is true and while it is false
+_WORDS = {"sticking": ("sticks", "moves"), "at_voltage_limit": ("voltage at its limit", "voltage within its limit")}
 _PANELS = ("position", "velocity", "effort", "power", "current", "voltage", "temperature")
 
 
@@ -100,7 +104,7 @@ def _columns(rerun: Any, name: str, values: np.ndarray) -> tuple[slice | np.ndar
     if name not in _EVENTS:
         return slice(None), rerun.Scalars.columns(scalars=values.astype(np.float64))
     at = np.flatnonzero(np.r_[bool(values[0]), values[1:] != values[:-1]])
-    on, off = ("sticks", "moves") if name == "sticking" else ("", "nothing")
+    on, off = _WORDS.get(name, ("", "nothing"))
     words = [(on or str(value)) if value else off for value in values[at].tolist()]
     return at, rerun.TextLog.columns(text=words)
 

@@ -15,6 +15,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from ...extras import needs
+from ...pipeline.recorded_signals import FLAGS
 from .files import REMEDY, Found, Subject
 
 _T = TypeVar("_T")
@@ -180,7 +181,7 @@ def _read(name: str, column: Sequence[object]) -> np.ndarray:
         return np.array(column, str)
     if name == "dt":
         return np.array(column, float)
-    if name == "sticking":
+    if name in FLAGS:
         # spreadsheets write capitals
         return np.array([str(value).lower() == "true" for value in column])
     if name == "faults":
