@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from isaacsim.core.experimental.actuators import (
     DCMotorClampingConfig,
+    ElectricalConfig,
     MaxEffortClampingConfig,
     MotorConfig,
     PDControlConfig,
@@ -44,6 +45,7 @@ def forces(low: float, high: float, of: str = "force") -> dict[str, Any]:
     return {f"{of}Range_min": low, f"{of}Range_max": high}
 
 
+DC_MOTOR = {"dynType": "dcmotor", "gainType": "dcmotor", "biasType": "dcmotor"}
 CASES = [
     (position(-2.0) | forces(-3.0, 3.0), '<position joint="hinge" kp="10" kv="1" gear="-2" forcerange="-3 3"/>'),
     ({"gear": [5.0]} | forces(-1.0, 1.0, "ctrl"), '<motor joint="hinge" gear="5" ctrlrange="-1 1"/>'),
@@ -59,6 +61,17 @@ CASES = [
     (
         position() | forces(-3.0, 3.0) | {"forceLimited": "false"},
         '<position joint="hinge" kp="10" kv="1" forcelimited="false" forcerange="-3 3"/>',
+    ),
+    # packed as MuJoCo 4.0 does
+    (
+        {"gainPrm": [0.5, 0.25], "dynPrm": [0.004, 30.0], "gear": [2.0]} | DC_MOTOR | forces(-12.0, 12.0, "ctrl"),
+        '<dcmotor joint="hinge" motorconst=".25" resistance=".5" inductance=".002" saturation="0 0 30" gear="2"'
+        ' ctrlrange="-12 12"/>',
+    ),
+    (
+        {"gainPrm": [0.5, 0.25, 0, 0, 3.0, 0.0, 0.5, 24.0], "biasPrm": [0.125, 6.0, 0.5], "gear": [-2.0]} | DC_MOTOR,
+        '<dcmotor joint="hinge" motorconst=".25" resistance=".5" input="pos" controller="3 0 .5 0 0 24"'
+        ' cogging=".125 6 .5" gear="-2"/>',
     ),
 ]
 
@@ -76,6 +89,20 @@ def test_motor_is_that_of_the_same_mjcf(values: dict[str, Any], actuator: str) -
         <geom size="1"/></body></worldbody><actuator>{actuator}</actuator></mujoco>"""
     )
     assert motors_of(made.stage) == motors_of_model(model)
+
+
+def test_dc_motors_of_prims() -> None:
+    """What a motor has not is named, and those that none stands for."""
+    made = pendulum()
+    heated = {"gainPrm": [0.5, 0.25, 0.004, 25.0], "dynPrm": [0.0, 0.0, 1.5, 20.0, 25.0]} | DC_MOTOR
+    mjc_actuator(made, "drive", **heated)
+    with pytest.warns(UserWarning, match=r"have what motors have not: </World/drive> \(heating") as caught:
+        motors = motors_of(made.stage)
+    assert caught[0].filename == __file__ and isinstance(motors["hinge"].others[0], ElectricalConfig)
+    made = pendulum()
+    mjc_actuator(made, "drive", **heated | {"gear": [-1.0]})
+    with pytest.warns(UserWarning, match=r"no motor stands for: </World/drive> \(a DC motor in volts with the gear -1"):
+        assert motors_of(made.stage) == {}
 
 
 def test_range_of_position_targets_is_none_of_a_motor() -> None:

@@ -10,11 +10,15 @@ import numpy as np
 import pytest
 from driven import driven
 from isaacsim.core.experimental.actuators import (
+    CoggingConfig,
     DCMotorClampingConfig,
+    ElectricalConfig,
+    LuGreFrictionConfig,
     MaxEffortClampingConfig,
     MotorConfig,
     MujocoSimulation,
     PDControlConfig,
+    PIDControlConfig,
     motors_of_model,
 )
 
@@ -69,6 +73,22 @@ def swing(actuators: str, joint: str = "", inside: str = "") -> mujoco.MjModel:
             *("effort", 4.0, 5.0),
         ),
         ('<pid joint="a" kp="10" kv="2"/>', "position", 1.0, 1.0),
+        # a feedforward in volts
+        ('<dcmotor joint="a" motorconst="0.1" resistance="0.5" gear="20" inductance="0.002"/>', "effort", 1.0, 4.0),
+        (
+            '<dcmotor joint="a" motorconst="0.1" resistance="0.5" gear="20" inductance="0.002" ctrlrange="-2 2"'
+            ' saturation="0 0 40" cogging="0.02 3 0.4"/>',
+            *("effort", 1.0, 3.0),
+        ),
+        (
+            '<dcmotor joint="a" motorconst="0.1" resistance="0.5" gear="-2" input="pos" controller="3 0 0.4 0 0 4"/>',
+            *("position", -0.5, 2.0),
+        ),
+        (
+            '<dcmotor joint="a" motorconst="0.1 0.12" resistance="0.5" gear="4" inductance="0 0.003" input="pos vel"'
+            ' controller="1 0 0.1 0 0 6" saturation="0 0 200" cogging="0.05 -2 0.3"/>',
+            *("position", 0.25, 4.0),
+        ),
         ('<position joint="a" kp="8"/><velocity joint="a" kv="2"/>', "position", 1.0, 1.0),
     ],
 )
@@ -159,8 +179,20 @@ def test_names_are_patterns_that_match_themselves() -> None:
         ('<muscle name="x" joint="a" lengthrange="0 1"/>', "activation dynamics of kind muscle"),
         ('<position name="x" joint="a" timeconst="0.1"/>', "activation dynamics of kind filterexact"),
         ('<intvelocity name="x" joint="a" actrange="-1 1"/>', "activation dynamics of kind integrator"),
-        ('<dcmotor name="x" joint="a" motorconst="1" resistance="1" inductance="0.1"/>', "kind dcmotor"),
-        ('<dcmotor name="x" joint="a" motorconst="1" resistance="1" cogging="1 2 3"/>', "more than motor constant"),
+        ('<dcmotor name="x" joint="a" motorconst="1" resistance="1" input="pos voltage"/>', "that adds a voltage"),
+        (
+            '<dcmotor name="x" joint="a" motorconst="1" resistance="1" input="vel" controller="1 0 1"/>',
+            "whose position setpoint is fixed at 0",
+        ),
+        ('<dcmotor name="x" joint="a" motorconst="1" resistance="1" gear="-1" cogging="1 2 0"/>', "with the gear -1"),
+        (
+            '<dcmotor name="x" joint="a" motorconst="1" resistance="1" inductance="1" ctrlrange="0 1"/>',
+            "its ctrlrange 0 … 1, which limits the voltage, is not symmetric",
+        ),
+        (
+            '<dcmotor name="x" joint="a" motorconst="1" resistance="1" cogging="1 2 0"/><motor joint="a"/>',
+            "more than motor constant",
+        ),
         ('<damper name="x" joint="a" kv="2" ctrlrange="0 1"/>', "its gain depends on position or velocity"),
         ('<general name="x" joint="a" biastype="affine" biasprm="0 2 0"/>', "its stiffness -2 or damping -0 is neg"),
         ('<motor name="x" joint="a" forcerange="-1 2"/>', "its forcerange -1 … 2 is not symmetric"),
@@ -179,6 +211,70 @@ def test_actuators_that_no_motor_stands_for(actuator: str, why: str) -> None:
     with pytest.warns(UserWarning, match=rf"'x' \(.*{re.escape(why)}.*They go on acting"):
         motors = motors_of_model(model)
     assert list(motors) == ["b"]
+
+
+def test_what_a_dc_motor_becomes() -> None:
+    """Controller, winding, cogging and bristles at the joint; what motors have not is named."""
+    model = swing(
+        """
+        <dcmotor name="x" joint="a" motorconst="0.1" resistance="0.5" gear="2" inductance="0.001" input="pos vel"
+            controller="3 2 0.4 7 0.2 24" cogging="0.1 3 0.4" thermal="1.5 20 0 0.004 15 22"
+            lugre="100 2 0.1 0.15 0.3" saturation="4 0 900"/>
+        <dcmotor name="y" joint="b" motorconst="0" resistance="1" input="none" cogging="0.1 6 0"/>
+        """
+    )
+    with pytest.warns(UserWarning, match="have what motors have not: 'x'") as caught:
+        motors = motors_of_model(model)
+    said = str(caught[0].message)
+    for words in ("heating", "slew rate", "a limit of the force that includes cogging"):
+        assert words in said
+    at_25 = 0.5 * 1.04
+    expected = MotorConfig(
+        PIDControlConfig(12.0, 8.0, 1.6, 0.1),
+        [MaxEffortClampingConfig(8.0)],
+        armature=0.5,
+        others=[
+            ElectricalConfig(
+                *(0.2, at_25, pytest.approx(0.001), 24.0),
+                max_current_rate=900.0,
+                temperature_coefficient=pytest.approx(0.004 / 1.04),
+                discretization="mujoco",
+            ),
+            CoggingConfig(0.2, 6.0, 0.4),
+            LuGreFrictionConfig(400.0, 8.0, 0.1, 0.2, 0.3, 0.15, mujoco_discretization=True),
+        ],
+    )
+    assert motors["a"] == expected
+    assert motors["b"].controller is None and motors["b"].others == [CoggingConfig(0.1, 6.0, 0.0)]
+
+
+@pytest.mark.parametrize("inputs", ["voltage", "none"])
+def test_dc_motor_with_bristles_moves_as_it_did(inputs: str) -> None:
+    """In volts, and as a passive joint that its shorted winding brakes."""
+    model = swing(
+        f'<dcmotor joint="a" motorconst="0.1" resistance="0.5" gear="3" input="{inputs}" inductance="0.001"'
+        ' lugre="20 0.3 0.02 0.03 0.3"/>'
+    )
+    # MuJoCo's damping of the joint is of the velocity after the step
+    model.dof_damping[0] = 0.0
+    controls = 3.0 * np.sin(0.03 * np.arange(STEPS)) + 0.5
+    data, expected = mujoco.MjData(model), np.zeros((STEPS, 2))
+    data.qvel[:2] = 2.0
+    for step in range(STEPS):
+        data.ctrl[:] = controls[step]
+        mujoco.mj_step(model, data)
+        expected[step] = data.qpos[:2]
+    motors = motors_of_model(model)
+    assert [type(stage) for stage in motors["a"].others] == [ElectricalConfig, LuGreFrictionConfig]
+    data, seen = mujoco.MjData(model), np.zeros((STEPS, 2))
+    data.qvel[:2] = 2.0
+    with MujocoSimulation(model, data) as sim, driven("arm", motors) as actuators:
+        for step in range(STEPS):
+            actuators.set_dof_feedforward_effort_targets(controls[step], dof_indices=[0])
+            sim.step()
+            seen[step] = data.qpos[:2]
+    assert np.ptp(expected[:, 0]) > 0.05
+    np.testing.assert_allclose(seen, expected, rtol=0, atol=1e-5)
 
 
 def test_limits_of_a_joint_that_are_none_of_a_motor() -> None:

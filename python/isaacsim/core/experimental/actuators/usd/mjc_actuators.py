@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pxr import Sdf, Usd
 
+from ..specs.dc_motors import INPUTS, DCMotor
 from ..specs.linear_actuators import Bounds, Law, law_of
 from .articulation import every_prim
 from .authored import authored, authored_number, authored_numbers, targets
@@ -27,6 +28,8 @@ def joint_of(actuator: Usd.Prim) -> Sdf.Path | None:
 
 def law_of_prim(actuator: Usd.Prim) -> Law | str:
     """An actuator as a law of its joint, or the reason why it is none."""
+    if (motor := dc_motor_of_prim(actuator)) is not None and motor.problem:
+        return motor.problem
     kinds = [str(authored(actuator, f"mjc:{name}Type", "none")) for name in ("dyn", "bias")]
     gain = [*authored_numbers(actuator, "mjc:gainPrm", (1.0,)), 0.0, 0.0, 0.0]
     bias = [*authored_numbers(actuator, "mjc:biasPrm", ()), 0.0, 0.0, 0.0] if kinds[1] == "affine" else [0.0] * 3
@@ -34,6 +37,19 @@ def law_of_prim(actuator: Usd.Prim) -> Law | str:
     if not known or str(authored(actuator, "mjc:gainType", "fixed")) not in ("fixed", "affine") or any(gain[1:3]):
         return "its force is more than a constant times its control, its position and its velocity"
     return law_of(gear_of(actuator), gain[0], bias[:3], bounds(actuator, "force"), bounds(actuator, "ctrl"))
+
+
+def dc_motor_of_prim(actuator: Usd.Prim) -> DCMotor | None:
+    """A DC motor in the packing of MuJoCo 4.0; None for other actuators.
+
+    Prims have no kind of control: one with gains is commanded by targets, others by a voltage.
+    """
+    if str(authored(actuator, "mjc:gainType", "fixed")) != "dcmotor":
+        return None
+    dynamics, gain, bias = (authored_numbers(actuator, f"mjc:{name}Prm", ()) for name in ("dyn", "gain", "bias"))
+    inputs = INPUTS["pos"] | INPUTS["vel"] if any(gain[4:7]) else INPUTS["voltage"]
+    forces, controls = bounds(actuator, "force"), bounds(actuator, "ctrl")
+    return DCMotor(dynamics, gain, bias, inputs, gear_of(actuator), forces, controls)
 
 
 def gear_of(actuator: Usd.Prim) -> float:

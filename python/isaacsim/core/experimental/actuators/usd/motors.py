@@ -22,6 +22,7 @@ from ..specs.configs import (
     NeuralControlConfig,
     PDControlConfig,
 )
+from ..specs.dc_motors import Imported, imported
 from ..specs.engine_friction import is_friction
 from ..specs.linear_actuators import Law, motor_of, ranges_without_motor, refused
 from ..specs.motors import MotorConfig, with_friction_stage
@@ -33,7 +34,7 @@ from .authored import authored_number
 from .discover import discover
 from .joint_order import dof_names, joint_orders
 from .joint_properties import authored, axis_of, envelopes, performance_envelope, read_property
-from .mjc_actuators import armature_of, joint_bounds, joint_of, law_of_prim, mjc_prims
+from .mjc_actuators import armature_of, dc_motor_of_prim, joint_bounds, joint_of, law_of_prim, mjc_prims
 from .other_drives import gains_of_drives
 from .roots import match_roots
 from .shared import classes_of
@@ -177,10 +178,15 @@ def effort_limits(stage: Usd.Stage, joints: Sequence[str], names: Sequence[str])
 def _of_mujoco(stage: Usd.Stage, free: dict[str, str]) -> dict[str, MotorConfig]:
     """Motors equal to `MjcActuator` prims, by joint name; `free` are the paths of joints without another actuator."""
     acting, problems = _acting(stage)
-    motors = {}
+    motors: dict[str, MotorConfig] = {}
     ranges: list[str] = []
+    lost: list[str] = []
     for name, path in free.items():
         if path not in acting:
+            continue
+        if (dc_motor := _dc_motor(stage, (path, name), acting[path])) is not None:
+            motors[name] = dc_motor.motor
+            lost += [f"<{acting[path][0].GetPath()}> ({why})" for why in dc_motor.lost]
             continue
         laws = {f"<{prim.GetPath()}>": law_of_prim(prim) for prim in acting[path]}
         good = {prim: law for prim, law in laws.items() if isinstance(law, Law)}
@@ -188,14 +194,34 @@ def _of_mujoco(stage: Usd.Stage, free: dict[str, str]) -> dict[str, MotorConfig]
         if wrong := refused(laws, name) or _asymmetries(good, limits):
             problems += [f"{prim} ({why})" for prim, why in wrong]
             continue
-        limit = np.fmin(authored(stage, "max_efforts", [(path, axis_of(stage, path, name))])[0], limits[1])
-        motors[name] = motor_of([*good.values()], float(limit), _joint_properties(stage, (path, name), acting[path]))
+        limit = _limit(stage, (path, name), limits)
+        motors[name] = motor_of([*good.values()], limit, _joint_properties(stage, (path, name), acting[path]))
         ranges += ranges_without_motor(good)
-    _warn_of_losses(problems, ranges)
+    _warn_of_losses(problems, ranges, lost)
     return motors
 
 
-def _warn_of_losses(problems: Sequence[str], ranges: Sequence[str]) -> None:
+def _limit(stage: Usd.Stage, dof: tuple[str, str], limits: tuple[float, float]) -> float:
+    """The effort limit of a joint, whose forces of actuators have limits, too."""
+    return float(np.fmin(authored(stage, "max_efforts", [(dof[0], axis_of(stage, *dof))])[0], limits[1]))
+
+
+def _dc_motor(stage: Usd.Stage, dof: tuple[str, str], prims: Sequence[Usd.Prim]) -> Imported | None:
+    """The motor of a joint whose one actuator is a DC motor of MuJoCo that a motor stands for; None for others."""
+    actuator = dc_motor_of_prim(prims[0]) if len(prims) == 1 else None
+    limits = joint_bounds(stage.GetPrimAtPath(dof[0])) or (-np.inf, np.inf)
+    if actuator is None or actuator.problem or limits[0] != -limits[1]:
+        return None
+    limit = _limit(stage, dof, limits)
+    return imported(actuator, _joint_properties(stage, dof, prims), np.inf if np.isnan(limit) else limit)
+
+
+def _warn_of_losses(problems: Sequence[str], ranges: Sequence[str], lost: Sequence[str]) -> None:
+    if lost:
+        warnings.warn(
+            f"DC motors of MuJoCo have what motors have not: {listed(lost)}. Compare both where that matters.",
+            stacklevel=5,
+        )
     if problems:
         warnings.warn(
             f"MjcActuator prims that no motor stands for: {listed(problems)}. Write the motors of their joints by "

@@ -1,6 +1,7 @@
 """The actuators that a MuJoCo model has of its own, read as motors; see `specs.linear_actuators`.
 
-A DC motor of torque constant `K` and resistance `R` has `gain = K/R` and `b2 = −K²/R`.
+A DC motor of torque constant `K` and resistance `R` alone has `gain = K/R` and `b2 = −K²/R`; for others see
+`specs.dc_motors`.
 Source: MuJoCo XML reference, actuator/dcmotor.
 """
 
@@ -12,11 +13,12 @@ from __future__ import annotations
 import math
 import re
 import warnings
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 import numpy as np
 
 from ...specs.arguments import require_type
+from ...specs.dc_motors import DCMotor, imported
 from ...specs.linear_actuators import Law, law_of, motor_of, ranges_without_motor, refused
 from ...specs.motors import MotorConfig
 from .address import element_name
@@ -58,8 +60,9 @@ def warn_of(warned: Sequence[str], stacklevel: int) -> None:
 
 def read_motors(model: mujoco.MjModel) -> tuple[dict[str, MotorConfig], list[str]]:
     """Motors by pattern, and of what is to be warned who takes them; see `motors_of_model`."""
-    laws_of, problems = laws_by_joint(model)
-    motors: dict[str, MotorConfig] = {}
+    dc_motors, lost = dc_motors_by_joint(model)
+    laws_of, problems = laws_by_joint(model, dc_motors)
+    motors: dict[str, MotorConfig] = {_pattern(model, joint): motor for joint, motor in dc_motors.items()}
     ranges: list[str] = []
     for joint, laws in laws_of.items():
         if wrong := _not_a_motor(model, joint, laws):
@@ -73,6 +76,10 @@ def read_motors(model: mujoco.MjModel) -> tuple[dict[str, MotorConfig], list[str
         warned.append(
             f"actuators of the model that no motor stands for: {', '.join(problems)}. They go on acting; take them out "
             "of the model, or write the motors of their joints by hand."
+        )
+    if lost:
+        warned.append(
+            f"DC motors of the model have what motors have not: {', '.join(lost)}. Compare both where that matters."
         )
     if ranges:
         warned.append(
@@ -97,18 +104,74 @@ def with_names(model: mujoco.MjModel, reasons: Iterable[tuple[int, str]]) -> lis
 
 def motor_of_joint(model: mujoco.MjModel, joint: int, laws: Sequence[Law]) -> tuple[str, MotorConfig]:
     """The pattern and the motor of a joint with actuators that have symmetric bounds; none of them is a motor too."""
+    return _pattern(model, joint), motor_of(laws, _limit_of(model, joint), _properties_of(model, joint))
+
+
+def _pattern(model: mujoco.MjModel, joint: int) -> str:
+    """The pattern that matches the name of a joint."""
+    return re.escape(element_name(model, "joint", joint)).replace("\\-", "-")
+
+
+def _limit_of(model: mujoco.MjModel, joint: int) -> float:
+    """Effort limit of a joint; inf for none."""
+    return float(model.jnt_actfrcrange[joint, 1]) if model.jnt_actfrclimited[joint] else math.inf
+
+
+def _properties_of(model: mujoco.MjModel, joint: int) -> dict[str, float | None]:
+    """Armature, friction and viscous friction of a joint, by the fields of `MotorConfig`."""
     dof = int(model.jnt_dofadr[joint])
-    limit = float(model.jnt_actfrcrange[joint, 1]) if model.jnt_actfrclimited[joint] else math.inf
     columns = {"armature": "dof_armature", "friction": "dof_frictionloss", "viscous_friction": "dof_damping"}
     # newer versions may have polynomials, which begin with the damping
-    properties = {name: float(np.ravel(getattr(model, column)[dof])[0]) for name, column in columns.items()}
-    return re.escape(element_name(model, "joint", joint)).replace("\\-", "-"), motor_of(laws, limit, properties)
+    return {name: float(np.ravel(getattr(model, column)[dof])[0]) for name, column in columns.items()}
 
 
-def laws_by_joint(model: mujoco.MjModel) -> tuple[dict[int, dict[int, Law]], list[str]]:
+def dc_motors_by_joint(model: mujoco.MjModel) -> tuple[dict[int, MotorConfig], list[str]]:
+    """Motors of the joints whose one actuator is a DC motor that is no linear law; and what they have not, by name."""
+    motors: dict[int, MotorConfig] = {}
+    lost: list[str] = []
+    for joint, actuators in actuators_by_joint(model).items():
+        actuator = _dc_motor(model, actuators[0]) if len(actuators) == 1 else None
+        if actuator is None or actuator.is_plain or actuator.problem or _joint_limit_problem(model, joint):
+            continue
+        found = imported(actuator, _properties_of(model, joint), _limit_of(model, joint))
+        motors[joint] = found.motor
+        lost += with_names(model, ((actuators[0], why) for why in found.lost))
+    return motors, lost
+
+
+def _dc_motor(model: mujoco.MjModel, actuator: int) -> DCMotor | None:
+    """A DC motor of the packing of MuJoCo 4.0, or None."""
+    inputs = getattr(model, "actuator_ctrlspec", None)
+    is_dc = mujoco.mjtDyn(model.actuator_dyntype[actuator]).name == "mjDYN_DCMOTOR"
+    # older versions pack otherwise
+    if inputs is None or not is_dc or model.actuator_plugin[actuator] >= 0 or _delay_of(model, actuator):
+        return None
+    return DCMotor(
+        *(getattr(model, f"actuator_{name}prm")[actuator] for name in ("dyn", "gain", "bias")),
+        inputs=int(inputs[actuator]),
+        gear=gear_of(model, actuator),
+        forces=_forces_of(model, actuator),
+        controls=_controls_of(model, actuator),
+    )
+
+
+def _forces_of(model: mujoco.MjModel, actuator: int) -> tuple[float, float] | None:
+    """Bounds of the force of an actuator, or None."""
+    return tuple(model.actuator_forcerange[actuator].tolist()) if model.actuator_forcelimited[actuator] else None
+
+
+def _controls_of(model: mujoco.MjModel, actuator: int) -> tuple[float, float] | None:
+    """Bounds of the first control of an actuator, or None."""
+    control = _first_control(model, actuator)
+    if control is None or not model.actuator_ctrllimited[control]:
+        return None
+    return tuple(model.actuator_ctrlrange[control].tolist())
+
+
+def laws_by_joint(model: mujoco.MjModel, without: Collection[int] = ()) -> tuple[dict[int, dict[int, Law]], list[str]]:
     """The laws of the actuators on each hinge or slide, by actuator; and every other actuator, with the reason.
 
-    A joint is there with all of its actuators or with none.
+    A joint is there with all of its actuators or with none, and not if it is one of those `without`.
     """
     laws_of: dict[int, dict[int, Law]] = {}
     by_joint = actuators_by_joint(model)
@@ -116,6 +179,8 @@ def laws_by_joint(model: mujoco.MjModel) -> tuple[dict[int, dict[int, Law]], lis
     elsewhere = sorted(set(range(len(model.actuator_group))) - covered)
     problems = with_names(model, ((actuator, _target(model, actuator)) for actuator in elsewhere))
     for joint, actuators in sorted(by_joint.items()):
+        if joint in without:
+            continue
         read = {actuator: _linear(model, actuator) for actuator in actuators}
         if wrong := refused(read, element_name(model, "joint", joint)):
             problems += with_names(model, wrong)
@@ -147,17 +212,14 @@ def gains_by_joint(model: mujoco.MjModel) -> dict[int, tuple[float, float]]:
 
 def _linear(model: mujoco.MjModel, actuator: int) -> Law | str:
     """An actuator as a law of its joint, or the reason why it is none."""
+    if (motor := _dc_motor(model, actuator)) is not None and motor.problem:
+        return motor.problem
     if why := _state_problem(model, actuator):
         return why
     force = _affine_force(model, actuator)
     if isinstance(force, str):
         return force
-    forces, controls, control = None, None, _first_control(model, actuator)
-    if model.actuator_forcelimited[actuator]:
-        forces = tuple(model.actuator_forcerange[actuator].tolist())
-    if control is not None and model.actuator_ctrllimited[control]:
-        controls = tuple(model.actuator_ctrlrange[control].tolist())
-    return law_of(gear_of(model, actuator), *force, forces, controls)
+    return law_of(gear_of(model, actuator), *force, _forces_of(model, actuator), _controls_of(model, actuator))
 
 
 def _affine_force(model: mujoco.MjModel, actuator: int) -> tuple[float, tuple[float, float, float]] | str:
@@ -195,9 +257,14 @@ def _state_problem(model: mujoco.MjModel, actuator: int) -> str:
         return "a plugin"
     if model.actuator_actnum[actuator] or dynamics not in ("mjDYN_NONE", "mjDYN_DCMOTOR"):
         return f"activation dynamics of kind {dynamics.removeprefix('mjDYN_').lower()}"
-    # newer versions only
+    delay = _delay_of(model, actuator)
+    return f"a delay of {delay:g} s" if delay else ""
+
+
+def _delay_of(model: mujoco.MjModel, actuator: int) -> float:
+    """Delay of an actuator [s]; older versions have none."""
     delays = getattr(model, "actuator_delay", None)
-    return f"a delay of {delays[actuator]:g} s" if delays is not None and delays[actuator] else ""
+    return 0.0 if delays is None else float(delays[actuator])
 
 
 def _takes_voltage(model: mujoco.MjModel, actuator: int) -> bool:

@@ -1,0 +1,206 @@
+"""MuJoCo's `dcmotor` on a hinge or slide as a motor of the joint: controller, winding, cogging, friction, limit.
+
+Numbers are packed in three lists of ten; positions and forces are those before the gear g, l = g·q:
+
+    dynprm   L/R, rate of the current, thermal resistance, heat capacity, ambient temperature, σ₀, σ₁, slew, I_max, 0
+    gainprm  R, K, temperature coefficient of R, its reference temperature, kp, ki, kd, V_max, 0, 0
+    biasprm  cogging: amplitude, periods, phase; LuGre: Coulomb and static level, Stribeck velocity; 0 …
+
+A torque command τ = kp·(u − l) + ki·∫(u − l) + kd·(u_v − l̇) + u_ff becomes the voltage (R/K)·τ + K·l̇ within ±V_max.
+0 stands for no limit. Differences: the integral of our controller has the error of the same step, MuJoCo's that of the
+step before; our limit of the effort acts before cogging and friction, MuJoCo's after them.
+Source: compiled models of MuJoCo 4.0, an attribute at a time; its XML reference, actuator/dcmotor.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from .configs import (
+    ClampingConfig,
+    CoggingConfig,
+    Config,
+    ControlConfig,
+    ElectricalConfig,
+    LuGreFrictionConfig,
+    MaxEffortClampingConfig,
+    PDControlConfig,
+    PIDControlConfig,
+    ServoControlConfig,
+)
+from .motors import MotorConfig
+
+INPUTS: Final = {"pos": 1, "vel": 2, "ff": 4, "voltage": 8, "none": 16}
+"""Bits of the inputs of an actuator, by MuJoCo's words."""
+
+Bounds = tuple[float, float]
+
+
+@dataclass(frozen=True)
+class DCMotor:
+    """A `dcmotor` of MuJoCo as it is packed.
+
+    Args:
+        dynamics: `dynprm`, ten numbers; missing ones are 0.
+        gain: `gainprm`.
+        bias: `biasprm`.
+        inputs: Bits of `INPUTS`.
+        gear: Gear ratio.
+        forces: Bounds of the force, or None.
+        controls: Bounds of the first control, or None.
+    """
+
+    dynamics: Sequence[float]
+    gain: Sequence[float]
+    bias: Sequence[float]
+    inputs: int = INPUTS["voltage"]
+    gear: float = 1.0
+    forces: Bounds | None = None
+    controls: Bounds | None = None
+
+    def __post_init__(self) -> None:
+        for name in ("dynamics", "gain", "bias"):
+            given = [float(one) for one in getattr(self, name)]
+            object.__setattr__(self, name, (*given, *[0.0] * (10 - len(given))))
+
+    @property
+    def is_plain(self) -> bool:
+        """True if it is a linear law of the joint: motor constant and resistance, commanded by a voltage."""
+        return not any((*self.dynamics, *self.gain[2:], *self.bias)) and self.inputs == INPUTS["voltage"]
+
+    @property
+    def problem(self) -> str:
+        """Why no motor stands for it; empty if one does."""
+        has = {name: bool(self.inputs & bit) for name, bit in INPUTS.items()}
+        if has["voltage"] and self.inputs != INPUTS["voltage"]:
+            return "a DC motor that adds a voltage to its controller"
+        if self.gain[4] and not has["pos"]:
+            return "a DC motor whose position setpoint is fixed at 0"
+        if has["voltage"] and self.gear <= 0.0:
+            return f"a DC motor in volts with the gear {self.gear:g}"
+        if not self.gear:
+            return "a DC motor with the gear 0"
+        if self.forces is not None and self.forces[0] != -self.forces[1]:
+            return f"its forcerange {self.forces[0]:g} … {self.forces[1]:g} is not symmetric"
+        if has["voltage"] and self.controls is not None and self.controls[0] != -self.controls[1]:
+            return (
+                f"its ctrlrange {self.controls[0]:g} … {self.controls[1]:g}, which limits the voltage, is not symmetric"
+            )
+        if not self.gain[0] > 0.0:
+            return f"a DC motor with the resistance {self.gain[0]:g}"
+        return ""
+
+
+@dataclass(frozen=True)
+class Imported:
+    """The motor of a `dcmotor`, and in words what of it the motor has not."""
+
+    motor: MotorConfig
+    lost: list[str] = field(default_factory=list[str])
+
+
+def imported(actuator: DCMotor, properties: dict[str, float | None], limit: float = math.inf) -> Imported:
+    """Return the motor that does the same, with values at the joint.
+
+    Args:
+        actuator: An actuator without a `problem`.
+        properties: Armature, friction and viscous friction of the joint, by the fields of `MotorConfig`.
+        limit: Effort limit of the joint; inf means none.
+    """
+    stages: list[Config] = [*_windings(actuator), *_coggings(actuator)]
+    own: dict[str, Any] = dict(properties)
+    if bristles := _bristles(actuator, own.get("viscous_friction") or 0.0):
+        # the stage is the whole friction of the joint
+        stages.append(bristles)
+        own |= {"friction": None, "viscous_friction": None}
+    most = min(limit, math.inf if actuator.forces is None else actuator.forces[1] * abs(actuator.gear))
+    clamps: list[ClampingConfig] = [MaxEffortClampingConfig(most)] if math.isfinite(most) else []
+    motor = MotorConfig(_controller(actuator), clamps, others=stages, **own)
+    if motor.controller is None and clamps:
+        motor = dataclasses.replace(motor, controller=PDControlConfig(0.0, 0.0))
+    return Imported(motor, _lost(actuator, bool(bristles and properties.get("friction"))))
+
+
+def _controller(actuator: DCMotor) -> ControlConfig | None:
+    """Return the controller at the joint; None for a device without a winding, which is only friction."""
+    kp, ki, kd = (gain * actuator.gear**2 for gain in actuator.gain[4:7])
+    if actuator.inputs == INPUTS["voltage"]:
+        # without gain it hands on its feedforward, a voltage
+        return ServoControlConfig(kp=0.0, error_gain=0.0, voltage=_supply(actuator, 1.0))
+    if ki:
+        return PIDControlConfig(kp, ki, kd, _unlimited(actuator.dynamics[8]) / abs(actuator.gear))
+    return None if actuator.inputs == INPUTS["none"] and not actuator.gain[1] else PDControlConfig(kp, kd)
+
+
+def _windings(actuator: DCMotor) -> list[Config]:
+    """Return the winding, of a motor that has one."""
+    resistance, constant, coefficient, reference = actuator.gain[:4]
+    if not constant:
+        return []
+    # ours is that at 25 °C, with a coefficient from there on
+    at_25 = resistance * (1.0 + coefficient * (25.0 - reference))
+    lag, rate = actuator.dynamics[:2]
+    in_volts = actuator.inputs == INPUTS["voltage"]
+    return [
+        ElectricalConfig(
+            torque_constant=constant * abs(actuator.gear),
+            resistance=at_25,
+            inductance=lag * resistance,
+            voltage=_supply(actuator, math.inf) if in_volts else _unlimited(actuator.gain[7]),
+            # without an inductance MuJoCo has no such limit
+            max_current_rate=_unlimited(rate) if lag else math.inf,
+            temperature_coefficient=coefficient * resistance / at_25,
+            command="voltage" if in_volts else "effort",
+            driver="shorted" if actuator.inputs == INPUTS["none"] else "on",
+            discretization="mujoco",
+        )
+    ]
+
+
+def _supply(actuator: DCMotor, otherwise: float) -> float:
+    """Return the largest voltage that the control commands."""
+    return actuator.controls[1] if actuator.controls is not None else otherwise
+
+
+def _coggings(actuator: DCMotor) -> list[Config]:
+    """Return the cogging at the joint, if there is any."""
+    amplitude, periods, phase = actuator.bias[:3]
+    if not amplitude:
+        return []
+    turned = math.pi if amplitude * actuator.gear < 0.0 else 0.0
+    return [CoggingConfig(abs(amplitude * actuator.gear), periods * actuator.gear, phase + turned)]
+
+
+def _bristles(actuator: DCMotor, viscous: float) -> LuGreFrictionConfig | None:
+    """Return the friction at the joint, together with the viscous friction of the joint; None without bristles."""
+    gear = abs(actuator.gear)
+    stiffness, damping = (one * gear**2 for one in actuator.dynamics[5:7])
+    coulomb, static, speed = actuator.bias[3:6]
+    if not stiffness:
+        return None
+    fastest = {"stribeck_velocity": speed / gear} if speed else {}
+    return LuGreFrictionConfig(
+        stiffness, damping, viscous, coulomb * gear, static * gear, **fastest, mujoco_discretization=True
+    )
+
+
+def _lost(actuator: DCMotor, has_dry_friction: bool) -> list[str]:
+    """Return in words what a motor does not have."""
+    beside = actuator.bias[0] or actuator.dynamics[5]
+    found = {
+        "heating of the winding, which stays at 25 °C": actuator.dynamics[2] > 0.0,
+        "the slew rate of its setpoint": actuator.dynamics[7] > 0.0,
+        "a limit of the force that includes cogging and friction": actuator.forces is not None and beside,
+        "the range of its setpoint": actuator.controls is not None and actuator.inputs != INPUTS["voltage"],
+        "the frictionloss of its joint beside bristles": has_dry_friction,
+    }
+    return [words for words, is_lost in found.items() if is_lost]
+
+
+def _unlimited(value: float) -> float:
+    """Return a limit of MuJoCo, of which 0 is none."""
+    return value or math.inf
