@@ -19,6 +19,7 @@ from isaacsim.core.experimental.actuators import (
     MujocoSimulation,
     PDControlConfig,
     PIDControlConfig,
+    ThermalConfig,
     motors_of_model,
 )
 
@@ -214,7 +215,7 @@ def test_actuators_that_no_motor_stands_for(actuator: str, why: str) -> None:
 
 
 def test_what_a_dc_motor_becomes() -> None:
-    """Controller, winding, cogging and bristles at the joint; what motors have not is named."""
+    """Controller, winding, heat, cogging and bristles at the joint; what motors have not is named."""
     model = swing(
         """
         <dcmotor name="x" joint="a" motorconst="0.1" resistance="0.5" gear="2" inductance="0.001" input="pos vel"
@@ -226,7 +227,7 @@ def test_what_a_dc_motor_becomes() -> None:
     with pytest.warns(UserWarning, match="have what motors have not: 'x'") as caught:
         motors = motors_of_model(model)
     said = str(caught[0].message)
-    for words in ("heating", "slew rate", "a limit of the force that includes cogging"):
+    for words in ("slew rate", "a limit of the force that includes cogging"):
         assert words in said
     at_25 = 0.5 * 1.04
     expected = MotorConfig(
@@ -240,6 +241,7 @@ def test_what_a_dc_motor_becomes() -> None:
                 temperature_coefficient=pytest.approx(0.004 / 1.04),
                 discretization="mujoco",
             ),
+            ThermalConfig(20.0, 1.5, ambient=22.0),
             CoggingConfig(0.2, 6.0, 0.4),
             LuGreFrictionConfig(400.0, 8.0, 0.1, 0.2, 0.3, 0.15, mujoco_discretization=True),
         ],

@@ -1,4 +1,4 @@
-"""MuJoCo's `dcmotor` on a hinge or slide as a motor of the joint: controller, winding, cogging, friction, limit.
+"""MuJoCo's `dcmotor` on a hinge or slide as a motor of the joint: controller, winding, heat, cogging, friction, limit.
 
 Numbers are packed in three lists of ten; positions and forces are those before the gear g, l = g·q:
 
@@ -31,6 +31,7 @@ from .configs import (
     PDControlConfig,
     PIDControlConfig,
     ServoControlConfig,
+    ThermalConfig,
 )
 from .motors import MotorConfig
 
@@ -111,7 +112,7 @@ def imported(actuator: DCMotor, properties: dict[str, float | None], limit: floa
         properties: Armature, friction and viscous friction of the joint, by the fields of `MotorConfig`.
         limit: Effort limit of the joint; inf means none.
     """
-    stages: list[Config] = [*_windings(actuator), *_coggings(actuator)]
+    stages: list[Config] = [*_windings(actuator), *_heats(actuator), *_coggings(actuator)]
     own: dict[str, Any] = dict(properties)
     if bristles := _bristles(actuator, own.get("viscous_friction") or 0.0):
         # the stage is the whole friction of the joint
@@ -161,6 +162,14 @@ def _windings(actuator: DCMotor) -> list[Config]:
     ]
 
 
+def _heats(actuator: DCMotor) -> list[Config]:
+    """Return the heat of the winding as one node; its loss is that of the winding."""
+    resistance, capacity, ambient = actuator.dynamics[2:5]
+    if not (resistance > 0.0 and actuator.gain[1]):
+        return []
+    return [ThermalConfig(winding_capacity=capacity, winding_resistance=resistance, ambient=ambient)]
+
+
 def _supply(actuator: DCMotor, otherwise: float) -> float:
     """Return the largest voltage that the control commands."""
     return actuator.controls[1] if actuator.controls is not None else otherwise
@@ -192,7 +201,6 @@ def _lost(actuator: DCMotor, has_dry_friction: bool) -> list[str]:
     """Return in words what a motor does not have."""
     beside = actuator.bias[0] or actuator.dynamics[5]
     found = {
-        "heating of the winding, which stays at 25 °C": actuator.dynamics[2] > 0.0,
         "the slew rate of its setpoint": actuator.dynamics[7] > 0.0,
         "a limit of the force that includes cogging and friction": actuator.forces is not None and beside,
         "the range of its setpoint": actuator.controls is not None and actuator.inputs != INPUTS["voltage"],
