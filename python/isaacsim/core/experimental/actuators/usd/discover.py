@@ -275,15 +275,10 @@ def _parse(
         checkpoint=read_network(prim, model, issues, trusted) if model else None,
         **parts_of(stages),
     )
-    issues += _misfits(spec, configs)
+    # a stage with problems of its own is missing here
+    if None not in itertools.chain.from_iterable(configs.values()):
+        issues += voltage_problems(spec, f"<{path}>")
     return spec
-
-
-def _misfits(spec: ActuatorSpec, configs: Mapping[str, list[Any]]) -> list[str]:
-    """Problems of the combination of stages, of which none has problems of its own."""
-    if None in itertools.chain.from_iterable(configs.values()):
-        return []
-    return voltage_problems(spec, f"<{spec.path}>")
 
 
 def _model_path(stages: Sequence[Config]) -> str:
