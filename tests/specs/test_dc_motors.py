@@ -80,10 +80,10 @@ def test_passive_devices() -> None:
 def test_winding() -> None:
     """A rate without an inductance limits nothing; the resistance is that at 25 °C, and heats from there."""
     assert motor_of((0.0, 30.0))[0].others[0].max_current_rate == math.inf
-    motor, lost = motor_of((0.004, 30.0, 1.5, 20.0, 22.0), (0.5, 0.25, 0.004, 50.0))
+    motor, lost = motor_of((0.004, 30.0, *[0.0] * 5, 7.0), (0.5, 0.25, 0.004, 50.0))
     (winding,) = motor.others
     assert winding.resistance == pytest.approx(0.45) and winding.inductance == pytest.approx(0.002)
-    assert winding.max_current_rate == 30.0 and lost == ["heating of the winding, which stays at 25 °C"]
+    assert winding.max_current_rate == 30.0 and lost == ["the slew rate of its setpoint"]
     at_50 = winding.resistance * (1 + winding.temperature_coefficient * 25.0)
     assert at_50 == pytest.approx(0.5)
 
