@@ -8,7 +8,10 @@ import numpy as np
 import pytest
 from isaacsim.core.experimental.actuators import (
     ActuatedArrays,
+    CoggingConfig,
     ElectricalConfig,
+    LuGreFrictionConfig,
+    MaxEffortClampingConfig,
     PDControlConfig,
     PIDControlConfig,
     ServoControlConfig,
@@ -79,6 +82,21 @@ CASES: dict[str, tuple[str, list[Any], float]] = {
     "L rate": (
         f'inductance="{L}" saturation="0 0 600"',
         [VOLTS, winding(command="voltage", inductance=L, max_current_rate=600.0)],
+        10.0,
+    ),
+    "R torque limit": (
+        'saturation="0 4 0"',
+        [VOLTS, winding(command="voltage"), MaxEffortClampingConfig(4 * K)],
+        10.0,
+    ),
+    "R L cogging bristles": (
+        f'inductance="{L}" cogging="0.05 4 0.3" lugre="30 0.3 0.05 0.08 0.2"',
+        [
+            VOLTS,
+            winding(command="voltage", inductance=L),
+            CoggingConfig(0.05, 4.0, 0.3),
+            LuGreFrictionConfig(30.0, 0.3, 0.0, 0.05, 0.08, 0.2, mujoco_discretization=True),
+        ],
         10.0,
     ),
     "PD within the supply": ('input="pos" controller="5 0 0.2"', [PDControlConfig(5.0, 0.2), winding()], 2.0),

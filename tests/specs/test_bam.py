@@ -164,7 +164,7 @@ def test_whole_motor(tmp_path: Path) -> None:
     winding, friction = motor.others
     assert winding == ElectricalConfig(0.366013, 2.81139, voltage=7.5, command="voltage")
     expected = FrictionConfig.from_bam(path, unused={})
-    expected.assumed_inertia = motor.armature
+    expected.assumed_inertia = 0.00180774
     assert friction == expected and motor.armature == 0.00180774
     ActuatedArrays(["j"], {".*": motor})
 

@@ -48,6 +48,11 @@ def test_smallest_duty_is_below_the_largest() -> None:
     """Said with both values."""
     with pytest.raises(ValueError, match=r"min_duty = 0.5: must be at most max_duty, 0.4"):
         ActuatedArrays(["j"], {".*": [ServoControlConfig.of("MX", max_duty=0.4, min_duty=0.5), VOLTS]})
+    by_joint: Any = {"a": 0.5, "b": 0.2}
+    servo = ServoControlConfig.of("MX", max_duty=by_joint, min_duty=0.3)
+    zero = np.zeros((1, 2), np.float32)
+    efforts = ActuatedArrays(["a", "b"], {".*": [servo, VOLTS]}).step(zero, zero, zero + 0.01, 0.01)
+    np.testing.assert_allclose(efforts, [[0.3 * 15.0 * 0.1, 0.2 * 15.0 * 0.1]], rtol=1e-6)
 
 
 @pytest.mark.parametrize(

@@ -94,13 +94,13 @@ def test_motor_is_that_of_the_same_mjcf(values: dict[str, Any], actuator: str) -
 def test_dc_motors_of_prims() -> None:
     """What a motor has not is named, and those that none stands for."""
     made = pendulum()
-    heated = {"gainPrm": [0.5, 0.25, 0.004, 25.0], "dynPrm": [0.0, 0.0, 1.5, 20.0, 25.0]} | DC_MOTOR
-    mjc_actuator(made, "drive", **heated)
-    with pytest.warns(UserWarning, match=r"have what motors have not: </World/drive> \(heating") as caught:
+    slewed = {"gainPrm": [0.5, 0.25, 0.0, 0.0, 3.0], "dynPrm": [*[0.0] * 7, 5.0]} | DC_MOTOR
+    mjc_actuator(made, "drive", **slewed)
+    with pytest.warns(UserWarning, match=r"have what motors have not: </World/drive> \(the slew rate") as caught:
         motors = motors_of(made.stage)
     assert caught[0].filename == __file__ and isinstance(motors["hinge"].others[0], ElectricalConfig)
     made = pendulum()
-    mjc_actuator(made, "drive", **heated | {"gear": [-1.0]})
+    mjc_actuator(made, "drive", **DC_MOTOR | {"gainPrm": [0.5, 0.25], "gear": [-1.0]})
     with pytest.warns(UserWarning, match=r"no motor stands for: </World/drive> \(a DC motor in volts with the gear -1"):
         assert motors_of(made.stage) == {}
 

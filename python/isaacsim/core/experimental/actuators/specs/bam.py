@@ -108,8 +108,8 @@ def servo_of_bam(rest: Mapping[str, Any], series: str) -> tuple[dict[str, Any], 
         *_missing(servo, dict(list(_SERVO.items())[:3]), f"Add it, or pass servo, one of {', '.join(PRESETS)}."),
     ]:
         raise ValueError("\n".join(problems))
-    taken = {*_WINDING, *_SERVO} | ({"actuator"} if preset and not series else set())
-    return winding, servo, _without(rest, names, taken)
+    named = ["actuator"] if preset and not series else []
+    return winding, servo, _without(rest, names, {*_WINDING, *_SERVO, *named})
 
 
 def _series(actuator: Any) -> str:

@@ -76,23 +76,26 @@ class DCMotor:
     @property
     def problem(self) -> str:
         """Why no motor stands for it; empty if one does."""
-        has = {name: bool(self.inputs & bit) for name, bit in INPUTS.items()}
-        if has["voltage"] and self.inputs != INPUTS["voltage"]:
+        in_volts = bool(self.inputs & INPUTS["voltage"])
+        if in_volts and self.inputs != INPUTS["voltage"]:
             return "a DC motor that adds a voltage to its controller"
-        if self.gain[4] and not has["pos"]:
+        if self.gain[4] and not self.inputs & INPUTS["pos"]:
             return "a DC motor whose position setpoint is fixed at 0"
-        if has["voltage"] and self.gear <= 0.0:
-            return f"a DC motor in volts with the gear {self.gear:g}"
-        if not self.gear:
-            return "a DC motor with the gear 0"
-        if self.forces is not None and self.forces[0] != -self.forces[1]:
-            return f"its forcerange {self.forces[0]:g} … {self.forces[1]:g} is not symmetric"
-        if has["voltage"] and self.controls is not None and self.controls[0] != -self.controls[1]:
-            return (
-                f"its ctrlrange {self.controls[0]:g} … {self.controls[1]:g}, which limits the voltage, is not symmetric"
-            )
+        if not self.gear or (in_volts and self.gear < 0.0):
+            return f"a DC motor{' in volts' * in_volts} with the gear {self.gear:g}"
         if not self.gain[0] > 0.0:
             return f"a DC motor with the resistance {self.gain[0]:g}"
+        return self._asymmetry
+
+    @property
+    def _asymmetry(self) -> str:
+        """Bounds that are not symmetric, in words; empty for none."""
+        if self.forces is not None and self.forces[0] != -self.forces[1]:
+            return f"its forcerange {self.forces[0]:g} … {self.forces[1]:g} is not symmetric"
+        in_volts = self.inputs == INPUTS["voltage"]
+        if in_volts and self.controls is not None and self.controls[0] != -self.controls[1]:
+            low, high = self.controls
+            return f"its ctrlrange {low:g} … {high:g}, which limits the voltage, is not symmetric"
         return ""
 
 

@@ -217,20 +217,17 @@ class MotorConfig(Staged):
         # most programs read no such file
         from .bam import friction_of_bam, servo_of_bam
 
+        friction: dict[str, Any]
         friction, rest = friction_of_bam(path_or_dict, parameters_of(FrictionConfig))
         winding, firmware, rest = servo_of_bam(rest, servo)
         firmware |= {name: value for name, value in {"kp": kp, "voltage": voltage}.items() if value is not None}
         armature = rest.pop(next((name for name in rest if name.rpartition(":")[2] == "armature"), ""), None)
-        made = cls(
-            controller=ServoControlConfig(**firmware),
-            armature=armature,
-            others=[
-                ElectricalConfig(**winding, voltage=firmware["voltage"], command="voltage"),
-                FrictionConfig(
-                    **friction, assumed_inertia=armature or 0.0, quadratic_when_opposed=quadratic_when_opposed
-                ),
-            ],
-        )
+        friction |= {"assumed_inertia": armature or 0.0, "quadratic_when_opposed": quadratic_when_opposed}
+        others = [
+            ElectricalConfig(**winding, voltage=firmware["voltage"], command="voltage"),
+            FrictionConfig(**friction),
+        ]
+        made = cls(controller=ServoControlConfig(**firmware), armature=armature, others=list[Config](others))
         if problems := problems_of(made, "bam"):
             raise ValueError("\n".join(problems))
         if unused is not None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from numbers import Real
 from typing import Any, ClassVar, Final, Self, cast
 
 from .config import Config, ControlConfig
@@ -75,8 +76,8 @@ class ServoControlConfig(ControlConfig):
     """
 
     def conflicts(self) -> list[str]:
-        """Return what is wrong with the two limits of the duty."""
-        if self.min_duty > self.max_duty:
+        """Return what is wrong with the two limits of the duty; the law keeps to the largest, also joint by joint."""
+        if all(isinstance(one, Real) for one in (self.min_duty, self.max_duty)) and self.min_duty > self.max_duty:
             return [f"min_duty = {self.min_duty!r}: must be at most max_duty, {self.max_duty!r}. Correct either."]
         return []
 

@@ -189,8 +189,8 @@ def _of_mujoco(stage: Usd.Stage, free: dict[str, str]) -> dict[str, MotorConfig]
             lost += [f"<{acting[path][0].GetPath()}> ({why})" for why in dc_motor.lost]
             continue
         laws = {f"<{prim.GetPath()}>": law_of_prim(prim) for prim in acting[path]}
-        good = {prim: law for prim, law in laws.items() if isinstance(law, Law)}
-        limits = joint_bounds(stage.GetPrimAtPath(path)) or (-np.inf, np.inf)
+        good = _linear(laws)
+        limits = _joint_limits(stage, path)
         if wrong := refused(laws, name) or _asymmetries(good, limits):
             problems += [f"{prim} ({why})" for prim, why in wrong]
             continue
@@ -201,6 +201,16 @@ def _of_mujoco(stage: Usd.Stage, free: dict[str, str]) -> dict[str, MotorConfig]
     return motors
 
 
+def _linear(laws: Mapping[str, Law | str]) -> dict[str, Law]:
+    """The actuators that are linear laws of their joint."""
+    return {prim: law for prim, law in laws.items() if isinstance(law, Law)}
+
+
+def _joint_limits(stage: Usd.Stage, joint: str) -> tuple[float, float]:
+    """Bounds of the total actuator force on a joint."""
+    return joint_bounds(stage.GetPrimAtPath(joint)) or (-np.inf, np.inf)
+
+
 def _limit(stage: Usd.Stage, dof: tuple[str, str], limits: tuple[float, float]) -> float:
     """The effort limit of a joint, whose forces of actuators have limits, too."""
     return float(np.fmin(authored(stage, "max_efforts", [(dof[0], axis_of(stage, *dof))])[0], limits[1]))
@@ -209,7 +219,7 @@ def _limit(stage: Usd.Stage, dof: tuple[str, str], limits: tuple[float, float]) 
 def _dc_motor(stage: Usd.Stage, dof: tuple[str, str], prims: Sequence[Usd.Prim]) -> Imported | None:
     """The motor of a joint whose one actuator is a DC motor of MuJoCo that a motor stands for; None for others."""
     actuator = dc_motor_of_prim(prims[0]) if len(prims) == 1 else None
-    limits = joint_bounds(stage.GetPrimAtPath(dof[0])) or (-np.inf, np.inf)
+    limits = _joint_limits(stage, dof[0])
     if actuator is None or actuator.problem or limits[0] != -limits[1]:
         return None
     limit = _limit(stage, dof, limits)

@@ -1,0 +1,117 @@
+"""MuJoCo's `dcmotor` at a joint: what gears, limits and missing parts make of its numbers."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+from isaacsim.core.experimental.actuators import (
+    ActuatedArrays,
+    CoggingConfig,
+    ElectricalConfig,
+    LuGreFrictionConfig,
+    MaxEffortClampingConfig,
+    PDControlConfig,
+    PIDControlConfig,
+    ServoControlConfig,
+)
+from isaacsim.core.experimental.actuators.specs.dc_motors import INPUTS, DCMotor, imported
+
+POS, NONE = INPUTS["pos"], INPUTS["none"]
+
+
+def motor_of(dynamics: Any = (), gain: Any = (0.5, 0.25), bias: Any = (), **values: Any) -> Any:
+    """The motor of an actuator, and what it has not."""
+    actuator = DCMotor(dynamics, gain, bias, **values)
+    assert not actuator.problem
+    found = imported(actuator, {"armature": 0.1, "friction": 0.0, "viscous_friction": 0.3})
+    return found.motor, found.lost
+
+
+def test_plain_motor() -> None:
+    """Motor constant, resistance and a voltage are a linear law; anything more is not."""
+    assert DCMotor((), (0.5, 0.25), ()).is_plain
+    for more in ({"dynamics": (0.01,)}, {"bias": (0.1, 2.0)}, {"gain": (0.5, 0.25, 0.004)}, {"inputs": POS}):
+        given: dict[str, Any] = {"dynamics": (), "gain": (0.5, 0.25), "bias": ()}
+        assert not DCMotor(**given | more).is_plain
+
+
+def test_motor_in_volts() -> None:
+    """Its feedforward is a voltage, whose range is the supply."""
+    motor, lost = motor_of(gear=4.0, controls=(-12.0, 12.0), forces=(-2.0, 2.0))
+    assert motor.controller == ServoControlConfig(0.0, 0.0, 12.0)
+    assert motor.clamping == [MaxEffortClampingConfig(8.0)] and not lost
+    assert motor.others == [
+        ElectricalConfig(1.0, 0.5, voltage=12.0, command="voltage", discretization="mujoco"),
+    ]
+    assert (motor.armature, motor.friction, motor.viscous_friction) == (0.1, 0.0, 0.3)
+    zero = np.zeros((1, 1), np.float32)
+    arrays = ActuatedArrays(["j"], {".*": motor})
+    np.testing.assert_allclose(arrays.step(zero, zero + 0.5, zero, 0.01, feedforward=zero + 2.0), [[2.0 * 1.5]])
+    np.testing.assert_allclose(arrays.step(zero, zero + 0.5, zero, 0.01, feedforward=zero + 20.0), [[8.0]])
+
+
+def test_controllers() -> None:
+    """Gains go with the square of the gear, the limit of the integral against it; 0 is no limit."""
+    gains = (0.5, 0.25, 0.0, 0.0, 3.0, 2.0, 0.4, 24.0)
+    motor, _ = motor_of((*[0.0] * 8, 0.2), gains, inputs=POS, gear=-2.0)
+    assert motor.controller == PIDControlConfig(12.0, 8.0, 1.6, 0.1)
+    assert motor.others[0].voltage == 24.0 and motor.others[0].command == "effort"
+    motor, _ = motor_of((), gains, inputs=POS)
+    assert motor.controller.integral_max == math.inf
+    motor, _ = motor_of((), (0.5, 0.25), inputs=INPUTS["ff"])
+    assert motor.controller == PDControlConfig(0.0, 0.0) and motor.others[0].voltage == math.inf
+
+
+def test_passive_devices() -> None:
+    """A shorted winding brakes; without a motor constant there is none, and no controller, unless a limit needs one."""
+    motor, _ = motor_of(inputs=NONE, bias=(0.1, 3.0, 0.2))
+    assert motor.controller == PDControlConfig(0.0, 0.0) and motor.others[0].driver == "shorted"
+    motor, _ = motor_of(inputs=NONE, gain=(1.0, 0.0), bias=(0.1, 3.0, 0.2), gear=-2.0)
+    assert motor.controller is None
+    assert motor.others == [CoggingConfig(0.2, -6.0, 0.2 + math.pi)]
+    motor, lost = motor_of(inputs=NONE, gain=(1.0, 0.0), bias=(0.1, 3.0), forces=(-1.0, 1.0))
+    assert motor.controller == PDControlConfig(0.0, 0.0) and motor.clamping
+    assert lost == ["a limit of the force that includes cogging and friction"]
+
+
+def test_winding() -> None:
+    """A rate without an inductance limits nothing; the resistance is that at 25 °C, and heats from there."""
+    assert motor_of((0.0, 30.0))[0].others[0].max_current_rate == math.inf
+    motor, lost = motor_of((0.004, 30.0, *[0.0] * 5, 7.0), (0.5, 0.25, 0.004, 50.0))
+    (winding,) = motor.others
+    assert winding.resistance == pytest.approx(0.45) and winding.inductance == pytest.approx(0.002)
+    assert winding.max_current_rate == 30.0 and lost == ["the slew rate of its setpoint"]
+    at_50 = winding.resistance * (1 + winding.temperature_coefficient * 25.0)
+    assert at_50 == pytest.approx(0.5)
+
+
+def test_bristles_are_the_whole_friction() -> None:
+    """The viscous friction of the joint goes along, its dry friction has no place."""
+    actuator = DCMotor((*[0.0] * 5, 100.0, 2.0), (0.5, 0.25), (0, 0, 0, 0.1, 0.15, 0.4), gear=2.0)
+    found = imported(actuator, {"armature": None, "friction": 0.2, "viscous_friction": 0.3})
+    assert found.motor.others[1] == LuGreFrictionConfig(400.0, 8.0, 0.3, 0.2, 0.3, 0.2, mujoco_discretization=True)
+    assert found.motor.friction is None and found.motor.viscous_friction is None
+    assert found.lost == ["the frictionloss of its joint beside bristles"]
+    ActuatedArrays(["j"], {".*": found.motor})
+
+
+@pytest.mark.parametrize(
+    ("values", "problem"),
+    [
+        ({"inputs": POS | INPUTS["voltage"]}, "adds a voltage"),
+        ({"inputs": INPUTS["vel"], "gain": (0.5, 0.25, 0, 0, 1.0)}, "position setpoint is fixed at 0"),
+        ({"gear": -1.0}, "a DC motor in volts with the gear -1"),
+        ({"gear": 0.0, "inputs": POS}, "a DC motor with the gear 0"),
+        ({"gain": (0.0, 0.25)}, "a DC motor with the resistance 0"),
+        ({"forces": (-1.0, 2.0)}, "its forcerange -1 … 2 is not symmetric"),
+        ({"controls": (0.0, 2.0)}, "its ctrlrange 0 … 2, which limits the voltage"),
+        ({"controls": (0.0, 2.0), "inputs": POS}, ""),
+    ],
+)
+def test_actuators_that_no_motor_stands_for(values: dict[str, Any], problem: str) -> None:
+    """With the reason; a range of targets is no problem, and named among what is lost."""
+    found = DCMotor(**{"dynamics": (), "gain": (0.5, 0.25), "bias": ()} | values).problem
+    assert problem in found and bool(found) == bool(problem)
