@@ -66,7 +66,7 @@ def jump() -> tuple[np.ndarray, ea.Recording]:
     with ea.MujocoSimulation(model, data) as sim:
         leg = sim.articulation("trunk")
         motors = ea.ArticulationActuators.from_configs("trunk", {"hip|knee": MOTOR, "rail": ea.MotorConfig()})
-        with motors.record(("winding_temperatures", "supply_voltages", "currents", "losses")) as log:
+        with motors.record() as log:
             for step in range(round(JUMPS * PERIOD / model.opt.timestep)):
                 time = step * model.opt.timestep % PERIOD
                 goal = STRETCH if PUSH[0] <= time < PUSH[1] else CROUCH
