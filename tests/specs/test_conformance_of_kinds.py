@@ -87,14 +87,14 @@ class Bench:
     def other(self, factor: float) -> Any:
         """Its config, the first parameter times a factor; the values are such that it acts."""
         # the numbers fall, or rise where a law wants that
-        for step in (-1.0, 20.0):
+        for step in (-1.0, 20.0, -3.0):
             values: dict[str, Any] = {
                 name: valid(one, 10.0 + step * at) if one.of_law else one.fallback
                 for at, (name, one) in enumerate(self.described.items())
             }
+            values[self.name] = type(values[self.name])(values[self.name] * factor)
             if not conflicts(self.law.config(**values), ""):
                 break
-        values[self.name] = type(values[self.name])(values[self.name] * factor)
         return self.law.config(**values)
 
     @property

@@ -24,6 +24,7 @@ from .components.passive_cogging import PassiveCogging as PassiveCogging
 from .components.passive_friction import PassiveFriction as PassiveFriction
 from .components.passive_friction_curve import PassiveFrictionCurve as PassiveFrictionCurve
 from .components.passive_lu_gre_friction import PassiveLuGreFriction as PassiveLuGreFriction
+from .components.supply_battery import SupplyBattery as SupplyBattery
 from .components.thermal_two_node import ThermalTwoNode as ThermalTwoNode
 from .extension import Extension as Extension
 from .hosts.current import Articulation as Articulation
@@ -68,6 +69,7 @@ from .specs.configs import NeuralControlConfig as NeuralControlConfig
 from .specs.configs import PDControlConfig as PDControlConfig
 from .specs.configs import PIDControlConfig as PIDControlConfig
 from .specs.configs import PositionBasedClampingConfig as PositionBasedClampingConfig
+from .specs.configs import SupplyConfig as SupplyConfig
 from .specs.configs import ThermalConfig as ThermalConfig
 from .specs.distributions import Distribution as Distribution
 from .specs.distributions import LogUniform as LogUniform
@@ -178,6 +180,8 @@ __all__ = [
     "Shard",
     "Simulation",
     "Stability",
+    "SupplyBattery",
+    "SupplyConfig",
     "ThermalConfig",
     "ThermalTwoNode",
     "Uniform",

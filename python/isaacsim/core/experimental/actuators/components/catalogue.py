@@ -33,6 +33,7 @@ from ..specs.configs import (
     PDControlConfig,
     PIDControlConfig,
     PositionBasedClampingConfig,
+    SupplyConfig,
     ThermalConfig,
 )
 from ..specs.fields import parameters_of
@@ -143,6 +144,7 @@ LAWS = (
     Law(ForeignConfig, None),
     Law(MaxEffortClampingConfig, "ClampingMaxEffort"),
     Law(ThermalConfig, "ThermalTwoNode"),
+    Law(SupplyConfig, "SupplyBattery"),
     # friction is of the effort with all that else acts on the joint
     Law(CoggingConfig, "PassiveCogging"),
     Law(FrictionConfig, "PassiveFriction"),

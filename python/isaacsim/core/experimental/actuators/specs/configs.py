@@ -28,6 +28,7 @@ from .config import (
 from .electrical import ElectricalConfig  # noqa: F401
 from .engine_friction import engine_problems
 from .fields import parameter, parameters_of
+from .supply import SupplyConfig  # noqa: F401
 from .thermal import ThermalConfig  # noqa: F401
 
 # a delay ring of this many rows per joint is the most a robot file may ask for
