@@ -92,9 +92,11 @@ class Bench:
                 name: valid(one, 10.0 + step * at) if one.of_law else one.fallback
                 for at, (name, one) in enumerate(self.described.items())
             }
-            values[self.name] = type(values[self.name])(values[self.name] * factor)
-            if not conflicts(self.law.config(**values), ""):
+            first = values[self.name]
+            smaller = self.law.config(**values | {self.name: type(first)(first * 0.5)})
+            if not conflicts(self.law.config(**values), "") and not conflicts(smaller, ""):
                 break
+        values[self.name] = type(values[self.name])(values[self.name] * factor)
         return self.law.config(**values)
 
     @property

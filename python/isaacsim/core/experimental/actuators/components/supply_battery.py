@@ -4,8 +4,8 @@
     V = max(½·(U + √(U² − 4·R·P)), V_min)                R internal resistance, P power of all windings of the robot
 
 V solves V = U − R·P/V. A source gives at most U²/(4·R), at half its voltage: 4·R·P counts up to U². A negative P, power
-that motors return, counts as 0 unless the source takes it up. The sums are those of the step before, and other laws read
-V in the step after, which breaks the algebraic loop. The state holds V and |effort|, a term of the sum.
+that motors return, counts as 0 unless the source takes it up. The sums are those of the step before, and other laws
+read V in the step after, which breaks the algebraic loop. The state holds V and |effort|, a term of the sum.
 Edges: parameters out of range give NaN, which the plan's guard turns into a fault.
 Source: Thévenin equivalent of a battery; the linear sag is that of newton's `Battery`, whose efforts are those before
 the limits.
