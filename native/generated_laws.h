@@ -9,7 +9,7 @@
 namespace ACTUATORS_VARIANT {
 
 // Of each signal that laws may ask for, whether infinity is one of its values.
-constexpr bool kUnbounded[] = {false, false, false, false, false, false, false, true, false, false};
+constexpr bool kUnbounded[] = {false, false, false, false, false, false, false, true, false, false, false, false};
 
 template <class V>
 inline Values<V, 3> curve_row(V x, V point, V value, V slope, V row_point, V row_value, V row_slope) {
@@ -733,6 +733,23 @@ inline Values<V, 13> two_node_prepare(V winding_capacity, V winding_resistance, 
             constant, usable(temperature_coefficient), pick(derates, max_temperature, splat<V>(0.0f)), slope,
             pick(derates, share, share * splat<V>(0.0f) + splat<V>(1.0f)), pick(derates, splat<V>(1.0f) - share,
             splat<V>(0.0f)), kept}};
+}
+
+template <class V>
+inline Values<V, 2> battery(V effort, V position, V velocity, V dt, V robot_power, V robot_effort, V voltage_before,
+        V magnitude_before, V voltage, V resistance, V sag, V min_voltage, V regeneration) {
+    const V fallen = voltage - sag * robot_effort;
+    const V source = pick(fallen < min_voltage, min_voltage, fallen);
+    const V power = pick((robot_power < splat<V>(0.0f)) & (regeneration < splat<V>(0.5f)), splat<V>(0.0f), robot_power);
+    const V left = source * source - splat<V>(4.0f) * resistance * power;
+    const V under_load = splat<V>(0.5f) * (source + law_sqrt(pick(left < splat<V>(0.0f), splat<V>(0.0f), left)));
+    return {{pick(under_load < min_voltage, min_voltage, under_load), magnitude(effort)}};
+}
+
+template <class V>
+inline Values<V, 5> battery_prepare(V voltage, V resistance, V sag, V min_voltage, V regeneration) {
+    return {{positive(voltage), usable(resistance), usable(sag), nan_unless(min_voltage <= voltage,
+            usable(min_voltage)), regeneration}};
 }
 
 template <class V>
@@ -1468,6 +1485,39 @@ struct ThermalTwoNode {
             V max_temperature, V continuous_share, V kept, V dt) {
         return two_node_prepare(winding_capacity, winding_resistance, housing_capacity, housing_resistance, ambient,
                 motor_constant, temperature_coefficient, derating_start, max_temperature, continuous_share, kept, dt);
+    }
+};
+
+struct SupplyBattery {
+    static constexpr const char *kName = "SupplyBattery", *kKind = "supply";
+    static constexpr bool kLimits = false, kConverts = false;
+    static constexpr int kResults = 0, kParameters = 5, kPrepared = 5, kStates = 2, kCurves = 0, kAsked = 2, kArguments = 13;
+    static constexpr bool kPrepares = true;
+    // whether what is prepared depends on the time step
+    static constexpr bool kTimed = false;
+    // the parameter that each prepared number is as it stands, -1 for one that is derived
+    static constexpr int kPasses[] = {-1, -1, -1, -1, 4};
+    // what each curve runs over: 0 for the position, 1 for the velocity, 2 for the speed
+    static constexpr int kOver[] = {-1};
+    // numbers of the signals that it asks for
+    static constexpr int kAsks[] = {9, 11};
+    // values for which the law is compiled as constants, NaN for none
+    static constexpr bool kHasUsual = false;
+    static constexpr float kUsual[] = {kNaN, kNaN, kNaN, kNaN, kNaN};
+    static constexpr float kUsualAsked[] = {kNaN, kNaN};
+    // effort, position, velocity
+    static constexpr bool kReads[] = {true, false, false};
+
+    template <class V>
+    static inline Values<V, kResults + kStates> law(V effort, V position, V velocity, V dt, V robot_power,
+            V robot_effort, V voltage_before, V magnitude_before, V voltage, V resistance, V sag, V min_voltage,
+            V regeneration) {
+        return battery(effort, position, velocity, dt, robot_power, robot_effort, voltage_before, magnitude_before,
+                voltage, resistance, sag, min_voltage, regeneration);
+    }
+    template <class V>
+    static inline Values<V, kPrepared> prepare(V voltage, V resistance, V sag, V min_voltage, V regeneration, V) {
+        return battery_prepare(voltage, resistance, sag, min_voltage, regeneration);
     }
 };
 

@@ -87,12 +87,14 @@ class Bench:
     def other(self, factor: float) -> Any:
         """Its config, the first parameter times a factor; the values are such that it acts."""
         # the numbers fall, or rise where a law wants that
-        for step in (-1.0, 20.0):
+        for step in (-1.0, 20.0, -3.0):
             values: dict[str, Any] = {
                 name: valid(one, 10.0 + step * at) if one.of_law else one.fallback
                 for at, (name, one) in enumerate(self.described.items())
             }
-            if not conflicts(self.law.config(**values), ""):
+            first = values[self.name]
+            smaller = self.law.config(**values | {self.name: type(first)(first * 0.5)})
+            if not conflicts(self.law.config(**values), "") and not conflicts(smaller, ""):
                 break
         if "command" in values:
             # that of the controller beside it

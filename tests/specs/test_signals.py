@@ -18,7 +18,10 @@ def test_table() -> None:
 def test_totals_add_up_what_laws_may_publish() -> None:
     """A total begins at 0, and so do its terms."""
     totals = [signal for signal in SIGNALS.values() if signal.total_of]
-    assert [(signal.name, signal.total_of) for signal in totals] == [("robot_power", "power")]
+    assert [(signal.name, signal.total_of) for signal in totals] == [
+        ("robot_power", "power"),
+        ("robot_effort", "effort_magnitude"),
+    ]
     assert {signal.total_of for signal in totals} == SUMMED
     for signal in totals:
         part = SIGNALS[signal.total_of]

@@ -212,6 +212,16 @@ def two_node_law(effort, _q, _qd, h, published, T_w, T_h, rest_w, rest_h, _derat
     return after[..., 0], after[..., 1], errors, errors, derating, kept
 
 
+@law_of("SupplyBattery")
+def battery_law(effort, _q, _qd, _h, P, total_effort, _V, _magnitude, V_0, R, g, V_min, regenerates):
+    """Thévenin source with a linear sag: V = U − R·i at P = V·i, up to the largest power that it can give."""
+    U = np.maximum(V_0 - g * total_effort, V_min)
+    P = np.where(regenerates > 0.5, P, np.maximum(P, 0))
+    largest = np.where(R > 0, U**2 / np.where(R > 0, 4 * R, 1), np.inf)
+    V = U / 2 + np.sqrt(np.maximum(U**2 / 4 - R * np.minimum(P, largest), 0))
+    return np.where(V_min <= V_0, np.maximum(V, V_min), np.nan), np.abs(effort)
+
+
 @law_of("ControllerPD")
 def pd_law(q, qd, q_target, qd_target, feedforward, _dt, kp, kd, const_effort):
     """PD control."""

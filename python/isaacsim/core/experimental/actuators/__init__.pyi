@@ -26,6 +26,7 @@ from .components.passive_cogging import PassiveCogging as PassiveCogging
 from .components.passive_friction import PassiveFriction as PassiveFriction
 from .components.passive_friction_curve import PassiveFrictionCurve as PassiveFrictionCurve
 from .components.passive_lu_gre_friction import PassiveLuGreFriction as PassiveLuGreFriction
+from .components.supply_battery import SupplyBattery as SupplyBattery
 from .components.thermal_two_node import ThermalTwoNode as ThermalTwoNode
 from .extension import Extension as Extension
 from .hosts.current import Articulation as Articulation
@@ -197,6 +198,8 @@ __all__ = [
     "Shard",
     "Simulation",
     "Stability",
+    "SupplyBattery",
+    "SupplyConfig",
     "ThermalConfig",
     "ThermalTwoNode",
     "Uniform",

@@ -35,6 +35,7 @@ from ..specs.configs import (
     PIDControlConfig,
     PositionBasedClampingConfig,
     ServoControlConfig,
+    SupplyConfig,
     ThermalConfig,
 )
 from ..specs.fields import parameters_of
@@ -147,6 +148,7 @@ LAWS = (
     Law(ForeignConfig, None),
     Law(MaxEffortClampingConfig, "ClampingMaxEffort"),
     Law(ThermalConfig, "ThermalTwoNode"),
+    Law(SupplyConfig, "SupplyBattery"),
     # friction is of the effort with all that else acts on the joint
     Law(CoggingConfig, "PassiveCogging"),
     Law(FrictionConfig, "PassiveFriction"),

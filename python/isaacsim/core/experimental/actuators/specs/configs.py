@@ -30,6 +30,7 @@ from .engine_friction import engine_problems
 from .envelope import EnvelopeClampingConfig  # noqa: F401
 from .fields import parameter, parameters_of
 from .servo import ServoControlConfig  # noqa: F401
+from .supply import SupplyConfig  # noqa: F401
 from .thermal import ThermalConfig  # noqa: F401
 
 # a delay ring of this many rows per joint is the most a robot file may ask for

@@ -54,6 +54,8 @@ SIGNALS: Final[dict[str, Signal]] = {
         Signal("supply_voltage", "V", math.inf, "voltage of the supply at the motor"),
         Signal("power", "W", 0.0, "electrical power that the motor draws"),
         Signal("robot_power", "W", 0.0, "electrical power that all motors of the robot draw", total_of="power"),
+        Signal("effort_magnitude", "N·m or N", 0.0, "magnitude of the effort of a motor that has a supply"),
+        Signal("robot_effort", "N·m or N", 0.0, "sum of these magnitudes of the robot", total_of="effort_magnitude"),
     )
 }
 """The signals by name; the core numbers them in this order."""
