@@ -31,7 +31,7 @@ def test_every_law_of_the_package_has_a_name() -> None:
     """The names are those of the config classes; all laws of the table are included, except the user's own."""
     assert {kind: list(laws) for kind, laws in LAWS.items()} == {
         "controller": ["pd", "pid", "geared_pd", "geared_pid", "neural"],
-        "clamping": ["max_effort", "dc_motor", "dc_motor_cutoff", "position_based"],
+        "clamping": ["max_effort", "dc_motor", "dc_motor_cutoff", "position_based", "envelope"],
         "passive": ["friction", "friction_curve", "lu_gre_friction", "cogging"],
         "delay": ["delay"],
     }
