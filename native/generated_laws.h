@@ -616,19 +616,20 @@ inline V envelope_clamp(V effort, V position, V velocity, V derating, V supply_v
 }
 
 template <class V>
+inline V finite_inverse(V value) {
+    const V inverse = splat<V>(1.0f) / value;
+    return pick(inverse > splat<V>(3.4028235e+38f), splat<V>(3.4028235e+38f), inverse);
+}
+
+template <class V>
 inline Values<V, 5> envelope_prepare(V stall, V no_load_velocity, V nominal_voltage, V max_power,
         V max_driving_effort) {
-    const V inverse = splat<V>(1.0f) / no_load_velocity;
-    const V finite_inverse = pick(inverse > splat<V>(3.4028235e+38f), splat<V>(3.4028235e+38f), inverse);
     const auto follows = (nominal_voltage > splat<V>(0.0f)) & (nominal_voltage <= splat<V>(3.4028235e+38f));
-    const V inverse_voltage = splat<V>(1.0f) / pick(follows, nominal_voltage, splat<V>(1.0f));
-    const V finite_inverse_voltage = pick(inverse_voltage > splat<V>(3.4028235e+38f), splat<V>(3.4028235e+38f),
-            inverse_voltage);
-    const auto valid = (stall >= splat<V>(0.0f)) & (no_load_velocity > splat<V>(0.0f)) & (nominal_voltage >=
+    const V per_volt = finite_inverse(pick(follows, nominal_voltage, splat<V>(1.0f)));
+    const auto limits = (max_power >= splat<V>(0.0f)) & (max_driving_effort >= splat<V>(0.0f)) & (nominal_voltage >=
             splat<V>(0.0f));
-    const auto limits = (max_power >= splat<V>(0.0f)) & (max_driving_effort >= splat<V>(0.0f));
-    return {{nan_unless(valid & limits, stall), finite_inverse, pick(follows, finite_inverse_voltage, splat<V>(0.0f)),
-            max_power, max_driving_effort}};
+    return {{nan_unless((stall >= splat<V>(0.0f)) & (no_load_velocity > splat<V>(0.0f)) & limits, stall),
+            finite_inverse(no_load_velocity), pick(follows, per_volt, splat<V>(0.0f)), max_power, max_driving_effort}};
 }
 
 template <class V>
@@ -1664,7 +1665,7 @@ struct PassiveLuGreFriction {
 
 using Functions = List<FunctionExp, FunctionLog, FunctionSqrt, FunctionTanh, FunctionSin, FunctionCos, FunctionPow, FunctionDecay, FunctionStribeck>;
 using Controllers = List<ControllerPD, ControllerPID, ControllerGearedPD, ControllerGearedPID, ControllerServo>;
-using EffortStages = List<ElectricalWinding, ClampingDCMotor, ClampingDCMotorCutoff, ClampingPositionBased, ClampingEnvelope, ClampingMaxEffort, ThermalTwoNode, PassiveCogging, PassiveFriction, PassiveFrictionCurve, PassiveLuGreFriction>;
+using EffortStages = List<ElectricalWinding, ClampingDCMotor, ClampingDCMotorCutoff, ClampingPositionBased, ClampingEnvelope, ClampingMaxEffort, ThermalTwoNode, SupplyBattery, PassiveCogging, PassiveFriction, PassiveFrictionCurve, PassiveLuGreFriction>;
 using Feedbacks = List<>;
 
 }  // namespace ACTUATORS_VARIANT

@@ -32,7 +32,7 @@ def test_every_law_of_the_package_has_a_name() -> None:
     assert {kind: list(laws) for kind, laws in LAWS.items()} == {
         "controller": ["pd", "pid", "geared_pd", "geared_pid", "neural", "servo"],
         "electrical": ["electrical"],
-        "clamping": ["max_effort", "dc_motor", "dc_motor_cutoff", "position_based"],
+        "clamping": ["max_effort", "dc_motor", "dc_motor_cutoff", "position_based", "envelope"],
         "thermal": ["thermal"],
         "supply": ["supply"],
         "passive": ["friction", "friction_curve", "lu_gre_friction", "cogging"],

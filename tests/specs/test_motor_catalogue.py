@@ -87,9 +87,10 @@ def test_windings(name: str) -> None:
         with pytest.raises(ValueError, match=f"motor = '{name}': must have a published torque limit"):
             MotorConfig.from_catalogue(name, kp=1.0, kd=0.1)
         return
-    assert figures.line == pytest.approx((constant * voltage / resistance, voltage / constant), rel=1e-12)
+    stall, no_load = figures.line or (math.nan, math.nan)
+    assert (stall, no_load) == pytest.approx((constant * voltage / resistance, voltage / constant), rel=1e-12)
     motor = MotorConfig.from_catalogue(name, kp=1.0, kd=0.1)
-    assert motor.clamping == [DCMotorClampingConfig(*figures.line, figures.line[0])]
+    assert motor.clamping == [DCMotorClampingConfig(stall, no_load, stall)]
 
 
 @pytest.mark.parametrize("name", OTHERS)

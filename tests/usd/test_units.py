@@ -132,6 +132,7 @@ def test_every_parameter_has_a_dimension_that_fits_its_unit() -> None:
         "rad/s or m/s": (0, 1),
         "rad·s or m·s": (0, 1),
         "physics steps": (0, 0),
+        "W": (1, 1),
         "": (0, 0),
     }
     found = {described.unit: described.dimension for config in CONFIGS for described in parameters_of(config).values()}

@@ -11,6 +11,7 @@ from isaacsim.core.experimental.actuators import (
     DCMotorClampingConfig,
     DCMotorCutoffClampingConfig,
     DelayConfig,
+    EnvelopeClampingConfig,
     MaxEffortClampingConfig,
     PDControlConfig,
     PositionBasedClampingConfig,
@@ -47,6 +48,18 @@ def test_motor_that_is_cut_off() -> None:
     assert (found.stall_effort, found.corner_speed) == (LIMIT, 0.0)
     assert found.no_load_speed == pytest.approx(FREE, abs=1e-3)
     assert (found.whole[1][found.velocities > FREE] == 0).all()
+
+
+def test_envelope_of_both_sides() -> None:
+    """Less where it drives than where it brakes; it falls to zero from the corner on."""
+    found = envelope(leg(EnvelopeClampingConfig.from_unitree(13.5, 30.0, 20.25, 23.5)), "knee")
+    v = found.velocities
+    expected = np.interp(v, [-30.0, -13.5, -1e-9, 0.0, 13.5, 30.0], [0.0, 23.5, 23.5, 20.25, 20.25, 0.0])
+    moving = np.abs(v) > 1e-6
+    np.testing.assert_allclose(found.whole[1][moving], expected[moving], atol=1e-4)
+    np.testing.assert_allclose(found.whole[0][moving], -expected[::-1][moving], atol=1e-4)
+    assert found.no_load_speed == pytest.approx(30.0, abs=1e-2)
+    assert draw_envelope(found).axes
 
 
 def test_table_of_positions_is_drawn_over_them() -> None:

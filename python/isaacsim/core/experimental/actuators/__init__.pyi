@@ -73,6 +73,7 @@ from .specs.configs import PDControlConfig as PDControlConfig
 from .specs.configs import PIDControlConfig as PIDControlConfig
 from .specs.configs import PositionBasedClampingConfig as PositionBasedClampingConfig
 from .specs.configs import ServoControlConfig as ServoControlConfig
+from .specs.configs import SupplyConfig as SupplyConfig
 from .specs.configs import ThermalConfig as ThermalConfig
 from .specs.distributions import Distribution as Distribution
 from .specs.distributions import LogUniform as LogUniform

@@ -38,22 +38,25 @@ _TINY = np.finfo(np.float32).tiny
 
 
 @wp.func
+def finite_inverse(value: float) -> float:
+    """Return the inverse of a number, which is at most the largest float32."""
+    inverse = 1.0 / value
+    return LARGEST if inverse > LARGEST else inverse
+
+
+@wp.func
 def envelope_prepare(
     stall: float, no_load_velocity: float, nominal_voltage: float, max_power: float, max_driving_effort: float
 ):
     """Return stall effort, factors of velocity and voltage, power and driving effort; NaN where out of range."""
-    inverse = 1.0 / no_load_velocity
-    finite_inverse = LARGEST if inverse > LARGEST else inverse
     follows = nominal_voltage > 0.0 and nominal_voltage <= LARGEST
     # what is not chosen has a derivative, too
-    inverse_voltage = 1.0 / (nominal_voltage if follows else 1.0)
-    finite_inverse_voltage = LARGEST if inverse_voltage > LARGEST else inverse_voltage
-    valid = stall >= 0.0 and no_load_velocity > 0.0 and nominal_voltage >= 0.0
-    limits = max_power >= 0.0 and max_driving_effort >= 0.0
+    per_volt = finite_inverse(nominal_voltage if follows else 1.0)
+    limits = max_power >= 0.0 and max_driving_effort >= 0.0 and nominal_voltage >= 0.0
     return (
-        stall if valid and limits else wp.nan,
-        finite_inverse,
-        finite_inverse_voltage if follows else 0.0,
+        stall if stall >= 0.0 and no_load_velocity > 0.0 and limits else wp.nan,
+        finite_inverse(no_load_velocity),
+        per_volt if follows else 0.0,
         max_power,
         max_driving_effort,
     )

@@ -82,7 +82,11 @@ class SupplyBattery(Supply):
     NEUTRAL: ClassVar[tuple[float, ...]] = (1.0, 0.0, 0.0, 0.0, 0.0)
     STATE: ClassVar[tuple[str, ...]] = ("supply_voltage", "effort_magnitude")
     START: ClassVar[Mapping[str, float]] = {"supply_voltage": UNSET}
-    PUBLISHES: ClassVar[Mapping[str, str]] = {"voltage": "supply_voltage", "effort_magnitude": "effort_magnitude"}
+    PUBLISHES: ClassVar[Mapping[str, str]] = {
+        "supply_voltage": "supply_voltage",
+        "effort_magnitude": "effort_magnitude",
+    }
+    RECORDED: ClassVar[Mapping[str, str]] = {"supply_voltages": "supply_voltage"}
     ASKS: ClassVar[tuple[str, ...]] = ("robot_power", "robot_effort")
     PREPARE = battery_prepare
     LAW = battery

@@ -49,7 +49,6 @@ class EnvelopeClampingConfig(ClampingConfig):
     """
 
     SCHEMA: ClassVar[str] = "ActuatorEnvelopeClampingAPI"
-    KIND: ClassVar[str] = "clamping"
 
     lookup_velocities: list[float] = parameter((), **_column("lookupVelocities", "rad/s or m/s"))
     """Velocities along the effort [rad/s or m/s], not decreasing, 100 000 at most: positive where the effort drives,
@@ -235,7 +234,8 @@ class EnvelopeClampingConfig(ClampingConfig):
         constant = 1.5 * pole_pairs * flux_linkage * gear_ratio
         electrical_no_load = phase / flux_linkage
         no_load = electrical_no_load / (pole_pairs * gear_ratio)
-        velocities, efforts = [], []
+        velocities: list[float] = []
+        efforts: list[float] = []
         for row in range(_CIRCLE_ROWS):
             share = 2.0 * row / (_CIRCLE_ROWS - 1) - 1.0
             speed = share * electrical_no_load
@@ -297,30 +297,20 @@ class EnvelopeClampingConfig(ClampingConfig):
         return cls(velocities, efforts)
 
     def to_physx(self) -> tuple[float, float, float, float]:
-        """Return the arguments of `from_physx` with this envelope, for `set_dof_max_efforts` and
-        `set_dof_drive_model_properties` of a robot on PhysX.
+        """Return the arguments of `from_physx` with this envelope.
+
+        A robot on PhysX takes them with `set_dof_max_efforts` and `set_dof_drive_model_properties`, which limit its
+        drives.
 
         Raises:
             ValueError: PhysX has no such envelope: it has a line, a power or driving limit, its two directions differ,
                 or it is not the lower one of two falling lines.
         """
-        rows = [row for row in zip(self.lookup_velocities, self.lookup_efforts, strict=True) if row[0] >= 0.0] or [
-            (0.0, math.inf)
-        ]
-        first, last = rows[0], rows[-1]
-        limits = first[1], 0.0, math.inf, 0.0
-        if len(rows) == 2 and last[0] > 0.0:
-            limits = first[1], first[1] / last[0], math.inf, 0.0
-        elif len(rows) == 3 and rows[1][0] > 0.0 and rows[1][1] > 0.0:
-            velocity, effort = rows[1]
-            limits = first[1], max(first[1] - effort, 0.0) / velocity, last[0], (last[0] - velocity) / effort
-        columns = (self.lookup_velocities, self.lookup_efforts)
-        others = self.stall_effort, self.max_power, self.max_driving_effort
+        limits = _limits_of_physx(self.lookup_velocities, self.lookup_efforts)
         made = type(self).from_physx(*limits)
-        same = len(made.lookup_efforts) == len(self.lookup_efforts) and all(
-            math.isclose(one, other, rel_tol=1e-5, abs_tol=1e-5 * max(map(abs, column)))
-            for column, found in zip(columns, (made.lookup_velocities, made.lookup_efforts), strict=True)
-            for one, other in zip(column, found, strict=True)
+        others = self.stall_effort, self.max_power, self.max_driving_effort
+        same = _alike(self.lookup_velocities, made.lookup_velocities) and _alike(
+            self.lookup_efforts, made.lookup_efforts
         )
         if not same or not all(map(math.isinf, others)):
             raise ValueError(
@@ -328,6 +318,26 @@ class EnvelopeClampingConfig(ClampingConfig):
                 "Run it as an actuator, which needs no envelope of PhysX."
             )
         return limits
+
+
+def _limits_of_physx(velocities: Sequence[float], efforts: Sequence[float]) -> tuple[float, float, float, float]:
+    """Return the arguments of `from_physx` that fit the corners of a table from rest on."""
+    rows = [row for row in zip(velocities, efforts, strict=True) if row[0] >= 0.0] or [(0.0, math.inf)]
+    (_, most), (end, _) = rows[0], rows[-1]
+    if len(rows) == 2 and end > 0.0:
+        return most, most / end, math.inf, 0.0
+    if len(rows) == 3 and rows[1][0] > 0.0 and rows[1][1] > 0.0:
+        velocity, effort = rows[1]
+        return most, max(most - effort, 0.0) / velocity, end, max(end - velocity, 0.0) / effort
+    return most, 0.0, math.inf, 0.0
+
+
+def _alike(column: Sequence[float], other: Sequence[float]) -> bool:
+    """Return True if two columns are equal in single precision."""
+    close = 1e-5 * max(map(abs, column), default=0.0)
+    return len(column) == len(other) and all(
+        math.isclose(one, same, abs_tol=close) for one, same in zip(column, other, strict=True)
+    )
 
 
 def _require(cls: type[Any], method: str, **positive: Any) -> None:

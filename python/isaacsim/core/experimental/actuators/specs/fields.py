@@ -22,7 +22,7 @@ UNKNOWN_JOINT: Final = (
 _RULES = {"asset": "must be the path of a file", "bool": "must be True or False"}
 FLOAT32_MAX = 3.4028234663852886e38
 # exponents of effort and of position of linear units that do not follow from their spelling
-_OTHER_DIMENSIONS = {"kg": (1, -1), "1/N": (-1, 0), "V/N": (-1, 0)}
+_OTHER_DIMENSIONS = {"kg": (1, -1), "1/N": (-1, 0), "V/N": (-1, 0), "W": (1, 1)}
 _NO_TABLES = (str, bytes, bytearray, Mapping)
 
 

@@ -82,7 +82,7 @@ def _of_unitree(
     figures = dict(zip(names, limits, strict=True))
     figures |= {} if losses is None else dict(zip(("friction", "viscous_friction"), losses, strict=True))
     figures |= {} if armature is None else {"armature": armature}
-    return _all_from(f"{_RL_LAB}{note}", used_in, **figures)
+    return _all_from(f"{_RL_LAB}{note}", used_in, "", **figures)
 
 
 def _planetary(inertias: tuple[float, float, float], first: float, second: float) -> float:

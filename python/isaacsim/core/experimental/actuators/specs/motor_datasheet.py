@@ -61,6 +61,14 @@ class MotorDataSheet:
         given = {name: value for name, value in vars(self).items() if value is not None}
         if problems := [why for name, value in given.items() if (why := complaint(name, value, rules[name]))]:
             raise ValueError("\n".join(problems))
+        self._require_enough()
+
+    def _require_enough(self) -> None:
+        """Refuse figures from which resistance and torque constant do not follow.
+
+        Raises:
+            ValueError: One of them does not follow.
+        """
         if self.resistance is None and self.stall_current is None:
             raise ValueError("resistance = None: must follow from the stall current, which is None, too. Give either.")
         if self.no_load_current * self.ohms >= self.voltage:

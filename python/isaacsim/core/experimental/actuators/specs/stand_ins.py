@@ -72,11 +72,11 @@ def _dc_motor(motor: DCMotorCutoffClampingConfig, _beside: Any) -> ClampingConfi
     return DCMotorClampingConfig(motor.saturation_effort, motor.velocity_limit, motor.max_motor_effort)
 
 
-def _line_of_winding(motor: ElectricalConfig, _beside: Any) -> ClampingConfig:
-    """Return newton's curve of the motor at its supply, or the effort of its largest current."""
+def _line_of_winding(motor: ElectricalConfig, _beside: Any) -> ClampingConfig | None:
+    """Return newton's curve of the motor at its supply, or the effort of its largest current; None without limits."""
     peak = motor.torque_constant * motor.max_current
     if math.isinf(motor.voltage):
-        return MaxEffortClampingConfig(peak)
+        return None if math.isinf(peak) else MaxEffortClampingConfig(peak)
     stall = motor.torque_constant * motor.voltage / motor.resistance
     return DCMotorClampingConfig(stall, motor.voltage / motor.torque_constant, min(stall, peak))
 

@@ -25,17 +25,10 @@ def knee_without_linkage(checked: Checked) -> Iterator[Finding]:
     The motors are those of the catalogue that drive a joint through a linkage, of robots whose hips have the same motor
     without one. A robot with the name of such a robot in its path is compared with that one only.
     """
-    turning = [joint for joint in checked.robot.joints if not joint.linear]
-    knees = [joint for joint in turning if _KNEES.search(joint.name)]
-    hips = [joint for joint in turning if _HIPS.search(joint.name) and joint not in knees]
-    limits = _limits(checked)
-    candidates = [
-        name
-        for name, figures in MOTORS.items()
-        if figures.motor and knees and hips and _have_limit(figures.motor, [*hips, *knees], limits)
-    ]
-    named = [name for name in candidates if _robot_of(name) in checked.robot.path.lower()]
-    if not (meant := named or candidates):
+    knees, limits = _turning(checked, _KNEES), _limits(checked)
+    hips = [joint for joint in _turning(checked, _HIPS) if joint not in knees]
+    meant = _linkages(checked.robot.path, [*hips, *knees], limits) if knees and hips else []
+    if not meant:
         return
     right = " or ".join(f"{MOTORS[name].max_torque:g} ({name})" for name in meant)
     yield Finding(
@@ -46,6 +39,18 @@ def knee_without_linkage(checked: Checked) -> Iterator[Finding]:
         f"which is that of the motor. Through the linkage of the knee it is {right} N·m in the catalogue of motors.",
         f"Give them that limit, with MotorConfig.from_catalogue({meant[0]!r}, …) for instance.",
     )
+
+
+def _linkages(robot: str, joints: Sequence[InspectedJoint], limits: dict[str, float]) -> list[str]:
+    """Return the motors behind a linkage, of the robot with that name or of all, if all joints have their limit."""
+    linkages = [name for name, figures in MOTORS.items() if figures.motor]
+    candidates = [name for name in linkages if _have_limit(MOTORS[name].motor, joints, limits)]
+    return [name for name in candidates if _robot_of(name) in robot.lower()] or candidates
+
+
+def _turning(checked: Checked, names: re.Pattern[str]) -> list[InspectedJoint]:
+    """Return the revolute joints with such names."""
+    return [joint for joint in checked.robot.joints if not joint.linear and names.search(joint.name)]
 
 
 def _limits(checked: Checked) -> dict[str, float]:
