@@ -13,11 +13,13 @@ import pytest
 from isaacsim.core.experimental.actuators import (
     Articulation,
     ArticulationActuators,
+    ElectricalConfig,
     FrictionConfig,
     MaxEffortClampingConfig,
     PDControlConfig,
     Recording,
     Simulation,
+    ThermalConfig,
     save_motors,
 )
 from isaacsim.core.experimental.actuators.errors import SimulationDivergedError
@@ -98,6 +100,25 @@ def test_friction_has_columns_where_there_is_some(tmp_path: Path, capsys: pytest
     assert "friction" in capsys.readouterr().out
     assert main(["run", arm, "--steps", "5"]) == 0
     assert "friction" not in capsys.readouterr().out
+
+
+def test_windings_and_heat_have_columns_where_there_are_some(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Currents, the share of time at the voltage of the supply, and the highest temperature."""
+    motors, record, arm = tmp_path / "motors.yaml", tmp_path / "out.npz", str(ROBOTS / "arm_2dof.usda")
+    winding = ElectricalConfig(2.0, 1.0, voltage=24.0, max_current=15.0)
+    pd = PDControlConfig(200.0, 20.0)
+    save_motors(motors, {"shoulder": [pd, winding, ThermalConfig(20.0, 1.0)], "extension": [pd]})
+    options = ["--targets", "step", "--seconds", "1", "--config", str(motors), "--record", str(record)]
+    shoulder, extension = ran(capsys, arm, *options)["joints"]
+    log = Recording.load(record)
+    assert shoulder["largest_current"] == pytest.approx(np.abs(log.currents[:, 0, 0]).max()) == 15.0
+    assert shoulder["at_voltage_limit"] == pytest.approx(100 * log.at_voltage_limit[:, 0, 0].mean())
+    assert shoulder["hottest"] == pytest.approx(log.winding_temperatures[:, 0, 0].max()) and shoulder["hottest"] > 25.0
+    assert extension["largest_current"] is None and extension["hottest"] is None
+    assert main(["run", arm, "--steps", "5"]) == 0
+    assert "current" not in capsys.readouterr().out
 
 
 def test_file_of_targets_is_followed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -35,9 +35,15 @@ _SECONDS, _FREQUENCY, _FRAME_RATE = 3.0, 0.5, 60.0
 _TURN, _SLIDE = 0.2, 0.02
 # largest delay of a view that is caught up [s of wall clock]
 _CATCH_UP = 0.1
-_SHARES = ("limited", "sticking")
+_SHARES = ("limited", "sticking", "at_voltage_limit")
 # columns of joints with passive stages
 _FRICTION = {"largest_friction": "largest friction", "sticking": "time sticking [%]"}
+# columns of joints with windings or heat
+_ELECTRICAL = {
+    "largest_current": "largest current [A]",
+    "at_voltage_limit": "time at voltage limit [%]",
+    "hottest": "hottest [°C]",
+}
 _JOINT = {
     "robot": "robot",
     "joint": "joint",
@@ -104,10 +110,11 @@ def _run_robots(arguments: Run, one: Opened) -> Answer:
 
 
 def _table(trial: Trial, robots: Any, title: str) -> Table:
-    """Return the table of joints, with columns of friction where there is some."""
+    """Return the table of joints, with columns of friction, windings and heat where there are some."""
     rows = [vars(joint) | {name: _percent(getattr(joint, name)) for name in _SHARES} for joint in trial.joints]
-    has_friction = any(joint.sticking is not None for joint in trial.joints)
-    columns = columns_of(_JOINT | (_FRICTION if has_friction else {}), robots)
+    others = _FRICTION | _ELECTRICAL
+    there = {name: words for name, words in others.items() if any(row[name] is not None for row in rows)}
+    columns = columns_of(_JOINT | there, robots)
     return Table("joints", columns, rows, title=title)
 
 

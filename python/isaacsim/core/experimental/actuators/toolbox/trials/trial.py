@@ -44,6 +44,9 @@ class JointTrial:
         beyond: Largest distance outside its limits [rad or m]; 0 up to 2 % of its range.
         largest_friction: Largest friction effort [N·m or N]; None without passive stages.
         sticking: Share of time in which it sticks, 0 … 1; None without passive stages.
+        largest_current: Largest current of the winding [A]; None without one.
+        at_voltage_limit: Share of time in which the supply limits it, 0 … 1; None without a winding.
+        hottest: Highest temperature of the winding [°C]; None without a thermal law.
     """
 
     robot: str
@@ -58,6 +61,9 @@ class JointTrial:
     beyond: float
     largest_friction: float | None = None
     sticking: float | None = None
+    largest_current: float | None = None
+    at_voltage_limit: float | None = None
+    hottest: float | None = None
 
 
 @dataclass(frozen=True)
@@ -191,6 +197,7 @@ def _joints(
                     clamps=clamps,
                     beyond=float(beyond[at]),
                     **of_motors.friction(row, joint),
+                    **of_motors.electrical(row, joint),
                 )
             )
     return joints
@@ -223,6 +230,19 @@ class _Motors:
         if not (efforts.any() or sticking.any()):
             return {}
         return {"largest_friction": float(np.abs(efforts).max()), "sticking": float(sticking.mean())}
+
+    def electrical(self, row: int, joint: str) -> dict[str, float]:
+        """Return the fields of a joint on its winding and its heat; none of laws that it does not have."""
+        log = self._log
+        if log is None or not len(log) or joint not in self._joints:
+            return {}
+        column, found = self._joints.index(joint), dict[str, float]()
+        if "currents" in log.signals and log.terminal_voltages[:, row, column].any():
+            found["largest_current"] = float(np.abs(log.currents[:, row, column]).max())
+            found["at_voltage_limit"] = float(log.at_voltage_limit[:, row, column].mean())
+        if "winding_temperatures" in log.signals and log.winding_temperatures[:, row, column].any():
+            found["hottest"] = float(log.winding_temperatures[:, row, column].max())
+        return found
 
 
 def _buzzing(
