@@ -58,6 +58,7 @@ from isaacsim.core.experimental.actuators.usd import schema
 from isaacsim.core.experimental.actuators.usd.discover import discover
 from isaacsim.core.experimental.actuators.usd.edits import ParameterEdit, StandInEdit
 from isaacsim.core.experimental.actuators.usd.overlay import write_overlay
+from isaacsim.core.experimental.actuators.usd.supplies import holder_of
 from made_up_kinds import MADE_UP, add_to_table, made_up_law
 from places import ROBOTS
 from pxr import Sdf, Usd, UsdGeom, UsdPhysics
@@ -194,7 +195,8 @@ def units(bench: Bench) -> None:
         bench.require(motor.stages)
     described = bench.described[bench.name]
     stage = Usd.Stage.Open(str(file))
-    written = stage.GetPrimAtPath(OF_SHOULDER).GetAttribute(described.attribute).Get()
+    holder = holder_of(stage.GetPrimAtPath(OF_SHOULDER), bench.law.config)
+    written = holder.GetAttribute(described.attribute).Get()
     assert (written == pytest.approx(bench.value)) == (described.dimension[0] == 0)
     (robot,) = inspect_robots(file)
     assert robot.actuators[0].values[bench.word, bench.name].value == pytest.approx(bench.value)
@@ -325,10 +327,11 @@ def linting(bench: Bench) -> None:
     """A value out of range is told, and a correction of something else keeps it."""
     described = bench.described[bench.name]
     wrong = Usd.Stage.Open(str(bench.file(name="wrong.usda")))
-    wrong.GetPrimAtPath(OF_SHOULDER).GetAttribute(described.attribute).Set(-1)
+    holder = holder_of(wrong.GetPrimAtPath(OF_SHOULDER), bench.law.config)
+    holder.GetAttribute(described.attribute).Set(-1)
     wrong.Save()
     said = [str(finding) for finding in lint(bench.folder / "wrong.usda")]
-    assert any(OF_SHOULDER in line and f"{described.attribute} = -1" in line for line in said), said
+    assert any(str(holder.GetPath()) in line and f"{described.attribute} = -1" in line for line in said), said
     if not bench.law.schema.startswith("Newton"):
         said = [str(finding) for finding in lint(bench.file())]
         assert any("newton" in line and bench.law.schema in line for line in said), f"not said to be ours: {said}"

@@ -15,6 +15,7 @@ from ..specs.configs import CONFIGS, NeuralControlConfig
 from ..specs.fields import Parameter, parameters_of, violations
 from ..specs.stages import KINDS, Staged
 from ..specs.stand_ins import LISTED, stand_ins
+from ..specs.supply import SupplyConfig
 from .articulation import axes_of, every_prim, unloaded_at
 from .assets import note_authored
 from .axes import address, axis_in, is_angular
@@ -25,6 +26,7 @@ from .joint_properties import axis_of, write_properties
 from .roots import unloaded_hint
 from .schema import TARGETS, is_actuator
 from .shared import classes_of, drop_unused, free_name, own_specs
+from .supplies import forget_supplies, write_supplies
 from .text import undo_on_error
 from .units import to_stage, units_of
 
@@ -74,15 +76,23 @@ class _Prim:
 
     Args:
         path: Its path.
-        configs: Its laws, in the units of the stage.
+        configs: Its laws, in the units of the stage, but for the supply.
         targets: Joints, or axes of joints, that it drives; none for a class prim.
         inherits: Class prim with the laws, or None.
+        supply: Its supply, which is a prim of its own, or None.
     """
 
     path: Sdf.Path
     configs: Sequence[Any] = ()
     targets: Sequence[Sdf.Path] = ()
     inherits: Sdf.Path | None = None
+    supply: SupplyConfig | None = None
+
+    @classmethod
+    def of(cls, path: Sdf.Path, configs: Sequence[Any], targets: Sequence[Sdf.Path]) -> _Prim:
+        """Return the prim of an actuator with all these laws."""
+        supply = next((one for one in configs if isinstance(one, SupplyConfig)), None)
+        return cls(path, [one for one in configs if one is not supply], targets, supply=supply)
 
 
 def author_actuator(
@@ -103,7 +113,9 @@ def author_actuator(
     path = root.GetPath().AppendChild("Actuators").AppendChild(name)
     _check_place(stage, path, targets, overwrite_existing)
     with undo_on_error(stage):
-        _write(stage, _Prim(path, _on_stage(stage, configs, targets), targets))
+        prim = _Prim.of(path, _on_stage(stage, configs, targets), targets)
+        _write(stage, prim)
+        write_supplies(stage, path.GetParentPath(), {path: prim.supply})
         write_fallback(stage, [(str(one.GetPrimPath()), _axis(stage, one)) for one in targets], configs)
     return stage.GetPrimAtPath(path)
 
@@ -149,6 +161,7 @@ def author_actuators(
         _remove(stage, [*obsolete, *places])
         for shared, prims in planned:
             _write_all(stage, _with_class(stage, scope, shared, prims))
+        write_supplies(stage, scope, {prim.path: prim.supply for _, prims in planned for prim in prims})
         _write_fallbacks(stage, motors)
     return [stage.GetPrimAtPath(prim.path) for _, prims in planned for prim in prims]
 
@@ -194,7 +207,7 @@ def _prims_of(stage: Usd.Stage, root: Usd.Prim, motors: EqualMotors, overwrite_e
     for name, target in zip(motors.names, targets, strict=True):
         path = root.GetPath().AppendChild("Actuators").AppendChild(name)
         _check_place(stage, path, [target], overwrite_existing)
-        prims.append(_Prim(path, _on_stage(stage, configs, [target]), [target]))
+        prims.append(_Prim.of(path, _on_stage(stage, configs, [target]), [target]))
     return prims
 
 
@@ -213,6 +226,7 @@ def _with_class(stage: Usd.Stage, scope: Sdf.Path, name: str, prims: Sequence[_P
 def _remove(stage: Usd.Stage, paths: Iterable[Sdf.Path]) -> None:
     """Remove prims and the class prims without heirs; no-op for paths without a prim."""
     removed = [prim for path in paths if (prim := stage.GetPrimAtPath(path))]
+    forget_supplies(stage, [prim.GetPath() for prim in removed])
     classes = {path for prim in removed for path in classes_of(prim)}
     for path in [prim.GetPath() for prim in removed]:
         stage.RemovePrim(path)

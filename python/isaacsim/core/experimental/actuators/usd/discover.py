@@ -17,6 +17,7 @@ from ..specs.combinations import combination_problems
 from ..specs.configs import Config, ForeignConfig, NeuralControlConfig
 from ..specs.fields import parameters_of
 from ..specs.stages import KINDS, parts_of
+from ..specs.supply import SupplyConfig
 from .articulation import axes_of, every_prim, on_stage, unloaded_payloads
 from .assets import read_network
 from .authored import targets
@@ -38,6 +39,7 @@ from .schema import (
     stand_in_schemas,
     values_without_effect,
 )
+from .supplies import Supplies
 from .units import from_stage, units_of
 from .usd_errors import reports_usd_errors
 
@@ -83,14 +85,17 @@ def discover(
     owned = _names_by_joint(joints, dof_names(stage, joints) if names is None else names)
     specs: list[ActuatorSpec] = []
     driven_by: dict[tuple[str, str], str] = {}
+    supplies, ours = Supplies(stage), list[str]()
     for prim in filter(is_actuator, every_prim(stage.GetPseudoRoot())):
         targets = targets_of(prim)
         if not _is_ours(owner, str(prim.GetPath()), targets):
             continue
+        ours.append(str(prim.GetPath()))
         dofs = _driven(prim, targets, owned, root, driven_by, found)
-        spec = _parse(prim, dofs, found, files, trusted)
+        spec = _parse(prim, dofs, found, files, trusted, supplies)
         if spec is not None:
             specs.append(_in_si(spec, stage, found) if si else spec)
+    found += supplies.problems(ours, owner.is_near)
     if issues is None and found:
         raise ActuatorParseError(found)
     return specs
@@ -126,7 +131,8 @@ def parse_prim(prim: Usd.Prim, *, files: bool = False, trusted: bool = False) ->
     targets, issues = targets_of(prim), list[str]()
     joints = [joint for joint in dict.fromkeys(joint for joint, _ in targets) for _ in _axes_at(prim, joint)]
     owned = _names_by_joint(joints, dof_names(prim.GetStage(), joints))
-    spec = _parse(prim, _driven(prim, targets, owned, "", {}, issues), issues, files, trusted)
+    dofs = _driven(prim, targets, owned, "", {}, issues)
+    spec = _parse(prim, dofs, issues, files, trusted, Supplies(prim.GetStage()))
     if spec is None and not issues:
         issues.append(
             f"<{prim.GetPath()}> has schemas {current_schemas(prim)}: must have a controller schema that this version "
@@ -250,7 +256,12 @@ def _taken(by: str | None) -> str:
 
 
 def _parse(
-    prim: Usd.Prim, dofs: Sequence[tuple[str, str]], issues: list[str], files: bool, trusted: bool
+    prim: Usd.Prim,
+    dofs: Sequence[tuple[str, str]],
+    issues: list[str],
+    files: bool,
+    trusted: bool,
+    supplies: Supplies,
 ) -> ActuatorSpec | None:
     """Return the spec of one prim, or None without a usable controller; problems are added to `issues`.
 
@@ -258,6 +269,7 @@ def _parse(
     """
     path = str(prim.GetPath())
     configs, of_later_version = _read_laws(prim, issues)
+    configs[SupplyConfig.KIND] += supplies.of(path, issues)
     several = _refuse_several(path, configs, issues)
     if idle := [*properties_without_effect(prim), *values_without_effect(prim)]:
         warnings.warn("\n".join(idle), stacklevel=3)

@@ -20,6 +20,7 @@ from .joint_properties import axis_of, write_properties
 from .schema import applied_schemas, attributes_of, attributes_on, earlier_schemas
 from .split import split
 from .stage import open_stage
+from .supplies import holder_of
 from .units import to_stage, units_of
 
 ENDINGS = (".usda", ".usd", ".usdc")
@@ -86,6 +87,7 @@ def _apply(stage: Usd.Stage, edit: Edit) -> None:
 def _apply_parameter(stage: Usd.Stage, edit: ParameterEdit) -> None:
     prim = stage.GetPrimAtPath(edit.prim)
     config, described = _on_stage(stage, prim, edit.config), parameters_of(edit.config)[edit.field]
+    prim = holder_of(prim, type(edit.config))
     value, name = getattr(config, edit.field), attributes_on(prim, type(edit.config))[edit.field]
     spec = Sdf.CreatePrimInLayer(stage.GetRootLayer(), prim.GetPath())
     attribute = spec.attributes.get(name)
@@ -113,7 +115,9 @@ def _write_schemas(spec: Sdf.PrimSpec, names: Sequence[str], deleted: Sequence[s
 
 def _apply_stand_ins(stage: Usd.Stage, edit: StandInEdit) -> None:
     prim = stage.GetPrimAtPath(edit.prim)
-    configs = [_on_stage(stage, prim, config) for config in edit.configs]
+    # a supply may be a prim of its own
+    own = [config for config in edit.configs if holder_of(prim, type(config)) == prim]
+    configs = [_on_stage(stage, prim, config) for config in own]
     # older files hold values under the attributes of the stand-in: they are written under their own names
     stored = {type(config): attributes_on(prim, type(config)) for config in configs}
     moved = [config for config in configs if stored[type(config)] != attributes_of(type(config))]

@@ -8,6 +8,7 @@ from ..specs.actuator_spec import ACTUATOR_TYPE
 from .authored import targets
 from .schema import TARGETS
 from .shared import free_name
+from .supplies import also_name
 from .usd_errors import reports_usd_errors
 
 
@@ -30,6 +31,7 @@ def split(stage: Usd.Stage, path: str) -> None:
     first, *others = targets(prim, TARGETS)
     _target(Sdf.CreatePrimInLayer(layer, prim.GetPath()), first)
     parent = prim.GetPath().GetParentPath()
+    added: list[Sdf.Path] = []
     for target in others:
         joint = target.GetPrimPath().name
         name = free_name(stage, parent, f"{joint}_{target.name}" if target.IsPropertyPath() else joint)
@@ -37,6 +39,8 @@ def split(stage: Usd.Stage, path: str) -> None:
         spec.specifier, spec.typeName = Sdf.SpecifierDef, ACTUATOR_TYPE
         spec.inheritPathList.prependedItems = [prim.GetPath()]
         _target(spec, target)
+        added.append(spec.path)
+    also_name(stage, prim.GetPath(), added)
 
 
 def _target(spec: Sdf.PrimSpec, target: Sdf.Path) -> None:

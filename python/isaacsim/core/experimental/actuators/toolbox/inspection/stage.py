@@ -68,15 +68,17 @@ def _actuator(stage: Any, spec: ActuatorSpec) -> InspectedActuator:
     from ...usd.layers import layer_of_parameter
     from ...usd.schema import attributes_on, earlier_schemas
     from ...usd.split import split_problem
+    from ...usd.supplies import holder_of
 
     stages = in_order(spec.stages)
     dofs = zip(spec.targets, spec.dof_names, strict=True)
     linear = not all(is_angular(axis_of(stage, joint, name)) for joint, name in dofs)
     values: dict[tuple[str, str], InspectedValue] = {}
     for config in stages:
-        stored = attributes_on(stage.GetPrimAtPath(spec.path), type(config))
+        holder = holder_of(stage.GetPrimAtPath(spec.path), type(config))
+        stored = attributes_on(holder, type(config))
         for name, (_, value) in values_of(config, linear, "").items():
-            layer = layer_of_parameter(stage, spec.path, stored.get(name, f"newton:{name}"))
+            layer = layer_of_parameter(stage, str(holder.GetPath()), stored.get(name, f"newton:{name}"))
             values[law_of(config), name] = InspectedValue(value.value, value.unit, source_of(layer))
     return InspectedActuator(
         spec.path,
