@@ -194,7 +194,7 @@ class _Body:
         parts = [Expression(f"{source}.at[{at}]", _ATOM, value.reads) for at in range(value.results)]
         named = zip(target.elts, parts, strict=True)
         # a name with an underscore in front is not used
-        assigned = [self._assign(name, part, body) for name, part in named if not name.id.startswith("_")]
+        assigned = [self._assign(name, part, body) for name, part in named if not ast.unparse(name).startswith("_")]
         return [f"const auto {source} = {value.text};", *assigned]
 
     def _assign(self, target: Any, value: Expression, body: Sequence[Any]) -> str:

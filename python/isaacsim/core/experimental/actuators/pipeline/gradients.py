@@ -21,7 +21,7 @@ import contextlib
 import itertools
 import math
 import weakref
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NoReturn, Protocol, cast
 
@@ -105,7 +105,7 @@ def _refuse_laws(label: str, laws: Sequence[LawClass]) -> None:
             refuse(label, f"{what.format(', '.join(names))} has none. Leave it out")
 
 
-def _is_hidden(law: LawClass, read: Collection[str]) -> bool:
+def _is_hidden(law: LawClass, read: set[str]) -> bool:
     """Return True if a law has outputs besides efforts and its state: a signal that laws read in the next step."""
     return not read.isdisjoint(law.PUBLISHES) or not KINDS[law.KIND].gives
 

@@ -25,13 +25,13 @@ from .config import (
     checked_table,
     table_conflicts,
 )
-from .electrical import ElectricalConfig  # noqa: F401
+from .electrical import ElectricalConfig as ElectricalConfig
 from .engine_friction import engine_problems
-from .envelope import EnvelopeClampingConfig  # noqa: F401
+from .envelope import EnvelopeClampingConfig as EnvelopeClampingConfig
 from .fields import parameter, parameters_of
-from .servo import ServoControlConfig  # noqa: F401
-from .supply import SupplyConfig  # noqa: F401
-from .thermal import ThermalConfig  # noqa: F401
+from .servo import ServoControlConfig as ServoControlConfig
+from .supply import SupplyConfig as SupplyConfig
+from .thermal import ThermalConfig as ThermalConfig
 
 # a delay ring of this many rows per joint is the most a robot file may ask for
 MAX_DELAY_STEPS = 4096
