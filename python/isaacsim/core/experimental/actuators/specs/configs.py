@@ -25,13 +25,13 @@ from .config import (
     checked_table,
     table_conflicts,
 )
-from .electrical import ElectricalConfig as ElectricalConfig
+from .electrical import ElectricalConfig
 from .engine_friction import engine_problems
-from .envelope import EnvelopeClampingConfig as EnvelopeClampingConfig
+from .envelope import EnvelopeClampingConfig
 from .fields import parameter, parameters_of
-from .servo import ServoControlConfig as ServoControlConfig
-from .supply import SupplyConfig as SupplyConfig
-from .thermal import ThermalConfig as ThermalConfig
+from .servo import ServoControlConfig
+from .supply import SupplyConfig
+from .thermal import ThermalConfig
 
 # a delay ring of this many rows per joint is the most a robot file may ask for
 MAX_DELAY_STEPS = 4096
@@ -582,17 +582,24 @@ class ForeignConfig(Config):
     """Authored `newton:*` values by parameter name, in snake case."""
 
 
-CONFIGS: tuple[type[Config], ...] = tuple(
-    sorted(
-        (
-            found
-            for found in tuple(globals().values())
-            if isinstance(found, type) and issubclass(found, Config) and "SCHEMA" in vars(found)
-        ),
-        key=lambda config: config.__module__ != __name__,
-    )
+_OTHERS: tuple[type[Config], ...] = (
+    ServoControlConfig,
+    ElectricalConfig,
+    EnvelopeClampingConfig,
+    ThermalConfig,
+    SupplyConfig,
 )
-"""The class of every built-in schema: those of this file, then those it imports. All tables derive from it."""
+
+CONFIGS: tuple[type[Config], ...] = (
+    *(
+        found
+        for found in tuple(globals().values())
+        if isinstance(found, type) and issubclass(found, Config) and found.__module__ == __name__
+        if "SCHEMA" in vars(found)
+    ),
+    *_OTHERS,
+)
+"""The class of every built-in schema: those of this file, then those of files of their own. All tables derive from it."""
 
 OURS: tuple[type[Config], ...] = tuple(config for config in CONFIGS if not config.SCHEMA.startswith("Newton"))
 """Those whose schema is not newton's but our own, which we ship."""
