@@ -599,7 +599,7 @@ CONFIGS: tuple[type[Config], ...] = (
     ),
     *_OTHERS,
 )
-"""The class of every built-in schema: those of this file, then those of files of their own. All tables derive from it."""
+"""The class of every built-in schema: those of this file, then those of other files. All tables derive from it."""
 
 OURS: tuple[type[Config], ...] = tuple(config for config in CONFIGS if not config.SCHEMA.startswith("Newton"))
 """Those whose schema is not newton's but our own, which we ship."""
