@@ -487,8 +487,9 @@ inline Values<V, 5> winding(V effort, V position, V velocity, V dt, V inertia, V
     const V back_emf = constant * (velocity + gain * (start * current));
     const V impedance = ohms + constant * gain * rise;
     const V per_impedance = splat<V>(1.0f) / pick(ohms != splat<V>(0.0f), impedance, splat<V>(1.0f));
-    const V most = pick(derating >= splat<V>(1.0f), max_current, product(max_current, pick(derating > splat<V>(0.0f),
-            derating, splat<V>(0.0f))));
+    const auto is_whole = (derating >= splat<V>(1.0f)) | (max_current > splat<V>(3.4028235e+38f));
+    const V most = pick(is_whole, max_current, product(max_current, pick(derating > splat<V>(0.0f), derating,
+            splat<V>(0.0f))));
     const V asked = pick(in_volts > splat<V>(0.5f), (effort - back_emf) * per_impedance, effort * per_constant);
     const V lag = pick(as_mujoco > splat<V>(0.5f), inductance * per_impedance, splat<V>(0.0f));
     const V change = max_current_rate * pick(lag > splat<V>(0.0f), lag, dt);

@@ -33,7 +33,7 @@ LEG = """
 """
 # angles of hip and knee [rad]; the rail at the crouch [m]; duration of a jump and of its push [s]
 CROUCH, STRETCH, LOW, PERIOD, PUSH = [0.95, -1.9], [0.15, -0.3], -0.15, 1.0, (0.6, 0.75)
-JUMPS = 90
+JUMPS = 60
 # docs: begin motor
 MOTOR = [
     ea.PDControlConfig(kp=90.0, kd=2.5),
@@ -87,8 +87,8 @@ def main() -> int:
     lowest = log.supply_voltages[:, 0].min(axis=1).reshape(JUMPS, -1).min(axis=1)
     drawn, (top, middle, bottom) = style.panels(10, 8, "One jump a second, until the windings are hot", rows=3)
     jumps = 1 + np.arange(JUMPS)
+    top.set(ylabel="height of the jump [cm]", ylim=(0, 110 * by_jump.max()))
     style.lines(top, jumps, 100 * by_jump[:, None], ["height"])
-    top.set(ylabel="height of the jump [cm]", ylim=(0, None))
     style.lines(middle, log.time, log.winding_temperatures[:, 0], log.joints)
     middle.set(ylabel="temperature of the winding [°C]")
     style.lines(bottom, jumps, lowest[:, None], ["battery"])

@@ -68,8 +68,8 @@ def _class(config: type[Config]) -> str:
     said = _docstrings(config)
     body = "\n\n".join(_property(config, said[name], one) for name, one in parameters_of(config).items())
     if config is SupplyConfig:
-        text = "Actuators of the robot that share the supply; none on an actuator, whose own it is."
-        body += "\n\n" + "\n".join([f"rel {ACTUATORS} (", _doc(config, text), ")"])
+        words = "Actuators of the robot that share the supply; none on an actuator, whose own it is."
+        body += "\n\n" + "\n".join([f"rel {ACTUATORS} (", _doc(config, words), ")"])
     return "\n".join([f'class "{config.SCHEMA}" (', _doc(config, f"{text}\n\n{_UNITS}"), ")", *_block(body)])
 
 

@@ -165,7 +165,7 @@ def winding_law(effort, _q, qd, h, inertia, T, T_h, derating, supply, i, _volts,
     V = np.where(supply <= 3.4028234663852886e38, np.maximum(supply, 0), config_supply)
     V = np.where(driver > 1.5, 0, V)
     asked = np.where(in_volts > 0.5, current_of(effort), effort / K)
-    limit = np.where(derating >= 1, most, most * np.maximum(derating, 0))
+    limit = np.where((derating >= 1) | np.isinf(most), most, most * np.maximum(derating, 0))
     # MuJoCo limits the rate at the start of a step with inductance, and after the voltage
     as_theirs = (as_mujoco > 0.5) & (L > 0)
     change = rate * np.where(as_theirs, L / R, h)

@@ -14,7 +14,9 @@ import pytest
 from isaacsim.core.experimental.actuators.specs.actuator_spec import ACTUATOR_TYPE
 from isaacsim.core.experimental.actuators.specs.configs import OURS
 from isaacsim.core.experimental.actuators.specs.fields import parameters_of
+from isaacsim.core.experimental.actuators.specs.supply import SupplyConfig
 from isaacsim.core.experimental.actuators.usd.plugin import FOLDER, PLUGIN
+from isaacsim.core.experimental.actuators.usd.supplies import ACTUATORS, PRIM_TYPE
 from places import ROBOTS
 from pxr import UsdUtils
 
@@ -52,6 +54,7 @@ from isaacsim.core.experimental.actuators import PDControlConfig, add_actuator, 
 from isaacsim.core.experimental.actuators.specs.configs import OURS
 from isaacsim.core.experimental.actuators.specs.fields import parameters_of
 from isaacsim.core.experimental.actuators.usd.stage import open_stage
+from isaacsim.core.experimental.actuators.usd.supplies import holder_of
 from pxr import Sdf, Usd, UsdUtils
 """
 CHECKED = """
@@ -95,7 +98,8 @@ def every_config(function: Any) -> Any:
 def test_usd_knows_each_schema_that_newton_does_not_know(known: dict[str, Any], config: Any) -> None:
     """Applied once to an actuator, with words on it."""
     kind, types, words, _ = known[config.SCHEMA]
-    assert (kind, types) == ("SingleApplyAPI", [ACTUATOR_TYPE])
+    # a supply is a prim of its own, too
+    assert (kind, types) == ("SingleApplyAPI", [ACTUATOR_TYPE, *([PRIM_TYPE] if config is SupplyConfig else [])])
     assert words.startswith(config.__doc__.partition("\n")[0]) and "Config`" not in words
 
 
@@ -104,13 +108,15 @@ def test_properties_are_the_fields(known: dict[str, Any], config: Any) -> None:
     """Type, fallback and bounds of each, its rule in words, and no other."""
     rows = known[config.SCHEMA][3]
     described = {one.attribute: one for one in parameters_of(config).values()}
-    assert rows.keys() == described.keys()
+    assert rows.keys() == described.keys() | ({ACTUATORS} if config is SupplyConfig else set())
     for name, one in described.items():
         value_type, fallback, limits, words = rows[name]
         expected = list(one.fallback) if one.type == "float[]" else one.fallback
-        assert (value_type, fallback) == (one.type, pytest.approx(expected, rel=1e-7) if expected else expected)
+        is_number = bool(expected) and not isinstance(expected, str)
+        assert (value_type, fallback) == (one.type, pytest.approx(expected, rel=1e-7) if is_number else expected)
         bounds = {"minimum": one.lower, "maximum": one.upper} if one.type in ("float", "int") else {}
-        assert limits == {bound: value for bound, value in bounds.items() if abs(value) != float("inf")}
+        finite = {bound: value for bound, value in bounds.items() if abs(value) != float("inf")}
+        assert limits == pytest.approx(finite, rel=1e-7)
         assert words.endswith(f"The value {one.rule}.") and words.partition("\n\n")[0].endswith(".")
         units = [unit for unit in one.unit.split(" or ") if unit]
         assert all(unit in words for unit in units)
@@ -184,14 +190,18 @@ for at, config in enumerate(OURS):
     tables = [name for name, one in parameters_of(config).items() if one.type == "float[]"]
     missing = [one.name for one in dataclasses.fields(config) if one.default is dataclasses.MISSING]
     required = {name: [2.0] if name in tables else 2.0 for name in missing}
+    required |= {name: 2.0 for name in parameters_of(config) if name == "motor_constant"}
     motor = [*([] if config.KIND == "controller" else [PDControlConfig(8.0, 1.0)]), config(**required)]
     prims = add_motors("/World/Arm", {".*": motor}, stage=stage)
+    prims = [holder_of(prim, config) for prim in prims]
     stage.GetRootLayer().Export(f"{at}.usda")
     of_good = complaints(f"{at}.usda")
     broken = Usd.Stage.Open(f"{at}.usda")
     prim = broken.GetPrimAtPath(prims[0].GetPath())
-    name = Usd.SchemaRegistry().FindAppliedAPIPrimDefinition(config.SCHEMA).GetPropertyNames()[0]
+    name = next(iter(parameters_of(config).values())).attribute
     spec = Sdf.CreatePrimInLayer(broken.GetRootLayer(), prim.GetPath())
+    if name in spec.attributes:
+        spec.RemoveProperty(spec.attributes[name])
     Sdf.AttributeSpec(spec, name, Sdf.ValueTypeNames.String).default = "many"
     broken.GetRootLayer().Export("broken.usda")
     applied = [[str(one) for one in prim.GetAppliedSchemas()] for prim in prims]

@@ -38,14 +38,18 @@ def motor(supply: SupplyConfig | None) -> list[Any]:
 def authored(folder: Path, shoulder: SupplyConfig | None, extension: SupplyConfig | None, *edits: Any) -> Usd.Stage:
     """A stage of the arm whose joints have supplies."""
     motors = {"shoulder": motor(shoulder), "extension": motor(extension)}
+    own = folder / f"{len(list(folder.iterdir()))}"
+    own.mkdir()
     return Usd.Stage.Open(
-        str(edited(folder, lambda stage: add_motors(ARM, motors, stage=stage, overwrite_existing=True), *edits))
+        str(edited(own, lambda stage: add_motors(ARM, motors, stage=stage, overwrite_existing=True), *edits))
     )
 
 
 def named(stage: Usd.Stage) -> dict[str, list[str]]:
     """Actuators of each supply prim."""
-    return {str(prim.GetPath()): list(map(str, targets(prim, ACTUATORS))) for prim in supply_prims(stage)}
+    return {
+        str(prim.GetPath()): list(map(str, targets(prim, ACTUATORS))) for prim in supply_prims(stage.GetPseudoRoot())
+    }
 
 
 def supplies(stage: Usd.Stage) -> dict[str, Any]:
@@ -72,7 +76,7 @@ def test_different_supplies_are_prims_each(tmp_path: Path) -> None:
     stage = authored(tmp_path, BATTERY, OTHER)
     assert sorted(named(stage).values()) == sorted([[OF_SHOULDER], [OF_EXTENSION]])
     assert supplies(stage) == {SHOULDER: BATTERY, EXTENSION: OTHER}
-    assert supplies(authored(tmp_path / ".." / tmp_path.name, BATTERY, None)) == {SHOULDER: BATTERY, EXTENSION: None}
+    assert supplies(authored(tmp_path, BATTERY, None)) == {SHOULDER: BATTERY, EXTENSION: None}
 
 
 def test_actuators_change_their_supply(tmp_path: Path) -> None:
@@ -144,13 +148,13 @@ def test_inactive_actuators_are_left_out(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("ending", ["yaml", "toml", "json"])
 def test_motor_files_have_the_supply(ending: str, tmp_path: Path) -> None:
-    """And robot files written of them, and those that a simulation saves."""
+    """And robot files written of them, and stages that a simulation exports."""
     motors = {".*": [*motor(BATTERY), DelayConfig(1)]}
-    save_motors(motors, tmp_path / f"motors.{ending}")
+    save_motors(tmp_path / f"motors.{ending}", motors)
     loaded = load_motors(tmp_path / f"motors.{ending}")
     file = edited(tmp_path, lambda stage: add_motors(ARM, loaded, stage=stage, overwrite_existing=True))
     with Simulation(file) as sim:
-        sim.save_usd(tmp_path / "saved.usda")
-    for read in (motors_of(str(file)), motors_of(str(tmp_path / "saved.usda"))):
+        sim.stage.Export(str(tmp_path / "exported.usda"))
+    for read in (motors_of(str(file)), motors_of(str(tmp_path / "exported.usda"))):
         found = [stage for one in read.values() for stage in one.stages if isinstance(stage, SupplyConfig)]
         assert found and all(one == BATTERY for one in found)

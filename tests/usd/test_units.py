@@ -132,6 +132,10 @@ def test_every_parameter_has_a_dimension_that_fits_its_unit() -> None:
         "rad/s or m/s": (0, 1),
         "rad·s or m·s": (0, 1),
         "physics steps": (0, 0),
+        **dict.fromkeys(("V", "A", "A/s", "Ω", "H", "°C", "1/K", "J/K", "K/W"), (0, 0)),
+        "N·m/A or N/A": (1, 0),
+        "N·m/√W or N/√W": (1, 0),
+        "V/(N·m) or V/N": (-1, 0),
         "W": (1, 1),
         "": (0, 0),
     }

@@ -151,7 +151,9 @@ def winding(
     back_emf = constant * (velocity + gain * (start * current))
     impedance = ohms + constant * gain * rise
     per_impedance = 1.0 / (impedance if ohms != 0.0 else 1.0)
-    most = max_current if derating >= 1.0 else product(max_current, derating if derating > 0.0 else 0.0)
+    # no limit stays none
+    is_whole = derating >= 1.0 or max_current > LARGEST
+    most = max_current if is_whole else product(max_current, derating if derating > 0.0 else 0.0)
     asked = (effort - back_emf) * per_impedance if in_volts > 0.5 else effort * per_constant
     # MuJoCo limits the rate at the start of the step, of a current that then approaches its end
     lag = inductance * per_impedance if as_mujoco > 0.5 else 0.0

@@ -161,7 +161,7 @@ def author_actuators(
         _remove(stage, [*obsolete, *places])
         for shared, prims in planned:
             _write_all(stage, _with_class(stage, scope, shared, prims))
-        write_supplies(stage, scope, {prim.path: prim.supply for _, prims in planned for prim in prims})
+        write_supplies(stage, scope, _supplies_of(planned))
         _write_fallbacks(stage, motors)
     return [stage.GetPrimAtPath(prim.path) for _, prims in planned for prim in prims]
 
@@ -177,6 +177,11 @@ def _plan(
         except ValueError as error:
             problems.append(str(error))
     return planned
+
+
+def _supplies_of(planned: Iterable[tuple[str, Sequence[_Prim]]]) -> dict[Sdf.Path, SupplyConfig | None]:
+    """The supply of each planned actuator prim."""
+    return {prim.path: prim.supply for _, prims in planned for prim in prims}
 
 
 def _write_properties(stage: Usd.Stage, properties: Sequence[tuple[str, Mapping[tuple[str, str], float]]]) -> None:

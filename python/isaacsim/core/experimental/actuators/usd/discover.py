@@ -39,7 +39,7 @@ from .schema import (
     stand_in_schemas,
     values_without_effect,
 )
-from .supplies import Supplies
+from .supplies import Supplies, robot_of
 from .units import from_stage, units_of
 from .usd_errors import reports_usd_errors
 
@@ -85,7 +85,7 @@ def discover(
     owned = _names_by_joint(joints, dof_names(stage, joints) if names is None else names)
     specs: list[ActuatorSpec] = []
     driven_by: dict[tuple[str, str], str] = {}
-    supplies, ours = Supplies(stage), list[str]()
+    supplies, ours = Supplies(stage.GetPseudoRoot()), list[str]()
     for prim in filter(is_actuator, every_prim(stage.GetPseudoRoot())):
         targets = targets_of(prim)
         if not _is_ours(owner, str(prim.GetPath()), targets):
@@ -132,7 +132,7 @@ def parse_prim(prim: Usd.Prim, *, files: bool = False, trusted: bool = False) ->
     joints = [joint for joint in dict.fromkeys(joint for joint, _ in targets) for _ in _axes_at(prim, joint)]
     owned = _names_by_joint(joints, dof_names(prim.GetStage(), joints))
     dofs = _driven(prim, targets, owned, "", {}, issues)
-    spec = _parse(prim, dofs, issues, files, trusted, Supplies(prim.GetStage()))
+    spec = _parse(prim, dofs, issues, files, trusted, Supplies(robot_of(prim)))
     if spec is None and not issues:
         issues.append(
             f"<{prim.GetPath()}> has schemas {current_schemas(prim)}: must have a controller schema that this version "
@@ -287,10 +287,14 @@ def _parse(
         checkpoint=read_network(prim, model, issues, trusted) if model else None,
         **parts_of(stages),
     )
-    # a stage with problems of its own is missing here
-    if None not in itertools.chain.from_iterable(configs.values()):
-        issues += combination_problems(spec, f"<{path}>")
+    issues += _misfits(spec, configs)
     return spec
+
+
+def _misfits(spec: ActuatorSpec, configs: Mapping[str, list[Any]]) -> list[str]:
+    """Problems of the combination of stages of a prim; none while one with problems of its own is missing."""
+    is_whole = None not in itertools.chain.from_iterable(configs.values())
+    return combination_problems(spec, f"<{spec.path}>") if is_whole else []
 
 
 def _model_path(stages: Sequence[Config]) -> str:

@@ -115,9 +115,7 @@ def _write_schemas(spec: Sdf.PrimSpec, names: Sequence[str], deleted: Sequence[s
 
 def _apply_stand_ins(stage: Usd.Stage, edit: StandInEdit) -> None:
     prim = stage.GetPrimAtPath(edit.prim)
-    # a supply may be a prim of its own
-    own = [config for config in edit.configs if holder_of(prim, type(config)) == prim]
-    configs = [_on_stage(stage, prim, config) for config in own]
+    configs = [_on_stage(stage, prim, config) for config in _applied(prim, edit.configs)]
     # older files hold values under the attributes of the stand-in: they are written under their own names
     stored = {type(config): attributes_on(prim, type(config)) for config in configs}
     moved = [config for config in configs if stored[type(config)] != attributes_of(type(config))]
@@ -127,6 +125,11 @@ def _apply_stand_ins(stage: Usd.Stage, edit: StandInEdit) -> None:
     _write_schemas(spec, spec.GetInfo("apiSchemas").prependedItems, deleted)
     for name in {name for config in moved for name in stored[type(config)].values()}.difference(spec.attributes.keys()):
         Sdf.AttributeSpec(spec, name, Sdf.ValueTypeNames.Float).default = Sdf.ValueBlock()
+
+
+def _applied(prim: Usd.Prim, configs: Sequence[Any]) -> list[Any]:
+    """The configs whose schemas are on the prim itself; a supply may be a prim of its own."""
+    return [config for config in configs if holder_of(prim, type(config)) == prim]
 
 
 def _on_stage(stage: Usd.Stage, prim: Usd.Prim, config: Any) -> Any:

@@ -23,33 +23,44 @@ PRIM_TYPE = "Scope"
 """Type of the prims that are written."""
 
 
-def supply_prims(stage: Usd.Stage) -> list[Usd.Prim]:
-    """Prims with a supply that name actuators, in stage order."""
+def supply_prims(root: Usd.Prim) -> list[Usd.Prim]:
+    """Prims at or below a prim with a supply that name actuators, in stage order."""
     return [
         prim
-        for prim in every_prim(stage.GetPseudoRoot())
-        if prim.HasProperty(ACTUATORS) and not is_actuator(prim) and SupplyConfig.SCHEMA in current_schemas(prim)
+        for prim in every_prim(root)
+        if not (prim.IsPseudoRoot() or is_actuator(prim)) and prim.HasProperty(ACTUATORS)
+        if SupplyConfig.SCHEMA in current_schemas(prim)
     ]
+
+
+def robot_of(actuator: Usd.Prim) -> Usd.Prim:
+    """The prim below which the supply of an actuator is looked for: its articulation root, or what holds its scope."""
+    above = actuator.GetParent()
+    while above and not above.IsPseudoRoot():
+        if "PhysicsArticulationRootAPI" in above.GetAppliedSchemas():
+            return above
+        above = above.GetParent()
+    return actuator.GetParent().GetParent() or actuator.GetParent()
 
 
 def holder_of(prim: Usd.Prim, config_type: type[Any]) -> Usd.Prim:
     """The prim with the values of a law of an actuator prim: the prim itself, or the supply prim that names it."""
     if config_type is not SupplyConfig or SupplyConfig.SCHEMA in current_schemas(prim):
         return prim
-    found = (one for one in supply_prims(prim.GetStage()) if prim.GetPath() in targets(one, ACTUATORS))
+    found = (one for one in supply_prims(robot_of(prim)) if prim.GetPath() in targets(one, ACTUATORS))
     return next(found, prim)
 
 
 class Supplies:
-    """The supplies of a stage, read when an actuator with one is read.
+    """The supplies at or below a prim, read when an actuator with one is read.
 
     Args:
-        stage: The stage.
+        root: The prim.
     """
 
-    def __init__(self, stage: Usd.Stage) -> None:
-        self._stage = stage
-        self._prims = supply_prims(stage)
+    def __init__(self, root: Usd.Prim) -> None:
+        self._stage = root.GetStage()
+        self._prims = supply_prims(root)
         self._named = [targets(prim, ACTUATORS) for prim in self._prims]
         self._read: dict[int, Any] = {}
 
@@ -126,7 +137,7 @@ def forget_supplies(stage: Usd.Stage, paths: Collection[Sdf.Path]) -> None:
 
 def also_name(stage: Usd.Stage, path: Sdf.Path, others: Collection[Sdf.Path]) -> None:
     """Give further actuator prims the supply of a prim, in the edit target."""
-    for prim in supply_prims(stage):
+    for prim in supply_prims(stage.GetPseudoRoot()):
         if path in targets(prim, ACTUATORS):
             _name(stage, prim.GetPath(), others)
 
@@ -134,7 +145,7 @@ def also_name(stage: Usd.Stage, path: Sdf.Path, others: Collection[Sdf.Path]) ->
 def _own_supplies(stage: Usd.Stage) -> list[tuple[Usd.Prim, Sdf.PrimSpec]]:
     """Supply prims that are in the edit target only, each with its spec."""
     layer = stage.GetEditTarget().GetLayer()
-    found = [(prim, own_specs(prim)) for prim in supply_prims(stage)]
+    found = [(prim, own_specs(prim)) for prim in supply_prims(stage.GetPseudoRoot())]
     return [(prim, specs[0]) for prim, specs in found if len(specs) == 1 and specs[0].layer == layer]
 
 
