@@ -203,7 +203,7 @@ def test_header_of_a_made_up_stateful_limit_builds(monkeypatch: pytest.MonkeyPat
     replace_laws(monkeypatch, (*catalogue.LAWS[:after], line, *catalogue.LAWS[after:]))
     text = laws_header.header()
     assert (
-        "using EffortStages = List<ClampingDCMotor, ClampingHeat, ClampingDCMotorCutoff, ClampingPositionBased, "
+        "using EffortStages = List<ElectricalWinding, ClampingDCMotor, ClampingHeat, ClampingDCMotorCutoff, ClampingPositionBased, "
         in text
     )
     (tmp_path / "generated_laws.h").write_text(text)
