@@ -142,4 +142,4 @@ def test_gains_are_the_slopes_of_servo_and_winding() -> None:
     assert gains is not None and gains == pytest.approx((pushed / small, -slowed / small, 0.0), rel=1e-5)
     assert gains_at_joint(motor_of([SERVO])) is None and gains_at_joint(motor_of([VOLTS])) is None
     assert gains_at_joint(motor_of([PD, EFFORT])) == (3.0, 0.1, 0.0)
-    assert stand_ins([SERVO]) == {} and stand_ins([SERVO, VOLTS]) == {0: PDControlConfig(*gains[:2])}
+    assert stand_ins([SERVO]) == {} and stand_ins([SERVO, VOLTS])[0] == PDControlConfig(*gains[:2])
