@@ -22,7 +22,7 @@ from isaacsim.core.experimental.actuators import (
 )
 from isaacsim.core.experimental.actuators.motor_files.formats import ENDINGS, MAX_BYTES
 from isaacsim.core.experimental.actuators.specs.configs import CONFIGS, PositionBasedClampingConfig
-from isaacsim.core.experimental.actuators.specs.fields import Parameter, parameters_of, storable
+from isaacsim.core.experimental.actuators.specs.fields import Parameter, conflicts, parameters_of, storable
 from isaacsim.core.experimental.actuators.specs.patterns import pattern_problem
 from pipe_files import needs_pipes, require_refused
 
@@ -77,6 +77,11 @@ def values(rule: Parameter) -> st.SearchStrategy[Any]:
     return st.one_of(numbers(rule), st.dictionaries(patterns, numbers(rule), min_size=1, max_size=3))
 
 
+def fits(config: Any) -> bool:
+    """Return True if the values of a config fit each other."""
+    return not conflicts(config, "")
+
+
 def configs(kind: str) -> st.SearchStrategy[Any]:
     """Configs of every class of a kind."""
     tables = st.lists(st.tuples(*[st.floats(0, 1e6, width=32)] * 2), min_size=1, max_size=5).map(
@@ -85,7 +90,7 @@ def configs(kind: str) -> st.SearchStrategy[Any]:
     return st.one_of(
         tables
         if config is PositionBasedClampingConfig
-        else st.builds(config, **{name: values(rule) for name, rule in parameters_of(config).items()})
+        else st.builds(config, **{name: values(rule) for name, rule in parameters_of(config).items()}).filter(fits)
         for config in CONFIGS
         if config.KIND == kind
     )
