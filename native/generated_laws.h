@@ -367,12 +367,12 @@ inline Values<V, 2> profiled(V target, V setpoint, V setpoint_velocity, V dt, V 
     const V braking = splat<V>(2.0f) * left / (splat<V>(0.5f) * dt + law_sqrt(splat<V>(0.25f) * dt * dt + splat<V>(2.0f)
             * left / acceleration));
     const V slowed = pick(left / dt < braking, left / dt, braking);
-    const V speed = pick(most < slowed, most, slowed);
+    const auto absent = (most > splat<V>(3.4028235e+38f)) & (acceleration > splat<V>(3.4028235e+38f));
+    const V speed = pick(absent, splat<V>(0.0f), pick(most < slowed, most, slowed));
     const V change = acceleration * dt;
     const V moved = within(pick(error < splat<V>(0.0f), negative(speed), speed), setpoint_velocity - change,
             setpoint_velocity + change);
-    const auto absent = (most > splat<V>(3.4028235e+38f)) & (acceleration > splat<V>(3.4028235e+38f));
-    return {{pick(absent, target, setpoint + dt * moved), pick(absent, splat<V>(0.0f), moved)}};
+    return {{pick(absent, target, setpoint + dt * moved), moved}};
 }
 
 template <class V>

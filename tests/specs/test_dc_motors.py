@@ -113,5 +113,6 @@ def test_bristles_are_the_whole_friction() -> None:
 )
 def test_actuators_that_no_motor_stands_for(values: dict[str, Any], problem: str) -> None:
     """With the reason; a range of targets is no problem, and named among what is lost."""
-    found = DCMotor(**{"dynamics": (), "gain": (0.5, 0.25), "bias": ()} | values).problem
+    plain: dict[str, Any] = {"dynamics": (), "gain": (0.5, 0.25), "bias": ()}
+    found = DCMotor(**plain | values).problem
     assert problem in found and bool(found) == bool(problem)

@@ -19,6 +19,7 @@ from isaacsim.core.experimental.actuators import (
     save_motors,
 )
 from isaacsim.core.experimental.actuators.errors import ActuatorParseError
+from isaacsim.core.experimental.actuators.pipeline.feedback import feedback_gains
 from isaacsim.core.experimental.actuators.specs.configs import ForeignConfig
 from isaacsim.core.experimental.actuators.specs.motors import motor_of
 from isaacsim.core.experimental.actuators.specs.servo import PRESETS, gains_at_joint, voltage_problems
@@ -140,6 +141,8 @@ def test_gains_are_the_slopes_of_servo_and_winding() -> None:
     )
     gains = gains_at_joint(motor_of([SERVO, VOLTS]))
     assert gains is not None and gains == pytest.approx((pushed / small, -slowed / small, 0.0), rel=1e-5)
+    running = feedback_gains(arrays.actuators[0], 1)
+    np.testing.assert_allclose(running[:, 0, 0], gains, rtol=1e-6)
     assert gains_at_joint(motor_of([SERVO])) is None and gains_at_joint(motor_of([VOLTS])) is None
     assert gains_at_joint(motor_of([PD, EFFORT])) == (3.0, 0.1, 0.0)
-    assert stand_ins([SERVO]) == {} and stand_ins([SERVO, VOLTS]) == {0: PDControlConfig(*gains[:2])}
+    assert stand_ins([SERVO]) == {} and stand_ins([SERVO, VOLTS])[0] == PDControlConfig(*gains[:2])

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from isaacsim.core.experimental.actuators import ActuatedArrays, PDControlConfig
+from isaacsim.core.experimental.actuators import ActuatedArrays, PDControlConfig, ServoControlConfig
 
 
 class Plant:
@@ -53,9 +53,11 @@ class Plant:
 
 
 def joints_of(stages: Any, robots: int) -> ActuatedArrays:
-    """Robots of one joint, whose motor gives its feedforward."""
+    """Robots of one joint, whose motor gives its feedforward: an effort, or a voltage for a winding that takes one."""
     stages = stages if isinstance(stages, list) else [stages]
-    return ActuatedArrays(["j"], {".*": [PDControlConfig(0.0, 0.0), *stages]}, num_robots=robots)
+    in_volts = any(getattr(stage, "command", "") == "voltage" for stage in stages)
+    first = ServoControlConfig(kp=0.0, error_gain=0.0, voltage=1.0) if in_volts else PDControlConfig(0.0, 0.0)
+    return ActuatedArrays(["j"], {".*": [first, *stages]}, num_robots=robots)
 
 
 def tell(arrays: ActuatedArrays, values: dict[str, np.ndarray]) -> None:

@@ -45,7 +45,7 @@ def forces(low: float, high: float, of: str = "force") -> dict[str, Any]:
     return {f"{of}Range_min": low, f"{of}Range_max": high}
 
 
-DC_MOTOR = {"dynType": "dcmotor", "gainType": "dcmotor", "biasType": "dcmotor"}
+DC_MOTOR: dict[str, Any] = {"dynType": "dcmotor", "gainType": "dcmotor", "biasType": "dcmotor"}
 CASES = [
     (position(-2.0) | forces(-3.0, 3.0), '<position joint="hinge" kp="10" kv="1" gear="-2" forcerange="-3 3"/>'),
     ({"gear": [5.0]} | forces(-1.0, 1.0, "ctrl"), '<motor joint="hinge" gear="5" ctrlrange="-1 1"/>'),

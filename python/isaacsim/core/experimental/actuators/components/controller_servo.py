@@ -75,11 +75,12 @@ def profiled(target: float, setpoint: float, setpoint_velocity: float, dt: float
     left = wp.abs(error)
     braking = 2.0 * left / (0.5 * dt + sqrt(0.25 * dt * dt + 2.0 * left / acceleration))
     slowed = left / dt if left / dt < braking else braking
-    speed = most if most < slowed else slowed
+    absent = most > LARGEST and acceleration > LARGEST
+    # compilers do not vectorize a choice of a constant as the result
+    speed = 0.0 if absent else (most if most < slowed else slowed)
     change = acceleration * dt
     moved = within(-speed if error < 0.0 else speed, setpoint_velocity - change, setpoint_velocity + change)
-    absent = most > LARGEST and acceleration > LARGEST
-    return target if absent else setpoint + dt * moved, 0.0 if absent else moved
+    return target if absent else setpoint + dt * moved, moved
 
 
 @wp.func
