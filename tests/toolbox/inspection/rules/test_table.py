@@ -111,6 +111,21 @@ BROKEN: dict[str, tuple[tuple[Edit, ...], str]] = {
         "delay_steps = 300 is 1.25 s",
     ),
     "stuck-joint": ((number(SHOULDER, "newton:friction", 60.0),), "dry friction of 60 N·m"),
+    "unread-supply": (
+        (schema(OF_SHOULDER, "ActuatorSupplyAPI"), number(OF_SHOULDER, "actuator:supply:voltage", 24.0)),
+        "no actuator has a winding",
+    ),
+    "unread-derating": (
+        (
+            schema(OF_SHOULDER, "ActuatorThermalAPI"),
+            number(OF_SHOULDER, "actuator:thermal:windingCapacity", 20.0),
+            number(OF_SHOULDER, "actuator:thermal:windingResistance", 1.0),
+            number(OF_SHOULDER, "actuator:thermal:motorConstant", 0.5),
+            number(OF_SHOULDER, "actuator:thermal:deratingStart", 80.0),
+            number(OF_SHOULDER, "actuator:thermal:maxTemperature", 120.0),
+        ),
+        "its temperature derates the motor",
+    ),
     "unstable-gains": ((number(OF_SHOULDER, "newton:kd", 500.0),), "shoulder will vibrate at dt = 0.004167 s"),
     "gains-against-inertia": ((number(OF_EXTENSION, "newton:kp", 1e-3),), "extension swings at 0.00"),
     "assumed-inertia-too-large": (
@@ -148,7 +163,7 @@ GOOD: dict[str, tuple[Edit, ...]] = {
 }
 IN_MOTION = ("unstable-gains", "gains-against-inertia", "assumed-inertia-too-large")
 # rules on laws of ours, which newton does not have
-_OURS = ("earlier-name", "assumed-inertia-too-large")
+_OURS = ("unread-supply", "unread-derating", "earlier-name", "assumed-inertia-too-large")
 
 
 def test_every_rule_is_tested() -> None:

@@ -28,6 +28,8 @@ _FUNCTIONS: tuple[Rule, ...] = (
     values.huge_value,
     values.long_delay,
     values.stuck_joint,
+    values.unread_supply,
+    values.unread_derating,
     steps.unstable_gains,
     steps.gains_against_inertia,
     steps.assumed_inertia_too_large,
