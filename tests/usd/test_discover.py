@@ -1039,7 +1039,11 @@ def test_any_prim_gives_a_good_spec_or_a_parse_error(text):
 NUMBERS = {config: list(parameters_of(config).values()) for config in OURS}
 VALUES = {"bool": "1", "float[]": "[2]"}
 VALUED = {
-    config: [f"{one.type} {one.attribute} = {VALUES.get(one.type, min(2, one.upper))}" for one in described]
+    config: [
+        f"{one.type} {one.attribute} = "
+        + (f'"{one.choices[-1]}"' if one.choices else f"{VALUES.get(one.type, min(2, one.upper))}")
+        for one in described
+    ]
     for config, described in NUMBERS.items()
 }
 BAD = {

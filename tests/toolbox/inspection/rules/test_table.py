@@ -127,6 +127,21 @@ BROKEN: dict[str, tuple[tuple[Edit, ...], str]] = {
         "RL_calf_joint, RR_calf_joint have the limit of the hips, 23.5 N·m, which is that of the motor. Through the "
         "linkage of the knee it is 35.55 (unitree_go1_knee) N·m",
     ),
+    "unread-supply": (
+        (schema(OF_SHOULDER, "ActuatorSupplyAPI"), number(OF_SHOULDER, "actuator:supply:voltage", 24.0)),
+        "no actuator has a winding",
+    ),
+    "unread-derating": (
+        (
+            schema(OF_SHOULDER, "ActuatorThermalAPI"),
+            number(OF_SHOULDER, "actuator:thermal:windingCapacity", 20.0),
+            number(OF_SHOULDER, "actuator:thermal:windingResistance", 1.0),
+            number(OF_SHOULDER, "actuator:thermal:motorConstant", 0.5),
+            number(OF_SHOULDER, "actuator:thermal:deratingStart", 80.0),
+            number(OF_SHOULDER, "actuator:thermal:maxTemperature", 120.0),
+        ),
+        "its temperature derates the motor",
+    ),
     "unstable-gains": ((number(OF_SHOULDER, "newton:kd", 500.0),), "shoulder will vibrate at dt = 0.004167 s"),
     "gains-against-inertia": ((number(OF_EXTENSION, "newton:kp", 1e-3),), "extension swings at 0.00"),
     "assumed-inertia-too-large": (
@@ -165,7 +180,7 @@ GOOD: dict[str, tuple[Edit, ...]] = {
 }
 IN_MOTION = ("unstable-gains", "gains-against-inertia", "assumed-inertia-too-large")
 # rules on laws of ours, which newton does not have
-_OURS = ("earlier-name", "assumed-inertia-too-large")
+_OURS = ("unread-supply", "unread-derating", "earlier-name", "assumed-inertia-too-large")
 
 
 def test_every_rule_is_tested() -> None:

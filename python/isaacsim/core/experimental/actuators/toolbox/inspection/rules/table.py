@@ -29,6 +29,8 @@ _FUNCTIONS: tuple[Rule, ...] = (
     values.long_delay,
     values.stuck_joint,
     catalogue.knee_without_linkage,
+    values.unread_supply,
+    values.unread_derating,
     steps.unstable_gains,
     steps.gains_against_inertia,
     steps.assumed_inertia_too_large,

@@ -10,6 +10,8 @@ from ....specs.arguments import DEFAULT_DT
 from ....specs.dry_friction import breakaway
 from ....specs.fields import parameters_of
 from ....specs.stages import KINDS
+from ....specs.supply import SupplyConfig
+from ....specs.thermal import ThermalConfig
 from ....usd.edits import ParameterEdit
 from ..figures import gains, largest_effort, passive_stages
 from ..findings import Finding
@@ -18,6 +20,8 @@ from .rule import Checked
 _LARGEST_EFFORT = 1e5
 _LARGEST_GAIN = 1e7
 _LONGEST_DELAY = 1.0
+# schemas of the laws that read the voltage of a supply and the derating of a motor
+_READERS = ("ActuatorElectricalAPI", "ActuatorEnvelopeClampingAPI")
 
 
 def undamped(checked: Checked) -> Iterator[Finding]:
@@ -126,4 +130,34 @@ def stuck_joint(checked: Checked) -> Iterator[Finding]:
                 actuator.path if own >= joint.value("friction") else joint.path,
                 f"joint {joint.name} has a dry friction of {friction:g} {unit}, its actuator gives at most {most:g}.",
                 "Lower the friction, or raise the limit of the actuator.",
+            )
+
+
+def unread_supply(checked: Checked) -> Iterator[Finding]:
+    """A supply of a robot without a winding or a torque-speed limit: its voltage has no effect."""
+    stages = [(actuator, stage) for actuator, _ in checked.usable for stage in actuator.stages]
+    supplied = [actuator for actuator, stage in stages if isinstance(stage, SupplyConfig)]
+    if supplied and not any(stage.SCHEMA in _READERS for _, stage in stages):
+        yield Finding(
+            "unread-supply",
+            "warning",
+            supplied[0].path,
+            "the robot has a supply, and no actuator has a winding or a torque-speed limit that follows its voltage.",
+            "Give the actuators an ElectricalConfig, or remove the supply.",
+        )
+
+
+def unread_derating(checked: Checked) -> Iterator[Finding]:
+    """A derating of a motor without a winding or a torque-speed limit: its temperature limits nothing."""
+    for actuator, _ in checked.usable:
+        derates = any(
+            isinstance(stage, ThermalConfig) and stage.max_temperature < math.inf for stage in actuator.stages
+        )
+        if derates and not any(stage.SCHEMA in _READERS for stage in actuator.stages):
+            yield Finding(
+                "unread-derating",
+                "warning",
+                actuator.path,
+                "its temperature derates the motor, and it has no winding or torque-speed limit that follows.",
+                "Give it an ElectricalConfig with max_current, or remove max_temperature.",
             )
