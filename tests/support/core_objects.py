@@ -429,7 +429,7 @@ def entries() -> dict[str, Callable[[], Entry]]:
         "Plan.set_totals": of_plan(
             "set_totals", lambda b: [[(floats(b.robots, b.slots), [0, 2], floats(b.robots, b.slots))]]
         ),
-        "Plan.start_at": of_plan("start_at", lambda b: [[(0.5, False), (0.0, True)]]),
+        "Plan.start_at": of_plan("start_at", lambda b: [[(0.5, False, -1), (0.0, True, -1)]]),
         "Plan.observe": of_plan(
             "observe",
             lambda b: [

@@ -21,6 +21,7 @@ from isaacsim.core.experimental.actuators.motor_files.files import load_motors, 
 from isaacsim.core.experimental.actuators.usd.authored import targets
 from isaacsim.core.experimental.actuators.usd.discover import discover, parse_prim
 from isaacsim.core.experimental.actuators.usd.schema import current_schemas
+from isaacsim.core.experimental.actuators.usd.split import split
 from isaacsim.core.experimental.actuators.usd.supplies import ACTUATORS, PRIM_TYPE, supply_prims
 from pxr import Sdf, Usd
 from robot_files import ARM, EXTENSION, OF_EXTENSION, OF_SHOULDER, SHOULDER, edited
@@ -158,3 +159,18 @@ def test_motor_files_have_the_supply(ending: str, tmp_path: Path) -> None:
     for read in (motors_of(str(file)), motors_of(str(tmp_path / "exported.usda"))):
         found = [stage for one in read.values() for stage in one.stages if isinstance(stage, SupplyConfig)]
         assert found and all(one == BATTERY for one in found)
+
+
+def test_split_actuators_keep_their_supply(tmp_path: Path) -> None:
+    """Each prim that an actuator is split into is named, too."""
+
+    def both(stage: Usd.Stage) -> None:
+        stage.RemovePrim(OF_SHOULDER)
+        stage.RemovePrim(OF_EXTENSION)
+        joints = ["shoulder", "extension"]
+        add_actuator(ARM, joints, "both", PDControlConfig(30.0, 2.0), others=[WINDING, OTHER], stage=stage)
+
+    stage = Usd.Stage.Open(str(edited(tmp_path, both)))
+    split(stage, f"{ARM}/Actuators/both")
+    assert supplies(stage) == {SHOULDER: OTHER, EXTENSION: OTHER}
+    assert named(stage) == {SUPPLY: [f"{ARM}/Actuators/both", OF_EXTENSION]}

@@ -115,7 +115,7 @@ def author_actuator(
     with undo_on_error(stage):
         prim = _Prim.of(path, _on_stage(stage, configs, targets), targets)
         _write(stage, prim)
-        write_supplies(stage, path.GetParentPath(), {path: prim.supply})
+        write_supplies(stage, path.GetParentPath(), {path: prim.supply}, write_configs)
         write_fallback(stage, [(str(one.GetPrimPath()), _axis(stage, one)) for one in targets], configs)
     return stage.GetPrimAtPath(path)
 
@@ -161,7 +161,7 @@ def author_actuators(
         _remove(stage, [*obsolete, *places])
         for shared, prims in planned:
             _write_all(stage, _with_class(stage, scope, shared, prims))
-        write_supplies(stage, scope, _supplies_of(planned))
+        write_supplies(stage, scope, _supplies_of(planned), write_configs)
         _write_fallbacks(stage, motors)
     return [stage.GetPrimAtPath(prim.path) for _, prims in planned for prim in prims]
 

@@ -6,7 +6,8 @@ become one prim beside its actuators.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from array import array
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 from pxr import Sdf, Usd
@@ -21,6 +22,7 @@ ACTUATORS = "actuator:supply:actuators"
 """Relationship to the actuator prims that share the supply."""
 PRIM_TYPE = "Scope"
 """Type of the prims that are written."""
+Write = Callable[[Sdf.PrimSpec, Sequence[Any], Sequence[Any]], None]
 
 
 def supply_prims(root: Usd.Prim) -> list[Usd.Prim]:
@@ -101,13 +103,16 @@ class Supplies:
         return bool(prim) and not prim.IsActive()
 
 
-def write_supplies(stage: Usd.Stage, scope: Sdf.Path, supplies: Mapping[Sdf.Path, SupplyConfig | None]) -> None:
+def write_supplies(
+    stage: Usd.Stage, scope: Sdf.Path, supplies: Mapping[Sdf.Path, SupplyConfig | None], write: Write
+) -> None:
     """Give actuator prims below a scope their supplies, equal ones in one prim, and take earlier ones from them.
 
     Args:
         stage: Where.
         scope: Path of the prim with the actuators.
         supplies: The supply of each actuator prim in the units of the stage, or None.
+        write: Writes the schemas of configs, and values of configs, into a spec.
     """
     forget_supplies(stage, supplies)
     groups: list[tuple[SupplyConfig, list[Sdf.Path]]] = []
@@ -120,7 +125,7 @@ def write_supplies(stage: Usd.Stage, scope: Sdf.Path, supplies: Mapping[Sdf.Path
         else:
             members.append(path)
     for config, paths in groups:
-        _name(stage, _prim_of(stage, scope, config), paths)
+        _name(stage, _prim_of(stage, scope, config, write), paths)
 
 
 def forget_supplies(stage: Usd.Stage, paths: Collection[Sdf.Path]) -> None:
@@ -149,10 +154,8 @@ def _own_supplies(stage: Usd.Stage) -> list[tuple[Usd.Prim, Sdf.PrimSpec]]:
     return [(prim, specs[0]) for prim, specs in found if len(specs) == 1 and specs[0].layer == layer]
 
 
-def _prim_of(stage: Usd.Stage, scope: Sdf.Path, config: SupplyConfig) -> Sdf.Path:
+def _prim_of(stage: Usd.Stage, scope: Sdf.Path, config: SupplyConfig, write: Write) -> Sdf.Path:
     """A supply prim in the scope with the values of a config, a new one if there is none."""
-    from .author import write_configs
-
     for prim, _ in _own_supplies(stage):
         if prim.GetPath().GetParentPath() == scope and _stored(read_config(prim, SupplyConfig, [])) == _stored(config):
             return prim.GetPath()
@@ -161,14 +164,12 @@ def _prim_of(stage: Usd.Stage, scope: Sdf.Path, config: SupplyConfig) -> Sdf.Pat
     with Sdf.ChangeBlock():
         spec = Sdf.CreatePrimInLayer(target.GetLayer(), target.MapToSpecPath(path))
         spec.specifier, spec.typeName = Sdf.SpecifierDef, PRIM_TYPE
-        write_configs(spec, [config], [config])
+        write(spec, [config], [config])
     return path
 
 
 def _stored(config: Any) -> Any:
     """The values of a config as a file holds them, in single precision."""
-    from array import array
-
     return None if config is None else array("f", map(float, vars(config).values()))
 
 
