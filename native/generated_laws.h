@@ -658,9 +658,8 @@ inline Values<V, 6> two_nodes(V effort, V position, V velocity, V dt, V winding_
     const auto results_2 = sum_and_rest(housing, housing_rest + (of_housing * (inward - outward) + both));
     const V housing_after = results_2.at[0];
     const V housing_error = results_2.at[1];
-    const V hot = pick(winding_after > splat<V>(100000.0f), splat<V>(100000.0f), winding_after);
-    const V left = share + spare * within((end - hot) * slope, splat<V>(0.0f), splat<V>(1.0f));
-    return {{hot, housing_after, winding_error, housing_error, left, kept}};
+    const V left = share + spare * within((end - winding_after) * slope, splat<V>(0.0f), splat<V>(1.0f));
+    return {{winding_after, housing_after, winding_error, housing_error, left, kept}};
 }
 
 template <class V>

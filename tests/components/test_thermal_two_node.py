@@ -105,9 +105,9 @@ def test_motor_runs_away_from_the_bound_on() -> None:
     expected = power * (R_W + R_H) / (1 - 0.95**2)
     assert temperatures(arrays[0.95])[0, 0] - AMBIENT == pytest.approx(expected, rel=1e-3)
     assert temperatures(arrays[1.0])[0, 0] > 10 * expected
+    # beyond all numbers it is a fault, and the state stays a number
     run(arrays[1.0], 20 * bound, 1e3, 1000)
-    assert temperatures(arrays[1.0])[0, 0] == pytest.approx(1e5)
-    assert np.isfinite(temperatures(arrays[1.0])).all() and not arrays[1.0].faults
+    assert np.isfinite(temperatures(arrays[1.0])).all() and arrays[1.0].faults
 
 
 def test_loss_of_the_winding_counts_without_a_motor_constant() -> None:

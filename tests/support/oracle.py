@@ -204,8 +204,7 @@ def two_node_law(effort, _q, _qd, h, published, T_w, T_h, rest_w, rest_h, _derat
     V = root[..., :, None] * V
     gained = np.einsum("...ij,...j,...kj,...k->...i", V, mean, V, flows)
     after = np.stack([T_w + rest_w, T_h + rest_h], axis=-1) + gained
-    # a motor that runs away ends somewhere
-    after = np.where(good[..., None], np.stack([np.minimum(after[..., 0], 1e5), after[..., 1]], axis=-1), np.nan)
+    after = np.where(good[..., None], after, np.nan)
     errors = np.full_like(T_w, np.nan)
     part = np.clip((T_max - after[..., 0]) / (T_max - T_1), 0, 1)
     derating = np.where(np.isinf(T_max), 1, np.where(T_1 < T_max, share + part * (1 - share), np.nan))

@@ -20,7 +20,7 @@ A·h are −x₁ and −x₂, x₁ ≥ x₂ ≥ 0, and g(x) = (1 − e^−x)/x i
 The differences of flows vanish at rest, so the rounding of α, β and γ does not move the temperatures at rest. Steps of
 a millisecond change a temperature by less than its last digit: the state holds the rounding errors and adds them in the
 next step. An infinite C_h leaves the housing at T_a. In the first step, and after a reset to ambient, both temperatures
-are T_a. A winding that runs away, for which no law holds any more, stays at 100 000 °C.
+are T_a. A winding that runs away beyond all numbers keeps its state, with a fault.
 Edges: parameters out of range give NaN, which the plan's guard turns into a fault.
 Source: the exact step of a linear system under constant input; W. Kahan, CACM 8 (1965) 40, for the rounding errors.
 """
@@ -39,9 +39,6 @@ from .electrical_winding import positive
 from .functions import exp, mean_of_decay, sqrt, sum_and_rest
 from .law import UNSET, started, within
 from .passive_friction import usable
-
-HOTTEST = wp.constant(1.0e5)
-"""Temperature at which a motor that runs away stays [°C]."""
 
 
 @wp.func
@@ -177,9 +174,8 @@ def two_nodes(
     both = shared * (power - outward)
     winding_after, winding_error = sum_and_rest(winding, winding_rest + (of_winding * (power - inward) + both))
     housing_after, housing_error = sum_and_rest(housing, housing_rest + (of_housing * (inward - outward) + both))
-    hot = HOTTEST if winding_after > HOTTEST else winding_after
-    left = share + spare * within((end - hot) * slope, 0.0, 1.0)
-    return hot, housing_after, winding_error, housing_error, left, kept
+    left = share + spare * within((end - winding_after) * slope, 0.0, 1.0)
+    return winding_after, housing_after, winding_error, housing_error, left, kept
 
 
 class ThermalTwoNode(Thermal):
