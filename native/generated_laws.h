@@ -492,7 +492,7 @@ inline Values<V, 5> winding(V effort, V position, V velocity, V dt, V inertia, V
             splat<V>(0.0f))));
     const V asked = pick(in_volts > splat<V>(0.5f), (effort - back_emf) * per_impedance, effort * per_constant);
     const V lag = pick(as_mujoco > splat<V>(0.5f), inductance * per_impedance, splat<V>(0.0f));
-    const V change = max_current_rate * pick(lag > splat<V>(0.0f), lag, dt);
+    const V change = product(max_current_rate, pick(lag > splat<V>(0.0f), lag, dt));
     const V wanted = demanded_current(asked, current, most, change);
     const V available = pick(supply_voltage <= splat<V>(3.4028235e+38f), supply_voltage, supply);
     const V volts = pick((driver < splat<V>(1.5f)) & (available > splat<V>(0.0f)), available, splat<V>(0.0f));
@@ -526,9 +526,10 @@ template <class V>
 inline Values<V, 12> winding_prepare(V torque_constant, V resistance, V inductance, V supply, V max_current,
         V max_current_rate, V temperature_coefficient, V magnet_coefficient, V in_volts, V driver, V as_mujoco) {
     const V constant = positive(torque_constant);
-    return {{constant, splat<V>(1.0f) / constant, usable(resistance), usable(inductance), nan_unless(supply >
-            splat<V>(0.0f), supply), limit_of(max_current), limit_of(max_current_rate), usable(temperature_coefficient),
-            usable(magnet_coefficient), in_volts, driver, as_mujoco}};
+    return {{constant, splat<V>(1.0f) / constant, nan_unless(usable(inductance) >= splat<V>(0.0f), usable(resistance)),
+            usable(inductance), nan_unless(supply > splat<V>(0.0f), supply), limit_of(max_current),
+            limit_of(max_current_rate), usable(temperature_coefficient), usable(magnet_coefficient), in_volts, driver,
+            as_mujoco}};
 }
 
 template <class V>

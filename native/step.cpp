@@ -139,7 +139,17 @@ void derive_all(const Problem& p, const Block& b, const Scratch& scratch) {
 // Publish the states of the previous step, and the sums per robot.
 NOINLINE void publish(const Problem& p, const Block& b) {
     const int64_t last = b.first_robot + b.robots;
-    for (const Published& one : p.published) one.publish(b.first_robot, last, p.slots);
+    for (const Published& one : p.published) {
+        if (static_cast<int64_t>(one.slots.size()) != p.slots) {
+            one.publish(b.first_robot, last, p.slots);
+            continue;
+        }
+        // a law on all slots
+        const float* RESTRICT const from = one.state + b.first_robot * p.slots;
+        float* RESTRICT const to = one.signal + b.first_robot * p.slots;
+        const float neutral = one.neutral;
+        for (int64_t k = 0; k < (last - b.first_robot) * p.slots; ++k) to[k] = from[k] == from[k] ? from[k] : neutral;
+    }
     for (const Total& one : p.totals) one.add_up(b.first_robot, last, p.slots);
 }
 

@@ -50,7 +50,7 @@ class ThermalWinding(Thermal):
 
 
 @wp.func
-def derated(effort: float, position: float, velocity: float, derating: float, most: float):
+def derated_winding(effort: float, position: float, velocity: float, derating: float, most: float):
     """Return the effort within what the winding allows."""
     return within(effort, -most * derating, most * derating)
 
@@ -60,7 +60,7 @@ class ClampingDerated(Clamping):
 
     PARAMETERS: ClassVar = ("most",)
     ASKS: ClassVar = ("derating",)
-    LAW = derated
+    LAW = derated_winding
 
 
 @wp.func

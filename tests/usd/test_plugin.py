@@ -192,6 +192,8 @@ for at, config in enumerate(OURS):
     required = {name: [2.0] if name in tables else 2.0 for name in missing}
     required |= {name: 2.0 for name in parameters_of(config) if name == "motor_constant"}
     motor = [*([] if config.KIND == "controller" else [PDControlConfig(8.0, 1.0)]), config(**required)]
+    if getattr(config, "IN_VOLTS", False):
+        motor.append(ElectricalConfig(1.0, 1.0, command="voltage"))
     prims = add_motors("/World/Arm", {".*": motor}, stage=stage)
     prims = [holder_of(prim, config) for prim in prims]
     stage.GetRootLayer().Export(f"{at}.usda")

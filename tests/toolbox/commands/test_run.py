@@ -108,8 +108,8 @@ def test_windings_and_heat_have_columns_where_there_are_some(
     """Currents, the share of time at the voltage of the supply, and the highest temperature."""
     motors, record, arm = tmp_path / "motors.yaml", tmp_path / "out.npz", str(ROBOTS / "arm_2dof.usda")
     winding = ElectricalConfig(2.0, 1.0, voltage=24.0, max_current=15.0)
-    pd = PDControlConfig(200.0, 20.0)
-    save_motors(motors, {"shoulder": [pd, winding, ThermalConfig(20.0, 1.0)], "extension": [pd]})
+    pd = [PDControlConfig(200.0, 20.0), MaxEffortClampingConfig("joint")]
+    save_motors(motors, {"shoulder": [*pd, winding, ThermalConfig(20.0, 1.0)], "extension": pd})
     options = ["--targets", "step", "--seconds", "1", "--config", str(motors), "--record", str(record)]
     shoulder, extension = ran(capsys, arm, *options)["joints"]
     log = Recording.load(record)

@@ -73,7 +73,7 @@ def winding_prepare(
     return (
         constant,
         1.0 / constant,
-        usable(resistance),
+        usable(resistance) if usable(inductance) >= 0.0 else wp.nan,
         usable(inductance),
         supply if supply > 0.0 else wp.nan,
         limit_of(max_current),
@@ -157,7 +157,7 @@ def winding(
     asked = (effort - back_emf) * per_impedance if in_volts > 0.5 else effort * per_constant
     # MuJoCo limits the rate at the start of the step, of a current that then approaches its end
     lag = inductance * per_impedance if as_mujoco > 0.5 else 0.0
-    change = max_current_rate * (lag if lag > 0.0 else dt)
+    change = product(max_current_rate, lag if lag > 0.0 else dt)
     wanted = demanded_current(asked, current, most, change)
     available = supply_voltage if supply_voltage <= LARGEST else supply
     # a shorted winding gets no voltage
