@@ -15,6 +15,7 @@ from isaacsim.core.experimental.actuators import (
     PDControlConfig,
     PIDControlConfig,
     ServoControlConfig,
+    ThermalConfig,
 )
 
 K, R, L, INERTIA = 0.3, 0.7, 0.002, 0.02
@@ -99,6 +100,11 @@ CASES: dict[str, tuple[str, list[Any], float]] = {
         ],
         10.0,
     ),
+    "R heat": (
+        'thermal="2 50 0 0.00393 25 25"',
+        [VOLTS, winding(command="voltage", temperature_coefficient=0.00393), ThermalConfig(50.0, 2.0)],
+        10.0,
+    ),
     "PD within the supply": ('input="pos" controller="5 0 0.2"', [PDControlConfig(5.0, 0.2), winding()], 2.0),
     "PD at the supply": (
         'input="pos" controller="5 0 0.2 0 0 3"',
@@ -128,7 +134,9 @@ def test_has_the_numbers_of_mujoco(case: str, dt: float) -> None:
     ours = our_steps(dt, stages, targets, feedforward)
     scale = np.abs(theirs).max(axis=0)
     assert (scale > [1.0, 0.5, 0.3]).all()
-    assert (np.abs(ours - theirs).max(axis=0) <= 1e-5 * scale).all(), np.abs(ours - theirs).max(axis=0) / scale
+    # the loss of the first step is not known, and MuJoCo's step of the temperature is of first order
+    bar = 3e-5 if "heat" in case and dt == 0.005 else 1e-5
+    assert (np.abs(ours - theirs).max(axis=0) <= bar * scale).all(), np.abs(ours - theirs).max(axis=0) / scale
 
 
 @pytest.mark.parametrize("supply", [0.0, 3.0])
