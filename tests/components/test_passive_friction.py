@@ -8,7 +8,13 @@ import numpy as np
 import oracle
 import pytest
 import warp as wp
-from isaacsim.core.experimental.actuators import ActuatedArrays, Actuator, FrictionConfig, PassiveFriction
+from isaacsim.core.experimental.actuators import (
+    ActuatedArrays,
+    Actuator,
+    FrictionConfig,
+    PassiveFriction,
+    PDControlConfig,
+)
 from isaacsim.core.experimental.actuators.components import catalogue
 from one_inertia import Plant, efforts_of, joints_of
 
@@ -287,3 +293,13 @@ def test_unknown_inertia_is_a_fault() -> None:
     one = np.ones((1, 1), np.float32)
     assert arrays.step(one, one, one, 0.01)[0, 0] == 0
     assert arrays.faults
+
+
+def test_levels_may_differ_by_joint_and_robot() -> None:
+    """In arrays and by pattern; a static level below that of motion means the level of motion."""
+    coulomb = {"a": 0.1, "b": 0.3}
+    levels = (np.array([0.2, 0.1]), 0.2, {"a": 0.2, "b": 0.4})
+    for static in levels:
+        config = FrictionConfig(coulomb=coulomb, static=static, assumed_inertia=0.1)
+        joints = ActuatedArrays(["a", "b"], {".*": [PDControlConfig(0.0, 0.0), config]}, num_robots=2)
+        assert joints.step(*np.zeros((3, 2, 2), np.float32), 0.01).shape == (2, 2)

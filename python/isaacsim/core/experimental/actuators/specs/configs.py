@@ -331,7 +331,10 @@ def _assumed_inertia(space: str) -> dict[str, Any]:
     return _of_friction("", "kg·m² or kg", 0.0) | {"attribute": f"actuator:{space}:assumedInertia"}
 
 
-def _level_conflicts(static: float, coulomb: float) -> list[str]:
+def _level_conflicts(static: Any, coulomb: Any) -> list[str]:
+    # of values by joint or robot, a static level below that of motion means the level of motion
+    if not (isinstance(static, float | int) and isinstance(coulomb, float | int)):
+        return []
     if 0.0 < static < coulomb:
         return [f"static = {static!r}: must be at least coulomb, {coulomb!r}, or 0 for that. Correct either."]
     return []
