@@ -50,7 +50,7 @@ print(json.dumps(found))
 # a robot with an actuator for each schema of ours, as add_actuator and add_motors write it
 WRITTEN = """
 import dataclasses, pathlib, warnings
-from isaacsim.core.experimental.actuators import PDControlConfig, add_actuator, add_motors
+from isaacsim.core.experimental.actuators import ElectricalConfig, PDControlConfig, add_actuator, add_motors
 from isaacsim.core.experimental.actuators.specs.configs import OURS
 from isaacsim.core.experimental.actuators.specs.fields import parameters_of
 from isaacsim.core.experimental.actuators.usd.stage import open_stage
