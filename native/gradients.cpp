@@ -143,19 +143,24 @@ struct Found {
     Bend bends[Law::kCurves + 1] = {};
 };
 
-// The law with the derivative by input K.
-template <class Law, int K>
-inline auto derive(const Found<Law>& in) {
+// The law with the derivative by input `by`, -1 for none; an integral constant makes it a function of its own.
+template <class Law, class By>
+inline auto derive(const Found<Law>& in, const By by) {
     const auto input = [&](int k) {
-        return k == K ? Dual<Lanes>{in.inputs[k], {splat<Lanes>(1.0f), false}} : Dual<Lanes>{in.inputs[k]};
+        return k == by ? Dual<Lanes>{in.inputs[k], {splat<Lanes>(1.0f), false}} : Dual<Lanes>{in.inputs[k]};
     };
     const auto curve = [&](auto n) {
-        constexpr bool runs_over = Shape<Law>::over(decltype(n)::value) == K;
+        const bool runs_over = Shape<Law>::over(decltype(n)::value) == by;
         return Dual<Lanes>{in.bends[n].value,
                            runs_over ? Derivative<Lanes>{in.bends[n].slope, false} : Derivative<Lanes>{}};
     };
     return value_of<Law, Dual<Lanes>>(input, Dual<Lanes>{in.dt}, curve);
 }
+
+// Derivatives of a law with more inputs run in a loop: as functions of their own they take too long to compile.
+constexpr int kMostUnrolled = 14;
+template <int K>
+using Input = std::integral_constant<int, K>;
 
 template <class Law, size_t... K>
 EVERYTHING_INLINED void backward(const LawInBlock& b, int64_t size, std::index_sequence<K...>) {
@@ -165,7 +170,7 @@ EVERYTHING_INLINED void backward(const LawInBlock& b, int64_t size, std::index_s
     for (int64_t i = 0; i < size; i += kLanes) {
         Found<Law> in{{load(from[K] + i)...}, splat<Lanes>(b.dt)};
         for (int n = 0; n < Law::kCurves; ++n) in.bends[n] = bend_of<Law>(n, in.inputs[Shape<Law>::over(n)], b);
-        const auto values = derive<Law, -1>(in);
+        const auto values = derive<Law>(in, Input<-1>{});
         auto good = good_inputs<Law>(b, i) & finite(values.at[0].value) & finite(load(b.last + i));
         for (int s = 0; s < Law::kStates; ++s) good = good & finite(values.at[1 + s].value);
         const Lanes by_effort = load(b.by_effort + i);
@@ -176,7 +181,11 @@ EVERYTHING_INLINED void backward(const LawInBlock& b, int64_t size, std::index_s
             for (int s = 0; s < Law::kStates; ++s) sum = sum + found.at[1 + s].d * by_state[s];
             return pick(good, sum, Derivative<Lanes>{});
         };
-        const Derivative<Lanes> found[] = {gradient(derive<Law, static_cast<int>(K)>(in))...};
+        Derivative<Lanes> found[sizeof...(K)];
+        if constexpr (sizeof...(K) > kMostUnrolled)
+            for (int k = 0; k < static_cast<int>(sizeof...(K)); ++k) found[k] = gradient(derive<Law>(in, k));
+        else
+            ((found[K] = gradient(derive<Law>(in, Input<static_cast<int>(K)>{}))), ...);
         const auto leave = [&](int k) {
             if (k >= At::kStates && k < At::kAsked)
                 // a state that was not written is the previous state
