@@ -518,6 +518,11 @@ inline Values<V, 5> winding(V effort, V position, V velocity, V dt, V inertia, V
 }
 
 template <class V>
+inline V positive_or_infinite(V value) {
+    return nan_unless(value > splat<V>(0.0f), value);
+}
+
+template <class V>
 inline V limit_of(V value) {
     return nan_unless(value >= splat<V>(0.0f), value);
 }
@@ -527,9 +532,8 @@ inline Values<V, 12> winding_prepare(V torque_constant, V resistance, V inductan
         V max_current_rate, V temperature_coefficient, V magnet_coefficient, V in_volts, V driver, V as_mujoco) {
     const V constant = positive(torque_constant);
     return {{constant, splat<V>(1.0f) / constant, nan_unless(usable(inductance) >= splat<V>(0.0f), usable(resistance)),
-            usable(inductance), nan_unless(supply > splat<V>(0.0f), supply), limit_of(max_current),
-            limit_of(max_current_rate), usable(temperature_coefficient), usable(magnet_coefficient), in_volts, driver,
-            as_mujoco}};
+            usable(inductance), positive_or_infinite(supply), limit_of(max_current), limit_of(max_current_rate),
+            usable(temperature_coefficient), usable(magnet_coefficient), in_volts, driver, as_mujoco}};
 }
 
 template <class V>
@@ -548,11 +552,15 @@ inline V dc_motor_clamp(V effort, V position, V velocity, V stall, V speed_facto
 }
 
 template <class V>
+inline V finite_inverse(V value) {
+    const V inverse = splat<V>(1.0f) / value;
+    return pick(inverse > splat<V>(3.4028235e+38f), splat<V>(3.4028235e+38f), inverse);
+}
+
+template <class V>
 inline V dc_motor_speed_factor(V stall, V no_load_velocity, V peak, V cut_off) {
-    const V inverse = splat<V>(1.0f) / no_load_velocity;
-    const V finite_inverse = pick(inverse > splat<V>(3.4028235e+38f), splat<V>(3.4028235e+38f), inverse);
     const auto counts = (cut_off > splat<V>(0.0f)) | ((stall > splat<V>(0.0f)) & (stall <= splat<V>(3.4028235e+38f)));
-    const V factor = pick(counts, finite_inverse, splat<V>(0.0f));
+    const V factor = pick(counts, finite_inverse(no_load_velocity), splat<V>(0.0f));
     const auto valid = (no_load_velocity > splat<V>(0.0f)) & (peak >= splat<V>(0.0f)) & ((stall >= splat<V>(0.0f)) |
             (cut_off <= splat<V>(0.0f)));
     return nan_unless(valid, factor);
@@ -618,12 +626,6 @@ inline V envelope_clamp(V effort, V position, V velocity, V derating, V supply_v
 }
 
 template <class V>
-inline V finite_inverse(V value) {
-    const V inverse = splat<V>(1.0f) / value;
-    return pick(inverse > splat<V>(3.4028235e+38f), splat<V>(3.4028235e+38f), inverse);
-}
-
-template <class V>
 inline Values<V, 5> envelope_prepare(V stall, V no_load_velocity, V nominal_voltage, V max_power,
         V max_driving_effort) {
     const auto follows = (nominal_voltage > splat<V>(0.0f)) & (nominal_voltage <= splat<V>(3.4028235e+38f));
@@ -661,11 +663,6 @@ inline Values<V, 6> two_nodes(V effort, V position, V velocity, V dt, V winding_
     const V housing_error = results_2.at[1];
     const V left = share + spare * within((end - winding_after) * slope, splat<V>(0.0f), splat<V>(1.0f));
     return {{winding_after, housing_after, winding_error, housing_error, left, kept}};
-}
-
-template <class V>
-inline V positive_or_infinite(V value) {
-    return nan_unless(value > splat<V>(0.0f), value);
 }
 
 template <class V>

@@ -77,7 +77,7 @@ def test_readings_of_the_quadratic_term_differ() -> None:
 
 
 def test_felt_load_is_the_load_of_the_step_before() -> None:
-    """Where it is not known, it shows in the velocity: the same level from the second step on."""
+    """An unknown load shows in the velocity: the same level from the second step on."""
     config = FrictionConfig(**BAM["M6"], assumed_inertia=INERTIA)
     told, felt = (Plant(config, INERTIA, 1e-3, robots=3, velocity=4.0, told=told) for told in (True, False))
     load = np.array([-1.5, 0.3, 2.0])

@@ -96,7 +96,7 @@ def test_uncooled_housing_keeps_the_heat() -> None:
 
 
 def test_motor_runs_away_from_the_bound_on() -> None:
-    """Where the loss grows faster with the temperature than the heat that leaves: effort²·a·(R_w + R_h) ≥ K²."""
+    """The loss then grows faster with the temperature than the heat that leaves: effort²·a·(R_w + R_h) ≥ K²."""
     bound = CONSTANT / math.sqrt(0.00393 * (R_W + R_H))
     arrays = {share: joints_of(config(temperature_coefficient=0.00393), 1) for share in (0.95, 1.0)}
     for share, one in arrays.items():

@@ -72,7 +72,7 @@ def test_friction_is_that_of_the_model(model: str, rng: np.random.Generator) -> 
 
 
 def test_reads_a_file_and_hands_on_the_rest(tmp_path: Path) -> None:
-    """What is not friction is handed over, or named by a warning."""
+    """Parameters other than friction are returned, or named by a warning."""
     file = tmp_path / "m6.json"
     file.write_text(json.dumps(XL330), "utf-8")
     rest: dict[str, Any] = {}
@@ -101,7 +101,7 @@ def test_reads_configs_of_isaac_lab_and_names_of_usd() -> None:
 
 
 def test_model_follows_from_the_numbers() -> None:
-    """Where it is not named; the first that has them all."""
+    """A model that is not named is the first that has all its parameters."""
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         config = FrictionConfig.from_bam({"friction_base": 0.1, "friction_viscous": 0.2, "load_friction_base": 0.3})
@@ -128,7 +128,7 @@ def test_errors_name_the_number(content: dict[str, Any], message: str) -> None:
 
 @pytest.mark.parametrize("text", ["", "[1]", "{", "1", "[" * 100_000])
 def test_errors_name_the_file(tmp_path: Path, text: str) -> None:
-    """What is no parameter file is refused by its path."""
+    """A file without parameters is refused by its path."""
     file = tmp_path / "broken.json"
     file.write_text(text, "utf-8")
     with pytest.raises(ValueError, match=r"broken\.json.*Give"):

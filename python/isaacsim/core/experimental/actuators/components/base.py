@@ -24,7 +24,7 @@ from ..errors import NotCopied
 from ..specs.arguments import require_type
 from ..specs.fields import parameters_of, shown, violations
 from .curve import curves_over, rows_of
-from .law import clamping_kernel, controller_kernel, prepares_for_dt
+from .law import clamping_kernel, controller_kernel, keeping_states, prepares_for_dt
 
 
 class ParameterSource(Protocol):
@@ -135,7 +135,7 @@ class Component(NotCopied):
             Raises:
                 ValueError: The mask has another type or shape.
             """
-            keepers = self.KEPT if isinstance(self.KEPT, Mapping) else {}
+            keepers = keeping_states(self.KEPT)
             for name, array in vars(self).items():
                 if name in self.KEPT and name not in keepers:
                     continue

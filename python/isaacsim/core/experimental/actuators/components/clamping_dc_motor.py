@@ -22,19 +22,15 @@ from ..specs.configs import DCMotorClampingConfig
 from .base import Clamping, require_given, resolved_scalars
 from .law import bounded, within
 from .product import product
-
-LARGEST = wp.constant(3.4028234663852886e38)
-"""The largest finite float32."""
+from .ranges import LARGEST, finite_inverse
 
 
 @wp.func
 def dc_motor_speed_factor(stall: float, no_load_velocity: float, peak: float, cut_off: float) -> float:
     """Return the factor from a velocity to its share of the no-load speed; `cut_off` is 0 or 1."""
-    inverse = 1.0 / no_load_velocity
-    finite_inverse = LARGEST if inverse > LARGEST else inverse
     # the factor is zero if the curve is off or flat, which avoids inf · 0
     counts = cut_off > 0.0 or (stall > 0.0 and stall <= LARGEST)
-    factor = finite_inverse if counts else 0.0
+    factor = finite_inverse(no_load_velocity) if counts else 0.0
     valid = no_load_velocity > 0.0 and peak >= 0.0 and (stall >= 0.0 or cut_off <= 0.0)
     return factor if valid else wp.nan
 

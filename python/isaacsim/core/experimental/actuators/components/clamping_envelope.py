@@ -29,19 +29,11 @@ from ..specs.fields import parameters_of
 from .base import Clamping, repeated, require_given
 from .law import bounded, within
 from .product import product
+from .ranges import LARGEST, finite_inverse
 
-LARGEST = wp.constant(3.4028234663852886e38)
-"""The largest finite float32."""
 SLOWEST = wp.constant(1e-18)
 """Speed [rad/s or m/s] below which the power limits nothing."""
 _TINY = np.finfo(np.float32).tiny
-
-
-@wp.func
-def finite_inverse(value: float) -> float:
-    """Return the inverse of a number, which is at most the largest float32."""
-    inverse = 1.0 / value
-    return LARGEST if inverse > LARGEST else inverse
 
 
 @wp.func

@@ -30,10 +30,9 @@ import warp as wp
 
 from ..specs.configs import ServoControlConfig
 from .base import Controller, resolved_scalars
-from .electrical_winding import LARGEST, positive
 from .functions import sqrt
 from .law import UNSET, started, within
-from .passive_friction import usable
+from .ranges import LARGEST, positive, usable
 
 
 @wp.func

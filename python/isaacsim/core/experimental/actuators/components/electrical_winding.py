@@ -35,23 +35,8 @@ from ..specs.configs import ElectricalConfig
 from .base import Electrical, resolved_scalars
 from .functions import decay, means_of_decay
 from .law import within
-from .passive_friction import usable
 from .product import product
-
-LARGEST = wp.constant(3.4028234663852886e38)
-"""The largest finite float32."""
-
-
-@wp.func
-def positive(value: float) -> float:
-    """Return a parameter that is finite and greater than zero; NaN for others."""
-    return value if value > 0.0 and value <= LARGEST else wp.nan
-
-
-@wp.func
-def limit_of(value: float) -> float:
-    """Return a limit that is not negative, which may be infinite; NaN for others."""
-    return value if value >= 0.0 else wp.nan
+from .ranges import LARGEST, limit_of, positive, positive_or_infinite, usable
 
 
 @wp.func
@@ -75,7 +60,7 @@ def winding_prepare(
         1.0 / constant,
         usable(resistance) if usable(inductance) >= 0.0 else wp.nan,
         usable(inductance),
-        supply if supply > 0.0 else wp.nan,
+        positive_or_infinite(supply),
         limit_of(max_current),
         limit_of(max_current_rate),
         usable(temperature_coefficient),

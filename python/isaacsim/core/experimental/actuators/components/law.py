@@ -129,13 +129,14 @@ def signals_of(owner: LawClass, signals: Sequence[str]) -> tuple[str, ...]:
     return (*signals, *timed, *owner.ASKS)
 
 
-def _keepers(kept: Collection[str]) -> Mapping[str, str]:
+def keeping_states(kept: Collection[str]) -> Mapping[str, str]:
+    """Return the states that select the joints at which a reset keeps others, by name of the kept state."""
     return kept if isinstance(kept, Mapping) else {}
 
 
 def keepers_of(states: Sequence[str], kept: Collection[str]) -> list[int]:
     """Place in `STATE`, for each state, of the state that selects the joints at which a reset keeps it; -1 without."""
-    keepers = _keepers(kept)
+    keepers = keeping_states(kept)
     return [states.index(keepers[name]) if name in keepers else -1 for name in states]
 
 
@@ -202,7 +203,7 @@ def _require_names(owner: LawClass) -> None:
         ("ASKS:", owner.ASKS, signals, signals),
         ("PUBLISHES:", owner.PUBLISHES, _PUBLISHABLE, _PUBLISHABLE),
         ("START or KEPT has", sorted({*owner.START, *owner.KEPT}), states, f"STATE, {states}"),
-        ("KEPT has", sorted({*_keepers(owner.KEPT).values()}), states, f"STATE, {states}"),
+        ("KEPT has", sorted({*keeping_states(owner.KEPT).values()}), states, f"STATE, {states}"),
         ("PUBLISHES has", sorted({*owner.PUBLISHES.values()}), states, f"STATE, {states}"),
         ("USUAL has", owner.USUAL, arguments := list(owner.LAW.input_types), f"the arguments of LAW, {arguments}"),
     ):

@@ -39,12 +39,7 @@ from .base import Passive, resolved_scalars
 from .friction_step import friction_before, friction_step, known_inertia, rate_of_momentum, step_before
 from .functions import stribeck
 from .law import UNSET, started
-
-
-@wp.func
-def usable(value: float) -> float:
-    """Return a parameter that is finite and not negative; NaN for others."""
-    return value if wp.isfinite(value) and (value >= 0.0) else wp.nan
+from .ranges import usable
 
 
 @wp.func

@@ -37,7 +37,8 @@ from .base import Passive, resolved_scalars
 from .friction_step import known_inertia, step_before
 from .functions import exp, mean_of_decay, stribeck
 from .law import UNSET, started, within
-from .passive_friction import inverse_speed, usable
+from .passive_friction import inverse_speed
+from .ranges import usable
 
 
 @wp.func

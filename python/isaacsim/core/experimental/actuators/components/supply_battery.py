@@ -20,10 +20,9 @@ import warp as wp
 
 from ..specs.configs import SupplyConfig
 from .base import Supply, resolved_scalars
-from .electrical_winding import positive
 from .functions import sqrt
 from .law import UNSET
-from .passive_friction import usable
+from .ranges import positive, usable
 
 
 @wp.func

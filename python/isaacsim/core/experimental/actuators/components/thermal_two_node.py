@@ -35,16 +35,9 @@ import warp as wp
 
 from ..specs.configs import ThermalConfig
 from .base import Thermal, resolved_scalars
-from .electrical_winding import positive
 from .functions import exp, mean_of_decay, sqrt, sum_and_rest
 from .law import UNSET, started, within
-from .passive_friction import usable
-
-
-@wp.func
-def positive_or_infinite(value: float) -> float:
-    """Return a parameter that is greater than zero; NaN for others."""
-    return value if value > 0.0 else wp.nan
+from .ranges import positive, positive_or_infinite, usable
 
 
 @wp.func

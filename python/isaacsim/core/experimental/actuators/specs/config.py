@@ -12,7 +12,7 @@ MAX_TABLE_ROWS = 100_000
 
 
 class Config:
-    """What one applied schema of an actuator prim says."""
+    """Values of one applied schema of an actuator prim."""
 
     SCHEMA: ClassVar[str]
     EARLIER_SCHEMA: ClassVar[str] = ""
@@ -34,7 +34,7 @@ class Config:
         return None
 
     def bounds(self, of: Literal["effort", "speed"]) -> dict[str, Any]:
-        """What efforts along the motion, or speeds without load, do not exceed: by field, of a table its largest."""
+        """Return the bounds of efforts that drive, or of speeds without load, by field; of a table the largest."""
         found = {name: (one, getattr(self, name)) for name, one in parameters_of(self).items() if one.bounds == of}
         return {name: max(value) if one.type == "float[]" else value for name, (one, value) in found.items()}
 
@@ -58,7 +58,7 @@ class ClampingConfig(Config):
 
 
 class PassiveConfig(Config):
-    """What a joint adds to the effort of its motor: friction, cogging."""
+    """An effort that the joint adds to that of its motor: friction, cogging."""
 
     KIND: ClassVar[str] = "passive"
 

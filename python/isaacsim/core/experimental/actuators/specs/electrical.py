@@ -53,7 +53,7 @@ class ElectricalConfig(Config):
     magnet_coefficient: float = parameter(0.0, **_winding("magnetCoefficient", "1/K", 0.0))
     """Decrease of the torque constant with the temperature of the housing from 25 °C on [1/K]; about 0.0011."""
     command: str = parameter("effort", **_choice("command", "effort", "voltage"))
-    """What the controller returns: `"effort"`, or `"voltage"` [V] as `ServoControlConfig` does."""
+    """Result of the controller: `"effort"`, or `"voltage"` [V] as `ServoControlConfig` does."""
     driver: str = parameter("on", **_choice("driver", "on", "open", "shorted"))
     """`"on"`, or off with the winding open, without current, or shorted, which brakes with K²·v/R."""
     discretization: str = parameter("mean", **_choice("discretization", "mean", "mujoco"))

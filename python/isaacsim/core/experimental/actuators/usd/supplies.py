@@ -76,7 +76,7 @@ class Supplies:
             yield self._read[number]
 
     def problems(self, ours: Collection[str], is_near: Any) -> list[str]:
-        """What is wrong with the relationships of the supplies of a robot.
+        """Return the problems of the relationships of the supplies of a robot.
 
         Args:
             ours: Paths of the actuator prims of the robot.

@@ -167,7 +167,7 @@ class Recorder(NotCopied):
 
     def _wound_joints(self) -> np.ndarray:
         """Return a mask of the recorded joints whose motors have an electrical law, `(joints,)`."""
-        each = [actuator for actuator in self._assembly.actuators for _ in actuator.dof_names]
+        each = _actuators_by_joint(self._assembly)
         wound = [any("electrical_power" in recorded_states(stage) for stage in one.stages) for one in each]
         return np.array(wound)[self._joints]
 
@@ -219,9 +219,14 @@ def _chosen(signals: Sequence[str], without_law: Callable[[], set[str]]) -> list
     return [name for name in SIGNALS if name in wanted]
 
 
+def _actuators_by_joint(assembly: Assembly) -> list[Any]:
+    """Return the actuator of each joint."""
+    return [actuator for actuator in assembly.actuators for _ in actuator.dof_names]
+
+
 def _without_law(assembly: Assembly, joints: Sequence[int]) -> set[str]:
     """Return the signals of passive stages and of states of laws that none of some joints has."""
-    each = [actuator for actuator in assembly.actuators for _ in actuator.dof_names]
+    each = _actuators_by_joint(assembly)
     chosen = {id(actuator): actuator for joint in joints for actuator in [each[joint]]}.values()
     recorded = {name for actuator in chosen for stage in actuator.stages for name in recorded_states(stage)}
     # a winding without a supply law has its own voltage
