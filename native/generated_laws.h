@@ -752,6 +752,20 @@ inline Values<V, 5> battery_prepare(V voltage, V resistance, V sag, V min_voltag
 }
 
 template <class V>
+inline V gear_effort(V effort, V position, V velocity, V ratio, V offset, V of_motor) {
+    return ratio * effort;
+}
+
+template <class V>
+inline Values<V, 5> motor_signals(V position, V velocity, V position_target, V velocity_target, V feedforward, V ratio,
+        V offset, V of_motor) {
+    const auto is_own = of_motor > splat<V>(0.5f);
+    return {{ratio * position + offset, ratio * velocity, pick(is_own, position_target, ratio * position_target +
+            offset), pick(is_own, velocity_target, ratio * velocity_target), pick(is_own, feedforward, feedforward /
+            ratio)}};
+}
+
+template <class V>
 inline V cogging(V effort, V position, V velocity, V amplitude, V periods, V phase) {
     const V angle = periods * position + phase;
     const auto far = (magnitude(angle) >= splat<V>(1.6777216e+07f)) & finite(angle);
@@ -1520,6 +1534,43 @@ struct SupplyBattery {
     }
 };
 
+struct TransmissionGear {
+    static constexpr const char *kName = "TransmissionGear", *kKind = "transmission";
+    static constexpr bool kLimits = false, kConverts = true;
+    static constexpr int kResults = 1, kParameters = 3, kPrepared = 3, kStates = 0, kCurves = 0, kAsked = 0, kArguments = 7;
+    static constexpr bool kPrepares = false;
+    // whether what is prepared depends on the time step
+    static constexpr bool kTimed = false;
+    // the parameter that each prepared number is as it stands, -1 for one that is derived
+    static constexpr int kPasses[] = {0, 1, 2};
+    // what each curve runs over: 0 for the position, 1 for the velocity, 2 for the speed
+    static constexpr int kOver[] = {-1};
+    // numbers of the signals that it asks for
+    static constexpr int kAsks[] = {-1};
+    // values for which the law is compiled as constants, NaN for none
+    static constexpr bool kHasUsual = false;
+    static constexpr float kUsual[] = {kNaN, kNaN, kNaN};
+    static constexpr float kUsualAsked[] = {kNaN};
+    // effort, position, velocity
+    static constexpr bool kReads[] = {true, false, false};
+
+    template <class V>
+    static inline Values<V, kResults + kStates> law(V effort, V position, V velocity, V, V ratio, V offset,
+            V of_motor) {
+        return {{gear_effort(effort, position, velocity, ratio, offset, of_motor)}};
+    }
+    template <class V>
+    static inline Values<V, kPrepared> prepare(V ratio, V offset, V of_motor, V) {
+        return {{ratio, offset, of_motor}};
+    }
+    template <class V>
+    static inline Values<V, 5> motor(V position, V velocity, V position_target, V velocity_target, V feedforward,
+            V ratio, V offset, V of_motor) {
+        return motor_signals(position, velocity, position_target, velocity_target, feedforward, ratio, offset,
+                of_motor);
+    }
+};
+
 struct PassiveCogging {
     static constexpr const char *kName = "PassiveCogging", *kKind = "passive";
     static constexpr bool kLimits = false, kConverts = false;
@@ -1663,7 +1714,7 @@ struct PassiveLuGreFriction {
 
 using Functions = List<FunctionExp, FunctionLog, FunctionSqrt, FunctionTanh, FunctionSin, FunctionCos, FunctionPow, FunctionDecay, FunctionStribeck>;
 using Controllers = List<ControllerPD, ControllerPID, ControllerGearedPD, ControllerGearedPID, ControllerServo>;
-using EffortStages = List<ElectricalWinding, ClampingDCMotor, ClampingDCMotorCutoff, ClampingPositionBased, ClampingEnvelope, ClampingMaxEffort, ThermalTwoNode, SupplyBattery, PassiveCogging, PassiveFriction, PassiveFrictionCurve, PassiveLuGreFriction>;
+using EffortStages = List<ElectricalWinding, ClampingDCMotor, ClampingDCMotorCutoff, ClampingPositionBased, ClampingEnvelope, ClampingMaxEffort, ThermalTwoNode, SupplyBattery, TransmissionGear, PassiveCogging, PassiveFriction, PassiveFrictionCurve, PassiveLuGreFriction>;
 using Feedbacks = List<>;
 
 }  // namespace ACTUATORS_VARIANT

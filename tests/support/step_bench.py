@@ -19,6 +19,7 @@ from isaacsim.core.experimental.actuators import (
 )
 from isaacsim.core.experimental.actuators.components.base import Electrical, Feedback, Passive, Transmission
 from isaacsim.core.experimental.actuators.components.law import within
+from isaacsim.core.experimental.actuators.components.transmission_gear import TransmissionGear, gear_effort
 from isaacsim.core.experimental.actuators.pipeline.entry import ActuatorEntry
 from isaacsim.core.experimental.actuators.pipeline.plan import Plan, compile_plan
 from isaacsim.core.experimental.actuators.pipeline.step.binding import Columns, Indices
@@ -202,44 +203,6 @@ class FeedbackFiltered(Feedback):
 
 
 @wp.func
-def geared_signals(
-    position: float,
-    velocity: float,
-    position_target: float,
-    velocity_target: float,
-    feedforward: float,
-    ratio: float,
-    offset: float,
-    targets_at_motor: float,
-):
-    """Return the signals of a motor before a rigid gear; of the commands where they are not the motor's already."""
-    at_motor = targets_at_motor > 0.5
-    return (
-        ratio * position + offset,
-        ratio * velocity,
-        position_target if at_motor else ratio * position_target + offset,
-        velocity_target if at_motor else ratio * velocity_target,
-        feedforward if at_motor else feedforward / ratio,
-    )
-
-
-@wp.func
-def geared_effort(
-    effort: float, position: float, velocity: float, ratio: float, offset: float, targets_at_motor: float
-):
-    """Return the effort behind the gear."""
-    return ratio * effort
-
-
-class TransmissionGear(Transmission):
-    """A rigid gear: turns of the motor per turn of the joint, and the motor's position where the joint's is 0."""
-
-    PARAMETERS: ClassVar = ("ratio", "offset", "targets_at_motor")
-    MOTOR = geared_signals
-    LAW = geared_effort
-
-
-@wp.func
 def soft_prepare(ratio: float, stiffness: float, furthest: float):
     """Return the parameters, a compliance in place of the stiffness."""
     return ratio, 1.0 / stiffness, furthest
@@ -300,7 +263,7 @@ SENSORS = (FeedbackSkewed, FeedbackFiltered)
 ASKING = (ControllerBalanced, ClampingLoaded, PassiveStick)
 """Those of them that ask for signals."""
 
-MADE_UP = (*SENSORS, *ASKING, ControllerLeaky, ElectricalDroop, ClampingSlew, PassiveDrag, PassiveLag, *TRANSMISSIONS)
+MADE_UP = (*SENSORS, *ASKING, ControllerLeaky, ElectricalDroop, ClampingSlew, PassiveDrag, PassiveLag, TransmissionSoft)
 """Laws that a test makes built-in ones."""
 
 

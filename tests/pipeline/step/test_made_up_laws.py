@@ -1314,7 +1314,7 @@ def test_transmissions_that_cannot_be_are_refused() -> None:
         odd = type("TransmissionOdd", (TransmissionGear,), {name: None})(*values)
         with pytest.raises(TypeError, match=words):
             compile_plan([dataclasses.replace(entry, others=[odd])], ROBOTS)
-    short = type("TransmissionOdd", (TransmissionGear,), {"MOTOR": step_bench.geared_effort})(*values)
+    short = type("TransmissionOdd", (TransmissionGear,), {"MOTOR": step_bench.gear_effort})(*values)
     with pytest.raises(TypeError, match=r"TransmissionOdd.MOTOR takes 6 arguments .*: must take 8 \(position, "):
         compile_plan([dataclasses.replace(entry, others=[short])], ROBOTS)
     at = wp.array(np.arange(ROBOTS), dtype=wp.uint32, device="cpu")

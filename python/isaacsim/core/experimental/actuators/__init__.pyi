@@ -28,6 +28,7 @@ from .components.passive_friction_curve import PassiveFrictionCurve as PassiveFr
 from .components.passive_lu_gre_friction import PassiveLuGreFriction as PassiveLuGreFriction
 from .components.supply_battery import SupplyBattery as SupplyBattery
 from .components.thermal_two_node import ThermalTwoNode as ThermalTwoNode
+from .components.transmission_gear import TransmissionGear as TransmissionGear
 from .extension import Extension as Extension
 from .hosts.current import Articulation as Articulation
 from .hosts.current import use_host as use_host
@@ -75,6 +76,7 @@ from .specs.configs import PositionBasedClampingConfig as PositionBasedClampingC
 from .specs.configs import ServoControlConfig as ServoControlConfig
 from .specs.configs import SupplyConfig as SupplyConfig
 from .specs.configs import ThermalConfig as ThermalConfig
+from .specs.configs import TransmissionConfig as TransmissionConfig
 from .specs.distributions import Distribution as Distribution
 from .specs.distributions import LogUniform as LogUniform
 from .specs.distributions import Normal as Normal
@@ -203,6 +205,8 @@ __all__ = [
     "SupplyConfig",
     "ThermalConfig",
     "ThermalTwoNode",
+    "TransmissionConfig",
+    "TransmissionGear",
     "Uniform",
     "View",
     "add_actuator",

@@ -29,6 +29,7 @@ from .motor_properties import (
     friction_values,
     no_friction,
     require_engine_friction,
+    rotors,
     unsettable,
 )
 from .pipeline.assembly import Assembly
@@ -64,12 +65,12 @@ def close_all() -> None:
 def _built(
     specs: Sequence[ActuatorSpec], robots: Binding
 ) -> tuple[list[ActuatorEntry], list[tuple[str, str]], list[JointValues]]:
-    """The actuators that specs describe, path and name of each driven joint axis, and friction of the simulator."""
+    """The actuators that specs describe, path and name of each driven joint axis, and what the simulator is to have."""
     kept, friction = without_engine_friction(specs)
     with quiet_warp():
         entries = [entry_from_spec(spec, robots.num_robots, robots.device) for spec in kept]
     axes = [axis for spec in kept for axis in zip(spec.targets, spec.dof_names, strict=True)]
-    return entries, axes, [values for one in friction for values in friction_values(one)]
+    return entries, axes, [*rotors(kept), *(values for one in friction for values in friction_values(one))]
 
 
 def _axes_with_friction_stage(
@@ -240,8 +241,8 @@ class ArticulationActuators(ActuatorSet):
             for motor in motors_found
             for name, values in motor.properties.items()
         ]
-        entries, axes, friction = _built(specs, robots)
-        self._build(host, robots, entries, axes, auto_step_pre_physics, device, [*properties, *friction])
+        entries, axes, more = _built(specs, robots)
+        self._build(host, robots, entries, axes, auto_step_pre_physics, device, [*properties, *more])
         return self
 
     @classmethod

@@ -23,6 +23,7 @@ from .specs.configs import ClampingConfig, Config, ControlConfig, DelayConfig, P
 from .specs.fields import shown
 from .specs.motors import MotorConfig, Motors, with_friction_stage
 from .specs.stages import kind_of, parts_of
+from .specs.transmission import armature
 
 if TYPE_CHECKING:
     from .usd.author import EqualMotors
@@ -252,7 +253,10 @@ def _usd_properties(
 ) -> Iterator[tuple[str, dict[tuple[str, str], float]]]:
     """Names of joint properties of a motor, with the value of each joint axis."""
     own = [axes[column] for column in motor.columns]
-    for given, value in motor.properties.items():
+    # a file has the rotor at the joint, whatever lies between
+    rotor = None if motor.spec is None else armature(motor.spec)
+    properties = motor.properties | ({} if rotor is None else {"armature": rotor})
+    for given, value in properties.items():
         for name in _USD_PROPERTIES[given]:
             yield name, dict(zip(own, np.broadcast_to(value, len(own)).tolist(), strict=True))
 

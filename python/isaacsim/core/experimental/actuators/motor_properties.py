@@ -21,6 +21,8 @@ from .drives import axis_paths, physics_of
 from .errors import HostError, do_all
 from .hosts.port import ArticulationPort, PhysicsBus
 from .pipeline.friction import EngineFriction
+from .specs.actuator_spec import ActuatorSpec
+from .specs.transmission import armature_while_attached
 from .values import as_numpy
 
 
@@ -112,6 +114,12 @@ def friction_values(friction: EngineFriction) -> list[JointValues]:
     """Return the joint properties that are friction of the simulator."""
     parts = {"friction": friction.dry, "viscous_friction": friction.viscous}
     return [JointValues(name, friction.axes, values, "engine") for name, values in parts.items()]
+
+
+def rotors(specs: Sequence[ActuatorSpec]) -> list[JointValues]:
+    """Return the armature of joints whose transmission has a rotor inertia."""
+    given = [(spec, inertia) for spec in specs if (inertia := armature_while_attached(spec)) is not None]
+    return [JointValues("armature", list(zip(spec.targets, spec.dof_names, strict=True)), one) for spec, one in given]
 
 
 def no_friction(axes: Sequence[tuple[str, str]]) -> list[JointValues]:

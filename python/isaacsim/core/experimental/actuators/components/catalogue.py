@@ -37,6 +37,7 @@ from ..specs.configs import (
     ServoControlConfig,
     SupplyConfig,
     ThermalConfig,
+    TransmissionConfig,
 )
 from ..specs.fields import parameters_of
 from ..specs.stages import KINDS, kind_of, place_of
@@ -149,6 +150,7 @@ LAWS = (
     Law(MaxEffortClampingConfig, "ClampingMaxEffort"),
     Law(ThermalConfig, "ThermalTwoNode"),
     Law(SupplyConfig, "SupplyBattery"),
+    Law(TransmissionConfig, "TransmissionGear"),
     # friction is of the effort with all that else acts on the joint
     Law(CoggingConfig, "PassiveCogging"),
     Law(FrictionConfig, "PassiveFriction"),

@@ -43,6 +43,7 @@ class ClampingPositionBased(Clamping):
     """
 
     SHARED_PARAMS: ClassVar[set[str]] = {"lookup_table_path", "lookup_positions", "lookup_efforts"}
+    COORDINATES: ClassVar[str] = "joint"
     CURVES: ClassVar[Mapping[str, str]] = {"limit": "position"}
     LAW = position_based_clamp
 

@@ -18,6 +18,7 @@ from ..pipeline.step.fault import Fault
 from ..pipeline.user_components import entries_from_configs, in_joint_order
 from ..specs.arguments import names_of, number_of
 from ..specs.motors import Motors
+from ..specs.transmission import armature_while_attached
 
 AnyMotors = Motors | Sequence[tuple[Any, str]]
 """Motors by pattern, or configs and whole actuators with the names of their joints."""
@@ -101,6 +102,10 @@ class Actuated(ActuatorSet):
             for name, values in motor.properties.items():
                 none = np.full((self._num_robots, len(self._names)), np.nan, np.float32)
                 found.setdefault(name, none)[:, motor.columns] = values
+            rotor = None if motor.spec is None else armature_while_attached(motor.spec)
+            if rotor is not None:
+                none = np.full((self._num_robots, len(self._names)), np.nan, np.float32)
+                found.setdefault("armature", none)[:, motor.columns] = rotor
         return found
 
     @property

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import inspect
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -18,6 +19,7 @@ from ..specs.actuator_spec import ActuatorSpec
 from ..specs.arguments import require_one, require_type
 from ..specs.configs import ClampingConfig, Config, ControlConfig, DelayConfig
 from ..specs.engine_friction import unattached_problems
+from ..specs.gear_losses import with_losses
 from ..specs.stages import KINDS, Staged, kind_of, parts_of, places_of
 
 
@@ -157,6 +159,7 @@ def entry_from_spec(spec: ActuatorSpec, num_robots: int, device: wp.DeviceLike) 
 
 
 def _from_spec(spec: ActuatorSpec, num_robots: int, device: wp.DeviceLike) -> ActuatorEntry:
+    spec = dataclasses.replace(spec, others=with_losses(spec))
     if problems := unattached_problems(spec.stages, f"joints {', '.join(spec.dof_names)}"):
         raise ValueError("\n".join(problems))
     count = num_robots * len(spec.targets)

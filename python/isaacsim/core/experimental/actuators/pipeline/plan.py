@@ -26,7 +26,7 @@ from ..components.delay import Delay
 from ..components.law import LawClass, keepers_of, require_law
 from ..specs.fields import Parameter, parameters_of
 from ..specs.signals import SIGNALS, SUMMED
-from ..specs.stages import KINDS, follows_limits, kind_of, parts_of
+from ..specs.stages import KINDS, follows_limits, is_geared, kind_of, moves_behind, parts_of
 from .entry import ActuatorEntry
 
 if TYPE_CHECKING:
@@ -96,12 +96,14 @@ class PlannedStage:
         used: True for slots that have it here.
         rows: Its parameters by name.
         curves: Its curves, each once.
+        is_behind: True for a limit at the joint behind transmissions.
     """
 
     law: LawClass
     used: np.ndarray
     rows: dict[str, Row]
     curves: list[PlannedCurve] = field(default_factory=list)
+    is_behind: bool = False
 
 
 @dataclass(frozen=True, eq=False)
@@ -679,7 +681,7 @@ def _add_stages(plan: Plan, planned: Sequence[ActuatorEntry], entries: Sequence[
         planned: The actuators without their array stages.
         entries: The whole actuators.
     """
-    merged: list[dict[LawClass, PlannedStage]] = []
+    merged: list[dict[tuple[LawClass, bool], PlannedStage]] = []
     found: list[tuple[Placement, str, int, PlannedStage]] = []
     for entry, placement, whole in zip(planned, plan.placements, entries, strict=True):
         # array stages come before the planned ones
@@ -688,13 +690,16 @@ def _add_stages(plan: Plan, planned: Sequence[ActuatorEntry], entries: Sequence[
         for sweep, stage in _by_sweep(entry.after_controller):
             if sweep == len(merged):
                 merged.append({})
-            added = _add_stage(plan, entry, stage, merged[sweep], placement.slots)
+            behind = moves_behind(stage) and is_geared(entry)
+            added = _add_stage(plan, entry, stage, merged[sweep], placement.slots, behind)
             found.append((placement, stage.KIND, kinds.count(stage.KIND), added))
             kinds.append(stage.KIND)
     for sweep in merged:
-        plan.stages += [sweep[law] for law in sorted(sweep, key=canonical_rank)]
+        plan.stages += [sweep[one] for one in sorted(sweep, key=lambda one: canonical_rank(one[0]))]
     # limits of one actuator may be in a later sweep than stages of another that follow limits
-    plan.stages.sort(key=lambda stage: (follows_limits(stage.law.KIND), KINDS[stage.law.KIND].converts))
+    plan.stages.sort(
+        key=lambda stage: (follows_limits(stage.law.KIND), stage.is_behind, KINDS[stage.law.KIND].converts)
+    )
     for placement, kind, place, stage in found:
         placement.stages.append((kind, place, plan.stages.index(stage)))
 
@@ -711,11 +716,11 @@ def _by_sweep(stages: Sequence[Component]) -> Iterator[tuple[int, Component]]:
 
 def _add_feedback(plan: Plan, entries: Sequence[ActuatorEntry]) -> None:
     """Add the feedback stages, which are numbered after `plan.stages`."""
-    planned: dict[LawClass, PlannedStage] = {}
+    planned: dict[tuple[LawClass, bool], PlannedStage] = {}
     for entry, placement in zip(entries, plan.placements, strict=True):
         for stage in entry.sensing:
             law = _add_stage(plan, entry, stage, planned, placement.slots).law
-            placement.stages.append((law.KIND, 0, len(plan.stages) + list(planned).index(law)))
+            placement.stages.append((law.KIND, 0, len(plan.stages) + list(planned).index((law, False))))
     plan.feedback += planned.values()
 
 
@@ -748,14 +753,20 @@ def _require_laws_of_motor(entry: ActuatorEntry, custom: ArrayStages | None) -> 
 
 
 def _add_stage(
-    plan: Plan, entry: ActuatorEntry, component: Component, stages: dict[LawClass, PlannedStage], slots: tuple[int, ...]
+    plan: Plan,
+    entry: ActuatorEntry,
+    component: Component,
+    stages: dict[tuple[LawClass, bool], PlannedStage],
+    slots: tuple[int, ...],
+    is_behind: bool = False,
 ) -> PlannedStage:
-    """Add a component to the planned stage of its law, and return the stage."""
+    """Add a component to the planned stage of its law, before or behind transmissions, and return the stage."""
     require_law(type(component), KINDS[component.KIND].takes)
     law = law_class_of(component)
-    if law not in stages:
-        stages[law] = PlannedStage(law, np.zeros(plan.num_slots, bool), _neutral_rows(law, plan.num_slots))
-    stage = stages[law]
+    if (law, is_behind) not in stages:
+        rows = _neutral_rows(law, plan.num_slots)
+        stages[law, is_behind] = PlannedStage(law, np.zeros(plan.num_slots, bool), rows, is_behind=is_behind)
+    stage = stages[law, is_behind]
     stage.used[list(slots)] = True
     _add_curves(plan, component, stage.curves, slots)
     for name in component.PARAMETERS:

@@ -18,6 +18,8 @@ class Config:
     EARLIER_SCHEMA: ClassVar[str] = ""
     """Name of the schema in files of version 0.9 and before, read as well; empty where it is the same."""
     KIND: ClassVar[str]
+    COORDINATES: ClassVar[str] = ""
+    """`"joint"` for a law that acts at the joint although its kind acts at the motor; empty for the others."""
 
     @classmethod
     def stem(cls) -> str:

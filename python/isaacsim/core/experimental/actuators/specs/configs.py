@@ -32,6 +32,7 @@ from .fields import parameter, parameters_of
 from .servo import ServoControlConfig
 from .supply import SupplyConfig
 from .thermal import ThermalConfig
+from .transmission import TransmissionConfig
 
 # a delay ring of this many rows per joint is the most a robot file may ask for
 MAX_DELAY_STEPS = 4096
@@ -285,12 +286,15 @@ class DCMotorCutoffClampingConfig(ClampingConfig):
 class PositionBasedClampingConfig(ClampingConfig):
     """Symmetric effort limit that depends on the joint position, as a table.
 
+    Behind a transmission, too, positions and efforts are those of the joint.
+
     Raises:
         ValueError: The table is empty or has more than 100 000 rows, its columns differ in length, positions decrease,
             or an effort is negative.
     """
 
     SCHEMA: ClassVar[str] = "NewtonPositionBasedClampingAPI"
+    COORDINATES: ClassVar[str] = "joint"
 
     lookup_positions: list[float] = parameter(
         attribute="newton:lookupPositions", type="float[]", unit="rad or m", fallback=(), most=MAX_TABLE_ROWS
@@ -591,6 +595,7 @@ _OTHERS: tuple[type[Config], ...] = (
     EnvelopeClampingConfig,
     ThermalConfig,
     SupplyConfig,
+    TransmissionConfig,
 )
 
 CONFIGS: tuple[type[Config], ...] = (

@@ -119,6 +119,17 @@ def kind_of(stage: Any) -> str | None:
     return kind if isinstance(kind, str) and kind in KINDS else None
 
 
+def acts_at_joint(stage: Any) -> bool:
+    """Return True if a stage, or its class, acts in the coordinates of the joint, not in those of a motor."""
+    return (getattr(stage, "COORDINATES", "") or KINDS[kind_of(stage) or "passive"].coordinates) == "joint"
+
+
+def moves_behind(stage: Any) -> bool:
+    """Return True if a stage acts at the joint although its kind acts at the motor: it follows a transmission."""
+    kind = kind_of(stage)
+    return kind is not None and KINDS[kind].coordinates == "motor" and acts_at_joint(stage)
+
+
 class Staged:
     """What has stages: the ordered list of them, made of parts with names of their own and of the others."""
 
@@ -135,7 +146,9 @@ class Staged:
         for name in NAMED:
             part = getattr(self, name)
             parts += [(name, one) for one in (part or () if KINDS[name].many else () if part is None else (part,))]
-        return sorted(parts, key=lambda part: place_of(part[0]))
+        behind = max((place_of(kind) for kind, _ in parts if kind in KINDS and KINDS[kind].converts), default=-1)
+        # those at the joint act behind the transmission, where there is one
+        return sorted(parts, key=lambda part: max(place_of(part[0]), behind * moves_behind(part[1])))
 
     @property
     def stages(self) -> tuple[Any, ...]:

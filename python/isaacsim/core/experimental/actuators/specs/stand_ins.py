@@ -30,6 +30,7 @@ from .configs import (
     ServoControlConfig,
 )
 from .fields import parameters_of, violations
+from .transmission import TransmissionConfig, at_joint
 
 LISTED = "actuator:standIns"
 """Attribute of an actuator prim that lists the schemas which stand in for others."""
@@ -121,17 +122,21 @@ def stand_in_for(config: Config) -> StandIn | None:
 def stand_ins(configs: Sequence[Config]) -> dict[int, Config]:
     """Return the stand-ins of configs that newton does not know, by their place in the list.
 
+    Stand-ins are at the joint, where configs before a transmission are at the motor.
+
     A schema is applied once: a config of the list takes precedence. A config whose numbers are out of range for newton
     has no stand-in.
     """
     applied = {config.SCHEMA for config in configs}
+    gear = next((one for one in configs if isinstance(one, TransmissionConfig)), None)
+    there = configs if gear is None else [at_joint(one, gear.ratio) for one in configs]
     found: dict[int, Config] = {}
     for at, config in enumerate(configs):
         line = stand_in_for(config)
         # a value without fallback may be missing in a file
         if line is None or None in (getattr(config, name) for name in parameters_of(config)):
             continue
-        nearest = line.config(config, configs)
+        nearest = line.config(there[at], there)
         if nearest is not None and nearest.SCHEMA not in applied and not violations(nearest, ""):
             found[at] = nearest
             applied.add(nearest.SCHEMA)

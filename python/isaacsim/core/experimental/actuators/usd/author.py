@@ -16,6 +16,7 @@ from ..specs.fields import Parameter, parameters_of, violations
 from ..specs.stages import KINDS, Staged
 from ..specs.stand_ins import LISTED, stand_ins
 from ..specs.supply import SupplyConfig
+from ..specs.transmission import TransmissionConfig, as_stored
 from .articulation import axes_of, every_prim, unloaded_at
 from .assets import note_authored
 from .axes import address, axis_in, is_angular
@@ -532,13 +533,15 @@ def write_configs(spec: Sdf.PrimSpec, configs: Sequence[Any], values_of: Sequenc
 
     Args:
         spec: Where.
-        configs: The laws, in the units of the stage.
+        configs: The laws, in the units of the stage; before a transmission those of the motor.
         values_of: The laws whose values are written.
     """
     nearest = stand_ins(configs)
     applied = [one for at, config in enumerate(configs) for one in (config, nearest.get(at)) if one is not None]
     spec.SetInfo("apiSchemas", Sdf.TokenListOp.Create(prependedItems=[one.SCHEMA for one in applied]))
-    for config in (*values_of, *nearest.values()):
+    gear = next((one for one in configs if isinstance(one, TransmissionConfig)), None)
+    stored = [one if gear is None else as_stored(one, gear.ratio) for one in values_of]
+    for config in (*stored, *nearest.values()):
         for field, described in parameters_of(config).items():
             write_attribute(spec, described.attribute, described, getattr(config, field))
     if nearest:

@@ -18,6 +18,7 @@ from ..specs.configs import Config, ForeignConfig, NeuralControlConfig
 from ..specs.fields import parameters_of
 from ..specs.stages import KINDS, parts_of
 from ..specs.supply import SupplyConfig
+from ..specs.transmission import TransmissionConfig, as_read
 from .articulation import axes_of, every_prim, on_stage, unloaded_payloads
 from .assets import read_network
 from .authored import targets
@@ -276,7 +277,7 @@ def _parse(
     if not _can_act(path, configs, of_later_version, issues):
         return None
     usable = itertools.chain.from_iterable(found for kind, found in configs.items() if kind not in several)
-    stages = [one for one in usable if one is not None]
+    stages = _at_their_motors([one for one in usable if one is not None])
     _warn_of_idle_values(path, stages)
     model = _model_path(stages) if files else ""
     joints, names = zip(*dofs, strict=True) if dofs else ((), ())
@@ -295,6 +296,13 @@ def _misfits(spec: ActuatorSpec, configs: Mapping[str, list[Any]]) -> list[str]:
     """Problems of the combination of stages of a prim; none while one with problems of its own is missing."""
     is_whole = None not in itertools.chain.from_iterable(configs.values())
     return combination_problems(spec, f"<{spec.path}>") if is_whole else []
+
+
+def _at_their_motors(stages: list[Any]) -> list[Any]:
+    """Stages with the values of the motor where they have a transmission; the prim has newton's at the joint."""
+    gear = next((one for one in stages if isinstance(one, TransmissionConfig)), None)
+    # a missing ratio is a problem that has been noted
+    return [as_read(one, gear.ratio) for one in stages] if gear is not None and gear.ratio else stages
 
 
 def _model_path(stages: Sequence[Config]) -> str:

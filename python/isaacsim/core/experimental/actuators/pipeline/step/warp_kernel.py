@@ -371,7 +371,10 @@ class _Motor:
     """
 
     def __init__(self, stages: Sequence[LawClass], sensed: Mapping[str, str]) -> None:
-        converts = any(KINDS[law.KIND].converts for law in stages)
+        converting = [number for number, law in enumerate(stages) if KINDS[law.KIND].converts]
+        converts = bool(converting)
+        # without a transmission both coordinates are the same
+        self._first = min(converting, default=0)
         self._joint = [sensed[name] for name in MOTOR_SIGNALS]
         self._names = [f"motor_{_SIGNAL_NAMES[name]}" for name in MOTOR_SIGNALS]
         # converted from the true state: position, velocity, and unused commands
@@ -380,15 +383,15 @@ class _Motor:
         acting = dict(zip(CLAMPING_SIGNALS[1:], self._true, strict=False))
         self.commanded: Mapping[str, str] = {**sensed} | (named if converts else {})
         """Names of the signals of controllers."""
-        self._acting: Mapping[str, str] = _SIGNAL_NAMES | (acting if converts else {})
+        self._acting: Mapping[str, str] = _SIGNAL_NAMES | acting
         # of slots without a transmission
         copied = [f"{name} = {joint}" for name, joint in zip(self._names, self._joint, strict=True)]
         self.signals: list[str] = copied if converts else []
         self.state: list[str] = [f"{self._true[0]} = q", f"{self._true[1]} = qd"] if converts else []
 
-    def signals_of(self, stage: LawClass) -> Mapping[str, str]:
+    def signals_of(self, number: int) -> Mapping[str, str]:
         """Names of the signals of a stage after the controllers."""
-        return self._acting if KINDS[stage.KIND].coordinates == "motor" else _SIGNAL_NAMES
+        return self._acting if number < self._first else _SIGNAL_NAMES
 
     def add(self, where: str, law: _Law) -> None:
         """Add the lines of a transmission, under the condition that a slot has it."""
@@ -469,7 +472,7 @@ class _KernelText:
 
     def _add_stage(self, number: int, owner: LawClass) -> None:
         rows = self._own_rows(f"limit_{number}", owner)
-        law = self._law(owner, f"clamp_{number}", rows, self._motor.signals_of(owner))
+        law = self._law(owner, f"clamp_{number}", rows, self._motor.signals_of(number))
         where = f"if slots.used[{number}, slot] != 0:"
         if law.kind.converts:
             self._motor.add(where, law)

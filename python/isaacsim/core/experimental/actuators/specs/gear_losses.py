@@ -1,0 +1,73 @@
+"""What a gear loses: dry friction of the joint under load, so that it takes power and never gives any.
+
+A joint that is held back by |k_e·τ_e − k_m·τ_m|, τ_m the effort of the motor at the joint and τ_e what else acts on it,
+moves at τ_e = −η·τ_m where the motor drives and at τ_m = −η_b·τ_e where it is driven:
+
+    k_m + η·k_e = 1 − η,  k_e + η_b·k_m = 1 − η_b        η  efficiency, η_b  backdriving efficiency
+
+Source: the gearbox term of model M5 of Duclusaud et al., ICRA 2025, solved for the two efficiencies.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+from .configs import Config, FrictionConfig
+from .engine_friction import is_friction, is_in_engine
+from .stages import Staged
+from .transmission import TransmissionConfig, transmission_of
+
+
+def losses(efficiency: Any, backdriving_efficiency: Any) -> tuple[Any, Any]:
+    """Return the dry friction per effort of the motor, k_m, and per external effort, k_e."""
+    both = efficiency * backdriving_efficiency
+    # no loss in either direction: 0/0
+    rest = 1.0 - both + (both == 1.0)
+    return (1.0 - 2.0 * efficiency + both) / rest, (1.0 - 2.0 * backdriving_efficiency + both) / rest
+
+
+def with_losses(stages: Staged) -> list[Config]:
+    """Return the other stages of an actuator, with what its gear loses in their friction.
+
+    An actuator without friction gets a `FrictionConfig`.
+    """
+    gear = transmission_of(stages)
+    if gear is None or not _loses(gear):
+        return list(stages.others)
+    of_motor, external = losses(gear.efficiency, gear.backdriving_efficiency)
+    friction = next((one for one in stages.others if isinstance(one, FrictionConfig)), FrictionConfig())
+    whole = dataclasses.replace(
+        friction, motor_load=friction.motor_load + of_motor, external_load=friction.external_load + external
+    )
+    return [*(one for one in stages.others if one is not friction), whole]
+
+
+def loss_problems(staged: Staged, subject: str) -> list[str]:
+    """Return what is wrong between a gear that loses something and another friction of its joint."""
+    gear = transmission_of(staged)
+    if gear is None or not _loses(gear):
+        return []
+    for one in filter(is_friction, staged.others):
+        if not isinstance(one, FrictionConfig):
+            return [
+                f"{subject} has {type(one).__name__} and a transmission with losses: must have FrictionConfig, which "
+                "takes both. Use that, or set the efficiencies to 1."
+            ]
+        if is_in_engine(one):
+            return [
+                f"{subject} has FrictionConfig.in_engine and a transmission with losses, which no simulator has: must "
+                "be computed by the actuator. Set in_engine to False, or the efficiencies to 1."
+            ]
+    return []
+
+
+def _loses(gear: TransmissionConfig) -> bool:
+    """Return True if any joint has an efficiency other than 1."""
+    return any(map(_is_less, (gear.efficiency, gear.backdriving_efficiency)))
+
+
+def _is_less(value: Any) -> bool:
+    if isinstance(value, dict):
+        return any(one != 1.0 for one in value.values())
+    return bool((value != 1.0).any()) if hasattr(value, "shape") else value != 1.0

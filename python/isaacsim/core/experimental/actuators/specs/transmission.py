@@ -1,0 +1,180 @@
+"""Configs of transmissions between motor and joint, and conversion of values between both coordinates.
+
+With a transmission, control law, winding, limits and heat are those of the motor: of its angle, speed and effort. What
+newton knows, attributes `newton:*` and its own classes, is always at the joint.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from numbers import Real
+from typing import Any, ClassVar, Self, TypeVar, cast
+
+from .config import Config
+from .fields import Parameter, complaint, parameter, parameters_of
+from .stages import Staged, acts_at_joint
+
+_Config = TypeVar("_Config", bound=Config)
+
+
+def _of_transmission(name: str, unit: str, fallback: Any, **rule: Any) -> dict[str, Any]:
+    """Return the description of a number."""
+    named = {"attribute": f"actuator:transmission:{name}", "type": "float", "unit": unit, "fallback": fallback}
+    return named | rule
+
+
+_SHARE: dict[str, Any] = {"lower": 0.0, "above": True, "upper": 1.0, "of_law": False}
+
+
+@dataclass
+class TransmissionConfig(Config):
+    """A rigid gear between motor and joint: `motor angle = ratio·q + offset`, `effort = ratio·motor effort`.
+
+    Control law, winding, limits and heat of the actuator are then those of the motor, so gains, limits and torque
+    constants are those of its data sheet. A table of limits over positions stays one of the joint, and so does
+    friction. The schema is our own.
+
+    Example:
+        >>> TransmissionConfig.from_stages([4.5, 3.0], [2e-5, 8e-6, 1e-6])
+        TransmissionConfig(ratio=13.5, offset=0.0, targets='joint', rotor_inertia=2.04e-05, efficiency=1.0,
+            backdriving_efficiency=1.0)
+    """
+
+    SCHEMA: ClassVar[str] = "ActuatorTransmissionAPI"
+    KIND: ClassVar[str] = "transmission"
+    IS_RIGID: ClassVar[bool] = True
+    """True if the rotor moves exactly as the joint does."""
+
+    ratio: float = parameter(**_of_transmission("ratio", "", None))
+    """Radians of the motor per radian or metre of the joint; negative where it turns the other way."""
+    offset: float = parameter(0.0, **_of_transmission("offset", "rad or m", 0.0))
+    """Angle of the motor where the joint is at 0 [rad]."""
+    targets: str = parameter(
+        "joint", **_of_transmission("targets", "", "joint") | {"type": "token", "choices": ("joint", "motor")}
+    )
+    """Whose targets and feedforward the caller sets: those of the `"joint"`, or of the `"motor"`."""
+    rotor_inertia: float = parameter(
+        0.0, **_of_transmission("rotorInertia", "kg·m² or kg", 0.0, lower=0.0, of_law=False)
+    )
+    """Inertia of rotor and gear at the motor [kg·m²]; 0 leaves the armature of the joint as it is.
+
+    Otherwise the joint has the armature `ratio²·rotor_inertia` while the actuators are attached. That of the file is
+    the total at the joint: it is replaced, not added to.
+    """
+    efficiency: float = parameter(1.0, **_of_transmission("efficiency", "", 1.0, **_SHARE))
+    """Share of the power that arrives at the joint where the motor drives, above 0 and up to 1."""
+    backdriving_efficiency: float = parameter(1.0, **_of_transmission("backdrivingEfficiency", "", 1.0, **_SHARE))
+    """Share of the power that arrives at the motor where the joint drives it, above 0 and up to 1.
+
+    What is lost is dry friction of the joint, see `specs/gear_losses.py`.
+    """
+
+    def conflicts(self) -> list[str]:
+        """Return what is wrong with the ratio, or between the two efficiencies."""
+        # values by joint or robot are checked one by one by the law
+        if isinstance(self.ratio, Real) and self.ratio == 0.0:
+            return [f"ratio = {self.ratio!r}: must not be 0. Give the turns of the motor per turn of the joint."]
+        both = self.efficiency, self.backdriving_efficiency
+        if all(isinstance(one, Real) for one in both) and max(both) * (2.0 - min(both)) > 1.0 != max(both):
+            return [
+                f"efficiency = {both[0]!r}, backdriving_efficiency = {both[1]!r}: must not differ so much, the larger "
+                f"one at most 1/(2 - the smaller one), {1.0 / (2.0 - min(both)):.3g}. Bring them closer."
+            ]
+        return []
+
+    @classmethod
+    def from_stages(cls, ratios: Sequence[float], inertias: Sequence[float], **values: Any) -> Self:
+        """Return the transmission of several gear stages in a row.
+
+        Args:
+            ratios: Ratio of each stage, that of the motor first.
+            inertias: Inertia of each shaft [kg·m²], that of the motor first: one more than stages, or as many, where
+                the last one is part of the joint.
+            values: Other fields.
+
+        Raises:
+            ValueError: There are no stages, their numbers do not fit, or a value is out of range; a line for each.
+        """
+        if not ratios or len(inertias) - len(ratios) not in (0, 1):
+            raise ValueError(
+                f"ratios has {len(ratios)} values, inertias {len(inertias)}: must be at least one ratio, and an "
+                "inertia for the shaft before each stage and at most one behind the last. Complete them."
+            )
+        rules = ("ratios", ratios, Parameter("", "float", "", None)), ("inertias", inertias, _NOT_NEGATIVE)
+        found = (complaint(f"{name}[{at}]", one, rule) for name, given, rule in rules for at, one in enumerate(given))
+        if problems := [one for one in found if one]:
+            raise ValueError("\n".join(problems))
+        inertia, speed = 0.0, 1.0
+        for at, one in enumerate(inertias):
+            # a shaft turns slower than the motor by the stages before it
+            inertia += one * speed * speed
+            speed /= ratios[at] if at < len(ratios) else 1.0
+        return cls(ratio=math.prod(ratios), rotor_inertia=inertia, **values)
+
+
+_NOT_NEGATIVE = Parameter("", "float", "", None, lower=0.0)
+
+
+def transmission_of(staged: Staged) -> TransmissionConfig | None:
+    """Return the transmission of some configs, or None."""
+    return next((one for one in staged.others if isinstance(one, TransmissionConfig)), None)
+
+
+def at_joint(config: _Config, ratio: Any) -> _Config:
+    """Return a config of the motor as one of the joint that does the same there.
+
+    Args:
+        config: A stage before the transmission; one at the joint is returned as it is.
+        ratio: Radians of the motor per radian or metre of the joint, a number or an array like the config's values.
+    """
+    return _converted(config, ratio, 1)
+
+
+def as_stored(config: _Config, ratio: Any) -> _Config:
+    """Return a config with the values that files have at the joint, attributes `newton:*`, converted to the joint."""
+    return _converted(config, ratio, 1, "newton:")
+
+
+def as_read(config: _Config, ratio: Any) -> _Config:
+    """Return a config with these values converted to the motor, the inverse of `as_stored`."""
+    return _converted(config, ratio, -1, "newton:")
+
+
+def _converted(config: _Config, ratio: Any, power: int, attributes: str = "") -> _Config:
+    if acts_at_joint(config):
+        return config
+    changed: dict[str, Any] = {}
+    for name, described in parameters_of(config).items():
+        value, (effort, position) = getattr(config, name), described.dimension
+        exponent = effort - position
+        # a word, as 'joint', is not converted
+        if exponent == 0 or value is None or isinstance(value, str) or not described.attribute.startswith(attributes):
+            continue
+        factor = abs(ratio) ** (power * exponent)
+        # what may be negative has a direction
+        if (effort + position) % 2 and described.lower == -math.inf:
+            factor = factor * (1.0 - 2.0 * (ratio < 0.0))
+        is_table = described.type == "float[]"
+        changed[name] = [one * factor for one in cast(Sequence[float], value)] if is_table else value * factor
+    return dataclasses.replace(cast(Any, config), **changed) if changed else config
+
+
+def armature(staged: Staged) -> Any:
+    """Return the armature at the joint that the rotor of some configs has [kg·m² or kg]; None where it is not given."""
+    given = transmission_of(staged)
+    if given is None or not _is_given(given.rotor_inertia):
+        return None
+    return given.ratio**2 * given.rotor_inertia
+
+
+def armature_while_attached(staged: Staged) -> Any:
+    """Return the armature that the simulator is to have: none where the rotor is a mass of its own behind a spring."""
+    found, gear = armature(staged), transmission_of(staged)
+    return found if found is None or gear is None or gear.IS_RIGID else 0.0 * found
+
+
+def _is_given(value: Any) -> bool:
+    return bool(value.any()) if hasattr(value, "any") else bool(value)
