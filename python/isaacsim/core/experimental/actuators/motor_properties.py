@@ -22,7 +22,7 @@ from .errors import HostError, do_all
 from .hosts.port import ArticulationPort, PhysicsBus
 from .pipeline.friction import EngineFriction
 from .specs.actuator_spec import ActuatorSpec
-from .specs.transmission import armature_while_attached
+from .specs.stages import is_geared
 from .values import as_numpy
 
 
@@ -118,8 +118,15 @@ def friction_values(friction: EngineFriction) -> list[JointValues]:
 
 def rotors(specs: Sequence[ActuatorSpec]) -> list[JointValues]:
     """Return the armature of joints whose transmission has a rotor inertia."""
-    given = [(spec, inertia) for spec in specs if (inertia := armature_while_attached(spec)) is not None]
-    return [JointValues("armature", list(zip(spec.targets, spec.dof_names, strict=True)), one) for spec, one in given]
+    if not any(map(is_geared, specs)):
+        return []
+    # most robots have none
+    from .pipeline.linkages import rotor_armatures
+
+    return [
+        JointValues("armature", list(zip(spec.targets, spec.dof_names, strict=True)), values)
+        for spec, values in rotor_armatures(specs, attached=True)
+    ]
 
 
 def no_friction(axes: Sequence[tuple[str, str]]) -> list[JointValues]:

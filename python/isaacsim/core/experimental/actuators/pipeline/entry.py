@@ -21,6 +21,7 @@ from ..specs.configs import ClampingConfig, Config, ControlConfig, DelayConfig
 from ..specs.engine_friction import unattached_problems
 from ..specs.gear_losses import with_losses
 from ..specs.stages import KINDS, Staged, kind_of, parts_of, places_of
+from ..specs.transmission import armature
 
 
 @dataclass(init=False)
@@ -169,6 +170,9 @@ def _from_spec(spec: ActuatorSpec, num_robots: int, device: wp.DeviceLike) -> Ac
         )
         for config in catalogue.in_order(spec.stages)
     ]
+    for stage in made:
+        if KINDS[stage.KIND].couples and (rotor := armature(spec)) is not None:
+            stage.inertia = float(np.max(rotor))
     shared = not any(np.ndim(value) == 2 for config in spec.stages for value in vars(config).values())
     sweeps = max((int(np.max(getattr(config, "sweeps", 0))) for config in spec.others), default=0)
     return ActuatorEntry(label=spec.path, dof_names=spec.dof_names, shared=shared, sweeps=sweeps, **parts_of(made))
