@@ -4,9 +4,14 @@
 #include <cstdint>
 #include <vector>
 
+#include "signal.h"
+
 namespace actuators {
 
 constexpr int kMostLinked = 3;
+
+// All signals of the joints of a linkage, or of its motors.
+using Linked = float[kSignals][kMostLinked];
 
 // Angles of the shafts, and their change with each joint.
 struct Shafts {
@@ -72,6 +77,20 @@ struct Linkage {
             for (int j = 0; j < count; ++j) found.angle[i] += found.slope[i][j] * beyond[j];
     }
 
+    // Signals of the motors; commands that are the motor's own stay as they are.
+    void to_motors(const Linked& joint, Linked& motor) const {
+        const Shafts now = at(joint[kPosition]), wanted = at(joint[kPositionTarget]);
+        float feedforward[kMostLinked];
+        at_shafts(now, joint[kFeedforward], feedforward);
+        for (int i = 0; i < count; ++i) {
+            motor[kPosition][i] = now.angle[i];
+            motor[kVelocity][i] = turned(now, i, joint[kVelocity]);
+            motor[kPositionTarget][i] = own[i] ? joint[kPositionTarget][i] : wanted.angle[i];
+            motor[kVelocityTarget][i] = own[i] ? joint[kVelocityTarget][i] : turned(wanted, i, joint[kVelocityTarget]);
+            motor[kFeedforward][i] = own[i] ? joint[kFeedforward][i] : feedforward[i];
+        }
+    }
+
     // Efforts of the shafts that have given efforts at the joints.
     void at_shafts(const Shafts& now, const float* joint, float* shaft) const {
         if (!is_table()) {
@@ -109,7 +128,7 @@ struct Linkage {
         for (int j = 0; j < count; ++j) effort[j] = found[j];
     }
 
-    static float turned(const Shafts& now, int i, int count, const float* v) {
+    float turned(const Shafts& now, int i, const float* v) const {
         float sum = now.slope[i][0] * v[0];
         for (int j = 1; j < count; ++j) sum += now.slope[i][j] * v[j];
         return sum;

@@ -770,7 +770,21 @@ void Plan::copy_state() const {
 
 // The current command, without delay.
 float Plan::command_of(int c, int64_t robot, int32_t slot) const {
-    const Source& source = p_.input[kPositionTarget + c];
+    for (const Linkage& one : p_.linkages) {
+        const auto found = std::find(one.slots.begin(), one.slots.end(), slot);
+        if (found == one.slots.end()) continue;
+        Linked joint, motor;
+        for (int s = 0; s < kSignals; ++s)
+            for (int k = 0; k < one.count; ++k) joint[s][k] = signal_of(s, robot, one.slots[k]);
+        one.to_motors(joint, motor);
+        return motor[kPositionTarget + c][found - one.slots.begin()];
+    }
+    return signal_of(kPositionTarget + c, robot, slot);
+}
+
+// A signal of a joint.
+float Plan::signal_of(int s, int64_t robot, int32_t slot) const {
+    const Source& source = p_.input[s];
     if (!source.data) return 0.0f;
     if (source.index) return source.data[source.index[robot * source.index_stride] * source.stride];
     return source.data[robot * source.pitch + columns_[slot]];

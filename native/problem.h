@@ -8,6 +8,7 @@
 #include "linkage.h"
 #include "network.h"
 #include "published.h"
+#include "signal.h"
 
 namespace actuators {
 
@@ -20,7 +21,6 @@ constexpr int kMostCurves = 4;
 // Copies of each number of a curve row, so that a vector of any width is one load.
 constexpr int kRepeated = 16;
 
-enum Signal { kPosition, kVelocity, kPositionTarget, kVelocityTarget, kFeedforward, kSignals };
 constexpr int kCommands = 3;  // the last three are delayed
 constexpr int kEffortFault = 1 << kSignals;
 

@@ -178,20 +178,12 @@ NOINLINE void link_in(const Problem& p, Block& b) {
     for (const Linkage& one : p.linkages)
         for (int64_t robot = 0; robot < b.robots; ++robot) {
             const int32_t* const at = one.places.data() + robot * one.count;
-            float joint[kSignals][kMostLinked], feedforward[kMostLinked];
+            Linked joint, motor;
             for (int s = 0; s < kSignals; ++s)
                 for (int k = 0; k < one.count; ++k) joint[s][k] = b.input[s][at[k]];
-            const Shafts now = one.at(joint[kPosition]), wanted = one.at(joint[kPositionTarget]);
-            one.at_shafts(now, joint[kFeedforward], feedforward);
-            for (int i = 0; i < one.count; ++i) {
-                float* const to = shafts + at[i];
-                to[kPosition * b.pitch] = now.angle[i];
-                to[kVelocity * b.pitch] = Linkage::turned(now, i, one.count, joint[kVelocity]);
-                if (one.own[i]) continue;
-                to[kPositionTarget * b.pitch] = wanted.angle[i];
-                to[kVelocityTarget * b.pitch] = Linkage::turned(wanted, i, one.count, joint[kVelocityTarget]);
-                to[kFeedforward * b.pitch] = feedforward[i];
-            }
+            one.to_motors(joint, motor);
+            for (int s = 0; s < kSignals; ++s)
+                for (int k = 0; k < one.count; ++k) shafts[s * b.pitch + at[k]] = motor[s][k];
         }
     for (int s = 0; s < kSignals; ++s) b.input[s] = shafts + s * b.pitch;
 }

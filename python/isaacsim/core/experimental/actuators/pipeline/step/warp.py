@@ -30,9 +30,10 @@ from .warp_functions import (
     reset_kernel,
     total_kernel,
 )
-from .warp_kernel import step_kernel
+from .warp_kernel import LINKED, OBSERVING, step_kernel
 
 if TYPE_CHECKING:
+    from .linkage_kernels import Links
     from .warp_network import WarpNetwork
 
 # number of recorded launches that are kept, for bindings and states that alternate
@@ -80,11 +81,25 @@ class WarpStep:
         self._pieces: list[tuple[Any, list[wp.array]]] = []
         # states of the laws before a step in place that is cut in two; networks write theirs after the limits
         self._before: StepState | None = None
-        if self._networks:
+        # linkages, position and velocity of the joints, and the physics step on the device
+        self._links: Links | None = None
+        self._shafts: list[wp.array] = []
+        if plan.linkages:
+            self._link(plan)
+        if self._networks or self._links is not None:
             signals = [self._zeros() for _ in range(5)]
             self.hand_over(signals, self._zeros(wp.int32), self._zeros(), self._zeros())
             if len(plan.stateful) > len(plan.networks):
                 self._before = self.new_state()
+
+    def _link(self, plan: Plan) -> None:
+        # most plans have none
+        from .linkage_kernels import link_in_kernel, link_out_kernel, links_of
+
+        self._links = links_of(plan.linkages, self.device)
+        self._link_kernels = link_in_kernel, link_out_kernel
+        self._shafts = [self._zeros() for _ in range(7)]
+        self._dt_there = wp.zeros(1, dtype=wp.float32, device=self.device)
 
     def new_state(self) -> StepState:
         """Return a fresh state."""
@@ -116,7 +131,7 @@ class WarpStep:
         Raises:
             ValueError: A network was trained for another step; nothing was done then.
         """
-        if self._networks:
+        if self._networks or self._links is not None:
             self.command(dt)
             return self.limit()
         self._copy_pieces()
@@ -142,6 +157,10 @@ class WarpStep:
                         wp.copy(kept, values)
         if self._published:
             self.publish()
+        if self._links is not None:
+            self._launch("gather", dt)
+            size = self.plan.num_robots, len(self.plan.linkages)
+            wp.launch(self._link_kernels[0], size, [self._links, *self._shafts[:5]], device=self.device)
         self._launch("command", dt)
         for number, network in self._networks.items():
             network.compute(self._handed_flat, self._now.laws[number])
@@ -149,7 +168,16 @@ class WarpStep:
 
     def limit(self) -> None:
         """The second phase of a step: limits, guard and efforts out."""
-        self._launch("limit", self._dt)
+        if self._links is None:
+            self._launch("limit", self._dt)
+        else:
+            self._launch("motor", self._dt)
+            self._dt_there.fill_(self._dt)
+            inputs = [self._links, self._dt_there, *self._shafts[5:], self._handed_over[6]]
+            wp.launch(
+                self._link_kernels[1], (self.plan.num_robots, len(self.plan.linkages)), inputs, device=self.device
+            )
+            self._launch("joint", self._dt)
         for number, network in self._networks.items():
             network.advance(self._handed_flat, self._now.laws[number], self._after.laws[number])
         self._count()
@@ -318,7 +346,8 @@ class WarpStep:
     def _compile(self, binding: str) -> None:
         """Make the kernels of a binding, and compile them before the first step."""
         stages, feedback = (tuple(stage.law for stage in some) for some in (self.plan.stages, self.plan.feedback))
-        for phase in ("command", "limit") if self._handed_over else ("step",):
+        cut = LINKED if self._links is not None else ("command", "limit")
+        for phase in cut if self._handed_over else ("step",):
             if (binding, phase) not in self._kernels:
                 kernel = step_kernel(self.plan.controllers, stages, feedback, binding, phase, bool(self._observed))
                 load_kernel(kernel, (*self.plan.controllers, *stages, *feedback), self.device)
@@ -370,7 +399,7 @@ class WarpStep:
     def _launch(self, phase: str, dt: float) -> None:
         """Launch the kernel of a phase; launches are recorded per binding and pair of states."""
         binding = self._binding
-        if isinstance(binding, Indices) and phase != "limit":
+        if isinstance(binding, Indices) and phase in ("step", "command"):
             binding.check_indices()
         key = phase, binding, self._now, self._after
         launch = self._recorded(*key)
@@ -399,15 +428,15 @@ class WarpStep:
         if binding is None:
             raise ValueError("the step has no arrays yet. Call bind first.")
         inputs, efforts = binding.warp_views()
-        observed = self._observed if phase != "command" else ()
+        observed = self._observed if phase in OBSERVING else ()
         before = self._now
-        if phase == "limit" and self._now is self._after:
+        if phase in ("limit", "motor", "joint") and self._now is self._after:
             before = self._before or self._now
         arguments = [self._slots, *self._rows.values(), self._steps, 0.0, *inputs]
         arguments += [self.signals[name] for name in self.plan.asked]
         arguments += [*self._arguments_of(before), *self._arguments_of(self._after)]
         arguments += [int(self._now is not self._after)]
-        arguments += [self._faults, *observed, *self._handed_over, *efforts]
+        arguments += [self._faults, *observed, *self._handed_over, *self._shafts, *efforts]
         kernel, shape = self._kernels[_kind(binding), phase], (self.plan.num_robots, self.plan.num_slots)
         return wp.launch(kernel, shape, arguments, device=self.device, record_cmd=True)
 

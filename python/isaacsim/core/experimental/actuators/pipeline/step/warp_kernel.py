@@ -3,8 +3,9 @@
 Per slot and robot: signals in, guard, delay, law, limits, guard, state out, efforts out; `_PHASES` lists the blocks of
 each phase. Before a transmission, law and limits work in the coordinates of the motor: the phases hand over signals of
 the motor, and the second phase converts the effort to that at the joint. A step is cut in two after the law where the
-phases hand over arrays. If a limit has a fault, the second phase restores the state that the first one overwrote,
-except a state updated in place. The bindings differ only in how signals come in and efforts go out.
+phases hand over arrays, and with linkages before and behind them, whose threads are of several joints. If a limit has a
+fault, a later phase restores the state that an earlier one overwrote, except a state updated in place. The bindings
+differ only in how signals come in and efforts go out.
 """
 
 from __future__ import annotations
@@ -87,6 +88,9 @@ _COMMAND = """
     fault = bad(q, 1) | bad(qd, 2) | late
     $guard
 
+    # linkage: signals of the shafts
+    $from_shafts
+
     # delay: read the command that acts, then write this one; the first command must be finite
     if slots.delay_place[slot] >= 0:
         j = robot * slots.num_delayed + slots.delay_place[slot]
@@ -151,11 +155,42 @@ _HAND_BACK = """
     handed_bad[robot, slot] = fault
 """
 
-_LIMIT = """
+_GATHER = """
+    # joints: position and velocity for the end of the step, and signals that become those of the shafts
+    joint_q[robot, slot] = q
+    joint_qd[robot, slot] = qd
+    shaft_q[robot, slot] = q
+    shaft_qd[robot, slot] = qd
+    shaft_q_target[robot, slot] = q_target
+    shaft_qd_target[robot, slot] = qd_target
+    shaft_ff[robot, slot] = ff
+"""
+
+_TAKE_SHAFTS = """
+    q = shaft_q[robot, slot]
+    qd = shaft_qd[robot, slot]
+"""
+
+_MOTOR = """
     # limits, in their order; none gets a value that is not finite
     $motor_state
     limiter = wp.int32(0)
     $limits
+"""
+
+_HAND_ON = """
+    # hand on
+    handed_efforts[robot, slot] = effort
+    $note_limiter
+"""
+
+_RECALL_LIMITER = """
+    limiter = wp.int32(0)
+    $recall_limiter
+"""
+
+_JOINT = """
+    $behind
     $joint
 
     # guard: the first fault since the reset is kept
@@ -189,13 +224,23 @@ _PASS_ON = """
 """
 
 _PHASES = {
-    "step": ("in", _COMMAND, _PASS_ON, _LIMIT, _STATE_OUT, "out"),
+    "step": ("in", _COMMAND, _PASS_ON, _MOTOR, _JOINT, _STATE_OUT, "out"),
     "command": ("in", _COMMAND, _STATE_OUT, _HAND_OVER),
-    "limit": ("in", _TAKE_OVER, _LIMIT, _STATE_OUT, _HAND_BACK, "out"),
+    "limit": ("in", _TAKE_OVER, _MOTOR, _JOINT, _STATE_OUT, _HAND_BACK, "out"),
+    # with linkages, before and behind which threads of several joints run
+    "gather": ("in", _GATHER),
+    "motor": ("in", _TAKE_SHAFTS, _TAKE_OVER, _MOTOR, _STATE_OUT, _HAND_ON),
+    "joint": ("in", _TAKE_OVER, _RECALL_LIMITER, _JOINT, _STATE_OUT, _HAND_BACK, "out"),
 }
+LINKED = ("gather", "command", "motor", "joint")
+"""Phases of a step with linkages."""
+OBSERVING = ("step", "limit", "motor", "joint")
+# phases that evaluate controllers and sensors; stages at motors; and stages at joints
+_EVALUATING = (("step", "command"), ("step", "limit", "motor"), ("step", "limit", "joint"))
 _BETWEEN = "".join(f"handed_{name}: wp.array2d[float], " for name in ("q", "qd", "q_target", "qd_target", "ff"))
 _BETWEEN += "handed_bad: wp.array2d[int], handed_efforts: wp.array2d[float], handed_computed: wp.array2d[float],"
-_HANDED = {"step": "", "command": _BETWEEN, "limit": _BETWEEN}
+_SHAFTS = "".join(f"shaft_{name}: wp.array2d[float], " for name in ("q", "qd", "q_target", "qd_target", "ff"))
+_SHAFTS += "joint_q: wp.array2d[float], joint_qd: wp.array2d[float],"
 # arrays of what an observed step records, and the line that records it
 _OBSERVED = {
     False: ("", ""),
@@ -222,6 +267,13 @@ _SIGNAL_NAMES = {
     "feedforward": "ff",
     "dt": "dt",
 }
+# a command of another joint of the linkage that is not finite is a fault of this one, too
+_FROM_SHAFTS = (
+    *(f"{name} = shaft_{name}[robot, slot]" for name in ("q", "qd", "q_target", "qd_target", "ff")),
+    "late = bad(q_target, 4) | bad(qd_target, 8) | bad(ff, 16)",
+    "if fault == 0 and (late | bad(q, 1) | bad(qd, 2)) != 0:",
+    "    fault = EFFORT_FAULT",
+)
 # names of a law's results in the kernel, by their number
 _RESULTS = {0: (), 1: ("effort",), 2: ("seen_q", "seen_qd")}
 _FUNCTIONS: dict[str, Any] = {
@@ -421,13 +473,18 @@ class _KernelText:
         observed: bool,
     ) -> None:
         self._phase, self._observed = phase, observed
+        coupling = [number for number, law in enumerate(stages) if KINDS[law.KIND].couples]
+        # without a linkage all limits run together
+        self._linkage = coupling[0] if coupling else len(stages)
         self.functions = dict(_FUNCTIONS)
         self._rows: list[str] = []
         self._asks: set[str] = set()
+        self._num_stages = len(stages)
         self._num_stateful = self._num_curves = 0
         self._state_arrays: list[str] = []
         self._laws: list[str] = []
         self._limits: list[str] = []
+        self._behind: list[str] = []
         # stages that follow the limits change the effort at the joint
         self._joint = ["motor = effort"]
         self._state_out: list[str] = []
@@ -445,13 +502,19 @@ class _KernelText:
         """Text of each placeholder of the templates but `signals` and `efforts`, which depend on the binding."""
         asked = [name for name in SIGNALS if name in self._asks]
         arrays, record = _OBSERVED[self._observed]
+        is_linked = self._linkage < self._num_stages
+        handed = "" if self._phase == "step" else _BETWEEN + (_SHAFTS if is_linked else "")
         return {
             "rows": _joined(f"{name}: wp.array2d[float]," for name in self._rows),
             "asked": "".join(f"asked_{name}: wp.array2d[float], " for name in asked),
             "guard": _joined(line for number, name in enumerate(asked) for line in _guard(number, name)),
             "laws_now": _joined(f"now_{one}" for one in self._state_arrays),
             "laws_after": _joined(f"after_{one}" for one in self._state_arrays),
-            "outputs": arrays + _HANDED[self._phase],
+            "outputs": arrays + handed,
+            "from_shafts": _joined(_FROM_SHAFTS if is_linked else ()),
+            "note_limiter": "limited_by[robot, slot] = limiter" if self._observed else "",
+            "recall_limiter": "limiter = limited_by[robot, slot]" if self._observed else "",
+            "behind": _joined(self._behind),
             "laws": _block(self._laws),
             "feedback": _block(self._sensing),
             "to_motor": _joined(self._motor.signals),
@@ -468,7 +531,7 @@ class _KernelText:
         law = self._law(owner, f"law_{number}", owner.PARAMETERS, self._motor.commanded)
         where = f"if kind == {number}:"
         self._laws += _under(where, law.after_state(_under("if fault == 0:", law.lines())))
-        self._add_state_out(where, law, evaluated=self._phase != "limit")
+        self._add_state_out(where, law, evaluated=self._phase in _EVALUATING[0])
 
     def _add_stage(self, number: int, owner: LawClass) -> None:
         rows = self._own_rows(f"limit_{number}", owner)
@@ -479,17 +542,20 @@ class _KernelText:
         lines = law.lines()
         if self._observed and law.kind.is_limit:
             lines = ["before = effort", *lines, *_under("if effort != before:", [f"limiter = {number + 1}"])]
-        block = self._joint if follows_limits(owner.KIND) else self._limits
+        block = self._joint if follows_limits(owner.KIND) else self._behind if number > self._linkage else self._limits
         block += _under(where, law.after_state(_under("if wp.isfinite(effort):", lines)))
-        if self._phase != "command":
-            self._add_state_out(where, law, evaluated=True)
+        _, at_motor, at_joint = _EVALUATING
+        evaluated = self._phase in (at_joint if number > self._linkage else at_motor)
+        # the last phase restores states after a fault at the joint
+        if evaluated or (self._phase == "joint" and number < self._linkage):
+            self._add_state_out(where, law, evaluated=evaluated)
 
     def _add_sensor(self, number: int, owner: LawClass) -> None:
         name = f"feedback_{number}"
         law = self._law(owner, name, self._own_rows(name, owner), _SIGNAL_NAMES)
         where = f"if slots.sensed[{number}, slot] != 0:"
         self._sensing += _under(where, law.after_state(_under("if fault == 0:", law.lines())))
-        self._add_state_out(where, law, evaluated=self._phase != "limit")
+        self._add_state_out(where, law, evaluated=self._phase in _EVALUATING[0])
 
     def _add_state_out(self, where: str, law: _Law, *, evaluated: bool) -> None:
         if law.owner.STATE:
@@ -548,7 +614,7 @@ def step_kernel(
 
     An observed step records efforts before the limits, and the limit that changed each.
     """
-    text = _KernelText(controllers, stages, feedback, phase, observed and phase != "command")
+    text = _KernelText(controllers, stages, feedback, phase, observed and phase in OBSERVING)
     signals, efforts = _ARRAYS[binding]
     ends = {"in": _SIGNALS_IN[binding], "out": _EFFORTS_OUT[binding]}
     template = Template(_SIGNATURE + "".join(ends[block] if block in ends else block for block in _PHASES[phase]))
