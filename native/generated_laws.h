@@ -766,6 +766,11 @@ inline Values<V, 5> motor_signals(V position, V velocity, V position_target, V v
 }
 
 template <class V>
+inline Values<V, 2> felt_by_motor(V inertia, V load, V ratio, V offset, V of_motor) {
+    return {{inertia / (ratio * ratio), load / ratio}};
+}
+
+template <class V>
 inline V shaft_effort(V effort, V position, V velocity) {
     return effort;
 }
@@ -1141,6 +1146,7 @@ struct ControllerPD {
     static inline Values<V, kPrepared> prepare(V kp, V kd, V const_effort, V) {
         return {{kp, kd, const_effort}};
     }
+    static constexpr bool kFelt = false;
 };
 
 struct ControllerPID {
@@ -1174,6 +1180,7 @@ struct ControllerPID {
     static inline Values<V, kPrepared> prepare(V kp, V ki, V kd, V integral_max, V const_effort, V) {
         return {{kp, ki, kd, integral_max, const_effort}};
     }
+    static constexpr bool kFelt = false;
 };
 
 struct ControllerGearedPD {
@@ -1207,6 +1214,7 @@ struct ControllerGearedPD {
     static inline Values<V, kPrepared> prepare(V kp, V kd, V gear, V const_effort, V) {
         return {{kp, kd, gear, const_effort}};
     }
+    static constexpr bool kFelt = false;
 };
 
 struct ControllerGearedPID {
@@ -1240,6 +1248,7 @@ struct ControllerGearedPID {
     static inline Values<V, kPrepared> prepare(V kp, V ki, V kd, V integral_max, V gear, V const_effort, V) {
         return {{kp, ki, kd, integral_max, gear, const_effort}};
     }
+    static constexpr bool kFelt = false;
 };
 
 struct ControllerServo {
@@ -1278,6 +1287,7 @@ struct ControllerServo {
         return servo_prepare(kp, error_gain, battery, max_duty, min_duty, deadband, kd, max_duty_rate, profile_velocity,
                 profile_acceleration);
     }
+    static constexpr bool kFelt = false;
 };
 
 struct ElectricalWinding {
@@ -1317,6 +1327,7 @@ struct ElectricalWinding {
         return winding_prepare(torque_constant, resistance, inductance, supply, max_current, max_current_rate,
                 temperature_coefficient, magnet_coefficient, in_volts, driver, as_mujoco);
     }
+    static constexpr bool kFelt = false;
 };
 
 struct ClampingDCMotor {
@@ -1349,6 +1360,7 @@ struct ClampingDCMotor {
     static inline Values<V, kPrepared> prepare(V stall, V no_load_velocity, V peak, V) {
         return dc_motor_prepare(stall, no_load_velocity, peak);
     }
+    static constexpr bool kFelt = false;
 };
 
 struct ClampingDCMotorCutoff {
@@ -1381,6 +1393,7 @@ struct ClampingDCMotorCutoff {
     static inline Values<V, kPrepared> prepare(V stall, V no_load_velocity, V peak, V) {
         return dc_motor_cutoff_prepare(stall, no_load_velocity, peak);
     }
+    static constexpr bool kFelt = false;
 };
 
 struct ClampingPositionBased {
@@ -1412,6 +1425,7 @@ struct ClampingPositionBased {
     static inline Values<V, kPrepared> prepare(V) {
         return {{}};
     }
+    static constexpr bool kFelt = false;
 };
 
 struct ClampingEnvelope {
@@ -1446,6 +1460,7 @@ struct ClampingEnvelope {
             V max_driving_effort, V) {
         return envelope_prepare(stall, no_load_velocity, nominal_voltage, max_power, max_driving_effort);
     }
+    static constexpr bool kFelt = false;
 };
 
 struct ClampingMaxEffort {
@@ -1477,6 +1492,7 @@ struct ClampingMaxEffort {
     static inline Values<V, kPrepared> prepare(V max_effort, V) {
         return {{max_effort}};
     }
+    static constexpr bool kFelt = false;
 };
 
 struct ThermalTwoNode {
@@ -1516,6 +1532,7 @@ struct ThermalTwoNode {
         return two_node_prepare(winding_capacity, winding_resistance, housing_capacity, housing_resistance, ambient,
                 motor_constant, temperature_coefficient, derating_start, max_temperature, continuous_share, kept, dt);
     }
+    static constexpr bool kFelt = false;
 };
 
 struct SupplyBattery {
@@ -1550,6 +1567,7 @@ struct SupplyBattery {
     static inline Values<V, kPrepared> prepare(V voltage, V resistance, V sag, V min_voltage, V regeneration, V) {
         return battery_prepare(voltage, resistance, sag, min_voltage, regeneration);
     }
+    static constexpr bool kFelt = false;
 };
 
 struct TransmissionGear {
@@ -1588,6 +1606,11 @@ struct TransmissionGear {
         return motor_signals(position, velocity, position_target, velocity_target, feedforward, ratio, offset,
                 of_motor);
     }
+    static constexpr bool kFelt = true;
+    template <class V>
+    static inline Values<V, 2> felt(V inertia, V load, V ratio, V offset, V of_motor) {
+        return felt_by_motor(inertia, load, ratio, offset, of_motor);
+    }
 };
 
 struct LinkageShaft {
@@ -1619,6 +1642,7 @@ struct LinkageShaft {
     static inline Values<V, kPrepared> prepare(V) {
         return {{}};
     }
+    static constexpr bool kFelt = false;
 };
 
 struct PassiveCogging {
@@ -1651,6 +1675,7 @@ struct PassiveCogging {
     static inline Values<V, kPrepared> prepare(V amplitude, V periods, V phase, V) {
         return {{amplitude, periods, phase}};
     }
+    static constexpr bool kFelt = false;
 };
 
 struct PassiveFriction {
@@ -1693,6 +1718,7 @@ struct PassiveFriction {
                 motor_load, external_load, stribeck_motor_load, stribeck_external_load, quadratic_motor_load,
                 quadratic_external_load, quadratic_when_opposed);
     }
+    static constexpr bool kFelt = false;
 };
 
 struct PassiveFrictionCurve {
@@ -1726,6 +1752,7 @@ struct PassiveFrictionCurve {
     static inline Values<V, kPrepared> prepare(V assumed_inertia, V) {
         return {{assumed_inertia}};
     }
+    static constexpr bool kFelt = false;
 };
 
 struct PassiveLuGreFriction {
@@ -1764,6 +1791,7 @@ struct PassiveLuGreFriction {
         return lu_gre_prepare(bristle_stiffness, bristle_damping, viscous, coulomb, breakaway, stribeck_velocity,
                 assumed_inertia, mujoco_discretization);
     }
+    static constexpr bool kFelt = false;
 };
 
 using Functions = List<FunctionExp, FunctionLog, FunctionSqrt, FunctionTanh, FunctionSin, FunctionCos, FunctionPow, FunctionDecay, FunctionStribeck>;

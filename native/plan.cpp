@@ -398,6 +398,7 @@ void Plan::prepare() {
     for (MemberUse& one : feedback_) p_.feedback.push_back(use_of(one, number++));
     p_.motor_arrays = p_.derived;
     if (p_.transmissions) p_.derived += kMotorArrays;
+    find_felt();
     p_.link_arrays = p_.derived;
     if (!p_.linkages.empty()) p_.derived += kSignals;
     for (Linkage& one : p_.linkages) places_of(one.slots, one.places);
@@ -444,6 +445,27 @@ void Plan::find_asking() {
     };
     look(controllers_), look(limits_), look(feedback_);
     p_.asking = any ? std::move(asking) : std::vector<uint16_t>{};
+}
+
+// Give laws of motors that ask for inertia or load the scratch arrays with what the motor feels.
+void Plan::find_felt() {
+    p_.felt_arrays = 0;
+    const auto look = [&](const std::vector<MemberUse>& members, std::vector<Use>& uses, size_t count) {
+        for (size_t n = 0; n < count; ++n)
+            for (int k = 0; k < members[n].facts.asked; ++k) {
+                const int signal = members[n].facts.asks[k];
+                if (signal >= kFeltSignals) continue;
+                if (!p_.felt_arrays) {
+                    // index 0 stands for none
+                    p_.felt_arrays = std::max(p_.derived, 1);
+                    p_.derived = p_.felt_arrays + kFeltSignals;
+                }
+                uses[n].felt[k] = p_.felt_arrays + signal;
+            }
+    };
+    if (!p_.transmissions) return;
+    look(controllers_, p_.controllers, controllers_.size());
+    look(limits_, p_.limits, p_.first_transmission);
 }
 
 void Plan::set_linkages(std::vector<Linkage> linkages) {

@@ -191,6 +191,7 @@ class Plan {
     void find_free();
     void find_asking();
     void find_transmissions();
+    void find_felt();
     void places_of(const std::vector<int32_t>& slots, std::vector<int32_t>& places) const;
     Row row_of(size_t number);
     Use use_of(MemberUse& member, size_t number);

@@ -27,6 +27,8 @@ constexpr int kEffortFault = 1 << kSignals;
 // Largest number of requested signals of all laws together, in addition to the signals above.
 constexpr int kMostAsked = 16;
 constexpr int kAskedFault = 2 * kEffortFault;
+// Those that a motor feels otherwise than its joint, and their number; checked against the generated laws.
+constexpr int kInertia = 0, kLoad = 1, kFeltSignals = 2;
 
 // Scratch arrays of transmissions: all motor signals as seen by controllers, then the true motor position and velocity.
 constexpr int kMotorArrays = kSignals + 2;
@@ -101,6 +103,8 @@ struct Use {
     void (*prepare)(const float* const* parameters, float* const* prepared, int64_t size, float dt) = nullptr;
     // requested signals, (robots, slots)
     const float* asked[kMostAsked] = {};
+    // scratch array of a signal as the motor feels it, else 0
+    int felt[kMostAsked] = {};
     // curves, and the first scratch array of their values, else -1
     int curve = -1;
     std::vector<CurveUse> curves;
@@ -258,7 +262,7 @@ struct Route {
     // laws that replace measured signals for controllers
     std::vector<Places> feedback;
     // per transmission: motor signals for the controller, and the true motor position and velocity
-    std::vector<Places> commanded_motor, true_motor;
+    std::vector<Places> commanded_motor, true_motor, felt;
     std::vector<Limits> limits;
     // true if all limits run in one sweep
     bool one_sweep = false;
@@ -286,6 +290,8 @@ struct Problem {
     // number of transmissions and index of the first: stages before it act on motors, later ones on joints; and the
     // first of `kMotorArrays` scratch arrays
     int transmissions = 0, first_transmission = 0, motor_arrays = 0;
+    // first of `kFeltSignals` scratch arrays with inertia and load as motors feel them; 0 if no law asks for them
+    int felt_arrays = 0;
     // stage from which on signals are those of the joints, -1 without linkages, and the first of `kSignals` scratch
     // arrays with those of the shafts
     std::vector<Linkage> linkages;

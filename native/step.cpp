@@ -209,6 +209,20 @@ void act_on(Block& b, const float* positions, const float* velocities) {
     b.input[kVelocity] = velocities;
 }
 
+// Inertia and load as motors feel them.
+NOINLINE void feel(const Problem& p, const Block& b) {
+    float* const felt = b.derived + p.felt_arrays * b.pitch;
+    for (const int s : {kInertia, kLoad}) {
+        float* const to = felt + s * b.pitch;
+        if (p.asked[s])
+            std::copy_n(p.asked[s] + b.first, b.size, to);
+        else
+            std::fill_n(to, b.size, 0.0f);
+    }
+    for (int k = 0; k < p.transmissions; ++k)
+        if (p.route.felt[k]) p.route.felt[k](p, b, p.limits[p.first_transmission + k], felt);
+}
+
 // Replace joint signals for controllers by motor signals. They are equal without a transmission.
 NOINLINE void command_motors(const Problem& p, Block& b, const Scratch& scratch) {
     float* const motors = b.derived + p.motor_arrays * b.pitch;
@@ -475,6 +489,7 @@ void step_block(const Problem& p, int64_t number, const Scratch& scratch) {
     float *here = scratch.at(Scratch::kHere), *const there = scratch.at(Scratch::kThere);
     const Truth truth{{b.input[kPosition], b.input[kVelocity]}, {signals[kPosition], signals[kVelocity]}};
     if (!p.feedback.empty() && p.phase != Phase::kLimit) sense(p, b, scratch);
+    if (p.felt_arrays) feel(p, b);
     if (p.transmissions && p.phase != Phase::kLimit) command_motors(p, b, scratch);
     if (p.phase == Phase::kCommand) {
         command(p, b, p.handover.efforts + b.first);
@@ -591,6 +606,7 @@ void choose(Problem& p) {
         const int law = p.limits[p.first_transmission + k].law;
         p.route.commanded_motor.push_back(find_motor<true>(EffortStages{}, law));
         p.route.true_motor.push_back(find_motor<false>(EffortStages{}, law));
+        p.route.felt.push_back(find_felt(EffortStages{}, law));
     }
     masked ? choose_limits<true>(p) : choose_limits<false>(p);
     p.route.one_sweep = p.route.limits.empty() || (p.route.limits.size() == 1 && !p.route.limits[0].places);

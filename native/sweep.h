@@ -79,7 +79,8 @@ struct Arrays {
     Arrays(const Use& use, const Block& b) {
         for (int k = 0; k < kTaken; ++k) taken[k] = ACTUATORS_VARIANT::taken(use, k, Law::kPrepared, b);
         for (int k = 0; k < Law::kStates; ++k) state[k] = use.state[k] + b.first_robot * use.slots;
-        for (int k = 0; k < Law::kAsked; ++k) asked[k] = use.asked[k] + b.first;
+        for (int k = 0; k < Law::kAsked; ++k)
+            asked[k] = use.felt[k] ? b.derived + use.felt[k] * b.pitch : use.asked[k] + b.first;
     }
 };
 template <>
@@ -493,6 +494,39 @@ Places find_motor(List<Laws...>, int law) {
                 found = [](const Problem& p, const Block& b, const Use& use, float* out) {
                     motor_by_places<Law, COMMANDED>(p, b, use, out, Asked<Law>{}, States<Law>{},
                                                     std::make_index_sequence<Law::kPrepared>{});
+                };
+        }
+        ++at;
+    };
+    (look(std::common_type<Laws>{}), ...);
+    return found;
+}
+
+// Inertia and load as motors feel them, of elements with a transmission, in place.
+template <class Law, size_t... S, size_t... T>
+void felt_by_places(const Problem& p, const Block& b, const Use& use, float* out, std::index_sequence<S...>,
+                    std::index_sequence<T...>) {
+    const int64_t count = b.robots * use.slots;
+    const int32_t* RESTRICT places = use.places;
+    const Arrays<Law> own(use, b);
+    for (int64_t k = 0; k < count; ++k) {
+        const int32_t i = places[k];
+        const auto found =
+            Law::felt(out[kInertia * b.pitch + i], out[kLoad * b.pitch + i], own.state[S][k]..., own.taken[T][i]...);
+        for (int s = 0; s < kFeltSignals; ++s) out[s * b.pitch + i] = found.at[s];
+    }
+}
+
+template <class... Laws>
+Places find_felt(List<Laws...>, int law) {
+    Places found = nullptr;
+    int at = 0;
+    const auto look = [&](auto one) {
+        using Law = typename decltype(one)::type;
+        if constexpr (Law::kFelt) {
+            if (at == law)
+                found = [](const Problem& p, const Block& b, const Use& use, float* out) {
+                    felt_by_places<Law>(p, b, use, out, States<Law>{}, std::make_index_sequence<Law::kPrepared>{});
                 };
         }
         ++at;

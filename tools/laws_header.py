@@ -25,6 +25,7 @@ from isaacsim.core.experimental.actuators.components import catalogue
 from isaacsim.core.experimental.actuators.components import functions as functions_of_laws
 from isaacsim.core.experimental.actuators.components.curve import OVER, curve_row, curve_value
 from isaacsim.core.experimental.actuators.components.law import (
+    FELT_SIGNALS,
     MOTOR_SIGNALS,
     prepared_of,
     prepares_for_dt,
@@ -505,6 +506,8 @@ def _struct(translator: Translator, law: catalogue.Law) -> str:
         *wrapped(f"        return {prepare};"),
         "    }",
         *(_motor_lines(translator, component) if kind.converts else ()),
+        f"    static constexpr bool kFelt = {str(component.FELT is not None).lower()};",
+        *(_felt_lines(translator, component) if component.FELT is not None else ()),
         "};",
     ]
     return "\n".join(lines)
@@ -553,6 +556,22 @@ def _motor_lines(translator: Translator, component: Any) -> list[str]:
     return [
         "    template <class V>",
         *wrapped(f"    static inline Values<V, {function.results}> motor({_numbers(function.arguments)}) {{"),
+        *wrapped(f"        return {function.name}({', '.join(function.arguments)});"),
+        "    }",
+    ]
+
+
+def _felt_lines(translator: Translator, component: Any) -> list[str]:
+    """The function of a transmission that gives inertia and load as the motor feels them."""
+    function = translator.function(component.FELT)
+    if function.results != len(FELT_SIGNALS):
+        raise UnsupportedError(
+            f"{_place(component.FELT.func)}: {function.name} returns {function.results} values: must return "
+            f"{len(FELT_SIGNALS)} ({', '.join(FELT_SIGNALS)}). Correct FELT."
+        )
+    return [
+        "    template <class V>",
+        *wrapped(f"    static inline Values<V, {function.results}> felt({_numbers(function.arguments)}) {{"),
         *wrapped(f"        return {function.name}({', '.join(function.arguments)});"),
         "    }",
     ]

@@ -103,6 +103,8 @@ class Component(NotCopied):
     """The law as a scalar `wp.func`; None if a method of the subclass computes arrays."""
     MOTOR: ClassVar[Any] = None
     """Scalar `wp.func` from five signals of the joint to those of the motor; transmissions only. See `law.py`."""
+    FELT: ClassVar[Any] = None
+    """Scalar `wp.func` from inertia and load at the joint to those that the motor feels; transmissions only."""
     _NEUTRAL: ClassVar[float] = 0.0
 
     parameter_source: ParameterSource | None = None

@@ -24,6 +24,12 @@ of the joint and returns the same five signals of the motor, for the laws before
 twice: on the signals of the controller, and for the other laws on the true position and velocity with commands of zero.
 Position and velocity must therefore not depend on the commands.
 
+Laws before a transmission that ask for `inertia` or `load` get what the motor feels. `FELT` takes
+
+    (inertia, load, *state, *prepared)
+
+of the joint and returns both at the motor; without it there are no such laws before the transmission.
+
 Signals in `ASKS` of the class, see `specs/signals.py`, precede the state. States and curves are in the order of `STATE`
 and `CURVES`.
 
@@ -55,6 +61,7 @@ from .curve import curve_at
 CONTROLLER_SIGNALS = ("position", "velocity", "position_target", "velocity_target", "feedforward", "dt")
 CLAMPING_SIGNALS = ("effort", "position", "velocity")
 MOTOR_SIGNALS = CONTROLLER_SIGNALS[:-1]
+FELT_SIGNALS = ("inertia", "load")
 # totals are computed from the published signals
 _PUBLISHABLE = [name for name, signal in SIGNALS.items() if not signal.total_of]
 
@@ -75,6 +82,7 @@ class LawClass(Protocol):
     PREPARE: Any
     LAW: Any
     MOTOR: Any
+    FELT: Any
 
     def neutral(self) -> tuple[float, ...]:
         """Value of each parameter with which the law does nothing."""
@@ -163,6 +171,7 @@ def require_law(owner: LawClass, signals: Sequence[str]) -> None:
     converts = owner.MOTOR is not None or KINDS[owner.KIND].converts
     functions = {"LAW": owner.LAW} | ({} if owner.PREPARE is None else {"PREPARE": owner.PREPARE})
     functions |= {"MOTOR": owner.MOTOR} if converts else {}
+    functions |= {} if owner.FELT is None else {"FELT": owner.FELT}
     for name, function in functions.items():
         if not isinstance(function, wp.Function):
             raise TypeError(
@@ -189,6 +198,7 @@ def _expected_arguments(owner: LawClass, signals: Sequence[str]) -> dict[str, tu
         "LAW": (*before, *prepared, *after),
         "PREPARE": (*owner.PARAMETERS, *(("dt",) if prepares_for_dt(owner) else ())),
         "MOTOR": (*MOTOR_SIGNALS, *owner.ASKS, *owner.STATE, *prepared),
+        "FELT": (*FELT_SIGNALS, *owner.STATE, *prepared),
     }
 
 

@@ -2,6 +2,7 @@
 
     motor position = N·q + θ₀,  motor velocity = N·q̇        N   ratio, negative where the motor turns the other way
     effort = N·τ                                             θ₀  offset,  τ  effort of the motor
+    inertia of the joint/N² and load/N are what the motor feels
     targets and feedforward of the joint: N·q* + θ₀, N·q̇*, ff/N; those of the motor are taken as they are
 
 The power of the motor is that at the joint: τ·N·q̇ = effort·q̇. Edges: a ratio of 0, which a config refuses, separates
@@ -47,6 +48,12 @@ def gear_effort(effort: float, position: float, velocity: float, ratio: float, o
     return ratio * effort
 
 
+@wp.func
+def felt_by_motor(inertia: float, load: float, ratio: float, offset: float, of_motor: float):
+    """Return inertia [kg·m²] and load [N·m] as the motor feels them."""
+    return inertia / (ratio * ratio), load / ratio
+
+
 class TransmissionGear(Transmission):
     """Rigid gears of `N` motors.
 
@@ -64,6 +71,7 @@ class TransmissionGear(Transmission):
     NEUTRAL: ClassVar[tuple[float, ...]] = (1.0, 0.0, 0.0)
     MOTOR = motor_signals
     LAW = gear_effort
+    FELT = felt_by_motor
 
     @classmethod
     def resolve_arguments(cls, args: dict[str, Any]) -> dict[str, Any]:

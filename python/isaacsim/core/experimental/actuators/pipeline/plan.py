@@ -23,7 +23,7 @@ from ..components.base import Component, Controller, EffortStage, check_type
 from ..components.catalogue import canonical_rank, law_of
 from ..components.curve import rows_of
 from ..components.delay import Delay
-from ..components.law import LawClass, keepers_of, require_law
+from ..components.law import FELT_SIGNALS, LawClass, keepers_of, require_law
 from ..specs.fields import Parameter, parameters_of
 from ..specs.signals import SIGNALS, SUMMED
 from ..specs.stages import KINDS, follows_limits, is_geared, kind_of, moves_behind, parts_of
@@ -751,18 +751,35 @@ def _require_laws_of_feedback(entry: ActuatorEntry, custom: ArrayStages | None) 
 
 
 def _require_laws_of_motor(entry: ActuatorEntry, custom: ArrayStages | None) -> None:
-    """Refuse array stages of actuators with a transmission: their arrays are in joint coordinates, not the motor's."""
-    transmission = next((stage for kind, stage in entry.by_kind if KINDS[kind].is_before_joint), None)
-    if custom is None or transmission is None:
-        return
-    name = type(transmission).__name__
-    if not has_law(transmission):
-        raise TypeError(f"actuator {entry.label!r}: {name}: must have a law. Give it as LAW and MOTOR, wp.funcs.")
-    own = (one for one in (custom.delay, custom.controller, *custom.stages) if one is not None and not has_law(one))
-    raise TypeError(
-        f"actuator {entry.label!r}: {name} beside {type(next(own)).__name__}, which computes arrays in the coordinates "
-        "of the joint: must be left out. Give the latter a LAW."
-    )
+    """Refuse stages that need signals of the motor which a transmission or linkage does not give.
+
+    These are array stages, whose arrays are in joint coordinates, and laws that ask for inertia or load.
+
+    Raises:
+        TypeError: There are some, or a transmission has no law.
+    """
+    for transmission in [stage for kind, stage in entry.by_kind if KINDS[kind].is_before_joint]:
+        name, subject = type(transmission).__name__, f"actuator {entry.label!r}"
+        asking = [type(one).__name__ for one in _at_motor(entry) if {*one.ASKS}.intersection(FELT_SIGNALS)]
+        if asking and transmission.FELT is None:
+            raise TypeError(
+                f"{subject}: {asking[0]} asks for inertia or load before {name}, which does not say what the motor "
+                "feels of them: must have FELT. Add it, or leave out one of them."
+            )
+        if custom is None:
+            continue
+        if not has_law(transmission):
+            raise TypeError(f"{subject}: {name}: must have a law. Give it as LAW and MOTOR, wp.funcs.")
+        own = (one for one in (custom.delay, custom.controller, *custom.stages) if one is not None and not has_law(one))
+        raise TypeError(
+            f"{subject}: {name} beside {type(next(own)).__name__}, which computes arrays in the coordinates of the "
+            "joint: must be left out. Give the latter a LAW."
+        )
+
+
+def _at_motor(entry: ActuatorEntry) -> list[Component]:
+    """Return the stages of an actuator that act in the coordinates of the motor."""
+    return [stage for kind, stage in entry.by_kind if KINDS[kind].coordinates == "motor" and not moves_behind(stage)]
 
 
 def _add_stage(

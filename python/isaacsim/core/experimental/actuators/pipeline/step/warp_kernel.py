@@ -21,6 +21,7 @@ import warp as wp
 from ...components.curve import curve_at
 from ...components.law import (
     CLAMPING_SIGNALS,
+    FELT_SIGNALS,
     MOTOR_SIGNALS,
     LawClass,
     curve_inputs,
@@ -326,13 +327,14 @@ class _Law:
     def functions(self) -> dict[str, Any]:
         """Functions that its lines call, by name."""
         owner = self.owner
-        found = {"": owner.LAW, "_prepare": owner.PREPARE, "_motor": owner.MOTOR if self.kind.converts else None}
+        found = {"": owner.LAW, "_prepare": owner.PREPARE}
+        found |= {"_motor": owner.MOTOR, "_felt": owner.FELT} if self.kind.converts else {}
         return {f"{self.name}{suffix}": function for suffix, function in found.items() if function is not None}
 
     def lines(self) -> list[str]:
         """Assign the results of the law, NaN or a fault if one is not finite; keep the new state if all are finite."""
         results, curves, kept, new = _RESULTS[self.kind.gives], self._curves(), self._state("kept"), self._state("new")
-        names = {**self.signals} | {name: f"asked_{name}[robot, slot]" for name in self.owner.ASKS}
+        names = {name: f"asked_{name}[robot, slot]" for name in self.owner.ASKS} | {**self.signals}
         signals = [names[name] for name in signals_of(self.owner, self.kind.takes)]
         lines = [f"{name} = {value}" for name, value in curves.items()]
         lines += self._call(self.name, signals, list(curves), [*results, *new])
@@ -355,6 +357,12 @@ class _Law:
         lines = self._call(f"{self.name}_motor", [*joint, *asked], [], motor)
         lines += _under(f"if not ({_all_finite(motor[:checked])}):", [on_fault])
         return self.after_state(_under("if fault == 0:", lines))
+
+    def felt_lines(self, names: Sequence[str]) -> list[str]:
+        """Convert inertia and load of the joint to what the motor feels; of a transmission."""
+        if self.owner.FELT is None:
+            return []
+        return self.after_state(self._call(f"{self.name}_felt", names, [], names))
 
     def after_state(self, lines: Sequence[str]) -> list[str]:
         """Return the lines after those that read the state."""
@@ -418,11 +426,12 @@ class _Motor:
     """Source lines that compute the signals of the motor for the laws before a transmission.
 
     Args:
+        controllers: Controllers.
         stages: Stages after the controllers; without a transmission among them, motor signals are joint signals.
         sensed: Names of the joint signals that the controller gets.
     """
 
-    def __init__(self, stages: Sequence[LawClass], sensed: Mapping[str, str]) -> None:
+    def __init__(self, controllers: Sequence[LawClass], stages: Sequence[LawClass], sensed: Mapping[str, str]) -> None:
         converting = [number for number, law in enumerate(stages) if KINDS[law.KIND].converts]
         converts = bool(converting)
         # without a transmission both coordinates are the same
@@ -436,10 +445,20 @@ class _Motor:
         self.commanded: Mapping[str, str] = {**sensed} | (named if converts else {})
         """Names of the signals of controllers."""
         self._acting: Mapping[str, str] = _SIGNAL_NAMES | acting
+        asked = {name for law in (*controllers, *stages[: self._first]) for name in law.ASKS}
+        # inertia and load, if a law of a motor asks for them
+        self._felt = {name: f"felt_{name}" for name in FELT_SIGNALS if converts and asked.intersection(FELT_SIGNALS)}
+        self.commanded = {**self.commanded, **self._felt}
+        self._acting = {**self._acting, **self._felt}
+        everywhere = {name for law in (*controllers, *stages) for name in law.ASKS}
+        feel = [
+            f"{own} = {f'asked_{name}[robot, slot]' if name in everywhere else '0.0'}"
+            for name, own in self._felt.items()
+        ]
         # of slots without a transmission
         copied = [f"{name} = {joint}" for name, joint in zip(self._names, self._joint, strict=True)]
-        self.signals: list[str] = copied if converts else []
-        self.state: list[str] = [f"{self._true[0]} = q", f"{self._true[1]} = qd"] if converts else []
+        self.signals: list[str] = [*copied, *feel] if converts else []
+        self.state: list[str] = [f"{self._true[0]} = q", f"{self._true[1]} = qd", *feel] if converts else []
 
     def signals_of(self, number: int) -> Mapping[str, str]:
         """Names of the signals of a stage after the controllers."""
@@ -451,6 +470,9 @@ class _Motor:
         signals = law.motor_lines(self._joint, self._names, len(MOTOR_SIGNALS), "fault = EFFORT_FAULT")
         self.signals += _under(where, signals)
         self.state += _under(where, law.motor_lines(at_rest, self._true, 2, "effort = wp.nan"))
+        felt = law.felt_lines(list(self._felt.values())) if self._felt else []
+        self.signals += _under(where, felt) if felt else []
+        self.state += _under(where, felt) if felt else []
 
 
 class _KernelText:
@@ -490,7 +512,7 @@ class _KernelText:
         self._state_out: list[str] = []
         self._sensing = ["seen_q = q", "seen_qd = qd"] if feedback else []
         sensed = _SIGNAL_NAMES | ({"position": "seen_q", "velocity": "seen_qd"} if feedback else {})
-        self._motor = _Motor(stages, sensed)
+        self._motor = _Motor(controllers, stages, sensed)
         for number, law in enumerate(controllers):
             self._add_controller(number, law)
         for number, law in enumerate(stages):
