@@ -62,3 +62,7 @@ class LinkageShaft(Linkage):
         given = {name: args[name] for name in cls.SHARED_PARAMS if args.get(name) is not None}
         cls(**given)
         return given
+
+    def __repr__(self) -> str:
+        kept = self.shaft.coefficients or f"table of {self.shaft.counts}"
+        return f"{type(self).__name__}(joints={self.shaft.joints}, coefficients={kept})"
