@@ -19,7 +19,7 @@ from isaacsim.core.experimental.actuators import (
 )
 from isaacsim.core.experimental.actuators.components.base import Electrical, Feedback, Passive, Transmission
 from isaacsim.core.experimental.actuators.components.law import within
-from isaacsim.core.experimental.actuators.components.transmission_gear import TransmissionGear, gear_effort
+from isaacsim.core.experimental.actuators.components.transmission_gear import TransmissionGear
 from isaacsim.core.experimental.actuators.pipeline.entry import ActuatorEntry
 from isaacsim.core.experimental.actuators.pipeline.plan import Plan, compile_plan
 from isaacsim.core.experimental.actuators.pipeline.step.binding import Columns, Indices

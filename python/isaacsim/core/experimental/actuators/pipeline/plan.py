@@ -26,7 +26,7 @@ from ..components.delay import Delay
 from ..components.law import LawClass, keepers_of, require_law
 from ..specs.fields import Parameter, parameters_of
 from ..specs.signals import SIGNALS, SUMMED
-from ..specs.stages import KINDS, follows_limits, is_geared, kind_of, moves_behind, parts_of
+from ..specs.stages import KINDS, follows_limits, kind_of, moves_behind, parts_of
 from .entry import ActuatorEntry
 
 if TYPE_CHECKING:
@@ -684,13 +684,14 @@ def _add_stages(plan: Plan, planned: Sequence[ActuatorEntry], entries: Sequence[
     merged: list[dict[tuple[LawClass, bool], PlannedStage]] = []
     found: list[tuple[Placement, str, int, PlannedStage]] = []
     for entry, placement, whole in zip(planned, plan.placements, entries, strict=True):
+        is_geared = any(KINDS[kind].converts for kind, _ in entry.by_kind)
         # array stages come before the planned ones
         custom = array_stages(whole)
         kinds = list(map(kind_of, custom.stages if custom else ()))
         for sweep, stage in _by_sweep(entry.after_controller):
             if sweep == len(merged):
                 merged.append({})
-            behind = moves_behind(stage) and is_geared(entry)
+            behind = is_geared and moves_behind(stage)
             added = _add_stage(plan, entry, stage, merged[sweep], placement.slots, behind)
             found.append((placement, stage.KIND, kinds.count(stage.KIND), added))
             kinds.append(stage.KIND)

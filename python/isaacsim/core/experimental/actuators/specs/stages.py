@@ -180,11 +180,6 @@ class Staged:
         return tuple(stage for kind, stage in self.by_kind if KINDS[kind].takes_effort)
 
 
-def is_geared(staged: Staged) -> bool:
-    """Whether a transmission is before the joint, so that gains and limits are the motor's."""
-    return any(KINDS[kind].converts for kind, _ in staged.by_kind if kind in KINDS)
-
-
 def places_of(staged: Staged) -> list[tuple[str, Any]]:
     """What to call each stage, and the stage, in the order in which files list them: `controller`, `clamping[0]`, …"""
     count: dict[str, int] = {}

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from numbers import Real
 from typing import Any, ClassVar, Self, TypeVar, cast
 
 from .config import Config
-from .fields import Parameter, complaint, parameter, parameters_of
+from .fields import Parameter, complaint, parameter, parameters_of, shown
 from .stages import Staged, acts_at_joint
 
 _Config = TypeVar("_Config", bound=Config)
@@ -74,9 +74,8 @@ class TransmissionConfig(Config):
 
     def conflicts(self) -> list[str]:
         """Return what is wrong with the ratio, or between the two efficiencies."""
-        # values by joint or robot are checked one by one by the law
-        if isinstance(self.ratio, Real) and self.ratio == 0.0:
-            return [f"ratio = {self.ratio!r}: must not be 0. Give the turns of the motor per turn of the joint."]
+        if _has_zero(self.ratio):
+            return [f"ratio = {shown(self.ratio)}: must not be 0. Give the turns of the motor per turn of the joint."]
         both = self.efficiency, self.backdriving_efficiency
         if all(isinstance(one, Real) for one in both) and max(both) * (2.0 - min(both)) > 1.0 != max(both):
             return [
@@ -174,6 +173,14 @@ def armature_while_attached(staged: Staged) -> Any:
     """Return the armature that the simulator is to have: none where the rotor is a mass of its own behind a spring."""
     found, gear = armature(staged), transmission_of(staged)
     return found if found is None or gear is None or gear.IS_RIGID else 0.0 * found
+
+
+def _has_zero(value: Any) -> bool:
+    """Return True if a number, or one of several by joint or robot, is 0."""
+    if isinstance(value, Mapping):
+        return any(one == 0.0 for one in cast(Mapping[str, Any], value).values())
+    array = value.numpy() if hasattr(value, "numpy") else value
+    return bool((array == 0.0).any()) if hasattr(array, "any") else array == 0.0
 
 
 def _is_given(value: Any) -> bool:
