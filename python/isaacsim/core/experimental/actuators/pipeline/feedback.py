@@ -12,7 +12,8 @@ from ..specs.configs import Config
 from ..specs.dry_friction import is_dry
 from ..specs.fields import parameters_of
 from ..specs.joint_side import bounds_at_joint, gains_at_joint
-from ..specs.stages import follows_limits
+from ..specs.stages import KINDS, follows_limits
+from ..specs.transmission import TransmissionConfig
 from .actuator import Actuator
 from .plan import has_law
 
@@ -36,6 +37,23 @@ def largest_efforts(actuator: Actuator, num_robots: int) -> np.ndarray:
     """
     bounds = [most for _, _, most in bounds_at_joint(actuator, "effort", _config_of)]
     return _by_joint(functools.reduce(np.minimum, bounds, np.inf), actuator, num_robots)
+
+
+def gears(actuator: Actuator) -> np.ndarray:
+    """Return the current ratio and offset [rad] of the transmission of each joint, float64 `(2, robots, joints)`.
+
+    They are 1 and 0 without a transmission, and NaN for one of the user's own. The offset of a spring is NaN, too: the
+    shaft of its motor moves by itself.
+    """
+    stage = next((one for kind, one in actuator.by_kind if KINDS[kind].converts), None)
+    if stage is None:
+        values: tuple[Any, Any] = (1.0, 0.0)
+    elif isinstance(config := _config_of(stage), TransmissionConfig):
+        values = config.ratio, config.offset if config.IS_RIGID else np.nan
+    else:
+        values = np.nan, np.nan
+    num_robots = actuator.num_actuators // len(actuator.dof_names)
+    return np.array([_by_joint(one, actuator, num_robots) for one in values])
 
 
 def has_passive_stages(actuator: Actuator) -> bool:
