@@ -152,11 +152,10 @@ def _converted(config: _Config, ratio: Any, power: int, attributes: str = "") ->
         # a word, as 'joint', is not converted
         if exponent == 0 or value is None or isinstance(value, str) or not described.attribute.startswith(attributes):
             continue
-        factor = abs(ratio) ** (power * exponent)
-        # what may be negative has a direction
-        if (effort + position) % 2 and described.lower == -math.inf:
+        factor, is_table = abs(ratio) ** (power * exponent), described.type == "float[]"
+        # what may be negative has a direction, but for the velocities of a table, which are those along the effort
+        if (effort + position) % 2 and described.lower == -math.inf and not is_table:
             factor = factor * (1.0 - 2.0 * (ratio < 0.0))
-        is_table = described.type == "float[]"
         changed[name] = [one * factor for one in cast(Sequence[float], value)] if is_table else value * factor
     return dataclasses.replace(cast(Any, config), **changed) if changed else config
 
