@@ -11,7 +11,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from numbers import Real
-from typing import Any, ClassVar, Self, TypeVar, cast
+from typing import Any, ClassVar, Final, Self, TypeVar, cast
 
 from .config import Config
 from .fields import Parameter, complaint, parameter, parameters_of, shown
@@ -25,6 +25,9 @@ def _of_transmission(name: str, unit: str, fallback: Any, **rule: Any) -> dict[s
     named = {"attribute": f"actuator:transmission:{name}", "type": "float", "unit": unit, "fallback": fallback}
     return named | rule
 
+
+ROUNDING: Final = 1e-6
+"""Tolerance of a loss of 0 by efficiencies, which files have in single precision."""
 
 _SHARE: dict[str, Any] = {"lower": 0.0, "above": True, "upper": 1.0, "of_law": False}
 
@@ -77,8 +80,8 @@ class TransmissionConfig(Config):
         if _has_zero(self.ratio):
             return [f"ratio = {shown(self.ratio)}: must not be 0. Give the turns of the motor per turn of the joint."]
         both = self.efficiency, self.backdriving_efficiency
-        # beyond, one of the losses of `specs/gear_losses.py` is negative; the edge is one but for its rounding
-        if all(isinstance(one, Real) for one in both) and max(both) * (2.0 - min(both)) > 1.0 + 1e-9:
+        # beyond, one of the losses of `specs/gear_losses.py` is negative
+        if all(isinstance(one, Real) for one in both) and max(both) * (2.0 - min(both)) > 1.0 + ROUNDING / 2.0:
             return [
                 f"efficiency = {both[0]!r}, backdriving_efficiency = {both[1]!r}: must not differ so much, the larger "
                 f"one at most 1/(2 - the smaller one), {1.0 / (2.0 - min(both)):.3g}. Bring them closer."
