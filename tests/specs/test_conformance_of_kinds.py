@@ -475,7 +475,10 @@ def stability(bench: Bench) -> None:
     if bench.kind.name == "controller":
         assert table.joints[0].kp == pytest.approx(bench.value)
     # how delays and limits take no part stands in the equations
-    if bench.kind.changes_loop:
+    if getattr(bench.law.config, "IS_RIGID", False):
+        # a rigid gear is in the gains
+        assert table.joints[0].kp == pytest.approx(PD.kp * bench.value**2) and not table.left_out
+    elif bench.kind.changes_loop:
         assert bench.law.name in table.left_out, f"left_out = {table.left_out}"
         assert bench.law.name in str(table)
 

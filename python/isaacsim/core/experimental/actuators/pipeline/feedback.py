@@ -56,6 +56,11 @@ def gears(actuator: Actuator) -> np.ndarray:
     return np.array([_by_joint(one, actuator, num_robots) for one in values])
 
 
+def is_rigid(actuator: Actuator) -> bool:
+    """Return True if the shaft of a motor turns exactly as its joint does, by a known ratio."""
+    return not np.isnan(gears(actuator)).any()
+
+
 def has_passive_stages(actuator: Actuator) -> bool:
     """Return True if stages act after all limits and the transmission, on the effort at the joint."""
     return any(follows_limits(kind) for kind, _ in actuator.by_kind)
