@@ -21,16 +21,20 @@ from isaacsim.core.experimental.actuators import (
     DCMotorClampingConfig,
     DelayConfig,
     MaxEffortClampingConfig,
+    MotorConfig,
     NeuralControlConfig,
     PDControlConfig,
     PIDControlConfig,
     PositionBasedClampingConfig,
+    TransmissionConfig,
     add_actuator,
     add_motors,
+    motors_of,
 )
 from isaacsim.core.experimental.actuators.components.quiet_warp import quiet_warp
 from isaacsim.core.experimental.actuators.errors import ActuatorParseError
 from isaacsim.core.experimental.actuators.networks import onnx
+from isaacsim.core.experimental.actuators.specs.transmission import at_joint
 from newton_drives import DT, motion
 from pxr import Usd
 from small_networks import numbers
@@ -171,6 +175,52 @@ def compare(file: Path, through_ours: bool = False) -> None:
 def test_same_file_gives_the_same_efforts(motor: str, through_ours: bool, robots: Path, tmp_path: Path) -> None:
     """500 random steps; newton's model stepped by its own actuators, and by our plan of them."""
     compare(file_with(tmp_path, robots, MOTORS[motor]), through_ours)
+
+
+@pytest.mark.filterwarnings("ignore:.*armature of joints shoulder, extension has no effect:UserWarning")
+@pytest.mark.parametrize("ratio", [10.0, -10.0])
+@pytest.mark.parametrize("motor", [name for name in MOTORS if name != "position based"])
+def test_geared_motor_gives_the_same_efforts(motor: str, ratio: float, robots: Path, tmp_path: Path) -> None:
+    """newton drives the joint by the values at the joint, which the file has; ours are those of the motor."""
+    controller, clamping, delay = MOTORS[motor]
+    of_motor = [at_joint(one, 1.0 / ratio) for one in (controller, *clamping, *([delay] if delay else []))]
+    gear = TransmissionConfig(ratio, 0.3, rotor_inertia=2e-4)
+    shutil.copy(robots / "arm_2dof.usda", tmp_path / "arm.usda")
+    stage = Usd.Stage.Open(str(tmp_path / "arm.usda"))
+    add_motors(ROOT, {".*": [*of_motor, gear]}, stage=stage, overwrite_existing=True)
+    stage.Save()
+    prim = stage.GetPrimAtPath(f"{ROOT}/Actuators/shoulder")
+    assert prim.GetAttribute("newton:kp").Get() == pytest.approx(controller.kp, rel=1e-6)
+    theirs = Theirs(tmp_path / "arm.usda")
+    np.testing.assert_allclose(theirs.model.joint_armature.numpy()[-len(NAMES) :], 0.02, rtol=1e-6)
+    compare(tmp_path / "arm.usda")
+    compare(tmp_path / "arm.usda", through_ours=True)
+
+
+def test_geared_motors_come_back_from_files(robots: Path, tmp_path: Path) -> None:
+    """Within single precision; the armature of the joint is the total, and the rotor keeps its inertia."""
+    shutil.copy(robots / "arm_2dof.usda", tmp_path / "arm.usda")
+    stage = Usd.Stage.Open(str(tmp_path / "arm.usda"))
+    limits = [DCMotorClampingConfig(6.0, 20.0, 4.0), TABLE, MaxEffortClampingConfig(3.0)]
+    gear = TransmissionConfig(-12.0, 0.3, "motor", 3e-5, 0.8, 0.75)
+    given = MotorConfig(PDControlConfig(0.4, 0.03, -0.2), limits, DelayConfig(2), others=[gear])
+    add_motors(ROOT, {".*": given}, stage=stage, overwrite_existing=True)
+    stage.Save()
+    for motor in motors_of(str(tmp_path / "arm.usda")).values():
+        assert motor.armature == pytest.approx(144 * 3e-5, rel=1e-6)
+        for stage_given, found in zip(given.stages, motor.stages, strict=True):
+            assert type(found) is type(stage_given)
+            for name, value in vars(stage_given).items():
+                assert getattr(found, name) == (value if isinstance(value, str) else pytest.approx(value, rel=1e-6)), (
+                    name
+                )
+        again = {".*": motor}
+        add_motors(ROOT, again, stage=stage, overwrite_existing=True)
+    first = stage.GetPrimAtPath(f"{ROOT}/Actuators/shoulder")
+    assert first.GetAttribute("newton:constEffort").Get() == pytest.approx(0.2 * 12.0, rel=1e-6)
+    assert first.GetAttribute("newton:maxEffort").Get() == pytest.approx(36.0, rel=1e-6)
+    assert first.GetAttribute("newton:velocityLimit").Get() == pytest.approx(20.0 / 12.0, rel=1e-6)
+    assert first.GetAttribute("newton:lookupEfforts").Get() == pytest.approx(TABLE.lookup_efforts)
 
 
 @pytest.mark.parametrize("kind", NETWORKS)

@@ -14,16 +14,19 @@ from isaacsim.core.experimental.actuators import (
     ControllerPD,
     DCMotorClampingConfig,
     DelayConfig,
+    ElectricalConfig,
     GearedPDControlConfig,
     GearedPIDControlConfig,
     MaxEffortClampingConfig,
     PDControlConfig,
     PIDControlConfig,
     PositionBasedClampingConfig,
+    ServoControlConfig,
+    TransmissionConfig,
+    TransmissionGear,
 )
 from isaacsim.core.experimental.actuators.pipeline.feedback import feedback_gains, largest_efforts
 from own_components import OwnController
-from step_bench import TransmissionGear
 
 
 def gains(*configs: Any) -> np.ndarray:
@@ -58,16 +61,47 @@ def test_a_law_of_ones_own_has_no_gains() -> None:
     assert np.isnan(feedback_gains(actuator, 2)).all()
 
 
-@pytest.mark.parametrize(("most", "expected"), [(9.0, np.inf), (0.0, 0.0)])
-def test_before_a_transmission_they_are_the_motors(most: float, expected: float) -> None:
-    """Of which nothing is said at the joint, but for a limit of 0."""
-    gear = TransmissionGear(*(wp.ones(2, dtype=wp.float32, device="cpu") for _ in range(3)))
-    full = [wp.full(2, value, dtype=wp.float32, device="cpu") for value in (80.0, 2.0, most)]
+@wp.func
+def own_effort(effort: float, position: float, velocity: float, ratio: float, offset: float, of_motor: float):
+    """Return the effort behind a transmission of the user's own."""
+    return ratio * effort
+
+
+class TransmissionOwn(TransmissionGear):
+    """A transmission of which nothing is known."""
+
+    LAW = own_effort
+
+
+def test_behind_a_gear_they_are_those_of_the_motor_times_the_ratio() -> None:
+    """Gains by its square, in numbers of each joint; a servo by its winding, a table of the joint as it is."""
+    gear = TransmissionConfig({"hip": -10.0, "knee": 4.0})
+    found = gains(PIDControlConfig(80.0, 3.0, 2.0), gear)
+    np.testing.assert_allclose(found[:, 0], [[8000, 1280], [200, 32], [300, 48]], rtol=1e-6)
+    winding = ElectricalConfig(0.02, 1.5, voltage=12.0, command="voltage")
+    servo = [ServoControlConfig(32.0, 0.1, 12.0), winding, gear]
+    stiffness, damping = 32.0 * 0.1 * 12.0 * 0.02 / 1.5, 0.02**2 / 1.5
+    np.testing.assert_allclose(gains(*servo)[:2, 0, 0], [100 * stiffness, 100 * damping], rtol=1e-6)
+    table = PositionBasedClampingConfig([0.0], [25.0])
+    for limits, expected in (
+        ([MaxEffortClampingConfig(3.0)], [30, 12]),
+        ([MaxEffortClampingConfig(3.0), table], [25, 12]),
+    ):
+        (actuator,) = ActuatedArrays(["hip", "knee"], {".*": [PDControlConfig(8.0, 2.0), *limits, gear]}).actuators
+        np.testing.assert_allclose(largest_efforts(actuator, 1), [expected], rtol=1e-6)
+
+
+@pytest.mark.parametrize("own", [True, False])
+def test_before_a_transmission_of_ones_own_nothing_is_known(own: bool) -> None:
+    """Of its limits neither."""
+    law = TransmissionOwn if own else TransmissionGear
+    gear = law(*(wp.full(2, value, dtype=wp.float32, device="cpu") for value in (2.0, 0.0, 0.0)))
+    full = [wp.full(2, value, dtype=wp.float32, device="cpu") for value in (80.0, 2.0, 9.0)]
     at = wp.array([0, 1], dtype=wp.uint32, device="cpu")
     limits = [ClampingMaxEffort(full[2])]
     actuator = Actuator(at, ControllerPD(*full[:2]), clamping=limits, others=[gear], dof_names=["hip", "knee"])
-    assert np.isnan(feedback_gains(actuator, 1)).all()
-    assert largest_efforts(actuator, 1).tolist() == [[expected] * 2]
+    assert np.isnan(feedback_gains(actuator, 1)).all() == own
+    assert largest_efforts(actuator, 1).tolist() == [[np.inf if own else 18.0] * 2]
 
 
 @pytest.mark.parametrize(

@@ -24,6 +24,8 @@ from isaacsim.core.experimental.actuators import (
     PIDControlConfig,
     PositionBasedClampingConfig,
     Simulation,
+    TransmissionConfig,
+    TransmissionGear,
     Uniform,
     use_host,
 )
@@ -443,3 +445,20 @@ def test_joints_made_anew_can_be_too_light_for_what_is_taken_off() -> None:
     simulated.armatures[:] = 0.01
     with pytest.raises(ValueError, match=r"armature of hip, .* = -0.04.*: must be finite and >= 0"):
         randomization.reset_properties()
+
+
+def test_ratios_are_drawn_and_inertias_of_rotors_are_armatures() -> None:
+    """A ratio is never 0; what no law takes is refused with what has its effect."""
+    gear = TransmissionConfig(-10.0, rotor_inertia=1e-4, efficiency=0.9, backdriving_efficiency=0.9)
+    motor = [PDControlConfig(1.0, 0.0), gear]
+    joints = ActuatedArrays(["j"], {"j": motor}, num_robots=64)
+    joints.randomize({"ratio": Uniform(0.9, 1.1, operation="scale"), "offset": Uniform(-0.1, 0.1)}, seed=2)
+    (stage,) = [one for one in joints.actuators[0].stages if isinstance(one, TransmissionGear)]
+    assert -11.0 <= stage.ratio.numpy().min() < -10.5 and -9.5 < stage.ratio.numpy().max() <= -9.0
+    assert len(set(stage.offset.numpy().tolist())) > 32
+    for drawn in (Uniform(-1.0, 1.0), Uniform(0.0, 2.0, operation="scale"), Uniform(0.0, 10.0, operation="add")):
+        with pytest.raises(ValueError, match=r"ratio of j, .*: must not be 0. Give a range on one side of it."):
+            joints.randomize({"ratio": drawn}, seed=2)
+    for name, instead in (("rotor_inertia", "armature, which is"), ("efficiency", "motor_load and external_load")):
+        with pytest.raises(ValueError, match=f"randomize: {name}: acts by {instead}"):
+            joints.randomize({name: Uniform(1e-5, 2e-5)}, seed=2)

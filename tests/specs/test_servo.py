@@ -21,8 +21,9 @@ from isaacsim.core.experimental.actuators import (
 from isaacsim.core.experimental.actuators.errors import ActuatorParseError
 from isaacsim.core.experimental.actuators.pipeline.feedback import feedback_gains
 from isaacsim.core.experimental.actuators.specs.configs import ForeignConfig
+from isaacsim.core.experimental.actuators.specs.joint_side import gains_at_joint
 from isaacsim.core.experimental.actuators.specs.motors import motor_of
-from isaacsim.core.experimental.actuators.specs.servo import PRESETS, gains_at_joint, voltage_problems
+from isaacsim.core.experimental.actuators.specs.servo import PRESETS, voltage_problems
 from isaacsim.core.experimental.actuators.specs.stand_ins import stand_ins
 from isaacsim.core.experimental.actuators.usd.discover import parse_prim
 from pxr import Sdf

@@ -139,6 +139,26 @@ def lu_gre_law(effort, _q, qd, h, told, load, whole, z, qd_before, before, s0, s
     return total, z_after, qd, total
 
 
+@law_of("TransmissionGear")
+def gear_law(effort, _q, _qd, _dt, ratio, offset, of_motor):
+    """Effort behind a rigid gear, of the power `effort·ratio·velocity` of the motor."""
+    # signals of the motor, which a gear turns as the joint, do not enter
+    del offset, of_motor
+    return (effort * ratio,)
+
+
+def gear_motor(q, qd, q_target, qd_target, feedforward, ratio, offset, of_motor):
+    """Signals of the motor before a rigid gear, element by element."""
+    at_joint = of_motor == 0
+    return (
+        ratio * q + offset,
+        ratio * qd,
+        np.where(at_joint, ratio * q_target + offset, q_target),
+        np.where(at_joint, ratio * qd_target, qd_target),
+        np.where(at_joint, feedforward / ratio, feedforward),
+    )
+
+
 @law_of("PassiveCogging")
 def cogging_law(effort, q, _qd, _dt, amplitude, periods, phase):
     """Cogging with the sign of MuJoCo's `dcmotor`; angles that float32 does not resolve are none."""

@@ -38,6 +38,7 @@ from isaacsim.core.experimental.actuators import (
     native,
 )
 from isaacsim.core.experimental.actuators.components import catalogue
+from isaacsim.core.experimental.actuators.components.transmission_gear import gear_effort
 from isaacsim.core.experimental.actuators.memory import numpy_view
 from isaacsim.core.experimental.actuators.networks.checkpoint import Checkpoint
 from isaacsim.core.experimental.actuators.pipeline.assembly import Assembly
@@ -156,14 +157,6 @@ class SkewedConfig(Config):
 
 
 @dataclasses.dataclass
-class GearConfig(Config):
-    """Of `TransmissionGear`."""
-
-    KIND = "transmission"
-    SCHEMA = "GearAPI"
-
-
-@dataclasses.dataclass
 class SoftConfig(Config):
     """Of `TransmissionSoft`."""
 
@@ -252,7 +245,6 @@ def lines() -> tuple[catalogue.Law, ...]:
             (CurvedPassiveConfig, "PassiveCurved"),
             (CurvedSensorConfig, "FeedbackCurved"),
             (SoftConfig, "TransmissionSoft"),
-            (GearConfig, "TransmissionGear"),
         )
     ]
     return (catalogue.Law(LeakyConfig, "ControllerLeaky"), *laws, *heated.lines())
@@ -322,8 +314,8 @@ def test_core_knows_them(built_in: Any) -> None:
     assert {name: told["kind"] for name, told in known.items()} == {
         law.__name__: law.KIND for law in step_bench.MADE_UP
     }
-    assert [told["states"] for told in known.values()] == [0, 1, 0, 0, 1, 2, 0, 1, 0, 1, 0, 1]
-    assert [told["asked"] for told in known.values()] == [0, 0, 1, 1, 3, 0, 0, 0, 0, 0, 0, 1]
+    assert [told["states"] for told in known.values()] == [0, 1, 0, 0, 1, 2, 0, 1, 0, 1, 1]
+    assert [told["asked"] for told in known.values()] == [0, 0, 1, 1, 3, 0, 0, 0, 0, 0, 1]
 
 
 @pytest.mark.usefixtures("built_in")
@@ -1314,7 +1306,7 @@ def test_transmissions_that_cannot_be_are_refused() -> None:
         odd = type("TransmissionOdd", (TransmissionGear,), {name: None})(*values)
         with pytest.raises(TypeError, match=words):
             compile_plan([dataclasses.replace(entry, others=[odd])], ROBOTS)
-    short = type("TransmissionOdd", (TransmissionGear,), {"MOTOR": step_bench.gear_effort})(*values)
+    short = type("TransmissionOdd", (TransmissionGear,), {"MOTOR": gear_effort})(*values)
     with pytest.raises(TypeError, match=r"TransmissionOdd.MOTOR takes 6 arguments .*: must take 8 \(position, "):
         compile_plan([dataclasses.replace(entry, others=[short])], ROBOTS)
     at = wp.array(np.arange(ROBOTS), dtype=wp.uint32, device="cpu")

@@ -37,7 +37,10 @@ MOTORS = {
         DCMotorClampingConfig(saturation_effort=30.0, velocity_limit=4.0, max_motor_effort=25.0),
     ],
 }
-OF_LAWS = {*recorder.OF_PASSIVE_STAGES, *recorder.OF_STATES, "losses", "at_voltage_limit"}
+OF_LAWS = {
+    *(*recorder.OF_PASSIVE_STAGES, *recorder.OF_TRANSMISSIONS, *recorder.OF_STATES),
+    *("losses", "at_voltage_limit"),
+}
 ALL = tuple(name for name in recorder.SIGNALS if name not in OF_LAWS)
 
 

@@ -18,9 +18,11 @@ from isaacsim.core.experimental.actuators import (
     DelayConfig,
     FrictionConfig,
     MaxEffortClampingConfig,
+    MotorConfig,
     PDControlConfig,
     PIDControlConfig,
     Simulation,
+    TransmissionConfig,
 )
 from isaacsim.core.experimental.actuators.errors import HostError
 from isaacsim.core.experimental.actuators.hosts.mujoco.host import MujocoArticulation
@@ -407,3 +409,22 @@ def test_viscous_friction_of_an_actuator_counts_as_damping(monkeypatch: pytest.M
         assert any("will vibrate" in str(one.message) for one in told) is (viscous == 0.0)
         assert not actuators.stability().stable
         sim.close()
+
+
+def test_geared_motor_is_the_same_motor_at_the_joint() -> None:
+    """A rigid gear is in the equations, with the inertia of its rotor; one of the user's own is not known."""
+    gear = TransmissionConfig(-20.0, 0.3, rotor_inertia=1e-5)
+    motors = [PDControlConfig(0.5, 0.02), gear], MotorConfig(PDControlConfig(200.0, 8.0), armature=4e-3)
+    tables = []
+    for motor in motors:
+        with Simulation(ROBOTS / "pendulum.usda") as sim:
+            sim.play()
+            with ArticulationActuators.from_configs("/World/Pendulum", {".*": motor}) as actuators:
+                tables.append(actuators.stability())
+    geared, direct = tables
+    assert geared.left_out == direct.left_out == geared.unknown == ()
+    for one, other in zip(geared.joints, direct.joints, strict=True):
+        values = [
+            (getattr(one, name), getattr(other, name)) for name in ("kp", "kd", "inertia", "margin", "largest_step")
+        ]
+        np.testing.assert_allclose(*zip(*values, strict=True), rtol=1e-5)

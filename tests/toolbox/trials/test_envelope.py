@@ -15,6 +15,7 @@ from isaacsim.core.experimental.actuators import (
     MaxEffortClampingConfig,
     PDControlConfig,
     PositionBasedClampingConfig,
+    TransmissionConfig,
     plot_envelope,
 )
 from isaacsim.core.experimental.actuators.toolbox.plots.envelope import draw_envelope
@@ -40,6 +41,23 @@ def test_motor_with_a_limit() -> None:
     assert found.no_load_speed == pytest.approx(FREE, abs=1e-3)
     # up to the last change: full effort against the motion
     assert v[-1] == pytest.approx(1.15 * FREE * (1 + LIMIT / STALL), rel=0.02)
+
+
+@pytest.mark.parametrize("targets", ["joint", "motor"])
+def test_geared_motor_is_seen_from_the_joint(targets: str) -> None:
+    """Efforts by the ratio and speeds by its inverse, also of each clamp; a table of the joint as it is."""
+    ratio, table = -20.0, PositionBasedClampingConfig([-1.0, 1.0], [LIMIT, 2 * LIMIT])
+    motor = [DCMotorClampingConfig(STALL / 20, FREE * 20, PEAK / 20), MaxEffortClampingConfig(LIMIT / 20)]
+    found = envelope(leg(*motor, table, TransmissionConfig(ratio, 0.4, targets)), "knee")
+    plain = envelope(leg(DCMotorClampingConfig(STALL, FREE, PEAK), MaxEffortClampingConfig(LIMIT), table), "knee")
+    np.testing.assert_allclose(found.velocities, plain.velocities, rtol=1e-6)
+    np.testing.assert_allclose(found.whole, plain.whole, rtol=1e-5, atol=1e-4)
+    assert found.clamps.keys() == plain.clamps.keys()
+    for name, bounds in plain.clamps.items():
+        np.testing.assert_allclose(found.clamps[name], bounds, rtol=1e-5, atol=1e-4, err_msg=name)
+    np.testing.assert_allclose(found.over_position, plain.over_position, rtol=1e-5)
+    panel: Any = draw_envelope(found).axes[0]
+    assert "at the joint, behind a gear of ratio -20" in panel.get_title("left") and found.ratio == ratio
 
 
 def test_motor_that_is_cut_off() -> None:

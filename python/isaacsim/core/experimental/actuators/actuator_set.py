@@ -122,7 +122,8 @@ class ActuatorSet(NotCopied):
             signals: Of `positions`, `velocities`, `position_targets`, `velocity_targets`, `delayed_position_targets`,
                 `delayed_velocity_targets`, `computed_efforts`, `motor_efforts`, `applied_efforts`, `limited_by`,
                 `faults`, `power`, of friction and other passive stages `passive_efforts`, `passive_power` and
-                `sticking`, and of motors `currents`, `terminal_voltages`, `electrical_power`, `losses`,
+                `sticking`, of motors with a transmission `shaft_positions`, `shaft_velocities` and `shaft_efforts`, and
+                of motors `currents`, `terminal_voltages`, `electrical_power`, `losses`,
                 `at_voltage_limit`, `winding_temperatures`, `housing_temperatures` and `supply_voltages`. Those that
                 follow from others bring them. Default all, those of laws where joints have such laws. Time is always
                 there.

@@ -219,7 +219,7 @@ def law_of(component_type: type) -> Law | None:
     # base classes are imported already, so this imports nothing
     for base in component_type.__mro__:
         if (law := _by_class().get(f"{base.__module__}.{base.__name__}")) is not None:
-            same = getattr(component_type, "LAW", None) is law.component.LAW
+            same = all(getattr(component_type, name, None) is getattr(law.component, name) for name in ("LAW", "MOTOR"))
             return law if same and _has_same_state(law, component_type) else None
     return None
 

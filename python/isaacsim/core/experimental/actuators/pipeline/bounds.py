@@ -10,19 +10,21 @@ import numpy as np
 import warp as wp
 
 from ..components.controller_pd import ControllerPD
-from ..specs.stages import follows_limits, kind_of, parts_of
+from ..specs.stages import KINDS, acts_at_joint, follows_limits, kind_of, parts_of
 from .actuator import Actuator
 from .plan import has_law
 from .user_components import remove_from_plan, shallow_copy
 
-# a command beyond any motor, and the effort above which there is no bound
-_COMMAND, _UNBOUNDED = 1e9, 0.9e9
+# a command beyond any motor, and the effort above which there is no bound, also behind a gear that divides it by ten
+_COMMAND, _UNBOUNDED = 1e9, 0.9e8
 
 
 class StageBounds:
     """The bounds of some joints of an actuator, or of one joint at several points.
 
     Each call starts with fresh states.
+
+    Stages before a transmission have bounds at the joint if the transmission is among them.
 
     Args:
         stages: Stages after the controller, in their order; each call reads their parameters.
@@ -59,12 +61,24 @@ class StageBounds:
             self._control.joint_f.zero_()
             self._actuator.step(self._state, self._control, self._actuator.state(), self._actuator.state(), 0.001)
             row[:] = self._control.joint_f.numpy()
+        # a motor that turns the other way has its largest command at the lowest effort
+        found.sort(axis=0)
         return np.where(np.abs(found) > _UNBOUNDED, np.nan, found)
 
 
 def known_at_once(actuator: Actuator) -> list[Any]:
-    """Stages whose bounds depend only on position and velocity: those with a law and without state."""
-    return [stage for stage in actuator.after_controller if has_law(stage) and not stage.STATE]
+    """Stages whose bounds depend only on position and velocity: those with a law and without state.
+
+    Before a transmission with state nothing is known.
+    """
+    is_known = all(not stage.STATE for stage in actuator.after_controller if converts(stage))
+    stages = (stage for stage in actuator.after_controller if is_known or acts_at_joint(stage))
+    return [stage for stage in stages if has_law(stage) and not stage.STATE]
+
+
+def converts(stage: Any) -> bool:
+    """Return True for a transmission."""
+    return KINDS[kind_of(stage) or "passive"].converts
 
 
 def known_of_motor(actuator: Actuator) -> list[Any]:

@@ -11,8 +11,9 @@ from ..components.catalogue import law_of
 from ..specs.configs import Config
 from ..specs.dry_friction import is_dry
 from ..specs.fields import parameters_of
-from ..specs.servo import gains_at_joint
-from ..specs.stages import follows_limits, is_geared
+from ..specs.joint_side import bounds_at_joint, gains_at_joint
+from ..specs.stages import KINDS, follows_limits
+from ..specs.transmission import TransmissionConfig
 from .actuator import Actuator
 from .plan import has_law
 
@@ -20,23 +21,45 @@ from .plan import has_law
 def feedback_gains(actuator: Actuator, num_robots: int) -> np.ndarray:
     """Return the current proportional, derivative and integral gains at the joints, float64 `(3, robots, joints)`.
 
-    A gear ratio of the law enters squared, a servo has the back-EMF of its winding as damping. Gains of networks and
-    custom laws are NaN, and so are gains before a transmission, which are those of the motor.
+    A gear ratio enters squared, a servo has the back-EMF of its winding as damping. Gains of networks and custom laws
+    are NaN, and so are gains before a transmission of the user's own. Behind a spring they are those of the loop that
+    the motor closes.
     """
-    gains = None if is_geared(actuator) else gains_at_joint(actuator, _config_of)
+    gains = gains_at_joint(actuator, _config_of)
     return np.array([_by_joint(one, actuator, num_robots) for one in gains or [np.nan] * 3])
 
 
 def largest_efforts(actuator: Actuator, num_robots: int) -> np.ndarray:
-    """Return the current largest efforts in the direction of motion [N·m or N], float64 `(robots, joints)`.
+    """Return the current largest efforts in the direction of motion at the joints [N·m or N], `(robots, joints)`.
 
-    They are inf without a bound. Custom stages count as unbounded. Bounds before a transmission are those of the motor;
-    of these only 0 is a bound at the joint.
+    They are float64, and inf without a bound. Custom stages count as unbounded, and so do limits before a transmission
+    of the user's own.
     """
-    configs = filter(None, map(_config_of, actuator.after_controller))
-    bounds = [most for config in configs for most in config.bounds("effort").values()]
-    least = functools.reduce(np.minimum, bounds, np.inf)
-    return _by_joint(np.where(least == 0, 0.0, np.inf) if is_geared(actuator) else least, actuator, num_robots)
+    bounds = [most for _, _, most in bounds_at_joint(actuator, "effort", _config_of)]
+    return _by_joint(functools.reduce(np.minimum, bounds, np.inf), actuator, num_robots)
+
+
+def gears(actuator: Actuator) -> np.ndarray:
+    """Return the current ratio and offset [rad] of the transmission of each joint, float64 `(2, robots, joints)`.
+
+    They are 1 and 0 without a transmission, and NaN for one of the user's own and for a linkage. The offset of a spring
+    is NaN, too: the shaft of its motor moves by itself.
+    """
+    # a linkage is the last of them
+    stage = next((one for kind, one in reversed(actuator.by_kind) if KINDS[kind].is_before_joint), None)
+    if stage is None:
+        values: tuple[Any, Any] = (1.0, 0.0)
+    elif isinstance(config := _config_of(stage), TransmissionConfig):
+        values = config.ratio, config.offset if config.IS_RIGID else np.nan
+    else:
+        values = np.nan, np.nan
+    num_robots = actuator.num_actuators // len(actuator.dof_names)
+    return np.array([_by_joint(one, actuator, num_robots) for one in values])
+
+
+def is_rigid(actuator: Actuator) -> bool:
+    """Return True if the shaft of a motor turns exactly as its joint does, by a known ratio."""
+    return not np.isnan(gears(actuator)).any()
 
 
 def has_passive_stages(actuator: Actuator) -> bool:

@@ -10,6 +10,7 @@ import dataclasses
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from numbers import Real
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
@@ -19,9 +20,11 @@ from ..specs.combinations import combination_problems
 from ..specs.configs import ForeignConfig, NeuralControlConfig
 from ..specs.engine_friction import is_friction
 from ..specs.fields import JOINT, UNKNOWN_JOINT, Parameter, parameters_of, shown
+from ..specs.joint_side import effort_factor
 from ..specs.motors import MotorConfig, Motors, motor_of, problems_of
 from ..specs.patterns import assigned, by_joint, pattern_problem
 from ..specs.stages import KINDS, parts_of
+from ..specs.transmission import transmission_of
 
 if TYPE_CHECKING:
     from ..networks.checkpoint import Checkpoint
@@ -169,19 +172,33 @@ class Fit:
         """Return the spec of a motor on joints of these paths; None if it has no stages."""
         if not motor.stages:
             return None
-        stages = parts_of(map(self.config, motor.stages))
+        gear = transmission_of(motor)
+        fitted = None if gear is None else self.config(gear)
+        # a ratio that does not fit the joints is a problem that has been noted
+        ratio = fitted.ratio if fitted is not None and isinstance(fitted.ratio, Real | np.ndarray) else 1.0
+        stages = parts_of(fitted if stage is gear else self.config(stage, ratio) for stage in motor.stages)
         return ActuatorSpec(
             path=pattern, targets=tuple(paths), checkpoint=checkpoint, dof_names=tuple(self.names), **stages
         )
 
-    def config(self, config: Any) -> Any:
-        """Return a copy of a config with values per joint."""
-        return dataclasses.replace(config, **self.values(config))
+    def config(self, config: Any, ratio: Any = 1.0) -> Any:
+        """Return a copy of a config with values per joint.
 
-    def values(self, config: Any) -> dict[str, Any]:
-        """Values of the fields of a config that are set: numbers, or arrays `(joints,)` or `(robots, joints)`."""
+        Args:
+            config: Of a stage.
+            ratio: Of the transmission: a limit before it that is that of the joint is divided by the ratio.
+        """
+        return dataclasses.replace(config, **self.values(config, effort_factor(config, ratio)))
+
+    def values(self, config: Any, factor: Any = 1.0) -> dict[str, Any]:
+        """Values of the fields of a config that are set: numbers, or arrays `(joints,)` or `(robots, joints)`.
+
+        Args:
+            config: Of a stage, or a motor.
+            factor: Effort at the joint per effort of the stage, a number or such an array.
+        """
         return {
-            name: self._number(described, value, f"{self.subject}: {type(config).__name__}.{name}")
+            name: self._number(described, value, f"{self.subject}: {type(config).__name__}.{name}", factor)
             for name, described in parameters_of(config).items()
             if described.is_single and (value := getattr(config, name)) is not None
         }
@@ -198,13 +215,13 @@ class Fit:
                 self.problems.append(f"{self.subject}: model_path = {str(config.model_path)!r}: {error}")
         return None
 
-    def _number(self, described: Parameter, value: Any, subject: str) -> Any:
+    def _number(self, described: Parameter, value: Any, subject: str, factor: Any) -> Any:
         dtype = np.int32 if described.type == "int" else np.float32
         try:
             if isinstance(value, Mapping) or described.means_joint(value):
                 found = [described.number(one) for one in by_joint(value, self.names, subject)]
                 taken = [at for at, one in enumerate(found) if described.means_joint(one)]
-                return self._with_limits(found, taken, subject) if taken else np.array(found, dtype)
+                return self._with_limits(found, taken, subject, factor) if taken else np.array(found, dtype)
             return self._array(described.number(value), dtype, subject)
         except ValueError as error:
             self.problems.extend(str(error).splitlines())
@@ -224,8 +241,8 @@ class Fit:
         table = np.broadcast_to(array.astype(dtype).reshape(self.num_robots, -1), shapes[1])
         return table[0] if self.num_robots == 1 else table
 
-    def _with_limits(self, values: list[Any], taken: list[int], subject: str) -> Any:
-        """Return values of the joints, with the effort limits of the joints at the positions `taken`."""
+    def _with_limits(self, values: list[Any], taken: list[int], subject: str, factor: Any) -> Any:
+        """Return values of the joints, with the effort limits of the joints by `factor` at the positions `taken`."""
         limits = self.limits() if self.limits is not None else None
         if limits is None:
             raise ValueError(f"{subject} = {JOINT!r}: {UNKNOWN_JOINT}")
@@ -234,6 +251,7 @@ class Fit:
                 f"{subject} = {JOINT!r}: joints {', '.join(without)} have no effort limit: must have a finite one. "
                 "Author it, maxForce of the drive in USD, or give a number."
             )
+        limits = limits / factor
         columns = [limits[:, at] if at in taken else np.full(len(limits), one) for at, one in enumerate(values)]
         table = np.stack(columns, axis=1).astype(np.float32)
         return table[0] if (table == table[0]).all() else table

@@ -692,13 +692,14 @@ def _add_stages(plan: Plan, planned: Sequence[ActuatorEntry], entries: Sequence[
     merged: list[dict[tuple[LawClass, bool], PlannedStage]] = []
     found: list[tuple[Placement, str, int, PlannedStage]] = []
     for entry, placement, whole in zip(planned, plan.placements, entries, strict=True):
+        geared = is_geared(entry)
         # array stages come before the planned ones
         custom = array_stages(whole)
         kinds = list(map(kind_of, custom.stages if custom else ()))
         for sweep, stage in _by_sweep(entry.after_controller):
             if sweep == len(merged):
                 merged.append({})
-            behind = moves_behind(stage) and is_geared(entry)
+            behind = geared and moves_behind(stage)
             added = _add_stage(plan, entry, stage, merged[sweep], placement.slots, behind)
             found.append((placement, stage.KIND, kinds.count(stage.KIND), added))
             kinds.append(stage.KIND)

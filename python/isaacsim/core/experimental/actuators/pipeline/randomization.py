@@ -34,6 +34,13 @@ Randomized = Mapping[str, Distribution | Mapping[str, Distribution] | None]
 STRENGTH = "strength"
 JOINT_PROPERTIES = parameters_of(MotorConfig)
 _OF_ALL_JOINTS = STRENGTH, *JOINT_PROPERTIES
+_LOADS = "motor_load and external_load of the friction, which its losses are"
+# fields of transmissions that are no parameters of a law, and what has their effect
+_INSTEAD = {
+    "rotor_inertia": "armature, which is ratio²·rotor_inertia at the joint",
+    "efficiency": _LOADS,
+    "backdriving_efficiency": _LOADS,
+}
 
 
 class JointProperties(Protocol):
@@ -259,6 +266,8 @@ class Randomization:
                 raise ValueError(f"{subject}: {why}.")
         having = {place.joint for place in self._places.get(name, [])}
         joints = [joint for joint in self._names if name in _OF_ALL_JOINTS or joint in having]
+        if not joints and name in _INSTEAD:
+            raise ValueError(f"{subject}: acts by {_INSTEAD[name]}. Randomize that.")
         if not joints:
             known = ", ".join([*self._places, *_OF_ALL_JOINTS])
             raise ValueError(f"{subject}: no joint has it. The parameters are {known}. Correct the name.")
@@ -281,7 +290,11 @@ class Randomization:
             return None
         nominal = self._nominal_values(places[0]) if places else self._nominal_property(name, joint)
         if rule.type != "int":
-            return _first_complaint(subject, _ends(given, nominal), rule)
+            ends = _ends(given, nominal)
+            is_ratio = name == "ratio" and bool(places) and KINDS[places[0].view.component.KIND].converts
+            if is_ratio and _may_be_zero(given, ends):
+                return f"{subject}: must not be 0. Give a range on one side of it."
+            return _first_complaint(subject, ends, rule)
         if not _draws_integers(given):
             return f"{subject}: must be whole numbers, set or added. Give Uniform(0, 3), say."
         ends = [int(end) for end in _ends(given, nominal)]
@@ -422,6 +435,12 @@ def _delay_problem(subject: str, most: int, places: Sequence[_JointParameter]) -
 def _draws_integers(given: Distribution) -> bool:
     whole = all(float(end).is_integer() for end in given.bounds)
     return isinstance(given, Uniform) and given.operation != "scale" and whole
+
+
+def _may_be_zero(given: Distribution, ends: Sequence[float]) -> bool:
+    """Return True if a value that is not 0 may become 0."""
+    low, high = given.bounds if given.operation == "scale" else (min(ends, default=1.0), max(ends, default=1.0))
+    return low <= 0.0 <= high
 
 
 def _ends(given: Distribution, nominal: np.ndarray | None) -> list[float]:

@@ -4,6 +4,9 @@ The effort of a joint has two parts. `motor_efforts` come out of the limits and 
 those of the passive stages, friction and cogging, which act after them. Their sum is `applied_efforts`, which the
 simulator gets. Tables, plots and pages call the second part the friction effort.
 
+With a transmission, position, velocity and effort of the motor's shaft are `shaft_positions`, `shaft_velocities` and
+`shaft_efforts`: before the gear, where the others are those of the joint. `computed_efforts` are on the shaft, too.
+
 A joint *sticks* in a step if it has dry friction, and its speed is below `STICKING_SPEED` at the start and at the end
 of the step. A joint that reverses is as slow for less than a step, so it does not stick.
 """
@@ -38,6 +41,9 @@ KINDS: dict[str, np.dtype] = {
 DERIVED: Final[dict[str, tuple[str, ...]]] = {
     "power": ("applied_efforts", "velocities"),
     "losses": ("electrical_power", "motor_efforts", "velocities"),
+    "shaft_positions": ("positions",),
+    "shaft_velocities": ("velocities",),
+    "shaft_efforts": ("motor_efforts",),
     "passive_efforts": ("motor_efforts", "applied_efforts"),
     "passive_power": ("motor_efforts", "applied_efforts", "velocities"),
     "sticking": ("velocities",),
@@ -47,6 +53,9 @@ DERIVED: Final[dict[str, tuple[str, ...]]] = {
 
 OF_PASSIVE_STAGES: Final = ("passive_efforts", "passive_power", "sticking")
 """Signals that only joints with passive stages have."""
+
+OF_TRANSMISSIONS: Final = ("shaft_positions", "shaft_velocities", "shaft_efforts")
+"""Signals of the motor's shaft, which only joints with a transmission have."""
 
 SIGNALS = (*KINDS, *DERIVED)
 """Signals that can be requested."""

@@ -16,15 +16,20 @@ from typing import Any
 from .configs import Config, FrictionConfig
 from .engine_friction import is_friction, is_in_engine
 from .stages import Staged
-from .transmission import TransmissionConfig, transmission_of
+from .transmission import ROUNDING, TransmissionConfig, transmission_of
 
 
-def losses(efficiency: Any, backdriving_efficiency: Any) -> tuple[Any, Any]:
+def losses(efficiency: Any, backdriving_efficiency: Any) -> tuple[Any, ...]:
     """Return the dry friction per effort of the motor, k_m, and per external effort, k_e."""
     both = efficiency * backdriving_efficiency
     # no loss in either direction: 0/0
     rest = 1.0 - both + (both == 1.0)
-    return (1.0 - 2.0 * efficiency + both) / rest, (1.0 - 2.0 * backdriving_efficiency + both) / rest
+    return tuple(_without_rounding(1.0 - 2.0 * one + both) / rest for one in (efficiency, backdriving_efficiency))
+
+
+def _without_rounding(value: Any) -> Any:
+    """Return 0 for what is 0 but for efficiencies of single precision, as files have them."""
+    return value * (abs(value) > ROUNDING)
 
 
 def with_losses(stages: Staged) -> list[Config]:

@@ -98,7 +98,7 @@ class ServoControlConfig(ControlConfig):
         return cls(**given)
 
     def gains_with(self, winding: ElectricalConfig) -> tuple[float, float, float]:
-        """Proportional, derivative and integral gain at the joint behind a winding, its back-EMF as damping.
+        """Proportional, derivative and integral gain behind a winding, its back-EMF as damping.
 
         Values may be arrays. They are slopes: limits, deadband and inductance are not in them.
         """
@@ -107,8 +107,10 @@ class ServoControlConfig(ControlConfig):
         return per_unit * self.kp, per_unit * self.kd + per_volt * winding.torque_constant, 0.0
 
 
-def gains_at_joint(staged: Staged, config_of: Callable[[Any], Any] = lambda stage: stage) -> tuple[Any, ...] | None:
-    """Return proportional, derivative and integral gain of some stages, seen from the joint; None for what has none.
+def gains_of(staged: Staged, config_of: Callable[[Any], Any]) -> tuple[Any, ...] | None:
+    """Return proportional, derivative and integral gain of some stages, those of the motor before a transmission.
+
+    None for what has none.
 
     Args:
         staged: Stages; their values may be arrays.

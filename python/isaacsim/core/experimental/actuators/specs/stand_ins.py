@@ -128,12 +128,12 @@ def stand_ins(configs: Sequence[Config]) -> dict[int, Config]:
     has no stand-in.
     """
     applied = {config.SCHEMA for config in configs}
-    gear = next((one for one in configs if isinstance(one, TransmissionConfig)), None)
-    there = configs if gear is None else [at_joint(one, gear.ratio) for one in configs]
+    # a value without fallback may be missing in a file
+    ratio: Any = next((one.ratio for one in configs if isinstance(one, TransmissionConfig)), None)
+    there = configs if ratio is None else [at_joint(one, ratio) for one in configs]
     found: dict[int, Config] = {}
     for at, config in enumerate(configs):
         line = stand_in_for(config)
-        # a value without fallback may be missing in a file
         if line is None or None in (getattr(config, name) for name in parameters_of(config)):
             continue
         nearest = line.config(there[at], there)

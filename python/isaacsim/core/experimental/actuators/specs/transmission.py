@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from numbers import Real
-from typing import Any, ClassVar, Self, TypeVar, cast
+from typing import Any, ClassVar, Final, Self, TypeVar, cast
 
 from .config import Config
-from .fields import Parameter, complaint, parameter, parameters_of
+from .fields import Parameter, complaint, parameter, parameters_of, shown
 from .stages import Staged, acts_at_joint
 
 _Config = TypeVar("_Config", bound=Config)
@@ -25,6 +25,9 @@ def _of_transmission(name: str, unit: str, fallback: Any, **rule: Any) -> dict[s
     named = {"attribute": f"actuator:transmission:{name}", "type": "float", "unit": unit, "fallback": fallback}
     return named | rule
 
+
+ROUNDING: Final = 1e-6
+"""Tolerance of a loss of 0 by efficiencies, which files have in single precision."""
 
 _SHARE: dict[str, Any] = {"lower": 0.0, "above": True, "upper": 1.0, "of_law": False}
 
@@ -74,11 +77,11 @@ class TransmissionConfig(Config):
 
     def conflicts(self) -> list[str]:
         """Return what is wrong with the ratio, or between the two efficiencies."""
-        # values by joint or robot are checked one by one by the law
-        if isinstance(self.ratio, Real) and self.ratio == 0.0:
-            return [f"ratio = {self.ratio!r}: must not be 0. Give the turns of the motor per turn of the joint."]
+        if _has_zero(self.ratio):
+            return [f"ratio = {shown(self.ratio)}: must not be 0. Give the turns of the motor per turn of the joint."]
         both = self.efficiency, self.backdriving_efficiency
-        if all(isinstance(one, Real) for one in both) and max(both) * (2.0 - min(both)) > 1.0 != max(both):
+        # beyond, one of the losses of `specs/gear_losses.py` is negative
+        if all(isinstance(one, Real) for one in both) and max(both) * (2.0 - min(both)) > 1.0 + ROUNDING / 2.0:
             return [
                 f"efficiency = {both[0]!r}, backdriving_efficiency = {both[1]!r}: must not differ so much, the larger "
                 f"one at most 1/(2 - the smaller one), {1.0 / (2.0 - min(both)):.3g}. Bring them closer."
@@ -153,11 +156,10 @@ def _converted(config: _Config, ratio: Any, power: int, attributes: str = "") ->
         # a word, as 'joint', is not converted
         if exponent == 0 or value is None or isinstance(value, str) or not described.attribute.startswith(attributes):
             continue
-        factor = abs(ratio) ** (power * exponent)
-        # what may be negative has a direction
-        if (effort + position) % 2 and described.lower == -math.inf:
+        factor, is_table = abs(ratio) ** (power * exponent), described.type == "float[]"
+        # what may be negative has a direction, but for the velocities of a table, which are those along the effort
+        if (effort + position) % 2 and described.lower == -math.inf and not is_table:
             factor = factor * (1.0 - 2.0 * (ratio < 0.0))
-        is_table = described.type == "float[]"
         changed[name] = [one * factor for one in cast(Sequence[float], value)] if is_table else value * factor
     return dataclasses.replace(cast(Any, config), **changed) if changed else config
 
@@ -174,6 +176,14 @@ def armature_while_attached(staged: Staged) -> Any:
     """Return the armature that the simulator is to have: none where the rotor is a mass of its own behind a spring."""
     found, gear = armature(staged), transmission_of(staged)
     return found if found is None or gear is None or gear.IS_RIGID else 0.0 * found
+
+
+def _has_zero(value: Any) -> bool:
+    """Return True if a number, or one of several by joint or robot, is 0."""
+    if isinstance(value, Mapping):
+        return any(one == 0.0 for one in cast(Mapping[str, Any], value).values())
+    array = value.numpy() if hasattr(value, "numpy") else value
+    return bool((array == 0.0).any()) if hasattr(array, "any") else array == 0.0
 
 
 def _is_given(value: Any) -> bool:

@@ -189,7 +189,17 @@ def _supplies_of(planned: Iterable[tuple[str, Sequence[_Prim]]]) -> dict[Sdf.Pat
 def _write_properties(stage: Usd.Stage, properties: Sequence[tuple[str, Mapping[tuple[str, str], float]]]) -> None:
     for name, values in properties:
         axes = [(joint, axis_of(stage, joint, dof_name)) for joint, dof_name in values]
+        if name == "armatures":
+            _hold_newtons(stage, axes)
         write_properties(stage, {name: np.array(list(values.values()))}, axes)
+
+
+def _hold_newtons(stage: Usd.Stage, axes: Sequence[tuple[str, str]]) -> None:
+    """Author newton's attribute of the armature, which is then written with the others."""
+    for prim in (stage.GetPrimAtPath(joint) for joint, axis in axes if axis in ("angular", "linear")):
+        if not prim.GetAttribute("newton:armature").HasAuthoredValue():
+            prim.AddAppliedSchema("NewtonJointAPI")
+            prim.CreateAttribute("newton:armature", Sdf.ValueTypeNames.Float, custom=False).Set(0.0)
 
 
 def _write_fallbacks(stage: Usd.Stage, motors: Iterable[EqualMotors]) -> None:

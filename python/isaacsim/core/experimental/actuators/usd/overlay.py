@@ -12,6 +12,7 @@ from pxr import Sdf, Usd
 
 from ..saving import whole_file
 from ..specs.fields import parameters_of
+from ..specs.transmission import TransmissionConfig, as_stored
 from .author import write_attribute, write_configs
 from .axes import is_angular
 from .discover import dofs_driven
@@ -86,7 +87,7 @@ def _apply(stage: Usd.Stage, edit: Edit) -> None:
 
 def _apply_parameter(stage: Usd.Stage, edit: ParameterEdit) -> None:
     prim = stage.GetPrimAtPath(edit.prim)
-    config, described = _on_stage(stage, prim, edit.config), parameters_of(edit.config)[edit.field]
+    config, described = _stored(prim, _on_stage(stage, prim, edit.config)), parameters_of(edit.config)[edit.field]
     prim = holder_of(prim, type(edit.config))
     value, name = getattr(config, edit.field), attributes_on(prim, type(edit.config))[edit.field]
     spec = Sdf.CreatePrimInLayer(stage.GetRootLayer(), prim.GetPath())
@@ -94,6 +95,14 @@ def _apply_parameter(stage: Usd.Stage, edit: ParameterEdit) -> None:
     if attribute is not None and attribute.default is not None:
         value = min(value, attribute.default)
     write_attribute(spec, name, described, value)
+
+
+def _stored(prim: Usd.Prim, config: Any) -> Any:
+    """A config with the values that a prim has: newton's at the joint, where it has a transmission."""
+    if TransmissionConfig.SCHEMA not in applied_schemas(prim):
+        return config
+    ratio = prim.GetAttribute(attributes_of(TransmissionConfig)["ratio"]).Get()
+    return as_stored(config, ratio) if ratio else config
 
 
 def _apply_schema(stage: Usd.Stage, edit: SchemaEdit) -> None:

@@ -8,8 +8,9 @@ from typing import Any
 
 from ...specs.configs import PDControlConfig
 from ...specs.dry_friction import breakaway
+from ...specs.transmission import transmission_of
 from ..inspection.described import JOINT_UNITS, InspectedActuator, InspectedJoint, InspectedRobot, InspectedValue
-from ..inspection.figures import largest_effort, passive_stages
+from ..inspection.figures import gains, largest_effort, passive_stages
 from ..inspection.inspect import inspect_robots
 from ..inspection.rules.drives import no_effort_limit
 from ..inspection.rules.rule import Checked
@@ -70,11 +71,28 @@ def _of_actuators(name: str, columns: dict[str, str], robots: Sequence[Inspected
 
 
 def _notes(robots: Sequence[InspectedRobot]) -> list[str]:
-    """Return remarks, actuators without a limit, and levels of friction."""
+    """Return remarks, actuators without a limit, transmissions, and levels of friction."""
     unlimited = [finding for robot in robots for finding in no_effort_limit(Checked(robot))]
     remarks = [line for robot in robots for line in robot.remarks]
     friction = [line for robot in robots for line in _friction(robot)]
-    return remarks + [f"<{one.where}> {one.problem} {one.remedy}" for one in unlimited] + friction
+    gears = [line for robot in robots for line in _gears(robot)]
+    return remarks + [f"<{one.where}> {one.problem} {one.remedy}" for one in unlimited] + gears + friction
+
+
+def _gears(robot: InspectedRobot) -> list[str]:
+    """Return a line per transmission: joints, ratio, and gains and limit of motor and joint."""
+    found: dict[str, list[str]] = {}
+    for joint, actuator in Checked(robot).actuated:
+        if (gear := transmission_of(actuator)) is None:
+            continue
+        words = f"{'a gear' if gear.IS_RIGID else 'a spring'} of ratio {gear.ratio:g}"
+        if (law := gains(actuator)) is not None:
+            of_motor = [gain / gear.ratio**2 for gain in law]
+            words += f", kp = {law[0]:g} and kd = {law[1]:g} ({of_motor[0]:g} and {of_motor[1]:g} of the motor)"
+        if (most := largest_effort(actuator)) < math.inf:
+            words += f", largest effort {most:g} {joint.values['effort_limit'].unit}"
+        found.setdefault(words, []).append(joint.name)
+    return [f"At {', '.join(joints)}, behind {words}." for words, joints in found.items()]
 
 
 def _friction(robot: InspectedRobot) -> list[str]:

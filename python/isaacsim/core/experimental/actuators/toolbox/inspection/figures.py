@@ -1,18 +1,18 @@
-"""Gains and limit of an actuator at its joint."""
+"""Gains and limits of an actuator at its joint."""
 
 from __future__ import annotations
 
 import math
 
 from ...specs.configs import Config
-from ...specs.servo import gains_at_joint
-from ...specs.stages import follows_limits, is_geared
+from ...specs.joint_side import bounds_at_joint, gains_at_joint
+from ...specs.stages import follows_limits
 from .described import InspectedActuator
 
 
 def gains(actuator: InspectedActuator) -> tuple[float, float] | None:
-    """Return stiffness and damping at the joint; None if the law has none, and in front of a transmission."""
-    found = None if is_geared(actuator) else gains_at_joint(actuator)
+    """Return stiffness and damping at the joint; None if they are unknown, or the law has none."""
+    found = gains_at_joint(actuator)
     return None if found is None else found[:2]
 
 
@@ -22,10 +22,5 @@ def passive_stages(actuator: InspectedActuator) -> list[Config]:
 
 
 def largest_effort(actuator: InspectedActuator) -> float:
-    """Return the largest effort of an actuator; infinite if none of its stages bounds it at the joint.
-
-    In front of a transmission, bounds are those of the motor, of which only 0 holds at the joint.
-    """
-    bounds = (float(most) for stage in actuator.stages for most in stage.bounds("effort").values())
-    least = min(bounds, default=math.inf)
-    return math.inf if least and is_geared(actuator) else least
+    """Return the largest effort of an actuator at the joint; infinite if none of its stages bounds it there."""
+    return min((float(most) for _, _, most in bounds_at_joint(actuator, "effort")), default=math.inf)

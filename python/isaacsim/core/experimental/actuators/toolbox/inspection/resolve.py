@@ -27,6 +27,7 @@ from ...specs.configs import Config, FrictionConfig
 from ...specs.fields import parameters_of
 from ...specs.motors import Motors
 from ...specs.stages import KINDS
+from ...specs.transmission import armature
 from ...values import as_numpy
 from .described import JOINT_UNITS, InspectedActuator, InspectedJoint, InspectedRobot
 from .figures import gains, largest_effort
@@ -178,6 +179,8 @@ class _Rows:
             rule = (
                 "friction stage, computed by the simulator" if stage.in_engine else "friction stage, which replaces it"
             )
+        elif name == "armature" and self._has_rotor(joint):
+            rule = "rotor of the transmission, ratio²·rotor_inertia"
         elif given is not None:
             rule = "configuration"
         elif value.said:
@@ -186,6 +189,11 @@ class _Rows:
             rule = "default"
         of_file = float(value.value) if value.said else None
         return Resolved(self._robot.path, joint.name, name, value.unit, of_file, given, applied, rule)
+
+    def _has_rotor(self, joint: InspectedJoint) -> bool:
+        """Return True if the transmission of a joint has a rotor inertia."""
+        acting = self._motor(joint.name) if self._with_config else self._actuator(joint)
+        return acting is not None and armature(acting) is not None
 
     def _friction_stage(self, joint: InspectedJoint) -> FrictionConfig | None:
         """Return the stage that computes the friction of a joint, or has the simulator compute it."""

@@ -19,7 +19,7 @@ Bounds = np.ndarray
 
 @dataclass(frozen=True)
 class Envelope:
-    """Bounds of the effort by the stages after a control law.
+    """Bounds of the effort by the stages after a control law, at the joint.
 
     Args:
         joint: Name of the joint.
@@ -32,6 +32,7 @@ class Envelope:
         delay_steps: Command delay [physics steps].
         delay: Command delay [s], NaN if the step is unknown.
         drive_limit: Largest effort of the joint's own drive, which the actuator replaces; inf for none.
+        ratio: Of the transmission between motor and joint; 1 without one, NaN for an unknown one.
     """
 
     joint: str
@@ -44,6 +45,7 @@ class Envelope:
     delay_steps: int
     delay: float
     drive_limit: float
+    ratio: float = 1.0
 
     @property
     def stall_effort(self) -> float | None:
@@ -185,6 +187,11 @@ def _words(found: Envelope) -> list[str]:
         words.append("commands act at once")
     if np.isfinite(found.drive_limit):
         words.append(f"limit of the drive it replaces: {found.drive_limit:.4g}")
+    if found.ratio != 1.0:
+        # a ratio that is unknown has no words
+        words.append(
+            "at the joint" + (f", behind a gear of ratio {found.ratio:.4g}" if found.ratio == found.ratio else "")
+        )
     if len(found.positions):
         words.append(f"at position {found.position:.3g}")
     return [words[0][0].upper() + words[0][1:], *words[1:]]

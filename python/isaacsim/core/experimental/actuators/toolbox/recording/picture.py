@@ -33,11 +33,16 @@ def draw(
     Raises:
         ModuleNotFoundError: Matplotlib is missing.
     """
+    # computed efforts are on the shaft, in a panel of its own
+    geared = _has_gear(shown)
+    of_motor, shown = shown, {name: one for name, one in shown.items() if not (geared and name == "computed_efforts")}
     efforts = {"computed_efforts", "motor_efforts", "applied_efforts", "passive_efforts", "limited_by"} & set(shown)
     position = bool({"positions", "position_targets"} & set(shown))
     motion = bool({"power", "velocities"} & set(shown))
     states = [panel for panel in _STATES if _any_of(panel.signals, shown)]
-    heights = [height for height, there in ((3, position), (3, efforts), (2, motion)) if there] + [2] * len(states)
+    heights = [height for height, there in ((3, position), (3, efforts), (2, geared), (2, motion)) if there] + [
+        2
+    ] * len(states)
     heights = heights or [3]
     headline = f"{robot}: {joints[0]}" if len(joints) == 1 else robot
     whole, axes = panels(10, sum(heights), headline, rows=len(heights), heights=heights)
@@ -46,6 +51,8 @@ def draw(
         _draw_position(_Curves(axes.pop(0), joints, time), shown)
     if efforts:
         _draw_effort(_Curves(axes.pop(0), joints, time), shown, max_efforts)
+    if geared:
+        _draw_shaft(_Curves(axes.pop(0), joints, time), of_motor)
     if motion:
         _draw_motion(axes.pop(0), joints, time, shown)
     for panel in states:
@@ -137,16 +144,33 @@ def _draw_effort(curves: _Curves, shown: Mapping[str, np.ndarray], max_efforts: 
     if curves.alone and _has_friction(shown):
         curves.add(shown["passive_efforts"], "friction", True, {"linewidth": PLAIN}, COLORS.index(ORANGE))
     _draw_limit(curves, max_efforts)
-    title = [_title_of_effort(curves.alone, main)]
+    title = [_title_of_effort(curves.alone, main, computed is not None)]
     if computed is not None:
         title += _zoom(curves.axes, computed, computed if main is None else shown[main], max_efforts)
     curves.finish("; ".join([*title, *_shade_all(curves, shown)]), "effort [N·m or N]")
 
 
-def _title_of_effort(alone: bool, main: str | None) -> str:
+def _draw_shaft(curves: _Curves, shown: Mapping[str, np.ndarray]) -> None:
+    """Draw the efforts of motors before their gears."""
+    computed, main = shown.get("computed_efforts"), shown["shaft_efforts"]
+    title = ["Effort on the motor's shaft, before the gear" + ("" if curves.alone else ", thin: before the clamps")]
+    if computed is not None:
+        curves.add(computed, "computed", False, {"linewidth": THIN, "alpha": 1 if curves.alone else 0.6})
+    curves.add(main, "shaft", True, {"linewidth": PLAIN})
+    if computed is not None:
+        title += _zoom(curves.axes, computed, main, np.full(1, np.nan))
+    curves.finish("; ".join(title), "effort [N·m]")
+
+
+def _has_gear(shown: Mapping[str, np.ndarray]) -> bool:
+    """Return True if the motor of a joint has another effort than the joint."""
+    return "shaft_efforts" in shown and not np.array_equal(shown["shaft_efforts"], shown["motor_efforts"])
+
+
+def _title_of_effort(alone: bool, main: str | None, has_computed: bool) -> str:
     if alone:
         return "Effort"
-    return f"Effort{' before friction' if main == 'motor_efforts' else ''}, thin: before the clamps"
+    return f"Effort{' before friction' if main == 'motor_efforts' else ''}{', thin: before the clamps' * has_computed}"
 
 
 def _has_friction(shown: Mapping[str, np.ndarray]) -> bool:

@@ -15,12 +15,13 @@ from ...components.catalogue import law_of
 from ...errors import NotCopied
 from ...memory import numpy_view
 from ...pipeline.assembly import Assembly
-from ...pipeline.feedback import has_dry_friction, has_passive_stages
-from ...pipeline.recorded_signals import DERIVED, KINDS, OF_PASSIVE_STAGES, OF_STATES, SIGNALS
+from ...pipeline.feedback import gears, has_dry_friction, has_passive_stages
+from ...pipeline.recorded_signals import DERIVED, KINDS, OF_PASSIVE_STAGES, OF_STATES, OF_TRANSMISSIONS, SIGNALS
 from ...pipeline.step.binding import SIGNALS as INPUTS
 from ...pipeline.step.native import NativeStep
 from ...pipeline.step.state import mask_of
 from ...specs.arguments import names_of, number_of
+from ...specs.stages import KINDS as STAGE_KINDS
 from .files import Subject
 from .native_tape import NativeTape
 from .power import Resets, at_rest, mean_power, velocities_after
@@ -59,7 +60,7 @@ class Recorder(NotCopied):
         robots: Sequence[int],
         joints: Sequence[int],
     ) -> None:
-        self._signals = _chosen(signals, lambda: _without_law(assembly, joints))
+        self._signals = _chosen(signals, assembly, joints)
         if capacity is not None and number_of("capacity", capacity) < 1:
             raise ValueError(f"capacity = {capacity}: must be at least 1, or None for all steps.")
         if not all(map(len, (self._signals, robots, joints))):
@@ -85,8 +86,9 @@ class Recorder(NotCopied):
         )
 
     def __enter__(self) -> Recording:
+        found = self._gears()
         for part in self._parts:
-            part.read_max_efforts(self._subject.max_efforts)
+            part.read_max_efforts(self._subject.max_efforts, np.abs(found[0]))
         if _OBSERVED & {*self._recorded}:
             self._assembly.observe(True, self)
         (_, step), *others = self._assembly.parts
@@ -101,7 +103,7 @@ class Recorder(NotCopied):
             self._tape = Tape({"dt": ((), np.dtype(np.float64)), **rows}, self._capacity)
         self._assembly.watch(self, steps=not records_itself)
         masks = self._dry_joints(), self._wound_joints(), self._nominal_voltages()
-        self._reader = _Reader(self._tape, self._resets, self._velocities, *masks)
+        self._reader = _Reader(self._tape, self._resets, self._velocities, *masks, found)
         return Recording(self._subject, self._signals, self._reader)
 
     def __exit__(self, *_: object) -> None:
@@ -165,6 +167,11 @@ class Recorder(NotCopied):
         masks = [has_dry_friction(actuator, count) for actuator in self._assembly.actuators]
         return np.concatenate(masks, axis=1)[np.ix_(self._robots, self._joints)]
 
+    def _gears(self) -> np.ndarray:
+        """Return ratio and offset of the transmission of each joint, `(2, robots, joints)`; see `gears`."""
+        each = [gears(actuator) for actuator in self._assembly.actuators]
+        return np.concatenate(each, axis=2)[:, self._robots][:, :, self._joints]
+
     def _wound_joints(self) -> np.ndarray:
         """Return a mask of the recorded joints whose motors have an electrical law, `(joints,)`."""
         each = _actuators_by_joint(self._assembly)
@@ -204,17 +211,20 @@ class Recorder(NotCopied):
         return self._subject
 
 
-def _chosen(signals: Sequence[str], without_law: Callable[[], set[str]]) -> list[str]:
+def _chosen(signals: Sequence[str], assembly: Assembly, joints: Sequence[int]) -> list[str]:
     """Return the signals to record, in the order of `SIGNALS`, with those that others follow from.
 
-    Of all signals, those that no joint has a law for are left out, with those that follow from them.
+    Of all signals, those that no joint has a law for are left out, with those that follow from them. Beside efforts on
+    the shaft before the clamps there are those after the clamps.
     """
     names = names_of("signals", signals)
     if odd := [name for name in names if name not in SIGNALS]:
         raise ValueError(f"signals: {odd}: must be some of {list(SIGNALS)}. Correct the name.")
+    if "computed_efforts" in names and any(map(_is_geared, _actuators_of(assembly, joints))):
+        names = [*names, "shaft_efforts"]
     wanted = {*names}.union(*(DERIVED.get(name, ()) for name in names))
     if wanted == {*SIGNALS}:
-        missing = without_law()
+        missing = _without_law(assembly, joints)
         wanted -= missing | {name for name, parts in DERIVED.items() if missing.intersection(parts)}
     return [name for name in SIGNALS if name in wanted]
 
@@ -224,15 +234,30 @@ def _actuators_by_joint(assembly: Assembly) -> list[Any]:
     return [actuator for actuator in assembly.actuators for _ in actuator.dof_names]
 
 
-def _without_law(assembly: Assembly, joints: Sequence[int]) -> set[str]:
-    """Return the signals of passive stages and of states of laws that none of some joints has."""
+def _actuators_of(assembly: Assembly, joints: Sequence[int]) -> list[Any]:
+    """Return the actuators of some joints, each once."""
     each = _actuators_by_joint(assembly)
-    chosen = {id(actuator): actuator for joint in joints for actuator in [each[joint]]}.values()
+    return list({id(actuator): actuator for joint in joints for actuator in [each[joint]]}.values())
+
+
+def _without_law(assembly: Assembly, joints: Sequence[int]) -> set[str]:
+    """Return the signals of passive stages, of transmissions and of states of laws that none of some joints has."""
+    chosen = _actuators_of(assembly, joints)
     recorded = {name for actuator in chosen for stage in actuator.stages for name in recorded_states(stage)}
     # a winding without a supply law has its own voltage
     recorded |= {"supply_voltages"} if "terminal_voltages" in recorded else set()
     passive = any(map(has_passive_stages, chosen))
-    return {*OF_STATES}.difference(recorded) | ({*OF_PASSIVE_STAGES} if not passive else set())
+    geared = any(map(_is_geared, chosen))
+    return {
+        *{*OF_STATES}.difference(recorded),
+        *(() if passive else OF_PASSIVE_STAGES),
+        *(() if geared else OF_TRANSMISSIONS),
+    }
+
+
+def _is_geared(actuator: Any) -> bool:
+    """Return True if a transmission or linkage is between motor and joint."""
+    return any(STAGE_KINDS[kind].is_before_joint for kind, _ in actuator.by_kind)
 
 
 def recorded_states(stage: Any) -> Mapping[str, str]:
@@ -250,6 +275,7 @@ class _Reader:
         is_dry: Mask of the joints with dry friction, `(robots, joints)`.
         is_wound: Mask of the joints with an electrical law, `(joints,)`.
         voltages: Voltages of windings without a supply law [V], `(robots, joints)`.
+        found: Ratio and offset of the transmission of each joint, `(2, robots, joints)`.
     """
 
     def __init__(
@@ -260,9 +286,10 @@ class _Reader:
         is_dry: np.ndarray,
         is_wound: np.ndarray,
         voltages: np.ndarray,
+        found: np.ndarray,
     ) -> None:
         self._tape, self._resets, self._is_dry, self._is_wound = tape, resets, is_dry, is_wound
-        self._voltages = voltages
+        self._voltages, (self._ratios, self._offsets) = voltages, found
         self._velocities: Callable[[], np.ndarray] | None = velocities
         self._last: np.ndarray | None = None
 
@@ -274,6 +301,8 @@ class _Reader:
             return self._passive_efforts()
         if name == "at_voltage_limit":
             return self._at_voltage_limit()
+        if name in OF_TRANSMISSIONS:
+            return self._on_shaft(name)
         before, after = self._motion()
         if name == "sticking":
             return at_rest(before, after) & self._is_dry
@@ -289,6 +318,17 @@ class _Reader:
         supplied = self._tape.read("supply_voltages")
         available = np.where(supplied > 0.0, supplied, self._voltages)
         return (np.abs(self._tape.read("terminal_voltages")) >= 0.9999 * available) & self._is_wound
+
+    def _on_shaft(self, name: str) -> np.ndarray:
+        """Return a signal of the motor's shaft; NaN where the shaft moves by itself."""
+        (given,) = DERIVED[name]
+        values = self._tape.read(given).astype(float)
+        if name == "shaft_positions":
+            found = values * self._ratios + self._offsets
+        else:
+            rigid = self._ratios + 0.0 * self._offsets
+            found = values * rigid if name == "shaft_velocities" else values / rigid
+        return found.astype(np.float32)
 
     def _passive_efforts(self) -> np.ndarray:
         """Return what passive stages add to the efforts of motors; a step with a fault has neither."""
@@ -333,15 +373,20 @@ class _Part:
         self._delayed: list[np.ndarray] = []
         self._wants_delayed = [name for name in _DELAYED if name in self._recorded]
 
-    def read_max_efforts(self, to: np.ndarray) -> None:
-        """Write the plain limits."""
+    def read_max_efforts(self, to: np.ndarray, ratios: np.ndarray) -> None:
+        """Write the plain limits, at the joints.
+
+        Args:
+            to: Where, `(robots, joints)`.
+            ratios: Effort at each joint per effort of its motor, likewise; NaN for an unknown one.
+        """
         for stage in self._step.plan.stages:
             law = law_of(stage.law)
             # a plain limit does nothing but bound the effort
             for name in stage.rows if law is not None and law.is_plain_limit else ():
                 values = self._step.values(stage.rows[name])[self._dense]
-                # before a transmission limits are the motor's
-                used = (stage.used & ~self._step.plan.geared)[self.slots]
+                values = values if stage.is_behind else values * ratios[self._in]
+                used = stage.used[self.slots]
                 to[self._in] = np.where(used & np.isfinite(values), np.fmin(values, to[self._in]), to[self._in])
 
     def read_velocities(self, to: np.ndarray) -> None:

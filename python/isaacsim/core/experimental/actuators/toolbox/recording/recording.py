@@ -78,7 +78,7 @@ class Recording:
 
     @property
     def max_efforts(self) -> np.ndarray:
-        """Plain limits at the start of the recording [N·m or N], shape `(robots, joints)`; NaN for none."""
+        """Plain limits at the joints at the start of the recording [N·m or N], `(robots, joints)`; NaN for none."""
         return self._subject.max_efforts.copy()
 
     @property
@@ -130,13 +130,33 @@ class Recording:
 
     @property
     def computed_efforts(self) -> np.ndarray:
-        """Efforts before the clamps [N·m or N], of the motor where it has a transmission."""
+        """Efforts before the clamps [N·m or N]; with a transmission those on the motor's shaft, before the gear."""
         return self._get("computed_efforts")
 
     @property
     def motor_efforts(self) -> np.ndarray:
         """Efforts after the clamps and the transmission [N·m or N], before passive stages."""
         return self._get("motor_efforts")
+
+    @property
+    def shaft_positions(self) -> np.ndarray:
+        """Angles of the motors' shafts, before the gear [rad]: `ratio·position + offset`.
+
+        Of joints without a gear it is their position. Ratio and offset are those at the start of the recording. All
+        signals of shafts are NaN for transmissions of the user's own, and before springs, where the shaft moves by
+        itself.
+        """
+        return self._get("shaft_positions")
+
+    @property
+    def shaft_velocities(self) -> np.ndarray:
+        """Speeds of the motors' shafts, before the gear [rad/s]: `ratio·velocity`."""
+        return self._get("shaft_velocities")
+
+    @property
+    def shaft_efforts(self) -> np.ndarray:
+        """Torques of the motors on their shafts, after the clamps and before the gear [N·m]: `motor_efforts/ratio`."""
+        return self._get("shaft_efforts")
 
     @property
     def applied_efforts(self) -> np.ndarray:

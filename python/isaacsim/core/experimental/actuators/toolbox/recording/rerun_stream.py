@@ -29,6 +29,9 @@ _ENTITIES = {
     "motor_efforts": "effort/motor",
     "applied_efforts": "effort/applied",
     "passive_efforts": "effort/friction",
+    "shaft_positions": "shaft_position",
+    "shaft_velocities": "shaft_velocity",
+    "shaft_efforts": "shaft_effort",
     "currents": "current",
     "terminal_voltages": "voltage/winding",
     "supply_voltages": "voltage/supply",
@@ -47,7 +50,18 @@ _ENTITIES = {
 _EVENTS = ("limited_by", "faults", *FLAGS)
 # text of a flag while it is true and while it is false
 _WORDS = {"sticking": ("sticks", "moves"), "at_voltage_limit": ("voltage at its limit", "voltage within its limit")}
-_PANELS = ("position", "velocity", "effort", "power", "current", "voltage", "temperature")
+_PANELS = (
+    "position",
+    "velocity",
+    "effort",
+    "power",
+    "current",
+    "voltage",
+    "temperature",
+    "shaft_position",
+    "shaft_velocity",
+    "shaft_effort",
+)
 
 
 def save_rrd(path: Path, steps: np.ndarray, subject: Subject, arrays: Mapping[str, np.ndarray]) -> None:

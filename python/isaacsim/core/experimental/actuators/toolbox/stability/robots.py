@@ -13,7 +13,7 @@ from ...errors import HostError
 from ...hosts.binding import Binding
 from ...motor_properties import read_property
 from ...pipeline.assembly import Assembly
-from ...pipeline.feedback import feedback_gains, of_passive_stages
+from ...pipeline.feedback import feedback_gains, is_rigid, of_passive_stages
 from ...specs.stages import KINDS
 from ...values import as_numpy
 from .chatter import LARGEST_FACTOR, AssumedInertia
@@ -143,9 +143,14 @@ class ClosedLoops:
 
     @property
     def _left_out(self) -> tuple[str, ...]:
-        """Class names of stages that change the loop and are not in the equations."""
-        found = [part for actuator in self._assembly.actuators for part in actuator.by_kind]
-        return tuple(dict.fromkeys(type(one).__name__ for kind, one in found if KINDS[kind].changes_loop))
+        """Class names of stages that change the loop and are not in the equations; a rigid gear is in the gains."""
+        found = [
+            type(stage).__name__
+            for actuator in self._assembly.actuators
+            for kind, stage in actuator.by_kind
+            if KINDS[kind].changes_loop and not (KINDS[kind].converts and is_rigid(actuator))
+        ]
+        return tuple(dict.fromkeys(found))
 
     @property
     def _has_matrices(self) -> bool:

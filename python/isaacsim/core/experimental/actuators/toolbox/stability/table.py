@@ -26,7 +26,7 @@ class JointStability:
     Args:
         robot: Path of the robot.
         joint: Name of the joint.
-        kp: Proportional gain at the joint, behind a gear [N·m/rad or N/m].
+        kp: Proportional gain at the joint, behind gear and transmission [N·m/rad or N/m].
         kd: Derivative gain at the joint [N·m·s/rad or N·s/m].
         ki: Integral gain at the joint [N·m/(rad·s) or N/(m·s)].
         inertia: Inertia at the motor, `1 / diag(M⁻¹)` [kg·m² or kg].
@@ -84,7 +84,8 @@ class Stability:
         robots: Each robot as a whole.
         unknown: Joints without gains: their law is a network, one's own or none.
         left_out: Class names of stages that change efforts at these joints, are no limits and are not in the equations:
-            friction, for instance, which takes energy out of the motion.
+            friction, for instance, which takes energy out of the motion, or a spring before the joint, with a rotor
+            that moves by itself. A rigid gear is in the equations.
         chatter: Joints whose friction assumes more than twice their inertia, so that they may chatter instead of coming
             to rest; margins and `stable` are those of the gains.
     """

@@ -11,9 +11,10 @@ import numpy as np
 
 from ...actuator_set import ActuatorSet
 from ...pipeline.actuator import Actuator
-from ...pipeline.bounds import StageBounds, copied
+from ...pipeline.bounds import StageBounds, converts, copied
+from ...pipeline.feedback import gears
 from ...specs.fields import shown
-from ...specs.stages import KINDS
+from ...specs.stages import KINDS, acts_at_joint
 from ..plots.envelope import Bounds, Envelope, draw_envelope
 from ..plots.style import save
 
@@ -30,7 +31,7 @@ _BEYOND = 1.15
 def plot_envelope(
     actuators: ActuatorSet, joint: str, *, robot: int = 0, path: str | os.PathLike[str] | None = None
 ) -> Figure:
-    """Draw the effort envelope of the motor of a joint: effort over speed, of each stage and of all.
+    """Draw the effort envelope of the motor of a joint: effort over speed, of each stage and of all, at the joint.
 
     Nothing moves: copies of the stages after the control law run with saturating commands, over a grid of speeds, and
     of positions if a limit depends on them. A stage with state starts from its initial state at each point.
@@ -69,7 +70,7 @@ def envelope(
     dt: float = np.nan,
     drive_limit: float = np.inf,
 ) -> Envelope:
-    """Return the effort envelope of the motor of a joint.
+    """Return the effort envelope of the motor of a joint, in the coordinates of the joint.
 
     Args:
         actuators: The actuator of the joint, and others.
@@ -97,19 +98,24 @@ def envelope(
         positions, over_position = places, found
     steps = delay_of(actuator, robot, column)
     # stages that change no effort take part in the whole by the signals that they publish
-    changing = [stage for stage in stages if KINDS[stage.KIND].changes_effort]
+    changing = [stage for stage in stages if KINDS[stage.KIND].changes_effort and not converts(stage)]
     names = _disambiguate([type(stage).__name__ for stage in changing])
+    gear = list(filter(converts, stages))
     return Envelope(
         joint,
         velocities,
         bounds(stages, there, velocities),
-        {name: bounds([stage], there, velocities) for name, stage in zip(names, changing, strict=True)},
+        {
+            name: bounds([stage] if acts_at_joint(stage) else [stage, *gear], there, velocities)
+            for name, stage in zip(names, changing, strict=True)
+        },
         middle,
         positions,
         over_position,
         steps,
         steps * dt,
         float(drive_limit),
+        float(gears(actuator)[0, robot, column]),
     )
 
 

@@ -11,11 +11,13 @@ from typing import Any
 import numpy as np
 
 from ...articulation_actuators import ArticulationActuators
-from ...pipeline.bounds import known_of_motor
+from ...pipeline.actuator import Actuator
+from ...pipeline.bounds import converts, known_of_motor
 from ...pipeline.entry import ActuatorConfig
 from ...simulation import Simulation
 from ...specs.arguments import number_of
 from ...specs.fields import shown
+from ...specs.stages import parts_of
 from ..plots.step_response import Response, StepResponse
 from ..recording.recording import Recording
 from .envelope import bounds, find_actuator, one_joint
@@ -82,10 +84,15 @@ def _ideal(
         for name in names:
             actuator, column = find_actuator(actuators, name)
             own = functools.partial(one_joint, actuator=actuator, robot=0, column=column)
-            parts = {"controller": own(actuator.controller)} if name == joint else actuator.each(own)
+            parts = _alone(actuator, own) if name == joint else actuator.each(own)
             pairs.append((ActuatorConfig(**parts), name))
     with ArticulationActuators.from_actuators(path, pairs) as ideal:
         yield ideal
+
+
+def _alone(actuator: Actuator, own: Callable[[Any], Any]) -> dict[str, Any]:
+    """Return the control law of an actuator, with the transmission that gives it the coordinates of its motor."""
+    return parts_of(own(stage) for stage in actuator.stages if stage is actuator.controller or converts(stage))
 
 
 def _respond(

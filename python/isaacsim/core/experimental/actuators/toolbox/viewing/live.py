@@ -13,7 +13,7 @@ import numpy as np
 from ...attachment import attached_to
 from ...pipeline.actuator import Actuator
 from ...pipeline.bounds import StageBounds, known_of_motor
-from ...pipeline.feedback import has_passive_stages
+from ...pipeline.feedback import gears, has_passive_stages
 from ...pipeline.plan import description_of
 from ...specs.arguments import whole_of
 from ...specs.fields import Parameter, complaint
@@ -63,7 +63,7 @@ class Effort:
 
     Args:
         column: Column of the joint.
-        computed: Effort of the control law [N·m or N].
+        computed: Effort of the control law, at the joint behind a transmission [N·m or N]; NaN where that is unknown.
         applied: Effort after all stages [N·m or N].
         lower: Smallest effort of the motor within its stages at the velocity of that step [N·m or N], without stages
             that compute arrays or have state.
@@ -93,6 +93,8 @@ class _Watched:
     columns: list[int]
     # actuator, and number of the joint within it, by column
     places: dict[int, tuple[Actuator, int]] = field(default_factory=dict)
+    # effort at the joint per effort of the motor, by column
+    ratios: dict[int, float] = field(default_factory=dict)
     # columns, and bounds of their stages
     bounds: list[tuple[list[int], StageBounds]] = field(default_factory=list)
 
@@ -224,6 +226,7 @@ class Live:
                 ends = np.where(np.isnan(ends), [[-np.inf], [np.inf]], ends)
                 for column, at, lower, upper in zip(columns, here, *ends.tolist(), strict=True):
                     effort = _effort_of(last, at, column, (lower, upper))
+                    effort = replace(effort, computed=effort.computed * one.ratios[column])
                     found.append(_with_friction(effort, last, at) if self.joints[column].passive else effort)
         return sorted(found, key=lambda effort: effort.column)
 
@@ -237,7 +240,8 @@ class Live:
         for one in self._watched:
             if column in one.columns and len(one.log):
                 at, time = one.columns.index(column), one.log.time
-                return time - time[-1], *(getattr(one.log, name)[:, 0, at] for name in names)
+                computed, *rest = (getattr(one.log, name)[:, 0, at] for name in names)
+                return time - time[-1], computed * np.float32(one.ratios[column]), *rest
         return (np.zeros(0),) * (1 + len(names))
 
     def gain(self, column: int, name: str) -> float:
@@ -292,6 +296,7 @@ class Live:
             columns = actuator.indices.numpy()[row * count : (row + 1) * count] - row * wrapper.articulation.num_dofs
             rows = range(row * count, (row + 1) * count)
             found.places |= {column: (actuator, at) for column, at in zip(columns.tolist(), rows, strict=True)}
+            found.ratios |= zip(columns.tolist(), gears(actuator)[0, row].tolist(), strict=True)
             found.bounds.append((columns.tolist(), StageBounds(known_of_motor(actuator), rows)))
         return found
 

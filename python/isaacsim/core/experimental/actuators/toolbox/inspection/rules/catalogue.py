@@ -7,7 +7,6 @@ import re
 from collections.abc import Iterator, Sequence
 
 from ....specs.motor_catalogue import MOTORS
-from ....specs.stages import is_geared
 from ..described import InspectedJoint
 from ..figures import largest_effort
 from ..findings import Finding
@@ -57,9 +56,8 @@ def _limits(checked: Checked) -> dict[str, float]:
     """Return the largest effort of each joint, of its actuator or else of its drive."""
     found = {joint.name: joint.value("effort_limit") for joint in checked.robot.joints}
     for joint, actuator in checked.actuated:
-        # limits before a transmission are those of the motor
         if actuator.controller is not None:
-            found[joint.name] = math.nan if is_geared(actuator) else largest_effort(actuator)
+            found[joint.name] = largest_effort(actuator)
     return found
 
 

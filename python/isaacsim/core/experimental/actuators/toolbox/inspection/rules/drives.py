@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 from ....specs.configs import ForeignConfig, MaxEffortClampingConfig
 from ....specs.fields import parameters_of
-from ....specs.stages import is_geared
+from ....specs.joint_side import bounds_at_joint, effort_factor, ratio_of
 from ....usd.edits import Edit, ParameterEdit, PropertyEdit
 from ..described import InspectedActuator, InspectedJoint
 from ..figures import gains, largest_effort
@@ -96,9 +96,9 @@ def limit_above_joint(checked: Checked) -> Iterator[Finding]:
 def _beyond(checked: Checked) -> Iterator[tuple[InspectedActuator, InspectedJoint, str, tuple[Edit, ...]]]:
     """Iterate over actuators that exceed the limit of a joint: with the joint, its limit, and the corrections."""
     for actuator, joints in checked.usable:
-        # a passive joint has no motor; transmissions and stages of the host program are unknown
+        # a passive joint has no motor; stages of the host program are unknown
         foreign = any(isinstance(one, ForeignConfig) for one in actuator.after_controller)
-        if actuator.controller is None or foreign or is_geared(actuator):
+        if actuator.controller is None or foreign:
             continue
         limits = {joint.value("effort_limit") for joint in joints}
         for joint in joints:
@@ -111,8 +111,8 @@ def _beyond(checked: Checked) -> Iterator[tuple[InspectedActuator, InspectedJoin
 
 def _lowered(actuator: InspectedActuator, joint: InspectedJoint) -> Iterator[Edit]:
     limit = joint.value("effort_limit")
-    for clamp in actuator.stages:
-        for field, most in clamp.bounds("effort").items():
-            if parameters_of(clamp)[field].or_joint and most > limit:
-                yield ParameterEdit(actuator.path, dataclasses.replace(clamp, **{field: limit}), field)
-                return
+    for clamp, field, most in bounds_at_joint(actuator, "effort"):
+        if parameters_of(clamp)[field].or_joint and most > limit:
+            of_stage = limit / effort_factor(clamp, ratio_of(actuator))
+            yield ParameterEdit(actuator.path, dataclasses.replace(clamp, **{field: of_stage}), field)
+            return

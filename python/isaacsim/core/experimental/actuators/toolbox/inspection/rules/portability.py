@@ -11,6 +11,7 @@ from ....specs.configs import Config, DCMotorClampingConfig, ForeignConfig, Neur
 from ....specs.engine_friction import is_friction, portable_levels
 from ....specs.fields import parameters_of
 from ....specs.stand_ins import stand_in_for, stand_ins
+from ....specs.transmission import TransmissionConfig
 from ....usd.edits import PropertyEdit, SplitEdit, StandInEdit
 from ..described import InspectedActuator, InspectedJoint
 from ..findings import Finding
@@ -82,7 +83,13 @@ def _approximations(checked: Checked) -> Iterator[tuple[str, InspectedActuator]]
             if nearest is not None and line is not None and authored is not None:
                 yield f"go by {nearest.SCHEMA} instead of {law.SCHEMA}: they {line.otherwise}", actuator
             # friction of the joints has a rule of its own
-            if nearest is None and not (is_friction(law) and all(map(has_friction, joints))):
+            if isinstance(law, TransmissionConfig):
+                yield (
+                    f"go without {law.SCHEMA}, by newton's values, which are at the joint: they have neither losses of "
+                    "a gear nor targets of the motor",
+                    actuator,
+                )
+            elif nearest is None and not (is_friction(law) and all(map(has_friction, joints))):
                 yield f"go without {law.SCHEMA}", actuator
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from . import catalogue, drives, portability, prims, steps, units, values
+from . import catalogue, drives, portability, prims, steps, transmissions, units, values
 from .rule import Rule
 
 _FUNCTIONS: tuple[Rule, ...] = (
@@ -31,6 +31,7 @@ _FUNCTIONS: tuple[Rule, ...] = (
     catalogue.knee_without_linkage,
     values.unread_supply,
     values.unread_derating,
+    transmissions.transmission_armature,
     steps.unstable_gains,
     steps.gains_against_inertia,
     steps.assumed_inertia_too_large,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 
+from ....specs.joint_side import bounds_at_joint
 from ..described import InspectedActuator, InspectedJoint
 from ..figures import gains, largest_effort
 from ..findings import Finding
@@ -87,9 +88,8 @@ def _speeds(checked: Checked) -> Iterator[tuple[str, str, float, list[InspectedJ
             yield joint.path, f"joint {joint.name}", joint.value("velocity_limit"), [joint]
     for actuator, joints in checked.usable:
         turning = [joint for joint in joints if not joint.linear]
-        for stage in actuator.stages if turning else ():
-            for speed in stage.bounds("speed").values():
-                yield actuator.path, "its motor", speed, turning
+        for _, _, speed in bounds_at_joint(actuator, "speed") if turning else ():
+            yield actuator.path, "its motor", speed, turning
 
 
 def _speed(rule: str, where: str, whose: str, speed: float) -> Finding:

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from ....specs.arguments import DEFAULT_DT
 from ....specs.dry_friction import breakaway
 from ....specs.fields import parameters_of
+from ....specs.joint_side import bounds_at_joint
 from ....specs.stages import KINDS
 from ....specs.supply import SupplyConfig
 from ....specs.thermal import ThermalConfig
@@ -88,9 +89,8 @@ def huge_value(checked: Checked) -> Iterator[Finding]:
         law = gains(actuator) or (0.0, 0.0)
         found = {"kp": law[0], "kd": law[1]}
         large = {name: value for name, value in found.items() if value > _LARGEST_GAIN}
-        for stage in actuator.stages:
-            efforts = stage.bounds("effort").items()
-            large |= {name: value for name, value in efforts if _LARGEST_EFFORT < value < math.inf}
+        efforts = bounds_at_joint(actuator, "effort")
+        large |= {name: value for _, name, value in efforts if _LARGEST_EFFORT < value < math.inf}
         for name, value in large.items():
             yield Finding(
                 "huge-value",

@@ -1,0 +1,118 @@
+"""Losses of gears: steady motion both ways, and the friction that they are."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from isaacsim.core.experimental.actuators import (
+    ActuatedArrays,
+    ArticulationActuators,
+    CoggingConfig,
+    FrictionConfig,
+    LuGreFrictionConfig,
+    PDControlConfig,
+    Simulation,
+    TransmissionConfig,
+)
+from isaacsim.core.experimental.actuators.specs.gear_losses import losses, with_losses
+from isaacsim.core.experimental.actuators.specs.motors import motor_of
+
+MASS, GRAVITY, RATIO = 3.0, 9.81, -25.0
+LOAD = MASS * GRAVITY
+HOIST = f"""<mujoco><option timestep='0.002' gravity='0 0 {-GRAVITY}'/><worldbody><body name='hoist'>
+<joint name='lift' type='slide' axis='0 0 1'/><geom type='sphere' size='.1' mass='{MASS}'/>
+</body></worldbody></mujoco>"""
+
+
+@pytest.fixture
+def hoist(tmp_path: Path) -> Path:
+    """A mass that is lifted: a constant load."""
+    path = tmp_path / "hoist.xml"
+    path.write_text(HOIST, "utf-8")
+    return path
+
+
+def moved(path: Path, speed: float, *stages: Any, steps: int = 1500) -> Any:
+    """A recording of the mass, which a motor moves at a speed."""
+    with Simulation(path) as sim:
+        sim.play()
+        motor = [PDControlConfig(0.0, 400.0 / RATIO**2), *stages]
+        with ArticulationActuators.from_configs(".*", {"lift": motor}) as made:
+            made.articulation.set_dof_velocity_targets([[speed]])
+            with made.record() as log:
+                sim.step(steps)
+    return log
+
+
+@pytest.mark.parametrize(("efficiency", "backdriving"), [(0.8, 0.8), (0.7, 0.6), (0.95, 0.948)])
+def test_steady_motion_has_the_efficiency_of_its_direction(hoist: Path, efficiency: float, backdriving: float) -> None:
+    """Lifting takes load/η of the motor, lowering leaves it η_b·load; both dissipate."""
+    gear = TransmissionConfig(RATIO, efficiency=efficiency, backdriving_efficiency=backdriving)
+    for speed, expected in ((0.5, LOAD / efficiency), (-0.5, LOAD * backdriving)):
+        log = moved(hoist, speed, gear)
+        assert abs(log.velocities[-1].item() - log.velocities[-2].item()) < 1e-6
+        assert np.sign(log.velocities[-1].item()) == np.sign(speed)
+        assert log.motor_efforts[-1].item() == pytest.approx(expected, rel=2e-6)
+        assert log.shaft_efforts[-1].item() == pytest.approx(expected / RATIO, rel=2e-6)
+        assert log.passive_power[-1].item() < 0.0
+
+
+def test_losses_are_a_friction_with_loads(hoist: Path) -> None:
+    """Model M5 in closed form: the same motion, and what the user gives adds up."""
+    k_m, k_e = losses(0.7, 0.6)
+    # the two lines meet where the motor drives and where it is driven
+    assert k_m + 0.7 * k_e == pytest.approx(0.3, rel=1e-12) and k_e + 0.6 * k_m == pytest.approx(0.4, rel=1e-12)
+    own = FrictionConfig(coulomb=0.5, viscous=0.1, motor_load=0.02)
+    lossy = moved(hoist, 0.4, TransmissionConfig(RATIO, efficiency=0.7, backdriving_efficiency=0.6), own, steps=300)
+    as_friction = FrictionConfig(coulomb=0.5, viscous=0.1, motor_load=0.02 + k_m, external_load=k_e)
+    other = moved(hoist, 0.4, TransmissionConfig(RATIO), as_friction, steps=300)
+    np.testing.assert_allclose(lossy.positions, other.positions, rtol=1e-6, atol=1e-9)
+    np.testing.assert_allclose(lossy.applied_efforts, other.applied_efforts, rtol=1e-6, atol=1e-5)
+
+
+def test_equal_efficiencies_have_equal_loads() -> None:
+    """η = η_b = 0.8 gives (1 − η)/(1 + η), not 1 − η."""
+    assert losses(0.8, 0.8) == pytest.approx((0.2 / 1.8, 0.2 / 1.8), rel=1e-12)
+    assert losses(1.0, 1.0) == (0.0, 0.0)
+    arrays = losses(np.array([0.8, 1.0]), np.array([0.8, 1.0]))
+    np.testing.assert_allclose(arrays, [[0.2 / 1.8, 0.0]] * 2)
+
+
+def test_loads_are_not_negative() -> None:
+    """For all pairs that a config takes, up to the edge."""
+    for low in np.linspace(0.05, 1.0, 20):
+        edge = 1.0 / (2.0 - low)
+        for high in (low, 0.5 * (low + edge), edge):
+            for pair in ((low, high), (high, low)):
+                assert min(losses(*pair)) >= -1e-12
+                assert not TransmissionConfig(3.0, efficiency=pair[0], backdriving_efficiency=pair[1]).conflicts()
+
+
+def test_stages_without_losses_stay() -> None:
+    """A gear without losses adds no friction, and one with losses one to what there is."""
+    gear, lossy = TransmissionConfig(3.0), TransmissionConfig(3.0, efficiency=0.9, backdriving_efficiency=0.9)
+    cogging, pd = CoggingConfig(0.1, 7.0), PDControlConfig(1.0, 0.1)
+    assert with_losses(motor_of([pd, gear, cogging])) == [gear, cogging]
+    found = with_losses(motor_of([pd, lossy, cogging]))
+    assert found[:2] == [lossy, cogging] and isinstance(found[2], FrictionConfig)
+    assert found[2].motor_load == pytest.approx(0.1 / 1.9)
+
+
+@pytest.mark.parametrize(
+    ("friction", "words"),
+    [
+        (
+            LuGreFrictionConfig(100.0, 1.0),
+            "LuGreFrictionConfig and a transmission with losses: must have FrictionConfig",
+        ),
+        (FrictionConfig(0.2, in_engine=True), "FrictionConfig.in_engine and a transmission with losses"),
+    ],
+)
+def test_other_frictions_beside_losses_are_refused(friction: Any, words: str) -> None:
+    """Neither in silence, nor twice."""
+    lossy = TransmissionConfig(3.0, efficiency=0.9, backdriving_efficiency=0.9)
+    with pytest.raises(ValueError, match=words):
+        ActuatedArrays(["j"], {"j": [PDControlConfig(1.0, 0.1), lossy, friction]})
