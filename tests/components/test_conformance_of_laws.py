@@ -62,7 +62,8 @@ def runs_by_itself(law: Law) -> bool:
     component = law.component
     if KINDS[law.kind].takes_effort and law_module.prepares_for_dt(component):
         return False
-    return not (law.curves or remembers_behind(law) or component.ASKS or KINDS[law.kind].senses)
+    kind = KINDS[law.kind]
+    return not (law.curves or remembers_behind(law) or component.ASKS or kind.senses or kind.couples)
 
 
 LAWS = [law for law in catalogue.laws() if SIGNALS.get(law.kind) and is_written(law)]
@@ -523,7 +524,11 @@ def test_config_says_the_gains_at_the_joint(law: Law) -> None:
     np.testing.assert_allclose([below - above, slower - faster], [2 * small * (kp + ki * dt), 2 * small * kd])
 
 
-@pytest.mark.parametrize("law", [law for law in LAWS if law.kind != "controller"], ids=lambda law: law.name)
+@pytest.mark.parametrize(
+    "law",
+    [law for law in LAWS if law.kind != "controller" and not KINDS[law.kind].couples],
+    ids=lambda law: law.name,
+)
 def test_config_says_what_driving_efforts_do_not_exceed(law: Law) -> None:
     """The published formula stays within these bounds, whatever is asked for; motors may brake with more."""
     table = random_table(law, np.random.default_rng(5))

@@ -586,7 +586,11 @@ TOOLS: dict[str, Callable[[Bench], None]] = {
 }
 
 
-@pytest.fixture(params=[*KINDS.values(), MADE_UP], ids=lambda kind: kind.name)
+# linkages are of several joints: `tests/usd/test_linkages.py`
+SINGLE = [kind for kind in KINDS.values() if not kind.couples]
+
+
+@pytest.fixture(params=[*SINGLE, MADE_UP], ids=lambda kind: kind.name)
 def bench(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Bench]:
     """Each kind with the first law of the table, stages behind the controller with one that has a state, or made up."""
     kind: Kind = request.param

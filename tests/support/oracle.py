@@ -147,6 +147,12 @@ def gear_law(effort, _q, _qd, _dt, ratio, offset, of_motor):
     return (effort * ratio,)
 
 
+@law_of("LinkageShaft")
+def shaft_law(effort, _q, _qd, _dt):
+    """The effort of one shaft; `tests/pipeline/test_linkages.py` has the linkage as a whole."""
+    return (effort,)
+
+
 def gear_motor(q, qd, q_target, qd_target, feedforward, ratio, offset, of_motor):
     """Signals of the motor before a rigid gear, element by element."""
     at_joint = of_motor == 0

@@ -191,6 +191,8 @@ for at, config in enumerate(OURS):
     missing = [one.name for one in dataclasses.fields(config) if one.default is dataclasses.MISSING]
     required = {name: [2.0] if name in tables else 2.0 for name in missing}
     required |= {name: 2.0 for name in parameters_of(config) if name == "motor_constant"}
+    if config.KIND == "linkage":
+        required = {"joints": ["shoulder", "extension"], "coefficients": [1.0, 0.5]}
     motor = [*([] if config.KIND == "controller" else [PDControlConfig(8.0, 1.0)]), config(**required)]
     if getattr(config, "IN_VOLTS", False):
         motor.append(ElectricalConfig(1.0, 1.0, command="voltage"))

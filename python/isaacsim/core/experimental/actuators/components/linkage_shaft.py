@@ -48,6 +48,7 @@ class LinkageShaft(Linkage):
 
     def __init__(self, joints: Sequence[str], **values: Any) -> None:
         self.shaft = LinkageConfig(list(joints), **values)
+        vars(self).update(vars(self.shaft))
         self.inertia = 0.0
         """Inertia of the rotor at the shaft [kg·m²], of which the engine takes the part that changes."""
 

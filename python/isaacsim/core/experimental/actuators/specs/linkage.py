@@ -43,21 +43,17 @@ class LinkageConfig(Config):
     SCHEMA: ClassVar[str] = "ActuatorLinkageAPI"
     KIND: ClassVar[str] = "linkage"
 
-    joints: list[str] = parameter(attribute="actuator:linkage:joints", type="token[]", unit="", fallback=())
+    joints: list[str] = parameter(attribute="actuator:linkage:joints", type="token[]", unit="", fallback=None)
     """Names of the joints that the shaft depends on, the same for all motors of a linkage, one to three."""
     coefficients: list[float] = parameter((), **_of_linkage("coefficients"))
     """Angle of the shaft per position of each joint; empty with a table."""
-    offset: float = parameter(
-        0.0, attribute="actuator:linkage:offset", type="float", unit="rad or m", fallback=0.0, of_law=False
-    )
+    offset: float = parameter(0.0, attribute="actuator:linkage:offset", type="float", unit="rad or m", fallback=0.0)
     """Angle of the shaft where all joints are at 0 [rad], of `coefficients`."""
     lower: list[float] = parameter((), **_of_linkage("lower", "rad or m"))
     """First position of each joint in the table [rad or m]."""
     upper: list[float] = parameter((), **_of_linkage("upper", "rad or m"))
     """Last position of each joint in the table [rad or m]; beyond, the shaft goes on with the slope at the end."""
-    rows: int = parameter(
-        0, attribute="actuator:linkage:rows", type="int", unit="", fallback=0, lower=0, upper=10_000, of_law=False
-    )
+    rows: int = parameter(0, attribute="actuator:linkage:rows", type="int", unit="", fallback=0, lower=0, upper=10_000)
     """Number of positions of the first joint in the table, evenly spaced; those of a second joint vary faster."""
     angles: list[float] = parameter((), **_of_linkage("angles", "rad or m"))
     """Angle of the shaft at each node of the table [rad]."""
