@@ -9,6 +9,7 @@ Actuators that a joint drive can replace become the drive of their joint. All ot
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import re
 import warnings
 import xml.etree.ElementTree as ET
@@ -23,6 +24,7 @@ from ...errors import UnsupportedSceneError
 from ...specs.arguments import DEFAULT_DT, ROBOT_FILES
 from ...specs.linear_actuators import NO_BOUNDS, Law
 from ...specs.motors import MotorConfig
+from ...specs.transmission import TransmissionConfig, as_read
 from ...usd.physics.beginnings import OFF, begin_at, warn_of_beginnings
 from ...usd.physics.inertias import SCREW, warn_of_lost_inertias
 from ...usd.physics.scene import Articulation, Axis, Body, Scene
@@ -30,6 +32,7 @@ from ..rotations import matrices
 from .model_actuators import gear_of, laws_by_joint, motor_of_joint, read_motors, with_names
 from .standing import Standing, Start, add_ground, free_bases, keyframe_of
 from .urdf import Urdf, prepare
+from .urdf_transmissions import gears_of
 from .user_warnings import warnings_to
 
 # errors of MuJoCo about a link without mass and about a flat mesh, with their names
@@ -76,7 +79,7 @@ def read_file(path: Path, *, strict_inertia: bool = False, standing: Standing | 
     motors, not_in_motors = read_motors(model)
     bodies = _bodies(spec, model, laws)
     if urdf is not None:
-        motors = _urdf_motors(spec, model, urdf)
+        motors, not_in_motors = _urdf_motors(spec, model, urdf)
         _complete_bodies(bodies, urdf)
         # URDF states no height of the base
         freed = _floating(bodies)
@@ -133,11 +136,27 @@ def _read_urdf(path: Path, urdf: Urdf, standing: Standing) -> tuple[Any, Any, St
     return spec, model, {}, []
 
 
-def _urdf_motors(spec: mujoco.MjSpec, model: mujoco.MjModel, urdf: Urdf) -> dict[str, MotorConfig]:
-    """Motors without a control law for the joints of a URDF file that follow no other."""
+def _urdf_motors(spec: mujoco.MjSpec, model: mujoco.MjModel, urdf: Urdf) -> tuple[dict[str, MotorConfig], list[str]]:
+    """Motors without a control law for the joints of a URDF file that follow no other, and of what is to be warned."""
     followers = {follower for follower, *_ in urdf.mimics}
     joints = [joint for joint in spec.joints if _KINDS[int(joint.type)] == "axes" and joint.name not in followers]
-    return dict(motor_of_joint(model, joint.id, []) for joint in joints)
+    gears, problems = gears_of(urdf.transmissions, [joint.name for joint in joints])
+    motors: dict[str, MotorConfig] = {}
+    for joint in joints:
+        pattern, motor = motor_of_joint(model, joint.id, [])
+        motors[pattern] = _geared(motor, gears[joint.name]) if joint.name in gears else motor
+    if not problems:
+        return motors, []
+    return motors, [
+        f"transmissions of the file that motors do not have: {', '.join(problems)}. The motors of these joints are "
+        "without one; add one by hand where it matters."
+    ]
+
+
+def _geared(motor: MotorConfig, gear: TransmissionConfig) -> MotorConfig:
+    """A motor of a joint as one before a gear."""
+    limits = [as_read(limit, gear.ratio) for limit in motor.clamping]
+    return dataclasses.replace(motor, clamping=limits, others=[*motor.others, gear])
 
 
 def _floating(bodies: Sequence[Body]) -> list[str]:
