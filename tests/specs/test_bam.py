@@ -192,6 +192,19 @@ def test_firmware_of_the_parameters_wins_over_that_of_the_servo() -> None:
     assert motor.controller == ServoControlConfig.of("STS3215") and motor.armature == 0.028
 
 
+def test_names_of_isaac_lab() -> None:
+    """Resistance and gain have other names, a current of 0 is no limit; one name twice is refused."""
+    motor = {name: value for name, value in WHOLE.items() if name not in ("R", "actuator")} | {"resistance": 2.81139}
+    lab = {"motor": motor | {"error_gain": 0.15, "max_current": 0.0}, "kp_fw": 300.0, "vin": 7.5}
+    made = MotorConfig.from_bam(lab)
+    assert made.controller == ServoControlConfig(300.0, 0.15, 7.5) and made.others[0].max_current == np.inf
+    assert made.others == MotorConfig.from_bam(WHOLE, voltage=7.5).others
+    limited = MotorConfig.from_bam(lab | {"max_current": 0.5, "motor": motor | {"error_gain": 0.15}})
+    assert limited.others[0].max_current == 0.5
+    with pytest.raises(ValueError, match="bam has resistance and R: must have one of them"):
+        MotorConfig.from_bam(WHOLE | {"resistance": 2.0})
+
+
 def test_what_a_motor_has_no_place_for_is_named() -> None:
     """In a warning, or in a dictionary."""
     with pytest.warns(UserWarning, match="q_offset have no place in a motor"):

@@ -4,16 +4,18 @@
     M3, M4: motor_load = external_load = load_friction_base, and the same of load_friction_stribeck at rest
 
 A file is a JSON object with the name of a `model`, m1 … m6, and its numbers. Numbers of other models are not used, as
-in BAM. `BamMotorCfg` of Isaac Lab has the same names; a `BamActuatorCfg` has one under `motor`. The names of newton's
-`NewtonBamDriveAPI`, which is not released, are taken for the same ones in USD's spelling, `newton:frictionBase`.
+in BAM. `BamMotorCfg` of Isaac Lab has the same names, but `resistance` for `R`; a `BamActuatorCfg` has one under
+`motor`, and `kp_fw` for `kp`. The names of newton's `NewtonBamDriveAPI`, which is not released, are taken for the same
+ones in USD's spelling, `newton:frictionBase`.
 Source: Rhoban/bam 1b5a1ce, `bam/model.py`; Duclusaud et al., ICRA 2025 (arXiv 2410.08650). The names of M3 and M4, and
 `kp`, `vin`, `error_gain` and `max_pwm` of the firmware, are those of BAM's code as known, without a published file that
-has them.
+has them, and so are the names of Isaac Lab 3.0.
 """
 
 from __future__ import annotations
 
 import json
+import math
 import os
 import re
 from collections.abc import Mapping
@@ -81,8 +83,10 @@ def friction_of_bam(
     return values, {given_as: given[given_as] for name, given_as in names.items() if name not in taken}
 
 
+# names of Isaac Lab for those of BAM
+_OF_ISAAC_LAB = {"resistance": "r", "kp_fw": "kp"}
 # by name in files: what it is a parameter of, and its field
-_WINDING = {"kt": "torque_constant", "r": "resistance"}
+_WINDING = {"kt": "torque_constant", "r": "resistance", "max_current": "max_current"}
 _SERVO = {"kp": "kp", "error_gain": "error_gain", "vin": "voltage", "max_pwm": "max_duty"}
 
 
@@ -103,6 +107,8 @@ def servo_of_bam(rest: Mapping[str, Any], series: str) -> tuple[dict[str, Any], 
         {field: rest[names[name]] for name, field in fields.items() if name in names} for fields in (_WINDING, _SERVO)
     )
     servo = vars(ServoControlConfig.of(preset)) | own if preset else own
+    # 0 stands for no limit
+    winding["max_current"] = winding.get("max_current") or math.inf
     if problems := [
         *_missing(winding, {"kt": "torque_constant", "R": "resistance"}, "Complete the parameters."),
         *_missing(servo, dict(list(_SERVO.items())[:3]), f"Add it, or pass servo, one of {', '.join(PRESETS)}."),
@@ -171,6 +177,7 @@ def _names(given: Mapping[Any, Any], subject: str) -> dict[str, str]:
     found: dict[str, str] = {}
     for key in given:
         name = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", str(key).rpartition(":")[2]).lower()
+        name = _OF_ISAAC_LAB.get(name, name)
         if name in found:
             raise ValueError(f"{subject} has {key} and {found[name]}: must have one of them. Remove the other.")
         found[name] = key

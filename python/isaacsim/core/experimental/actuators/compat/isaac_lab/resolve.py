@@ -25,7 +25,8 @@ from typing import Any, Literal
 import numpy as np
 
 from ...specs.patterns import assigned
-from .kinds import DC_MOTORS, IMPLICIT, model_of
+from .kinds import DC_MOTORS, IMPLICIT, SERVOS, model_of
+from .servos import servo_problems, stall_effort
 from .table import Row
 
 Rules = Literal["documentation", "code"]
@@ -185,6 +186,11 @@ def _fields(cfg: object, model: str, rules: Rules, problems: list[str]) -> dict[
     if model == "RemotizedPDActuator":
         # its table is the limit
         given |= {"effort_limit": np.inf, "velocity_limit": np.inf}
+    if model in SERVOS:
+        given |= {"stiffness": None, "damping": None}
+        problems += servo_problems(cfg)
+        if given["effort_limit"] is None and not problems:
+            given["effort_limit"] = stall_effort(cfg)
     if model in DC_MOTORS:
         needed = [name for name in ("saturation_effort", "velocity_limit") if given[name] is None]
         problems += [f"{name} is None: must be given for a DC motor. Set it." for name in needed]
