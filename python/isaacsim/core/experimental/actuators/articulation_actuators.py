@@ -33,7 +33,7 @@ from .motor_properties import (
     unsettable,
 )
 from .pipeline.assembly import Assembly
-from .pipeline.entry import ActuatorEntry, entry_from_spec
+from .pipeline.entry import ActuatorConfig, ActuatorEntry, entry_from_spec
 from .pipeline.friction import couple_friction, has_friction_stage, without_engine_friction
 from .pipeline.motors import resolve_motors, without_limit, without_motor
 from .pipeline.step.fault import Fault
@@ -69,8 +69,19 @@ def _built(
     kept, friction = without_engine_friction(specs)
     with quiet_warp():
         entries = [entry_from_spec(spec, robots.num_robots, robots.device) for spec in kept]
-    axes = [axis for spec in kept for axis in zip(spec.targets, spec.dof_names, strict=True)]
-    return entries, axes, [*rotors(kept), *(values for one in friction for values in friction_values(one))]
+    of_specs = [list(zip(spec.targets, spec.dof_names, strict=True)) for spec in kept]
+    found = [
+        *rotors(zip(kept, of_specs, strict=True)),
+        *(values for one in friction for values in friction_values(one)),
+    ]
+    return entries, [axis for axes in of_specs for axis in axes], found
+
+
+def _rotors_of(pairs: Sequence[tuple[Any, str]], axes: Sequence[tuple[str, str]]) -> list[JointValues]:
+    """Armatures of actuators of a program, each with its joint axis; what is no `ActuatorConfig` states none."""
+    found = zip((one for one, _ in pairs), axes, strict=True)
+    made = rotors((one, [axis]) for one, axis in found if isinstance(one, ActuatorConfig))
+    return [dataclasses.replace(one, values=np.reshape(one.values, (-1, 1))) for one in made]
 
 
 def _axes_with_friction_stage(
@@ -280,7 +291,7 @@ class ArticulationActuators(ActuatorSet):
             built = entries_from_configs(ordered, robots.num_robots, robots.device)
         axes = [(joints[at], names[at]) for at in (known.index(name) for _, name in ordered)]
         self = cls.__new__(cls)
-        self._build(host, robots, built, axes, auto_step_pre_physics, device)
+        self._build(host, robots, built, axes, auto_step_pre_physics, device, _rotors_of(ordered, axes))
         return self
 
     @classmethod
@@ -361,6 +372,7 @@ class ArticulationActuators(ActuatorSet):
         ]
         self = cls.__new__(cls)
         self._resolution, self._beginning = found.table, beginning
+        properties += _rotors_of(ordered, axes)
         self._build(host, robots, entries, axes, auto_step_pre_physics, device, properties)
         if found.delays:
             self.randomize({"delay_steps": found.delays}, seed=seed)

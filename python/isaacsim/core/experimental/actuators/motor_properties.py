@@ -11,7 +11,7 @@ import functools
 import itertools
 import warnings
 import weakref
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -21,7 +21,7 @@ from .drives import axis_paths, physics_of
 from .errors import HostError, do_all
 from .hosts.port import ArticulationPort, PhysicsBus
 from .pipeline.friction import EngineFriction
-from .specs.actuator_spec import ActuatorSpec
+from .specs.stages import Staged
 from .specs.transmission import armature_while_attached
 from .values import as_numpy
 
@@ -116,10 +116,10 @@ def friction_values(friction: EngineFriction) -> list[JointValues]:
     return [JointValues(name, friction.axes, values, "engine") for name, values in parts.items()]
 
 
-def rotors(specs: Sequence[ActuatorSpec]) -> list[JointValues]:
-    """Return the armature of joints whose transmission has a rotor inertia."""
-    given = [(spec, inertia) for spec in specs if (inertia := armature_while_attached(spec)) is not None]
-    return [JointValues("armature", list(zip(spec.targets, spec.dof_names, strict=True)), one) for spec, one in given]
+def rotors(actuators: Iterable[tuple[Staged, Sequence[tuple[str, str]]]]) -> list[JointValues]:
+    """Return the armature of joints whose transmission has a rotor inertia; `actuators` are configs and their axes."""
+    given = [(axes, inertia) for one, axes in actuators if (inertia := armature_while_attached(one)) is not None]
+    return [JointValues("armature", list(axes), inertia) for axes, inertia in given]
 
 
 def no_friction(axes: Sequence[tuple[str, str]]) -> list[JointValues]:

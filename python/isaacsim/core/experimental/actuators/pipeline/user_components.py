@@ -20,6 +20,7 @@ from ..specs.arguments import require_type
 from ..specs.configs import Config
 from ..specs.engine_friction import unattached_problems
 from ..specs.fields import shown
+from ..specs.gear_losses import with_losses
 from ..specs.motors import motor_of, problems_of
 from ..specs.stages import NAMED
 from .actuator import Actuator
@@ -127,7 +128,7 @@ def _built(
         problems += problems_of(motor_of(plain), subject) or unattached_problems(plain, subject)
     made: list[tuple[ActuatorConfig, str]] = []
     for config, dof_name in pairs:
-        ordered = [catalogue.in_order(some or ()) for some in (config.clamping, config.others)]
+        ordered = [catalogue.in_order(some or ()) for some in (config.clamping, with_losses(config))]
         sorted_config = dataclasses.replace(config, clamping=ordered[0], others=ordered[1])
         made.append((ActuatorConfig(**sorted_config.each(functools.partial(built, dof_name=dof_name))), dof_name))
     if problems:
