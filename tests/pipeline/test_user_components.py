@@ -232,11 +232,12 @@ def test_losses_of_a_gear_are_friction_by_every_way_in(host: ArraysHost) -> None
     """An actuator without friction gets that which the efficiencies stand for."""
     gear = TransmissionConfig(2.0, efficiency=0.8, backdriving_efficiency=0.8)
     found = []
-    for made in (
-        wrapped((ActuatorConfig(PD_CONFIG, others=[gear]), "hip")),
-        ArticulationActuators.from_configs("/Robot_.*", {".*": [PD_CONFIG, gear]}),
-    ):
-        with made:
+    ways = (
+        lambda: wrapped((ActuatorConfig(PD_CONFIG, others=[gear]), "hip")),
+        lambda: ArticulationActuators.from_configs("/Robot_.*", {".*": [PD_CONFIG, gear]}),
+    )
+    for way in ways:
+        with way() as made:
             friction = next(one for one in made.actuators[0].stages if isinstance(one, PassiveFriction))
             found.append([friction.motor_load.numpy()[0], friction.external_load.numpy()[0]])
     np.testing.assert_allclose(found, 0.2 * 0.2 / (1.0 - 0.64), rtol=1e-6)

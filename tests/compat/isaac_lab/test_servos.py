@@ -12,7 +12,6 @@ from isaacsim.core.experimental.actuators import (
     ActuatedArrays,
     ElectricalConfig,
     FrictionConfig,
-    MaxEffortClampingConfig,
     ServoControlConfig,
     motors_of,
 )
@@ -23,7 +22,8 @@ from places import ROBOTS
 from stages import stage_of
 
 MOTOR = BamMotorCfg(
-    **{"model": "m6", "kt": 0.4, "resistance": 2.5, "error_gain": 0.15, "max_pwm": 0.9},
+    model="m6",
+    **{"kt": 0.4, "resistance": 2.5, "error_gain": 0.15, "max_pwm": 0.9},
     **{"friction_base": 0.01, "friction_viscous": 0.02, "friction_stribeck": 0.005, "dtheta_stribeck": 2.5},
     **{"alpha": 1.5, "load_friction_motor": 0.1, "load_friction_motor_quad": 0.03},
 )
@@ -45,7 +45,8 @@ def test_stages_of_a_servo() -> None:
     assert [name for _, name in groups.actuators] == NAMES
     for (actuator, _), armature in zip(groups.actuators, (0.004, 0.002), strict=True):
         assert actuator.controller == ServoControlConfig(8.0, 0.15, 7.5, 0.9)
-        assert actuator.clamping == [MaxEffortClampingConfig(pytest.approx(7.5 * 0.4 / 2.5))]
+        (limit,) = actuator.clamping
+        assert limit.max_effort == pytest.approx(7.5 * 0.4 / 2.5)
         winding, friction = actuator.others
         assert winding == ElectricalConfig(0.4, 2.5, voltage=7.5, command="voltage")
         assert isinstance(friction, FrictionConfig) and not friction.quadratic_when_opposed
@@ -120,5 +121,6 @@ def test_into_a_stage_and_back() -> None:
     assert lost == ["servo: delays from 0 to 2 steps: a prim has one delay, 2"]
     assert groups_of(stage, "/World/Pendulum") == {"servo": cfg}
     motor = motors_of(stage)["hinge"]
-    assert motor.controller.kp == 8.0 and motor.armature == pytest.approx(0.004)
+    assert isinstance(motor.controller, ServoControlConfig) and motor.controller.kp == 8.0
+    assert motor.armature == pytest.approx(0.004)
     assert [type(one) for one in motor.others] == [ElectricalConfig, FrictionConfig]
