@@ -165,6 +165,46 @@ class BoundPlan {
         give("totals", kept, [&] { plan.set_totals(std::move(totals)); });
     }
 
+    // Each item holds slots, whether commands are the motor's own, numbers of a linear linkage, sizes and nodes of a
+    // table.
+    using GivenLinkage = std::tuple<std::vector<int32_t>, std::vector<bool>, std::vector<std::vector<float>>,
+                                    std::vector<int>, std::vector<float>>;
+    void set_linkages(const std::vector<GivenLinkage>& given) {
+        std::vector<Linkage> linkages;
+        for (const auto& [slots, own, numbers, rows, nodes] : given)
+            linkages.push_back(made(slots, own, numbers, rows, nodes));
+        give("linkages", py::none(), [&] { plan.set_linkages(std::move(linkages)); });
+    }
+
+    static Linkage made(const std::vector<int32_t>& slots, const std::vector<bool>& own,
+                        const std::vector<std::vector<float>>& numbers, const std::vector<int>& rows,
+                        const std::vector<float>& nodes) {
+        Linkage one;
+        const size_t count = slots.size();
+        const auto sizes = [&](size_t k) { return numbers[k].size() == (k < 2 ? count * count : count); };
+        bool fits =
+            count >= 1 && count <= kMostLinked && own.size() == count && rows.size() == count && numbers.size() == 7;
+        for (size_t k = 0; fits && k < numbers.size(); ++k) fits &= sizes(k);
+        if (!fits || (count > 2 && !nodes.empty())) refuse("numbers of a linkage", "as many as its joints");
+        one.count = static_cast<int>(count);
+        one.slots = slots;
+        one.nodes = nodes;
+        for (size_t i = 0; i < count; ++i) {
+            for (size_t j = 0; j < count; ++j) {
+                one.matrix[i][j] = numbers[0][i * count + j];
+                one.inverse[i][j] = numbers[1][i * count + j];
+            }
+            one.offset[i] = numbers[2][i];
+            one.inertia[i] = numbers[3][i];
+            one.own[i] = own[i];
+            if (i > 1) continue;
+            one.lower[i] = numbers[4][i], one.spacing[i] = numbers[5][i], one.per_spacing[i] = numbers[6][i];
+            if (rows[i] < 2) refuse("positions of a linkage", "at least 2");
+            one.rows[i] = rows[i];
+        }
+        return one;
+    }
+
     void publish() const {
         const Turn turn(plan.busy());
         plan.publish();

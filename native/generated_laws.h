@@ -766,6 +766,11 @@ inline Values<V, 5> motor_signals(V position, V velocity, V position_target, V v
 }
 
 template <class V>
+inline V shaft_effort(V effort, V position, V velocity) {
+    return effort;
+}
+
+template <class V>
 inline V cogging(V effort, V position, V velocity, V amplitude, V periods, V phase) {
     const V angle = periods * position + phase;
     const auto far = (magnitude(angle) >= splat<V>(1.6777216e+07f)) & finite(angle);
@@ -1108,6 +1113,7 @@ struct FunctionStribeck {
 struct ControllerPD {
     static constexpr const char *kName = "ControllerPD", *kKind = "controller";
     static constexpr bool kLimits = false, kConverts = false;
+    static constexpr bool kCouples = false;
     static constexpr int kResults = 1, kParameters = 3, kPrepared = 3, kStates = 0, kCurves = 0, kAsked = 0, kArguments = 9;
     static constexpr bool kPrepares = false;
     // whether what is prepared depends on the time step
@@ -1140,6 +1146,7 @@ struct ControllerPD {
 struct ControllerPID {
     static constexpr const char *kName = "ControllerPID", *kKind = "controller";
     static constexpr bool kLimits = false, kConverts = false;
+    static constexpr bool kCouples = false;
     static constexpr int kResults = 1, kParameters = 5, kPrepared = 5, kStates = 1, kCurves = 0, kAsked = 0, kArguments = 12;
     static constexpr bool kPrepares = false;
     // whether what is prepared depends on the time step
@@ -1172,6 +1179,7 @@ struct ControllerPID {
 struct ControllerGearedPD {
     static constexpr const char *kName = "ControllerGearedPD", *kKind = "controller";
     static constexpr bool kLimits = false, kConverts = false;
+    static constexpr bool kCouples = false;
     static constexpr int kResults = 1, kParameters = 4, kPrepared = 4, kStates = 0, kCurves = 0, kAsked = 0, kArguments = 10;
     static constexpr bool kPrepares = false;
     // whether what is prepared depends on the time step
@@ -1204,6 +1212,7 @@ struct ControllerGearedPD {
 struct ControllerGearedPID {
     static constexpr const char *kName = "ControllerGearedPID", *kKind = "controller";
     static constexpr bool kLimits = false, kConverts = false;
+    static constexpr bool kCouples = false;
     static constexpr int kResults = 1, kParameters = 6, kPrepared = 6, kStates = 1, kCurves = 0, kAsked = 0, kArguments = 13;
     static constexpr bool kPrepares = false;
     // whether what is prepared depends on the time step
@@ -1236,6 +1245,7 @@ struct ControllerGearedPID {
 struct ControllerServo {
     static constexpr const char *kName = "ControllerServo", *kKind = "controller";
     static constexpr bool kLimits = false, kConverts = false;
+    static constexpr bool kCouples = false;
     static constexpr int kResults = 1, kParameters = 10, kPrepared = 9, kStates = 3, kCurves = 0, kAsked = 1, kArguments = 19;
     static constexpr bool kPrepares = true;
     // whether what is prepared depends on the time step
@@ -1273,6 +1283,7 @@ struct ControllerServo {
 struct ElectricalWinding {
     static constexpr const char *kName = "ElectricalWinding", *kKind = "electrical";
     static constexpr bool kLimits = false, kConverts = false;
+    static constexpr bool kCouples = false;
     static constexpr int kResults = 1, kParameters = 11, kPrepared = 12, kStates = 4, kCurves = 0, kAsked = 5, kArguments = 25;
     static constexpr bool kPrepares = true;
     // whether what is prepared depends on the time step
@@ -1311,6 +1322,7 @@ struct ElectricalWinding {
 struct ClampingDCMotor {
     static constexpr const char *kName = "ClampingDCMotor", *kKind = "clamping";
     static constexpr bool kLimits = true, kConverts = false;
+    static constexpr bool kCouples = false;
     static constexpr int kResults = 1, kParameters = 3, kPrepared = 3, kStates = 0, kCurves = 0, kAsked = 0, kArguments = 7;
     static constexpr bool kPrepares = true;
     // whether what is prepared depends on the time step
@@ -1342,6 +1354,7 @@ struct ClampingDCMotor {
 struct ClampingDCMotorCutoff {
     static constexpr const char *kName = "ClampingDCMotorCutoff", *kKind = "clamping";
     static constexpr bool kLimits = true, kConverts = false;
+    static constexpr bool kCouples = false;
     static constexpr int kResults = 1, kParameters = 3, kPrepared = 3, kStates = 0, kCurves = 0, kAsked = 0, kArguments = 7;
     static constexpr bool kPrepares = true;
     // whether what is prepared depends on the time step
@@ -1373,6 +1386,7 @@ struct ClampingDCMotorCutoff {
 struct ClampingPositionBased {
     static constexpr const char *kName = "ClampingPositionBased", *kKind = "clamping";
     static constexpr bool kLimits = true, kConverts = false;
+    static constexpr bool kCouples = false;
     static constexpr int kResults = 1, kParameters = 0, kPrepared = 0, kStates = 0, kCurves = 1, kAsked = 0, kArguments = 5;
     static constexpr bool kPrepares = false;
     // whether what is prepared depends on the time step
@@ -1403,6 +1417,7 @@ struct ClampingPositionBased {
 struct ClampingEnvelope {
     static constexpr const char *kName = "ClampingEnvelope", *kKind = "clamping";
     static constexpr bool kLimits = true, kConverts = false;
+    static constexpr bool kCouples = false;
     static constexpr int kResults = 1, kParameters = 5, kPrepared = 5, kStates = 0, kCurves = 2, kAsked = 2, kArguments = 13;
     static constexpr bool kPrepares = true;
     // whether what is prepared depends on the time step
@@ -1436,6 +1451,7 @@ struct ClampingEnvelope {
 struct ClampingMaxEffort {
     static constexpr const char *kName = "ClampingMaxEffort", *kKind = "clamping";
     static constexpr bool kLimits = true, kConverts = false;
+    static constexpr bool kCouples = false;
     static constexpr int kResults = 1, kParameters = 1, kPrepared = 1, kStates = 0, kCurves = 0, kAsked = 0, kArguments = 5;
     static constexpr bool kPrepares = false;
     // whether what is prepared depends on the time step
@@ -1466,6 +1482,7 @@ struct ClampingMaxEffort {
 struct ThermalTwoNode {
     static constexpr const char *kName = "ThermalTwoNode", *kKind = "thermal";
     static constexpr bool kLimits = false, kConverts = false;
+    static constexpr bool kCouples = false;
     static constexpr int kResults = 0, kParameters = 11, kPrepared = 13, kStates = 6, kCurves = 0, kAsked = 1, kArguments = 24;
     static constexpr bool kPrepares = true;
     // whether what is prepared depends on the time step
@@ -1504,6 +1521,7 @@ struct ThermalTwoNode {
 struct SupplyBattery {
     static constexpr const char *kName = "SupplyBattery", *kKind = "supply";
     static constexpr bool kLimits = false, kConverts = false;
+    static constexpr bool kCouples = false;
     static constexpr int kResults = 0, kParameters = 5, kPrepared = 5, kStates = 2, kCurves = 0, kAsked = 2, kArguments = 13;
     static constexpr bool kPrepares = true;
     // whether what is prepared depends on the time step
@@ -1537,6 +1555,7 @@ struct SupplyBattery {
 struct TransmissionGear {
     static constexpr const char *kName = "TransmissionGear", *kKind = "transmission";
     static constexpr bool kLimits = false, kConverts = true;
+    static constexpr bool kCouples = false;
     static constexpr int kResults = 1, kParameters = 3, kPrepared = 3, kStates = 0, kCurves = 0, kAsked = 0, kArguments = 7;
     static constexpr bool kPrepares = false;
     // whether what is prepared depends on the time step
@@ -1571,9 +1590,41 @@ struct TransmissionGear {
     }
 };
 
+struct LinkageShaft {
+    static constexpr const char *kName = "LinkageShaft", *kKind = "linkage";
+    static constexpr bool kLimits = false, kConverts = false;
+    static constexpr bool kCouples = true;
+    static constexpr int kResults = 1, kParameters = 0, kPrepared = 0, kStates = 0, kCurves = 0, kAsked = 0, kArguments = 4;
+    static constexpr bool kPrepares = false;
+    // whether what is prepared depends on the time step
+    static constexpr bool kTimed = false;
+    // the parameter that each prepared number is as it stands, -1 for one that is derived
+    static constexpr int kPasses[] = {-1};
+    // what each curve runs over: 0 for the position, 1 for the velocity, 2 for the speed
+    static constexpr int kOver[] = {-1};
+    // numbers of the signals that it asks for
+    static constexpr int kAsks[] = {-1};
+    // values for which the law is compiled as constants, NaN for none
+    static constexpr bool kHasUsual = false;
+    static constexpr float kUsual[] = {kNaN};
+    static constexpr float kUsualAsked[] = {kNaN};
+    // effort, position, velocity
+    static constexpr bool kReads[] = {true, false, false};
+
+    template <class V>
+    static inline Values<V, kResults + kStates> law(V effort, V position, V velocity, V) {
+        return {{shaft_effort(effort, position, velocity)}};
+    }
+    template <class V>
+    static inline Values<V, kPrepared> prepare(V) {
+        return {{}};
+    }
+};
+
 struct PassiveCogging {
     static constexpr const char *kName = "PassiveCogging", *kKind = "passive";
     static constexpr bool kLimits = false, kConverts = false;
+    static constexpr bool kCouples = false;
     static constexpr int kResults = 1, kParameters = 3, kPrepared = 3, kStates = 0, kCurves = 0, kAsked = 0, kArguments = 7;
     static constexpr bool kPrepares = false;
     // whether what is prepared depends on the time step
@@ -1605,6 +1656,7 @@ struct PassiveCogging {
 struct PassiveFriction {
     static constexpr const char *kName = "PassiveFriction", *kKind = "passive";
     static constexpr bool kLimits = false, kConverts = false;
+    static constexpr bool kCouples = false;
     static constexpr int kResults = 1, kParameters = 13, kPrepared = 14, kStates = 3, kCurves = 0, kAsked = 3, kArguments = 24;
     static constexpr bool kPrepares = true;
     // whether what is prepared depends on the time step
@@ -1646,6 +1698,7 @@ struct PassiveFriction {
 struct PassiveFrictionCurve {
     static constexpr const char *kName = "PassiveFrictionCurve", *kKind = "passive";
     static constexpr bool kLimits = false, kConverts = false;
+    static constexpr bool kCouples = false;
     static constexpr int kResults = 1, kParameters = 1, kPrepared = 1, kStates = 3, kCurves = 1, kAsked = 3, kArguments = 12;
     static constexpr bool kPrepares = false;
     // whether what is prepared depends on the time step
@@ -1678,6 +1731,7 @@ struct PassiveFrictionCurve {
 struct PassiveLuGreFriction {
     static constexpr const char *kName = "PassiveLuGreFriction", *kKind = "passive";
     static constexpr bool kLimits = false, kConverts = false;
+    static constexpr bool kCouples = false;
     static constexpr int kResults = 1, kParameters = 8, kPrepared = 8, kStates = 3, kCurves = 0, kAsked = 3, kArguments = 18;
     static constexpr bool kPrepares = true;
     // whether what is prepared depends on the time step
@@ -1714,7 +1768,7 @@ struct PassiveLuGreFriction {
 
 using Functions = List<FunctionExp, FunctionLog, FunctionSqrt, FunctionTanh, FunctionSin, FunctionCos, FunctionPow, FunctionDecay, FunctionStribeck>;
 using Controllers = List<ControllerPD, ControllerPID, ControllerGearedPD, ControllerGearedPID, ControllerServo>;
-using EffortStages = List<ElectricalWinding, ClampingDCMotor, ClampingDCMotorCutoff, ClampingPositionBased, ClampingEnvelope, ClampingMaxEffort, ThermalTwoNode, SupplyBattery, TransmissionGear, PassiveCogging, PassiveFriction, PassiveFrictionCurve, PassiveLuGreFriction>;
+using EffortStages = List<ElectricalWinding, ClampingDCMotor, ClampingDCMotorCutoff, ClampingPositionBased, ClampingEnvelope, ClampingMaxEffort, ThermalTwoNode, SupplyBattery, TransmissionGear, LinkageShaft, PassiveCogging, PassiveFriction, PassiveFrictionCurve, PassiveLuGreFriction>;
 using Feedbacks = List<>;
 
 }  // namespace ACTUATORS_VARIANT

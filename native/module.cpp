@@ -98,6 +98,7 @@ PYBIND11_MODULE(core, m) {
         .def("give_signal", &BoundPlan::give_signal, py::arg("number"), py::arg("values"))
         .def("add_published", &BoundPlan::add_published, py::arg("array"), py::arg("signal"), py::arg("neutral"))
         .def("set_totals", &BoundPlan::set_totals, py::arg("totals"))
+        .def("set_linkages", &BoundPlan::set_linkages, py::arg("linkages"))
         .def("publish", &BoundPlan::publish)
         .def("start_at", &BoundPlan::start_at, py::arg("starts"))
         .def("observe", &BoundPlan::observe, py::arg("computed"), py::arg("limited_by"), py::arg("motor") = py::none(),

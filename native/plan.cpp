@@ -398,6 +398,9 @@ void Plan::prepare() {
     for (MemberUse& one : feedback_) p_.feedback.push_back(use_of(one, number++));
     p_.motor_arrays = p_.derived;
     if (p_.transmissions) p_.derived += kMotorArrays;
+    p_.link_arrays = p_.derived;
+    if (!p_.linkages.empty()) p_.derived += kSignals;
+    for (Linkage& one : p_.linkages) places_of(one.slots, one.places);
     point_at_state();
     p_.kept = 0;
     if (!limits_.empty()) {
@@ -443,9 +446,24 @@ void Plan::find_asking() {
     p_.asking = any ? std::move(asking) : std::vector<uint16_t>{};
 }
 
+void Plan::set_linkages(std::vector<Linkage> linkages) {
+    for (const Linkage& one : linkages) {
+        if (one.count < 1 || one.count > kMostLinked || static_cast<int>(one.slots.size()) != one.count)
+            refuse("joints of a linkage", "one to three");
+        require_slots_once(one.slots, p_.slots, "slots of a linkage");
+        int64_t nodes = one.rows[0];
+        if (one.count == 2) nodes *= one.rows[1];
+        if (one.is_table() && static_cast<int64_t>(one.nodes.size()) != nodes * one.count * (1 + one.count))
+            refuse("nodes of a linkage", "an angle and slopes per shaft and node");
+    }
+    p_.linkages = std::move(linkages);
+    changed_ = true;
+}
+
 // Find where motor coordinates end.
 void Plan::find_transmissions() {
     for (size_t k = 0; k < limits_.size(); ++k) {
+        if (limits_[k].facts.couples) p_.linkage_stage = static_cast<int>(k);
         if (!limits_[k].facts.converts) continue;
         const int number = static_cast<int>(k);
         if (!p_.transmissions) p_.first_transmission = number;

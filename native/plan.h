@@ -76,6 +76,8 @@ class Plan {
     void add_published(size_t array, float* signal, float neutral);
     // sums that steps compute over ascending slots; other totals are written externally
     void set_totals(std::vector<Total> totals);
+    // linkages of joints, which the stage of that law runs
+    void set_linkages(std::vector<Linkage> linkages);
     // a (count, 3) curve of some slots: index of the law in controllers, limits and feedback, and index of the curve in
     // the law
     void add_curve(size_t law, int number, const float* rows, int64_t count, std::vector<int32_t> slots);

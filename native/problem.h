@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "grid.h"
+#include "linkage.h"
 #include "network.h"
 #include "published.h"
 
@@ -285,6 +286,10 @@ struct Problem {
     // number of transmissions and index of the first: stages before it act on motors, later ones on joints; and the
     // first of `kMotorArrays` scratch arrays
     int transmissions = 0, first_transmission = 0, motor_arrays = 0;
+    // stage from which on signals are those of the joints, -1 without linkages, and the first of `kSignals` scratch
+    // arrays with those of the shafts
+    std::vector<Linkage> linkages;
+    int linkage_stage = -1, link_arrays = 0;
     std::vector<NetworkUse> networks;
     // requested signals, null if unused, and a bit mask of requested signals per slot
     const float* asked[kMostAsked] = {};

@@ -171,6 +171,47 @@ NOINLINE void sense(const Problem& p, Block& b, const Scratch& scratch) {
     if (!p.transmissions) look_up_for_controllers(p, b, scratch);
 }
 
+// Replace signals of linked joints by those of the shafts of their motors.
+NOINLINE void link_in(const Problem& p, Block& b) {
+    float* const shafts = b.derived + p.link_arrays * b.pitch;
+    for (int s = 0; s < kSignals; ++s) std::copy_n(b.input[s], b.size, shafts + s * b.pitch);
+    for (const Linkage& one : p.linkages)
+        for (int64_t robot = 0; robot < b.robots; ++robot) {
+            const int32_t* const at = one.places.data() + robot * one.count;
+            float joint[kSignals][kMostLinked], feedforward[kMostLinked];
+            for (int s = 0; s < kSignals; ++s)
+                for (int k = 0; k < one.count; ++k) joint[s][k] = b.input[s][at[k]];
+            const Shafts now = one.at(joint[kPosition]), wanted = one.at(joint[kPositionTarget]);
+            one.at_shafts(now, joint[kFeedforward], feedforward);
+            for (int i = 0; i < one.count; ++i) {
+                float* const to = shafts + at[i];
+                to[kPosition * b.pitch] = now.angle[i];
+                to[kVelocity * b.pitch] = Linkage::turned(now, i, one.count, joint[kVelocity]);
+                if (one.own[i]) continue;
+                to[kPositionTarget * b.pitch] = wanted.angle[i];
+                to[kVelocityTarget * b.pitch] = Linkage::turned(wanted, i, one.count, joint[kVelocityTarget]);
+                to[kFeedforward * b.pitch] = feedforward[i];
+            }
+        }
+    for (int s = 0; s < kSignals; ++s) b.input[s] = shafts + s * b.pitch;
+}
+
+// Replace efforts of shafts by those of the linked joints, whose signals the block has.
+NOINLINE void link_out(const Problem& p, const Block& b, float* efforts) {
+    for (const Linkage& one : p.linkages)
+        for (int64_t robot = 0; robot < b.robots; ++robot) {
+            const int32_t* const at = one.places.data() + robot * one.count;
+            float q[kMostLinked], v[kMostLinked], effort[kMostLinked];
+            for (int k = 0; k < one.count; ++k) {
+                q[k] = b.input[kPosition][at[k]];
+                v[k] = b.input[kVelocity][at[k]];
+                effort[k] = efforts[at[k]];
+            }
+            one.at_joints(q, v, p.dt, effort);
+            for (int k = 0; k < one.count; ++k) efforts[at[k]] = nan_unless(finite(effort[k]), effort[k]);
+        }
+}
+
 void act_on(Block& b, const float* positions, const float* velocities) {
     b.input[kPosition] = positions;
     b.input[kVelocity] = velocities;
@@ -231,9 +272,22 @@ void command(const Problem& p, Block& b, float* efforts) {
     b.driven = driven;
 }
 
+// Positions and velocities of the shafts of linked joints, and of the joints; the same without a linkage.
+struct Truth {
+    const float *shafts[2], *joints[2];
+};
+
+// Use joint signals from the linkage on.
+void leave_linkage(const Problem& p, Block& b, float* efforts, const Truth& truth, const Scratch& scratch) {
+    act_on(b, truth.joints[0], truth.joints[1]);
+    link_out(p, b, efforts);
+    for (size_t k = p.linkage_stage; k < p.limits.size(); ++k)
+        if (p.limits[k].curve >= 0) look_up(p.limits[k], b, scratch);
+}
+
 // Apply all limits to the efforts `here`, into the efforts of the block; returns true if any is not finite. With
-// transmissions, the block starts with motor signals; `truth` holds positions and velocities of the joints.
-bool limit(const Problem& p, Block& b, float* here, float* there, const float* const* truth) {
+// transmissions, the block starts with motor signals.
+bool limit(const Problem& p, Block& b, float* here, float* there, const Truth& truth, const Scratch& scratch) {
     float* const out = b.efforts;
     const int32_t* const driven = b.driven;
     // record which limit changed each element; limits run one by one then, see `choose_limits`
@@ -245,7 +299,8 @@ bool limit(const Problem& p, Block& b, float* here, float* there, const float* c
     for (size_t k = 0; k < p.route.limits.size(); ++k) {
         const Limits& limits = p.route.limits[k];
         if (p.motor && limits.first == p.motor_stages) std::copy_n(here, b.size, p.motor + b.first);
-        if (p.transmissions && limits.first == p.first_transmission) act_on(b, truth[0], truth[1]);
+        if (p.transmissions && limits.first == p.first_transmission) act_on(b, truth.shafts[0], truth.shafts[1]);
+        if (limits.first == p.linkage_stage) leave_linkage(p, b, here, truth, scratch);
         const bool noted = p.limited_by && p.limits[limits.first].limits;
         if (limits.places) {
             if (noted) std::copy_n(here, b.size, there);
@@ -408,6 +463,9 @@ void step_block(const Problem& p, int64_t number, const Scratch& scratch) {
     signals_in(p, b, scratch.at(Scratch::kGathered), scratch.at(Scratch::kEfforts));
     std::copy(b.input, b.input + kSignals, signals);
 
+    // linkage
+    if (!p.linkages.empty()) link_in(p, b);
+
     // delay
     bool bad = false;
     if (p.delayed_slots && p.phase != Phase::kLimit) {
@@ -423,7 +481,7 @@ void step_block(const Problem& p, int64_t number, const Scratch& scratch) {
     derive_all(p, b, scratch);
     if (b.kept && p.phase != Phase::kLimit) keep_state(p, b);
     float *here = scratch.at(Scratch::kHere), *const there = scratch.at(Scratch::kThere);
-    const float* const truth[] = {b.input[kPosition], b.input[kVelocity]};
+    const Truth truth{{b.input[kPosition], b.input[kVelocity]}, {signals[kPosition], signals[kVelocity]}};
     if (!p.feedback.empty() && p.phase != Phase::kLimit) sense(p, b, scratch);
     if (p.transmissions && p.phase != Phase::kLimit) command_motors(p, b, scratch);
     if (p.phase == Phase::kCommand) {
@@ -444,11 +502,11 @@ void step_block(const Problem& p, int64_t number, const Scratch& scratch) {
             if (p.computed && !directly) std::copy_n(here, b.size, computed_out);
             if (directly) here = computed_out;
         }
-        // the remaining stages act on the true joint signals
-        act_on(b, truth[0], truth[1]);
+        // the remaining stages act on the true signals
+        act_on(b, truth.shafts[0], truth.shafts[1]);
         if (p.transmissions) act_on_motors(p, b, here, scratch);
         if (p.limited_by) std::fill_n(p.limited_by + b.first, b.size, uint8_t{0});
-        bad |= limit(p, b, here, there, truth);
+        bad |= limit(p, b, here, there, truth, scratch);
     }
 
     if (p.motor && p.motor_stages == static_cast<int>(p.limits.size()))
@@ -498,7 +556,8 @@ void choose_limits(Problem& p) {
         return use.states > 0 ? MASKED || !use.every : (!use.limits || use.asked[0] || infinite) && !use.every;
     };
     const auto is_cut = [&](int k) {
-        return (p.motor && k == p.motor_stages) || (p.transmissions && k == p.first_transmission);
+        return (p.motor && k == p.motor_stages) || (p.transmissions && k == p.first_transmission) ||
+               k == p.linkage_stage;
     };
     while (at < count) {
         Limits next{at, 1, nullptr, nullptr};
@@ -546,7 +605,8 @@ void choose(Problem& p) {
     if (p.route.law_of_all < 0) return;
     const int law = p.controllers[p.route.law_of_all].law;
     p.route.law = find_whole<false>(Controllers{}, law, nullptr, 0);
-    const bool others = !p.networks.empty() || p.free_slots || !p.feedback.empty() || p.transmissions;
+    const bool others =
+        !p.networks.empty() || p.free_slots || !p.feedback.empty() || p.transmissions || !p.linkages.empty();
     if (others || !p.route.laws.empty() || p.computed || p.limited_by || p.motor || !p.route.one_sweep) return;
     const int count = static_cast<int>(p.limits.size());
     p.route.whole = masked ? find_whole<true>(Controllers{}, law, p.limits.data(), count)
@@ -558,7 +618,7 @@ void choose(Problem& p) {
 template <class... Laws>
 std::vector<LawFacts> facts(List<Laws...>) {
     return {{Laws::kName, Laws::kParameters, Laws::kPrepared, Laws::kStates, Laws::kCurves, Laws::kOver, Laws::kAsked,
-             Laws::kAsks, Laws::kResults, Laws::kLimits, Laws::kConverts, Laws::kPrepares, Laws::kTimed,
+             Laws::kAsks, Laws::kResults, Laws::kLimits, Laws::kConverts, Laws::kCouples, Laws::kPrepares, Laws::kTimed,
              Laws::kPasses}...};
 }
 

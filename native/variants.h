@@ -27,8 +27,8 @@ struct LawFacts {
     int results;
     // true if it bounds the effort, see `Kind` in specs/stages.py
     bool limits;
-    // true if it is a transmission, which converts between motor and joint coordinates
-    bool converts;
+    // true if it is a transmission, which converts between motor and joint coordinates; or a linkage of several joints
+    bool converts, couples;
     bool prepares;
     // true if preparation depends on the time step
     bool timed;

@@ -476,6 +476,7 @@ def _struct(translator: Translator, law: catalogue.Law) -> str:
         f"struct {law.name} {{",
         f'    static constexpr const char *kName = "{law.name}", *kKind = "{law.kind}";',
         f"    static constexpr bool kLimits = {str(kind.is_limit).lower()}, kConverts = {str(kind.converts).lower()};",
+        f"    static constexpr bool kCouples = {str(kind.couples).lower()};",
         f"    static constexpr int {', '.join(f'{name} = {value}' for name, value in counts.items())};",
         f"    static constexpr bool kPrepares = {str(component.PREPARE is not None).lower()};",
         "    // whether what is prepared depends on the time step",

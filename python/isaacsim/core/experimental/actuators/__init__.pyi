@@ -22,6 +22,7 @@ from .components.controller_pid import ControllerPID as ControllerPID
 from .components.controller_servo import ControllerServo as ControllerServo
 from .components.delay import Delay as Delay
 from .components.electrical_winding import ElectricalWinding as ElectricalWinding
+from .components.linkage_shaft import LinkageShaft as LinkageShaft
 from .components.passive_cogging import PassiveCogging as PassiveCogging
 from .components.passive_friction import PassiveFriction as PassiveFriction
 from .components.passive_friction_curve import PassiveFrictionCurve as PassiveFrictionCurve
@@ -67,6 +68,7 @@ from .specs.configs import FrictionConfig as FrictionConfig
 from .specs.configs import FrictionCurveConfig as FrictionCurveConfig
 from .specs.configs import GearedPDControlConfig as GearedPDControlConfig
 from .specs.configs import GearedPIDControlConfig as GearedPIDControlConfig
+from .specs.configs import LinkageConfig as LinkageConfig
 from .specs.configs import LuGreFrictionConfig as LuGreFrictionConfig
 from .specs.configs import MaxEffortClampingConfig as MaxEffortClampingConfig
 from .specs.configs import NeuralControlConfig as NeuralControlConfig
@@ -174,6 +176,8 @@ __all__ = [
     "JointFriction",
     "JointMotor",
     "JointStability",
+    "LinkageConfig",
+    "LinkageShaft",
     "LogUniform",
     "LuGreFrictionConfig",
     "MaxEffortClampingConfig",

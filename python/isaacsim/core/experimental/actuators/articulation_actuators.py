@@ -40,6 +40,7 @@ from .pipeline.step.fault import Fault
 from .pipeline.user_components import entries_from_configs, in_joint_order
 from .specs.actuator_spec import ActuatorSpec
 from .specs.arguments import flag_of
+from .specs.configs import Config
 from .specs.motors import Motors
 from .untraced import untraced
 from .usd.axes import disambiguate
@@ -69,19 +70,18 @@ def _built(
     kept, friction = without_engine_friction(specs)
     with quiet_warp():
         entries = [entry_from_spec(spec, robots.num_robots, robots.device) for spec in kept]
-    of_specs = [list(zip(spec.targets, spec.dof_names, strict=True)) for spec in kept]
-    found = [
-        *rotors(zip(kept, of_specs, strict=True)),
-        *(values for one in friction for values in friction_values(one)),
-    ]
-    return entries, [axis for axes in of_specs for axis in axes], found
+    axes = [axis for spec in kept for axis in zip(spec.targets, spec.dof_names, strict=True)]
+    return entries, axes, [*rotors(kept), *(values for one in friction for values in friction_values(one))]
 
 
 def _rotors_of(pairs: Sequence[tuple[Any, str]], axes: Sequence[tuple[str, str]]) -> list[JointValues]:
     """Armatures of actuators of a program, each with its joint axis; what is no `ActuatorConfig` states none."""
-    found = zip((one for one, _ in pairs), axes, strict=True)
-    made = rotors((one, [axis]) for one, axis in found if isinstance(one, ActuatorConfig))
-    return [dataclasses.replace(one, values=np.reshape(one.values, (-1, 1))) for one in made]
+    specs = [
+        ActuatorSpec(name, (path,), dof_names=(name,), others=[one for one in given.others if isinstance(one, Config)])
+        for (given, _), (path, name) in zip(pairs, axes, strict=True)
+        if isinstance(given, ActuatorConfig)
+    ]
+    return [dataclasses.replace(one, values=np.reshape(one.values, (-1, 1))) for one in rotors(specs)]
 
 
 def _axes_with_friction_stage(

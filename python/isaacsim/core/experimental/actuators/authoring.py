@@ -16,6 +16,7 @@ import numpy as np
 from .components.catalogue import in_order
 from .extras import needs
 from .hosts.current import current_stage
+from .pipeline.linkages import rotor_armatures
 from .pipeline.motors import Motor, resolve_motors, without_motor
 from .specs.actuator_spec import ActuatorSpec
 from .specs.arguments import flag_of, path_of
@@ -23,7 +24,6 @@ from .specs.configs import ClampingConfig, Config, ControlConfig, DelayConfig, P
 from .specs.fields import shown
 from .specs.motors import MotorConfig, Motors, with_friction_stage
 from .specs.stages import kind_of, parts_of
-from .specs.transmission import armature
 
 if TYPE_CHECKING:
     from .usd.author import EqualMotors
@@ -162,7 +162,10 @@ def add_motors(
         raise ValueError(f"{error}{unloaded_hint(unloaded_at(where, articulation_root))}") from error
     authored = _equal_motors(found)
     axes = list(zip(paths, names, strict=True))
-    properties = [part for motor in found for part in _usd_properties(motor, axes)]
+    specs = [motor.spec for motor in found if motor.spec is not None]
+    # a file has the rotor at the joint, whatever lies between
+    rotors = {id(spec): values for spec, values in rotor_armatures(specs, attached=False)}
+    properties = [part for motor in found for part in _usd_properties(motor, axes, rotors.get(id(motor.spec)))]
     edited = contextlib.nullcontext()
     if layer is not None and found:
         edited = own_layer(where, paths[found[0].columns[0]], path_of("layer", layer))
@@ -249,12 +252,10 @@ _USD_PROPERTIES = {
 
 
 def _usd_properties(
-    motor: Motor, axes: Sequence[tuple[str, str]]
+    motor: Motor, axes: Sequence[tuple[str, str]], rotor: Any
 ) -> Iterator[tuple[str, dict[tuple[str, str], float]]]:
     """Names of joint properties of a motor, with the value of each joint axis."""
     own = [axes[column] for column in motor.columns]
-    # a file has the rotor at the joint, whatever lies between
-    rotor = None if motor.spec is None else armature(motor.spec)
     properties = motor.properties | ({} if rotor is None else {"armature": rotor})
     for given, value in properties.items():
         for name in _USD_PROPERTIES[given]:

@@ -11,7 +11,7 @@ import functools
 import itertools
 import warnings
 import weakref
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -21,8 +21,8 @@ from .drives import axis_paths, physics_of
 from .errors import HostError, do_all
 from .hosts.port import ArticulationPort, PhysicsBus
 from .pipeline.friction import EngineFriction
-from .specs.stages import Staged
-from .specs.transmission import armature_while_attached
+from .specs.actuator_spec import ActuatorSpec
+from .specs.stages import is_geared
 from .values import as_numpy
 
 
@@ -116,10 +116,17 @@ def friction_values(friction: EngineFriction) -> list[JointValues]:
     return [JointValues(name, friction.axes, values, "engine") for name, values in parts.items()]
 
 
-def rotors(actuators: Iterable[tuple[Staged, Sequence[tuple[str, str]]]]) -> list[JointValues]:
-    """Return the armature of joints whose transmission has a rotor inertia; `actuators` are configs and their axes."""
-    given = [(axes, inertia) for one, axes in actuators if (inertia := armature_while_attached(one)) is not None]
-    return [JointValues("armature", list(axes), inertia) for axes, inertia in given]
+def rotors(specs: Sequence[ActuatorSpec]) -> list[JointValues]:
+    """Return the armature of joints whose transmission has a rotor inertia."""
+    if not any(map(is_geared, specs)):
+        return []
+    # most robots have none
+    from .pipeline.linkages import rotor_armatures
+
+    return [
+        JointValues("armature", list(zip(spec.targets, spec.dof_names, strict=True)), values)
+        for spec, values in rotor_armatures(specs, attached=True)
+    ]
 
 
 def no_friction(axes: Sequence[tuple[str, str]]) -> list[JointValues]:

@@ -446,6 +446,12 @@ class Transmission(EffortStage):
     KIND: ClassVar[str] = "transmission"
 
 
+class Linkage(EffortStage):
+    """The linkage between the shafts of some motors and their joints; only plans run it, on all its joints together."""
+
+    KIND: ClassVar[str] = "linkage"
+
+
 class Passive(EffortStage):
     """An effort of the joint that is added to the effort of its motor: friction, cogging."""
 

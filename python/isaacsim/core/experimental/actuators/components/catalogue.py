@@ -28,6 +28,7 @@ from ..specs.configs import (
     FrictionCurveConfig,
     GearedPDControlConfig,
     GearedPIDControlConfig,
+    LinkageConfig,
     LuGreFrictionConfig,
     MaxEffortClampingConfig,
     NeuralControlConfig,
@@ -151,6 +152,7 @@ LAWS = (
     Law(ThermalConfig, "ThermalTwoNode"),
     Law(SupplyConfig, "SupplyBattery"),
     Law(TransmissionConfig, "TransmissionGear"),
+    Law(LinkageConfig, "LinkageShaft"),
     # friction is of the effort with all that else acts on the joint
     Law(CoggingConfig, "PassiveCogging"),
     Law(FrictionConfig, "PassiveFriction"),

@@ -13,12 +13,13 @@ from ..components.quiet_warp import quiet_warp
 from ..pipeline.assembly import Assembly
 from ..pipeline.entry import ActuatorEntry, entry_from_spec
 from ..pipeline.friction import EngineFriction, has_friction_stage, require_no_sweeps, without_engine_friction
+from ..pipeline.linkages import rotor_armatures
 from ..pipeline.motors import Motor, resolve_motors
 from ..pipeline.step.fault import Fault
 from ..pipeline.user_components import entries_from_configs, in_joint_order
 from ..specs.arguments import names_of, number_of
 from ..specs.motors import Motors
-from ..specs.transmission import armature_while_attached
+from ..specs.stages import is_geared
 
 AnyMotors = Motors | Sequence[tuple[Any, str]]
 """Motors by pattern, or configs and whole actuators with the names of their joints."""
@@ -102,10 +103,10 @@ class Actuated(ActuatorSet):
             for name, values in motor.properties.items():
                 none = np.full((self._num_robots, len(self._names)), np.nan, np.float32)
                 found.setdefault(name, none)[:, motor.columns] = values
-            rotor = None if motor.spec is None else armature_while_attached(motor.spec)
-            if rotor is not None:
-                none = np.full((self._num_robots, len(self._names)), np.nan, np.float32)
-                found.setdefault("armature", none)[:, motor.columns] = rotor
+        specs = [motor.spec for motor in self._motors if motor.spec is not None]
+        for spec, values in rotor_armatures(specs, attached=True) if any(map(is_geared, specs)) else ():
+            none = np.full((self._num_robots, len(self._names)), np.nan, np.float32)
+            found.setdefault("armature", none)[:, [self._names.index(name) for name in spec.dof_names]] = values
         return found
 
     @property

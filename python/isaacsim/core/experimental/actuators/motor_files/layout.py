@@ -268,6 +268,8 @@ class _Writer:
             return _relative(os.fspath(value), self._folder)
         if rule.type == "float[]":
             return [float(one) for one in value]
+        if rule.type == "token[]":
+            return [str(one) for one in value]
         if isinstance(value, Mapping):
             return {pattern: self._value(one, rule, place) for pattern, one in value.items()}
         if rule.means_joint(value):

@@ -18,6 +18,7 @@ import warp as wp
 from ..components import newton_classes
 from ..cores import missing_core
 from ..memory import warp_view
+from ..specs.stages import KINDS
 from .actuator import Actuator
 from .entry import ActuatorEntry
 from .parameters import Parameters
@@ -121,11 +122,16 @@ class Assembly:
 
     def _split(self, entries: Iterable[tuple[ActuatorEntry, Sequence[int]]]) -> Iterator[tuple[bool, _Members]]:
         """Yield True if a part runs on the native core, and its entries, of each part."""
-        native = _use_native(self.device)
+        native, given = _use_native(self.device), list(entries)
+        found = [(array_stages(entry) is not None, native and is_built_in(entry)) for entry, _ in given]
+        for joints in _linked(entry for entry, _ in given):
+            # motors of a linkage run in one plan
+            mine = [at for at, (entry, _) in enumerate(given) if joints.intersection(entry.dof_names)]
+            part = any(found[at][0] for at in mine), all(found[at][1] for at in mine)
+            found = [part if at in mine else one for at, one in enumerate(found)]
         parts: dict[tuple[bool, bool], _Members] = {}
-        for entry, joints in entries:
-            part = array_stages(entry) is not None, native and is_built_in(entry)
-            parts.setdefault(part, []).append((entry, joints))
+        for part, member in zip(found, given, strict=True):
+            parts.setdefault(part, []).append(member)
         # custom components step first: an error in them leaves the state of the other joints unchanged
         for part in sorted(parts, reverse=True):
             yield part[1], parts[part]
@@ -437,6 +443,17 @@ class Assembly:
             dof_names=entry.dof_names,
         )
         return newton_classes.as_newton_instance(made).fix()
+
+
+def _linked(entries: Iterable[ActuatorEntry]) -> list[set[str]]:
+    """Return the joints of each linkage."""
+    given = [entry for entry in entries if any(KINDS[kind].couples for kind, _ in entry.by_kind)]
+    if not given:
+        return []
+    # most robots have none
+    from .linkages import together
+
+    return together(given)
 
 
 def _use_native(device: wp.DeviceLike) -> bool:

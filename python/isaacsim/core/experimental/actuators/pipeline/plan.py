@@ -31,6 +31,7 @@ from .entry import ActuatorEntry
 
 if TYPE_CHECKING:
     from ..components.network_law import NetworkLaw
+    from .linkages import PlannedLinkage
 
 AnyLaw_co = TypeVar("AnyLaw_co", bound="LawClass | NetworkLaw", covariant=True)
 
@@ -249,6 +250,7 @@ class Plan:
         networks: Networks, the control laws of slots without a controller; each once.
         views: Parameters as attributes of the components.
         placements: Places of the parts of each actuator.
+        linkages: Motors that move several joints together.
         components: The components whose laws are in the plan.
     """
 
@@ -267,6 +269,7 @@ class Plan:
     feedback: list[PlannedStage] = field(default_factory=list)
     views: list[ParameterView] = field(default_factory=list)
     placements: list[Placement] = field(default_factory=list)
+    linkages: list[PlannedLinkage] = field(default_factory=list)
     components: list[Component] = field(default_factory=list[Component])
 
     @property
@@ -430,6 +433,11 @@ def compile_plan(
     _add_stages(plan, planned, entries)
     _add_feedback(plan, planned)
     _require_one_publisher(plan)
+    if any(KINDS[stage.law.KIND].couples for stage in plan.stages):
+        # most robots have none
+        from .linkages import plan_linkages
+
+        plan.linkages += plan_linkages(planned, plan.dof_names)
     if live:
         _keep_live(plan)
     return plan
@@ -698,7 +706,12 @@ def _add_stages(plan: Plan, planned: Sequence[ActuatorEntry], entries: Sequence[
         plan.stages += [sweep[one] for one in sorted(sweep, key=lambda one: canonical_rank(one[0]))]
     # limits of one actuator may be in a later sweep than stages of another that follow limits
     plan.stages.sort(
-        key=lambda stage: (follows_limits(stage.law.KIND), stage.is_behind, KINDS[stage.law.KIND].converts)
+        key=lambda stage: (
+            follows_limits(stage.law.KIND),
+            stage.is_behind,
+            KINDS[stage.law.KIND].couples,
+            KINDS[stage.law.KIND].converts,
+        )
     )
     for placement, kind, place, stage in found:
         placement.stages.append((kind, place, plan.stages.index(stage)))
@@ -739,7 +752,7 @@ def _require_laws_of_feedback(entry: ActuatorEntry, custom: ArrayStages | None) 
 
 def _require_laws_of_motor(entry: ActuatorEntry, custom: ArrayStages | None) -> None:
     """Refuse array stages of actuators with a transmission: their arrays are in joint coordinates, not the motor's."""
-    transmission = next((stage for kind, stage in entry.by_kind if KINDS[kind].converts), None)
+    transmission = next((stage for kind, stage in entry.by_kind if KINDS[kind].is_before_joint), None)
     if custom is None or transmission is None:
         return
     name = type(transmission).__name__

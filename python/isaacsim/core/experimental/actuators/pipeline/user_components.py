@@ -24,7 +24,7 @@ from ..specs.gear_losses import with_losses
 from ..specs.motors import motor_of, problems_of
 from ..specs.stages import NAMED
 from .actuator import Actuator
-from .entry import ActuatorConfig, ActuatorEntry, check_config
+from .entry import ActuatorConfig, ActuatorEntry, check_config, give_rotor
 from .motors import Fit
 from .plan import check_parameters
 
@@ -131,6 +131,8 @@ def _built(
         ordered = [catalogue.in_order(some or ()) for some in (config.clamping, with_losses(config))]
         sorted_config = dataclasses.replace(config, clamping=ordered[0], others=ordered[1])
         made.append((ActuatorConfig(**sorted_config.each(functools.partial(built, dof_name=dof_name))), dof_name))
+        if not problems:
+            give_rotor(made[-1][0].others, config)
     if problems:
         raise ValueError("\n".join(problems))
     return made

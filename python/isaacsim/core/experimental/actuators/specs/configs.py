@@ -29,6 +29,7 @@ from .electrical import ElectricalConfig
 from .engine_friction import engine_problems
 from .envelope import EnvelopeClampingConfig
 from .fields import parameter, parameters_of
+from .linkage import LinkageConfig
 from .servo import ServoControlConfig
 from .supply import SupplyConfig
 from .thermal import ThermalConfig
@@ -596,6 +597,7 @@ _OTHERS: tuple[type[Config], ...] = (
     ThermalConfig,
     SupplyConfig,
     TransmissionConfig,
+    LinkageConfig,
 )
 
 CONFIGS: tuple[type[Config], ...] = (

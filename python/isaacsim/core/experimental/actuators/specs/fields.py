@@ -19,7 +19,7 @@ JOINT: Final = "joint"
 UNKNOWN_JOINT: Final = (
     "the effort limit of its joint is not known here. Give a number, or pass the motor to from_configs or add_motors."
 )
-_RULES = {"asset": "must be the path of a file", "bool": "must be True or False"}
+_RULES = {"asset": "must be the path of a file", "bool": "must be True or False", "token[]": "must be a list of names"}
 FLOAT32_MAX = 3.4028234663852886e38
 # exponents of effort and of position of linear units that do not follow from their spelling
 _OTHER_DIMENSIONS = {"kg": (1, -1), "1/N": (-1, 0), "V/N": (-1, 0), "W": (1, 1)}
@@ -32,7 +32,7 @@ class Parameter:
 
     attribute: str
     """USD attribute that stores the value."""
-    type: Literal["float", "int", "bool", "token", "float[]", "asset"]
+    type: Literal["float", "int", "bool", "token", "float[]", "token[]", "asset"]
     """USD value type."""
     unit: str
     """Units: of a revolute joint, then of a prismatic one."""
@@ -111,7 +111,7 @@ class Parameter:
             return isinstance(value, str | PurePath) and storable(str(value))
         if self.type == "bool":
             return isinstance(value, bool) or _real(value, numbers.Real) in (0.0, 1.0)
-        if self.type == "float[]":
+        if self.type in ("float[]", "token[]"):
             return self._accepts_table(value)
         if isinstance(value, str):
             return value in self.choices
@@ -128,7 +128,8 @@ class Parameter:
         try:
             if self.most is not None and isinstance(value, Sized) and len(value) > self.most:
                 return False
-            return all(map(self._accepts_number, value))  # pyright: ignore[reportUnknownArgumentType]
+            accepts = _is_name if self.type == "token[]" else self._accepts_number
+            return all(map(accepts, value))  # pyright: ignore[reportUnknownArgumentType]
         except TypeError:
             return False
 
@@ -156,6 +157,10 @@ def _real(value: Any, wanted: type) -> float | None:
         return float(value)  # pyright: ignore[reportArgumentType]
     except OverflowError:
         return None
+
+
+def _is_name(value: Any) -> bool:
+    return isinstance(value, str) and storable(value)
 
 
 def parameter(default: Any = dataclasses.MISSING, /, **description: Any) -> Any:

@@ -28,6 +28,7 @@ class Kind:
         is_limit: Whether it bounds the effort, so that `limited_by` may name it.
         alone: Whether a joint may have it without a controller, which makes a passive joint.
         gives: How many numbers its laws return before their state: 0 for a kind that changes no effort.
+        couples: Whether its law needs the signals and efforts of several joints, and so runs on all of them together.
         coordinates: Of the signals that its laws get: of the `motor`, or of the `joint`. A kind of `both` is between
             the two; without a stage of such a kind, both coordinates are the same.
     """
@@ -40,6 +41,7 @@ class Kind:
     is_limit: bool = False
     alone: bool = False
     gives: int = 1
+    couples: bool = False
     coordinates: str = "joint"
 
     @property
@@ -61,6 +63,11 @@ class Kind:
     def converts(self) -> bool:
         """True if it converts between motor and joint coordinates."""
         return self.coordinates == "both"
+
+    @property
+    def is_before_joint(self) -> bool:
+        """True if stages before it act in other coordinates than those of the joint."""
+        return self.converts or self.couples
 
     @property
     def senses(self) -> bool:
@@ -87,6 +94,8 @@ KINDS: Final[dict[str, Kind]] = {
         Kind("supply", "Supply", "a law of the supply", _EFFORT, gives=0, coordinates="motor"),
         # signals of the joint become those of the motor, and the effort of the motor that at the joint
         Kind("transmission", "Transmission", "a transmission", _EFFORT, coordinates="both"),
+        # shafts of several motors and the joints that they move together
+        Kind("linkage", "Linkage", "a linkage", _EFFORT, couples=True),
         # friction and cogging of the joint: after all limits, and no limit
         Kind("passive", "Passive", "a passive law", _EFFORT, many=True, alone=True),
     )
@@ -110,7 +119,7 @@ def place_of(kind: str | None) -> int:
 
 def follows_limits(kind: str) -> bool:
     """Return True if stages of a kind act after all limits and the transmission, on the effort at the joint."""
-    return place_of(kind) > max(place for place, one in enumerate(KINDS.values()) if one.is_limit or one.converts)
+    return place_of(kind) > max(place_of(one) for one, line in KINDS.items() if line.is_limit or line.is_before_joint)
 
 
 def kind_of(stage: Any) -> str | None:
@@ -146,7 +155,8 @@ class Staged:
         for name in NAMED:
             part = getattr(self, name)
             parts += [(name, one) for one in (part or () if KINDS[name].many else () if part is None else (part,))]
-        behind = max((place_of(kind) for kind, _ in parts if kind in KINDS and KINDS[kind].converts), default=-1)
+        converting = (place_of(kind) for kind, _ in parts if kind in KINDS and KINDS[kind].is_before_joint)
+        behind = max(converting, default=-1)
         # those at the joint act behind the transmission, where there is one
         return sorted(parts, key=lambda part: max(place_of(part[0]), behind * moves_behind(part[1])))
 
@@ -181,8 +191,8 @@ class Staged:
 
 
 def is_geared(staged: Staged) -> bool:
-    """Whether a transmission is before the joint, so that gains and limits are the motor's."""
-    return any(KINDS[kind].converts for kind, _ in staged.by_kind if kind in KINDS)
+    """Whether a transmission or linkage is before the joint, so that gains and limits are the motor's."""
+    return any(KINDS[kind].is_before_joint for kind, _ in staged.by_kind if kind in KINDS)
 
 
 def places_of(staged: Staged) -> list[tuple[str, Any]]:

@@ -44,6 +44,7 @@ _VALUE_TYPES: dict[str, tuple[Any, Callable[[Any], Any]]] = {
     "bool": (Sdf.ValueTypeNames.Bool, bool),
     "token": (Sdf.ValueTypeNames.Token, str),
     "float[]": (Sdf.ValueTypeNames.FloatArray, lambda table: Vt.FloatArray([float(value) for value in table])),
+    "token[]": (Sdf.ValueTypeNames.TokenArray, lambda names: Vt.TokenArray(list(names))),
     "asset": (
         Sdf.ValueTypeNames.Asset,
         lambda path: Sdf.AssetPath(asset_text(path)),

@@ -29,6 +29,7 @@ _FROM_USD: dict[str, Callable[[Any], Any]] = {
     "bool": bool,
     "token": str,
     "float[]": list,
+    "token[]": list,
     "asset": str,
 }
 CONFIG_BY_SCHEMA = {config.SCHEMA: config for config in CONFIGS}

@@ -278,6 +278,8 @@ class NativeStep:
             keepers = [first + keeper if keeper >= 0 else -1 for keeper in one.keepers]
             starts += [(*start, keeper) for start, keeper in zip(one.starts, keepers, strict=True)]
         self._core.start_at(starts)
+        if self.plan.linkages:
+            self._core.set_linkages([one.for_core for one in self.plan.linkages])
 
     def _numbers(self, rows: Iterable[Row]) -> list[int]:
         return [self._number[id(row)] for row in rows]

@@ -1,0 +1,270 @@
+"""Config of the linkage between the shafts of two or three motors and their joints, and linkages of known geometry."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, Self
+
+from .config import MAX_TABLE_ROWS, Config
+from .fields import complaint, parameter, parameters_of, shown
+
+MOST_JOINTS = 3
+"""Largest number of joints of a linkage with coefficients; a table is over one or two."""
+
+
+def _of_linkage(name: str, unit: str = "", **rule: Any) -> dict[str, Any]:
+    """Return the description of some numbers."""
+    named = {"attribute": f"actuator:linkage:{name}", "type": "float[]", "unit": unit, "fallback": ()}
+    return named | {"most": MAX_TABLE_ROWS} | rule
+
+
+@dataclass
+class LinkageConfig(Config):
+    """Angle of one motor's shaft as a function of the joints that it moves together with other motors.
+
+    `shaft = Σ coefficients·q + offset`, or a table over the positions of one or two joints. The torque of the shaft
+    acts on each joint with the slope of that function, so power is kept. As many motors as joints belong together:
+    each of `joints` has an actuator with a `LinkageConfig` of the same joints. Controller, limits and transmission of
+    an actuator are then those of its motor, whose shaft the linkage turns; friction, position tables and readings of
+    the simulator are those of the joint. Targets and feedforward are converted before the delay, unless those of the
+    transmission are the motor's. The schema is our own.
+
+    Raises:
+        ValueError: There is not one function, of as many joints, or a number is not finite; a line for each.
+
+    Example:
+        >>> pitch, roll = LinkageConfig.differential("pitch", "roll")
+        >>> roll.joints, roll.coefficients
+        (['pitch', 'roll'], [1.0, -1.0])
+    """
+
+    SCHEMA: ClassVar[str] = "ActuatorLinkageAPI"
+    KIND: ClassVar[str] = "linkage"
+
+    joints: list[str] = parameter(attribute="actuator:linkage:joints", type="token[]", unit="", fallback=())
+    """Names of the joints that the shaft depends on, the same for all motors of a linkage, one to three."""
+    coefficients: list[float] = parameter((), **_of_linkage("coefficients"))
+    """Angle of the shaft per position of each joint; empty with a table."""
+    offset: float = parameter(
+        0.0, attribute="actuator:linkage:offset", type="float", unit="rad or m", fallback=0.0, of_law=False
+    )
+    """Angle of the shaft where all joints are at 0 [rad], of `coefficients`."""
+    lower: list[float] = parameter((), **_of_linkage("lower", "rad or m"))
+    """First position of each joint in the table [rad or m]."""
+    upper: list[float] = parameter((), **_of_linkage("upper", "rad or m"))
+    """Last position of each joint in the table [rad or m]; beyond, the shaft goes on with the slope at the end."""
+    rows: int = parameter(
+        0, attribute="actuator:linkage:rows", type="int", unit="", fallback=0, lower=0, upper=10_000, of_law=False
+    )
+    """Number of positions of the first joint in the table, evenly spaced; those of a second joint vary faster."""
+    angles: list[float] = parameter((), **_of_linkage("angles", "rad or m"))
+    """Angle of the shaft at each node of the table [rad]."""
+    slopes: list[float] = parameter((), **_of_linkage("slopes"))
+    """Change of that angle per change of the first joint at each node, then likewise of the second one."""
+
+    def __post_init__(self) -> None:
+        self.joints = [self.joints] if isinstance(self.joints, str) else list(self.joints)
+        described = parameters_of(self)
+        found = (complaint(f"LinkageConfig.{name}", getattr(self, name), one) for name, one in described.items())
+        problems = [one for one in found if one] or [f"LinkageConfig.{one}" for one in self.conflicts()]
+        if problems:
+            raise ValueError("\n".join(problems))
+        for name in ("coefficients", "lower", "upper", "angles", "slopes"):
+            setattr(self, name, [float(one) for one in getattr(self, name)])
+
+    @property
+    def is_table(self) -> bool:
+        """True if the shaft is a table over the joints."""
+        return len(self.angles) > 0
+
+    @property
+    def counts(self) -> tuple[int, int]:
+        """Number of positions of the first and of the second joint in the table."""
+        return self.rows, len(self.angles) // self.rows if self.rows else 0
+
+    def conflicts(self) -> list[str]:
+        """Return what is wrong between joints, coefficients and table."""
+        count, names = len(self.joints), ", ".join(map(shown, self.joints))
+        if not 1 <= count <= MOST_JOINTS or len(set(self.joints)) < count:
+            return [f"joints has {names or 'none'}: must be one to {MOST_JOINTS} names, each once. Correct them."]
+        if bool(len(self.coefficients)) == self.is_table:
+            return ["coefficients must be given, or a table with angles, and not both. Give one of them."]
+        if not self.is_table:
+            return [] if len(self.coefficients) == count else [_numbers("coefficients", self.coefficients, count)]
+        if count > 2:
+            return [f"joints has {names}: must be one or two with a table. Give coefficients instead."]
+        found = [
+            _numbers(name, getattr(self, name), count)
+            for name in ("lower", "upper")
+            if len(getattr(self, name)) != count
+        ]
+        if found:
+            return found
+        if any(not low < high for low, high in zip(self.lower, self.upper, strict=True)):
+            return [f"lower = {list(self.lower)}: must be below upper, {list(self.upper)}. Correct either."]
+        columns = self.counts[1]
+        if self.rows < 2 or (columns < 2) != (count == 1) or self.rows * columns != len(self.angles):
+            return [
+                f"rows = {self.rows} with {len(self.angles)} angles: must be at least 2 positions of each joint. "
+                "Correct rows."
+            ]
+        if len(self.slopes) != count * len(self.angles):
+            return [_numbers("slopes", self.slopes, count * len(self.angles))]
+        return []
+
+    # linkages of known geometry
+
+    @classmethod
+    def differential(cls, first: str, second: str, ratio: float = 1.0) -> tuple[Self, Self]:
+        """Return the two shafts of a differential: the first joint moves both alike, the second one against each other.
+
+        `shaft 1 = ratio·(q1 + q2)`, `shaft 2 = ratio·(q1 − q2)`: wrists of bevel gears, hips and ankles with crossed
+        motors.
+
+        Args:
+            first: Joint that both motors turn alike.
+            second: Joint that they turn against each other.
+            ratio: Turns of a shaft per turn of a joint.
+        """
+        joints = [first, second]
+        return cls(joints, [ratio, ratio]), cls(joints, [ratio, -ratio])
+
+    @classmethod
+    def table(
+        cls,
+        joints: Sequence[str],
+        shaft: Callable[..., float],
+        lower: Sequence[float],
+        upper: Sequence[float],
+        nodes: int = 65,
+    ) -> Self:
+        """Return the shaft that a function of one or two joints describes, as a table.
+
+        Args:
+            joints: The joints.
+            shaft: Angle of the shaft [rad] at their positions [rad or m]; smooth, and NaN where there is none.
+            lower: First position of each joint [rad or m].
+            upper: Last position of each joint.
+            nodes: Number of positions of each joint, at least 2.
+
+        Raises:
+            ValueError: The function has no value at some position, or an argument does not fit.
+        """
+        axes = [
+            [low + (high - low) * at / (nodes - 1) for at in range(nodes)]
+            for low, high in zip(lower, upper, strict=True)
+        ]
+        points = [[one] for one in axes[0]] if len(axes) == 1 else [[a, b] for a in axes[0] for b in axes[1]]
+        slopes: list[float] = []
+        for number in range(len(axes)):
+            step = 1e-4 * (upper[number] - lower[number])
+            for point in points:
+                # two differences: the error is of fourth order
+                at = [shaft(*(one + k * step * (n == number) for n, one in enumerate(point))) for k in (-2, -1, 1, 2)]
+                slopes.append((at[0] - 8.0 * at[1] + 8.0 * at[2] - at[3]) / (12.0 * step))
+        angles = [shaft(*point) for point in points]
+        for point, angle in zip(points, angles, strict=True):
+            if not math.isfinite(angle):
+                raise ValueError(
+                    f"shaft{tuple(point)} = {angle}: must be finite. The linkage does not reach that position; narrow "
+                    "lower and upper."
+                )
+        return cls(list(joints), lower=list(lower), upper=list(upper), rows=nodes, angles=angles, slopes=slopes)
+
+    @classmethod
+    def four_bar(
+        cls, joint: str, crank: float, rod: float, rocker: float, base: float, lower: float, upper: float, **table: Any
+    ) -> Self:
+        """Return the shaft of a crank that turns a joint through a rod, as at knees: a planar four-bar linkage.
+
+        The crank turns about the origin, the rocker about the point (base, 0); both angles are measured from the line
+        between them. Of the two ways to assemble it, the crank has the larger angle: with equal crank and rocker and
+        equal rod and base it is a parallelogram, at joint positions between 0 and π.
+
+        Args:
+            joint: The joint, of which the rocker is a part.
+            crank: Length of the crank on the shaft [m].
+            rod: Length of the rod [m].
+            rocker: Length of the rocker [m].
+            base: Distance of joint and shaft [m].
+            lower: First position of the joint, which is the angle of the rocker [rad].
+            upper: Last one.
+            table: `nodes` of the table.
+
+        Raises:
+            ValueError: The rod does not reach at some position.
+        """
+
+        def shaft(q: float) -> float:
+            return _crank(base + rocker * math.cos(q), rocker * math.sin(q), crank, rod)
+
+        return cls.table([joint], shaft, [lower], [upper], **table)
+
+    @classmethod
+    def parallel_ankle(
+        cls,
+        pitch: str,
+        roll: str,
+        *,
+        crank: float,
+        rod: float,
+        anchor: Sequence[float],
+        motor: Sequence[float],
+        lower: Sequence[float],
+        upper: Sequence[float],
+        **table: Any,
+    ) -> tuple[Self, Self]:
+        """Return the two shafts of an ankle whose motors in the shank move the foot by a rod on either side.
+
+        Axes of the shank at the ankle: x forwards, y to the left, z up. The foot turns by pitch about y, then by roll
+        about x. A crank turns about y at the point `motor` and points backwards, along −x, where its angle is 0; a
+        positive angle moves its end up. Ball joints connect its end by the rod to the point `anchor` of the foot. This
+        is the left motor; the right one is its mirror image, with y negated.
+
+        Args:
+            pitch: Joint between shank and cross.
+            roll: Joint between cross and foot.
+            crank: Length of the crank [m].
+            rod: Length of the rod [m].
+            anchor: Point of the foot that the left rod holds, from the ankle, while both joints are at 0 [m].
+            motor: Axis of the left crank, from the ankle [m].
+            lower: First position of pitch and of roll [rad].
+            upper: Last one.
+            table: `nodes` of the table.
+
+        Raises:
+            ValueError: A rod does not reach at some position.
+        """
+
+        def shaft_of(side: float) -> Callable[[float, float], float]:
+            def shaft(p: float, r: float) -> float:
+                x, y, z = anchor[0], side * anchor[1], anchor[2]
+                y, z = y * math.cos(r) - z * math.sin(r), y * math.sin(r) + z * math.cos(r)
+                x, z = x * math.cos(p) + z * math.sin(p), -x * math.sin(p) + z * math.cos(p)
+                # in the plane of the crank, whose angle is measured from −x towards z
+                across = y - side * motor[1]
+                reach = rod * rod - across * across
+                if reach <= 0.0:
+                    return math.nan
+                return _crank(motor[0] - x, z - motor[2], crank, math.sqrt(reach))
+
+            return shaft
+
+        joints = [pitch, roll]
+        left, right = (cls.table(joints, shaft_of(side), lower, upper, **table) for side in (1.0, -1.0))
+        return left, right
+
+
+def _crank(x: float, y: float, crank: float, rod: float) -> float:
+    """Return the larger angle of a crank about the origin whose end has the distance `rod` from a point, or NaN."""
+    distance = math.hypot(x, y)
+    cosine = (crank * crank + distance * distance - rod * rod) / (2.0 * crank * distance) if distance else math.nan
+    if not abs(cosine) <= 1.0:
+        return math.nan
+    return math.atan2(y, x) + math.acos(cosine)
+
+
+def _numbers(name: str, values: Sequence[float], count: int) -> str:
+    return f"{name} has {len(values)} values: must be {count}. Complete it."
