@@ -152,10 +152,7 @@ class LinkageConfig(Config):
         Raises:
             ValueError: The function has no value at some position, or an argument does not fit.
         """
-        axes = [
-            [low + (high - low) * at / (nodes - 1) for at in range(nodes)]
-            for low, high in zip(lower, upper, strict=True)
-        ]
+        axes = [[low + (high - low) * at / (nodes - 1) for at in range(nodes)] for low, high in zip(lower, upper, strict=True)]
         points = [[one] for one in axes[0]] if len(axes) == 1 else [[a, b] for a in axes[0] for b in axes[1]]
         slopes: list[float] = []
         for number in range(len(axes)):

@@ -1,4 +1,4 @@
-"""The `<transmission>` elements of a URDF file, of ROS 1 and of ros2_control, as numbers and as gears of motors.
+"""The `<transmission>` elements of a URDF file, of ROS 1 and of ros2_control, as numbers and as stages of motors.
 
 With actuators a, joints j, reductions n and joint offsets o, positions are
 
@@ -6,9 +6,8 @@ With actuators a, joints j, reductions n and joint offsets o, positions are
     DifferentialTransmission      j1 = (a1/n_a1 + a2/n_a2)/(2·n_j1) + o1,  j2 = (a1/n_a1 − a2/n_a2)/(2·n_j2) + o2
     FourBarLinkageTransmission    j1 = a1/(n_a1·n_j1) + o1,                j2 = (a2/n_a2 − a1/(n_a1·n_j1))/n_j2 + o2
 
-The last two couple joints: they are read and named, and no motor has them.
-Source: transmission_interface of ROS 1 and ros2_control, as far as known: its code was not at hand. Efforts follow from
-these positions by virtual work.
+Solved for the shafts a/n_a, the last two are linkages. Efforts follow from these positions by virtual work.
+Source: transmission_interface of ROS 1 and ros2_control, as far as known: its code was not at hand.
 """
 
 from __future__ import annotations
@@ -19,8 +18,10 @@ from collections import Counter
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
+from ...specs.linkage import LinkageConfig
 from ...specs.transmission import TransmissionConfig
 
+BeforeJoint = TransmissionConfig | LinkageConfig
 _SIMPLE = "SimpleTransmission"
 _REDUCTIONS, _OFFSETS = ("mechanicalReduction", "mechanical_reduction"), ("offset",)
 
@@ -50,41 +51,75 @@ def transmissions_of(robot: ET.Element) -> list[UrdfTransmission]:
     return [_read(element) for element in robot.iter("transmission")]
 
 
-def gears_of(
+def stages_of(
     transmissions: Sequence[UrdfTransmission], joints: Collection[str]
-) -> tuple[dict[str, TransmissionConfig], list[str]]:
-    """Return the gears of simple transmissions by joint, and the other transmissions by joint, with reasons.
+) -> tuple[dict[str, list[BeforeJoint]], list[str]]:
+    """Return the stages before each joint, and the transmissions that are none by joint, with reasons.
 
     Args:
         transmissions: All transmissions of a file.
         joints: Names of the joints that have motors.
     """
     count = Counter(joint for one in transmissions for joint in one.joints)
-    gears: dict[str, TransmissionConfig] = {}
+    stages: dict[str, list[BeforeJoint]] = {}
     problems: list[str] = []
     for one in transmissions:
-        joint = one.joints[0] if one.joints else ""
-        if why := _problem(one, joints) or (f"{count[joint]} transmissions" if count[joint] > 1 else ""):
+        several = next((f"{count[joint]} transmissions" for joint in one.joints if count[joint] > 1), "")
+        if why := _problem(one, joints) or several:
             problems += [f"{name!r} ({why})" for name in one.joints]
         else:
-            ratio, offset = _reduction(one), one.offsets[0]
-            if (ratio, offset) != (1.0, 0.0):
-                # the offset of a motor is its angle where the joint is at 0
-                gears[joint] = TransmissionConfig(ratio, -ratio * offset if offset else 0.0)
-    return gears, list(dict.fromkeys(problems))
+            stages |= _SHAFTS[one.kind](one)
+    return stages, list(dict.fromkeys(problems))
 
 
 def _problem(one: UrdfTransmission, joints: Collection[str]) -> str:
-    """Return why a transmission is no gear of a joint; empty if it is one."""
-    if one.kind != _SIMPLE or len(one.joints) != 1:
-        return f"{one.kind or 'no type'}{f' of {len(one.joints)} joints' * (one.kind == _SIMPLE)}"
-    if one.joints[0] not in joints:
-        return "no joint with a motor"
-    reduction = _reduction(one)
-    if not (math.isfinite(reduction) and reduction):
+    """Return why a transmission is no stage of motors; empty if it is one."""
+    if one.kind not in _SHAFTS:
+        return one.kind or "no type"
+    wanted = 1 if one.kind == _SIMPLE else 2
+    if (len(one.joints), len(one.actuator_reductions)) != (wanted, wanted):
+        return f"{one.kind} of {len(one.joints)} joints and {len(one.actuator_reductions)} actuators"
+    if lost := [name for name in one.joints if name not in joints]:
+        return f"no motor at joint {lost[0]!r}"
+    reductions = [_reduction(one)] if wanted == 1 else [*one.actuator_reductions, *one.joint_reductions]
+    if not all(map(math.isfinite, reductions)) or not all(reductions):
         given = " and ".join(f"{value:g}" for value in (*one.actuator_reductions, *one.joint_reductions))
-        return f"its reductions {given} are no single number other than 0"
-    return "" if math.isfinite(one.offsets[0]) else "its offset is no number"
+        return f"its reductions {given}, of which {'one' if wanted == 1 else 'each'} must be a number other than 0"
+    return "" if all(map(math.isfinite, one.offsets)) else "its offset is no number"
+
+
+def _gear(one: UrdfTransmission) -> dict[str, list[BeforeJoint]]:
+    """Return the gear of a simple transmission."""
+    ratio, offset = _reduction(one), one.offsets[0]
+    # the offset of a motor is its angle where the joint is at 0
+    gear = TransmissionConfig(ratio, -ratio * offset if offset else 0.0)
+    return {one.joints[0]: [gear]} if (ratio, offset) != (1.0, 0.0) else {}
+
+
+def _differential(one: UrdfTransmission) -> dict[str, list[BeforeJoint]]:
+    """Return gears and shafts of a differential."""
+    first, second = one.joint_reductions
+    return _linkage(one, [first, second], [first, -second])
+
+
+def _four_bar(one: UrdfTransmission) -> dict[str, list[BeforeJoint]]:
+    """Return gears and shafts of two links, of which the second motor turns the second one against the base."""
+    first, second = one.joint_reductions
+    return _linkage(one, [first, 0.0], [1.0, second])
+
+
+def _linkage(one: UrdfTransmission, *shafts: list[float]) -> dict[str, list[BeforeJoint]]:
+    """Return gears and shafts, each with its angle per position of each joint."""
+    found: dict[str, list[BeforeJoint]] = {}
+    for joint, ratio, shaft in zip(one.joints, one.actuator_reductions, shafts, strict=True):
+        offset = -sum(slope * at for slope, at in zip(shaft, one.offsets, strict=True)) if any(one.offsets) else 0.0
+        found[joint] = [LinkageConfig(list(one.joints), shaft, offset)]
+        if ratio != 1.0:
+            found[joint].insert(0, TransmissionConfig(ratio))
+    return found
+
+
+_SHAFTS = {_SIMPLE: _gear, "DifferentialTransmission": _differential, "FourBarLinkageTransmission": _four_bar}
 
 
 def _reduction(one: UrdfTransmission) -> float:
