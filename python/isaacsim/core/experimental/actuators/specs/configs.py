@@ -32,7 +32,7 @@ from .fields import parameter, parameters_of
 from .servo import ServoControlConfig
 from .supply import SupplyConfig
 from .thermal import ThermalConfig
-from .transmission import TransmissionConfig
+from .transmission import ElasticTransmissionConfig, TransmissionConfig
 
 # a delay ring of this many rows per joint is the most a robot file may ask for
 MAX_DELAY_STEPS = 4096
@@ -596,6 +596,7 @@ _OTHERS: tuple[type[Config], ...] = (
     ThermalConfig,
     SupplyConfig,
     TransmissionConfig,
+    ElasticTransmissionConfig,
 )
 
 CONFIGS: tuple[type[Config], ...] = (
