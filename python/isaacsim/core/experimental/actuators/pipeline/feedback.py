@@ -12,7 +12,7 @@ from ..specs.configs import Config
 from ..specs.dry_friction import is_dry
 from ..specs.fields import parameters_of
 from ..specs.servo import gains_at_joint
-from ..specs.stages import follows_limits, is_geared
+from ..specs.stages import KINDS, follows_limits, is_geared
 from .actuator import Actuator
 from .plan import has_law
 
@@ -64,6 +64,16 @@ def of_passive_stages(actuator: Actuator, parameter: str, num_robots: int, combi
     laws = [stage for kind, stage in actuator.by_kind if follows_limits(kind) and law_of(type(stage))]
     found = [stage.read(parameter) for stage in laws if parameter in stage.PARAMETERS]
     return _by_joint(functools.reduce(combine, found, 0.0), actuator, num_robots)
+
+
+def of_transmission(actuator: Actuator, parameter: str, num_robots: int) -> np.ndarray:
+    """Return a parameter of the transmission, `(robots, joints)`; 0 without one or without such a parameter.
+
+    Values are those of now. Of the user's own transmissions nothing is known.
+    """
+    gears = [stage for kind, stage in actuator.by_kind if KINDS[kind].converts and law_of(type(stage))]
+    found = next((stage.read(parameter) for stage in gears if parameter in stage.PARAMETERS), 0.0)
+    return _by_joint(found, actuator, num_robots)
 
 
 def _by_joint(values: Any, actuator: Actuator, num_robots: int) -> np.ndarray:
