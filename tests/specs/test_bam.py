@@ -12,6 +12,7 @@ import oracle
 import pytest
 from isaacsim.core.experimental.actuators import (
     ActuatedArrays,
+    ElasticTransmissionConfig,
     ElectricalConfig,
     FrictionConfig,
     MotorConfig,
@@ -203,6 +204,20 @@ def test_names_of_isaac_lab() -> None:
     assert limited.others[0].max_current == 0.5
     with pytest.raises(ValueError, match="bam has resistance and R: must have one of them"):
         MotorConfig.from_bam(WHOLE | {"resistance": 2.0})
+
+
+def test_backlash() -> None:
+    """The rotor is a mass of its own before the joint, whose firmware reads it; it must have an inertia."""
+    motor = MotorConfig.from_bam(WHOLE | {"backlash": 0.02})
+    winding, play, friction = motor.others
+    assert [winding, friction] == MotorConfig.from_bam(WHOLE).others and motor.armature is None
+    assert play == ElasticTransmissionConfig(
+        ratio=1.0, rotor_inertia=0.00180774, stiffness=1000.0, backlash=0.02, assumed_inertia=0.00180774
+    )
+    ActuatedArrays(["j"], {".*": motor})
+    assert MotorConfig.from_bam(WHOLE | {"backlash": 0.0}) == MotorConfig.from_bam(WHOLE)
+    with pytest.raises(ValueError, match=r"bam.transmission.rotor_inertia = 0.0: must be"):
+        MotorConfig.from_bam({name: value for name, value in WHOLE.items() if name != "armature"} | {"backlash": 0.02})
 
 
 def test_what_a_motor_has_no_place_for_is_named() -> None:

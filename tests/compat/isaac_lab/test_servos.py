@@ -10,14 +10,25 @@ import numpy as np
 import pytest
 from isaacsim.core.experimental.actuators import (
     ActuatedArrays,
+    Articulation,
+    ArticulationActuators,
+    ElasticTransmissionConfig,
     ElectricalConfig,
     FrictionConfig,
     ServoControlConfig,
+    Simulation,
     motors_of,
 )
-from isaacsim.core.experimental.actuators.compat.isaac_lab import BamActuatorCfg, BamMotorCfg, groups_of, to_usd
+from isaacsim.core.experimental.actuators.compat.isaac_lab import (
+    BamActuatorCfg,
+    BamBacklashActuatorCfg,
+    BamMotorCfg,
+    groups_of,
+    to_usd,
+)
 from isaacsim.core.experimental.actuators.compat.isaac_lab.groups import resolve_groups
 from isaacsim.core.experimental.actuators.compat.isaac_lab.resolve import DEFAULTS
+from isaacsim.core.experimental.actuators.specs.stages import KINDS
 from places import ROBOTS
 from stages import stage_of
 
@@ -81,6 +92,39 @@ def test_limit_and_delay_of_the_cfg() -> None:
         "elbow": (1, 4),
         "wrist": (1, 4),
     }
+
+
+def test_backlash() -> None:
+    """Behind the motor, of each joint; a joint that a dictionary leaves out has a spring without."""
+    cfg = BamBacklashActuatorCfg(**vars(SERVO), backlash={"elbow": 0.02})
+    for (actuator, _), backlash, armature in zip(resolved(cfg).actuators, (0.02, 0.0), (0.004, 0.002), strict=True):
+        winding, play, friction = sorted(actuator.others, key=lambda one: list(KINDS).index(one.KIND))
+        assert isinstance(winding, ElectricalConfig) and isinstance(friction, FrictionConfig)
+        assert isinstance(play, ElasticTransmissionConfig)
+        assert (play.ratio, play.offset, play.targets) == (1.0, 0.0, "joint")
+        np.testing.assert_allclose([play.backlash, play.rotor_inertia], [backlash, armature], rtol=1e-6)
+
+
+def test_joint_has_no_armature_behind_backlash() -> None:
+    """While the group is attached, for the rotor is a mass of its own; a file has the total."""
+    cfg = BamBacklashActuatorCfg(
+        **vars(SERVO) | {"joint_names_expr": ["hinge"], "armature": 0.004, "effort_limit": 5.0}, backlash=0.02
+    )
+    with Simulation(ROBOTS / "pendulum.usda") as sim:
+        sim.play()
+        robot: Any = Articulation("/World/Pendulum")
+        before = robot.get_dof_armatures().numpy()
+        with ArticulationActuators.from_groups("/World/Pendulum", {"servo": cfg}):
+            assert not robot.get_dof_armatures().numpy().any()
+            sim.step(20)
+            assert np.isfinite(robot.get_dof_positions().numpy()).all()
+        np.testing.assert_array_equal(robot.get_dof_armatures().numpy(), before)
+    stage = stage_of(ROBOTS / "pendulum.usda")
+    assert to_usd({"servo": cfg}, stage, "/World/Pendulum", overwrite_existing=True) == []
+    assert groups_of(stage, "/World/Pendulum") == {"servo": cfg}
+    hinge = stage.GetPrimAtPath("/World/Pendulum/joints/hinge")
+    assert hinge.GetAttribute("physxJointAxis:angular:armature").Get() == pytest.approx(0.004)
+    assert [type(one) for one in motors_of(stage)["hinge"].others].count(ElasticTransmissionConfig) == 1
 
 
 def test_cfg_of_isaac_lab() -> None:

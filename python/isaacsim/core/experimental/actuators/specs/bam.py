@@ -5,8 +5,9 @@
 
 A file is a JSON object with the name of a `model`, m1 … m6, and its numbers. Numbers of other models are not used, as
 in BAM. `BamMotorCfg` of Isaac Lab has the same names, but `resistance` for `R`; a `BamActuatorCfg` has one under
-`motor`, and `kp_fw` for `kp`. The names of newton's `NewtonBamDriveAPI`, which is not released, are taken for the same
-ones in USD's spelling, `newton:frictionBase`.
+`motor`, and `kp_fw` for `kp`. A `BamBacklashActuatorCfg` has `backlash` besides: the whole free play [rad] between the
+joint and the motor, whose encoder the firmware reads. The names of newton's `NewtonBamDriveAPI`, which is not released,
+are taken for the same ones in USD's spelling, `newton:frictionBase`.
 Source: Rhoban/bam 1b5a1ce, `bam/model.py`; Duclusaud et al., ICRA 2025 (arXiv 2410.08650). The names of M3 and M4, and
 `kp`, `vin`, `error_gain` and `max_pwm` of the firmware, are those of BAM's code as known, without a published file that
 has them, and so are the names of Isaac Lab 3.0.
@@ -24,6 +25,7 @@ from typing import Any, cast
 from .arguments import path_of, require_file
 from .fields import Parameter, complaint, shown
 from .servo import PRESETS, ServoControlConfig
+from .transmission import ElasticTransmissionConfig
 
 _BASE = {"friction_base": ("coulomb",), "friction_viscous": ("viscous",)}
 _STRIBECK = {
@@ -52,6 +54,9 @@ MODELS: dict[str, dict[str, tuple[str, ...]]] = {
     "m6": _BASE | _STRIBECK | _DIRECTIONAL | _QUADRATIC,
 }
 """Numbers of each model by their names in files, and the fields of `FrictionConfig` that they set."""
+
+# of the teeth of a servo in contact [N·m/rad], stiffer than a physics step of some milliseconds resolves
+_TOOTH_STIFFNESS = 1000.0
 
 # a file of BAM has less than a thousand characters
 _MOST_BYTES = 100_000
@@ -116,6 +121,23 @@ def servo_of_bam(rest: Mapping[str, Any], series: str) -> tuple[dict[str, Any], 
         raise ValueError("\n".join(problems))
     named = ["actuator"] if preset and not series else []
     return winding, servo, _without(rest, names, {*_WINDING, *_SERVO, *named})
+
+
+def play_of(backlash: Any, armature: Any) -> ElasticTransmissionConfig:
+    """Return the free play [rad] between a rotor of some inertia [kg·m²] and the joint, both seen from the joint."""
+    return ElasticTransmissionConfig(
+        ratio=1.0,
+        rotor_inertia=armature,
+        stiffness=_TOOTH_STIFFNESS,
+        backlash=backlash,
+        # as for the friction, where a simulator tells none
+        assumed_inertia=armature,
+    )
+
+
+def taken(rest: dict[str, Any], name: str) -> Any:
+    """Return and remove a number of a file, however it is spelled; None where there is none."""
+    return rest.pop(_names(rest, "bam").get(name, ""), None)
 
 
 def _series(actuator: Any) -> str:

@@ -78,7 +78,7 @@ class TransmissionConfig(Config):
         if isinstance(self.ratio, Real) and self.ratio == 0.0:
             return [f"ratio = {self.ratio!r}: must not be 0. Give the turns of the motor per turn of the joint."]
         both = self.efficiency, self.backdriving_efficiency
-        if all(isinstance(one, Real) for one in both) and max(both) * (2.0 - min(both)) > 1.0 != max(both):
+        if all(isinstance(one, Real) for one in both) and max(both) * (2.0 - min(both)) > 1.0:
             return [
                 f"efficiency = {both[0]!r}, backdriving_efficiency = {both[1]!r}: must not differ so much, the larger "
                 f"one at most 1/(2 - the smaller one), {1.0 / (2.0 - min(both)):.3g}. Bring them closer."

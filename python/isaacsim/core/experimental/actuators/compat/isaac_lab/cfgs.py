@@ -195,6 +195,14 @@ class BamActuatorCfg(ActuatorBaseCfg):
 
 
 @dataclass(kw_only=True)
+class BamBacklashActuatorCfg(BamActuatorCfg):
+    """A hobby servo whose encoder is on the motor, with free play between motor and joint."""
+
+    backlash: float | dict[str, float]
+    """Whole free play [rad]."""
+
+
+@dataclass(kw_only=True)
 class ActuatorNetLSTMCfg(DCMotorCfg):
     """A recurrent network with the limits of a DC motor."""
 

@@ -31,7 +31,8 @@ IMPLICIT = "ImplicitActuator"
 DC_MOTORS = ("DCMotor", "ActuatorNetMLP", "ActuatorNetLSTM")
 """Models with the limits of a DC motor."""
 NETWORKS = ("ActuatorNetMLP", "ActuatorNetLSTM", "ActuatorNetGRU")
-SERVOS = ("BamActuator", "BamBacklashActuator")
+WITH_BACKLASH = "BamBacklashActuator"
+SERVOS = ("BamActuator", WITH_BACKLASH)
 """Hobby servos, whose models only run in a group: Isaac Lab has no class for them either."""
 DELAYED = ("DelayedPDActuator", "RemotizedPDActuator", *SERVOS)
 

@@ -8,6 +8,7 @@ ActuatorNetMLP, ActuatorNetLSTM network, DC motor
 ActuatorNetGRU                  network, largest effort
 ImplicitActuator                PD, largest effort: a model of the solver's drive
 BamActuator                     delay, firmware of a servo, winding, largest effort, friction
+BamBacklashActuator             as above, with backlash before the joint
 """
 
 from __future__ import annotations
@@ -103,7 +104,7 @@ def configs_of(
         ValueError: The table, or a number of a servo, cannot be used.
     """
     if model in SERVOS:
-        motor = servo_of(cfg, values["armature"])
+        motor = servo_of(cfg, values["armature"], values.get("backlash"))
         assert motor.controller is not None
         return motor.controller, MaxEffortClampingConfig(values["effort_limit"]), *motor.others
     controller: ControlConfig = PDControlConfig(values["stiffness"], values["damping"])

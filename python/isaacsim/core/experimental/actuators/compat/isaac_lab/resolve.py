@@ -25,7 +25,7 @@ from typing import Any, Literal
 import numpy as np
 
 from ...specs.patterns import assigned
-from .kinds import DC_MOTORS, IMPLICIT, SERVOS, model_of
+from .kinds import DC_MOTORS, IMPLICIT, SERVOS, WITH_BACKLASH, model_of
 from .servos import servo_problems, stall_effort
 from .table import Row
 
@@ -62,8 +62,8 @@ class Resolved:
     Args:
         model: Name of the model.
         names: Names of the joints.
-        values: By field of the cfg, float32 `(robots, joints)`: `PROPERTIES`, `effort_limit` and `velocity_limit`, and
-            for DC motors `saturation_effort`; at the joint.
+        values: By field of the cfg, float32 `(robots, joints)`: `PROPERTIES`, `effort_limit` and `velocity_limit`, for
+            DC motors `saturation_effort`, and for servos with it `backlash`; at the joint.
         gear_ratio: γ, float32 `(joints,)`.
         specified: Those of `PROPERTIES` that the cfg or the model specifies.
         limits: The four limits of the cfg by field, with names of one meaning merged.
@@ -126,6 +126,8 @@ def resolve(
     values["effort_limit"] = np.where(of_motor, effort * gear, effort).astype(np.float32)
     if model == IMPLICIT:
         values["effort_limit"], values["velocity_limit"] = values["effort_limit_sim"], values["velocity_limit_sim"]
+    if model == WITH_BACKLASH:
+        values["backlash"], _ = reader.value("backlash", getattr(cfg, "backlash", None), np.zeros((1, 1)))
     if model in DC_MOTORS:
         none = np.full((num_robots, len(names)), np.inf, np.float32)
         stall, _ = reader.value("saturation_effort", given["saturation_effort"], none)

@@ -10,6 +10,7 @@ import dataclasses
 from collections.abc import Mapping
 from typing import Any
 
+from ...specs.bam import play_of
 from ...specs.configs import FrictionConfig
 from ...specs.motors import MotorConfig
 
@@ -48,12 +49,13 @@ def stall_effort(cfg: Any) -> float:
     return float(cfg.vin) * float(motor["kt"]) / float(motor["resistance"])
 
 
-def servo_of(cfg: Any, armature: Any) -> MotorConfig:
+def servo_of(cfg: Any, armature: Any, backlash: Any = None) -> MotorConfig:
     """Return a servo without limit and delay.
 
     Args:
         cfg: The cfg.
         armature: Inertia of the rotor at the joint [kg·m²].
+        backlash: Whole free play at the joint [rad]; None for none.
 
     Raises:
         ValueError: A number cannot be used; a line for each.
@@ -65,6 +67,8 @@ def servo_of(cfg: Any, armature: Any) -> MotorConfig:
         dataclasses.replace(one, assumed_inertia=armature) if isinstance(one, FrictionConfig) else one
         for one in made.others
     ]
+    if backlash is not None:
+        others.append(play_of(backlash, armature))
     return dataclasses.replace(made, others=others)
 
 
