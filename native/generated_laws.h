@@ -771,6 +771,98 @@ inline Values<V, 2> felt_by_motor(V inertia, V load, V ratio, V offset, V of_mot
 }
 
 template <class V>
+inline V known_inertia(V inertia, V assumed_inertia) {
+    return pick(inertia > splat<V>(0.0f), inertia, nan_unless(assumed_inertia > splat<V>(0.0f), assumed_inertia));
+}
+
+template <class V>
+inline Values<V, 2> step_before(V load_is_whole, V load, V before, V gained) {
+    const auto told = load_is_whole > splat<V>(0.5f);
+    return {{pick(told, load, before), pick(told, splat<V>(0.0f), gained)}};
+}
+
+template <class V>
+inline Values<V, 2> spring_step(V momentum, V mass, V joint_momentum, V joint_mass, V deflection, V dt, V stiffening,
+        V damping, V half_backlash) {
+    const V alone = momentum / mass;
+    const V free = deflection + dt * (alone - joint_momentum / joint_mass);
+    const V edge = within(free, negative(half_backlash), half_backlash);
+    const V past = free - edge;
+    const V stretched = deflection - edge;
+    const V both = mass + joint_mass;
+    const V share = mass / both;
+    const V reduced = joint_mass * share;
+    const V common = (momentum + joint_momentum) / both;
+    const V gain = stiffening + damping;
+    const V divisor = reduced + dt * gain;
+    const V impulse = stiffening * stretched;
+    const V pushing = (reduced * (impulse / dt) + gain * (joint_mass * (momentum / both) - share * joint_momentum)) /
+            divisor;
+    const V pushed = (joint_mass * ((momentum - impulse) / both) + dt * gain * common) / divisor;
+    const auto has_gap = half_backlash > splat<V>(0.0f);
+    const V end = reduced * past + dt * damping * stretched;
+    const auto is_early = has_gap & (((past > splat<V>(0.0f)) & (end < splat<V>(0.0f))) | ((past < splat<V>(0.0f)) &
+            (end > splat<V>(0.0f))));
+    const V effort = pick(is_early, past / dt * (reduced / dt), pushing);
+    const V velocity = pick(is_early, common - joint_mass / both * (stretched / dt), pushed);
+    const auto is_apart = has_gap & ((past == splat<V>(0.0f)) | ((past > splat<V>(0.0f)) & (pushing <= splat<V>(0.0f)))
+            | ((past < splat<V>(0.0f)) & (pushing >= splat<V>(0.0f))));
+    return {{pick(is_apart, splat<V>(0.0f) * effort, effort), pick(is_apart, alone, velocity)}};
+}
+
+template <class V>
+inline Values<V, 5> elastic_effort(V effort, V position, V velocity, V dt, V inertia, V load, V load_is_whole,
+        V rotor_position, V rotor_velocity, V previous_velocity, V spring_effort, V ratio, V offset, V of_motor,
+        V rotor_inertia, V stiffness, V damping, V half_backlash, V drag, V assumed_inertia) {
+    const V given = known_inertia(inertia, assumed_inertia);
+    const V known = pick(given < splat<V>(1e-20f), splat<V>(1e-20f), given);
+    const auto results_1 = step_before(load_is_whole, load, spring_effort, velocity - started(previous_velocity,
+            velocity));
+    const V before = results_1.at[0];
+    const V gained = results_1.at[1];
+    const V angle = started(rotor_position, position);
+    const V stiffening = dt * stiffness;
+    const V most = splat<V>(0.25f) * known / dt;
+    const auto results_2 = spring_step(rotor_inertia * started(rotor_velocity, velocity) + dt * (ratio * effort),
+            rotor_inertia + dt * drag, known * (velocity + gained) - dt * before, known, angle - position, dt,
+            pick(stiffening < most, stiffening, most), pick(damping < most, damping, most), half_backlash);
+    const V found = results_2.at[0];
+    const V speed = results_2.at[1];
+    const V total = pick(rotor_inertia > splat<V>(1e-20f), found, ratio * effort);
+    return {{total, angle + dt * speed, speed, velocity, total}};
+}
+
+template <class V>
+inline Values<V, 9> elastic_prepare(V ratio, V offset, V of_motor, V rotor_inertia, V stiffness, V damping, V backlash,
+        V rotor_damping, V assumed_inertia) {
+    const V checked = usable(rotor_inertia) + positive(stiffness) + usable(damping) + usable(backlash) +
+            usable(rotor_damping);
+    const V squared = ratio * ratio;
+    const V inertia = squared * rotor_inertia;
+    return {{pick(checked != checked, splat<V>(kNaN), ratio), offset, of_motor, pick(inertia > splat<V>(1e-20f),
+            inertia, splat<V>(1e-20f)), stiffness, damping, splat<V>(0.5f) * backlash, squared * rotor_damping,
+            assumed_inertia}};
+}
+
+template <class V>
+inline Values<V, 5> rotor_signals(V position, V velocity, V position_target, V velocity_target, V feedforward,
+        V inertia, V load, V load_is_whole, V rotor_position, V rotor_velocity, V previous_velocity, V spring_effort,
+        V ratio, V offset, V of_motor, V rotor_inertia, V stiffness, V damping, V half_backlash, V drag,
+        V assumed_inertia) {
+    const auto is_own = of_motor > splat<V>(0.5f);
+    return {{ratio * started(rotor_position, position) + offset, ratio * started(rotor_velocity, velocity), pick(is_own,
+            position_target, ratio * position_target + offset), pick(is_own, velocity_target, ratio * velocity_target),
+            pick(is_own, feedforward, feedforward / ratio)}};
+}
+
+template <class V>
+inline Values<V, 2> felt_by_rotor(V inertia, V load, V rotor_position, V rotor_velocity, V previous_velocity,
+        V spring_effort, V ratio, V offset, V of_motor, V rotor_inertia, V stiffness, V damping, V half_backlash,
+        V drag, V assumed_inertia) {
+    return {{rotor_inertia / (ratio * ratio), spring_effort / ratio}};
+}
+
+template <class V>
 inline V shaft_effort(V effort, V position, V velocity) {
     return effort;
 }
@@ -783,19 +875,8 @@ inline V cogging(V effort, V position, V velocity, V amplitude, V periods, V pha
 }
 
 template <class V>
-inline V known_inertia(V inertia, V assumed_inertia) {
-    return pick(inertia > splat<V>(0.0f), inertia, nan_unless(assumed_inertia > splat<V>(0.0f), assumed_inertia));
-}
-
-template <class V>
 inline V rate_of_momentum(V known, V dt) {
     return within(known * (splat<V>(1.0f) / dt), splat<V>(0.0f), splat<V>(1e+37f));
-}
-
-template <class V>
-inline Values<V, 2> step_before(V load_is_whole, V load, V before, V gained) {
-    const auto told = load_is_whole > splat<V>(0.5f);
-    return {{pick(told, load, before), pick(told, splat<V>(0.0f), gained)}};
 }
 
 template <class V>
@@ -1613,6 +1694,60 @@ struct TransmissionGear {
     }
 };
 
+struct TransmissionElastic {
+    static constexpr const char *kName = "TransmissionElastic", *kKind = "transmission";
+    static constexpr bool kLimits = false, kConverts = true;
+    static constexpr bool kCouples = false;
+    static constexpr int kResults = 1, kParameters = 9, kPrepared = 9, kStates = 4, kCurves = 0, kAsked = 3, kArguments = 20;
+    static constexpr bool kPrepares = true;
+    // whether what is prepared depends on the time step
+    static constexpr bool kTimed = false;
+    // the parameter that each prepared number is as it stands, -1 for one that is derived
+    static constexpr int kPasses[] = {-1, 1, 2, -1, 4, 5, -1, -1, 8};
+    // what each curve runs over: 0 for the position, 1 for the velocity, 2 for the speed
+    static constexpr int kOver[] = {-1};
+    // numbers of the signals that it asks for
+    static constexpr int kAsks[] = {0, 1, 2};
+    // values for which the law is compiled as constants, NaN for none
+    static constexpr bool kHasUsual = false;
+    static constexpr float kUsual[] = {kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN};
+    static constexpr float kUsualAsked[] = {kNaN, kNaN, kNaN};
+    // effort, position, velocity
+    static constexpr bool kReads[] = {true, true, true};
+
+    template <class V>
+    static inline Values<V, kResults + kStates> law(V effort, V position, V velocity, V dt, V inertia, V load,
+            V load_is_whole, V rotor_position, V rotor_velocity, V previous_velocity, V spring_effort, V ratio,
+            V offset, V of_motor, V rotor_inertia, V stiffness, V damping, V half_backlash, V drag, V assumed_inertia) {
+        return elastic_effort(effort, position, velocity, dt, inertia, load, load_is_whole, rotor_position,
+                rotor_velocity, previous_velocity, spring_effort, ratio, offset, of_motor, rotor_inertia, stiffness,
+                damping, half_backlash, drag, assumed_inertia);
+    }
+    template <class V>
+    static inline Values<V, kPrepared> prepare(V ratio, V offset, V of_motor, V rotor_inertia, V stiffness, V damping,
+            V backlash, V rotor_damping, V assumed_inertia, V) {
+        return elastic_prepare(ratio, offset, of_motor, rotor_inertia, stiffness, damping, backlash, rotor_damping,
+                assumed_inertia);
+    }
+    template <class V>
+    static inline Values<V, 5> motor(V position, V velocity, V position_target, V velocity_target, V feedforward,
+            V inertia, V load, V load_is_whole, V rotor_position, V rotor_velocity, V previous_velocity,
+            V spring_effort, V ratio, V offset, V of_motor, V rotor_inertia, V stiffness, V damping, V half_backlash,
+            V drag, V assumed_inertia) {
+        return rotor_signals(position, velocity, position_target, velocity_target, feedforward, inertia, load,
+                load_is_whole, rotor_position, rotor_velocity, previous_velocity, spring_effort, ratio, offset,
+                of_motor, rotor_inertia, stiffness, damping, half_backlash, drag, assumed_inertia);
+    }
+    static constexpr bool kFelt = true;
+    template <class V>
+    static inline Values<V, 2> felt(V inertia, V load, V rotor_position, V rotor_velocity, V previous_velocity,
+            V spring_effort, V ratio, V offset, V of_motor, V rotor_inertia, V stiffness, V damping, V half_backlash,
+            V drag, V assumed_inertia) {
+        return felt_by_rotor(inertia, load, rotor_position, rotor_velocity, previous_velocity, spring_effort, ratio,
+                offset, of_motor, rotor_inertia, stiffness, damping, half_backlash, drag, assumed_inertia);
+    }
+};
+
 struct LinkageShaft {
     static constexpr const char *kName = "LinkageShaft", *kKind = "linkage";
     static constexpr bool kLimits = false, kConverts = false;
@@ -1796,7 +1931,7 @@ struct PassiveLuGreFriction {
 
 using Functions = List<FunctionExp, FunctionLog, FunctionSqrt, FunctionTanh, FunctionSin, FunctionCos, FunctionPow, FunctionDecay, FunctionStribeck>;
 using Controllers = List<ControllerPD, ControllerPID, ControllerGearedPD, ControllerGearedPID, ControllerServo>;
-using EffortStages = List<ElectricalWinding, ClampingDCMotor, ClampingDCMotorCutoff, ClampingPositionBased, ClampingEnvelope, ClampingMaxEffort, ThermalTwoNode, SupplyBattery, TransmissionGear, LinkageShaft, PassiveCogging, PassiveFriction, PassiveFrictionCurve, PassiveLuGreFriction>;
+using EffortStages = List<ElectricalWinding, ClampingDCMotor, ClampingDCMotorCutoff, ClampingPositionBased, ClampingEnvelope, ClampingMaxEffort, ThermalTwoNode, SupplyBattery, TransmissionGear, TransmissionElastic, LinkageShaft, PassiveCogging, PassiveFriction, PassiveFrictionCurve, PassiveLuGreFriction>;
 using Feedbacks = List<>;
 
 }  // namespace ACTUATORS_VARIANT

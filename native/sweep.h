@@ -461,27 +461,54 @@ Places find_feedback(List<Laws...>, int law) {
     return all[law];
 }
 
-// Motor signals of elements with a transmission, NaN on a fault: all signals for the controller, or position and
-// velocity for the other stages before the transmission.
+// The loop of a transmission, see `StageLoop`: motor signals of its elements, NaN on a fault. All signals for the
+// controller, or position and velocity for the other stages before the transmission.
+template <class Law, bool COMMANDED, class A, class S, class T>
+struct MotorLoop;
 template <class Law, bool COMMANDED, size_t... A, size_t... S, size_t... T>
-void motor_by_places(const Problem& p, const Block& b, const Use& use, float* RESTRICT out, std::index_sequence<A...>,
-                     std::index_sequence<S...>, std::index_sequence<T...>) {
-    constexpr int kGiven = COMMANDED ? kSignals : kVelocity + 1;
-    const int64_t count = b.robots * use.slots;
-    const int32_t* RESTRICT places = use.places;
-    const Inputs in(p, b);
-    const Arrays<Law> own(use, b);
-    for (int64_t k = 0; k < count; ++k) {
-        const int32_t i = places[k];
-        const auto command = [&](const float* signal) { return COMMANDED ? signal[i] : 0.0f; };
-        const auto found =
-            Law::motor(in.q[i], in.qd[i], command(in.q_target), command(in.qd_target), command(in.feedforward),
-                       own.asked[A][i]..., own.state[S][k]..., own.taken[T][i]...);
-        bool good = asked_is_good(own, i);
-        for (int s = 0; s < kGiven; ++s) good = good & finite(b.input[s][i]) & finite(found.at[s]);
-        for (int s = 0; s < kGiven; ++s) out[s * b.pitch + i] = nan_unless(good, found.at[s]);
+struct MotorLoop<Law, COMMANDED, std::index_sequence<A...>, std::index_sequence<S...>, std::index_sequence<T...>> {
+    template <class At>
+    FLATTENED static void run(int64_t count, const At at, const float* q, const float* qd, const float* q_target,
+                              const float* qd_target, const float* feedforward, float* RESTRICT out_q,
+                              float* RESTRICT out_qd, float* RESTRICT out_q_target, float* RESTRICT out_qd_target,
+                              float* RESTRICT out_feedforward, Numbers<A>... asked, Numbers<S>... state,
+                              Numbers<T>... taken) {
+        INDEPENDENT
+        for (int64_t k = 0; k < count; ++k) {
+            const int64_t i = at(k);
+            const float third = COMMANDED ? q_target[i] : 0.0f, fourth = COMMANDED ? qd_target[i] : 0.0f,
+                        last = COMMANDED ? feedforward[i] : 0.0f;
+            const auto found = Law::motor(q[i], qd[i], third, fourth, last, asked[i]..., state[k]..., taken[i]...);
+            bool good = finite(q[i]) & finite(qd[i]) & finite(found.at[kPosition]) & finite(found.at[kVelocity]);
+            ((good = good & signal_is_good(Law::kAsks[A], asked[i])), ...);
+            if constexpr (COMMANDED) {
+                good = good & finite(third) & finite(fourth) & finite(last) & finite(found.at[kPositionTarget]) &
+                       finite(found.at[kVelocityTarget]) & finite(found.at[kFeedforward]);
+                out_q_target[i] = nan_unless(good, found.at[kPositionTarget]);
+                out_qd_target[i] = nan_unless(good, found.at[kVelocityTarget]);
+                out_feedforward[i] = nan_unless(good, found.at[kFeedforward]);
+            }
+            out_q[i] = nan_unless(good, found.at[kPosition]);
+            out_qd[i] = nan_unless(good, found.at[kVelocity]);
+        }
     }
-}
+
+    // `out` holds a row per signal, `Block::pitch` apart
+    static void run(const Problem& p, const Block& b, const Use& use, float* out) {
+        const Arrays<Law> own(use, b);
+        const int64_t next = b.pitch, count = b.robots * use.slots;
+        const auto over = [&](const auto at) {
+            run(count, at, b.input[kPosition], b.input[kVelocity], b.input[kPositionTarget], b.input[kVelocityTarget],
+                b.input[kFeedforward], out, out + next, out + 2 * next, out + 3 * next, out + 4 * next, own.asked[A]...,
+                own.state[S]..., own.taken[T]...);
+        };
+        const int32_t* const places = use.places;
+        if (use.every && p.layout != Layout::kGaps)
+            over([](int64_t k) { return k; });
+        else
+            over([places](int64_t k) -> int64_t { return places[k]; });
+    }
+};
 
 template <bool COMMANDED, class... Laws>
 Places find_motor(List<Laws...>, int law) {
@@ -492,8 +519,8 @@ Places find_motor(List<Laws...>, int law) {
         if constexpr (Law::kConverts) {
             if (at == law)
                 found = [](const Problem& p, const Block& b, const Use& use, float* out) {
-                    motor_by_places<Law, COMMANDED>(p, b, use, out, Asked<Law>{}, States<Law>{},
-                                                    std::make_index_sequence<Law::kPrepared>{});
+                    MotorLoop<Law, COMMANDED, Asked<Law>, States<Law>, std::make_index_sequence<Law::kPrepared>>::run(
+                        p, b, use, out);
                 };
         }
         ++at;

@@ -257,6 +257,10 @@ TESTED = {
             "compat/isaac_lab/test_resolve.py",
             "a_joint_that_a_dictionary_leaves_out limits_of_implicit_models",
         ),
+        "`BamActuatorCfg` of 3.0": (
+            "compat/isaac_lab/test_servos.py",
+            "stages_of_a_servo what_is_not_run_is_refused",
+        ),
         "the cfg": ("compat/isaac_lab/test_models.py", "a_gear_turns_motor_limits_into_those_of_the_joint"),
         "efforts that are not finite": (ASSEMBLY, "bad_input_stops_one_joint_for_one_step"),
         "`_joint_vel` after the limits of a `DCMotor`": (

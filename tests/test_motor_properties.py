@@ -7,12 +7,14 @@ from typing import Any
 import numpy as np
 import pytest
 from isaacsim.core.experimental.actuators import (
+    ActuatorConfig,
     Articulation,
     ArticulationActuators,
     MaxEffortClampingConfig,
     MotorConfig,
     PDControlConfig,
     Simulation,
+    TransmissionConfig,
     use_host,
 )
 from isaacsim.core.experimental.actuators.hosts.arrays import ArraysHost
@@ -117,6 +119,25 @@ def test_values_per_robot() -> None:
         motor = MotorConfig(PD, armature=[0.1, 0.2, 0.3])  # pyright: ignore[reportArgumentType]
         with ArticulationActuators.from_configs(robots.paths, {"hinge": motor}):
             np.testing.assert_allclose(robots.get_dof_armatures().numpy()[:, 0], [0.1, 0.2, 0.3], rtol=1e-6)
+        assert (robots.get_dof_armatures().numpy() == before).all()
+
+
+@pytest.mark.parametrize("way", ["motors", "pairs"])
+def test_rotor_before_a_gear_is_the_armature_until_close(way: str) -> None:
+    """Of motors by pattern and of actuators of a program: the inertia times the square of the ratio, by robot."""
+    with Simulation(ROBOTS / "pendulum.usda", num_envs=3) as sim:
+        sim.play()
+        robots: Any = Articulation("/World/envs/env_.*/Pendulum")
+        before, inertia = robots.get_dof_armatures().numpy(), np.array([1e-4, 2e-4, 3e-4])
+        by_pattern = {"hinge": [PD, TransmissionConfig(-10.0, rotor_inertia=inertia)]}  # pyright: ignore[reportArgumentType]
+        with (
+            ArticulationActuators.from_configs(robots.paths, by_pattern)
+            if way == "motors"
+            else ArticulationActuators.from_actuators(
+                robots.paths, [(ActuatorConfig(PD, others=[by_pattern["hinge"][1]]), "hinge")]
+            )
+        ):
+            np.testing.assert_allclose(robots.get_dof_armatures().numpy()[:, 0], 100.0 * inertia, rtol=1e-6)
         assert (robots.get_dof_armatures().numpy() == before).all()
 
 

@@ -20,7 +20,9 @@ from isaacsim.core.experimental.actuators import (
     Delay,
     MaxEffortClampingConfig,
     MotorConfig,
+    PassiveFriction,
     PDControlConfig,
+    TransmissionConfig,
     use_host,
 )
 from isaacsim.core.experimental.actuators.hosts.arrays import ArraysHost
@@ -224,6 +226,23 @@ def test_configs_act_in_canonical_order_by_every_way_in(host: ArraysHost, clamps
     for way, made in ways.items():
         with made():
             assert efforts(host) == [-10.0] * ROBOTS, way
+
+
+def test_losses_of_a_gear_are_friction_by_every_way_in(host: ArraysHost) -> None:
+    """An actuator without friction gets that which the efficiencies stand for."""
+    gear = TransmissionConfig(2.0, efficiency=0.8, backdriving_efficiency=0.8)
+    found = []
+    ways = (
+        lambda: wrapped((ActuatorConfig(PD_CONFIG, others=[gear]), "hip")),
+        lambda: ArticulationActuators.from_configs("/Robot_.*", {".*": [PD_CONFIG, gear]}),
+    )
+    for way in ways:
+        with way() as made:
+            friction = next(one for one in made.actuators[0].stages if isinstance(one, PassiveFriction))
+            found.append([friction.motor_load.numpy()[0], friction.external_load.numpy()[0]])
+    np.testing.assert_allclose(found, 0.2 * 0.2 / (1.0 - 0.64), rtol=1e-6)
+    with pytest.raises(ValueError, match=r"efficiency = 0.8, backdriving_efficiency = 1.0: must not differ so much"):
+        wrapped((ActuatorConfig(PD_CONFIG, others=[TransmissionConfig(2.0, efficiency=0.8)]), "hip"))
 
 
 def test_list_with_a_component_keeps_its_order(host: ArraysHost) -> None:

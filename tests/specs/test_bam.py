@@ -12,6 +12,7 @@ import oracle
 import pytest
 from isaacsim.core.experimental.actuators import (
     ActuatedArrays,
+    ElasticTransmissionConfig,
     ElectricalConfig,
     FrictionConfig,
     MotorConfig,
@@ -190,6 +191,33 @@ def test_firmware_of_the_parameters_wins_over_that_of_the_servo() -> None:
     }
     motor = MotorConfig.from_bam(newton)
     assert motor.controller == ServoControlConfig.of("STS3215") and motor.armature == 0.028
+
+
+def test_names_of_isaac_lab() -> None:
+    """Resistance and gain have other names, a current of 0 is no limit; one name twice is refused."""
+    motor = {name: value for name, value in WHOLE.items() if name not in ("R", "actuator")} | {"resistance": 2.81139}
+    lab = {"motor": motor | {"error_gain": 0.15, "max_current": 0.0}, "kp_fw": 300.0, "vin": 7.5}
+    made = MotorConfig.from_bam(lab)
+    assert made.controller == ServoControlConfig(300.0, 0.15, 7.5) and made.others[0].max_current == np.inf
+    assert made.others == MotorConfig.from_bam(WHOLE, voltage=7.5).others
+    limited = MotorConfig.from_bam(lab | {"max_current": 0.5, "motor": motor | {"error_gain": 0.15}})
+    assert limited.others[0].max_current == 0.5
+    with pytest.raises(ValueError, match="bam has resistance and R: must have one of them"):
+        MotorConfig.from_bam(WHOLE | {"resistance": 2.0})
+
+
+def test_backlash() -> None:
+    """The rotor is a mass of its own before the joint, whose firmware reads it; it must have an inertia."""
+    motor = MotorConfig.from_bam(WHOLE | {"backlash": 0.02})
+    winding, play, friction = motor.others
+    assert [winding, friction] == MotorConfig.from_bam(WHOLE).others and motor.armature is None
+    assert play == ElasticTransmissionConfig(
+        ratio=1.0, rotor_inertia=0.00180774, stiffness=1000.0, backlash=0.02, assumed_inertia=0.00180774
+    )
+    ActuatedArrays(["j"], {".*": motor})
+    assert MotorConfig.from_bam(WHOLE | {"backlash": 0.0}) == MotorConfig.from_bam(WHOLE)
+    with pytest.raises(ValueError, match=r"bam.transmission.rotor_inertia = 0.0: must be"):
+        MotorConfig.from_bam({name: value for name, value in WHOLE.items() if name != "armature"} | {"backlash": 0.02})
 
 
 def test_what_a_motor_has_no_place_for_is_named() -> None:

@@ -1,4 +1,4 @@
-"""MuJoCo's `dcmotor` at a joint: what gears, limits and missing parts make of its numbers."""
+"""MuJoCo's `dcmotor` as a motor: what gears, limits and missing parts make of its numbers."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from isaacsim.core.experimental.actuators import (
     PDControlConfig,
     PIDControlConfig,
     ServoControlConfig,
+    TransmissionConfig,
 )
 from isaacsim.core.experimental.actuators.specs.dc_motors import INPUTS, DCMotor, imported
 
@@ -39,12 +40,13 @@ def test_plain_motor() -> None:
 
 
 def test_motor_in_volts() -> None:
-    """Its feedforward is a voltage, whose range is the supply."""
+    """Its feedforward is a voltage, whose range is the supply; before the gear, numbers are those of the file."""
     motor, lost = motor_of(gear=4.0, controls=(-12.0, 12.0), forces=(-2.0, 2.0))
     assert motor.controller == ServoControlConfig(0.0, 0.0, 12.0)
-    assert motor.clamping == [MaxEffortClampingConfig(8.0)] and not lost
+    assert motor.clamping == [MaxEffortClampingConfig(2.0)] and not lost
     assert motor.others == [
-        ElectricalConfig(1.0, 0.5, voltage=12.0, command="voltage", discretization="mujoco"),
+        ElectricalConfig(0.25, 0.5, voltage=12.0, command="voltage", discretization="mujoco"),
+        TransmissionConfig(4.0, targets="motor"),
     ]
     assert (motor.armature, motor.friction, motor.viscous_friction) == (0.1, 0.0, 0.3)
     zero = np.zeros((1, 1), np.float32)
@@ -53,12 +55,31 @@ def test_motor_in_volts() -> None:
     np.testing.assert_allclose(arrays.step(zero, zero + 0.5, zero, 0.01, feedforward=zero + 20.0), [[8.0]])
 
 
+def test_gear_that_reverses_a_motor_in_volts() -> None:
+    """The voltage stays that of the motor: it turns the joint the other way."""
+    motor, _ = motor_of(gear=-4.0)
+    zero = np.zeros((1, 1), np.float32)
+    arrays = ActuatedArrays(["j"], {".*": motor})
+    expected = -4.0 * 0.25 / 0.5 * (0.75 + 4.0 * 0.25 * 0.5)
+    np.testing.assert_allclose(arrays.step(zero, zero + 0.5, zero, 0.01, feedforward=zero + 0.75), [[expected]])
+
+
+def test_limit_of_the_joint() -> None:
+    """It counts before the gear; the smaller one holds, and without a gear there is no transmission."""
+    for gear, most in ((1.0, 2.0), (4.0, 1.5), (-8.0, 0.75)):
+        actuator = DCMotor((), (0.5, 0.25), (), POS, gear, (-2.0, 2.0))
+        motor = imported(actuator, {}, 6.0).motor
+        assert motor.clamping == [MaxEffortClampingConfig(most)]
+        assert motor.others[1:] == ([] if gear == 1.0 else [TransmissionConfig(gear)])
+
+
 def test_controllers() -> None:
-    """Gains go with the square of the gear, the limit of the integral against it; 0 is no limit."""
+    """Gains and the limit of the integral are those before the gear; 0 is no limit."""
     gains = (0.5, 0.25, 0.0, 0.0, 3.0, 2.0, 0.4, 24.0)
     motor, _ = motor_of((*[0.0] * 8, 0.2), gains, inputs=POS, gear=-2.0)
-    assert motor.controller == PIDControlConfig(12.0, 8.0, 1.6, 0.1)
+    assert motor.controller == PIDControlConfig(3.0, 2.0, 0.4, 0.2)
     assert motor.others[0].voltage == 24.0 and motor.others[0].command == "effort"
+    assert motor.others[1] == TransmissionConfig(-2.0)
     motor, _ = motor_of((), gains, inputs=POS)
     assert motor.controller.integral_max == math.inf
     motor, _ = motor_of((), (0.5, 0.25), inputs=INPUTS["ff"])
@@ -92,7 +113,7 @@ def test_bristles_are_the_whole_friction() -> None:
     """The viscous friction of the joint goes along, its dry friction has no place."""
     actuator = DCMotor((*[0.0] * 5, 100.0, 2.0), (0.5, 0.25), (0, 0, 0, 0.1, 0.15, 0.4), gear=2.0)
     found = imported(actuator, {"armature": None, "friction": 0.2, "viscous_friction": 0.3})
-    assert found.motor.others[1] == LuGreFrictionConfig(400.0, 8.0, 0.3, 0.2, 0.3, 0.2, mujoco_discretization=True)
+    assert found.motor.others[2] == LuGreFrictionConfig(400.0, 8.0, 0.3, 0.2, 0.3, 0.2, mujoco_discretization=True)
     assert found.motor.friction is None and found.motor.viscous_friction is None
     assert found.lost == ["the frictionloss of its joint beside bristles"]
     ActuatedArrays(["j"], {".*": found.motor})
@@ -103,7 +124,6 @@ def test_bristles_are_the_whole_friction() -> None:
     [
         ({"inputs": POS | INPUTS["voltage"]}, "adds a voltage"),
         ({"inputs": INPUTS["vel"], "gain": (0.5, 0.25, 0, 0, 1.0)}, "position setpoint is fixed at 0"),
-        ({"gear": -1.0}, "a DC motor in volts with the gear -1"),
         ({"gear": 0.0, "inputs": POS}, "a DC motor with the gear 0"),
         ({"gain": (0.0, 0.25)}, "a DC motor with the resistance 0"),
         ({"forces": (-1.0, 2.0)}, "its forcerange -1 … 2 is not symmetric"),

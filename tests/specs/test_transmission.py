@@ -52,7 +52,7 @@ PENDULUM = "/World/Pendulum"
         ({"rotor_inertia": -1e-5}, "rotor_inertia = -1e-05: must be"),
         ({"efficiency": 0.0}, "efficiency = 0.0: must be"),
         ({"efficiency": 1.1}, "efficiency = 1.1: must be"),
-        ({"backdriving_efficiency": 0.0}, "backdriving_efficiency = 0.0: must be"),
+        ({"backdriving_efficiency": -0.1}, "backdriving_efficiency = -0.1: must be"),
         ({"targets": "shaft"}, "targets = 'shaft': must be one of 'joint', 'motor'"),
     ],
 )

@@ -247,6 +247,39 @@ def battery_law(effort, _q, _qd, _h, P, total_effort, _V, _magnitude, V_0, R, g,
     return np.where(V_min <= V_0, np.maximum(V, V_min), np.nan), np.abs(effort)
 
 
+@law_of("TransmissionElastic")
+def elastic_law(effort, q, qd, h, told, load, whole, th, thd, qd_before, f_before, N, _offset, _targets, *rest):
+    """Rotor and joint with a spring and a gap between them, by the linear equations of an implicit step."""
+    Jr, k, c, backlash, br, assumed = rest
+    # nothing is lighter than 1e-20
+    inertia = np.maximum(inertia_of(told, assumed), 1e-20)
+    th, thd, qd_before = (np.where(np.isnan(one), now, one) for one, now in ((th, q), (thd, qd), (qd_before, qd)))
+    k, c, beta = np.minimum(k, inertia / (2 * h) ** 2), np.minimum(c, inertia / (4 * h)), backlash / 2
+    tau_e = np.where(whole > 0.5, -load, inertia * (qd - qd_before) / h - f_before)
+    J, d = np.maximum(N**2 * Jr, 1e-20), th - q
+    M = J + h * N**2 * br
+    # momenta without spring, and where that leads
+    P, Q = J * thd + h * N * effort, inertia * qd + h * tau_e
+    free = d + h * (P / M - Q / inertia)
+    edge = np.minimum(np.maximum(free, -beta), beta)
+    # M·w + h·f = P, inertia·v - h·f = Q, f = k·(d - edge + h·(w - v)) + c·(w - v), by Cramer's rule
+    a, e = h * k + c, d - edge
+    det = M * inertia + h * a * (M + inertia)
+    f = (M * inertia * k * e + a * (inertia * P - M * Q)) / det
+    w = ((inertia + h * a) * P - h * inertia * k * e + h * a * Q) / det
+    v = ((M + h * a) * Q + h * (M * k * e + a * P)) / det
+    # damped teeth that would stop before they touch end where they do: d + h·(w - v) = edge
+    early = (d + h * (w - v) - edge) * (free - edge) < 0
+    stop, at_stop = (free - edge) * M * inertia / (h**2 * (M + inertia)), (P + Q - inertia * e / h) / (M + inertia)
+    gap, pulls = backlash > 0, f * (free - edge) <= 0
+    f, w = (
+        np.where(gap & early, touch, np.where(gap & pulls, apart, spring))
+        for apart, touch, spring in ((0, stop, f), (P / M, at_stop, w))
+    )
+    f = np.where(J > 1e-20, f, N * effort)
+    return f, th + h * w, w, qd, f
+
+
 @law_of("ControllerPD")
 def pd_law(q, qd, q_target, qd_target, feedforward, _dt, kp, kd, const_effort):
     """PD control."""

@@ -100,8 +100,8 @@ def test_dc_motors_of_prims() -> None:
         motors = motors_of(made.stage)
     assert caught[0].filename == __file__ and isinstance(motors["hinge"].others[0], ElectricalConfig)
     made = pendulum()
-    mjc_actuator(made, "drive", **DC_MOTOR | {"gainPrm": [0.5, 0.25], "gear": [-1.0]})
-    with pytest.warns(UserWarning, match=r"no motor stands for: </World/drive> \(a DC motor in volts with the gear -1"):
+    mjc_actuator(made, "drive", **DC_MOTOR | {"gainPrm": [0.5, 0.25], "gear": [0.0]})
+    with pytest.warns(UserWarning, match=r"no motor stands for: </World/drive> \(a DC motor with the gear 0"):
         assert motors_of(made.stage) == {}
 
 

@@ -20,6 +20,7 @@ from isaacsim.core.experimental.actuators import (
     PDControlConfig,
     PIDControlConfig,
     ThermalConfig,
+    TransmissionConfig,
     motors_of_model,
 )
 
@@ -80,6 +81,10 @@ def swing(actuators: str, joint: str = "", inside: str = "") -> mujoco.MjModel:
             '<dcmotor joint="a" motorconst="0.1" resistance="0.5" gear="20" inductance="0.002" ctrlrange="-2 2"'
             ' saturation="0 0 40" cogging="0.02 3 0.4"/>',
             *("effort", 1.0, 3.0),
+        ),
+        (
+            '<dcmotor joint="a" motorconst="0.1" resistance="0.5" gear="-20" inductance="0.002" armature="0.001"/>',
+            *("effort", 1.0, 4.0),
         ),
         (
             '<dcmotor joint="a" motorconst="0.1" resistance="0.5" gear="-2" input="pos" controller="3 0 0.4 0 0 4"/>',
@@ -185,7 +190,7 @@ def test_names_are_patterns_that_match_themselves() -> None:
             '<dcmotor name="x" joint="a" motorconst="1" resistance="1" input="vel" controller="1 0 1"/>',
             "whose position setpoint is fixed at 0",
         ),
-        ('<dcmotor name="x" joint="a" motorconst="1" resistance="1" gear="-1" cogging="1 2 0"/>', "with the gear -1"),
+        ('<dcmotor name="x" joint="a" motorconst="1" resistance="1" gear="0" cogging="1 2 0"/>', "with the gear 0"),
         (
             '<dcmotor name="x" joint="a" motorconst="1" resistance="1" inductance="1" ctrlrange="0 1"/>',
             "its ctrlrange 0 … 1, which limits the voltage, is not symmetric",
@@ -215,7 +220,7 @@ def test_actuators_that_no_motor_stands_for(actuator: str, why: str) -> None:
 
 
 def test_what_a_dc_motor_becomes() -> None:
-    """Controller, winding, heat, cogging and bristles at the joint; what motors have not is named."""
+    """Controller, winding and heat before the gear, the rest at the joint; what motors have not is named."""
     model = swing(
         """
         <dcmotor name="x" joint="a" motorconst="0.1" resistance="0.5" gear="2" inductance="0.001" input="pos vel"
@@ -231,17 +236,18 @@ def test_what_a_dc_motor_becomes() -> None:
         assert words in said
     at_25 = 0.5 * 1.04
     expected = MotorConfig(
-        PIDControlConfig(12.0, 8.0, 1.6, 0.1),
-        [MaxEffortClampingConfig(8.0)],
+        PIDControlConfig(3.0, 2.0, 0.4, 0.2),
+        [MaxEffortClampingConfig(4.0)],
         armature=0.5,
         others=[
             ElectricalConfig(
-                *(0.2, at_25, pytest.approx(0.001), 24.0),
+                *(0.1, at_25, pytest.approx(0.001), 24.0),
                 max_current_rate=900.0,
                 temperature_coefficient=pytest.approx(0.004 / 1.04),
                 discretization="mujoco",
             ),
             ThermalConfig(20.0, 1.5, ambient=22.0),
+            TransmissionConfig(2.0),
             CoggingConfig(0.2, 6.0, 0.4),
             LuGreFrictionConfig(400.0, 8.0, 0.1, 0.2, 0.3, 0.15, mujoco_discretization=True),
         ],
@@ -267,7 +273,11 @@ def test_dc_motor_with_bristles_moves_as_it_did(inputs: str) -> None:
         mujoco.mj_step(model, data)
         expected[step] = data.qpos[:2]
     motors = motors_of_model(model)
-    assert [type(stage) for stage in motors["a"].others] == [ElectricalConfig, LuGreFrictionConfig]
+    assert [type(stage) for stage in motors["a"].others] == [
+        ElectricalConfig,
+        TransmissionConfig,
+        LuGreFrictionConfig,
+    ]
     data, seen = mujoco.MjData(model), np.zeros((STEPS, 2))
     data.qvel[:2] = 2.0
     with MujocoSimulation(model, data) as sim, driven("arm", motors) as actuators:

@@ -166,6 +166,15 @@ BROKEN: dict[str, tuple[tuple[Edit, ...], str]] = {
         (*_RUBBING, number(OF_SHOULDER, "actuator:friction:assumedInertia", 0.8)),
         "assumed_inertia = 0.8 is 2.34 times the inertia of joint shoulder, 0.342",
     ),
+    "unresolved-spring": (
+        (
+            schema(OF_SHOULDER, "ActuatorElasticTransmissionAPI"),
+            number(OF_SHOULDER, "actuator:transmission:ratio", 50.0),
+            number(OF_SHOULDER, "actuator:transmission:rotorInertia", 1e-4),
+            number(OF_SHOULDER, "actuator:transmission:stiffness", 1e4),
+        ),
+        "the spring of joint shoulder, 1e+04, has h·ω = 1.1",
+    ),
 }
 # files that are correct and look similar
 GOOD: dict[str, tuple[Edit, ...]] = {
@@ -201,11 +210,11 @@ GOOD: dict[str, tuple[Edit, ...]] = {
     "friction": (number(SHOULDER, "newton:friction", 50.0),),
     "weak knee": (go1, number(_CALF, "newton:maxEffort", 20.0)),
 }
-IN_MOTION = ("unstable-gains", "gains-against-inertia", "assumed-inertia-too-large")
+IN_MOTION = ("unstable-gains", "gains-against-inertia", "assumed-inertia-too-large", "unresolved-spring")
 # rules on laws of ours, which newton does not have
 _OURS = (
     *("unread-supply", "unread-derating", "transmission-armature", "earlier-name"),
-    "assumed-inertia-too-large",
+    *("assumed-inertia-too-large", "unresolved-spring"),
 )
 
 

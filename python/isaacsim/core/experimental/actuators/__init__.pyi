@@ -29,6 +29,7 @@ from .components.passive_friction_curve import PassiveFrictionCurve as PassiveFr
 from .components.passive_lu_gre_friction import PassiveLuGreFriction as PassiveLuGreFriction
 from .components.supply_battery import SupplyBattery as SupplyBattery
 from .components.thermal_two_node import ThermalTwoNode as ThermalTwoNode
+from .components.transmission_elastic import TransmissionElastic as TransmissionElastic
 from .components.transmission_gear import TransmissionGear as TransmissionGear
 from .extension import Extension as Extension
 from .hosts.current import Articulation as Articulation
@@ -62,6 +63,7 @@ from .specs.configs import CoggingConfig as CoggingConfig
 from .specs.configs import DCMotorClampingConfig as DCMotorClampingConfig
 from .specs.configs import DCMotorCutoffClampingConfig as DCMotorCutoffClampingConfig
 from .specs.configs import DelayConfig as DelayConfig
+from .specs.configs import ElasticTransmissionConfig as ElasticTransmissionConfig
 from .specs.configs import ElectricalConfig as ElectricalConfig
 from .specs.configs import EnvelopeClampingConfig as EnvelopeClampingConfig
 from .specs.configs import FrictionConfig as FrictionConfig
@@ -158,6 +160,7 @@ __all__ = [
     "Delay",
     "DelayConfig",
     "Distribution",
+    "ElasticTransmissionConfig",
     "ElectricalConfig",
     "ElectricalWinding",
     "EnvelopeClampingConfig",
@@ -210,6 +213,7 @@ __all__ = [
     "ThermalConfig",
     "ThermalTwoNode",
     "TransmissionConfig",
+    "TransmissionElastic",
     "TransmissionGear",
     "Uniform",
     "View",

@@ -33,13 +33,14 @@ from .motor_properties import (
     unsettable,
 )
 from .pipeline.assembly import Assembly
-from .pipeline.entry import ActuatorEntry, entry_from_spec
+from .pipeline.entry import ActuatorConfig, ActuatorEntry, entry_from_spec
 from .pipeline.friction import couple_friction, has_friction_stage, without_engine_friction
 from .pipeline.motors import resolve_motors, without_limit, without_motor
 from .pipeline.step.fault import Fault
 from .pipeline.user_components import entries_from_configs, in_joint_order
 from .specs.actuator_spec import ActuatorSpec
 from .specs.arguments import flag_of
+from .specs.configs import Config
 from .specs.motors import Motors
 from .untraced import untraced
 from .usd.axes import disambiguate
@@ -71,6 +72,16 @@ def _built(
         entries = [entry_from_spec(spec, robots.num_robots, robots.device) for spec in kept]
     axes = [axis for spec in kept for axis in zip(spec.targets, spec.dof_names, strict=True)]
     return entries, axes, [*rotors(kept), *(values for one in friction for values in friction_values(one))]
+
+
+def _rotors_of(pairs: Sequence[tuple[Any, str]], axes: Sequence[tuple[str, str]]) -> list[JointValues]:
+    """Armatures of actuators of a program, each with its joint axis; what is no `ActuatorConfig` states none."""
+    specs = [
+        ActuatorSpec(name, (path,), dof_names=(name,), others=[one for one in given.others if isinstance(one, Config)])
+        for (given, _), (path, name) in zip(pairs, axes, strict=True)
+        if isinstance(given, ActuatorConfig)
+    ]
+    return [dataclasses.replace(one, values=np.reshape(one.values, (-1, 1))) for one in rotors(specs)]
 
 
 def _axes_with_friction_stage(
@@ -280,7 +291,7 @@ class ArticulationActuators(ActuatorSet):
             built = entries_from_configs(ordered, robots.num_robots, robots.device)
         axes = [(joints[at], names[at]) for at in (known.index(name) for _, name in ordered)]
         self = cls.__new__(cls)
-        self._build(host, robots, built, axes, auto_step_pre_physics, device)
+        self._build(host, robots, built, axes, auto_step_pre_physics, device, _rotors_of(ordered, axes))
         return self
 
     @classmethod
@@ -361,6 +372,7 @@ class ArticulationActuators(ActuatorSet):
         ]
         self = cls.__new__(cls)
         self._resolution, self._beginning = found.table, beginning
+        properties += _rotors_of(ordered, axes)
         self._build(host, robots, entries, axes, auto_step_pre_physics, device, properties)
         if found.delays:
             self.randomize({"delay_steps": found.delays}, seed=seed)

@@ -21,6 +21,7 @@ from ..specs.configs import (
     DCMotorClampingConfig,
     DCMotorCutoffClampingConfig,
     DelayConfig,
+    ElasticTransmissionConfig,
     ElectricalConfig,
     EnvelopeClampingConfig,
     ForeignConfig,
@@ -152,6 +153,7 @@ LAWS = (
     Law(ThermalConfig, "ThermalTwoNode"),
     Law(SupplyConfig, "SupplyBattery"),
     Law(TransmissionConfig, "TransmissionGear"),
+    Law(ElasticTransmissionConfig, "TransmissionElastic"),
     Law(LinkageConfig, "LinkageShaft"),
     # friction is of the effort with all that else acts on the joint
     Law(CoggingConfig, "PassiveCogging"),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import inspect
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -159,6 +159,13 @@ def entry_from_spec(spec: ActuatorSpec, num_robots: int, device: wp.DeviceLike) 
         raise ActuatorParseError([f"{where}: {error}"]) from error
 
 
+def give_rotor(stages: Iterable[Any], staged: Staged) -> None:
+    """Set the inertia at the shaft of a linkage among some components, of the configs that these were built from."""
+    for stage in stages:
+        if KINDS[stage.KIND].couples and (rotor := armature(staged)) is not None:
+            stage.inertia = float(np.max(rotor))
+
+
 def _from_spec(spec: ActuatorSpec, num_robots: int, device: wp.DeviceLike) -> ActuatorEntry:
     spec = dataclasses.replace(spec, others=with_losses(spec))
     if problems := unattached_problems(spec.stages, f"joints {', '.join(spec.dof_names)}"):
@@ -170,9 +177,7 @@ def _from_spec(spec: ActuatorSpec, num_robots: int, device: wp.DeviceLike) -> Ac
         )
         for config in catalogue.in_order(spec.stages)
     ]
-    for stage in made:
-        if KINDS[stage.KIND].couples and (rotor := armature(spec)) is not None:
-            stage.inertia = float(np.max(rotor))
+    give_rotor(made, spec)
     shared = not any(np.ndim(value) == 2 for config in spec.stages for value in vars(config).values())
     sweeps = max((int(np.max(getattr(config, "sweeps", 0))) for config in spec.others), default=0)
     return ActuatorEntry(label=spec.path, dof_names=spec.dof_names, shared=shared, sweeps=sweeps, **parts_of(made))

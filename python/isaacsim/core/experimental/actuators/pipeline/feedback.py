@@ -89,6 +89,16 @@ def of_passive_stages(actuator: Actuator, parameter: str, num_robots: int, combi
     return _by_joint(functools.reduce(combine, found, 0.0), actuator, num_robots)
 
 
+def of_transmission(actuator: Actuator, parameter: str, num_robots: int) -> np.ndarray:
+    """Return a parameter of the transmission, `(robots, joints)`; 0 without one or without such a parameter.
+
+    Values are those of now. Of the user's own transmissions nothing is known.
+    """
+    gears = [stage for kind, stage in actuator.by_kind if KINDS[kind].converts and law_of(type(stage))]
+    found = next((stage.read(parameter) for stage in gears if parameter in stage.PARAMETERS), 0.0)
+    return _by_joint(found, actuator, num_robots)
+
+
 def _by_joint(values: Any, actuator: Actuator, num_robots: int) -> np.ndarray:
     """Return values `(robots, joints)` of one value for all, or of robot-major values."""
     shape = num_robots, len(actuator.dof_names)

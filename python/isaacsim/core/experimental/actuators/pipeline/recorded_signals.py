@@ -20,6 +20,7 @@ import numpy as np
 OF_STATES: Final = (
     *("currents", "terminal_voltages", "electrical_power"),
     *("winding_temperatures", "housing_temperatures", "supply_voltages"),
+    *("rotor_positions", "rotor_velocities"),
 )
 """States of laws that are recorded, see `RECORDED` of the components; 0 for joints without such a law."""
 

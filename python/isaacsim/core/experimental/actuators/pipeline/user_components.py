@@ -20,10 +20,11 @@ from ..specs.arguments import require_type
 from ..specs.configs import Config
 from ..specs.engine_friction import unattached_problems
 from ..specs.fields import shown
+from ..specs.gear_losses import with_losses
 from ..specs.motors import motor_of, problems_of
 from ..specs.stages import NAMED
 from .actuator import Actuator
-from .entry import ActuatorConfig, ActuatorEntry, check_config
+from .entry import ActuatorConfig, ActuatorEntry, check_config, give_rotor
 from .motors import Fit
 from .plan import check_parameters
 
@@ -127,9 +128,11 @@ def _built(
         problems += problems_of(motor_of(plain), subject) or unattached_problems(plain, subject)
     made: list[tuple[ActuatorConfig, str]] = []
     for config, dof_name in pairs:
-        ordered = [catalogue.in_order(some or ()) for some in (config.clamping, config.others)]
+        ordered = [catalogue.in_order(some or ()) for some in (config.clamping, with_losses(config))]
         sorted_config = dataclasses.replace(config, clamping=ordered[0], others=ordered[1])
         made.append((ActuatorConfig(**sorted_config.each(functools.partial(built, dof_name=dof_name))), dof_name))
+        if not problems:
+            give_rotor(made[-1][0].others, config)
     if problems:
         raise ValueError("\n".join(problems))
     return made

@@ -4,16 +4,19 @@
     M3, M4: motor_load = external_load = load_friction_base, and the same of load_friction_stribeck at rest
 
 A file is a JSON object with the name of a `model`, m1 … m6, and its numbers. Numbers of other models are not used, as
-in BAM. `BamMotorCfg` of Isaac Lab has the same names; a `BamActuatorCfg` has one under `motor`. The names of newton's
-`NewtonBamDriveAPI`, which is not released, are taken for the same ones in USD's spelling, `newton:frictionBase`.
+in BAM. `BamMotorCfg` of Isaac Lab has the same names, but `resistance` for `R`; a `BamActuatorCfg` has one under
+`motor`, and `kp_fw` for `kp`. A `BamBacklashActuatorCfg` has `backlash` besides: the whole free play [rad] between the
+joint and the motor, whose encoder the firmware reads. The names of newton's `NewtonBamDriveAPI`, which is not released,
+are taken for the same ones in USD's spelling, `newton:frictionBase`.
 Source: Rhoban/bam 1b5a1ce, `bam/model.py`; Duclusaud et al., ICRA 2025 (arXiv 2410.08650). The names of M3 and M4, and
 `kp`, `vin`, `error_gain` and `max_pwm` of the firmware, are those of BAM's code as known, without a published file that
-has them.
+has them, and so are the names of Isaac Lab 3.0.
 """
 
 from __future__ import annotations
 
 import json
+import math
 import os
 import re
 from collections.abc import Mapping
@@ -22,6 +25,7 @@ from typing import Any, cast
 from .arguments import path_of, require_file
 from .fields import Parameter, complaint, shown
 from .servo import PRESETS, ServoControlConfig
+from .transmission import ElasticTransmissionConfig
 
 _BASE = {"friction_base": ("coulomb",), "friction_viscous": ("viscous",)}
 _STRIBECK = {
@@ -50,6 +54,9 @@ MODELS: dict[str, dict[str, tuple[str, ...]]] = {
     "m6": _BASE | _STRIBECK | _DIRECTIONAL | _QUADRATIC,
 }
 """Numbers of each model by their names in files, and the fields of `FrictionConfig` that they set."""
+
+# of the teeth of a servo in contact [N·m/rad], stiffer than a physics step of some milliseconds resolves
+_TOOTH_STIFFNESS = 1000.0
 
 # a file of BAM has less than a thousand characters
 _MOST_BYTES = 100_000
@@ -81,8 +88,10 @@ def friction_of_bam(
     return values, {given_as: given[given_as] for name, given_as in names.items() if name not in taken}
 
 
+# names of Isaac Lab for those of BAM
+_OF_ISAAC_LAB = {"resistance": "r", "kp_fw": "kp"}
 # by name in files: what it is a parameter of, and its field
-_WINDING = {"kt": "torque_constant", "r": "resistance"}
+_WINDING = {"kt": "torque_constant", "r": "resistance", "max_current": "max_current"}
 _SERVO = {"kp": "kp", "error_gain": "error_gain", "vin": "voltage", "max_pwm": "max_duty"}
 
 
@@ -103,6 +112,8 @@ def servo_of_bam(rest: Mapping[str, Any], series: str) -> tuple[dict[str, Any], 
         {field: rest[names[name]] for name, field in fields.items() if name in names} for fields in (_WINDING, _SERVO)
     )
     servo = vars(ServoControlConfig.of(preset)) | own if preset else own
+    # 0 stands for no limit
+    winding["max_current"] = winding.get("max_current") or math.inf
     if problems := [
         *_missing(winding, {"kt": "torque_constant", "R": "resistance"}, "Complete the parameters."),
         *_missing(servo, dict(list(_SERVO.items())[:3]), f"Add it, or pass servo, one of {', '.join(PRESETS)}."),
@@ -110,6 +121,23 @@ def servo_of_bam(rest: Mapping[str, Any], series: str) -> tuple[dict[str, Any], 
         raise ValueError("\n".join(problems))
     named = ["actuator"] if preset and not series else []
     return winding, servo, _without(rest, names, {*_WINDING, *_SERVO, *named})
+
+
+def play_of(backlash: Any, armature: Any) -> ElasticTransmissionConfig:
+    """Return the free play [rad] between a rotor of some inertia [kg·m²] and the joint, both seen from the joint."""
+    return ElasticTransmissionConfig(
+        ratio=1.0,
+        rotor_inertia=armature,
+        stiffness=_TOOTH_STIFFNESS,
+        backlash=backlash,
+        # as for the friction, where a simulator tells none
+        assumed_inertia=armature,
+    )
+
+
+def taken(rest: dict[str, Any], name: str) -> Any:
+    """Return and remove a number of a file, however it is spelled; None where there is none."""
+    return rest.pop(_names(rest, "bam").get(name, ""), None)
 
 
 def _series(actuator: Any) -> str:
@@ -171,6 +199,7 @@ def _names(given: Mapping[Any, Any], subject: str) -> dict[str, str]:
     found: dict[str, str] = {}
     for key in given:
         name = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", str(key).rpartition(":")[2]).lower()
+        name = _OF_ISAAC_LAB.get(name, name)
         if name in found:
             raise ValueError(f"{subject} has {key} and {found[name]}: must have one of them. Remove the other.")
         found[name] = key

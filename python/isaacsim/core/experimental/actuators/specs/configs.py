@@ -33,7 +33,7 @@ from .linkage import LinkageConfig
 from .servo import ServoControlConfig
 from .supply import SupplyConfig
 from .thermal import ThermalConfig
-from .transmission import TransmissionConfig
+from .transmission import ElasticTransmissionConfig, TransmissionConfig
 
 # a delay ring of this many rows per joint is the most a robot file may ask for
 MAX_DELAY_STEPS = 4096
@@ -597,6 +597,7 @@ _OTHERS: tuple[type[Config], ...] = (
     ThermalConfig,
     SupplyConfig,
     TransmissionConfig,
+    ElasticTransmissionConfig,
     LinkageConfig,
 )
 

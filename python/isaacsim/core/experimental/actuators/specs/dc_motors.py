@@ -1,6 +1,7 @@
-"""MuJoCo's `dcmotor` on a hinge or slide as a motor of the joint: controller, winding, heat, cogging, friction, limit.
+"""MuJoCo's `dcmotor` on a hinge or slide as a motor: controller, winding, heat, limit, gear, cogging, friction.
 
-Numbers are packed in three lists of ten; positions and forces are those before the gear g, l = g·q:
+Numbers are packed in three lists of ten; positions and forces are those before the gear g, l = g·q. A gear other than 1
+is a transmission, before which all numbers are those of the file; cogging and friction are those of the joint:
 
     dynprm   L/R, rate of the current, thermal resistance, heat capacity, ambient temperature, σ₀, σ₁, slew, I_max, 0
     gainprm  R, K, temperature coefficient of R, its reference temperature, kp, ki, kd, V_max, 0, 0
@@ -14,7 +15,6 @@ Source: compiled models of MuJoCo 4.0, an attribute at a time; its XML reference
 
 from __future__ import annotations
 
-import dataclasses
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -34,6 +34,7 @@ from .configs import (
     ThermalConfig,
 )
 from .motors import MotorConfig
+from .transmission import TransmissionConfig
 
 INPUTS: Final = {"pos": 1, "vel": 2, "ff": 4, "voltage": 8, "none": 16}
 """Bits of the inputs of an actuator, by MuJoCo's words."""
@@ -81,8 +82,8 @@ class DCMotor:
             return "a DC motor that adds a voltage to its controller"
         if self.gain[4] and not self.inputs & INPUTS["pos"]:
             return "a DC motor whose position setpoint is fixed at 0"
-        if not self.gear or (in_volts and self.gear < 0.0):
-            return f"a DC motor{' in volts' * in_volts} with the gear {self.gear:g}"
+        if not self.gear:
+            return "a DC motor with the gear 0"
         if not self.gain[0] > 0.0:
             return f"a DC motor with the resistance {self.gain[0]:g}"
         return self._asymmetry
@@ -108,35 +109,39 @@ class Imported:
 
 
 def imported(actuator: DCMotor, properties: dict[str, float | None], limit: float = math.inf) -> Imported:
-    """Return the motor that does the same, with values at the joint.
+    """Return the motor that does the same; targets are those of the joint, a voltage that of the motor.
 
     Args:
         actuator: An actuator without a `problem`.
         properties: Armature, friction and viscous friction of the joint, by the fields of `MotorConfig`.
         limit: Effort limit of the joint; inf means none.
     """
-    stages: list[Config] = [*_windings(actuator), *_heats(actuator), *_coggings(actuator)]
+    stages: list[Config] = [*_windings(actuator), *_heats(actuator)]
     own: dict[str, Any] = dict(properties)
+    # a limit of the joint is one before the gear, too
+    most = min(limit / abs(actuator.gear), math.inf if actuator.forces is None else actuator.forces[1])
+    clamps: list[ClampingConfig] = [MaxEffortClampingConfig(most)] if math.isfinite(most) else []
+    controller = _controller(actuator) or (PDControlConfig(0.0, 0.0) if clamps else None)
+    if controller is not None and actuator.gear != 1.0:
+        targets = "motor" if actuator.inputs == INPUTS["voltage"] else "joint"
+        stages.append(TransmissionConfig(actuator.gear, targets=targets))
+    stages += _coggings(actuator)
     if bristles := _bristles(actuator, own.get("viscous_friction") or 0.0):
         # the stage is the whole friction of the joint
         stages.append(bristles)
         own |= {"friction": None, "viscous_friction": None}
-    most = min(limit, math.inf if actuator.forces is None else actuator.forces[1] * abs(actuator.gear))
-    clamps: list[ClampingConfig] = [MaxEffortClampingConfig(most)] if math.isfinite(most) else []
-    motor = MotorConfig(_controller(actuator), clamps, others=stages, **own)
-    if motor.controller is None and clamps:
-        motor = dataclasses.replace(motor, controller=PDControlConfig(0.0, 0.0))
+    motor = MotorConfig(controller, clamps, others=stages, **own)
     return Imported(motor, _lost(actuator, bool(bristles and properties.get("friction"))))
 
 
 def _controller(actuator: DCMotor) -> ControlConfig | None:
-    """Return the controller at the joint; None for a device without a winding, which is only friction."""
-    kp, ki, kd = (gain * actuator.gear**2 for gain in actuator.gain[4:7])
+    """Return the controller; None for a device without a winding, which is only friction."""
+    kp, ki, kd = actuator.gain[4:7]
     if actuator.inputs == INPUTS["voltage"]:
         # without gain it hands on its feedforward, a voltage
         return ServoControlConfig(kp=0.0, error_gain=0.0, voltage=_supply(actuator, 1.0))
     if ki:
-        return PIDControlConfig(kp, ki, kd, _unlimited(actuator.dynamics[8]) / abs(actuator.gear))
+        return PIDControlConfig(kp, ki, kd, _unlimited(actuator.dynamics[8]))
     return None if actuator.inputs == INPUTS["none"] and not actuator.gain[1] else PDControlConfig(kp, kd)
 
 
@@ -151,7 +156,7 @@ def _windings(actuator: DCMotor) -> list[Config]:
     in_volts = actuator.inputs == INPUTS["voltage"]
     return [
         ElectricalConfig(
-            torque_constant=constant * abs(actuator.gear),
+            torque_constant=constant,
             resistance=at_25,
             inductance=lag * resistance,
             voltage=_supply(actuator, math.inf) if in_volts else _unlimited(actuator.gain[7]),

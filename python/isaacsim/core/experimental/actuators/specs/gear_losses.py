@@ -11,7 +11,7 @@ Source: the gearbox term of model M5 of Duclusaud et al., ICRA 2025, solved for 
 from __future__ import annotations
 
 import dataclasses
-from typing import Any
+from typing import Any, cast
 
 from .configs import Config, FrictionConfig
 from .engine_friction import is_friction, is_in_engine
@@ -20,11 +20,12 @@ from .transmission import ROUNDING, TransmissionConfig, transmission_of
 
 
 def losses(efficiency: Any, backdriving_efficiency: Any) -> tuple[Any, ...]:
-    """Return the dry friction per effort of the motor, k_m, and per external effort, k_e."""
-    both = efficiency * backdriving_efficiency
+    """Return the dry friction per effort of the motor, k_m, and per external effort, k_e; a second 0 is the first."""
+    backdriving = backdriving_efficiency + efficiency * (backdriving_efficiency == 0.0)
+    both = efficiency * backdriving
     # no loss in either direction: 0/0
     rest = 1.0 - both + (both == 1.0)
-    return tuple(_without_rounding(1.0 - 2.0 * one + both) / rest for one in (efficiency, backdriving_efficiency))
+    return tuple(_without_rounding(1.0 - 2.0 * one + both) / rest for one in (efficiency, backdriving))
 
 
 def _without_rounding(value: Any) -> Any:
@@ -73,6 +74,9 @@ def _loses(gear: TransmissionConfig) -> bool:
 
 
 def _is_less(value: Any) -> bool:
+    """Return True if one of several values is between 0, which means the other efficiency, and 1."""
     if isinstance(value, dict):
-        return any(one != 1.0 for one in value.values())
-    return bool((value != 1.0).any()) if hasattr(value, "shape") else value != 1.0
+        return any(map(_is_less, cast(dict[str, Any], value).values()))
+    array = value.numpy() if hasattr(value, "numpy") else value
+    found = (array != 1.0) & (array != 0.0)
+    return bool(found.any()) if hasattr(found, "any") else bool(found)

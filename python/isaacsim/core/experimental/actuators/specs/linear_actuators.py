@@ -6,7 +6,8 @@ MuJoCo computes for an actuator with gear `g` and control `u` at position `q` an
 
 so that `kp = −b1·g²`, `kd = −b2·g²` and `const_effort = b0·g`. With `kp = 0`, the range of `u` is an effort limit that
 falls with speed by `kd`: that of a DC motor, or of velocity targets. Otherwise `u` is a position, and its range is the
-range of position targets, which drives have and motors do not.
+range of position targets, which drives have and motors do not. The gear is in the values of the joint: there, laws
+without state are exact, several on a joint are one, and a drive can replace them.
 Source: MuJoCo documentation, "Computation", Actuation model.
 """
 

@@ -206,7 +206,8 @@ class MotorConfig(Staged):
             UserWarning: Parameters without a place, by name.
 
         The armature is also the assumed inertia of the friction, for simulators that give none: it is a part of the
-        true one.
+        true one. With a `backlash`, the rotor is a mass of its own behind an `ElasticTransmissionConfig`, and the joint
+        has no armature.
 
         Example:
             >>> motor = MotorConfig.from_bam({"model": "m1", "kt": 0.387, "R": 4.02, "armature": 0.0018,
@@ -215,19 +216,23 @@ class MotorConfig(Staged):
             (200.0, 'voltage', 0.0018)
         """
         # most programs read no such file
-        from .bam import friction_of_bam, servo_of_bam
+        from .bam import friction_of_bam, play_of, servo_of_bam, taken
 
         friction: dict[str, Any]
         friction, rest = friction_of_bam(path_or_dict, parameters_of(FrictionConfig))
         winding, firmware, rest = servo_of_bam(rest, servo)
         firmware |= {name: value for name, value in {"kp": kp, "voltage": voltage}.items() if value is not None}
-        armature = rest.pop(next((name for name in rest if name.rpartition(":")[2] == "armature"), ""), None)
+        armature, backlash = taken(rest, "armature"), taken(rest, "backlash")
         friction |= {"assumed_inertia": armature or 0.0, "quadratic_when_opposed": quadratic_when_opposed}
-        others = [
+        others: list[Config] = [
             ElectricalConfig(**winding, voltage=firmware["voltage"], command="voltage"),
             FrictionConfig(**friction),
         ]
-        made = cls(controller=ServoControlConfig(**firmware), armature=armature, others=list[Config](others))
+        if backlash:
+            # the rotor is a mass of its own
+            others.insert(1, play_of(backlash, armature or 0.0))
+            armature = None
+        made = cls(controller=ServoControlConfig(**firmware), armature=armature, others=others)
         if problems := problems_of(made, "bam"):
             raise ValueError("\n".join(problems))
         if unused is not None:

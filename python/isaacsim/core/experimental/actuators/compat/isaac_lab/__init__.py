@@ -4,6 +4,7 @@ cfgs      the cfg classes, with Isaac Lab's names and fields; objects of its own
 resolve   the value of each joint: the robot's or the cfg's
 table     the differences, as the table that Isaac Lab prints
 motors    cfgs in our laws
+servos    cfgs of hobby servos in our laws
 models    the classes that cfgs build: `compute` and `reset` on arrays
 groups    the groups of a robot, for `ArticulationActuators.from_groups`
 articulations  an `ArticulationCfg`: its groups, and the initial state of its joints
@@ -17,6 +18,9 @@ from .cfgs import (
     ActuatorNetGRUCfg,
     ActuatorNetLSTMCfg,
     ActuatorNetMLPCfg,
+    BamActuatorCfg,
+    BamBacklashActuatorCfg,
+    BamMotorCfg,
     DCMotorCfg,
     DelayedPDActuatorCfg,
     IdealPDActuatorCfg,
@@ -47,6 +51,9 @@ __all__ = [
     "ActuatorNetMLP",
     "ActuatorNetMLPCfg",
     "ArticulationActions",
+    "BamActuatorCfg",
+    "BamBacklashActuatorCfg",
+    "BamMotorCfg",
     "DCMotor",
     "DCMotorCfg",
     "DelayedPDActuator",

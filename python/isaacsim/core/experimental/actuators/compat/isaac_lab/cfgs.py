@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import copy
 import dataclasses
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, Self
 
@@ -118,6 +118,88 @@ class RemotizedPDActuatorCfg(DelayedPDActuatorCfg):
     class_type: Any = RemotizedPDActuator
     joint_parameter_lookup: Sequence[Sequence[float]]
     """Rows of position [rad or m], transmission ratio, which is not used, and largest effort [N·m or N]."""
+
+
+@dataclass(kw_only=True)
+class BamMotorCfg:
+    """A motor that BAM identified, see `specs/bam.py`; values are those of the joint."""
+
+    model: str
+    """Model of its friction, `m1` to `m6`."""
+    kt: float
+    """Torque constant [N·m/A]."""
+    resistance: float
+    """Resistance of the winding [Ω]."""
+    error_gain: float
+    """Duty per error and gain of the firmware [1/rad]."""
+    max_pwm: float = 1.0
+    """Largest duty."""
+    max_current: float = 0.0
+    """Largest current of the firmware [A]; 0 for none."""
+    friction_base: float
+    """Coulomb friction [N·m]."""
+    friction_viscous: float
+    """Viscous friction [N·m·s/rad]."""
+    friction_stribeck: float = 0.0
+    """Excess of the static friction [N·m]."""
+    dtheta_stribeck: float = 1.0
+    """Stribeck velocity [rad/s]."""
+    alpha: float = 1.0
+    """Exponent of the Stribeck curve."""
+    load_friction_motor: float = 0.0
+    """Friction per effort of the motor."""
+    load_friction_external: float = 0.0
+    """Friction per external effort."""
+    load_friction_motor_stribeck: float = 0.0
+    """The same at rest, beside it."""
+    load_friction_external_stribeck: float = 0.0
+    """The same at rest, beside it."""
+    load_friction_motor_quad: float = 0.0
+    """Friction at rest per squared effort of the motor [1/(N·m)]."""
+    load_friction_external_quad: float = 0.0
+    """Friction at rest per squared external effort [1/(N·m)]."""
+
+
+@dataclass(kw_only=True)
+class BamActuatorCfg(ActuatorBaseCfg):
+    """A hobby servo of Isaac Lab 3.0: firmware, winding, friction and delay; its gains are those of the firmware."""
+
+    stiffness: Value = None
+    damping: Value = None
+    motor: BamMotorCfg
+    """Its motor, also as a dictionary."""
+    kp_fw: float
+    """Gain of the firmware."""
+    vin: float
+    """Voltage of the supply [V]."""
+    vin_range: tuple[float, float] | None = None
+    """Range of a voltage that is drawn at random; not run here."""
+    vin_drop_gain_range: tuple[float, float] | None = None
+    """Range of the voltage drop per effort of the robot; not run here."""
+    vin_min: float | None = None
+    """Voltage that such a drop leaves [V]."""
+    min_delay: int = 0
+    """Smallest delay [physics steps]."""
+    max_delay: int = 0
+    """Largest delay [physics steps]."""
+    delay_hold_prob: float = 0.0
+    """Probability that a delay is kept when it is drawn again; not run here."""
+    delay_update_period: int = 0
+    """Steps after which a delay is drawn again; not run here, where that happens at resets."""
+    stiff_frictionloss: bool = True
+    """Treatment of the friction by a simulator, which computes none here."""
+
+    def __post_init__(self) -> None:
+        if isinstance(self.motor, Mapping):
+            self.motor = BamMotorCfg(**self.motor)
+
+
+@dataclass(kw_only=True)
+class BamBacklashActuatorCfg(BamActuatorCfg):
+    """A hobby servo whose encoder is on the motor, with free play between motor and joint."""
+
+    backlash: float | dict[str, float]
+    """Whole free play [rad]."""
 
 
 @dataclass(kw_only=True)

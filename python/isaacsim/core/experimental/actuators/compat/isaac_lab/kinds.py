@@ -11,6 +11,8 @@ MODELS = {
     "RemotizedPDActuatorCfg": "RemotizedPDActuator",
     "DelayedPDActuatorCfg": "DelayedPDActuator",
     "IdealPDActuatorCfg": "IdealPDActuator",
+    "BamBacklashActuatorCfg": "BamBacklashActuator",
+    "BamActuatorCfg": "BamActuator",
 }
 """Name of the model by name of the cfg."""
 
@@ -29,7 +31,10 @@ IMPLICIT = "ImplicitActuator"
 DC_MOTORS = ("DCMotor", "ActuatorNetMLP", "ActuatorNetLSTM")
 """Models with the limits of a DC motor."""
 NETWORKS = ("ActuatorNetMLP", "ActuatorNetLSTM", "ActuatorNetGRU")
-DELAYED = ("DelayedPDActuator", "RemotizedPDActuator")
+WITH_BACKLASH = "BamBacklashActuator"
+SERVOS = ("BamActuator", WITH_BACKLASH)
+"""Hobby servos, whose models only run in a group: Isaac Lab has no class for them either."""
+DELAYED = ("DelayedPDActuator", "RemotizedPDActuator", *SERVOS)
 
 
 def model_of(cfg: object) -> str:

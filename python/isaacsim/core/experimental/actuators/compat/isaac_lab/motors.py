@@ -7,6 +7,8 @@ RemotizedPDActuator             delay, PD, limit by position
 ActuatorNetMLP, ActuatorNetLSTM network, DC motor
 ActuatorNetGRU                  network, largest effort
 ImplicitActuator                PD, largest effort: a model of the solver's drive
+BamActuator                     delay, firmware of a servo, winding, largest effort, friction
+BamBacklashActuator             as above, with backlash before the joint
 """
 
 from __future__ import annotations
@@ -27,6 +29,7 @@ from ...networks.load import load_checkpoint
 from ...pipeline.entry import ActuatorConfig
 from ...specs.configs import (
     ClampingConfig,
+    Config,
     ControlConfig,
     DCMotorClampingConfig,
     MaxEffortClampingConfig,
@@ -34,8 +37,9 @@ from ...specs.configs import (
     PDControlConfig,
     PositionBasedClampingConfig,
 )
-from .kinds import DC_MOTORS, DELAYED, NETWORKS
+from .kinds import DC_MOTORS, DELAYED, NETWORKS, SERVOS
 from .resolve import Resolved
+from .servos import servo_of
 
 _CONTROLLERS = {
     "ActuatorNetMLP": ControllerNeuralMLP,
@@ -79,14 +83,17 @@ def actuators_of(cfg: Any, resolved: Resolved, num_robots: int, device: Any) -> 
     found: list[tuple[ActuatorConfig, str]] = []
     for at, name in enumerate(resolved.names):
         values = {field: _short(of_all[:, at]) for field, of_all in resolved.values.items()}
-        controller, clamp = configs_of(cfg, resolved.model, values)
+        controller, clamp, *others = configs_of(cfg, resolved.model, values)
         delay = Delay(wp.zeros(num_robots, dtype=wp.int32, device=device), longest) if longest else None
-        found.append((ActuatorConfig(controller if checkpoint is None else network(checkpoint), [clamp], delay), name))
+        law = controller if checkpoint is None else network(checkpoint)
+        found.append((ActuatorConfig(law, [clamp], delay, others), name))
     return found
 
 
-def configs_of(cfg: Any, model: str, values: Mapping[str, Any]) -> tuple[ControlConfig, ClampingConfig]:
-    """Return control law and limit of a model.
+def configs_of(
+    cfg: Any, model: str, values: Mapping[str, Any]
+) -> tuple[ControlConfig, ClampingConfig, *tuple[Config, ...]]:
+    """Return control law, limit and other stages of a model.
 
     Args:
         cfg: The cfg.
@@ -94,8 +101,12 @@ def configs_of(cfg: Any, model: str, values: Mapping[str, Any]) -> tuple[Control
         values: Values by field, as `resolve` returns them.
 
     Raises:
-        ValueError: The table cannot be used.
+        ValueError: The table, or a number of a servo, cannot be used.
     """
+    if model in SERVOS:
+        motor = servo_of(cfg, values["armature"], values.get("backlash"))
+        assert motor.controller is not None
+        return motor.controller, MaxEffortClampingConfig(values["effort_limit"]), *motor.others
     controller: ControlConfig = PDControlConfig(values["stiffness"], values["damping"])
     if model in NETWORKS:
         controller = NeuralControlConfig(cfg.network_file)

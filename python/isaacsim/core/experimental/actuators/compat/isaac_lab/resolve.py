@@ -25,7 +25,8 @@ from typing import Any, Literal
 import numpy as np
 
 from ...specs.patterns import assigned
-from .kinds import DC_MOTORS, IMPLICIT, model_of
+from .kinds import DC_MOTORS, IMPLICIT, SERVOS, WITH_BACKLASH, model_of
+from .servos import servo_problems, stall_effort
 from .table import Row
 
 Rules = Literal["documentation", "code"]
@@ -61,8 +62,8 @@ class Resolved:
     Args:
         model: Name of the model.
         names: Names of the joints.
-        values: By field of the cfg, float32 `(robots, joints)`: `PROPERTIES`, `effort_limit` and `velocity_limit`, and
-            for DC motors `saturation_effort`; at the joint.
+        values: By field of the cfg, float32 `(robots, joints)`: `PROPERTIES`, `effort_limit` and `velocity_limit`, for
+            DC motors `saturation_effort`, and for servos with it `backlash`; at the joint.
         gear_ratio: γ, float32 `(joints,)`.
         specified: Those of `PROPERTIES` that the cfg or the model specifies.
         limits: The four limits of the cfg by field, with names of one meaning merged.
@@ -125,6 +126,8 @@ def resolve(
     values["effort_limit"] = np.where(of_motor, effort * gear, effort).astype(np.float32)
     if model == IMPLICIT:
         values["effort_limit"], values["velocity_limit"] = values["effort_limit_sim"], values["velocity_limit_sim"]
+    if model == WITH_BACKLASH:
+        values["backlash"], _ = reader.value("backlash", getattr(cfg, "backlash", None), np.zeros((1, 1)))
     if model in DC_MOTORS:
         none = np.full((num_robots, len(names)), np.inf, np.float32)
         stall, _ = reader.value("saturation_effort", given["saturation_effort"], none)
@@ -185,6 +188,11 @@ def _fields(cfg: object, model: str, rules: Rules, problems: list[str]) -> dict[
     if model == "RemotizedPDActuator":
         # its table is the limit
         given |= {"effort_limit": np.inf, "velocity_limit": np.inf}
+    if model in SERVOS:
+        given |= {"stiffness": None, "damping": None}
+        problems += servo_problems(cfg)
+        if given["effort_limit"] is None and not problems:
+            given["effort_limit"] = stall_effort(cfg)
     if model in DC_MOTORS:
         needed = [name for name in ("saturation_effort", "velocity_limit") if given[name] is None]
         problems += [f"{name} is None: must be given for a DC motor. Set it." for name in needed]

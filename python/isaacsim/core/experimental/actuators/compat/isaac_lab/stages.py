@@ -191,9 +191,9 @@ def _motor(cfg: object, resolved: Resolved) -> MotorConfig:
         else dict(zip(map(re.escape, resolved.names), values[0].tolist(), strict=True))
         for field, values in resolved.values.items()
     }
-    controller, clamp = configs_of(cfg, resolved.model, of_joints)
+    controller, clamp, *others = configs_of(cfg, resolved.model, of_joints)
     longest = delay_range(cfg, resolved)[1]
-    return MotorConfig(controller, [clamp], DelayConfig(longest) if longest else None)
+    return MotorConfig(controller, [clamp], DelayConfig(longest) if longest else None, others=others)
 
 
 def _lost(cfg: Any, resolved: Resolved) -> list[str]:
@@ -238,6 +238,8 @@ def _as_json(cfg: object) -> dict[str, object]:
 
 
 def _plain(value: Any) -> object:
+    if dataclasses.is_dataclass(value):
+        return _plain(vars(value))
     if isinstance(value, Mapping):
         return {str(key): _plain(one) for key, one in value.items()}
     if hasattr(value, "tolist"):

@@ -9,6 +9,7 @@ Actuators that a joint drive can replace become the drive of their joint. All ot
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import re
 import warnings
 import xml.etree.ElementTree as ET
@@ -22,7 +23,9 @@ import numpy as np
 from ...errors import UnsupportedSceneError
 from ...specs.arguments import DEFAULT_DT, ROBOT_FILES
 from ...specs.linear_actuators import NO_BOUNDS, Law
+from ...specs.linkage import LinkageConfig
 from ...specs.motors import MotorConfig
+from ...specs.transmission import as_read
 from ...usd.physics.beginnings import OFF, begin_at, warn_of_beginnings
 from ...usd.physics.inertias import SCREW, warn_of_lost_inertias
 from ...usd.physics.scene import Articulation, Axis, Body, Scene
@@ -30,6 +33,7 @@ from ..rotations import matrices
 from .model_actuators import gear_of, laws_by_joint, motor_of_joint, read_motors, with_names
 from .standing import Standing, Start, add_ground, free_bases, keyframe_of
 from .urdf import Urdf, prepare
+from .urdf_transmissions import BeforeJoint, stages_of
 from .user_warnings import warnings_to
 
 # errors of MuJoCo about a link without mass and about a flat mesh, with their names
@@ -76,7 +80,7 @@ def read_file(path: Path, *, strict_inertia: bool = False, standing: Standing | 
     motors, not_in_motors = read_motors(model)
     bodies = _bodies(spec, model, laws)
     if urdf is not None:
-        motors = _urdf_motors(spec, model, urdf)
+        motors, not_in_motors = _urdf_motors(spec, model, urdf)
         _complete_bodies(bodies, urdf)
         # URDF states no height of the base
         freed = _floating(bodies)
@@ -133,11 +137,36 @@ def _read_urdf(path: Path, urdf: Urdf, standing: Standing) -> tuple[Any, Any, St
     return spec, model, {}, []
 
 
-def _urdf_motors(spec: mujoco.MjSpec, model: mujoco.MjModel, urdf: Urdf) -> dict[str, MotorConfig]:
-    """Motors without a control law for the joints of a URDF file that follow no other."""
+def _urdf_motors(spec: mujoco.MjSpec, model: mujoco.MjModel, urdf: Urdf) -> tuple[dict[str, MotorConfig], list[str]]:
+    """Motors without a control law for the joints of a URDF file that follow no other, and of what is to be warned."""
     followers = {follower for follower, *_ in urdf.mimics}
     joints = [joint for joint in spec.joints if _KINDS[int(joint.type)] == "axes" and joint.name not in followers]
-    return dict(motor_of_joint(model, joint.id, []) for joint in joints)
+    stages, problems = stages_of(urdf.transmissions, [joint.name for joint in joints])
+    motors: dict[str, MotorConfig] = {}
+    for joint in joints:
+        pattern, motor = motor_of_joint(model, joint.id, [])
+        motors[pattern] = _geared(motor, stages.get(joint.name, []))
+    warned = []
+    if problems:
+        warned.append(
+            f"transmissions of the file that motors do not have: {', '.join(problems)}. The motors of these joints are "
+            "without one; add one by hand where it matters."
+        )
+    coupled = [joint for joint in joints if any(isinstance(one, LinkageConfig) for one in stages.get(joint.name, []))]
+    if limited := [repr(joint.name) for joint in coupled if model.jnt_actfrclimited[joint.id]]:
+        warned.append(
+            f"joints {', '.join(limited)} have effort limits, and their motors have none, for several motors move each "
+            "of them. Give these motors limits."
+        )
+    return motors, warned
+
+
+def _geared(motor: MotorConfig, stages: Sequence[BeforeJoint]) -> MotorConfig:
+    """A motor of a joint as one before a gear or a linkage; the limit of a joint is none of a motor of a linkage."""
+    limits = motor.clamping
+    for one in stages:
+        limits = [] if isinstance(one, LinkageConfig) else [as_read(limit, one.ratio) for limit in limits]
+    return dataclasses.replace(motor, clamping=limits, others=[*motor.others, *stages])
 
 
 def _floating(bodies: Sequence[Body]) -> list[str]:

@@ -18,6 +18,7 @@ import numpy as np
 
 from ...errors import UnsupportedSceneError
 from ...usd.physics.inertias import ROUNDING, repaired, report_inertias
+from .urdf_transmissions import UrdfTransmission, transmissions_of
 
 _READABLE = (".stl", ".obj", ".msh")
 _FIXED = "fixed"
@@ -41,6 +42,7 @@ class Urdf:
         without_inertia: Links without `<inertial>`.
         massless: Links with mass 0.
         lost_inertias: Links with mass 0 that state an inertia.
+        transmissions: All of the file.
     """
 
     xml: str = ""
@@ -51,6 +53,7 @@ class Urdf:
     without_inertia: set[str] = field(default_factory=set)
     massless: set[str] = field(default_factory=set)
     lost_inertias: list[str] = field(default_factory=list)
+    transmissions: list[UrdfTransmission] = field(default_factory=list)
 
 
 def prepare(path: Path, robot: ET.Element, strict_inertia: bool) -> Urdf:
@@ -69,6 +72,7 @@ def prepare(path: Path, robot: ET.Element, strict_inertia: bool) -> Urdf:
     """
     _require_expanded(path, robot)
     made = Urdf(mimics=_take_mimics(path, robot), velocity_limits=_velocity_limits(robot), fixed=_fixed_joints(robot))
+    made.transmissions = transmissions_of(robot)
     made.without_inertia = {link.get("name", "") for link in robot.iter("link") if link.find("inertial") is None}
     folder = _set_options(robot, path.parent)
     _take_meshes(path, robot, folder, made.meshes)

@@ -13,11 +13,12 @@ from ...errors import HostError
 from ...hosts.binding import Binding
 from ...motor_properties import read_property
 from ...pipeline.assembly import Assembly
-from ...pipeline.feedback import feedback_gains, is_rigid, of_passive_stages
+from ...pipeline.feedback import feedback_gains, is_rigid, of_passive_stages, of_transmission
 from ...specs.stages import KINDS
 from ...values import as_numpy
 from .chatter import LARGEST_FACTOR, AssumedInertia
 from .loop import Loop
+from .springs import RESOLVED, UnresolvedSpring, frequency_of
 from .table import JointStability, RobotStability, Stability, stability_of
 
 # joints that a warning names
@@ -63,7 +64,8 @@ class ClosedLoops:
         joints = tuple(joint for table in tables for joint in table.joints)
         whole = tuple(robot for table in tables for robot in table.robots)
         unknown = tuple(self._names_where(~self._known))
-        return Stability(step, joints, whole, unknown, self._left_out, tuple(self._chatter(rows)))
+        others = tuple(self._chatter(rows)), tuple(self._springs(rows, step))
+        return Stability(step, joints, whole, unknown, self._left_out, *others)
 
     def _tables(self, rows: np.ndarray, step: float) -> Iterator[Stability]:
         """Iterate over the stability of each robot; equal robots are computed once."""
@@ -122,13 +124,35 @@ class ClosedLoops:
         assumed = self._of_friction("assumed_inertia", np.maximum)
         if hasattr(articulation, "joint_signals") or not assumed[rows].any():
             return
-        every = np.ones(assumed.shape[1], bool)
-        paths, names = list(articulation.paths), self._names_where(every)
+        for path, name, guess, actual in self._with_inertia(rows, assumed):
+            if guess > LARGEST_FACTOR * actual:
+                yield AssumedInertia(path, name, guess, actual)
+
+    def _springs(self, rows: np.ndarray, step: float) -> Iterator[UnresolvedSpring]:
+        """Iterate over joints of some robots whose spring oscillates too fast for a physics step."""
+        stiffness, ratio, rotor = map(self._of_transmission, ("stiffness", "ratio", "rotor_inertia"))
+        if not stiffness[rows].any():
+            return
+        values = np.stack([stiffness, ratio**2 * rotor], axis=-1)
+        for path, name, (spring, mass), inertia in self._with_inertia(rows, values):
+            # without an inertia the rotor is no mass
+            frequency = frequency_of(spring, mass, inertia) if spring and mass else 0.0
+            if step * frequency > RESOLVED:
+                yield UnresolvedSpring(path, name, spring, frequency, step)
+
+    def _with_inertia(self, rows: np.ndarray, values: np.ndarray) -> Iterator[tuple[str, str, Any, float]]:
+        """Iterate over path, joint, value and inertia of the joints of the actuators of some robots.
+
+        Args:
+            rows: Robots.
+            values: Values of shape `(robots, joints, …)`.
+        """
+        every = np.ones(values.shape[1], bool)
+        paths, names = list(self._robots.articulation.paths), self._names_where(every)
         inertias = 1.0 / np.diagonal(self._inverses(rows, every), axis1=1, axis2=2)
         for row, inertia in zip(rows, inertias, strict=True):
-            for name, guess, actual in zip(names, assumed[row].tolist(), inertia.tolist(), strict=True):
-                if guess > LARGEST_FACTOR * actual:
-                    yield AssumedInertia(paths[row], name, guess, actual)
+            for name, value, actual in zip(names, values[row].tolist(), inertia.tolist(), strict=True):
+                yield paths[row], name, value, actual
 
     def _is_first_stable(self, dt: float) -> bool:
         """Return True if the first robot is stable without integrals, with or without its viscous friction."""
@@ -183,6 +207,12 @@ class ClosedLoops:
         """Return a parameter of the friction of the actuated joints, `(robots, joints)`; 0 for none."""
         count = self._robots.num_robots
         parts = [of_passive_stages(one, parameter, count, combine) for one in self._assembly.actuators]
+        return np.concatenate([np.zeros((count, 0)), *parts], axis=1)[:, self._order]
+
+    def _of_transmission(self, parameter: str) -> np.ndarray:
+        """Return a parameter of the transmissions of the actuated joints, `(robots, joints)`; 0 for none."""
+        count = self._robots.num_robots
+        parts = [of_transmission(one, parameter, count) for one in self._assembly.actuators]
         return np.concatenate([np.zeros((count, 0)), *parts], axis=1)[:, self._order]
 
     def _inverses(self, rows: np.ndarray, mask: np.ndarray | None = None) -> np.ndarray:

@@ -15,6 +15,7 @@ from ...specs.arguments import names_of, number_of
 from ...values import as_numbers
 from .chatter import AssumedInertia
 from .loop import Loop, require_step
+from .springs import UnresolvedSpring
 
 _HEADER = ("Joint", "kp", "kd", "ki", "Inertia", "Margin", "Armature", "Smallest armature", "Largest step [s]")
 
@@ -88,6 +89,7 @@ class Stability:
             that moves by itself. A rigid gear is in the equations.
         chatter: Joints whose friction assumes more than twice their inertia, so that they may chatter instead of coming
             to rest; margins and `stable` are those of the gains.
+        springs: Joints whose elastic transmission oscillates too fast for the physics step.
     """
 
     dt: float
@@ -96,6 +98,7 @@ class Stability:
     unknown: tuple[str, ...] = ()
     left_out: tuple[str, ...] = ()
     chatter: tuple[AssumedInertia, ...] = ()
+    springs: tuple[UnresolvedSpring, ...] = ()
 
     @property
     def stable(self) -> bool:
@@ -109,7 +112,8 @@ class Stability:
     def __str__(self) -> str:
         lines = [line for robot in self.robots for line in self._lines(robot)]
         lines += [f"left out: {', '.join(self.left_out)}"] if self.left_out else []
-        return "\n".join([*lines, *(f"may chatter: {one}" for one in self.chatter)])
+        lines += [f"may chatter: {one}" for one in self.chatter]
+        return "\n".join([*lines, *(f"not resolved: {one}" for one in self.springs)])
 
     def _lines(self, robot: RobotStability) -> list[str]:
         verdict = "stable" if robot.stable else "vibrates"

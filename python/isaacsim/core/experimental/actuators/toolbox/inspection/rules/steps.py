@@ -53,6 +53,19 @@ def assumed_inertia_too_large(checked: Checked) -> Iterator[Finding]:
             )
 
 
+def unresolved_spring(checked: Checked) -> Iterator[Finding]:
+    """A spring of a transmission that oscillates too fast for the physics step: it is damped, or not as stiff."""
+    for spring in () if checked.stability is None else checked.stability.springs:
+        yield Finding(
+            "unresolved-spring",
+            "warning",
+            checked.robot.joint(spring.joint).path,
+            f"the spring of joint {spring.joint}, {spring.stiffness:.4g}, has h·ω = {spring.product:.3g} at dt = "
+            f"{spring.dt:.4g} s: its oscillation is not resolved.",
+            f"Step with dt <= {spring.largest_step:.3g} s, or use TransmissionConfig, a rigid gear.",
+        )
+
+
 def gains_against_inertia(checked: Checked) -> Iterator[Finding]:
     """A stiffness with which the joint would oscillate once a minute or a thousand times a second: units are wrong."""
     for joint in checked.stability.joints if checked.stability is not None else ():

@@ -35,6 +35,7 @@ _FUNCTIONS: tuple[Rule, ...] = (
     steps.unstable_gains,
     steps.gains_against_inertia,
     steps.assumed_inertia_too_large,
+    steps.unresolved_spring,
 )
 
 RULES = {function.__name__.replace("_", "-"): function for function in _FUNCTIONS}

@@ -1,0 +1,78 @@
+"""Cfgs of hobby servos that BAM identified, of Isaac Lab 3.0, as the stages of `MotorConfig.from_bam`.
+
+Source: Isaac Lab 3.0, which is not released: fields and defaults as known. Its friction is that of the simulator, with
+the quadratic term as in BAM's documentation; its largest effort is by default that of the held motor, `vin·kt/R`.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from typing import Any
+
+from ...specs.bam import play_of
+from ...specs.configs import FrictionConfig
+from ...specs.motors import MotorConfig
+
+# value without effect, and what to do instead
+_NOT_RUN = {
+    "vin_range": (None, "Leave it out, and randomize the voltage of the motors"),
+    "vin_drop_gain_range": (None, "Leave it out, and give the robot a SupplyConfig"),
+    "delay_hold_prob": (0.0, "Leave it out: a delay is drawn at each reset"),
+    "delay_update_period": (0, "Leave it out: a delay is drawn at each reset"),
+}
+_FRICTION = ("friction", "dynamic_friction", "viscous_friction")
+
+
+def servo_problems(cfg: Any) -> list[str]:
+    """Return what of a cfg is not run here, or given twice."""
+    given = {name: getattr(cfg, name, value) for name, (value, _) in _NOT_RUN.items()}
+    found = [
+        f"{name} = {given[name]!r}: must be {value!r}. {remedy}."
+        for name, (value, remedy) in _NOT_RUN.items()
+        if given[name] not in (value, None)
+    ]
+    found += [
+        f"{name} is missing: must be given for a servo. Set it."
+        for name in ("motor", "kp_fw", "vin")
+        if getattr(cfg, name, None) in (None, dataclasses.MISSING)
+    ]
+    twice = {name: value for name in _FRICTION if (value := getattr(cfg, name, None)) is not None}
+    return found + [
+        f"{name} = {value!r}: must be None, for the motor has friction. Leave it out." for name, value in twice.items()
+    ]
+
+
+def stall_effort(cfg: Any) -> float:
+    """Return the effort of the held motor at full voltage [N·m]."""
+    motor = _motor(cfg)
+    return float(cfg.vin) * float(motor["kt"]) / float(motor["resistance"])
+
+
+def servo_of(cfg: Any, armature: Any, backlash: Any = None) -> MotorConfig:
+    """Return a servo without limit and delay.
+
+    Args:
+        cfg: The cfg.
+        armature: Inertia of the rotor at the joint [kg·m²].
+        backlash: Whole free play at the joint [rad]; None for none.
+
+    Raises:
+        ValueError: A number cannot be used; a line for each.
+    """
+    parameters = _motor(cfg) | {"kp": cfg.kp_fw, "vin": cfg.vin}
+    # numbers of other friction models are not used, as in BAM
+    made = MotorConfig.from_bam(parameters, quadratic_when_opposed=False, unused={})
+    others = [
+        dataclasses.replace(one, assumed_inertia=armature) if isinstance(one, FrictionConfig) else one
+        for one in made.others
+    ]
+    if backlash is not None:
+        others.append(play_of(backlash, armature))
+    return dataclasses.replace(made, others=others)
+
+
+def _motor(cfg: Any) -> dict[str, Any]:
+    """Return the numbers of the motor of a cfg, ours or Isaac Lab's own."""
+    motor = cfg.motor
+    return dict(motor) if isinstance(motor, Mapping) else dict(vars(motor))

@@ -1,0 +1,283 @@
+"""A gear with a spring and backlash between its rotor and the joint; the rotor is a mass of its own.
+
+    J·θ̈ = N·τ − b·θ̇ − f,   I·q̈ = f + τ_e       θ  angle of the rotor at the joint, q position of the joint
+    f = k·(δ − clip(δ, ±β)) + c·δ̇,  δ = θ − q   J = N²·J_r,  b = N²·b_r,  β half of the backlash
+
+τ is the effort of the motor, N the ratio, I the effective inertia of the joint, τ_e what else acts on it, and f the
+effort at the joint. Teeth push and never pull: with backlash, f is 0 where |δ| <= β, and is not against the side that
+touches. Without backlash the spring and its damper push and pull.
+
+The step h is linearly implicit in both velocities. With M = J + h·b, a = h·k + c, and the velocities without spring
+w = (J·θ̇ + h·N·τ)/M of the rotor and u = v + h·τ_e/I of the joint:
+
+    δ_f = δ + h·(w − u)                         without spring: decides which teeth touch
+    e = δ − clip(δ_f, ±β)
+    p = (k·e + a·(w − u)) / (1 + h·a·(1/M + 1/I))            spring and damper of teeth that touch
+    t = (δ_f − clip(δ_f, ±β)) / (h²·(1/M + 1/I))             what stops them where they touch
+    f = clip(p, 0, t), without backlash p;  θ̇⁺ = w − h·f/M,  θ⁺ = θ + h·θ̇⁺
+
+k and c are those of the config, up to I/(2h)² and I/(4h): then the energy does not grow where the joint is half as
+heavy as I, heavier or held. The load of the joint shows in its velocity: τ_e = I·(v − v′)/h − f′, with v′ and f′ of the
+step before; where the simulator gives the whole load, it is the negative of that.
+
+After a reset θ, θ̇ and v′ are q, v and v of the step, and f′ is 0. Edges: a rotor without inertia, which a config
+refuses, hands its effort on; parameters out of range, and an inertia that is not known, give NaN, which the plan's
+guard turns into zero and a fault.
+Source: the linearly implicit Euler method for two masses and a spring; contact that is decided at the end of the step
+as in Moreau's scheme (Acary and Brogliato, Numerical Methods for Nonsmooth Dynamical Systems, 2008).
+"""
+
+# wp.func returns what Warp says
+# pyright: reportReturnType=false
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+import warp as wp
+
+from ..specs.transmission import ElasticTransmissionConfig
+from .base import Transmission, resolved_scalars
+from .friction_step import known_inertia, step_before
+from .law import UNSET, started, within
+from .ranges import positive, usable
+
+LIGHTEST = wp.constant(1.0e-20)
+"""Smallest inertia of rotor and joint."""
+
+
+@wp.func
+def elastic_prepare(
+    ratio: float,
+    offset: float,
+    of_motor: float,
+    rotor_inertia: float,
+    stiffness: float,
+    damping: float,
+    backlash: float,
+    rotor_damping: float,
+    assumed_inertia: float,
+):
+    """Return the parameters, those of the rotor at the joint; a ratio of NaN if one is out of range."""
+    checked = usable(rotor_inertia) + positive(stiffness) + usable(damping) + usable(backlash) + usable(rotor_damping)
+    squared = ratio * ratio
+    inertia = squared * rotor_inertia
+    return (
+        wp.nan if wp.isnan(checked) else ratio,
+        offset,
+        of_motor,
+        inertia if inertia > LIGHTEST else LIGHTEST,
+        stiffness,
+        damping,
+        0.5 * backlash,
+        squared * rotor_damping,
+        assumed_inertia,
+    )
+
+
+@wp.func
+def rotor_signals(
+    position: float,
+    velocity: float,
+    position_target: float,
+    velocity_target: float,
+    feedforward: float,
+    inertia: float,
+    load: float,
+    load_is_whole: float,
+    rotor_position: float,
+    rotor_velocity: float,
+    previous_velocity: float,
+    spring_effort: float,
+    ratio: float,
+    offset: float,
+    of_motor: float,
+    rotor_inertia: float,
+    stiffness: float,
+    damping: float,
+    half_backlash: float,
+    drag: float,
+    assumed_inertia: float,
+):
+    """Return position, velocity, targets [rad, rad/s] and feedforward [N·m] of the motor; the rotor is its own."""
+    is_own = of_motor > 0.5
+    return (
+        ratio * started(rotor_position, position) + offset,
+        ratio * started(rotor_velocity, velocity),
+        position_target if is_own else ratio * position_target + offset,
+        velocity_target if is_own else ratio * velocity_target,
+        feedforward if is_own else feedforward / ratio,
+    )
+
+
+@wp.func
+def felt_by_rotor(
+    inertia: float,
+    load: float,
+    rotor_position: float,
+    rotor_velocity: float,
+    previous_velocity: float,
+    spring_effort: float,
+    ratio: float,
+    offset: float,
+    of_motor: float,
+    rotor_inertia: float,
+    stiffness: float,
+    damping: float,
+    half_backlash: float,
+    drag: float,
+    assumed_inertia: float,
+):
+    """Return inertia [kg·m²] and load [N·m] as the motor feels them: its rotor, and the spring of the step before."""
+    return rotor_inertia / (ratio * ratio), spring_effort / ratio
+
+
+@wp.func
+def spring_step(
+    momentum: float,
+    mass: float,
+    joint_momentum: float,
+    joint_mass: float,
+    deflection: float,
+    dt: float,
+    stiffening: float,
+    damping: float,
+    half_backlash: float,
+):
+    """Return the effort of the spring, and the velocity of the rotor after the step.
+
+    Args:
+        momentum: Of the rotor after the step without spring.
+        mass: Of the rotor, with its drag.
+        joint_momentum: After the step without spring.
+        joint_mass: Inertia of the joint.
+        deflection: Of the spring, with the gap.
+        dt: Physics step.
+        stiffening: Stiffness of the spring times the step.
+        damping: Of the spring.
+        half_backlash: Half of the gap.
+    """
+    alone = momentum / mass
+    free = deflection + dt * (alone - joint_momentum / joint_mass)
+    edge = within(free, -half_backlash, half_backlash)
+    past = free - edge
+    stretched = deflection - edge
+    # by shares of the two masses, either of which may be next to nothing
+    both = mass + joint_mass
+    share = mass / both
+    reduced = joint_mass * share
+    common = (momentum + joint_momentum) / both
+    gain = stiffening + damping
+    divisor = reduced + dt * gain
+    impulse = stiffening * stretched
+    pushing = (reduced * (impulse / dt) + gain * (joint_mass * (momentum / both) - share * joint_momentum)) / divisor
+    pushed = (joint_mass * ((momentum - impulse) / both) + dt * gain * common) / divisor
+    has_gap = half_backlash > 0.0
+    # damping that would end the step before the teeth touch
+    end = reduced * past + dt * damping * stretched
+    is_early = has_gap and ((past > 0.0 and end < 0.0) or (past < 0.0 and end > 0.0))
+    effort = past / dt * (reduced / dt) if is_early else pushing
+    velocity = common - joint_mass / both * (stretched / dt) if is_early else pushed
+    is_apart = has_gap and (past == 0.0 or (past > 0.0 and pushing <= 0.0) or (past < 0.0 and pushing >= 0.0))
+    return 0.0 * effort if is_apart else effort, alone if is_apart else velocity
+
+
+@wp.func
+def elastic_effort(
+    effort: float,
+    position: float,
+    velocity: float,
+    dt: float,
+    inertia: float,
+    load: float,
+    load_is_whole: float,
+    rotor_position: float,
+    rotor_velocity: float,
+    previous_velocity: float,
+    spring_effort: float,
+    ratio: float,
+    offset: float,
+    of_motor: float,
+    rotor_inertia: float,
+    stiffness: float,
+    damping: float,
+    half_backlash: float,
+    drag: float,
+    assumed_inertia: float,
+):
+    """Return the effort at the joint [N·m or N], position and velocity of the rotor, and what the next step needs."""
+    given = known_inertia(inertia, assumed_inertia)
+    known = LIGHTEST if given < LIGHTEST else given
+    before, gained = step_before(load_is_whole, load, spring_effort, velocity - started(previous_velocity, velocity))
+    angle = started(rotor_position, position)
+    stiffening = dt * stiffness
+    most = 0.25 * known / dt
+    found, speed = spring_step(
+        rotor_inertia * started(rotor_velocity, velocity) + dt * (ratio * effort),
+        rotor_inertia + dt * drag,
+        known * (velocity + gained) - dt * before,
+        known,
+        angle - position,
+        dt,
+        stiffening if stiffening < most else most,
+        damping if damping < most else most,
+        half_backlash,
+    )
+    # without inertia it hands on the effort, to the bit
+    total = found if rotor_inertia > LIGHTEST else ratio * effort
+    return total, angle + dt * speed, speed, velocity, total
+
+
+class TransmissionElastic(Transmission):
+    """Elastic gears of `N` motors.
+
+    Args:
+        ratio: Radians of the motor per radian or metre of the joint, shape `(N,)`.
+        offset: Angle of the motor where its rotor is at 0 at the joint [rad], shape `(N,)`.
+        targets: 0 where targets and feedforward are those of the joint, 1 for those of the motor, shape `(N,)`.
+        rotor_inertia: Inertia of rotor and gear at the motor [kg·m²], shape `(N,)`.
+        stiffness: Stiffness of the spring at the joint [N·m/rad or N/m], shape `(N,)`.
+        damping: Damping of the spring at the joint [N·m·s/rad or N·s/m], shape `(N,)`.
+        backlash: Whole free play at the joint [rad or m], shape `(N,)`.
+        rotor_damping: Viscous friction of the rotor at the motor [N·m·s/rad], shape `(N,)`.
+        assumed_inertia: Effective inertia of the joint [kg·m² or kg] where the simulator does not provide it, shape
+            `(N,)`.
+
+    Raises:
+        TypeError: An array is missing.
+        ValueError: The arrays differ in shape.
+    """
+
+    PARAMETERS: ClassVar[tuple[str, ...]] = (
+        "ratio",
+        "offset",
+        "targets",
+        "rotor_inertia",
+        "stiffness",
+        "damping",
+        "backlash",
+        "rotor_damping",
+        "assumed_inertia",
+    )
+    NEUTRAL: ClassVar[tuple[float, ...]] = (1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0)
+    STATE: ClassVar[tuple[str, ...]] = ("rotor_position", "rotor_velocity", "previous_velocity", "spring_effort")
+    START: ClassVar[Mapping[str, float]] = {
+        "rotor_position": UNSET,
+        "rotor_velocity": UNSET,
+        "previous_velocity": UNSET,
+    }
+    ASKS: ClassVar[tuple[str, ...]] = ("inertia", "load", "load_is_whole")
+    RECORDED: ClassVar[Mapping[str, str]] = {
+        "rotor_positions": "rotor_position",
+        "rotor_velocities": "rotor_velocity",
+    }
+    PREPARE = elastic_prepare
+    MOTOR = rotor_signals
+    LAW = elastic_effort
+    FELT = felt_by_rotor
+
+    @classmethod
+    def resolve_arguments(cls, args: dict[str, Any]) -> dict[str, Any]:
+        """Fill each value with its default where absent and check it."""
+        return resolved_scalars(ElasticTransmissionConfig, args)

@@ -1,0 +1,170 @@
+"""Cfgs of hobby servos: the servo that BAM identified, as a group and in a stage."""
+
+from __future__ import annotations
+
+import dataclasses
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+from isaacsim.core.experimental.actuators import (
+    ActuatedArrays,
+    Articulation,
+    ArticulationActuators,
+    ElasticTransmissionConfig,
+    ElectricalConfig,
+    FrictionConfig,
+    ServoControlConfig,
+    Simulation,
+    motors_of,
+)
+from isaacsim.core.experimental.actuators.compat.isaac_lab import (
+    BamActuatorCfg,
+    BamBacklashActuatorCfg,
+    BamMotorCfg,
+    groups_of,
+    to_usd,
+)
+from isaacsim.core.experimental.actuators.compat.isaac_lab.groups import resolve_groups
+from isaacsim.core.experimental.actuators.compat.isaac_lab.resolve import DEFAULTS
+from isaacsim.core.experimental.actuators.specs.stages import KINDS
+from places import ROBOTS
+from stages import stage_of
+
+MOTOR = BamMotorCfg(
+    model="m6",
+    **{"kt": 0.4, "resistance": 2.5, "error_gain": 0.15, "max_pwm": 0.9},
+    **{"friction_base": 0.01, "friction_viscous": 0.02, "friction_stribeck": 0.005, "dtheta_stribeck": 2.5},
+    **{"alpha": 1.5, "load_friction_motor": 0.1, "load_friction_motor_quad": 0.03},
+)
+SERVO = BamActuatorCfg(
+    joint_names_expr=["elbow", "wrist"], motor=MOTOR, kp_fw=8.0, vin=7.5, armature={"elbow": 0.004, "wrist": 0.002}
+)
+NAMES = ["elbow", "wrist"]
+
+
+def resolved(cfg: Any) -> Any:
+    """The group of two joints of one robot."""
+    robot = {name: np.full((1, 2), value, np.float32) for name, value in DEFAULTS.items()}
+    return resolve_groups({"arm": cfg}, NAMES, robot, "cpu", "documentation")
+
+
+def test_stages_of_a_servo() -> None:
+    """Firmware, winding, friction of the documented kind, and the effort of the held motor as its limit."""
+    groups = resolved(SERVO)
+    assert [name for _, name in groups.actuators] == NAMES
+    for (actuator, _), armature in zip(groups.actuators, (0.004, 0.002), strict=True):
+        assert actuator.controller == ServoControlConfig(8.0, 0.15, 7.5, 0.9)
+        (limit,) = actuator.clamping
+        assert limit.max_effort == pytest.approx(7.5 * 0.4 / 2.5)
+        winding, friction = actuator.others
+        assert winding == ElectricalConfig(0.4, 2.5, voltage=7.5, command="voltage")
+        assert isinstance(friction, FrictionConfig) and not friction.quadratic_when_opposed
+        assert (friction.coulomb, friction.static, friction.viscous) == (0.01, pytest.approx(0.015), 0.02)
+        assert (friction.motor_load, friction.quadratic_motor_load) == (0.1, 0.03)
+        assert friction.assumed_inertia == pytest.approx(armature)
+        assert actuator.delay is None
+    ((name, columns, values),) = groups.properties
+    assert (name, columns) == ("armature", [0, 1])
+    np.testing.assert_allclose(values, [[0.004, 0.002]], rtol=1e-6)
+
+
+def test_effort_of_a_servo() -> None:
+    """A duty of the error, as voltage on a winding that moves, without its friction."""
+    quiet = dataclasses.replace(MOTOR, model="m1", friction_base=0.0, friction_viscous=0.0, max_current=0.5)
+    for motor, most in ((dataclasses.replace(quiet, max_current=0.0), np.inf), (quiet, 0.5)):
+        arrays = ActuatedArrays(NAMES, resolved(SERVO.replace(motor=motor)).actuators)
+        position, velocity, target = (
+            np.array([values], np.float32) for values in ([0.1, 0.2], [0.5, -0.5], [0.4, 1.5])
+        )
+        duty = np.clip(8.0 * 0.15 * (target - position), -0.9, 0.9)
+        current = np.clip((7.5 * duty - 0.4 * velocity) / 2.5, -most, most)
+        np.testing.assert_allclose(arrays.step(position, velocity, target, 0.002), 0.4 * current, rtol=1e-5)
+
+
+def test_limit_and_delay_of_the_cfg() -> None:
+    """A given limit counts, and a range of delays is drawn as that of other cfgs."""
+    groups = resolved(SERVO.replace(effort_limit=0.3, min_delay=1, max_delay=4))
+    actuator = groups.actuators[0][0]
+    assert actuator.clamping[0].max_effort == pytest.approx(0.3) and actuator.delay.buf_depth == 4
+    assert {pattern: (one.low, one.high) for pattern, one in groups.delays.items()} == {
+        "elbow": (1, 4),
+        "wrist": (1, 4),
+    }
+
+
+def test_backlash() -> None:
+    """Behind the motor, of each joint; a joint that a dictionary leaves out has a spring without."""
+    cfg = BamBacklashActuatorCfg(**vars(SERVO), backlash={"elbow": 0.02})
+    for (actuator, _), backlash, armature in zip(resolved(cfg).actuators, (0.02, 0.0), (0.004, 0.002), strict=True):
+        winding, play, friction = sorted(actuator.others, key=lambda one: list(KINDS).index(one.KIND))
+        assert isinstance(winding, ElectricalConfig) and isinstance(friction, FrictionConfig)
+        assert isinstance(play, ElasticTransmissionConfig)
+        assert (play.ratio, play.offset, play.targets) == (1.0, 0.0, "joint")
+        np.testing.assert_allclose([play.backlash, play.rotor_inertia], [backlash, armature], rtol=1e-6)
+
+
+def test_joint_has_no_armature_behind_backlash() -> None:
+    """While the group is attached, for the rotor is a mass of its own; a file has the total."""
+    cfg = BamBacklashActuatorCfg(
+        **vars(SERVO) | {"joint_names_expr": ["hinge"], "armature": 0.004, "effort_limit": 5.0}, backlash=0.02
+    )
+    with Simulation(ROBOTS / "pendulum.usda") as sim:
+        sim.play()
+        robot: Any = Articulation("/World/Pendulum")
+        before = robot.get_dof_armatures().numpy()
+        with ArticulationActuators.from_groups("/World/Pendulum", {"servo": cfg}):
+            assert not robot.get_dof_armatures().numpy().any()
+            sim.step(20)
+            assert np.isfinite(robot.get_dof_positions().numpy()).all()
+        np.testing.assert_array_equal(robot.get_dof_armatures().numpy(), before)
+    stage = stage_of(ROBOTS / "pendulum.usda")
+    assert to_usd({"servo": cfg}, stage, "/World/Pendulum", overwrite_existing=True) == []
+    assert groups_of(stage, "/World/Pendulum") == {"servo": cfg}
+    hinge = stage.GetPrimAtPath("/World/Pendulum/joints/hinge")
+    assert hinge.GetAttribute("physxJointAxis:angular:armature").Get() == pytest.approx(0.004)
+    assert [type(one) for one in motors_of(stage)["hinge"].others].count(ElasticTransmissionConfig) == 1
+
+
+def test_cfg_of_isaac_lab() -> None:
+    """Objects of other classes with these names are read, a class of no model among their fields."""
+    motor = SimpleNamespace(**vars(MOTOR))
+    fields = {field.name: getattr(SERVO, field.name) for field in dataclasses.fields(SERVO)} | {"motor": motor}
+    theirs = type("BamActuatorCfg", (), fields)()
+    assert [str(vars(one)) for one, _ in resolved(theirs).actuators] == [
+        str(vars(one)) for one, _ in resolved(SERVO).actuators
+    ]
+
+
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        ({"vin_range": (7.0, 8.0)}, "vin_range = (7.0, 8.0): must be None. Leave it out, and randomize the voltage"),
+        ({"vin_drop_gain_range": (0.0, 0.1)}, "give the robot a SupplyConfig"),
+        ({"delay_hold_prob": 0.5}, "delay_hold_prob = 0.5: must be 0.0. Leave it out: a delay is drawn at each reset"),
+        ({"delay_update_period": 3}, "delay_update_period = 3: must be 0."),
+        ({"friction": 0.1}, "friction = 0.1: must be None, for the motor has friction. Leave it out."),
+        ({"vin": dataclasses.MISSING}, "vin is missing: must be given for a servo. Set it."),
+        ({"motor": dataclasses.replace(MOTOR, model="m9")}, "model = 'm9': must be one of m1"),
+        ({"motor": dataclasses.replace(MOTOR, resistance=-1.0)}, "resistance = -1.0"),
+    ],
+)
+def test_what_is_not_run_is_refused(values: dict[str, Any], message: str) -> None:
+    """Each by name, with a remedy."""
+    with pytest.raises(ValueError) as error:
+        resolved(SERVO.replace(**values))
+    assert message in str(error.value)
+
+
+def test_into_a_stage_and_back() -> None:
+    """Prims have the whole servo, and the cfg is read as it was."""
+    stage = stage_of(ROBOTS / "pendulum.usda")
+    cfg = SERVO.replace(joint_names_expr=["hinge"], armature=0.004, max_delay=2)
+    lost = to_usd({"servo": cfg}, stage, "/World/Pendulum", overwrite_existing=True)
+    assert lost == ["servo: delays from 0 to 2 steps: a prim has one delay, 2"]
+    assert groups_of(stage, "/World/Pendulum") == {"servo": cfg}
+    motor = motors_of(stage)["hinge"]
+    assert isinstance(motor.controller, ServoControlConfig) and motor.controller.kp == 8.0
+    assert motor.armature == pytest.approx(0.004)
+    assert [type(one) for one in motor.others] == [ElectricalConfig, FrictionConfig]

@@ -1,0 +1,318 @@
+"""Two masses on a spring with backlash: period, energy, contact, load, statics, and the same system in MuJoCo."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+from isaacsim.core.experimental.actuators import (
+    ActuatedArrays,
+    ElasticTransmissionConfig,
+    MaxEffortClampingConfig,
+    PDControlConfig,
+    TransmissionConfig,
+)
+from one_inertia import joints_of, state_of
+from two_masses import Cases, TwoMasses, largest_energy
+
+DT, REFERENCE = 1e-3, 5e-5
+ROTOR, JOINT = 0.03, 0.05
+
+
+def gear(count: int = 1, *, ratio: float = 50.0, rotor: Any = ROTOR, **values: Any) -> ElasticTransmissionConfig:
+    """Transmissions of several robots, the inertia of the rotor given at the joint."""
+    given = {"stiffness": 100.0, "assumed_inertia": JOINT} | values
+    wide = {name: np.broadcast_to(np.asarray(one, float), count).copy() for name, one in given.items()}
+    return ElasticTransmissionConfig(ratio, rotor_inertia=np.full(count, rotor) / ratio**2, **wide)
+
+
+def stiffness_of(product: Any, dt: float) -> Any:
+    """Stiffness whose frequency times the step is so much."""
+    return (np.asarray(product) / dt) ** 2 / (1 / ROTOR + 1 / JOINT)
+
+
+# ---- period
+
+
+def periods(stiffness: np.ndarray, dt: float) -> np.ndarray:
+    """Periods of the deflection of springs that are let go, from its zero crossings [s]."""
+    count = len(stiffness)
+    free = TwoMasses(gear(count, stiffness=stiffness), np.full(count, JOINT), dt, deflection=0.01)
+    crossings: list[list[float]] = [[] for _ in range(count)]
+    before = np.full(count, 0.01)
+    for number in range(1, round(2.1 * 2 * math.pi / math.sqrt(stiffness.min() * (1 / ROTOR + 1 / JOINT)) / dt)):
+        free.step()
+        now = free.rotors[0] - free.q
+        for at in np.flatnonzero(before * now < 0):
+            crossings[at].append((number - now[at] / (now[at] - before[at])) * dt)
+        before = now
+    assert min(map(len, crossings)) >= 4
+    return np.array([(one[3] - one[0]) * 2 / 3 for one in crossings])
+
+
+def test_period_is_that_of_a_fine_step() -> None:
+    """Within 2 % up to h·ω = 0.25, where it is 2.05 %, and 10 % up to 0.5; linear frequency of backward Euler."""
+    products = np.array([0.1, 0.12, 0.15, 0.2, 0.24, 0.25, 0.3, 0.4, 0.5])
+    stiffness = stiffness_of(products, DT)
+    error = periods(stiffness, DT) / periods(stiffness, REFERENCE) - 1
+    np.testing.assert_allclose(error, products / np.arctan(products) - 1, atol=3e-3)
+    assert (np.abs(error[:5]) < 0.02).all() and abs(error[5]) < 0.021
+    assert (np.abs(error[6:]) < 0.1).all()
+
+
+# ---- energy
+
+
+@pytest.mark.parametrize("told", [False, True])
+def test_energy_is_never_above_its_start(told: bool) -> None:
+    """Springs and backlash, soft and too stiff for the step; joints of other inertias than assumed, and held ones."""
+    cases = Cases(1e-3, (0.25, 0.5, 10.0), told).make()
+    assert largest_energy(cases, 3000 if told else 20000, every=40, dense=800).max() <= 1 + 1e-6
+    assert cases.arrays.faults == []
+
+
+def test_energy_of_a_motor_that_stops_goes_into_the_joint() -> None:
+    """Momentum is kept by each step, in the gap, at a hit and beyond what the step resolves."""
+    stiffness = stiffness_of([0.1, 0.5, 0.5, 5.0, 50.0], DT)
+    config = gear(5, stiffness=stiffness, backlash=[0.0, 0.0, 0.02, 0.0, 0.02])
+    masses = TwoMasses(config, np.full(5, JOINT), DT, rotor_velocity=2.0, velocity=-0.5)
+    for _ in range(500):
+        masses.step()
+        np.testing.assert_allclose(ROTOR * masses.rotors[1] + JOINT * masses.v, ROTOR * 2.0 - JOINT * 0.5, rtol=2e-5)
+
+
+# ---- contact
+
+
+def test_rotor_flies_through_the_gap() -> None:
+    """Nothing reaches the joint until the teeth touch; then they push and never pull."""
+    backlash = 0.02
+    masses = TwoMasses(gear(backlash=backlash), np.array([JOINT]), 1e-3, rotor_velocity=1.0)
+    seen = []
+    for _ in range(200):
+        ahead = masses.rotors[0][0] - masses.q[0]
+        masses.step()
+        # by the deflection that it has at the end, at which it moves
+        after = state_of(masses.arrays, "rotor_position")[0] - masses.q[0]
+        seen.append((ahead, after, masses.effort[0]))
+    found = np.array(seen)
+    inside = np.abs(found[:, 1]) < backlash / 2 - 1e-6
+    assert inside.sum() > 20 and (found[inside, 2] == 0).all()
+    assert (found[:, 2] * found[:, 1] >= 0).all()
+    # forward over half the gap, then back over all of it
+    assert found[:9, 2].max() == 0 < found[12, 2] and found[:, 2].min() < 0
+
+
+def test_damped_teeth_stop_where_they_touch() -> None:
+    """Damping acts from the contact on, however large it is."""
+    for damping in (0.0, 1.0, 100.0):
+        masses = TwoMasses(
+            gear(backlash=0.02, damping=damping, stiffness=1.0), np.array([np.inf]), 0.015, rotor_velocity=1.0
+        )
+        masses.step()
+        ahead = masses.rotors[0][0]
+        assert 0.01 - 1e-7 <= ahead < 0.015 and masses.effort[0] < 0.0 + ROTOR / 0.015
+
+
+def test_drag_alone_slows_the_rotor_in_the_gap() -> None:
+    """Backward Euler of a viscous friction at the motor."""
+    config = gear(backlash=10.0, rotor_damping=2e-4)
+    masses = TwoMasses(config, np.array([JOINT]), DT, rotor_velocity=1.0)
+    drag = 2e-4 * 50.0**2
+    for number in range(1, 50):
+        masses.step()
+        np.testing.assert_allclose(masses.rotors[1], (1 + DT * drag / ROTOR) ** -number, rtol=1e-5)
+
+
+# ---- load and statics
+
+
+@pytest.mark.parametrize("told", [False, True])
+@pytest.mark.parametrize("backlash", [0.0, 0.02])
+def test_spring_carries_a_load(told: bool, backlash: float) -> None:
+    """At rest it is deflected by load/stiffness and half of the backlash, whether the load is told or felt."""
+    stiffness = stiffness_of([0.1, 0.3], DT)
+    config = gear(2, stiffness=stiffness, backlash=backlash, damping=1.0)
+    masses = TwoMasses(config, np.full(2, JOINT), DT, told=told)
+    theta = np.zeros(2)
+    for _ in range(2000):
+        theta, omega = masses.rotors
+        # a stiff motor holds the rotor
+        masses.step(effort=-20.0 * theta - 0.5 * omega, load=3.0)
+    np.testing.assert_allclose(masses.effort, -3.0, rtol=1e-4)
+    np.testing.assert_allclose(masses.q - theta, 3.0 / stiffness + backlash / 2, rtol=2e-3)
+    one = ElasticTransmissionConfig(50.0, rotor_inertia=1e-5, stiffness=float(stiffness[0]), backlash=backlash)
+    assert one.at_rest(-3.0) == pytest.approx(-3.0 / stiffness[0] - backlash / 2) and one.at_rest(0.0) == 0.0
+
+
+@pytest.mark.parametrize("product", [0.3, 1.0, 10.0])
+def test_a_stiff_spring_is_a_rigid_gear(product: float) -> None:
+    """Rotor and joint move as one mass under a slow effort, whether the step resolves the spring or not."""
+    config = gear(stiffness=stiffness_of(product, DT))
+    masses = TwoMasses(config, np.array([JOINT]), DT)
+    rigid = np.zeros(2)
+    for number in range(1000):
+        effort = 0.4 * math.sin(2 * math.pi * number * DT)
+        masses.step(effort=effort)
+        rigid[1] += DT * effort / (ROTOR + JOINT)
+        rigid[0] += DT * rigid[1]
+    assert abs(masses.q[0] - rigid[0]) < 2e-3 * abs(rigid[0])
+
+
+def test_light_rotor_hands_on_its_effort() -> None:
+    """A thousandth of the inertia of the joint: its own oscillation is damped, the joint moves as it should."""
+    config = gear(rotor=JOINT / 1000, stiffness=50.0)
+    masses = TwoMasses(config, np.array([JOINT]), DT)
+    for _ in range(20):
+        masses.step(effort=0.7)
+    np.testing.assert_allclose(masses.effort, 0.7 * 1000 / 1001, rtol=1e-3)
+
+
+# ---- what the motor sees
+
+
+def test_motor_is_the_rotor() -> None:
+    """Control law and limits get position and velocity of the rotor, in the coordinates of the motor."""
+    config = ElasticTransmissionConfig(
+        -20.0, offset=0.3, rotor_inertia=1e-4, stiffness=50.0, damping=0.1, backlash=0.01, assumed_inertia=JOINT
+    )
+    stages = [PDControlConfig(0.02, 0.004), MaxEffortClampingConfig(0.05), config]
+    arrays = ActuatedArrays(["j"], {"j": stages})
+    q = v = 0.0
+    for _ in range(300):
+        saved = arrays.save_state()
+        theta, omega = (float(saved[f"j.transmission.rotor_{name}"][0]) for name in ("position", "velocity"))
+        theta, omega = (q, v) if math.isnan(theta) else (theta, omega)
+        motor = 0.02 * (-20.0 * 0.2 - -20.0 * theta) - 0.004 * -20.0 * omega
+        given = [np.array([one], np.float32) for one in (q, v, 0.2)]
+        effort = float(arrays.step(*given, DT)[0])
+        after = float(arrays.save_state()["j.transmission.rotor_velocity"][0])
+        expected = (0.04 * (after - omega) / DT + effort) / -20.0
+        assert np.clip(motor, -0.05, 0.05) == pytest.approx(expected, abs=2e-4)
+        v += DT * effort / JOINT
+        q += DT * v
+
+
+def test_targets_may_be_those_of_the_motor() -> None:
+    """As of a rigid gear."""
+    efforts = []
+    for targets, target in (("joint", 0.2), ("motor", 20.0 * 0.2 + 0.3)):
+        config = ElasticTransmissionConfig(
+            20.0, offset=0.3, targets=targets, rotor_inertia=1e-4, stiffness=50.0, assumed_inertia=JOINT
+        )
+        arrays = ActuatedArrays(["j"], {"j": [PDControlConfig(0.02, 0.004), config]})
+        given = [np.array([one], np.float32) for one in (0.0, 0.0, target)]
+        efforts.append([float(arrays.step(*given, DT)[0]) for _ in range(5)])
+    np.testing.assert_allclose(efforts[0], efforts[1], rtol=1e-5)
+    assert efforts[0][0] != 0.0
+
+
+def test_reset_puts_the_rotor_on_the_joint() -> None:
+    """Of the robots that are reset: position and velocity are those of the next step."""
+    arrays = joints_of(gear(2), 2)
+    q, v = np.array([[0.3], [0.3]], np.float32), np.array([[1.0], [1.0]], np.float32)
+    for _ in range(5):
+        arrays.step(q, v, q, DT, feedforward=q)
+    kept = state_of(arrays, "rotor_position")[1]
+    arrays.reset(indices=[0])
+    found = arrays.step(q + 1, v, q, DT)
+    # unloaded, but for what it moves ahead in the step
+    assert abs(found[0, 0]) < 1e-3 * abs(found[1, 0])
+    np.testing.assert_allclose(state_of(arrays, "rotor_position")[0], 1.3 + DT, rtol=1e-6)
+    assert abs(state_of(arrays, "rotor_position")[1] - kept) < 0.1
+
+
+def test_saved_state_goes_on_with_the_same_bits() -> None:
+    """Also into other actuators of the same motors."""
+    made = [joints_of(gear(3, backlash=0.01), 3) for _ in range(2)]
+    rng = np.random.default_rng(0)
+    given = rng.normal(size=(60, 3, 3, 1)).astype(np.float32)
+    for row in given[:30]:
+        made[0].step(*row[:2], row[0], DT, feedforward=row[2])
+    made[1].restore_state(made[0].save_state())
+    for row in given[30:]:
+        efforts = [np.array(one.step(*row[:2], row[0], DT, feedforward=row[2])) for one in made]
+        np.testing.assert_array_equal(*efforts)
+
+
+def test_many_robots_are_as_one() -> None:
+    """With the same bits, also where robots have other parameters."""
+    count = 37
+    stiffness, backlash = np.linspace(5, 500, count), np.linspace(0, 0.05, count)
+    every = joints_of(gear(count, stiffness=stiffness, backlash=backlash), count)
+    alone = [joints_of(gear(stiffness=one, backlash=gap), 1) for one, gap in zip(stiffness, backlash, strict=True)]
+    rng = np.random.default_rng(1)
+    for _ in range(20):
+        q, v, given = rng.normal(size=(3, count, 1)).astype(np.float32)
+        found = np.array(every.step(q, v, q, DT, feedforward=given))
+        for at, one in enumerate(alone):
+            np.testing.assert_array_equal(
+                one.step(q[at : at + 1], v[at : at + 1], q[at : at + 1], DT, feedforward=given[at : at + 1])[0],
+                found[at],
+            )
+
+
+def test_unknown_inertia_is_a_fault() -> None:
+    """Of a simulator that provides none, without an assumed one."""
+    arrays = ActuatedArrays(["j"], {"j": [PDControlConfig(1.0, 0.1), gear(assumed_inertia=0.0)]})
+    rest = np.zeros(1, np.float32)
+    assert arrays.step(rest, rest, rest + 1, DT)[0] == 0.0 and len(arrays.faults) == 1
+
+
+def test_armature_of_the_joint_is_none() -> None:
+    """For the simulator; that of a rigid gear is the rotor's."""
+    rigid = TransmissionConfig(50.0, rotor_inertia=2e-5)
+    elastic = ElasticTransmissionConfig(50.0, rotor_inertia=2e-5, stiffness=100.0, assumed_inertia=JOINT)
+    law = PDControlConfig(1.0, 0.1)
+    arrays = ActuatedArrays(["a", "b", "c"], {"a": [law, rigid], "b": [law, elastic], "c": [law]})
+    np.testing.assert_allclose(arrays.joint_properties["armature"], [[0.05, 0.0, np.nan]], rtol=1e-6)
+
+
+# ---- against MuJoCo
+
+MODEL = """
+<mujoco>
+  <option timestep="5e-5" gravity="0 0 0" integrator="implicit"/>
+  <worldbody>
+    <body>
+      <joint name="joint" axis="0 0 1" stiffness="20" damping="0.2"/>
+      <inertial pos="0 0 0" mass="1" diaginertia="{joint} {joint} {joint}"/>
+    </body>
+    <body>
+      <joint name="rotor" axis="0 0 1" damping="{drag}"/>
+      <inertial pos="0 0 0" mass="1" diaginertia="{rotor} {rotor} {rotor}"/>
+    </body>
+  </worldbody>
+  <tendon>
+    <fixed stiffness="{stiffness}" damping="{damping}" springlength="-{half} {half}">
+      <joint joint="rotor" coef="1"/><joint joint="joint" coef="-1"/>
+    </fixed>
+  </tendon>
+  <actuator><motor joint="rotor"/></actuator>
+</mujoco>
+"""
+
+
+@pytest.mark.parametrize(("backlash", "damping"), [(0.0, 0.3), (0.02, 0.0)])
+def test_moves_as_two_bodies_in_mujoco(backlash: float, damping: float) -> None:
+    """Rotor and joint as bodies on a spring with a dead band, at a twentieth of our step: within 3 % over a second."""
+    mujoco = pytest.importorskip("mujoco")
+    drag, stiffness = 0.05, 150.0
+    numbers = {"joint": JOINT, "rotor": ROTOR, "drag": drag, "stiffness": stiffness, "damping": damping}
+    model = mujoco.MjModel.from_xml_string(MODEL.format(**numbers, half=backlash / 2))
+    data, dt = mujoco.MjData(model), 1e-3
+    config = gear(stiffness=stiffness, damping=damping, backlash=backlash, rotor_damping=drag / 50.0**2)
+    masses = TwoMasses(config, np.array([JOINT]), dt)
+    found, expected = np.zeros((2, 1000, 2))
+    for number in range(1000):
+        data.ctrl[:] = effort = 2.0 * math.sin(2 * math.pi * 1.5 * number * dt) + 0.5
+        for _ in range(20):
+            mujoco.mj_step(model, data)
+        expected[number] = data.qpos
+        masses.step(effort=effort, load=-20.0 * masses.q - 0.2 * masses.v)
+        found[number] = masses.q[0], masses.rotors[0][0]
+    assert np.abs(expected).max() > 0.1
+    error = np.sqrt(((found - expected) ** 2).mean(axis=0)) / np.sqrt((expected**2).mean(axis=0))
+    assert (error < 0.03).all(), error

@@ -1,0 +1,139 @@
+"""Joints in float64 whose motor drives them over an elastic transmission, many cases side by side."""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from isaacsim.core.experimental.actuators import ActuatedArrays, ElasticTransmissionConfig
+from one_inertia import joints_of, state_of, tell
+
+KEY = ".*.transmission."
+
+
+class TwoMasses:
+    """Robots of one joint each: `v⁺ = v + dt·(effort + load)/inertia`, `q⁺ = q + dt·v⁺`.
+
+    Args:
+        config: The transmission, with arrays of shape `(robots,)`; its `assumed_inertia` is an array.
+        inertia: Inertia of the joints [kg·m²], `(robots,)`, inf for one that is held.
+        dt: Physics step [s].
+        told: True if the law gets inertia and load as signals; otherwise it has to find out the load.
+        rotor_velocity: First velocity of the rotors at the joint [rad/s].
+        velocity: First velocity of the joints [rad/s].
+        deflection: First angle of the rotors ahead of the joints [rad].
+    """
+
+    def __init__(
+        self,
+        config: ElasticTransmissionConfig,
+        inertia: np.ndarray,
+        dt: float,
+        *,
+        told: bool = False,
+        rotor_velocity: Any = 0.0,
+        velocity: Any = 0.0,
+        deflection: Any = 0.0,
+    ) -> None:
+        count = len(inertia)
+        self.config, self.inertia, self.dt, self.told = config, inertia, dt, told
+        self.held = np.isinf(inertia)
+        self.arrays: ActuatedArrays = joints_of(config, count)
+        self.q, self.effort, self.load = np.zeros((3, count))
+        self.v = np.where(self.held, 0.0, velocity)
+        saved = dict(self.arrays.save_state())
+        for name, value in (("rotor_position", deflection), ("rotor_velocity", rotor_velocity)):
+            saved[KEY + name] = np.broadcast_to(np.asarray(value, np.float32), count).copy()
+        self.arrays.restore_state(saved)
+
+    def step(self, effort: Any = 0.0, load: Any = 0.0) -> None:
+        """Step once under efforts of the motors at the joints, and loads on the joints [N·m]."""
+        count = len(self.q)
+        if self.told:
+            # what holds a joint is known from the step before
+            whole = np.where(self.held, -self.effort, load)
+            known = {"inertia": self.config.assumed_inertia, "load": -whole, "load_is_whole": np.ones(count)}
+            tell(self.arrays, known)
+        q, v = (one.astype(np.float32)[:, None] for one in (self.q, self.v))
+        given = np.broadcast_to(np.asarray(effort, np.float32), count)[:, None].copy()
+        found = self.arrays.step(q, v, np.zeros_like(q), self.dt, feedforward=given)
+        self.effort = np.array(found, float)[:, 0]
+        self.v = self.v + self.dt * np.where(self.held, 0.0, self.effort + load) / self.inertia
+        self.q = self.q + self.dt * self.v
+
+    @property
+    def rotors(self) -> tuple[np.ndarray, np.ndarray]:
+        """Positions [rad] and velocities [rad/s] of the rotors at the joint."""
+        return tuple(state_of(self.arrays, name).astype(float) for name in ("rotor_position", "rotor_velocity"))
+
+    def energy(self) -> np.ndarray:
+        """Energy of rotor, spring and joint [J], with springs as stiff as the law takes them."""
+        theta, omega = self.rotors
+        one = self.config
+        rotor = one.ratio**2 * one.rotor_inertia
+        stiffness = np.minimum(one.stiffness, one.assumed_inertia / (2 * self.dt) ** 2)
+        deflection, gap = theta - self.q, one.backlash / 2
+        stretched = deflection - np.clip(deflection, -gap, gap)
+        joint = np.where(self.held, 0.0, self.inertia) * self.v**2
+        return 0.5 * (rotor * omega**2 + joint + stiffness * stretched**2)
+
+
+@dataclasses.dataclass(frozen=True)
+class Cases:
+    """Springs with and without backlash whose joints have other inertias than they assume, and two starts of each.
+
+    Args:
+        dt: Physics step [s].
+        products: Products of the step and the frequency of a spring.
+        told: True if the law gets inertia and load as signals.
+    """
+
+    dt: float
+    products: Sequence[float]
+    told: bool = False
+
+    def make(self) -> TwoMasses:
+        """Return them all: the joint is half as heavy as assumed, as heavy, twice as heavy, or held."""
+        choices = self.products, (0.1, 1.0, 10.0), (0.5, 1.0, 2.0, np.inf), (0.0, 0.002, 0.02), (0.0, 0.1), (0, 1)
+        product, share, heavier, gap, damped, start = np.array([*itertools.product(*choices)]).T
+        assumed, ratio = np.full(len(product), 0.05), 10.0
+        rotor = share * assumed
+        reduced = 1 / (1 / rotor + 1 / assumed)
+        stiffness = (product / self.dt) ** 2 * reduced
+        config = ElasticTransmissionConfig(
+            ratio,
+            rotor_inertia=rotor / ratio**2,
+            stiffness=stiffness,
+            damping=2 * damped * np.sqrt(stiffness * reduced),
+            backlash=gap,
+            assumed_inertia=assumed,
+        )
+        return TwoMasses(
+            config,
+            heavier * assumed,
+            self.dt,
+            told=self.told,
+            deflection=np.where(start == 0, 0.01 + gap / 2, 0.0),
+            rotor_velocity=np.where(start == 1, 1.0, 0.0),
+            velocity=np.where(start == 1, -1.0, 0.0),
+        )
+
+
+def largest_energy(cases: TwoMasses, steps: int, every: int = 1, dense: int = 0) -> np.ndarray:
+    """Return the largest energy of each case after the start as a share of that at the start.
+
+    Args:
+        cases: They are stepped.
+        steps: Number of steps.
+        every: Steps between two looks.
+        dense: First steps, all of which are looked at.
+    """
+    first, largest = cases.energy(), np.zeros(len(cases.q))
+    for number in range(steps):
+        cases.step()
+        if number < dense or number % every == 0:
+            largest = np.maximum(largest, cases.energy())
+    return largest / first
