@@ -242,7 +242,8 @@ def test_losses_of_a_gear_are_friction_by_every_way_in(host: ArraysHost) -> None
             found.append([friction.motor_load.numpy()[0], friction.external_load.numpy()[0]])
     np.testing.assert_allclose(found, 0.2 * 0.2 / (1.0 - 0.64), rtol=1e-6)
     with pytest.raises(ValueError, match=r"efficiency = 0.8, backdriving_efficiency = 1.0: must not differ so much"):
-        wrapped((ActuatorConfig(PD_CONFIG, others=[TransmissionConfig(2.0, efficiency=0.8)]), "hip"))
+        odd = TransmissionConfig(2.0, efficiency=0.8, backdriving_efficiency=1.0)
+        wrapped((ActuatorConfig(PD_CONFIG, others=[odd]), "hip"))
 
 
 def test_list_with_a_component_keeps_its_order(host: ArraysHost) -> None:

@@ -1,4 +1,4 @@
-"""Springs of elastic transmissions that the physics step does not resolve; `specs/transmission.py` says what they do."""
+"""Springs of elastic transmissions that the physics step does not resolve, see `specs/transmission.py`."""
 
 from __future__ import annotations
 
