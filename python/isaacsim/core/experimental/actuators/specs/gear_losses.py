@@ -11,7 +11,7 @@ Source: the gearbox term of model M5 of Duclusaud et al., ICRA 2025, solved for 
 from __future__ import annotations
 
 import dataclasses
-from typing import Any
+from typing import Any, cast
 
 from .configs import Config, FrictionConfig
 from .engine_friction import is_friction, is_in_engine
@@ -74,5 +74,5 @@ def _loses(gear: TransmissionConfig) -> bool:
 
 def _is_less(value: Any) -> bool:
     if isinstance(value, dict):
-        return any(one != 1.0 for one in value.values())
+        return any(one != 1.0 for one in cast(dict[str, Any], value).values())
     return bool((value != 1.0).any()) if hasattr(value, "shape") else value != 1.0
