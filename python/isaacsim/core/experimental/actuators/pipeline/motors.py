@@ -293,7 +293,7 @@ def _armature_beside_rotor(motor: MotorConfig, subject: str) -> list[str]:
         return []
     return [
         f"{subject}.armature = {shown(motor.armature)} beside rotor_inertia = {shown(gear.rotor_inertia)}: must be "
-        f"that of the rotor at the joint, ratio²·rotor_inertia = {rotor:.4g}. Leave it out, or correct the transmission."
+        f"that of the rotor at the joint, ratio²·rotor_inertia = {rotor:.4g}. Leave it out, or correct either."
     ]
 
 
