@@ -28,6 +28,7 @@ from isaacsim.core.experimental.actuators import (
     PDControlConfig,
     PositionBasedClampingConfig,
     Simulation,
+    TransmissionConfig,
     add_actuator,
     add_motors,
     motors_of,
@@ -419,3 +420,28 @@ def test_where_no_joint_is_known_the_word_is_refused() -> None:
         ActuatedArrays(["hip"], {"hip": [FREE, limit]})
     with pytest.raises(ValueError, match="max_effort = 'joint': the effort limit of its joint is not known here"):
         add_actuator("/World/Arm", "shoulder", "other", FREE, clamping=[limit], stage=stage_of(ARM))
+
+
+def test_limit_of_the_joint_is_one_of_the_motor_before_its_gear() -> None:
+    """Divided by the ratio of each joint; a table is one of the joint."""
+    gear = TransmissionConfig({"hip": -10.0, "knee": 4.0})
+    stages = [PDControlConfig(1.0, 0.1), MaxEffortClampingConfig("joint"), gear]
+    (found,) = resolve_motors(
+        {".*": stages}, ["hip", "knee"], ["/hip", "/knee"], 1, limits=lambda: np.array([[50.0, 20.0]])
+    )
+    assert found.spec is not None
+    np.testing.assert_allclose(found.spec.clamping[0].max_effort, [5.0, 5.0])  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize(("armature", "fits"), [(0.2, True), (0.205, True), (0.3, False), (None, True)])
+def test_armature_beside_a_rotor_is_the_same(armature: float | None, fits: bool) -> None:
+    """Files have both; they may not contradict each other."""
+    gear = TransmissionConfig(-100.0, rotor_inertia=2e-5)
+    motors = {".*": MotorConfig(PDControlConfig(1.0, 0.1), armature=armature, others=[gear])}
+    if fits:
+        resolve_motors(motors, ["hip"], ["/hip"], 1)
+        return
+    with pytest.raises(
+        ValueError, match=r"armature = 0.3 beside rotor_inertia = 2e-05: must be that of the rotor .* = 0.2"
+    ):
+        resolve_motors(motors, ["hip"], ["/hip"], 1)

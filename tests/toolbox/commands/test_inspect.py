@@ -6,10 +6,16 @@ import json
 from pathlib import Path
 
 import pytest
+from isaacsim.core.experimental.actuators import (
+    MaxEffortClampingConfig,
+    PDControlConfig,
+    TransmissionConfig,
+    add_motors,
+)
 from isaacsim.core.experimental.actuators.toolbox.commands.main import main
 from places import ROBOTS
 from pxr import Usd
-from robot_files import OF_SHOULDER, SHOULDER, edited, number, schema, without
+from robot_files import ARM, OF_SHOULDER, SHOULDER, edited, number, schema, without
 
 
 @pytest.mark.parametrize("file", sorted([*ROBOTS.glob("*.usda"), ROBOTS / "arm_2dof.xml"]), ids=lambda file: file.name)
@@ -113,4 +119,20 @@ def test_friction_is_compared_with_the_limit_of_its_motor(
     assert said["notes"] == [
         "Friction of shoulder breaks away at 15 N·m, 25% of the motor's limit of 60 N·m; where a simulator provides no "
         f"inertia, {inertia}."
+    ]
+
+
+def test_geared_motor_is_told_on_both_sides(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The pipeline has the numbers of the motor, a note those of the joint."""
+    motor = [PDControlConfig(2.0, 0.1), MaxEffortClampingConfig(3.0), TransmissionConfig(-10.0)]
+
+    def author(stage: Usd.Stage) -> None:
+        add_motors(ARM, {"shoulder": motor}, stage=stage, overwrite_existing=True)
+
+    assert main(["inspect", str(edited(tmp_path, author)), "--json"]) == 0
+    said = json.loads(capsys.readouterr().out)
+    (row,) = (row for row in said["actuators"] if row["joints"] == ["shoulder"])
+    assert row["pipeline"] == "PD(kp=2, kd=0.1) → max effort 3 → transmission(ratio=-10)"
+    assert said["notes"] == [
+        "At shoulder, behind a gear of ratio -10, kp = 200 and kd = 10 (2 and 0.1 of the motor), largest effort 30 N·m."
     ]

@@ -13,6 +13,7 @@ from isaacsim.core.experimental.actuators import (
     MaxEffortClampingConfig,
     MotorConfig,
     PDControlConfig,
+    TransmissionConfig,
     inspect_robots,
 )
 from isaacsim.core.experimental.actuators.errors import ActuatorParseError
@@ -80,6 +81,19 @@ def test_a_configuration_takes_the_place_of_actuators() -> None:
     assert (left.file, left.config, left.applied) == (2000.0, None, 0.0)
     assert left.rule == "no motor in the configuration: the drive is left"
     assert found["extension", "actuator_limit"].applied is None
+
+
+def test_geared_motor_is_resolved_at_the_joint() -> None:
+    """Gains and limit by the ratio; the armature is that of the rotor."""
+    gear = TransmissionConfig(-10.0, rotor_inertia=1e-4)
+    motor = MotorConfig(PDControlConfig(0.8, 0.04), [MaxEffortClampingConfig(5.0)], others=[gear])
+    found = table(resolve(ARM, {"shoulder": motor}))
+    for name, value in {"kp": 80.0, "kd": 4.0, "actuator_limit": 50.0}.items():
+        row = found["shoulder", name]
+        assert (row.config, row.applied) == (pytest.approx(value), pytest.approx(value))
+    armature = found["shoulder", "armature"]
+    assert armature.applied == pytest.approx(0.01) and armature.rule.startswith("rotor of the transmission")
+    assert found["shoulder", "transmission.ratio"].applied == -10.0
 
 
 def test_a_value_by_pattern_and_a_motor_limit() -> None:

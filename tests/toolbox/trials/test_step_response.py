@@ -6,7 +6,13 @@ from typing import Any
 
 import numpy as np
 import pytest
-from isaacsim.core.experimental.actuators import Simulation
+from isaacsim.core.experimental.actuators import (
+    ArticulationActuators,
+    MaxEffortClampingConfig,
+    PDControlConfig,
+    Simulation,
+    TransmissionConfig,
+)
 from isaacsim.core.experimental.actuators.toolbox.plots.step_response import Response, StepResponse, draw_step_response
 from isaacsim.core.experimental.actuators.toolbox.trials.step_response import step_response
 from places import REPOSITORY
@@ -98,3 +104,30 @@ def test_others_stay_at_their_targets() -> None:
     assert found.actual.start == pytest.approx(0.0, abs=5e-3)
     with pytest.raises(ValueError, match="joint = 'wrist': must be driven"):
         step_response(opened, "/World/Arm", "wrist", amplitude=0.1, seconds=1.0)
+
+
+def test_geared_motor_responds_as_the_same_motor_at_the_joint() -> None:
+    """Also beside an ideal drive, which has the gear and no limits."""
+    geared = [PDControlConfig(2.0, 0.2), MaxEffortClampingConfig(0.5), TransmissionConfig(-10.0, 0.4)]
+    direct = [PDControlConfig(200.0, 20.0), MaxEffortClampingConfig(5.0)]
+    found = []
+    for motor in (geared, direct):
+
+        def opened(path: str, motor: Any = motor) -> ArticulationActuators:
+            return ArticulationActuators.from_configs(path, {".*": motor})
+
+        robot = "/World/Pendulum"
+        found.append(
+            step_response(
+                lambda: Simulation(ROBOTS / "pendulum.usda"),
+                robot,
+                "hinge",
+                amplitude=0.3,
+                seconds=0.3,
+                open_actuators=opened,
+            )
+        )
+    one, other = found
+    np.testing.assert_allclose(one.actual.effort, other.actual.effort, rtol=1e-3, atol=1e-2)
+    np.testing.assert_allclose(one.ideal.position, other.ideal.position, rtol=1e-3, atol=1e-4)
+    np.testing.assert_allclose(one.bounds, other.bounds, rtol=1e-5)

@@ -14,6 +14,7 @@ from isaacsim.core.experimental.actuators import (
     MaxEffortClampingConfig,
     PDControlConfig,
     Simulation,
+    TransmissionConfig,
 )
 from isaacsim.core.experimental.actuators.toolbox.viewing.live import Live
 from places import ROBOTS
@@ -109,6 +110,28 @@ def test_applied_efforts_are_within_the_envelope_and_limited_ones_at_its_end(
                     limited += 1
                     assert effort.applied in (pytest.approx(effort.lower), pytest.approx(effort.upper))
     assert limited > 10
+
+
+def test_geared_motor_is_shown_at_the_joint() -> None:
+    """Computed and applied efforts and their bounds are of the same side."""
+    geared = [PDControlConfig(2.0, 0.2), MaxEffortClampingConfig(6.0), TransmissionConfig(-10.0, 0.4)]
+    direct = [PDControlConfig(200.0, 20.0), MaxEffortClampingConfig(60.0)]
+    shown = []
+    for motor in (geared, direct):
+        with Simulation(ARM, 0.005) as sim:
+            sim.play()
+            actuators = ArticulationActuators.from_configs("/World/Arm", {".*": motor})
+            live = live_of(sim)
+            actuators.articulation.set_dof_position_targets([0.5, 0.1])
+            sim.step(3)
+            shown.append((live.efforts(), live.history(0)))
+            actuators.close()
+    (efforts, history), (expected, of_direct) = shown
+    for one, other in zip(efforts, expected, strict=True):
+        assert (one.lower, one.upper, one.limited_by) == (pytest.approx(-60.0), pytest.approx(60.0), other.limited_by)
+        assert one.computed == pytest.approx(other.computed, rel=1e-4, abs=1e-4)
+        assert one.applied == pytest.approx(other.applied, rel=1e-4, abs=1e-4)
+    np.testing.assert_allclose(history, of_direct, rtol=1e-4, atol=1e-4)
 
 
 def test_efforts_of_motor_and_friction_are_shown_apart() -> None:

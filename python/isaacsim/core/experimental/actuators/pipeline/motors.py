@@ -29,6 +29,9 @@ from ..specs.transmission import transmission_of
 if TYPE_CHECKING:
     from ..networks.checkpoint import Checkpoint
 
+# relative difference between an armature and that of a rotor that is one of rounding
+_SAME = 0.05
+
 Limits = Callable[[], np.ndarray | None]
 """Returns the effort limits of joints [N·m or N], `(robots, joints)`, or None if they are unknown."""
 
@@ -278,6 +281,22 @@ def _frictions_beside_another(motor: MotorConfig, subject: str) -> list[str]:
     ]
 
 
+def _armature_beside_rotor(motor: MotorConfig, subject: str) -> list[str]:
+    """Return what is wrong between an armature and the rotor of a transmission, which is the same inertia."""
+    gear = transmission_of(motor)
+    numbers = (motor.armature, gear.ratio, gear.rotor_inertia) if gear is not None else (None,)
+    # values by joint or robot are of a program that knows what it does
+    if gear is None or not all(isinstance(one, Real) for one in numbers) or not gear.rotor_inertia:
+        return []
+    rotor = gear.ratio**2 * gear.rotor_inertia
+    if abs(cast(float, motor.armature) - rotor) <= _SAME * rotor:
+        return []
+    return [
+        f"{subject}.armature = {shown(motor.armature)} beside rotor_inertia = {shown(gear.rotor_inertia)}: must be "
+        f"that of the rotor at the joint, ratio²·rotor_inertia = {rotor:.4g}. Leave it out, or correct either."
+    ]
+
+
 def _is_zero(value: Any) -> bool:
     """Return True for no value, and for one that is zero at all joints."""
     if isinstance(value, Mapping):
@@ -291,6 +310,7 @@ def _misfits(motor: MotorConfig, subject: str) -> list[str]:
     if motor.controller is None and not all(KINDS[kind].alone for kind, _ in motor.by_kind):
         problems.append(f"{subject} has limits or a delay and no controller, whose they are. Add one, or remove them.")
     problems += _frictions_beside_another(motor, subject) + combination_problems(motor, subject)
+    problems += _armature_beside_rotor(motor, subject)
     schemas = [stage.SCHEMA for stage in motor.stages]
     return problems + [
         f"{subject} has {type(stage).__name__} twice: must have each stage once. Remove one of them."

@@ -46,8 +46,8 @@ _SHARE = Parameter("", "float", "", None, lower=0.0, above=True, upper=1.0)
 class MotorConfig(Staged):
     """The motor of a joint: control law, effort limits, delay and further stages, and properties of the joint itself.
 
-    Units are those of the joint, rad and N·m for a revolute one, m and N for a prismatic one. Values are checked on
-    use, not here.
+    Units are those of the joint, rad and N·m for a revolute one, m and N for a prismatic one. With a transmission,
+    control law, winding and limits are in units of the motor. Values are checked on use, not here.
     """
 
     controller: ControlConfig | None = None

@@ -174,6 +174,8 @@ def transmission_of(staged: Staged) -> TransmissionConfig | None:
 def at_joint(config: _Config, ratio: Any) -> _Config:
     """Return a config of the motor as one of the joint that does the same there.
 
+    A network, whose numbers are in its file, is returned as it is.
+
     Args:
         config: A stage before the transmission; one at the joint is returned as it is.
         ratio: Radians of the motor per radian or metre of the joint, a number or an array like the config's values.
