@@ -140,7 +140,7 @@ def test_spring_carries_a_load(told: bool, backlash: float) -> None:
     for _ in range(2000):
         theta, omega = masses.rotors
         # a stiff motor holds the rotor
-        masses.step(effort=-20.0 * theta - 0.5 * omega, load=3.0)
+        masses.step(effort=-20.0 * theta - 2.0 * omega, load=3.0)
     np.testing.assert_allclose(masses.effort, -3.0, rtol=1e-4)
     np.testing.assert_allclose(masses.q - theta, 3.0 / stiffness + backlash / 2, rtol=2e-3)
     one = ElasticTransmissionConfig(50.0, rotor_inertia=1e-5, stiffness=float(stiffness[0]), backlash=backlash)

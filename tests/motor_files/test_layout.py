@@ -35,6 +35,7 @@ def test_every_law_of_the_package_has_a_name() -> None:
         "clamping": ["max_effort", "dc_motor", "dc_motor_cutoff", "position_based", "envelope"],
         "thermal": ["thermal"],
         "supply": ["supply"],
+        "transmission": ["transmission", "elastic"],
         "passive": ["friction", "friction_curve", "lu_gre_friction", "cogging"],
         "delay": ["delay"],
     }
@@ -79,8 +80,8 @@ def test_unknown_keys_are_refused_with_a_suggestion() -> None:
             "e": {"delay": {"law": "delay", "delay_steps": 2}},
         }
     ) == [
-        "'a' has 'clampings': must be one of controller, electrical, clamping, thermal, supply, passive, delay, "
-        "armature, friction, viscous_friction. Did you mean clamping?",
+        "'a' has 'clampings': must be one of controller, electrical, clamping, thermal, supply, transmission, "
+        "passive, delay, armature, friction, viscous_friction. Did you mean clamping?",
         "'b'.controller has 'kq': must be one of law, kp, kd, const_effort. Did you mean kp?",
         "'c'.controller.law = 'pdd': must be one of pd, pid, geared_pd, geared_pid, neural, servo. Did you mean pd?",
         "'d'.controller has no law: must be one of pd, pid, geared_pd, geared_pid, neural, servo. "
