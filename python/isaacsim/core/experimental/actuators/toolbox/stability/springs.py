@@ -1,4 +1,4 @@
-"""Springs of elastic transmissions that the physics step does not resolve; `specs/transmission.py` says what they do."""
+"""Springs of elastic transmissions that the physics step does not resolve; `specs/transmission.py` has what they do."""
 
 from __future__ import annotations
 
