@@ -310,6 +310,25 @@ def test_rotors_are_recorded() -> None:
     assert not found[:, 1].any() and found[-1, 0, 0] > 0
 
 
+def test_losses_are_friction_behind_the_spring() -> None:
+    """A joint that the motor turns steadily gets its share of the power, with the inertia that the gear assumes."""
+    config = ElasticTransmissionConfig(
+        20.0,
+        **{"efficiency": 0.8, "backdriving_efficiency": 0.8, "assumed_inertia": JOINT},
+        **{"rotor_inertia": 1e-4, "stiffness": 200.0, "damping": 1.0},
+    )
+    arrays = ActuatedArrays(["j"], {"j": [PDControlConfig(0.0, 0.0), config]})
+    arrays.observe_efforts()
+    q = v = effort = 0.0
+    for _ in range(4000):
+        given = [np.array([one], np.float32) for one in (q, v, 0.0, 2.0)]
+        effort = float(arrays.step(*given[:3], DT, feedforward=given[3])[0])
+        v += DT * (effort - 1.5 * v) / JOINT
+        q += DT * v
+    assert arrays.motor_efforts.item() == pytest.approx(2.0, rel=1e-3)
+    assert effort == pytest.approx(0.8 * 2.0, rel=1e-3)
+
+
 def test_unknown_inertia_is_a_fault() -> None:
     """Of a simulator that provides none, without an assumed one."""
     arrays = ActuatedArrays(["j"], {"j": [PDControlConfig(1.0, 0.1), gear(assumed_inertia=0.0)]})
