@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shutil
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -10,15 +12,20 @@ from isaacsim.core.experimental.actuators import (
     ActuatorConfig,
     Articulation,
     ArticulationActuators,
+    ElasticTransmissionConfig,
     MaxEffortClampingConfig,
     MotorConfig,
     PDControlConfig,
     Simulation,
     TransmissionConfig,
+    add_motors,
     use_host,
 )
+from isaacsim.core.experimental.actuators.authoring import motors_of
 from isaacsim.core.experimental.actuators.hosts.arrays import ArraysHost
+from isaacsim.core.experimental.actuators.usd.stage import open_stage
 from places import ROBOTS
+from pxr import Sdf
 
 PANDA = "/World/Panda"
 PD = PDControlConfig(100.0, 10.0)
@@ -168,3 +175,61 @@ def test_a_host_that_cannot_take_them_is_named_once() -> None:
         assert len(caught) == 1 and caught[0].filename == __file__
         assert made.actuated_dof_indices == [0, 1]
         made.close()
+
+
+# ---- a rotor behind a spring
+
+ROTOR = ElasticTransmissionConfig(50.0, rotor_inertia=2e-5, stiffness=60.0, damping=0.2, backlash=0.01)
+
+
+def pendulum(tmp_path: Path) -> Path:
+    """A pendulum with an armature."""
+    file = Path(shutil.copy(ROBOTS / "pendulum.usda", tmp_path))
+    stage = open_stage(file)
+    stage.GetPrimAtPath("/World/Pendulum/joints/hinge").CreateAttribute(
+        "newton:armature", Sdf.ValueTypeNames.Float
+    ).Set(0.03)
+    stage.Save()
+    return file
+
+
+@pytest.mark.parametrize("early", [True, False])
+def test_rotor_behind_a_spring_is_no_armature_while_attached(early: bool, tmp_path: Path) -> None:
+    """The actuator moves it; the armature of the file comes back."""
+    motors = {".*": [PDControlConfig(0.01, 0.001), ROTOR]}
+    with Simulation(pendulum(tmp_path)) as sim:
+        made = ArticulationActuators.from_configs("/World/Pendulum", motors) if early else None
+        sim.play()
+        robot: Any = Articulation("/World/Pendulum")
+        made = made or ArticulationActuators.from_configs("/World/Pendulum", motors)
+        assert robot.get_dof_armatures().numpy().item() == 0.0
+        assert inertias(robot).item() == pytest.approx(0.26, rel=1e-5)
+        robot.set_dof_position_targets(0.5)
+        for _ in range(100):
+            sim.step()
+        assert robot.get_dof_positions().numpy().item() > 0.1
+        made.close()
+        assert robot.get_dof_armatures().numpy().item() == pytest.approx(0.03, rel=1e-6)
+
+
+def test_file_has_the_rotor_as_armature(tmp_path: Path) -> None:
+    """For programs that know no spring; read again, the joint has none, and the transmission is the same."""
+    file = pendulum(tmp_path)
+    stage = open_stage(file)
+    motors = {".*": [PDControlConfig(0.01, 0.001), ROTOR]}
+    add_motors("/World/Pendulum", motors, stage=stage, overwrite_existing=True)
+    stage.Save()
+    with Simulation(file) as sim:
+        sim.play()
+        robot: Any = Articulation("/World/Pendulum")
+        alone = robot.get_dof_armatures().numpy().item()
+        made = ArticulationActuators("/World/Pendulum")
+        assert robot.get_dof_armatures().numpy().item() == 0.0
+        (motor,) = motors_of(sim, "/World/Pendulum").values()
+        (found,) = motor.others
+        assert isinstance(found, ElasticTransmissionConfig)
+        assert list(vars(found).values()) == [
+            one if isinstance(one, str) else pytest.approx(one, rel=1e-6) for one in vars(ROTOR).values()
+        ]
+        made.close()
+        assert alone == robot.get_dof_armatures().numpy().item() == pytest.approx(0.05, rel=1e-6)

@@ -10,9 +10,11 @@ import pytest
 from isaacsim.core.experimental.actuators import (
     ActuatedArrays,
     ElasticTransmissionConfig,
+    FrictionConfig,
     MaxEffortClampingConfig,
     PDControlConfig,
     TransmissionConfig,
+    native,
 )
 from one_inertia import joints_of, state_of
 from two_masses import Cases, TwoMasses, largest_energy
@@ -140,7 +142,7 @@ def test_spring_carries_a_load(told: bool, backlash: float) -> None:
     for _ in range(2000):
         theta, omega = masses.rotors
         # a stiff motor holds the rotor
-        masses.step(effort=-20.0 * theta - 0.5 * omega, load=3.0)
+        masses.step(effort=-20.0 * theta - 2.0 * omega, load=3.0)
     np.testing.assert_allclose(masses.effort, -3.0, rtol=1e-4)
     np.testing.assert_allclose(masses.q - theta, 3.0 / stiffness + backlash / 2, rtol=2e-3)
     one = ElasticTransmissionConfig(50.0, rotor_inertia=1e-5, stiffness=float(stiffness[0]), backlash=backlash)
@@ -252,6 +254,79 @@ def test_many_robots_are_as_one() -> None:
                 one.step(q[at : at + 1], v[at : at + 1], q[at : at + 1], DT, feedforward=given[at : at + 1])[0],
                 found[at],
             )
+
+
+def test_core_and_warp_have_the_same_bits(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of efforts and states, with a control law, limits and friction on the other sides of the transmission."""
+    if native.core is None:
+        pytest.skip("the native core was not built")
+    stages = [
+        PDControlConfig(0.05, 0.004, 0.01),
+        MaxEffortClampingConfig(0.3),
+        ElasticTransmissionConfig(
+            -30.0,
+            **{"offset": 0.4, "rotor_inertia": 3e-5, "stiffness": 80.0, "damping": 0.2, "backlash": 0.02},
+            **{"rotor_damping": 1e-5, "assumed_inertia": JOINT},
+        ),
+        FrictionConfig(0.2, 0.05, assumed_inertia=JOINT),
+    ]
+    found: list[Any] = []
+    for core in (native.core, None):
+        monkeypatch.setattr(native, "core", core)
+        arrays, rng = ActuatedArrays(["a", "b"], {"a": stages, "b": [PDControlConfig(9.0, 0.4)]}, num_robots=19), None
+        assert arrays.engine.startswith("native") == (core is not None), arrays.engine
+        rng, q, v, efforts = np.random.default_rng(3), *np.zeros((2, 19, 2)), []
+        for number in range(300):
+            target = rng.normal(size=(19, 2)).astype(np.float32)
+            given = [one.astype(np.float32) for one in (q, v)]
+            if number == 100:
+                arrays.reset(indices=[3])
+            if number == 200:
+                given[0][2, 0] = np.nan
+            efforts.append(np.array(arrays.step(*given, target, DT)))
+            v = v + DT * efforts[-1] / JOINT
+            q = q + DT * v
+        assert [(fault.robot, fault.dof_name) for fault in arrays.faults] == [(2, "a")]
+        states = {name: one for name, one in arrays.save_state().items() if ".transmission." in name}
+        assert len(states) == 4
+        found.append([np.array(efforts), *states.values()])
+    for one, other in zip(*found, strict=True):
+        np.testing.assert_array_equal(one, other)
+    assert np.ptp(found[0][0][:, :, 0]) > 1
+
+
+def test_rotors_are_recorded() -> None:
+    """At the joint, after each step; joints without such a law have zeros."""
+    config = ElasticTransmissionConfig(30.0, rotor_inertia=3e-5, stiffness=80.0, assumed_inertia=JOINT)
+    arrays = ActuatedArrays(["a", "b"], {"a": [PDControlConfig(0.05, 0.004), config], "b": [PDControlConfig(1, 0)]})
+    rest, expected = np.zeros(2, np.float32), []
+    with arrays.record() as log:
+        for _ in range(10):
+            arrays.step(rest, rest, rest + 1, DT)
+            saved = arrays.save_state()
+            expected.append([saved[f"a.transmission.rotor_{name}"][0] for name in ("position", "velocity")])
+    found = np.stack([log.rotor_positions, log.rotor_velocities], axis=-1)[:, 0]
+    np.testing.assert_array_equal(found[:, 0], expected)
+    assert not found[:, 1].any() and found[-1, 0, 0] > 0
+
+
+def test_losses_are_friction_behind_the_spring() -> None:
+    """A joint that the motor turns steadily gets its share of the power, with the inertia that the gear assumes."""
+    config = ElasticTransmissionConfig(
+        20.0,
+        **{"efficiency": 0.8, "backdriving_efficiency": 0.8, "assumed_inertia": JOINT},
+        **{"rotor_inertia": 1e-4, "stiffness": 200.0, "damping": 1.0},
+    )
+    arrays = ActuatedArrays(["j"], {"j": [PDControlConfig(0.0, 0.0), config]})
+    arrays.observe_efforts()
+    q = v = effort = 0.0
+    for _ in range(4000):
+        given = [np.array([one], np.float32) for one in (q, v, 0.0, 2.0)]
+        effort = float(arrays.step(*given[:3], DT, feedforward=given[3])[0])
+        v += DT * (effort - 1.5 * v) / JOINT
+        q += DT * v
+    assert arrays.motor_efforts.item() == pytest.approx(2.0, rel=1e-3)
+    assert effort == pytest.approx(0.8 * 2.0, rel=1e-3)
 
 
 def test_unknown_inertia_is_a_fault() -> None:

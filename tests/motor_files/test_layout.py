@@ -35,7 +35,7 @@ def test_every_law_of_the_package_has_a_name() -> None:
         "clamping": ["max_effort", "dc_motor", "dc_motor_cutoff", "position_based", "envelope"],
         "thermal": ["thermal"],
         "supply": ["supply"],
-        "transmission": ["transmission"],
+        "transmission": ["transmission", "elastic"],
         "linkage": ["linkage"],
         "passive": ["friction", "friction_curve", "lu_gre_friction", "cogging"],
         "delay": ["delay"],

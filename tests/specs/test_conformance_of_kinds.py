@@ -82,7 +82,8 @@ class Bench:
     def __init__(self, kind: Kind, law: catalogue.Law, folder: Path) -> None:
         self.kind, self.law, self.folder = kind, law, folder
         self.described: dict[str, Parameter] = parameters_of(law.config)
-        self.name = next(iter(self.described))
+        # one that is not negative, if any
+        self.name = next((name for name, one in self.described.items() if one.lower == 0.0), next(iter(self.described)))
         self.config = self.other(1.0)
         self.word = law_of(self.config)
 
@@ -101,6 +102,9 @@ class Bench:
         if "command" in values:
             # that of the controller beside it
             values["command"] = "effort"
+        if "assumed_inertia" in values:
+            # unknown, it is a fault
+            values["assumed_inertia"] = 1.0
         values[self.name] = type(values[self.name])(values[self.name] * factor)
         return self.law.config(**values)
 

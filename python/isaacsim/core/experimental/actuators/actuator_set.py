@@ -122,11 +122,11 @@ class ActuatorSet(NotCopied):
             signals: Of `positions`, `velocities`, `position_targets`, `velocity_targets`, `delayed_position_targets`,
                 `delayed_velocity_targets`, `computed_efforts`, `motor_efforts`, `applied_efforts`, `limited_by`,
                 `faults`, `power`, of friction and other passive stages `passive_efforts`, `passive_power` and
-                `sticking`, of motors with a transmission `shaft_positions`, `shaft_velocities` and `shaft_efforts`, and
-                of motors `currents`, `terminal_voltages`, `electrical_power`, `losses`,
-                `at_voltage_limit`, `winding_temperatures`, `housing_temperatures` and `supply_voltages`. Those that
-                follow from others bring them. Default all, those of laws where joints have such laws. Time is always
-                there.
+                `sticking`, of motors with a transmission `shaft_positions`, `shaft_velocities` and `shaft_efforts`, of
+                elastic ones `rotor_positions` and `rotor_velocities`, and of motors `currents`, `terminal_voltages`,
+                `electrical_power`, `losses`, `at_voltage_limit`, `winding_temperatures`, `housing_temperatures` and
+                `supply_voltages`. Those that follow from others bring them. Default all, those of laws where joints
+                have such laws. Time is always there.
             capacity: How many steps are kept, the last ones; None means all.
             robots: Robot indices or mask; None means all.
             dofs: Regular expressions that match names of joints in full, or columns; None means all actuated joints.

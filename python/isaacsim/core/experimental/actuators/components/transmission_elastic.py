@@ -16,13 +16,16 @@ w = (J·θ̇ + h·N·τ)/M of the rotor and u = v + h·τ_e/I of the joint:
     t = (δ_f − clip(δ_f, ±β)) / (h²·(1/M + 1/I))             what stops them where they touch
     f = clip(p, 0, t), without backlash p;  θ̇⁺ = w − h·f/M,  θ⁺ = θ + h·θ̇⁺
 
-k and c are those of the config, up to I/(2h)² and I/(4h): then the energy does not grow where the joint is half as
-heavy as I, heavier or held. The load of the joint shows in its velocity: τ_e = I·(v − v′)/h − f′, with v′ and f′ of the
-step before; where the simulator gives the whole load, it is the negative of that.
+k and c are those of the config, up to I/(2h)² and I/(4h): then the energy of rotor, spring and joint does not grow where
+the joint is half as heavy as I, heavier or held. Where h·sqrt(k·(1/J + 1/I)) is above 0.5 the step damps the
+oscillation out, and rotor and joint move as one mass: its momentum is kept, which a rotor without mass would lose.
 
-After a reset θ, θ̇ and v′ are q, v and v of the step, and f′ is 0. Edges: a rotor without inertia, which a config
-refuses, hands its effort on; parameters out of range, and an inertia that is not known, give NaN, which the plan's
-guard turns into zero and a fault.
+The load of the joint shows in its velocity: τ_e = I·(v − v′)/h − f′, with v′ and f′ of the step before; where the
+simulator gives the whole load, τ_e is the negative of that. After a reset θ, θ̇ and v′ are q, v and v of the step, and
+f′ is 0.
+
+Edges: inertias of rotor and joint below 1e-20 count as that; such a rotor, which a config refuses, hands its effort on.
+Parameters out of range, and an inertia that is not known, give NaN, which the plan's guard turns into zero and a fault.
 Source: the linearly implicit Euler method for two masses and a spring; contact that is decided at the end of the step
 as in Moreau's scheme (Acary and Brogliato, Numerical Methods for Nonsmooth Dynamical Systems, 2008).
 """

@@ -36,13 +36,14 @@ def _without_rounding(value: Any) -> Any:
 def with_losses(stages: Staged) -> list[Config]:
     """Return the other stages of an actuator, with what its gear loses in their friction.
 
-    An actuator without friction gets a `FrictionConfig`.
+    An actuator without friction gets a `FrictionConfig`, which assumes the inertia that its transmission assumes.
     """
     gear = transmission_of(stages)
     if gear is None or not _loses(gear):
         return list(stages.others)
     of_motor, external = losses(gear.efficiency, gear.backdriving_efficiency)
-    friction = next((one for one in stages.others if isinstance(one, FrictionConfig)), FrictionConfig())
+    none = FrictionConfig(assumed_inertia=getattr(gear, "assumed_inertia", 0.0))
+    friction = next((one for one in stages.others if isinstance(one, FrictionConfig)), none)
     whole = dataclasses.replace(
         friction, motor_load=friction.motor_load + of_motor, external_load=friction.external_load + external
     )

@@ -156,7 +156,7 @@ class ElasticTransmissionConfig(TransmissionConfig):
     backlash: float = parameter(0.0, **_of_transmission("backlash", "rad or m", 0.0, lower=0.0))
     """Whole free play at the joint [rad or m]; 0 for none."""
     rotor_damping: float = parameter(0.0, **_of_transmission("rotorDamping", "N·m·s/rad or N·s/m", 0.0, lower=0.0))
-    """Viscous friction of the rotor at the motor [N·m·s/rad]."""
+    """Viscous friction of the rotor at the motor [N·m·s/rad or N·s/m]."""
     assumed_inertia: float = parameter(0.0, **_of_transmission("assumedInertia", "kg·m² or kg", 0.0, lower=0.0))
     """Effective inertia of the joint [kg·m² or kg] for simulators that do not provide it; else it is not used."""
 

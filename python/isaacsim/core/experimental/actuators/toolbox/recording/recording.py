@@ -243,6 +243,16 @@ class Recording:
         return self._get("supply_voltages")
 
     @property
+    def rotor_positions(self) -> np.ndarray:
+        """Positions of rotors behind a spring, at the joint, after each step [rad or m]; 0 for other joints."""
+        return self._get("rotor_positions")
+
+    @property
+    def rotor_velocities(self) -> np.ndarray:
+        """Velocities of rotors behind a spring, at the joint, after each step [rad/s or m/s]; 0 for other joints."""
+        return self._get("rotor_velocities")
+
+    @property
     def passive_power(self) -> np.ndarray:
         """Mechanical power of passive efforts [W], computed like `power`; negative where friction dissipates energy."""
         return self._get("passive_power")

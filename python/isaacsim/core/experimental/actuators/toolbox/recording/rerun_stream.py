@@ -20,9 +20,11 @@ _APPLICATION = "actuators"
 # entity of each array, below that of its joint
 _ENTITIES = {
     "positions": "position/measured",
+    "rotor_positions": "position/rotor",
     "position_targets": "position/target",
     "delayed_position_targets": "position/delayed_target",
     "velocities": "velocity/measured",
+    "rotor_velocities": "velocity/rotor",
     "velocity_targets": "velocity/target",
     "delayed_velocity_targets": "velocity/delayed_target",
     "computed_efforts": "effort/computed",
