@@ -19,7 +19,7 @@ from isaacsim.core.experimental.actuators import Actuator, ActuatorGroup, Delay,
 from isaacsim.core.experimental.actuators.components import catalogue
 from isaacsim.core.experimental.actuators.specs.fields import parameters_of
 from isaacsim.core.experimental.actuators.specs.signals import SIGNALS as STAGE_SIGNALS
-from isaacsim.core.experimental.actuators.specs.stages import KINDS, parts_of
+from isaacsim.core.experimental.actuators.specs.stages import KINDS, acts_at_joint, parts_of
 from neural_twin import random_network, write_network
 from own_components import Loaded, OwnLimit
 
@@ -80,7 +80,10 @@ RANGES = {
     "max_current_rate": (1e3, 2e3),
     "temperature_coefficient": (0.001, 0.01),
     "magnet_coefficient": (0.001, 0.01),
+    "ratio": (0.5, 3.0),
+    "offset": (-0.5, 0.5),
     # flags and choices
+    "targets": (0.0, 1.0),
     "command": (0.0, 0.4),
     "driver": (0.0, 0.4),
     "discretization": (0.0, 0.4),
@@ -133,18 +136,28 @@ class Rollout:
             source = np.maximum(k - self.lag, 0)
             command = [np.choose(source, [values[f"{name} {n}"] for n in range(self.steps)]) for name in SIGNALS[2:]]
             effort: Any = None
+            motor, acting = (q, qd, *command), (q, qd)
+            gears = [law for law in self.laws if law in oracle.MOTORS]
+            for gear in gears:
+                numbers = [*states[gear], *(values[f"{gear} {name}"] for name in getattr(actuators, gear).PARAMETERS)]
+                motor = oracle.MOTORS[gear](q, qd, *command, *numbers)
+                # the true state does not know of commands
+                acting = oracle.MOTORS[gear](q, qd, 0.0 * q, 0.0 * q, 0.0 * q, *numbers)[:2]
             for law in self.laws:
                 component = getattr(actuators, law)
+                own = (q, qd) if law in gears or acts_at_joint(component) else acting
                 numbers = [*states[law], *(values[f"{law} {name}"] for name in component.PARAMETERS)]
                 asked = [np.full(N, STAGE_SIGNALS[name].neutral) for name in component.ASKS]
                 if law.startswith("Controller"):
-                    effort, *states[law] = oracle.LAWS[law](q, qd, *command, DT, *asked, *numbers)
+                    effort, *states[law] = oracle.LAWS[law](*motor, DT, *asked, *numbers)
                     continue
                 for name, over in component.CURVES.items():
                     # the table of an effort against the axis is mirrored
-                    places = {"position": q, "speed": np.abs(qd), "velocity": -qd if name == "backward" else qd}[over]
+                    at, speed = own
+                    sign = -1 if name == "backward" else 1
+                    places = {"position": at, "speed": np.abs(speed), "velocity": sign * speed}[over]
                     numbers.append(np.array([oracle.table_limit(each, *TABLES[over]) for each in places]))
-                after, *states[law] = oracle.LAWS[law](effort, q, qd, DT, *asked, *numbers)
+                after, *states[law] = oracle.LAWS[law](effort, *own, DT, *asked, *numbers)
                 self.limited += after != effort
                 effort = after
             total += self.weights[k] * effort
@@ -249,12 +262,36 @@ def test_all_limits_together(depth: int) -> None:
     assert_same(rollout.on_tape(swapped), rollout.differences())
 
 
+GEARED = ["ClampingDCMotor", "TransmissionGear", "ClampingPositionBased", "PassiveFriction"]
+"""A limit of the motor, its gear, and what acts at the joint."""
+
+
+@pytest.mark.parametrize("targets", [0.0, 1.0])
+@pytest.mark.parametrize("controller", ["ControllerPD", "ControllerPID"])
+def test_gear_between_motor_and_joint(controller: str, targets: float) -> None:
+    """Turning either way, with targets of the joint and of the motor, behind a delay."""
+    rollout = Rollout([controller, *GEARED], 20, LAGS, seed=5)
+    rollout.values["TransmissionGear ratio"][::3] *= -1
+    rollout.values["TransmissionGear targets"][:] = targets
+    expected = rollout.differences()
+    by_target = expected["joint_target_q 0"] != 0
+    assert 0 < by_target.sum() < N
+    for name in (
+        "TransmissionGear ratio",
+        "TransmissionGear offset",
+        f"{controller} kp",
+        "ClampingDCMotor velocity_limit",
+    ):
+        assert expected[name].any(), name
+    assert_same(rollout.on_tape(swapped), expected)
+
+
 @pytest.mark.parametrize("backend", ["core"], indirect=True)
 @pytest.mark.parametrize("isa", native.core.variants() if native.core else [])
 def test_every_instruction_set(isa: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Alike, for a number of joints that fills no vector."""
     monkeypatch.setenv("ACTUATORS_ISA", isa)
-    rollout = Rollout(["ControllerPID", "ClampingDCMotor"], 4, 2, seed=2)
+    rollout = Rollout(["ControllerPID", *GEARED], 4, 2, seed=2)
     assert_same(rollout.on_tape(in_place), rollout.differences())
 
 

@@ -866,7 +866,7 @@ def test_public_actuator_with_a_sensor(
         np.testing.assert_allclose(found[1], seen, atol=1e-6)
 
 
-def test_sensors_without_a_law_or_gradients_are_refused() -> None:
+def test_sensors_without_a_law_are_refused() -> None:
     """By name."""
     entry = sensing_entries()[0]
     beside = dataclasses.replace(entry, clamping=[OwnLimit(step_bench.full(8))])
@@ -875,9 +875,6 @@ def test_sensors_without_a_law_or_gradients_are_refused() -> None:
     lawless = type("FeedbackOdd", (FeedbackFiltered,), {"LAW": None})(step_bench.full(1), step_bench.full(1))
     with pytest.raises(TypeError, match="FeedbackOdd: must have a law"):
         compile_plan([dataclasses.replace(entry, others=[lawless])], ROBOTS)
-    at = wp.array(np.arange(ROBOTS), dtype=wp.uint32, device="cpu")
-    with pytest.raises(NotImplementedError, match=r"what a sensor gives \(FeedbackFiltered\) has none"):
-        Actuator(at, entry.controller, others=entry.others[:1], requires_grad=True)
 
 
 # ---- signals that laws publish
@@ -1297,7 +1294,7 @@ def test_networks_see_motors(rng: np.random.Generator) -> None:
 
 
 def test_transmissions_that_cannot_be_are_refused() -> None:
-    """By name: without a law, beside what computes arrays of the joint, with gradients, two of them."""
+    """By name: without a law, beside what computes arrays of the joint, two of them."""
     entry = geared_entries()[0]
     own: list[tuple[str, dict[str, Any]]] = [
         ("OwnLimit", {"clamping": [OwnLimit(step_bench.full(8))]}),
@@ -1317,9 +1314,6 @@ def test_transmissions_that_cannot_be_are_refused() -> None:
     short = type("TransmissionOdd", (TransmissionGear,), {"MOTOR": step_bench.gear_effort})(*values)
     with pytest.raises(TypeError, match=r"TransmissionOdd.MOTOR takes 6 arguments .*: must take 8 \(position, "):
         compile_plan([dataclasses.replace(entry, others=[short])], ROBOTS)
-    at = wp.array(np.arange(ROBOTS), dtype=wp.uint32, device="cpu")
-    with pytest.raises(NotImplementedError, match=r"a transmission \(TransmissionGear\) has none"):
-        Actuator(at, entry.controller, others=entry.others[1:], requires_grad=True)
     with pytest.raises(ValueError, match="2 transmissions, TransmissionGear and TransmissionSoft"):
         parts_of([entry.controller, TransmissionGear(*values), TransmissionSoft(*values)])
 
