@@ -286,6 +286,79 @@ def test_gear_between_motor_and_joint(controller: str, targets: float) -> None:
     assert_same(rollout.on_tape(swapped), expected)
 
 
+@wp.kernel
+def swing(
+    q: wp.array[float],
+    qd: wp.array[float],
+    effort: wp.array[float],
+    next_q: wp.array[float],
+    next_qd: wp.array[float],
+):
+    """A step of pendulums."""
+    n = wp.tid()
+    velocity = qd[n] + wp.float32(0.01) * (effort[n] - 4.0 * wp.sin(q[n]))
+    next_qd[n] = velocity
+    next_q[n] = q[n] + wp.float32(0.01) * velocity
+
+
+def test_swing_of_geared_joints() -> None:
+    """Of 200 steps, whose efforts move the joint: by where it starts, by targets, gains and gear."""
+    rng, steps, dt = np.random.default_rng(8), 200, 0.01
+    ranges = {"kp": (0.3, 0.5), "ki": (0.1, 0.3), "kd": (0.02, 0.05), "integral_max": (0.05, 0.2)}
+    ranges |= {"saturation_effort": (1.5, 2.0), "velocity_limit": (20.0, 30.0), "max_motor_effort": (1.0, 1.4)}
+    ranges |= {"ratio": (4.0, 8.0), "offset": (-0.5, 0.5), "q": (-1.0, 1.0), "qd": (-1.0, 1.0), "target": (-1.0, 1.0)}
+    values: Values = {name: rng.uniform(*ends, N).astype(np.float32) for name, ends in ranges.items()}
+    values["ratio"][::3] *= -1
+    # some have targets of their motors
+    own = (np.arange(N) % 2).astype(np.float32)
+    values["target"][own > 0] *= 5
+    weights = rng.normal(size=N).astype(np.float32)
+    names = {law: getattr(actuators, law).PARAMETERS for law in ("ControllerPID", "ClampingDCMotor")}
+    limited = np.zeros(N, int)
+
+    def loss(given: Values) -> np.ndarray:
+        gains, bounds = ([given[name] for name in some if name in given] for some in names.values())
+        gear, zero, integral = (given["ratio"], given["offset"], own), np.zeros(N), np.zeros(N)
+        q, qd = given["q"], given["qd"]
+        for _ in range(steps):
+            signals = oracle.MOTORS["TransmissionGear"](q, qd, given["target"], zero, zero, *gear)
+            effort, integral = oracle.LAWS["ControllerPID"](*signals, dt, integral, *gains, zero)
+            (kept,) = oracle.LAWS["ClampingDCMotor"](effort, q, signals[1], dt, *bounds)
+            limited[:] += kept != effort
+            (effort,) = oracle.LAWS["TransmissionGear"](kept, q, qd, dt, *gear)
+            qd = qd + dt * (effort - 4.0 * np.sin(q))
+            q = q + dt * qd
+        return weights * q
+
+    exact = {name: value.astype(np.float64) for name, value in values.items()}
+    width = 1e-6
+    expected = {}
+    for name, value in exact.items():
+        ends = [loss(exact | {name: value + sign * width}) for sign in (1, -1)]
+        expected[name] = (ends[0] - ends[1]) / (2 * width)
+    assert limited.any() and (limited < len(exact) * 2 * steps).all()
+
+    arrays = {name: array(value) for name, value in values.items()}
+    law = actuators.ControllerPID(*(arrays.get(name) for name in names["ControllerPID"]))
+    limits = [actuators.ClampingDCMotor(*(arrays[name] for name in names["ClampingDCMotor"]))]
+    gear = actuators.TransmissionGear(arrays["ratio"], arrays["offset"], array(own, False))
+    actuator = Actuator(array(np.arange(N), False, wp.uint32), law, None, limits, others=[gear], requires_grad=True)
+    now, after = actuator.state(), actuator.state()
+    q, qd = arrays["q"], arrays["qd"]
+    zero = array(np.zeros(N), False)
+    with wp.Tape() as tape:
+        for _ in range(steps):
+            effort, *moved = (array(np.zeros(N)) for _ in range(3))
+            control = {"joint_target_q": arrays["target"], "joint_target_qd": zero, "joint_f": effort}
+            actuator.step({"joint_q": q, "joint_qd": qd}, control, now, after, dt)
+            wp.launch(swing, N, [q, qd, effort], moved, device="cpu")
+            (q, qd), (now, after) = moved, (after, now)
+    q.grad.assign(weights)
+    tape.backward()
+    assert_same({name: one.grad.numpy() for name, one in arrays.items()}, expected, 1e-3)
+    assert all(one.any() for one in expected.values())
+
+
 @pytest.mark.parametrize("backend", ["core"], indirect=True)
 @pytest.mark.parametrize("isa", native.core.variants() if native.core else [])
 def test_every_instruction_set(isa: str, monkeypatch: pytest.MonkeyPatch) -> None:
