@@ -19,7 +19,7 @@ from isaacsim.core.experimental.actuators import (
 )
 from isaacsim.core.experimental.actuators.components.base import Electrical, Feedback, Passive, Transmission
 from isaacsim.core.experimental.actuators.components.law import within
-from isaacsim.core.experimental.actuators.components.transmission_gear import TransmissionGear, gear_effort
+from isaacsim.core.experimental.actuators.components.transmission_gear import TransmissionGear
 from isaacsim.core.experimental.actuators.pipeline.entry import ActuatorEntry
 from isaacsim.core.experimental.actuators.pipeline.plan import Plan, compile_plan
 from isaacsim.core.experimental.actuators.pipeline.step.binding import Columns, Indices
@@ -496,7 +496,8 @@ class GearedTwin:
         efforts = [float(np.clip(self.computed[0], -9, 9)), 0.0, 0.0, float(np.clip(self.computed[3], -4, 4))]
         if good[1]:
             effort = oracle.dc_motor_clamp(0.75 * self.computed[1], knee_m[1], 25, 2, 20)
-            most = min(oracle.table_limit(knee_m[0], *TABLE), 12)
+            # the table is one of the joint
+            most = min(oracle.table_limit(knee[0], *TABLE) / 0.5, 12)
             efforts[1] = float(np.clip(effort, -most, most))
             self.slip += DT * (knee[1] - 3 * self.slip)
         if good[2]:

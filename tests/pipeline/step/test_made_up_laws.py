@@ -314,8 +314,8 @@ def test_core_knows_them(built_in: Any) -> None:
     assert {name: told["kind"] for name, told in known.items()} == {
         law.__name__: law.KIND for law in step_bench.MADE_UP
     }
-    assert [told["states"] for told in known.values()] == [0, 1, 0, 0, 1, 2, 0, 1, 0, 1, 0, 1]
-    assert [told["asked"] for told in known.values()] == [0, 0, 1, 1, 3, 0, 0, 0, 0, 0, 0, 1]
+    assert [told["states"] for told in known.values()] == [0, 1, 0, 0, 1, 2, 0, 1, 0, 1, 1]
+    assert [told["asked"] for told in known.values()] == [0, 0, 1, 1, 3, 0, 0, 0, 0, 0, 1]
 
 
 @pytest.mark.usefixtures("built_in")
@@ -1303,7 +1303,7 @@ def test_transmissions_that_cannot_be_are_refused() -> None:
         odd = type("TransmissionOdd", (TransmissionGear,), {name: None})(*values)
         with pytest.raises(TypeError, match=words):
             compile_plan([dataclasses.replace(entry, others=[odd])], ROBOTS)
-    short = type("TransmissionOdd", (TransmissionGear,), {"MOTOR": step_bench.gear_effort})(*values)
+    short = type("TransmissionOdd", (TransmissionGear,), {"MOTOR": TransmissionGear.LAW})(*values)
     with pytest.raises(TypeError, match=r"TransmissionOdd.MOTOR takes 6 arguments .*: must take 8 \(position, "):
         compile_plan([dataclasses.replace(entry, others=[short])], ROBOTS)
     with pytest.raises(ValueError, match="2 transmissions, TransmissionGear and TransmissionSoft"):
