@@ -22,13 +22,13 @@ class BoundNoted {
     const std::shared_ptr<Gradients> owner_;
 };
 
-// Pipeline of one controller or network, and limits, over elements. `back` takes arrays in the order of `note`, None
-// for those without a gradient.
+// Pipeline of one controller or network, the stages after it, and a sensor, over elements. `back` takes arrays in the
+// order of `note`, None for those without a gradient.
 class BoundGradients {
   public:
     BoundGradients(int64_t elements, const std::string& controller, const BoundPlan::Networks& networks,
                    const std::vector<std::string>& limits, const std::vector<std::vector<py::object>>& curves,
-                   int64_t depth) {
+                   int64_t depth, const std::string& sensor) {
         if (networks.size() > 1) refuse("networks", "one at most");
         for (const auto& one : networks) kept_.push_back(std::get<0>(one));
         std::vector<NetworkMember> network = BoundPlan::members(networks);
@@ -46,7 +46,7 @@ class BoundGradients {
         if (depth < 0 || depth > (1 << 16)) refuse("depth", "0 without a delay, and at most 65536");
         gradients_ = std::make_shared<Gradients>(elements, controller,
                                                  network.empty() ? std::nullopt : std::optional(std::move(network[0])),
-                                                 limits, std::move(rows), depth);
+                                                 limits, std::move(rows), depth, sensor);
     }
 
     std::unique_ptr<BoundNoted> note(const std::vector<py::object>& signals, const std::vector<py::object>& indices,

@@ -32,14 +32,52 @@ constexpr bool among(List<Laws...>) {
     return (std::is_same_v<Law, Laws> || ...);
 }
 
-// Order of the arguments of a law: all signals, or effort, position and velocity; then states, requested signals and
-// parameters. The velocity always follows the position.
+// Motor signals of a transmission as a law that writes no state: all signals, or the true position and velocity, for
+// which commands are zero.
+template <class Law, int COUNT>
+struct Motor {
+    static constexpr int kResults = COUNT, kParameters = Law::kParameters, kPrepared = Law::kPrepared,
+                         kStates = Law::kStates, kCurves = 0, kAsked = Law::kAsked;
+    static constexpr const auto &kOver = Law::kOver, &kAsks = Law::kAsks;
+
+    template <class V, class... More>
+    static inline auto law(V q, V qd, V q_target, V qd_target, V feedforward, V, More... more) {
+        return Law::template motor<V>(q, qd, q_target, qd_target, feedforward, more...);
+    }
+    template <class V, class... Numbers>
+    static inline auto prepare(Numbers... numbers) {
+        return Law::template prepare<V>(numbers...);
+    }
+};
+template <class Law>
+struct Motor<Law, 2> : Motor<Law, kSignals> {
+    static constexpr int kResults = 2;
+
+    template <class V, class... More>
+    static inline auto law(V q, V qd, V, More... more) {
+        return Law::template motor<V>(q, qd, V{}, V{}, V{}, more...);
+    }
+};
+template <class Law>
+constexpr bool is_motor = false;
+template <class Law, int COUNT>
+constexpr bool is_motor<Motor<Law, COUNT>> = true;
+
+// Order of the arguments of a law: effort, position and velocity of a stage, or the signals of other laws; then states,
+// requested signals and parameters. The velocity always follows the position.
 template <class Law>
 struct Shape {
-    static constexpr bool kController = among<Law>(Controllers{});
-    static constexpr int kGiven = kController ? kSignals : 3, kStates = kGiven, kAsked = kStates + Law::kStates,
-                         kParameters = kAsked + Law::kAsked, kInputs = kParameters + Law::kParameters,
-                         kAtPosition = kController ? 0 : 1;
+    static constexpr bool kController = among<Law>(Controllers{}), kStage = among<Law>(EffortStages{}),
+                          kMotor = is_motor<Law>;
+    // a sensor has two signals
+    static constexpr int kGiven = kController ? kSignals
+                                  : kStage    ? 3
+                                  : kMotor    ? Law::kResults
+                                              : 2,
+                         kStates = kGiven, kAsked = kStates + Law::kStates, kParameters = kAsked + Law::kAsked,
+                         kInputs = kParameters + Law::kParameters, kAtPosition = kStage ? 1 : 0;
+    // number of states that it writes
+    static constexpr int kWritten = kMotor ? 0 : Law::kStates;
     // index of the input of a curve
     static constexpr int over(int curve) { return kAtPosition + (Law::kOver[curve] == kOverPosition ? 0 : 1); }
 };
@@ -95,7 +133,7 @@ inline const float* input_array(const LawInBlock& b, int k) {
     using At = Shape<Law>;
     if (k >= At::kAsked) return b.parameters[k - At::kAsked];
     if (k >= At::kStates) return b.states[k - At::kStates];
-    if (At::kController) return b.signals[k];
+    if (!At::kStage) return b.signals[k];
     return k ? b.signals[k - 1] : b.given;
 }
 // Array that accumulates the gradient of an input.
@@ -104,22 +142,38 @@ inline float* gradient_array(const LawInBlock& b, int k) {
     using At = Shape<Law>;
     if (k >= At::kAsked) return b.by_parameters[k - At::kAsked];
     if (k >= At::kStates) return b.by_states[k - At::kStates];
-    if (At::kController) return b.by_signals[k];
+    if (!At::kStage) return b.by_signals[k];
     return k ? b.by_signals[k - 1] : b.by_effort;
 }
+// Array of an output, and its gradient.
+template <class Law>
+inline float* output_array(const LawInBlock& b, int r) {
+    return Shape<Law>::kController || Shape<Law>::kStage ? b.effort : b.found[r];
+}
+template <class Law>
+inline const float* output_gradient(const LawInBlock& b, int r) {
+    return Shape<Law>::kController || Shape<Law>::kStage ? b.by_effort : b.by_found[r];
+}
 
-// True where the inputs of a law are good: all signals of a controller, the effort of a limit, and the requested
-// signals.
+// True where the inputs of a law are good: the effort of a stage, all signals of other laws, and the requested signals.
 template <class Law>
 inline auto good_inputs(const LawInBlock& b, int64_t i) {
     using At = Shape<Law>;
     auto good = finite(load(input_array<Law>(b, 0) + i));
-    if constexpr (At::kController)
+    if constexpr (!At::kStage)
         for (int k = 1; k < At::kGiven; ++k) good = good & finite(load(input_array<Law>(b, k) + i));
     for (int k = 0; k < Law::kAsked; ++k) {
         const auto x = load(input_array<Law>(b, At::kAsked + k) + i);
         good = good & (kUnbounded[Law::kAsks[k]] ? x >= splat<Lanes>(-kMax) : finite(x));
     }
+    return good;
+}
+
+// True where its inputs, results and new states are good; see `store_state` in sweep.h.
+template <class Law, class Value>
+inline auto all_good(const LawInBlock& b, int64_t i, const Value& value) {
+    auto good = good_inputs<Law>(b, i) & finite(value(0));
+    for (int r = 1; r < Law::kResults + Shape<Law>::kWritten; ++r) good = good & finite(value(r));
     return good;
 }
 
@@ -129,10 +183,8 @@ void forward(const LawInBlock& b, int64_t size) {
         const auto input = [&](int k) { return load(input_array<Law>(b, k) + i); };
         const auto curve = [&](auto n) { return bend_of<Law>(n, input(Shape<Law>::over(n)), b).value; };
         const auto found = value_of<Law, Lanes>(input, splat<Lanes>(b.dt), curve);
-        auto good = good_inputs<Law>(b, i) & finite(found.at[0]);
-        // see `store_state` in sweep.h
-        for (int s = 0; s < Law::kStates; ++s) good = good & finite(found.at[1 + s]);
-        store(nan_unless(good, found.at[0]), b.effort + i);
+        const auto good = all_good<Law>(b, i, [&](int r) { return found.at[r]; });
+        for (int r = 0; r < Law::kResults; ++r) store(nan_unless(good, found.at[r]), output_array<Law>(b, r) + i);
     }
 }
 
@@ -171,14 +223,15 @@ EVERYTHING_INLINED void backward(const LawInBlock& b, int64_t size, std::index_s
         Found<Law> in{{load(from[K] + i)...}, splat<Lanes>(b.dt)};
         for (int n = 0; n < Law::kCurves; ++n) in.bends[n] = bend_of<Law>(n, in.inputs[Shape<Law>::over(n)], b);
         const auto values = derive<Law>(in, Input<-1>{});
-        auto good = good_inputs<Law>(b, i) & finite(values.at[0].value) & finite(load(b.last + i));
-        for (int s = 0; s < Law::kStates; ++s) good = good & finite(values.at[1 + s].value);
-        const Lanes by_effort = load(b.by_effort + i);
-        Lanes by_state[Law::kStates + 1];
-        for (int s = 0; s < Law::kStates; ++s) by_state[s] = load(b.by_states[s] + i);
+        const auto good = all_good<Law>(b, i, [&](int r) { return values.at[r].value; }) & finite(load(b.last + i));
+        // gradients of results and new states
+        constexpr int kResults = Law::kResults, kValues = kResults + At::kWritten;
+        Lanes by[kValues];
+        for (int r = 0; r < kValues; ++r)
+            by[r] = load((r < kResults ? output_gradient<Law>(b, r) : b.by_states[r - kResults]) + i);
         const auto gradient = [&](const auto& found) {
-            Derivative<Lanes> sum = found.at[0].d * by_effort;
-            for (int s = 0; s < Law::kStates; ++s) sum = sum + found.at[1 + s].d * by_state[s];
+            Derivative<Lanes> sum = found.at[0].d * by[0];
+            for (int r = 1; r < kValues; ++r) sum = sum + found.at[r].d * by[r];
             return pick(good, sum, Derivative<Lanes>{});
         };
         Derivative<Lanes> found[sizeof...(K)];
@@ -187,10 +240,10 @@ EVERYTHING_INLINED void backward(const LawInBlock& b, int64_t size, std::index_s
         else
             ((found[K] = gradient(derive<Law>(in, Input<static_cast<int>(K)>{}))), ...);
         const auto leave = [&](int k) {
-            if (k >= At::kStates && k < At::kAsked)
+            if (k >= At::kStates && k < At::kStates + At::kWritten)
                 // a state that was not written is the previous state
-                store(pick(good, found[k].by, by_state[k - At::kStates]), to[k] + i);
-            else if (!At::kController && k == 0)
+                store(pick(good, found[k].by, by[kResults + k - At::kStates]), to[k] + i);
+            else if (At::kStage && k == 0)
                 store(found[k].by, to[k] + i);
             else if (!found[k].zero)
                 add(found[k].by, to[k] + i);
@@ -206,27 +259,41 @@ void backward(const LawInBlock& b, int64_t size) {
 
 using Run = void (*)(const LawInBlock&, int64_t);
 
+// The passes of a law.
+struct Passes {
+    Run forward = nullptr, backward = nullptr;
+};
+
 // Laws without an effort have no gradient, see `require_gradients` in pipeline/gradients.py.
 template <class Law>
-constexpr Run forward_run() {
-    if constexpr (Law::kResults > 0) return forward<Law>;
-    return nullptr;
+constexpr Passes passes() {
+    if constexpr (Law::kResults > 0) return {forward<Law>, backward<Law>};
+    return {};
 }
-template <class Law>
-constexpr Run backward_run() {
-    if constexpr (Law::kResults > 0) return backward<Law>;
-    return nullptr;
+template <class Law, int COUNT>
+constexpr Passes motor_passes() {
+    if constexpr (Law::kConverts) return passes<Motor<Law, COUNT>>();
+    return {};
 }
 
+// The list may be empty.
 template <class... Laws>
-Run forward_of(List<Laws...>, int law) {
-    static constexpr Run all[] = {forward_run<Laws>()...};
+Passes passes_of(List<Laws...>, int law) {
+    static constexpr Passes all[] = {passes<Laws>()..., {}};
     return all[law];
 }
-template <class... Laws>
-Run backward_of(List<Laws...>, int law) {
-    static constexpr Run all[] = {backward_run<Laws>()...};
+template <int COUNT, class... Laws>
+Passes motor_passes_of(List<Laws...>, int law) {
+    static constexpr Passes all[] = {motor_passes<Laws, COUNT>()...};
     return all[law];
+}
+
+Passes passes_of(LawFunction function, int law) {
+    if (function == LawFunction::kController) return passes_of(Controllers{}, law);
+    if (function == LawFunction::kStage) return passes_of(EffortStages{}, law);
+    if (function == LawFunction::kSensor) return passes_of(Feedbacks{}, law);
+    return function == LawFunction::kCommandedMotor ? motor_passes_of<kSignals>(EffortStages{}, law)
+                                                    : motor_passes_of<2>(EffortStages{}, law);
 }
 
 // A function and its derivatives, on a number or a vector.
@@ -263,12 +330,12 @@ std::vector<FunctionFacts> functions() {
     return function_facts(Functions{});
 }
 
-void law_forward(bool controller, int law, const LawInBlock& block, int64_t size) {
-    (controller ? forward_of(Controllers{}, law) : forward_of(EffortStages{}, law))(block, size);
+void law_forward(LawFunction function, int law, const LawInBlock& block, int64_t size) {
+    passes_of(function, law).forward(block, size);
 }
 
-void law_backward(bool controller, int law, const LawInBlock& block, int64_t size) {
-    (controller ? backward_of(Controllers{}, law) : backward_of(EffortStages{}, law))(block, size);
+void law_backward(LawFunction function, int law, const LawInBlock& block, int64_t size) {
+    passes_of(function, law).backward(block, size);
 }
 
 }  // namespace ACTUATORS_VARIANT

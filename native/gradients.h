@@ -1,6 +1,6 @@
 // Gradients of the efforts of one actuator: the inputs of a step are recorded, and the chain rule is applied backward
-// through limits, controller and delay to the signals. The laws are those of the step, on duals; see dual.h. A
-// controller may be a network, see network_gradients.cpp.
+// through limits, controller, transmission, sensor and delay to the signals. The laws are those of the step, on duals;
+// see dual.h. A controller may be a network, see network_gradients.cpp.
 #pragma once
 #include <algorithm>
 #include <cmath>
@@ -15,6 +15,15 @@
 #include "plan.h"
 
 namespace actuators {
+
+inline bool is_finite(float value) {
+    return std::fabs(value) <= std::numeric_limits<float>::max();
+}
+
+// Number of elements of whole vectors.
+inline int64_t whole_of(int64_t count) {
+    return (count + 15) / 16 * 16;
+}
 
 // An array, null if missing, gathered by an index; contiguous elements without an index.
 struct Scattered {
@@ -93,30 +102,46 @@ class Gradients {
   public:
     // rows of each curve of a law
     using Curves = std::vector<std::vector<float>>;
+    // `first_parameter` and `first_state` are indices among those of all laws
     struct Law {
-        int number = 0, parameters = 0, states = 0;
+        LawFunction function = LawFunction::kController;
+        int number = 0, parameters = 0, states = 0, first_parameter = 0, first_state = 0;
+        bool converts = false;
         Curves curves;
     };
 
     // The controller is a law, a network without shared columns, or none, which gives zero effort. `limits` are the
-    // stages after it; `curves` holds the curves of the controller and of each of these stages.
+    // stages after it, those behind a transmission at the joint; `curves` holds the curves of the controller, of each
+    // of these stages, and of the sensor. Without a sensor its name is empty.
     Gradients(int64_t elements, const std::string& controller, std::optional<NetworkMember> network,
-              const std::vector<std::string>& limits, std::vector<Curves> curves, int64_t depth)
+              const std::vector<std::string>& limits, std::vector<Curves> curves, int64_t depth,
+              const std::string& sensor)
         : elements_(elements),
-          pitch_((elements + 15) / 16 * 16),
+          pitch_(whole_of(elements)),
           depth_(depth),
           network_(std::move(network)),
-          has_law_(!network_ && !controller.empty()) {
+          has_law_(!network_ && !controller.empty()),
+          stages_(limits.size() + 1) {
         if (elements < 1) refuse("elements", "at least 1");
-        if (limits.size() + 1 != curves.size()) refuse("curves", "those of the controller and of each limit");
+        if (stages_ + !sensor.empty() != curves.size())
+            refuse("curves", "those of the controller, of each limit, and of the sensor");
         if (!has_law_ && !curves[0].empty()) refuse("curves of the controller", "none without a law");
         if (network_) network_->use.rows = elements;
         if (has_law_)
-            laws_.push_back(law(controller, true, std::move(curves[0])));
+            laws_.push_back(law(controller, LawFunction::kController, std::move(curves[0])));
         else
             laws_.emplace_back();
-        for (size_t k = 0; k < limits.size(); ++k) laws_.push_back(law(limits[k], false, std::move(curves[k + 1])));
-        for (const Law& one : laws_) parameters_ += one.parameters, states_ += one.states;
+        for (size_t n = 1; n < stages_; ++n) {
+            laws_.push_back(law(limits[n - 1], LawFunction::kStage, std::move(curves[n])));
+            if (!laws_[n].converts) continue;
+            if (transmission_) refuse("limits", "with one transmission at most");
+            transmission_ = n;
+        }
+        if (!sensor.empty()) laws_.push_back(law(sensor, LawFunction::kSensor, std::move(curves[stages_])));
+        for (Law& one : laws_) {
+            one.first_parameter = parameters_, one.first_state = states_;
+            parameters_ += one.parameters, states_ += one.states;
+        }
     }
 
     int64_t elements() const { return elements_; }
@@ -140,7 +165,34 @@ class Gradients {
 
   private:
     static constexpr size_t kPooled = 64;
-    Law law(const std::string& name, bool controller, Curves curves) const;
+    // Signals in a block as a law reads them, and their gradients.
+    struct Frame {
+        float *values[kSignals] = {}, *by[kSignals] = {};
+    };
+    // A function of a law in a block.
+    struct Call {
+        LawFunction function;
+        int law;
+        LawInBlock block;
+    };
+    // Memory of a block, `kGradientBlock` numbers per array.
+    struct Scratch {
+        // efforts after each law, and the signals that sensor and transmission return
+        float *efforts, *found;
+        // gradients of the effort, of these signals, and of signals of the joint, parameters and states
+        float *by_effort, *by_found, *by_inputs;
+    };
+    // number of the signals that sensor and transmission return
+    int found() const { return (has_sensor() ? 2 : 0) + (transmission_ ? kSignals + 2 : 0); }
+    bool has_sensor() const { return laws_.size() > stages_; }
+
+    Law law(const std::string& name, LawFunction function, Curves curves) const;
+    LawInBlock block_of(const Law& law, const Frame& frame, const Noted& noted, const Scratch& scratch,
+                        int64_t first) const;
+    std::vector<Call> calls(const Noted& noted, const Scratch& scratch, int64_t first) const;
+    void control(const std::vector<Call>& calls, NetworkInBlock& network, int64_t first, int64_t count) const;
+    void back_block(const Noted& noted, const GradientArrays& arrays, const Scratch& scratch, NetworkInBlock& network,
+                    int64_t first, int64_t count) const;
     void note_delay(Noted& noted, const State& state, const int32_t* lag, int64_t lag_stride) const;
     void back_delay(const Noted& noted, const GradientArrays& arrays, int64_t first, int64_t count,
                     float* const* by_command) const;
@@ -156,6 +208,9 @@ class Gradients {
     std::optional<NetworkMember> network_;
     // true if the controller is a law
     const bool has_law_;
+    // number of the laws of efforts, and which of them is the transmission, 0 for none; a sensor follows them
+    const size_t stages_;
+    size_t transmission_ = 0;
     std::vector<Law> laws_;
     int parameters_ = 0, states_ = 0;
     std::mutex guard_;
@@ -163,8 +218,10 @@ class Gradients {
     std::shared_ptr<const std::vector<float>> last_;
 };
 
-inline Gradients::Law Gradients::law(const std::string& name, bool controller, Curves curves) const {
-    const std::vector<LawFacts> known = variant_.laws(controller ? LawList::kControllers : LawList::kStages);
+inline Gradients::Law Gradients::law(const std::string& name, LawFunction function, Curves curves) const {
+    const std::vector<LawFacts> known = variant_.laws(function == LawFunction::kController ? LawList::kControllers
+                                                      : function == LawFunction::kStage    ? LawList::kStages
+                                                                                           : LawList::kFeedback);
     for (size_t number = 0; number < known.size(); ++number) {
         if (name != known[number].name) continue;
         if (!known[number].results) refuse("law = " + name, "one that gives an effort");
@@ -174,7 +231,9 @@ inline Gradients::Law Gradients::law(const std::string& name, bool controller, C
             refuse("curves of " + name, std::to_string(known[number].curves) + " of rows of point, value and slope");
         // requested signals are recorded like parameters
         const int parameters = known[number].asked + known[number].parameters;
-        return {static_cast<int>(number), parameters, known[number].states, std::move(curves)};
+        Law found{function, static_cast<int>(number), parameters, known[number].states};
+        found.converts = known[number].converts, found.curves = std::move(curves);
+        return found;
     }
     refuse("law = " + name, "one of the core's");
 }
@@ -224,7 +283,7 @@ inline void Gradients::note_delay(Noted& noted, const State& state, const int32_
     const bool differ = std::any_of(state.pushes, state.pushes + elements_, [&](int32_t one) { return one != depth; });
     int32_t bad = 0;
     for (int c = 0; c < kCommands; ++c)
-        for (int64_t k = 0; k < elements_; ++k) bad |= !(std::fabs(now[c][k]) <= std::numeric_limits<float>::max());
+        for (int64_t k = 0; k < elements_; ++k) bad |= !is_finite(now[c][k]);
     if (bad) noted.finite.resize(elements_);
     noted.full = !differ;
     if (differ) noted.held.resize(elements_);
@@ -344,8 +403,7 @@ inline NetworkInBlock& place(NetworkInBlock& network, const LawInBlock& law, int
 // Effort without a controller: zero, NaN if a signal is not finite.
 inline float none_at(const LawInBlock& law, int64_t k) {
     bool good = true;
-    for (const float* const signal : law.signals)
-        good = good & (std::fabs(signal[k]) <= std::numeric_limits<float>::max());
+    for (const float* const signal : law.signals) good = good & is_finite(signal[k]);
     return good ? 0.0f : std::numeric_limits<float>::quiet_NaN();
 }
 
@@ -360,8 +418,130 @@ inline NetworkInBlock Gradients::network_block(const Noted& noted, const Gradien
     return block;
 }
 
+// A law that reads the signals of a frame.
+inline LawInBlock Gradients::block_of(const Law& law, const Frame& frame, const Noted& noted, const Scratch& scratch,
+                                      int64_t first) const {
+    const auto gradient = [&](int k) { return scratch.by_inputs + (kSignals + k) * kGradientBlock; };
+    LawInBlock one;
+    one.dt = noted.dt;
+    one.by_effort = scratch.by_effort;
+    one.last = scratch.efforts + (stages_ - 1) * kGradientBlock;
+    for (size_t k = 0; k < law.curves.size(); ++k) {
+        one.curves[k] = law.curves[k].data();
+        one.curve_rows[k] = static_cast<int64_t>(law.curves[k].size() / 3);
+    }
+    for (int s = 0; s < kSignals; ++s) one.signals[s] = frame.values[s], one.by_signals[s] = frame.by[s];
+    for (int k = 0; k < law.parameters; ++k) {
+        one.parameters[k] = noted.parameters->data() + (law.first_parameter + k) * pitch_ + first;
+        one.by_parameters[k] = gradient(law.first_parameter + k);
+    }
+    for (int k = 0; k < law.states; ++k) {
+        one.states[k] = state(noted, law.first_state + k) + first;
+        one.by_states[k] = gradient(parameters_ + law.first_state + k);
+    }
+    return one;
+}
+
+// The laws of a block in the order in which they run; the last ones are those of efforts.
+inline std::vector<Gradients::Call> Gradients::calls(const Noted& noted, const Scratch& scratch, int64_t first) const {
+    std::vector<Call> calls;
+    calls.reserve(laws_.size() + 2);
+    Frame joint;
+    for (int s = 0; s < kSignals; ++s)
+        joint.values[s] = signal(noted, s) + first, joint.by[s] = scratch.by_inputs + s * kGradientBlock;
+    int64_t place = 0;
+    // `to` gets the first `count` signals from a law
+    const auto convert = [&](LawFunction function, const Law& law, const Frame& from, Frame& to, int count) {
+        calls.push_back({function, law.number, block_of(law, from, noted, scratch, first)});
+        LawInBlock& block = calls.back().block;
+        for (int s = 0; s < count; ++s, place += kGradientBlock) {
+            block.found[s] = to.values[s] = scratch.found + place;
+            block.by_found[s] = to.by[s] = scratch.by_found + place;
+        }
+    };
+    Frame sensed = joint, rotor = joint;
+    if (has_sensor()) convert(LawFunction::kSensor, laws_.back(), joint, sensed, 2);
+    Frame motor = sensed;
+    if (transmission_) {
+        convert(LawFunction::kCommandedMotor, laws_[transmission_], sensed, motor, kSignals);
+        convert(LawFunction::kTrueMotor, laws_[transmission_], joint, rotor, 2);
+    }
+    for (size_t n = 0; n < stages_; ++n) {
+        const Frame& frame = !n ? motor : n < transmission_ ? rotor : joint;
+        calls.push_back({laws_[n].function, laws_[n].number, block_of(laws_[n], frame, noted, scratch, first)});
+        LawInBlock& block = calls.back().block;
+        block.effort = scratch.efforts + n * kGradientBlock;
+        block.given = n ? block.effort - kGradientBlock : nullptr;
+    }
+    return calls;
+}
+
+// Efforts before the limits.
+inline void Gradients::control(const std::vector<Call>& calls, NetworkInBlock& network, int64_t first,
+                               int64_t count) const {
+    const size_t at = calls.size() - stages_;
+    const LawInBlock& block = calls[at].block;
+    const int64_t whole = whole_of(count);
+    if (has_law_)
+        variant_.law_forward(calls[at].function, calls[at].law, block, whole);
+    else if (network_)
+        variant_.network_forward(place(network, block, first, count));
+    else
+        for (int64_t k = 0; k < whole; ++k) block.effort[k] = none_at(block, k);
+    if (!transmission_) return;
+    // required even if no limit reads the true state of the motor, see `act_on_motors` in step.cpp
+    const float* const rotor = calls[at - 1].block.found[0];
+    for (int64_t k = 0; k < whole; ++k)
+        block.effort[k] = is_finite(rotor[k]) ? block.effort[k] : std::numeric_limits<float>::quiet_NaN();
+}
+
+inline void Gradients::back_block(const Noted& noted, const GradientArrays& arrays, const Scratch& scratch,
+                                  NetworkInBlock& network, int64_t first, int64_t count) const {
+    const auto input = [&](int k) { return scratch.by_inputs + k * kGradientBlock; };
+    const int64_t whole = whole_of(count);
+    for (int k = 0; k < states_; ++k) {
+        arrays.states_after[k].read(first, count, input(kSignals + parameters_ + k));
+        arrays.states_after[k].clear(first, count);
+    }
+    const std::vector<Call> calls = this->calls(noted, scratch, first);
+    const size_t controller = calls.size() - stages_;
+    for (size_t n = 0; n < calls.size(); ++n)
+        if (n == controller)
+            control(calls, network, first, count);
+        else
+            variant_.law_forward(calls[n].function, calls[n].law, calls[n].block, whole);
+    // an effort that is not finite was set to zero
+    float* const by_effort = scratch.by_effort;
+    const float* const last = calls.back().block.effort;
+    float by_computed[kGradientBlock] = {};
+    arrays.efforts.read(first, count, by_effort);
+    arrays.computed.read(first, count, by_computed);
+    for (int64_t k = 0; k < count; ++k) {
+        const bool good = is_finite(last[k]);
+        by_effort[k] = good ? by_effort[k] : 0.0f, by_computed[k] = good ? by_computed[k] : 0.0f;
+        // and the state was kept
+        if (network_ && !good) network.guard[k] = std::numeric_limits<float>::quiet_NaN();
+    }
+    std::fill(by_effort + count, by_effort + whole, 0.0f);
+    for (size_t n = calls.size(); n-- > 0;) {
+        if (n == controller)
+            for (int64_t k = 0; k < count; ++k) by_effort[k] += by_computed[k];
+        if (n != controller || has_law_)
+            variant_.law_backward(calls[n].function, calls[n].law, calls[n].block, whole);
+        else if (network_)
+            variant_.network_backward(network);
+    }
+    if (!noted.from.empty()) {
+        float* by_commands[kCommands];
+        for (int c = 0; c < kCommands; ++c) by_commands[c] = input(kPositionTarget + c);
+        back_delay(noted, arrays, first, count, by_commands);
+    }
+    for (int s = 0; s < kSignals; ++s) arrays.signals[s].add(input(s), first, count);
+    for (int k = 0; k < parameters_; ++k) arrays.parameters[k].add(input(kSignals + k), first, count);
+    for (int k = 0; k < states_; ++k) arrays.states_before[k].add(input(kSignals + parameters_ + k), first, count);
+}
+
 inline void Gradients::back(const Noted& noted, const GradientArrays& arrays) {
-    const size_t stages = laws_.size();
     constexpr int64_t kSize = kGradientBlock;
     // the columns of a network are kept for the backward pass
     const int64_t most = network_ ? kBatch : kSize, columns = network_ ? network_->use.network->columns * kBatch : 0;
@@ -371,76 +551,18 @@ inline void Gradients::back(const Noted& noted, const GradientArrays& arrays) {
     network.columns = of_network.data(), network.by_columns = network.columns + columns;
     network.guard = network.by_columns + columns;
     network.by_numbers = numbers ? network.guard + kBatch : nullptr;
-    // efforts after each law; gradients of the effort, signals, parameters and states
-    Aligned<float> memory((stages + 1 + kSignals + parameters_ + states_) * kSize);
-    float* const efforts = memory.data();
-    float* const by_effort = efforts + stages * kSize;
-    float* const by_numbers = by_effort + kSize;
-    const auto number_at = [&](int k) { return by_numbers + k * kSize; };
+    const int64_t stages = static_cast<int64_t>(stages_), inputs = kSignals + parameters_ + states_;
+    Aligned<float> memory((stages + 1 + 2 * found() + inputs) * kSize);
+    Scratch scratch;
+    scratch.efforts = memory.data();
+    scratch.found = scratch.efforts + stages * kSize;
+    scratch.by_effort = scratch.found + found() * kSize;
+    scratch.by_found = scratch.by_effort + kSize;
+    scratch.by_inputs = scratch.by_found + found() * kSize;
     for (int64_t first = 0; first < elements_; first += most) {
-        const int64_t count = std::min(most, elements_ - first), whole = (count + 15) / 16 * 16;
-        std::fill_n(by_numbers, (kSignals + parameters_ + states_) * kSize, 0.0f);
-        std::vector<LawInBlock> in(stages);
-        int parameter = 0, state = 0;
-        for (size_t n = 0; n < stages; ++n) {
-            LawInBlock& one = in[n];
-            one.dt = noted.dt;
-            one.effort = efforts + n * kSize;
-            one.given = n ? efforts + (n - 1) * kSize : nullptr;
-            one.by_effort = by_effort;
-            one.last = efforts + (stages - 1) * kSize;
-            for (size_t k = 0; k < laws_[n].curves.size(); ++k) {
-                one.curves[k] = laws_[n].curves[k].data();
-                one.curve_rows[k] = static_cast<int64_t>(laws_[n].curves[k].size() / 3);
-            }
-            for (int s = 0; s < kSignals; ++s)
-                one.signals[s] = signal(noted, s) + first, one.by_signals[s] = number_at(s);
-            for (int k = 0; k < laws_[n].parameters; ++k, ++parameter) {
-                one.parameters[k] = noted.parameters->data() + parameter * pitch_ + first;
-                one.by_parameters[k] = number_at(kSignals + parameter);
-            }
-            for (int k = 0; k < laws_[n].states; ++k, ++state) {
-                one.states[k] = this->state(noted, state) + first;
-                one.by_states[k] = number_at(kSignals + parameters_ + state);
-                arrays.states_after[state].read(first, count, one.by_states[k]);
-                arrays.states_after[state].clear(first, count);
-            }
-            if (n || has_law_)
-                variant_.law_forward(n == 0, laws_[n].number, one, whole);
-            else if (network_)
-                variant_.network_forward(place(network, one, first, count));
-            else
-                for (int64_t k = 0; k < whole; ++k) one.effort[k] = none_at(one, k);
-        }
-        // an effort that is not finite was set to zero
-        const float* const last = efforts + (stages - 1) * kSize;
-        float by_computed[kSize] = {};
-        arrays.efforts.read(first, count, by_effort);
-        arrays.computed.read(first, count, by_computed);
-        for (int64_t k = 0; k < count; ++k) {
-            const bool good = std::fabs(last[k]) <= std::numeric_limits<float>::max();
-            by_effort[k] = good ? by_effort[k] : 0.0f, by_computed[k] = good ? by_computed[k] : 0.0f;
-            // and the state was kept
-            if (network_ && !good) network.guard[k] = std::numeric_limits<float>::quiet_NaN();
-        }
-        std::fill(by_effort + count, by_effort + whole, 0.0f);
-        for (size_t n = stages; n-- > 0;) {
-            if (!n)
-                for (int64_t k = 0; k < count; ++k) by_effort[k] += by_computed[k];
-            if (n || has_law_)
-                variant_.law_backward(n == 0, laws_[n].number, in[n], whole);
-            else if (network_)
-                variant_.network_backward(network);
-        }
-        if (!noted.from.empty()) {
-            float* by_commands[kCommands];
-            for (int c = 0; c < kCommands; ++c) by_commands[c] = number_at(kPositionTarget + c);
-            back_delay(noted, arrays, first, count, by_commands);
-        }
-        for (int s = 0; s < kSignals; ++s) arrays.signals[s].add(number_at(s), first, count);
-        for (int k = 0; k < parameters_; ++k) arrays.parameters[k].add(number_at(kSignals + k), first, count);
-        for (int k = 0; k < states_; ++k)
-            arrays.states_before[k].add(number_at(kSignals + parameters_ + k), first, count);
+        // gradients of results and inputs are accumulated
+        std::fill_n(scratch.by_found, (found() + inputs) * kSize, 0.0f);
+        back_block(noted, arrays, scratch, network, first, std::min(most, elements_ - first));
     }
     for (int64_t k = 0; k < numbers * kRepeated; ++k) arrays.numbers[k / kRepeated] += network.by_numbers[k];
 }

@@ -7,6 +7,10 @@ namespace actuators {
 // Elements per call of a law's gradient; a multiple of every vector width.
 constexpr int64_t kGradientBlock = 512;
 
+// Functions of laws: a controller, a stage after it, a sensor, and those of a transmission, which is also a stage:
+// motor signals for the controller, and the true position and velocity of the motor.
+enum class LawFunction { kController, kStage, kSensor, kCommandedMotor, kTrueMotor };
+
 // A law in a block of elements. Gradients are accumulated unless stated otherwise; every array is padded to a whole
 // vector.
 struct LawInBlock {
@@ -20,6 +24,9 @@ struct LawInBlock {
     // input effort of a limit, output effort of the law
     const float* given = nullptr;
     float* effort = nullptr;
+    // output signals of a sensor or transmission, and their gradients
+    float* found[kSignals] = {};
+    const float* by_found[kSignals] = {};
     // effort after the last limit; if it is not finite, no law has written its state
     const float* last = nullptr;
     // gradient of the output effort; a limit replaces it by that of its input effort

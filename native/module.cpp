@@ -121,9 +121,9 @@ PYBIND11_MODULE(core, m) {
     py::class_<BoundNoted>(m, "Noted");
     py::class_<BoundGradients>(m, "Gradients")
         .def(py::init<int64_t, const std::string&, const BoundPlan::Networks&, const std::vector<std::string>&,
-                      const std::vector<std::vector<py::object>>&, int64_t>(),
+                      const std::vector<std::vector<py::object>>&, int64_t, const std::string&>(),
              py::arg("elements"), py::arg("controller"), py::arg("networks"), py::arg("limits"), py::arg("curves"),
-             py::arg("depth"))
+             py::arg("depth"), py::arg("sensor") = "")
         .def("note", &BoundGradients::note, py::arg("signals"), py::arg("indices"), py::arg("parameters"),
              py::arg("state"), py::arg("lag"), py::arg("dt"))
         .def("back", &BoundGradients::back, py::arg("noted"), py::arg("efforts"), py::arg("effort_index"),

@@ -19,8 +19,8 @@ void network_by_places(const Block& b, const NetworkUse& use, float* efforts);
 void evaluate(const Network& network, const NetworkRows& rows, float* columns);
 // in gradients.cpp
 std::vector<FunctionFacts> functions();
-void law_forward(bool controller, int law, const LawInBlock& block, int64_t size);
-void law_backward(bool controller, int law, const LawInBlock& block, int64_t size);
+void law_forward(LawFunction function, int law, const LawInBlock& block, int64_t size);
+void law_backward(LawFunction function, int law, const LawInBlock& block, int64_t size);
 // in network_gradients.cpp
 void network_forward(const NetworkInBlock& block);
 void network_backward(const NetworkInBlock& block);

@@ -11,6 +11,7 @@
 
 namespace actuators {
 
+enum class LawFunction;
 struct LawInBlock;
 struct NetworkInBlock;
 
@@ -61,9 +62,9 @@ struct Variant {
     void (*stream)(const float* const* inputs, int count, float* output, int64_t size);
     // evaluate a network on all rows; `columns` is scratch memory, `kBatch` numbers per column
     void (*evaluate)(const Network& network, const NetworkRows& rows, float* columns);
-    // forward and backward pass of a controller or limit on `size` elements; see gradients.h
-    void (*law_forward)(bool controller, int law, const LawInBlock& block, int64_t size);
-    void (*law_backward)(bool controller, int law, const LawInBlock& block, int64_t size);
+    // forward and backward pass of a law on `size` elements; see gradients.h
+    void (*law_forward)(LawFunction function, int law, const LawInBlock& block, int64_t size);
+    void (*law_backward)(LawFunction function, int law, const LawInBlock& block, int64_t size);
     // functions that laws call
     std::vector<FunctionFacts> (*functions)();
     // forward and backward pass of a network

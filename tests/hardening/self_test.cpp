@@ -13,10 +13,10 @@
 namespace ACTUATORS_VARIANT {
 
 // in gradients.cpp
-void law_forward(bool controller, int law, const actuators::LawInBlock &block,
-                 int64_t size);
-void law_backward(bool controller, int law, const actuators::LawInBlock &block,
-                  int64_t size);
+void law_forward(actuators::LawFunction function, int law,
+                 const actuators::LawInBlock &block, int64_t size);
+void law_backward(actuators::LawFunction function, int law,
+                  const actuators::LawInBlock &block, int64_t size);
 // in network_gradients.cpp
 void network_forward(const actuators::NetworkInBlock &block);
 void network_backward(const actuators::NetworkInBlock &block);
@@ -147,12 +147,13 @@ void try_function(const char *name, Floats (*function)(Floats)) {
 
 // What a law gives forward and back, of its signals or its effort, what it asks
 // for, its parameters and its states.
-template <class Law> void try_gradient(bool controller, int number) {
+template <class Law> void try_gradient(LawFunction function, int number) {
   constexpr int64_t kSize = kGradientBlock, kCurve = 5;
-  // the effort that comes, the effort that goes, signals, parameters, states;
-  // then a gradient of each
+  // the effort that comes, the effort that goes, signals, those of a motor,
+  // parameters, states; then a gradient of each
   constexpr int kGiven = Law::kAsked + Law::kParameters;
-  constexpr int kNumbers = 2 + kSignals + kGiven + Law::kStates;
+  constexpr int kFound = Law::kConverts ? kSignals : 0;
+  constexpr int kNumbers = 2 + kSignals + kFound + kGiven + Law::kStates;
   Aligned<float> memory(2 * kNumbers * kSize);
   Sum sum;
   for (int round = 0; round < 40; ++round) {
@@ -174,20 +175,34 @@ template <class Law> void try_gradient(bool controller, int number) {
     block.last = block.effort;
     for (int k = 0; k < kSignals; ++k)
       block.signals[k] = next(), block.by_signals[k] = next();
+    for (int k = 0; k < kFound; ++k)
+      block.found[k] = next(), block.by_found[k] = next();
     for (int k = 0; k < kGiven; ++k)
       block.parameters[k] = next(), block.by_parameters[k] = next();
     for (int k = 0; k < Law::kStates; ++k)
       block.states[k] = next(), block.by_states[k] = next();
-    law_forward(controller, number, block, kSize);
-    law_backward(controller, number, block, kSize);
+    law_forward(function, number, block, kSize);
+    law_backward(function, number, block, kSize);
     sum.add(memory.data(), 2 * kNumbers * kSize);
   }
   sum.print("gradient", Law::kName);
 }
 
-template <class... Law> void try_gradients(bool controller, List<Law...>) {
+template <class... Law>
+void try_gradients(LawFunction function, List<Law...>) {
   int number = 0;
-  (try_gradient<Law>(controller, number++), ...);
+  const auto one = [&](auto law) {
+    using Tried = typename decltype(law)::type;
+    // others have no gradients
+    if constexpr (Tried::kResults > 0)
+      try_gradient<Tried>(function, number);
+    if constexpr (Tried::kConverts) {
+      try_gradient<Tried>(LawFunction::kCommandedMotor, number);
+      try_gradient<Tried>(LawFunction::kTrueMotor, number);
+    }
+    ++number;
+  };
+  (one(std::common_type<Law>{}), ...);
 }
 
 // A network whose numbers are any, of moderate size.
@@ -334,8 +349,8 @@ int main() {
   try_function("softplus", softplus_of);
   try_function("erf", erf_of);
   try_function("elu", [](Floats x) { return elu_of(x, all(0.7f)); });
-  try_gradients(true, Controllers());
-  try_gradients(false, EffortStages());
+  try_gradients(LawFunction::kController, Controllers());
+  try_gradients(LawFunction::kStage, EffortStages());
   try_networks();
   // last, for how many numbers it draws depends on the lanes
   try_lanes();

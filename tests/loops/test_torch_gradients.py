@@ -22,6 +22,7 @@ from isaacsim.core.experimental.actuators import (
     NeuralControlConfig,
     PDControlConfig,
     PIDControlConfig,
+    TransmissionConfig,
     native,
 )
 from isaacsim.core.experimental.actuators.networks.network import GRUCell, Linear, LSTMCell, Network, Unary
@@ -139,6 +140,65 @@ def test_efforts_are_those_of_plain_arrays(torch: Any) -> None:
     assert not differentiable.step(given[0], given[1], given[2].detach(), DT).requires_grad
     with torch.no_grad():
         assert not differentiable.step(*given, DT).requires_grad
+
+
+def geared_steps(torch: Any, first: Any, given: dict[str, Any], step: Any) -> Any:
+    """The mean square of the last angles of pendulums, `step` gives the efforts; 150 steps."""
+    q, qd = first
+    for _ in range(150):
+        effort = step(q, qd, given["target"])
+        qd = qd + DT * (effort - 2.0 * torch.sin(q))
+        q = q + DT * qd
+    return q.square().sum()
+
+
+@pytest.mark.parametrize("core", [True, False])
+def test_swing_of_geared_joints(core: bool, torch: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """By where it starts, by targets, and by gains, limits and gears; the knee has targets of its motor."""
+    if not core:
+        monkeypatch.setattr(native, "core", None)
+    common: list[Any] = [PIDControlConfig(0.4, 0.3, 0.05, integral_max=0.5), DCMotorClampingConfig(1.0, 20.0, 0.7)]
+    motors = {
+        "hip": [*common, TransmissionConfig(6.0, 0.3)],
+        "knee": [*common, TransmissionConfig(-5.0, -0.2, targets="motor")],
+    }
+    actuated = ActuatedArrays(["hip", "knee"], motors, ROBOTS, requires_grad=True)
+    rng = np.random.default_rng(7)
+    values = {name: rng.normal(size=(ROBOTS, 2)) for name in ("q", "qd", "target")}
+    values |= {"kp": 0.4 + 0.02 * rng.normal(size=(ROBOTS, 2)), "max_motor_effort": 0.7 + 0.1 * rng.random((ROBOTS, 2))}
+    values |= {"ratio": np.tile([6.0, -5.0], (ROBOTS, 1)), "offset": np.tile([0.3, -0.2], (ROBOTS, 1))}
+
+    def leaves_of(dtype: Any) -> dict[str, Any]:
+        return {
+            name: torch.tensor(one.astype(np.float32), dtype=dtype).requires_grad_() for name, one in values.items()
+        }
+
+    exact = leaves_of(torch.float64)
+    integral = torch.zeros(ROBOTS, 2, dtype=torch.float64)
+    own = torch.tensor([False, True])
+    limited = 0
+
+    def restated_step(q: Any, qd: Any, target: Any) -> Any:
+        nonlocal integral, limited
+        ratio, offset, most = exact["ratio"], exact["offset"], exact["max_motor_effort"]
+        error = torch.where(own, target, ratio * target + offset) - (ratio * q + offset)
+        integral = torch.clamp(integral + error * DT, -0.5, 0.5)
+        effort = exact["kp"] * error + 0.3 * integral - 0.05 * ratio * qd
+        upper, lower = 1 - ratio * qd / 20, -1 - ratio * qd / 20
+        kept = torch.minimum(torch.maximum(effort, torch.maximum(lower, -most)), torch.minimum(upper, most))
+        limited += int((kept != effort).sum())
+        return ratio * kept
+
+    geared_steps(torch, (exact["q"], exact["qd"]), exact, restated_step).backward()
+    assert 0 < limited < 150 * ROBOTS * 2
+    given = leaves_of(torch.float32)
+    named = {name: given[name] for name in ("kp", "max_motor_effort", "ratio", "offset")}
+    first = given["q"], given["qd"]
+    geared_steps(torch, first, given, lambda *signals: actuated.step(*signals, DT, parameters=named)).backward()
+    for name, right in exact.items():
+        scale = float(right.grad.abs().max())
+        assert scale > 0
+        torch.testing.assert_close(given[name].grad.double(), right.grad, atol=1e-3 * scale, rtol=0)
 
 
 def test_optimiser_finds_a_gain(torch: Any) -> None:

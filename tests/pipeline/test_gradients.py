@@ -19,7 +19,7 @@ from isaacsim.core.experimental.actuators import Actuator, ActuatorGroup, Delay,
 from isaacsim.core.experimental.actuators.components import catalogue
 from isaacsim.core.experimental.actuators.specs.fields import parameters_of
 from isaacsim.core.experimental.actuators.specs.signals import SIGNALS as STAGE_SIGNALS
-from isaacsim.core.experimental.actuators.specs.stages import KINDS, parts_of
+from isaacsim.core.experimental.actuators.specs.stages import KINDS, acts_at_joint, parts_of
 from neural_twin import random_network, write_network
 from own_components import Loaded, OwnLimit
 
@@ -88,7 +88,10 @@ RANGES = {
     "rotor_damping": (0.01, 0.1),
     "temperature_coefficient": (0.001, 0.01),
     "magnet_coefficient": (0.001, 0.01),
+    "ratio": (0.5, 3.0),
+    "offset": (-0.5, 0.5),
     # flags and choices
+    "targets": (0.0, 1.0),
     "command": (0.0, 0.4),
     "driver": (0.0, 0.4),
     "discretization": (0.0, 0.4),
@@ -141,18 +144,28 @@ class Rollout:
             source = np.maximum(k - self.lag, 0)
             command = [np.choose(source, [values[f"{name} {n}"] for n in range(self.steps)]) for name in SIGNALS[2:]]
             effort: Any = None
+            motor, acting = (q, qd, *command), (q, qd)
+            gears = [law for law in self.laws if law in oracle.MOTORS]
+            for gear in gears:
+                numbers = [*states[gear], *(values[f"{gear} {name}"] for name in getattr(actuators, gear).PARAMETERS)]
+                motor = oracle.MOTORS[gear](q, qd, *command, *numbers)
+                # the true state does not know of commands
+                acting = oracle.MOTORS[gear](q, qd, 0.0 * q, 0.0 * q, 0.0 * q, *numbers)[:2]
             for law in self.laws:
                 component = getattr(actuators, law)
+                own = (q, qd) if law in gears or acts_at_joint(component) else acting
                 numbers = [*states[law], *(values[f"{law} {name}"] for name in component.PARAMETERS)]
                 asked = [np.full(N, STAGE_SIGNALS[name].neutral) for name in component.ASKS]
                 if law.startswith("Controller"):
-                    effort, *states[law] = oracle.LAWS[law](q, qd, *command, DT, *asked, *numbers)
+                    effort, *states[law] = oracle.LAWS[law](*motor, DT, *asked, *numbers)
                     continue
                 for name, over in component.CURVES.items():
                     # the table of an effort against the axis is mirrored
-                    places = {"position": q, "speed": np.abs(qd), "velocity": -qd if name == "backward" else qd}[over]
+                    at, speed = own
+                    sign = -1 if name == "backward" else 1
+                    places = {"position": at, "speed": np.abs(speed), "velocity": sign * speed}[over]
                     numbers.append(np.array([oracle.table_limit(each, *TABLES[over]) for each in places]))
-                after, *states[law] = oracle.LAWS[law](effort, q, qd, DT, *asked, *numbers)
+                after, *states[law] = oracle.LAWS[law](effort, *own, DT, *asked, *numbers)
                 self.limited += after != effort
                 effort = after
             total += self.weights[k] * effort
@@ -257,12 +270,109 @@ def test_all_limits_together(depth: int) -> None:
     assert_same(rollout.on_tape(swapped), rollout.differences())
 
 
+GEARED = ["ClampingDCMotor", "TransmissionGear", "ClampingPositionBased", "PassiveFriction"]
+"""A limit of the motor, its gear, and what acts at the joint."""
+
+
+@pytest.mark.parametrize("targets", [0.0, 1.0])
+@pytest.mark.parametrize("controller", ["ControllerPD", "ControllerPID"])
+def test_gear_between_motor_and_joint(controller: str, targets: float) -> None:
+    """Turning either way, with targets of the joint and of the motor, behind a delay."""
+    rollout = Rollout([controller, *GEARED], 20, LAGS, seed=5)
+    rollout.values["TransmissionGear ratio"][::3] *= -1
+    rollout.values["TransmissionGear targets"][:] = targets
+    expected = rollout.differences()
+    by_target = expected["joint_target_q 0"] != 0
+    assert 0 < by_target.sum() < N
+    for name in (
+        "TransmissionGear ratio",
+        "TransmissionGear offset",
+        f"{controller} kp",
+        "ClampingDCMotor velocity_limit",
+    ):
+        assert expected[name].any(), name
+    assert_same(rollout.on_tape(swapped), expected)
+
+
+@wp.kernel
+def swing(
+    q: wp.array[float],
+    qd: wp.array[float],
+    effort: wp.array[float],
+    next_q: wp.array[float],
+    next_qd: wp.array[float],
+):
+    """A step of pendulums."""
+    n = wp.tid()
+    velocity = qd[n] + wp.float32(0.01) * (effort[n] - 4.0 * wp.sin(q[n]))
+    next_qd[n] = velocity
+    next_q[n] = q[n] + wp.float32(0.01) * velocity
+
+
+def test_swing_of_geared_joints() -> None:
+    """Of 200 steps, whose efforts move the joint: by where it starts, by targets, gains and gear."""
+    rng, steps, dt = np.random.default_rng(8), 200, 0.01
+    ranges = {"kp": (0.3, 0.5), "ki": (0.1, 0.3), "kd": (0.02, 0.05), "integral_max": (0.05, 0.2)}
+    ranges |= {"saturation_effort": (1.5, 2.0), "velocity_limit": (20.0, 30.0), "max_motor_effort": (1.0, 1.4)}
+    ranges |= {"ratio": (4.0, 8.0), "offset": (-0.5, 0.5), "q": (-1.0, 1.0), "qd": (-1.0, 1.0), "target": (-1.0, 1.0)}
+    values: Values = {name: rng.uniform(*ends, N).astype(np.float32) for name, ends in ranges.items()}
+    values["ratio"][::3] *= -1
+    # some have targets of their motors
+    own = (np.arange(N) % 2).astype(np.float32)
+    values["target"][own > 0] *= 5
+    weights = rng.normal(size=N).astype(np.float32)
+    names = {law: getattr(actuators, law).PARAMETERS for law in ("ControllerPID", "ClampingDCMotor")}
+    limited = np.zeros(N, int)
+
+    def loss(given: Values) -> np.ndarray:
+        gains, bounds = ([given[name] for name in some if name in given] for some in names.values())
+        gear, zero, integral = (given["ratio"], given["offset"], own), np.zeros(N), np.zeros(N)
+        q, qd = given["q"], given["qd"]
+        for _ in range(steps):
+            signals = oracle.MOTORS["TransmissionGear"](q, qd, given["target"], zero, zero, *gear)
+            effort, integral = oracle.LAWS["ControllerPID"](*signals, dt, integral, *gains, zero)
+            (kept,) = oracle.LAWS["ClampingDCMotor"](effort, q, signals[1], dt, *bounds)
+            limited[:] += kept != effort
+            (effort,) = oracle.LAWS["TransmissionGear"](kept, q, qd, dt, *gear)
+            qd = qd + dt * (effort - 4.0 * np.sin(q))
+            q = q + dt * qd
+        return weights * q
+
+    exact = {name: value.astype(np.float64) for name, value in values.items()}
+    width = 1e-6
+    expected = {}
+    for name, value in exact.items():
+        ends = [loss(exact | {name: value + sign * width}) for sign in (1, -1)]
+        expected[name] = (ends[0] - ends[1]) / (2 * width)
+    assert limited.any() and (limited < len(exact) * 2 * steps).all()
+
+    arrays = {name: array(value) for name, value in values.items()}
+    law = actuators.ControllerPID(*(arrays.get(name) for name in names["ControllerPID"]))
+    limits = [actuators.ClampingDCMotor(*(arrays[name] for name in names["ClampingDCMotor"]))]
+    gear = actuators.TransmissionGear(arrays["ratio"], arrays["offset"], array(own, False))
+    actuator = Actuator(array(np.arange(N), False, wp.uint32), law, None, limits, others=[gear], requires_grad=True)
+    now, after = actuator.state(), actuator.state()
+    q, qd = arrays["q"], arrays["qd"]
+    zero = array(np.zeros(N), False)
+    with wp.Tape() as tape:
+        for _ in range(steps):
+            effort, *moved = (array(np.zeros(N)) for _ in range(3))
+            control = {"joint_target_q": arrays["target"], "joint_target_qd": zero, "joint_f": effort}
+            actuator.step({"joint_q": q, "joint_qd": qd}, control, now, after, dt)
+            wp.launch(swing, N, [q, qd, effort], moved, device="cpu")
+            (q, qd), (now, after) = moved, (after, now)
+    q.grad.assign(weights)
+    tape.backward()
+    assert_same({name: one.grad.numpy() for name, one in arrays.items()}, expected, 1e-3)
+    assert all(one.any() for one in expected.values())
+
+
 @pytest.mark.parametrize("backend", ["core"], indirect=True)
 @pytest.mark.parametrize("isa", native.core.variants() if native.core else [])
 def test_every_instruction_set(isa: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Alike, for a number of joints that fills no vector."""
     monkeypatch.setenv("ACTUATORS_ISA", isa)
-    rollout = Rollout(["ControllerPID", "ClampingDCMotor"], 4, 2, seed=2)
+    rollout = Rollout(["ControllerPID", *GEARED], 4, 2, seed=2)
     assert_same(rollout.on_tape(in_place), rollout.differences())
 
 

@@ -17,6 +17,7 @@ from isaacsim.core.experimental.actuators import (
     ControllerNeuralLSTM,
     ControllerNeuralMLP,
     Delay,
+    TransmissionGear,
     native,
 )
 from isaacsim.core.experimental.actuators.networks.network import Linear, Network, Slice, Unary
@@ -24,6 +25,7 @@ from isaacsim.core.experimental.actuators.networks.weights import Weights
 from isaacsim.core.experimental.actuators.pipeline.calls import Calls
 from neural_twin import Twin, random_network, write_network
 from small_networks import NETWORKS, numbers
+from step_bench import FeedbackSkewed
 
 # a whole block of the core, and one with room left
 N, DT = 45, 0.02
@@ -78,8 +80,11 @@ def array(values: Any, grad: bool = True, dtype: Any = wp.float32) -> wp.array:
 class Rollout:
     """Steps of a network with a limit behind it and maybe a delay before it, in float64 and on a tape.
 
-    The loss is a weighted sum of the efforts of all steps, and of what is remembered after the last one.
+    The loss is a weighted sum of the efforts of all steps, and of what is remembered after the last one. There may be
+    a gear behind the limit, and a sensor before the network.
     """
+
+    is_geared = is_sensed = False
 
     def __init__(
         self, folder: Path, network: Network, metadata: dict[str, Any], steps: int, depth: int = 0, seed: int = 0
@@ -93,6 +98,8 @@ class Rollout:
             f"{name} {k}": rng.normal(0, 1, N).astype(np.float32) for k in range(steps) for name in SIGNALS
         }
         self.values["max_effort"] = rng.uniform(1.0, 12.0, N).astype(np.float32)
+        for name, ends in {"ratio": (0.5, 2.0), "offset": (-1.0, 1.0), "bias": (-0.5, 0.5), "gain": (0.5, 2.0)}.items():
+            self.values[name] = rng.uniform(*ends, N).astype(np.float32)
         law = self.controller.law
         self.remembered = law.STATE
         for name in law.STATE:
@@ -121,10 +128,14 @@ class Rollout:
         for k in range(self.steps):
             source = np.maximum(k - self.lag, 0)
             command = [np.choose(source, [values[f"{name} {n}"] for n in range(self.steps)]) for name in SIGNALS[2:4]]
-            effort = twin.step(values[f"joint_q {k}"], values[f"joint_qd {k}"], *command)
+            signals = [values[f"joint_q {k}"], values[f"joint_qd {k}"], *command]
+            if self.is_sensed:
+                signals[:2] = signals[0] + values["bias"], values["gain"] * signals[1]
+            ratio, offset = (values["ratio"], values["offset"]) if self.is_geared else (1.0, 0.0)
+            effort = twin.step(*(ratio * one + more for one, more in zip(signals, 2 * [offset, 0.0], strict=True)))
             limited = np.minimum(np.maximum(effort, -values["max_effort"]), values["max_effort"])
             self.limited += int((limited != effort).sum())
-            total += self.weights[k] * limited
+            total += self.weights[k] * ratio * limited
         after: list[Any] = [twin.hidden, twin.cell]
         if self.network.kind == "mlp":
             rows = before[0].shape[0]
@@ -153,11 +164,16 @@ class Rollout:
 
     def on_tape(self, states: Callable[[Actuator, int], list[tuple[Any, Any]]]) -> Values:
         """The gradients on a tape of Warp; `states` gives those before and after each step."""
-        limit = array(self.values["max_effort"])
+        given = {name: array(self.values[name]) for name in ("max_effort", "ratio", "offset", "bias", "gain")}
+        others: list[Any] = []
+        if self.is_geared:
+            others.append(TransmissionGear(given["ratio"], given["offset"], array(np.zeros(N), False)))
+        if self.is_sensed:
+            others.append(FeedbackSkewed(given["bias"], given["gain"]))
         delay = Delay(array(self.lag, False, wp.int32), self.depth) if self.depth else None
         indices = array(np.arange(N), False, wp.uint32)
-        clamping = [ClampingMaxEffort(limit)]
-        actuator = Actuator(indices, self.controller, delay=delay, clamping=clamping, requires_grad=True)
+        clamping = [ClampingMaxEffort(given["max_effort"])]
+        actuator = Actuator(indices, self.controller, delay, clamping, others=others, requires_grad=True)
         pairs = states(actuator, self.steps)
         first, last = (
             {name: vars(one.controller_state)[name] for name in self.remembered} for one in (pairs[0][0], pairs[-1][1])
@@ -175,7 +191,7 @@ class Rollout:
         for name, one in last.items():
             one.grad.assign(self.weights_after[name])
         tape.backward()
-        found = {name: one.grad.numpy().copy() for name, one in (signals | {"max_effort": limit}).items()}
+        found = {name: one.grad.numpy().copy() for name, one in (signals | given).items()}
         return found | {f"before: {name}": one.grad.numpy().copy() for name, one in first.items() if one.grad}
 
 
@@ -209,8 +225,24 @@ def test_gradients_are_those_of_finite_differences(kind: str, depth: int, states
     rollout = Rollout(tmp_path, MODELS[kind], METADATA[kind], 5, depth)
     expected = rollout.differences()
     assert 0 < rollout.limited < 5 * N
-    assert all(expected[name].any() for name in expected if "joint_act" not in name and "target_qd" not in name)
+    others = "joint_act", "target_qd", "ratio", "offset", "bias", "gain"
+    assert all(expected[name].any() for name in expected if not any(map(name.__contains__, others)))
     assert_same(rollout.on_tape(states), expected)
+
+
+@pytest.mark.parametrize("is_sensed", [False, True])
+@pytest.mark.parametrize("kind", MODELS)
+def test_network_of_a_motor_before_its_gear(kind: str, is_sensed: bool, tmp_path: Path) -> None:
+    """It gets the signals of the motor, as a sensor gives them; by ratio and offset too, behind a delay."""
+    rollout = Rollout(tmp_path, MODELS[kind], METADATA[kind], 3, 2, seed=6)
+    rollout.is_geared, rollout.is_sensed = True, is_sensed
+    expected = rollout.differences()
+    assert expected["ratio"].all() and expected["offset"].any() and expected["gain"].any() == is_sensed
+    assert_same(rollout.on_tape(swapped), expected)
+    # a fault has none
+    rollout.values["joint_q 2"][5] = np.nan
+    found = rollout.on_tape(in_place)
+    assert all(np.isfinite(values).all() for values in found.values()) and found["joint_qd 2"][5] == 0
 
 
 @pytest.mark.parametrize("kind", MODELS)

@@ -14,12 +14,28 @@ Controllers take `(q, qd, q_target, qd_target, feedforward, dt, *state, *paramet
 *state, *parameters, *curve values)`; the effort is returned first, then the new state.
 """
 
+MOTORS: dict[str, Callable[..., tuple[Any, ...]]] = {}
+"""By component class of a transmission: the five signals of the motor.
+
+They take those of the joint, `(q, qd, q_target, qd_target, feedforward, *state, *parameters)`.
+"""
+
 
 def law_of(component: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Say of a function that it is the law of a component."""
 
     def register(function: Callable[..., Any]) -> Callable[..., Any]:
         LAWS[component] = function
+        return function
+
+    return register
+
+
+def motor_of(component: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Say of a function that it gives the signals of the motor before a transmission."""
+
+    def register(function: Callable[..., Any]) -> Callable[..., Any]:
+        MOTORS[component] = function
         return function
 
     return register
@@ -170,6 +186,21 @@ def cogging_law(effort, q, _qd, _dt, amplitude, periods, phase):
     """Cogging with the sign of MuJoCo's `dcmotor`; angles that float32 does not resolve are none."""
     angle = periods * q + phase
     return (effort + amplitude * np.sin(np.where(np.abs(angle) < 2.0**24, angle, 0)),)
+
+
+@motor_of("TransmissionGear")
+def gear_signals(q, qd, q_target, qd_target, feedforward, N, offset, of_motor):
+    """A rigid gear: N turns of the motor per turn of the joint; targets of the motor are taken as they are."""
+    joint = N * q_target + offset, N * qd_target, feedforward / N
+    own = q_target, qd_target, feedforward
+    targets = (np.where(of_motor > 0.5, first, second) for first, second in zip(own, joint, strict=True))
+    return N * q + offset, N * qd, *targets
+
+
+@law_of("TransmissionGear")
+def gear_law(effort, _q, _qd, _dt, N, _offset, _of_motor):
+    """Virtual work: effort·q' = τ·N·q'."""
+    return (N * effort,)
 
 
 @law_of("ElectricalWinding")

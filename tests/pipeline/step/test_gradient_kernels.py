@@ -14,7 +14,7 @@ from isaacsim.core.experimental.actuators import (
     ControllerPD,
     ControllerPID,
 )
-from isaacsim.core.experimental.actuators.pipeline.step.gradient_kernels import gradient_kernels
+from isaacsim.core.experimental.actuators.pipeline.step.gradient_kernels import PipelineLaws, gradient_kernels
 from step_bench import ClampingSlew, ControllerLeaky
 
 LIMITS = (ClampingSlew, ClampingDCMotor, ClampingPositionBased, ClampingMaxEffort)
@@ -24,7 +24,7 @@ LIMITS = (ClampingSlew, ClampingDCMotor, ClampingPositionBased, ClampingMaxEffor
 @pytest.mark.parametrize("controller", [ControllerPID, ControllerLeaky])
 def test_pipeline_compiles_for_cuda(controller: Any, arch: int, tmp_path: Path) -> None:
     """Built-in and custom laws compile with their adjoints for the A100, and for the H100 and H200."""
-    kernels = gradient_kernels(controller, LIMITS, True)
+    kernels = gradient_kernels(PipelineLaws(controller, LIMITS), True)
     (file, *_) = wp.compile_aot_module(kernels.efforts.module, arch=arch, module_dir=tmp_path, use_ptx=True)
     text = Path(file).read_text().replace("\0", "")
     entries = {line.split()[2].partition("(")[0] for line in text.splitlines() if line.startswith(".visible .entry")}
@@ -36,6 +36,7 @@ def test_pipeline_compiles_for_cuda(controller: Any, arch: int, tmp_path: Path) 
 
 def test_kernels_are_created_once_per_pipeline() -> None:
     """The same laws get the same kernels; a delay makes different ones."""
-    with_limits = gradient_kernels(ControllerPD, (ClampingMaxEffort,), False)
-    assert gradient_kernels(ControllerPD, (ClampingMaxEffort,), False) is with_limits
-    assert gradient_kernels(ControllerPD, (ClampingMaxEffort,), True).record is not with_limits.record
+    first, second = (PipelineLaws(ControllerPD, (ClampingMaxEffort,)) for _ in range(2))
+    with_limits = gradient_kernels(first, False)
+    assert gradient_kernels(second, False) is with_limits
+    assert gradient_kernels(first, True).record is not with_limits.record

@@ -29,6 +29,7 @@ import warp as wp
 from curved_laws import CurvedTwin, curved_entries
 from isaacsim.core.experimental.actuators import (
     Actuator,
+    ClampingDCMotor,
     ClampingMaxEffort,
     ControllerGearedPD,
     ControllerNeuralLSTM,
@@ -858,7 +859,7 @@ def test_public_actuator_with_a_sensor(
         np.testing.assert_allclose(found[1], seen, atol=1e-6)
 
 
-def test_sensors_without_a_law_or_gradients_are_refused() -> None:
+def test_sensors_without_a_law_are_refused() -> None:
     """By name."""
     entry = sensing_entries()[0]
     beside = dataclasses.replace(entry, clamping=[OwnLimit(step_bench.full(8))])
@@ -867,9 +868,6 @@ def test_sensors_without_a_law_or_gradients_are_refused() -> None:
     lawless = type("FeedbackOdd", (FeedbackFiltered,), {"LAW": None})(step_bench.full(1), step_bench.full(1))
     with pytest.raises(TypeError, match="FeedbackOdd: must have a law"):
         compile_plan([dataclasses.replace(entry, others=[lawless])], ROBOTS)
-    at = wp.array(np.arange(ROBOTS), dtype=wp.uint32, device="cpu")
-    with pytest.raises(NotImplementedError, match=r"what a sensor gives \(FeedbackFiltered\) has none"):
-        Actuator(at, entry.controller, others=entry.others[:1], requires_grad=True)
 
 
 # ---- signals that laws publish
@@ -1289,7 +1287,7 @@ def test_networks_see_motors(rng: np.random.Generator) -> None:
 
 
 def test_transmissions_that_cannot_be_are_refused() -> None:
-    """By name: without a law, beside what computes arrays of the joint, with gradients, two of them."""
+    """By name: without a law, beside what computes arrays of the joint, two of them."""
     entry = geared_entries()[0]
     own: list[tuple[str, dict[str, Any]]] = [
         ("OwnLimit", {"clamping": [OwnLimit(step_bench.full(8))]}),
@@ -1309,11 +1307,91 @@ def test_transmissions_that_cannot_be_are_refused() -> None:
     short = type("TransmissionOdd", (TransmissionGear,), {"MOTOR": gear_effort})(*values)
     with pytest.raises(TypeError, match=r"TransmissionOdd.MOTOR takes 6 arguments .*: must take 8 \(position, "):
         compile_plan([dataclasses.replace(entry, others=[short])], ROBOTS)
-    at = wp.array(np.arange(ROBOTS), dtype=wp.uint32, device="cpu")
-    with pytest.raises(NotImplementedError, match=r"a transmission \(TransmissionGear\) has none"):
-        Actuator(at, entry.controller, others=entry.others[1:], requires_grad=True)
     with pytest.raises(ValueError, match="2 transmissions, TransmissionGear and TransmissionSoft"):
         parts_of([entry.controller, TransmissionGear(*values), TransmissionSoft(*values)])
+
+
+@pytest.mark.parametrize("in_place", [True, False])
+@pytest.mark.parametrize("on_core", [True, False])
+def test_gradients_go_through_sensors_and_transmissions(
+    on_core: bool, in_place: bool, built_in: Any, monkeypatch: pytest.MonkeyPatch, rng: np.random.Generator
+) -> None:
+    """Those of finite differences: by what each remembers, and by the load; sensor or gear of two joints fail."""
+    monkeypatch.setattr(native, "core", built_in if on_core else None)
+    count, steps = 40, 6
+    signals = [f"{name} {k}" for k in range(steps) for name in ("q", "qd", "target", "target_qd", "ff")]
+    values = {name: rng.normal(0, 0.5, count) for name in (*signals, "seen", "twist", "slip", "load")}
+    ranges = {"kp": (5, 9), "kd": (0.5, 2), "share": (0.2, 0.8), "ratio": (1, 3), "stiffness": (20, 60)}
+    ranges |= {"saturation": (9, 12), "fastest": (2, 4), "most": (5, 8), "rate": (1, 4), "spring": (1, 4)}
+    values |= {name: rng.uniform(*ends, count) for name, ends in ranges.items()}
+    values["ratio"][::3] *= -1
+    # where the sensor fails, and where the gear does
+    values["q 3"][0], values["q 2"][1] = 6.0, -6.0
+    values = {name: value.astype(np.float32).astype(np.float64) for name, value in values.items()}
+    weights = rng.normal(size=(steps, count))
+
+    def loss(values: dict[str, np.ndarray]) -> np.ndarray:
+        v, ratio, total = values, values["ratio"], np.zeros(count)
+        seen, twist, slip = v["seen"], v["twist"], v["slip"]
+        for k in range(steps):
+            q, qd, target, target_qd, ff = (v[f"{name} {k}"] for name in ("q", "qd", "target", "target_qd", "ff"))
+            good = np.abs(q) < 5
+            now = seen + v["share"] * (qd - seen)
+            motor_q, motor_qd = ratio * (q - DT * qd) + twist, ratio * now
+            effort = v["kp"] * (ratio * target - motor_q) + v["kd"] * (ratio * target_qd - motor_qd)
+            effort += (ff - v["load"]) / ratio
+            bounds = v["saturation"], v["fastest"], v["most"]
+            # the limit knows the true velocity
+            (effort,) = oracle.LAWS["ClampingDCMotor"](effort, q, ratio * qd, DT, *bounds)
+            stretched = slip + DT * (qd - v["rate"] * slip)
+            total += weights[k] * np.where(good, ratio * effort - v["spring"] * stretched, 0)
+            after = now, 0.5 * twist + 0.5 / v["stiffness"] * effort, stretched
+            seen, twist, slip = (np.where(good, *pair) for pair in zip(after, (seen, twist, slip), strict=True))
+        return total
+
+    given = {name: floats(*value) for name, value in values.items()}
+    for one in given.values():
+        one.requires_grad = True
+    far = floats(*[5.0] * count)
+    actuator = Actuator(
+        wp.array(np.arange(count), dtype=wp.uint32, device="cpu"),
+        ControllerPD(given["kp"], given["kd"]),
+        clamping=[ClampingDCMotor(given["saturation"], given["fastest"], given["most"])],
+        others=[
+            FeedbackFiltered(given["share"], far),
+            TransmissionSoft(given["ratio"], given["stiffness"], far),
+            PassiveLag(given["rate"], given["spring"]),
+        ],
+        requires_grad=True,
+    )
+    actuator.signals["load"].assign(given["load"])
+    states = [actuator.state(), actuator.state()]
+    remembered = {
+        name: getattr(states[0].other_states[kind][0], name)
+        for name, kind in (("seen", "feedback"), ("twist", "transmission"), ("slip", "passive"))
+    }
+    for name, one in remembered.items():
+        one.assign(given[name])
+    efforts = [wp.zeros(count, dtype=wp.float32, device="cpu", requires_grad=True) for _ in range(steps)]
+    names = {"q": "joint_q", "qd": "joint_qd", "target": "joint_target_q", "target_qd": "joint_target_qd"}
+    with wp.Tape() as tape:
+        for k, effort in enumerate(efforts):
+            arrays = {to: given[f"{name} {k}"] for name, to in (names | {"ff": "joint_act"}).items()}
+            now, after = (states[0], states[0]) if in_place else (states[k % 2], states[1 - k % 2])
+            actuator.step(arrays, arrays | {"joint_f": effort}, now, after, DT)
+    assert isinstance(actuator.compiled(), NativeStep) == on_core
+    for effort, by in zip(efforts, weights, strict=True):
+        effort.grad.assign(by.astype(np.float32))
+    tape.backward()
+    found = given | remembered | {"load": actuator.signals["load"]}
+    assert found["q 3"].grad.numpy()[0] == found["q 2"].grad.numpy()[1] == 0
+    small = 1e-6
+    for name in values:
+        ends = [loss(values | {name: values[name] + sign * small}) for sign in (1, -1)]
+        expected = (ends[0] - ends[1]) / (2 * small)
+        scale = max(1.0, np.abs(expected).max())
+        np.testing.assert_allclose(found[name].grad.numpy(), expected, atol=2e-4 * scale, err_msg=name)
+        assert expected.any(), name
 
 
 # ---- curves, and what is prepared for the step

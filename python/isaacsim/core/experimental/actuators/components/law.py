@@ -232,9 +232,9 @@ def generated_kernel(name: str, text: str, functions: dict[str, Any]) -> wp.Kern
 
 
 def generated_kernels(
-    texts: dict[str, str], functions: dict[str, Any], differentiable: str = ""
+    texts: dict[str, str], functions: dict[str, Any], differentiable: Collection[str] = ()
 ) -> dict[str, wp.Kernel]:
-    """Return the kernels of source texts by name, in one module; the kernel `differentiable` has an adjoint."""
+    """Return the kernels of source texts by name, in one module; those in `differentiable` have an adjoint."""
     laws = [f"{law.func.__module__}.{law.key}" for law in functions.values() if isinstance(law, wp.Function)]
     digest = hashlib.sha256(f"{''.join(texts.values())}{laws}".encode()).hexdigest()[:12]
     module = wp.get_module(f"{__name__}.{next(iter(texts))}_{digest}")
@@ -247,7 +247,7 @@ def generated_kernels(
     for name, text in texts.items():
         scope = {"wp": wp, **functions}
         exec(compile(text, f"<{name}>", "exec"), scope)
-        options = {"enable_backward": name == differentiable}
+        options = {"enable_backward": name in differentiable}
         kernels[name] = wp.Kernel(scope[name], key=name, module=module, options=options, source=text)
     return kernels
 

@@ -1,8 +1,8 @@
 """Gradients of an `Actuator` on a `wp.Tape`: a step records its inputs, and the backward pass applies the chain rule.
 
     gradient by            is propagated to
-    efforts, computed      signals, parameters and the state before, through limits and law; it is kept, because efforts
-                           are added to these arrays
+    efforts, computed      signals, parameters and the state before, through limits, law, transmission and sensor; it is
+                           kept, because efforts are added to these arrays
     state after the step   the state before the step; it is set to zero
     delayed command        the row of the delay ring that the command came from, and from there to its target
 
@@ -93,16 +93,9 @@ def require_gradients(label: str, step: Step) -> None:
 def _refuse_laws(label: str, laws: Sequence[LawClass]) -> None:
     """Refuse laws without gradients."""
     read = {part for law in laws for name in law.ASKS for part in (name, SIGNALS[name].total_of)}
-    for what, names in (
-        ("what a sensor gives ({})", [law.__name__ for law in laws if KINDS[law.KIND].senses]),
-        ("a transmission ({})", [law.__name__ for law in laws if KINDS[law.KIND].converts]),
-        (
-            "what a law publishes, or leaves besides efforts ({}),",
-            [law.__name__ for law in laws if _is_hidden(law, read)],
-        ),
-    ):
-        if names:
-            refuse(label, f"{what.format(', '.join(names))} has none. Leave it out")
+    if names := [law.__name__ for law in laws if _is_hidden(law, read)]:
+        why = f"what a law publishes, or leaves besides efforts ({', '.join(names)}), has none. Leave it out"
+        refuse(label, why)
 
 
 def _is_hidden(law: LawClass, read: set[str]) -> bool:
@@ -189,9 +182,12 @@ class Pipeline:
         self._step, self._plan, self._slots, first = step, plan, list(slots), slots[0]
         controller = _controller_of(plan, first)
         stages = [stage for stage in plan.stages if stage.used[first]]
-        self._given = list(itertools.chain.from_iterable(map(_given_to, (controller, *stages))))
+        # at most one
+        sensors = [stage for stage in plan.feedback if stage.used[first]]
+        planned = [controller, *stages, *sensors]
+        self._given = list(itertools.chain.from_iterable(map(_given_to, planned)))
         self.rows: list[tuple[str, Row]] = [(name, row) for name, row in self._given if row is not None]
-        """Parameters, those of the controller first."""
+        """Parameters: those of the controller, of the stages after it, of the sensor."""
         self.depth = plan.depth if plan.delayed[first] else 0
         self.count = plan.num_robots * len(slots)
         networks = [one for one in plan.networks if one.used[first]]
@@ -199,27 +195,30 @@ class Pipeline:
         """The law of its network, if its controller is one."""
         self.network_core: Any = None
         """That network compiled, for the core."""
-        curves = [_rows_of(planned, first) for planned in (controller, *stages)]
-        self.recorder = self._new_recorder(controller, stages, curves, networks)
+        curves = [_rows_of(one, first) for one in planned]
+        laws = [one and one.law for one in (*planned, *([] if sensors else [None]))]
+        self.recorder = self._new_recorder(laws, curves, networks)
         """Records steps and runs their backward passes."""
 
     def _new_recorder(
         self,
-        controller: PlannedStage | None,
-        stages: Sequence[PlannedStage],
+        laws: Sequence[LawClass | None],
         curves: list[list[np.ndarray]],
         networks: Sequence[StatefulLaw[NetworkLaw]],
     ) -> GradientRecorder:
-        step, law, laws = self._step, controller and controller.law, [stage.law for stage in stages]
+        """Return the recorder of laws: the controller, the stages after it, and the sensor; None for a missing one."""
+        step = self._step
         if isinstance(step, WarpStep):
             # imported here: few programs need it
-            from .step.warp_gradients import WarpGradients
+            from .step.warp_gradients import PipelineLaws, WarpGradients
 
-            return WarpGradients(self.count, law, laws, curves, self.depth, step.device, self.network)
+            first, *between, last = laws
+            pipeline = PipelineLaws(first, tuple(filter(None, between)), last)
+            return WarpGradients(self.count, pipeline, curves, self.depth, step.device, self.network)
         known = [network_of(one, keep=True) for one in networks]
         self.network_core = known[0][0] if known else None
-        names = [one.__name__ for one in laws]
-        return native.core.Gradients(self.count, law.__name__ if law else "", known, names, curves, self.depth)
+        first, *between, last = ("" if one is None else one.__name__ for one in laws)
+        return native.core.Gradients(self.count, first, known, between, curves, self.depth, last)
 
     def values(self) -> list[np.ndarray]:
         """Current signals that its laws ask for, and parameters, in the order of the laws; each `(count,)`."""

@@ -1,9 +1,10 @@
 """Kernels of the gradients of a pipeline, generated from its laws.
 
 `record` copies the inputs of a step, `efforts` computes efforts and states from the copy, `gather` reads the gradients
-by the outputs, and `scatter` adds the gradients by the inputs to their arrays. Only `efforts` has an adjoint: Warp's
-adjoint of the laws. It evaluates each law twice. The first evaluation decides if the results are finite; no gradient
-passes through it, because zero times infinity would be NaN. The second one is skipped if a result is not finite.
+by the outputs, and `scatter` adds the gradients by the inputs to their arrays. A network behind a sensor or a gear reads
+the signals that `convert` computes. Only `efforts` and `convert` have an adjoint: Warp's adjoint of the laws. They
+evaluate each law twice. The first evaluation decides if the results are finite; no gradient passes through it, because
+zero times infinity would be NaN. The second one is skipped if a result is not finite.
 """
 
 # kernels read arrays as numbers
@@ -15,15 +16,15 @@ from __future__ import annotations
 
 import functools
 import itertools
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import warp as wp
 
 from ...components.curve import curve_row, curve_value
 from ...components.law import (
-    CLAMPING_SIGNALS,
     CONTROLLER_SIGNALS,
+    MOTOR_SIGNALS,
     LawClass,
     curve_inputs,
     generated_kernels,
@@ -34,6 +35,7 @@ from ...components.law import (
     value_or_zero,
 )
 from ...specs.signals import SIGNALS as ASKABLE
+from ...specs.stages import KINDS
 from ..plan import base_of
 from . import warp_functions as functions
 
@@ -43,8 +45,11 @@ SIGNALS = ("q", "qd", "q_target", "qd_target", "ff")
 COMMANDS = SIGNALS[2:]
 """The signals that a delay delays."""
 
-# names of the signals of laws in the kernels
-_NAMES = dict(zip(CONTROLLER_SIGNALS, SIGNALS, strict=False)) | {"effort": "effort", "dt": "dt"}
+# names of the signals of laws in the kernels: of the joint, as sensed, of the motor as commanded, and of its true state
+_JOINT = dict(zip(CONTROLLER_SIGNALS, SIGNALS, strict=False)) | {"effort": "effort", "dt": "dt"}
+_SENSED = {"position": "sensed_q", "velocity": "sensed_qd"}
+_MOTOR = {signal: f"motor_{name}" for signal, name in zip(MOTOR_SIGNALS, SIGNALS, strict=True)}
+_ROTOR = {"position": "rotor_q", "velocity": "rotor_qd"}
 # bits of finite commands if all commands of a step are finite
 _ALL = 7
 
@@ -202,6 +207,27 @@ class Kernels(NamedTuple):
     efforts: wp.Kernel
     gather: wp.Kernel
     scatter: wp.Kernel
+    convert: wp.Kernel | None = None
+    """Only for a network behind a sensor or transmission."""
+
+
+class PipelineLaws(NamedTuple):
+    """Classes of the laws of a pipeline; the controller is None for a network or without a controller."""
+
+    controller: LawClass | None
+    limits: tuple[LawClass, ...]
+    """The stages after the controller; those behind a transmission act at the joint."""
+    sensor: LawClass | None = None
+
+    @property
+    def all(self) -> list[LawClass]:
+        """The laws in the order of their rows."""
+        return [one for one in (self.controller, *self.limits, self.sensor) if one is not None]
+
+    @property
+    def transmission(self) -> int:
+        """Number of the transmission among the limits, counted from 1; 0 without one."""
+        return next((number for number, law in enumerate(self.limits, 1) if KINDS[law.KIND].converts), 0)
 
 
 def given_to(owner: LawClass) -> int:
@@ -217,14 +243,16 @@ class _Law:
         number: Its place in the pipeline; 0 is the controller.
         state: First row of its state.
         parameter: First row of its requested signals, which its parameters follow.
+        names: Names in the kernel of the signals that it reads.
     """
 
-    def __init__(self, owner: LawClass, number: int, state: int, parameter: int) -> None:
-        self._owner, self._number = owner, number
-        self._signals = CLAMPING_SIGNALS if number else CONTROLLER_SIGNALS
+    def __init__(self, owner: LawClass, number: int, state: int, parameter: int, names: Mapping[str, str]) -> None:
+        self._owner, self._number, self._kind = owner, number, KINDS[owner.KIND]
         self.states = [f"state_{row}" for row in range(state, state + len(owner.STATE))]
         given = [f"parameter_{row}" for row in range(parameter, parameter + given_to(owner))]
         self.asked, self._parameters = given[: len(owner.ASKS)], given[len(owner.ASKS) :]
+        self._names = {**names} | dict(zip(owner.ASKS, self.asked, strict=True))
+        self._results = list(_SENSED.values()) if self._kind.senses else ["effort"]
 
     @property
     def asked_good(self) -> list[str]:
@@ -236,8 +264,9 @@ class _Law:
     @property
     def functions(self) -> dict[str, Any]:
         """Functions that its lines call, by name."""
-        prepare = {} if self._owner.PREPARE is None else {f"prepare_{self._number}": self._owner.PREPARE}
-        return {f"law_{self._number}": self._owner.LAW} | prepare
+        owner, number = self._owner, self._number
+        found = {"law": owner.LAW, "prepare": owner.PREPARE, "motor": owner.MOTOR if self._kind.converts else None}
+        return {f"{name}_{number}": function for name, function in found.items() if function is not None}
 
     @property
     def curves(self) -> list[str]:
@@ -245,70 +274,154 @@ class _Law:
         return [f"curve_{self._number}_{n}" for n in range(len(self._owner.CURVES))]
 
     def lines(self) -> list[str]:
-        """Update `effort` and its state while `alive` is nonzero; clear `alive` if a result is not finite."""
-        effort = f"seen_{self._number}"
+        """Update its results and its state while `alive` is nonzero; clear `alive` if one is not finite."""
         new = [f"new_{name}" for name in self.states]
-        seen = [f"seen_{name}" for name in self.states]
-        finite = [f"wp.isfinite({name})" for name in (effort, *seen)]
-        lines = ["if alive != 0:"]
-        lines += [f"    {line}" for line in self._evaluated(effort, seen, "cut({})")]
+        kept = [f"{state} = {name}" for state, name in zip(self.states, new, strict=True)]
+        results = [*self._results, *new]
+        return self._guarded(results, len(results), self._law_call, kept)
+
+    def motor_lines(self, sensed: Mapping[str, str]) -> list[str]:
+        """Assign the signals of the motor while `alive` is nonzero; clear `alive` if one is not finite.
+
+        Args:
+            sensed: Names of the signals of the joint that the controller gets.
+        """
+        commanded, rotor = [*_MOTOR.values()], [name.replace("motor", "rotor") for name in _MOTOR.values()]
+        lines = _declared([*commanded, *rotor])
+        given = [sensed[name] for name in MOTOR_SIGNALS]
+        lines += self._guarded(commanded, len(commanded), functools.partial(self._motor_call, given))
+        # the true state, without commands
+        given = [*SIGNALS[:2], *("0.0" for _ in COMMANDS)]
+        return lines + self._guarded(rotor, len(_ROTOR), functools.partial(self._motor_call, given))
+
+    def _guarded(
+        self,
+        results: Sequence[str],
+        checked: int,
+        call: Callable[[Sequence[str], str], list[str]],
+        after: Sequence[str] = (),
+    ) -> list[str]:
+        """Lines that assign results while `alive` is nonzero, and clear `alive` if one is not finite.
+
+        Args:
+            results: Names of the results.
+            checked: Number of leading results that must be finite.
+            call: Returns the lines that assign results by name, with inputs in a pattern.
+            after: Lines that follow if all are finite.
+        """
+        seen = [f"seen_{self._number}_{name}" for name in results]
+        lines = call(seen, "cut({})")
         if base_of(self._owner) is None:
             # as in the step
-            lines += [f"    {effort} += nan_or_zero({name})" for name in self._parameters]
-        lines += [f"    if {' and '.join(finite)}:"]
-        lines += [f"        {line}" for line in self._evaluated("effort", new, "{}")]
-        lines += [f"        {state} = {name}" for state, name in zip(self.states, new, strict=True)]
-        lines += ["    else:", f"        effort = cut({effort})", "        alive = 0"]
-        return lines
+            lines += [f"{seen[0]} += nan_or_zero({name})" for name in self._parameters]
+        lines.append(f"if {' and '.join(f'wp.isfinite({name})' for name in seen[:checked])}:")
+        lines += _indented([*call(results, "{}"), *after])
+        return ["if alive != 0:", *_indented([*lines, "else:", "    alive = 0"])]
 
-    def _evaluated(self, effort: str, new: Sequence[str], pattern: str) -> list[str]:
+    def _law_call(self, results: Sequence[str], pattern: str) -> list[str]:
         """Lines that evaluate the law with inputs in this pattern."""
-        owner, inputs = self._owner, [pattern.format(name) for name in self._parameters]
-        lines = []
-        if owner.PREPARE is not None:
-            names = [f"{effort}_{self._number}_{name}" for name in prepared_of(owner, self._signals)]
-            given = [*inputs, *(["dt"] if prepares_for_dt(owner) else [])]
-            lines.append(f"{', '.join(names)} = prepare_{self._number}({', '.join(given)})")
-            inputs = names
-        names_of = _NAMES | dict(zip(owner.ASKS, self.asked, strict=True))
-        signals = [names_of[name] for name in signals_of(owner, self._signals)]
-        arguments = [name if name == "dt" else pattern.format(name) for name in (*signals, *self.states)] + inputs
-        over = curve_inputs(owner, pattern.format("q"), pattern.format("qd"))
+        owner, names = self._owner, self._names
+        lines, prepared = self._prepared(results[0], pattern)
+        signals = [names[name] for name in signals_of(owner, self._kind.takes)]
+        arguments = [name if name == "dt" else pattern.format(name) for name in (*signals, *self.states)] + prepared
+        over = curve_inputs(owner, *(pattern.format(names[name]) for name in ("position", "velocity")))
         for curve, place in zip(self.curves, over, strict=True):
-            found = f"{effort}_{curve}"
+            found = f"{results[0]}_{curve}"
             lines.append(f"{found} = piece({place}, {curve})")
             at = [f"{found}[{n}]" for n in range(3)]
             arguments.append(f"curve_value({', '.join([place, *at])})")
-        return [*lines, f"{', '.join([effort, *new])} = law_{self._number}({', '.join(arguments)})"]
+        return [*lines, f"{', '.join(results)} = law_{self._number}({', '.join(arguments)})"]
+
+    def _motor_call(self, signals: Sequence[str], results: Sequence[str], pattern: str) -> list[str]:
+        """Lines that convert signals to those of the motor, with inputs in this pattern."""
+        lines, prepared = self._prepared(results[0], pattern)
+        arguments = [pattern.format(name) for name in (*signals, *self.asked, *self.states)] + prepared
+        return [*lines, f"{', '.join(results)} = motor_{self._number}({', '.join(arguments)})"]
+
+    def _prepared(self, prefix: str, pattern: str) -> tuple[list[str], list[str]]:
+        """Lines that prepare the parameters, and the arguments of the law that replace them."""
+        owner, inputs = self._owner, [pattern.format(name) for name in self._parameters]
+        if owner.PREPARE is None:
+            return [], inputs
+        names = [f"{prefix}_{self._number}_{name}" for name in prepared_of(owner, self._kind.takes)]
+        given = [*inputs, *(["dt"] if prepares_for_dt(owner) else [])]
+        return [f"{', '.join(names)} = prepare_{self._number}({', '.join(given)})"], names
+
+
+class _Lines:
+    """Source lines of a pipeline.
+
+    Args:
+        laws: Its laws.
+    """
+
+    def __init__(self, laws: PipelineLaws) -> None:
+        sensed = _JOINT | (_SENSED if laws.sensor else {})
+        first = laws.transmission
+        commanded, acting = (sensed | _MOTOR, _JOINT | _ROTOR) if first else (sensed, _JOINT)
+        owners = laws.controller, *laws.limits, laws.sensor
+        names = [commanded, *(acting if number < first else _JOINT for number in range(1, len(owners)))]
+        self.states = range(len(SIGNALS), len(SIGNALS) + sum(len(owner.STATE) for owner in laws.all))
+        """Rows of the states."""
+        state, parameter = len(SIGNALS), self.states.stop
+        found: list[_Law | None] = []
+        for number, owner in enumerate(owners):
+            found.append(None if owner is None else _Law(owner, number, state, parameter, names[number]))
+            if owner is not None:
+                state, parameter = state + len(owner.STATE), parameter + given_to(owner)
+        self.parameters = range(self.states.stop, parameter)
+        """Rows of requested signals and parameters."""
+        self.laws = [law for law in found if law is not None]
+        """All laws, in the order of their rows."""
+        self.controller, *limits, sensor = found
+        self.limits = [law for law in limits if law is not None]
+        self.converting: list[str] = []
+        """Lines that assign the signals of the controller."""
+        if sensor is not None:
+            self.converting += [*_declared(_SENSED.values()), *sensor.lines()]
+        if first:
+            self.converting += self.limits[first - 1].motor_lines(sensed)
+        self.converted = [commanded[name] for name in MOTOR_SIGNALS]
+        """Names of the signals of the controller."""
+
+    @property
+    def curves(self) -> str:
+        """Arguments of a kernel for the rows of all curves."""
+        return "".join(f"{curve}: wp.array2d[float], " for law in self.laws for curve in law.curves)
+
+    @property
+    def start(self) -> str:
+        """Read the inputs; `alive` is nonzero if all are valid."""
+        checked = [f"wp.isfinite({name})" for name in SIGNALS] + [one for law in self.laws for one in law.asked_good]
+        return f"""
+    k = wp.tid()
+    {"; ".join(f"{name} = numbers[{row}, k]" for row, name in enumerate(SIGNALS))}
+    {_each("state_{0} = numbers[{0}, k]; ", self.states)}
+    {_each("parameter_{0} = numbers[{0}, k]; ", self.parameters)}
+    alive = wp.int32(0)
+    if {" and ".join(checked)}:
+        alive = 1
+    {_lines(self.converting)}
+"""
 
 
 @functools.cache
-def gradient_kernels(
-    controller: LawClass | None, limits: tuple[LawClass, ...], delayed: bool, network: bool = False
-) -> Kernels:
-    """Return the kernels of a controller and the stages after it, given by class, with or without a delay.
+def gradient_kernels(laws: PipelineLaws, delayed: bool, network: bool = False) -> Kernels:
+    """Return the kernels of a pipeline, with or without a delay.
 
     Without a controller the effort is that of a network if `network` is True, otherwise zero.
     """
-    owners = {0: controller} if controller else {}
-    owners |= dict(enumerate(limits, 1))
-    first_parameter = len(SIGNALS) + sum(len(owner.STATE) for owner in owners.values())
-    laws: list[_Law] = []
-    called = dict(_FUNCTIONS)
-    state, parameter = len(SIGNALS), first_parameter
-    for number, owner in owners.items():
-        laws.append(_Law(owner, number, state, parameter))
-        called |= laws[-1].functions
-        state, parameter = state + len(owner.STATE), parameter + given_to(owner)
-    states = range(len(SIGNALS), first_parameter)
-    parameters = range(first_parameter, parameter)
+    lines = _Lines(laws)
     texts = {
-        "record": _record_text(states, parameters, delayed),
-        "efforts": _efforts_text(laws, states, parameters, network=network, controlled=bool(controller)),
-        "gather": _gather_text(states),
-        "scatter": _scatter_text(states, parameters, delayed),
+        "record": _record_text(lines.states, lines.parameters, delayed),
+        "efforts": _efforts_text(lines, network=network),
+        "gather": _gather_text(lines.states),
+        "scatter": _scatter_text(lines.states, lines.parameters, delayed),
     }
-    return Kernels(**generated_kernels(texts, called, differentiable="efforts"))
+    if network and lines.converting:
+        texts["convert"] = _convert_text(lines)
+    called = _FUNCTIONS | {name: function for law in lines.laws for name, function in law.functions.items()}
+    return Kernels(**generated_kernels(texts, called, differentiable=("efforts", "convert")))
 
 
 def _each(pattern: str, names: Sequence[Any]) -> str:
@@ -360,40 +473,48 @@ def record(
 """
 
 
-def _efforts_text(
-    laws: Sequence[_Law], states: Sequence[int], parameters: Sequence[int], *, network: bool, controlled: bool
-) -> str:
-    lines = ["effort = network[k]", "if not wp.isfinite(effort):", "    alive = 0"] if network else []
-    blocks = [law.lines() for law in laws]
-    # the effort before the limits, behind the controller or the network
-    blocks.insert(int(controlled), ["raw = effort"])
-    checked = [f"wp.isfinite({name})" for name in SIGNALS] + [one for law in laws for one in law.asked_good]
+def _efforts_text(lines: _Lines, *, network: bool) -> str:
+    controlling = ["effort = network[k]", "if not wp.isfinite(effort):", "    alive = 0"] if network else []
+    controlling += lines.controller.lines() if lines.controller else []
+    limiting = itertools.chain(*(law.lines() for law in lines.limits))
     return f"""
 def efforts(
     # In:
     numbers: wp.array2d[float],
     dt: float,
-    {"".join(f"{curve}: wp.array2d[float], " for law in laws for curve in law.curves)}
+    {lines.curves}
     {"network: wp.array[float]," if network else ""}
     # Out:
     outputs: wp.array2d[float],
 ):
-    k = wp.tid()
-    {"; ".join(f"{name} = numbers[{row}, k]" for row, name in enumerate(SIGNALS))}
-    {_each("state_{0} = numbers[{0}, k]; ", states)}
-    {_each("parameter_{0} = numbers[{0}, k]; ", parameters)}
-    alive = wp.int32(0)
-    if {" and ".join(checked)}:
-        alive = 1
+    {lines.start}
     effort = wp.float32(0.0)
-    {_lines([*lines, *itertools.chain(*blocks)])}
+    {_lines([*controlling, "raw = effort", *limiting])}
     if alive != 0:
         outputs[0, k] = effort
         outputs[1, k] = raw
-        {_states_out("state_{}", states)}
+        {_states_out("state_{}", lines.states)}
     else:
         # a fault keeps the state
-        {_states_out("numbers[{}, k]", states)}
+        {_states_out("numbers[{}, k]", lines.states)}
+"""
+
+
+def _convert_text(lines: _Lines) -> str:
+    return f"""
+def convert(
+    # In:
+    numbers: wp.array2d[float],
+    dt: float,
+    {lines.curves}
+    # Out:
+    signals: wp.array2d[float],
+):
+    {lines.start}
+    if alive != 0:
+        {"; ".join(f"signals[{row}, k] = {name}" for row, name in enumerate(lines.converted))}
+    else:
+        {"; ".join(f"signals[{row}, k] = wp.float32(wp.nan)" for row in range(len(SIGNALS)))}
 """
 
 
@@ -445,6 +566,14 @@ def scatter(
     {_each("add(by_{0}, {0}_at[k], {0}); ", SIGNALS)}
     {_each("give(by_{0}, k, by_numbers[{0}, k]); ", (*states, *parameters))}
 """
+
+
+def _declared(names: Iterable[str]) -> list[str]:
+    return [f"{name} = wp.float32(0.0)" for name in names]
+
+
+def _indented(lines: Sequence[str]) -> list[str]:
+    return [f"    {line}" for line in lines]
 
 
 def _lines(lines: Any) -> str:

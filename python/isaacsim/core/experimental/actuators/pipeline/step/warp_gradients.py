@@ -12,10 +12,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import warp as wp
 
-from ...components.law import LawClass
 from ...memory import Array, warp_view
 from .binding import all_warp
-from .gradient_kernels import COMMANDS, SIGNALS, given_to, gradient_kernels
+from .gradient_kernels import COMMANDS, SIGNALS, PipelineLaws, given_to, gradient_kernels
 from .state import StepState
 from .warp import load_kernel
 
@@ -40,9 +39,8 @@ class WarpGradients:
 
     Args:
         elements: Number of joints.
-        controller: Class of the controller; None for a network or without a controller.
-        limits: Classes of the stages after it.
-        curves: Prepared rows of the curves of the controller, then of each of these stages.
+        laws: Classes of the laws.
+        curves: Prepared rows of the curves of the controller, then of each of the stages after it, then of the sensor.
         depth: Rows of the delay's ring, 0 without a delay.
         device: Warp device.
         network: The law of a network that is the controller.
@@ -54,16 +52,15 @@ class WarpGradients:
     def __init__(
         self,
         elements: int,
-        controller: LawClass | None,
-        limits: Sequence[LawClass],
+        laws: PipelineLaws,
         curves: Sequence[Sequence[np.ndarray]],
         depth: int,
         device: wp.DeviceLike,
         network: NetworkLaw | None = None,
     ) -> None:
         self._elements, self._depth, self._device = elements, depth, device
-        self._kernels = gradient_kernels(controller, tuple(limits), depth > 0, network is not None)
-        owners = [*([controller] if controller else []), *limits]
+        self._kernels = gradient_kernels(laws, depth > 0, network is not None)
+        owners = laws.all
         load_kernel(self._kernels.efforts, owners, device)
         self._curves = [wp.array(rows, dtype=wp.float32, device=device) for of_law in curves for rows in of_law]
         states, parameters = sum(len(one.STATE) for one in owners), sum(map(given_to, owners))
@@ -79,6 +76,9 @@ class WarpGradients:
         # number of state arrays of the network, which precede those of the laws
         self._network_states = len(network.STATE) if network else 0
         self._by_network = [wp.zeros(elements, dtype=wp.float32, device=device)] if network else []
+        # signals of the network and gradients by them, if they are not those of the joint
+        count = 2 if self._kernels.convert else 0
+        self._converted = [wp.zeros((len(SIGNALS), elements), dtype=wp.float32, device=device) for _ in range(count)]
 
     def note(
         self,
@@ -124,26 +124,44 @@ class WarpGradients:
         self._launch(kernels.gather, given, [by_outputs, by_numbers])
         of_network = []
         if self._network is not None:
-            of_network = [self._network.compute(noted.numbers, noted.network_state)]
+            of_network = [self._network.compute(self._converted_of(noted), noted.network_state)]
             self._by_network[0].zero_()
+        self._adjoint(kernels.efforts, noted, of_network, self._by_network, by_outputs)
+        if self._network is not None:
+            states = all_warp(after[rings:first]), all_warp(before[rings:first])
+            signals_read, by_read = self._converted or (noted.numbers, by_numbers)
+            self._network.back(signals_read, self._by_network[0], *states, by_read)
+            if kernels.convert:
+                self._adjoint(kernels.convert, noted, [], [], by_read)
+        ring = all_warp([*(after[:rings] or [None] * 3), *(before[:rings] or [None] * 3)])
+        added = all_warp([*signals, *indices, *before[first:], *parameters])
+        self._launch(kernels.scatter, [by_numbers, noted.delay, self._depth], [*ring, *added])
+
+    def _converted_of(self, noted: _Record) -> wp.array:
+        """Return the signals that the network reads in a recorded step, and clear the gradients by them."""
+        if not self._kernels.convert:
+            return noted.numbers
+        self._converted[1].zero_()
+        given = [noted.numbers, noted.dt, *self._curves]
+        self._launch(self._kernels.convert, given, [self._converted[0]])
+        return self._converted[0]
+
+    def _adjoint(
+        self, kernel: wp.Kernel, noted: _Record, more: Sequence[wp.array], by_more: Sequence[wp.array], by: wp.array
+    ) -> None:
+        """Run the adjoint of a kernel, given the gradients `by` its outputs; those by the inputs are added to."""
         wp.launch(
-            kernels.efforts,
+            kernel,
             self._elements,
-            inputs=[noted.numbers, noted.dt, *self._curves, *of_network],
+            inputs=[noted.numbers, noted.dt, *self._curves, *more],
             # the adjoint does not write them
-            outputs=[by_outputs],
-            adj_inputs=[by_numbers, 0.0, *(None for _ in self._curves), *self._by_network],
-            adj_outputs=[by_outputs],
+            outputs=[by],
+            adj_inputs=[self._by_numbers, 0.0, *(None for _ in self._curves), *by_more],
+            adj_outputs=[by],
             device=self._device,
             adjoint=True,
             record_tape=False,
         )
-        if self._network is not None:
-            states = all_warp(after[rings:first]), all_warp(before[rings:first])
-            self._network.back(noted.numbers, self._by_network[0], *states, by_numbers)
-        ring = all_warp([*(after[:rings] or [None] * 3), *(before[:rings] or [None] * 3)])
-        added = all_warp([*signals, *indices, *before[first:], *parameters])
-        self._launch(kernels.scatter, [by_numbers, noted.delay, self._depth], [*ring, *added])
 
     def _launch(self, kernel: wp.Kernel, inputs: Sequence[Any], outputs: Sequence[Any]) -> None:
         wp.launch(kernel, self._elements, inputs, outputs, device=self._device, record_tape=False)
