@@ -66,7 +66,9 @@ def test_motor_gets_its_own_signals(ratio: float, targets: str, rng: np.random.G
     """Those of the joint by the ratio, with the offset; targets of the motor as they are."""
     signals = drawn(rng)
     applied, computed = efforts([PD, TransmissionConfig(ratio, 0.7, targets)], signals)
-    of_motor = oracle.gear_motor(*np.moveaxis(np.float32(signals).astype(float), 1, 0), ratio, 0.7, targets == "motor")
+    of_motor = oracle.gear_signals(
+        *np.moveaxis(np.float32(signals).astype(float), 1, 0), ratio, 0.7, targets == "motor"
+    )
     expected = oracle.pd_effort(*of_motor, PD.kp, PD.kd, PD.const_effort)
     scale = np.abs(expected).max()
     np.testing.assert_allclose(computed, expected, rtol=2e-6, atol=2e-6 * scale)

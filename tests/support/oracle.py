@@ -169,18 +169,6 @@ def shaft_law(effort, _q, _qd, _dt):
     return (effort,)
 
 
-def gear_motor(q, qd, q_target, qd_target, feedforward, ratio, offset, of_motor):
-    """Signals of the motor before a rigid gear, element by element."""
-    at_joint = of_motor == 0
-    return (
-        ratio * q + offset,
-        ratio * qd,
-        np.where(at_joint, ratio * q_target + offset, q_target),
-        np.where(at_joint, ratio * qd_target, qd_target),
-        np.where(at_joint, feedforward / ratio, feedforward),
-    )
-
-
 @law_of("PassiveCogging")
 def cogging_law(effort, q, _qd, _dt, amplitude, periods, phase):
     """Cogging with the sign of MuJoCo's `dcmotor`; angles that float32 does not resolve are none."""
@@ -195,12 +183,6 @@ def gear_signals(q, qd, q_target, qd_target, feedforward, N, offset, of_motor):
     own = q_target, qd_target, feedforward
     targets = (np.where(of_motor > 0.5, first, second) for first, second in zip(own, joint, strict=True))
     return N * q + offset, N * qd, *targets
-
-
-@law_of("TransmissionGear")
-def gear_law(effort, _q, _qd, _dt, N, _offset, _of_motor):
-    """Virtual work: effort·q' = τ·N·q'."""
-    return (N * effort,)
 
 
 @law_of("ElectricalWinding")

@@ -30,7 +30,7 @@ import warp as wp
 
 from .. import native
 from ..components.base import clear_kernel
-from ..components.law import LawClass
+from ..components.law import FELT_SIGNALS, LawClass
 from ..memory import Array
 from ..specs.signals import SIGNALS
 from ..specs.stages import KINDS
@@ -92,6 +92,12 @@ def require_gradients(label: str, step: Step) -> None:
 
 def _refuse_laws(label: str, laws: Sequence[LawClass]) -> None:
     """Refuse laws without gradients."""
+    kinds = {law.KIND for law in laws}
+    if names := [law.__name__ for law in laws if KINDS[law.KIND].couples]:
+        refuse(label, f"a linkage ({', '.join(names)}), which couples joints, has none. Leave it out")
+    felt = [law.__name__ for law in laws if KINDS[law.KIND].coordinates == "motor" and {*FELT_SIGNALS} & {*law.ASKS}]
+    if felt and any(KINDS[kind].converts for kind in kinds):
+        refuse(label, f"a law that asks for what a motor feels ({', '.join(felt)}) has none. Leave it or the gear out")
     read = {part for law in laws for name in law.ASKS for part in (name, SIGNALS[name].total_of)}
     if names := [law.__name__ for law in laws if _is_hidden(law, read)]:
         why = f"what a law publishes, or leaves besides efforts ({', '.join(names)}), has none. Leave it out"
