@@ -37,7 +37,7 @@ from .pipeline.entry import ActuatorEntry, entry_from_spec
 from .pipeline.friction import couple_friction, has_friction_stage, without_engine_friction
 from .pipeline.motors import resolve_motors, without_limit, without_motor
 from .pipeline.step.fault import Fault
-from .pipeline.user_components import entries_from_configs, in_joint_order
+from .pipeline.user_components import entries_from_configs, in_joint_order, rotors_of_configs
 from .specs.actuator_spec import ActuatorSpec
 from .specs.arguments import flag_of
 from .specs.motors import Motors
@@ -279,8 +279,11 @@ class ArticulationActuators(ActuatorSet):
         with quiet_warp():
             built = entries_from_configs(ordered, robots.num_robots, robots.device)
         axes = [(joints[at], names[at]) for at in (known.index(name) for _, name in ordered)]
+        inertias = rotors_of_configs(ordered)
+        at_joints = zip(axes, (name for _, name in ordered), strict=True)
+        properties = [JointValues("armature", [axis], inertias[name]) for axis, name in at_joints if name in inertias]
         self = cls.__new__(cls)
-        self._build(host, robots, built, axes, auto_step_pre_physics, device)
+        self._build(host, robots, built, axes, auto_step_pre_physics, device, properties)
         return self
 
     @classmethod

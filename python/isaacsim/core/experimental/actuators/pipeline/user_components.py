@@ -12,6 +12,7 @@ import functools
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+import numpy as np
 import warp as wp
 
 from ..components import catalogue, newton_classes
@@ -20,8 +21,11 @@ from ..specs.arguments import require_type
 from ..specs.configs import Config
 from ..specs.engine_friction import unattached_problems
 from ..specs.fields import shown
+from ..specs.gear_losses import with_losses
 from ..specs.motors import motor_of, problems_of
 from ..specs.stages import NAMED
+from ..specs.transmission import armature_while_attached
+from ..values import as_numpy
 from .actuator import Actuator
 from .entry import ActuatorConfig, ActuatorEntry, check_config
 from .motors import Fit
@@ -127,12 +131,19 @@ def _built(
         problems += problems_of(motor_of(plain), subject) or unattached_problems(plain, subject)
     made: list[tuple[ActuatorConfig, str]] = []
     for config, dof_name in pairs:
-        ordered = [catalogue.in_order(some or ()) for some in (config.clamping, config.others)]
+        # a gear given as a component has no losses
+        ordered = [catalogue.in_order(some or ()) for some in (config.clamping, with_losses(config))]
         sorted_config = dataclasses.replace(config, clamping=ordered[0], others=ordered[1])
         made.append((ActuatorConfig(**sorted_config.each(functools.partial(built, dof_name=dof_name))), dof_name))
     if problems:
         raise ValueError("\n".join(problems))
     return made
+
+
+def rotors_of_configs(pairs: Sequence[tuple[Any, str]]) -> dict[str, np.ndarray]:
+    """Return the armature of the joints whose config has a rotor behind a transmission, `(robots or 1, 1)`, by name."""
+    given = [(name, armature_while_attached(one)) for one, name in pairs if isinstance(one, ActuatorConfig)]
+    return {name: np.reshape(as_numpy(inertia), (-1, 1)) for name, inertia in given if inertia is not None}
 
 
 def release(components: Iterable[Any]) -> None:
