@@ -17,6 +17,7 @@ from isaacsim.core.experimental.actuators import (
     DelayConfig,
     ElectricalConfig,
     EnvelopeClampingConfig,
+    FrictionConfig,
     MaxEffortClampingConfig,
     MotorConfig,
     PassiveFriction,
@@ -219,3 +220,10 @@ def test_rotors_and_losses_of_configs_by_joint() -> None:
         np.testing.assert_array_equal(robot.get_dof_armatures().numpy(), before)
     arrays = ActuatedArrays(["hinge"], pairs, num_robots=2)
     np.testing.assert_allclose(arrays.joint_properties["armature"], [[0.1], [0.1]], rtol=1e-6)
+    component = PassiveFriction.from_config(FrictionConfig(0.1), 2, "cpu")
+    with pytest.raises(ValueError, match="PassiveFriction and a transmission with losses: must have a FrictionConfig"):
+        ActuatedArrays(
+            ["hinge"],
+            [(ActuatorConfig(PDControlConfig(1.0, 0.1), others=[gear, component]), "hinge")],
+            num_robots=2,
+        )

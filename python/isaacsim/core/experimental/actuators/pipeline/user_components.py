@@ -19,6 +19,7 @@ from ..components import catalogue, newton_classes
 from ..errors import NotCopied
 from ..specs.arguments import require_type
 from ..specs.configs import Config
+from ..specs.dry_friction import is_dry
 from ..specs.engine_friction import unattached_problems
 from ..specs.fields import shown
 from ..specs.gear_losses import with_losses
@@ -129,6 +130,7 @@ def _built(
         plain = [stage for stage in config.stages if isinstance(stage, Config)]
         subject = f"actuator {dof_name!r}"
         problems += problems_of(motor_of(plain), subject) or unattached_problems(plain, subject)
+        problems += _friction_beside_losses(config, subject)
     made: list[tuple[ActuatorConfig, str]] = []
     for config, dof_name in pairs:
         # a gear given as a component has no losses
@@ -138,6 +140,17 @@ def _built(
     if problems:
         raise ValueError("\n".join(problems))
     return made
+
+
+def _friction_beside_losses(config: ActuatorConfig, subject: str) -> list[str]:
+    """Return what is wrong between a gear with losses and friction that is given as a component."""
+    own = [one for one in config.others or () if not isinstance(one, Config) and any(map(is_dry, one.PARAMETERS))]
+    if not own or len(with_losses(config)) == len(config.others):
+        return []
+    return [
+        f"{subject} has {type(own[0]).__name__} and a transmission with losses: must have a FrictionConfig, which "
+        "takes both. Use that, or set the efficiencies to 1."
+    ]
 
 
 def rotors_of_configs(pairs: Sequence[tuple[Any, str]]) -> dict[str, np.ndarray]:
