@@ -202,6 +202,7 @@ TESTED = {
         "a limit of this package alone": (NEWTON_DRIVES, "a_motor_that_is_cut_off_is_limited"),
         "an input that is NaN": (PORTABILITY, "input_that_is_no_number_gives_no_effort"),
         "a limit that is NaN": (PORTABILITY, "limit_that_is_no_number_is_refused"),
+        "a transmission, `ActuatorTransmissionAPI`": (PORTABILITY, "geared_motor_gives_the_same_efforts"),
         "order of clamps": (PORTABILITY, "plain_limit_is_the_last"),
         "infinite saturation effort beside a finite velocity limit": (
             PORTABILITY,

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from isaacsim.core.experimental.actuators import (
     ActuatedArrays,
+    ActuatorConfig,
     Articulation,
     ArticulationActuators,
     CoggingConfig,
@@ -16,8 +17,10 @@ from isaacsim.core.experimental.actuators import (
     DelayConfig,
     ElectricalConfig,
     EnvelopeClampingConfig,
+    FrictionConfig,
     MaxEffortClampingConfig,
     MotorConfig,
+    PassiveFriction,
     PDControlConfig,
     PIDControlConfig,
     PositionBasedClampingConfig,
@@ -200,3 +203,27 @@ def test_joint_properties_have_the_armature() -> None:
     np.testing.assert_allclose(arrays.joint_properties["armature"], expected, rtol=1e-6)
     motor = motor_of([PDControlConfig(1.0, 0.1), TransmissionConfig(3.0, rotor_inertia=1e-3)])
     assert armature_while_attached(motor) == armature(motor) == pytest.approx(9e-3)
+
+
+def test_rotors_and_losses_of_configs_by_joint() -> None:
+    """As of motors by pattern: the armature while attached, the losses as friction."""
+    gear = TransmissionConfig(10.0, rotor_inertia=1e-3, efficiency=0.8, backdriving_efficiency=0.8)
+    pairs = [(ActuatorConfig(PDControlConfig(1.0, 0.1), others=[gear]), "hinge")]
+    with Simulation(ROBOTS / "pendulum.usda") as sim:
+        sim.play()
+        robot: Any = Articulation(PENDULUM)
+        before = robot.get_dof_armatures().numpy().copy()
+        with ArticulationActuators.from_actuators(PENDULUM, pairs) as made:
+            np.testing.assert_allclose(robot.get_dof_armatures().numpy(), 0.1, rtol=1e-6)
+            (friction,) = [one for one in made.actuators[0].stages if isinstance(one, PassiveFriction)]
+            np.testing.assert_allclose(friction.read("motor_load"), 0.2 / 1.8, rtol=1e-6)
+        np.testing.assert_array_equal(robot.get_dof_armatures().numpy(), before)
+    arrays = ActuatedArrays(["hinge"], pairs, num_robots=2)
+    np.testing.assert_allclose(arrays.joint_properties["armature"], [[0.1], [0.1]], rtol=1e-6)
+    component = PassiveFriction.from_config(FrictionConfig(0.1), 2, "cpu")
+    with pytest.raises(ValueError, match="PassiveFriction and a transmission with losses: must have a FrictionConfig"):
+        ActuatedArrays(
+            ["hinge"],
+            [(ActuatorConfig(PDControlConfig(1.0, 0.1), others=[gear, component]), "hinge")],
+            num_robots=2,
+        )

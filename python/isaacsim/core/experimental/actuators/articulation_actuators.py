@@ -33,14 +33,13 @@ from .motor_properties import (
     unsettable,
 )
 from .pipeline.assembly import Assembly
-from .pipeline.entry import ActuatorConfig, ActuatorEntry, entry_from_spec
+from .pipeline.entry import ActuatorEntry, entry_from_spec
 from .pipeline.friction import couple_friction, has_friction_stage, without_engine_friction
 from .pipeline.motors import resolve_motors, without_limit, without_motor
 from .pipeline.step.fault import Fault
-from .pipeline.user_components import entries_from_configs, in_joint_order
+from .pipeline.user_components import entries_from_configs, in_joint_order, rotors_of_configs
 from .specs.actuator_spec import ActuatorSpec
 from .specs.arguments import flag_of
-from .specs.configs import Config
 from .specs.motors import Motors
 from .untraced import untraced
 from .usd.axes import disambiguate
@@ -76,12 +75,9 @@ def _built(
 
 def _rotors_of(pairs: Sequence[tuple[Any, str]], axes: Sequence[tuple[str, str]]) -> list[JointValues]:
     """Armatures of actuators of a program, each with its joint axis; what is no `ActuatorConfig` states none."""
-    specs = [
-        ActuatorSpec(name, (path,), dof_names=(name,), others=[one for one in given.others if isinstance(one, Config)])
-        for (given, _), (path, name) in zip(pairs, axes, strict=True)
-        if isinstance(given, ActuatorConfig)
-    ]
-    return [dataclasses.replace(one, values=np.reshape(one.values, (-1, 1))) for one in rotors(specs)]
+    inertias = rotors_of_configs(pairs)
+    at_joints = zip(axes, (name for _, name in pairs), strict=True)
+    return [JointValues("armature", [axis], inertias[name]) for axis, name in at_joints if name in inertias]
 
 
 def _axes_with_friction_stage(

@@ -16,7 +16,7 @@ from ..pipeline.friction import EngineFriction, has_friction_stage, require_no_s
 from ..pipeline.linkages import rotor_armatures
 from ..pipeline.motors import Motor, resolve_motors
 from ..pipeline.step.fault import Fault
-from ..pipeline.user_components import entries_from_configs, in_joint_order
+from ..pipeline.user_components import entries_from_configs, in_joint_order, rotors_of_configs
 from ..specs.arguments import names_of, number_of
 from ..specs.motors import Motors
 from ..specs.stages import is_geared
@@ -173,7 +173,9 @@ class Actuated(ActuatorSet):
             entries = [entry_from_spec(spec, self._num_robots, self._device) for spec in specs]
         else:
             ordered = in_joint_order(motors, self._names, "the joints")
-            found, entries = [], entries_from_configs(ordered, self._num_robots, self._device)
+            entries = entries_from_configs(ordered, self._num_robots, self._device)
+            rotors = rotors_of_configs(ordered)
+            found = [Motor(one, (self._names.index(one),), None, {"armature": rotors[one]}) for one in rotors]
         require_no_sweeps(entries)
         if not entries:
             raise ValueError(f"motors = {motors!r}: must drive at least one of {self._names}. Give {{pattern: motor}}.")

@@ -12,17 +12,21 @@ import functools
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+import numpy as np
 import warp as wp
 
 from ..components import catalogue, newton_classes
 from ..errors import NotCopied
+from ..specs.actuator_spec import ActuatorSpec
 from ..specs.arguments import require_type
 from ..specs.configs import Config
+from ..specs.dry_friction import is_dry
 from ..specs.engine_friction import unattached_problems
 from ..specs.fields import shown
 from ..specs.gear_losses import with_losses
 from ..specs.motors import motor_of, problems_of
-from ..specs.stages import NAMED
+from ..specs.stages import NAMED, is_geared
+from ..values import as_numpy
 from .actuator import Actuator
 from .entry import ActuatorConfig, ActuatorEntry, check_config, give_rotor
 from .motors import Fit
@@ -126,8 +130,10 @@ def _built(
         plain = [stage for stage in config.stages if isinstance(stage, Config)]
         subject = f"actuator {dof_name!r}"
         problems += problems_of(motor_of(plain), subject) or unattached_problems(plain, subject)
+        problems += _friction_beside_losses(config, subject)
     made: list[tuple[ActuatorConfig, str]] = []
     for config, dof_name in pairs:
+        # a gear given as a component has no losses
         ordered = [catalogue.in_order(some or ()) for some in (config.clamping, with_losses(config))]
         sorted_config = dataclasses.replace(config, clamping=ordered[0], others=ordered[1])
         made.append((ActuatorConfig(**sorted_config.each(functools.partial(built, dof_name=dof_name))), dof_name))
@@ -136,6 +142,35 @@ def _built(
     if problems:
         raise ValueError("\n".join(problems))
     return made
+
+
+def _friction_beside_losses(config: ActuatorConfig, subject: str) -> list[str]:
+    """Return what is wrong between a gear with losses and friction that is given as a component."""
+    own = [one for one in config.others or () if not isinstance(one, Config) and any(map(is_dry, one.PARAMETERS))]
+    if not own or len(with_losses(config)) == len(config.others):
+        return []
+    return [
+        f"{subject} has {type(own[0]).__name__} and a transmission with losses: must have a FrictionConfig, which "
+        "takes both. Use that, or set the efficiencies to 1."
+    ]
+
+
+def rotors_of_configs(pairs: Sequence[tuple[Any, str]]) -> dict[str, np.ndarray]:
+    """Return the armature of the joints whose config has a rotor behind a transmission, `(robots or 1, 1)`, by name."""
+    specs = [
+        ActuatorSpec(
+            name, (name,), dof_names=(name,), others=[stage for stage in one.others if isinstance(stage, Config)]
+        )
+        for one, name in pairs
+        if isinstance(one, ActuatorConfig) and is_geared(one)
+    ]
+    if not specs:
+        return {}
+    # most robots have none
+    from .linkages import rotor_armatures
+
+    found = rotor_armatures(specs, attached=True)
+    return {spec.dof_names[0]: np.reshape(as_numpy(values), (-1, 1)) for spec, values in found}
 
 
 def release(components: Iterable[Any]) -> None:

@@ -41,9 +41,9 @@ class TransmissionConfig(Config):
     friction. The schema is our own.
 
     Example:
-        >>> TransmissionConfig.from_stages([4.5, 3.0], [2e-5, 8e-6, 1e-6])
-        TransmissionConfig(ratio=13.5, offset=0.0, targets='joint', rotor_inertia=2.04e-05, efficiency=1.0,
-            backdriving_efficiency=1.0)
+        >>> gear = TransmissionConfig.from_stages([4.5, 3.0], [2e-5, 8e-6, 1e-6])
+        >>> gear.ratio, round(gear.rotor_inertia, 8)
+        (13.5, 2.04e-05)
     """
 
     SCHEMA: ClassVar[str] = "ActuatorTransmissionAPI"
