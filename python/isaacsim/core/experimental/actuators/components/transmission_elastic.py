@@ -16,8 +16,8 @@ w = (J·θ̇ + h·N·τ)/M of the rotor and u = v + h·τ_e/I of the joint:
     t = (δ_f − clip(δ_f, ±β)) / (h²·(1/M + 1/I))             what stops them where they touch
     f = clip(p, 0, t), without backlash p;  θ̇⁺ = w − h·f/M,  θ⁺ = θ + h·θ̇⁺
 
-k and c are those of the config, up to I/(2h)² and I/(4h): then the energy of rotor, spring and joint does not grow where
-the joint is half as heavy as I, heavier or held. Where h·sqrt(k·(1/J + 1/I)) is above 0.5 the step damps the
+k and c are those of the config, up to I/(2h)² and I/(4h): then the energy of rotor, spring and joint does not grow
+where the joint is half as heavy as I, heavier or held. Where h·sqrt(k·(1/J + 1/I)) is above 0.5 the step damps the
 oscillation out, and rotor and joint move as one mass: its momentum is kept, which a rotor without mass would lose.
 
 The load of the joint shows in its velocity: τ_e = I·(v − v′)/h − f′, with v′ and f′ of the step before; where the
