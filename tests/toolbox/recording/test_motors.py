@@ -55,7 +55,8 @@ def test_states_of_the_winding_are_recorded() -> None:
     np.testing.assert_allclose(log.electrical_power, log.terminal_voltages * log.currents, rtol=1e-5)
     for name in ("currents", "terminal_voltages", "electrical_power", "losses"):
         assert not getattr(log, name)[..., 1].any(), name
-    assert {*OF_STATES}.difference(log.signals) == {"winding_temperatures", "housing_temperatures"}
+    absent = {"winding_temperatures", "housing_temperatures", "rotor_positions", "rotor_velocities"}
+    assert {*OF_STATES}.difference(log.signals) == absent
     assert not log.supply_voltages.any()
 
 
