@@ -1,10 +1,10 @@
 """Kernels of the gradients of a pipeline, generated from its laws.
 
 `record` copies the inputs of a step, `efforts` computes efforts and states from the copy, `gather` reads the gradients
-by the outputs, and `scatter` adds the gradients by the inputs to their arrays. A network behind a sensor or a gear reads
-the signals that `convert` computes. Only `efforts` and `convert` have an adjoint: Warp's adjoint of the laws. They
-evaluate each law twice. The first evaluation decides if the results are finite; no gradient passes through it, because
-zero times infinity would be NaN. The second one is skipped if a result is not finite.
+by the outputs, and `scatter` adds the gradients by the inputs to their arrays. A network behind a sensor or a gear
+reads the signals that `convert` computes. Only `efforts` and `convert` have an adjoint: Warp's adjoint of the laws.
+They evaluate each law twice. The first evaluation decides if the results are finite; no gradient passes through it,
+because zero times infinity would be NaN. The second one is skipped if a result is not finite.
 """
 
 # kernels read arrays as numbers
