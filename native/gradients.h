@@ -191,6 +191,8 @@ class Gradients {
                         int64_t first) const;
     std::vector<Call> calls(const Noted& noted, const Scratch& scratch, int64_t first) const;
     void control(const std::vector<Call>& calls, NetworkInBlock& network, int64_t first, int64_t count) const;
+    void read_efforts(const GradientArrays& arrays, const LawInBlock& last, NetworkInBlock& network, float* by_computed,
+                      int64_t first, int64_t count) const;
     void back_block(const Noted& noted, const GradientArrays& arrays, const Scratch& scratch, NetworkInBlock& network,
                     int64_t first, int64_t count) const;
     void note_delay(Noted& noted, const State& state, const int32_t* lag, int64_t lag_stride) const;
@@ -495,6 +497,22 @@ inline void Gradients::control(const std::vector<Call>& calls, NetworkInBlock& n
         block.effort[k] = is_finite(rotor[k]) ? block.effort[k] : std::numeric_limits<float>::quiet_NaN();
 }
 
+// Gradients of the efforts of a block, given its last law.
+inline void Gradients::read_efforts(const GradientArrays& arrays, const LawInBlock& last, NetworkInBlock& network,
+                                    float* by_computed, int64_t first, int64_t count) const {
+    float* const by_effort = last.by_effort;
+    arrays.efforts.read(first, count, by_effort);
+    arrays.computed.read(first, count, by_computed);
+    for (int64_t k = 0; k < count; ++k) {
+        // an effort that is not finite was set to zero
+        const bool good = is_finite(last.effort[k]);
+        by_effort[k] = good ? by_effort[k] : 0.0f, by_computed[k] = good ? by_computed[k] : 0.0f;
+        // and the state was kept
+        if (network_ && !good) network.guard[k] = std::numeric_limits<float>::quiet_NaN();
+    }
+    std::fill(by_effort + count, by_effort + whole_of(count), 0.0f);
+}
+
 inline void Gradients::back_block(const Noted& noted, const GradientArrays& arrays, const Scratch& scratch,
                                   NetworkInBlock& network, int64_t first, int64_t count) const {
     const auto input = [&](int k) { return scratch.by_inputs + k * kGradientBlock; };
@@ -510,19 +528,9 @@ inline void Gradients::back_block(const Noted& noted, const GradientArrays& arra
             control(calls, network, first, count);
         else
             variant_.law_forward(calls[n].function, calls[n].law, calls[n].block, whole);
-    // an effort that is not finite was set to zero
     float* const by_effort = scratch.by_effort;
-    const float* const last = calls.back().block.effort;
     float by_computed[kGradientBlock] = {};
-    arrays.efforts.read(first, count, by_effort);
-    arrays.computed.read(first, count, by_computed);
-    for (int64_t k = 0; k < count; ++k) {
-        const bool good = is_finite(last[k]);
-        by_effort[k] = good ? by_effort[k] : 0.0f, by_computed[k] = good ? by_computed[k] : 0.0f;
-        // and the state was kept
-        if (network_ && !good) network.guard[k] = std::numeric_limits<float>::quiet_NaN();
-    }
-    std::fill(by_effort + count, by_effort + whole, 0.0f);
+    read_efforts(arrays, calls.back().block, network, by_computed, first, count);
     for (size_t n = calls.size(); n-- > 0;) {
         if (n == controller)
             for (int64_t k = 0; k < count; ++k) by_effort[k] += by_computed[k];
