@@ -212,7 +212,7 @@ def test_names_are_patterns_that_match_themselves() -> None:
 )
 def test_actuators_that_no_motor_stands_for(actuator: str, why: str) -> None:
     """They are named, their joints left out, and the others are read."""
-    cord = '<tendon><fixed name="cord"><joint joint="a" coef="1"/></fixed></tendon>'
+    cord = '<tendon><fixed name="cord"><joint joint="a" coef="1"/><joint joint="b" coef="1"/></fixed></tendon>'
     model = swing(actuator + '<motor joint="b"/>', inside=cord)
     with pytest.warns(UserWarning, match=rf"'x' \(.*{re.escape(why)}.*They go on acting"):
         motors = motors_of_model(model)

@@ -12,7 +12,7 @@ import numpy as np
 import warp as wp
 
 from ..hosts.mujoco.dry_friction import hard
-from ..hosts.mujoco.model_actuators import actuators_by_joint
+from ..hosts.mujoco.model_actuators import own_actuators
 from ..pipeline.step.binding import Columns
 from ..untraced import untraced
 from .actuated import Actuated, AnyMotors
@@ -137,7 +137,7 @@ class ActuatedWorlds(Actuated):
 
     def _limit_own(self, mjm: Any, joints: list[int]) -> None:
         """Limit the model's own actuators of some joints to force 0."""
-        by_joint = actuators_by_joint(mjm)
+        by_joint = own_actuators(mjm)
         if own := [one for joint in joints for one in by_joint.get(joint, [])]:
             self._changes.set(self._model.actuator_forcelimited, own, True)
             self._changes.set(self._model.actuator_forcerange, np.s_[:, own], 0.0)

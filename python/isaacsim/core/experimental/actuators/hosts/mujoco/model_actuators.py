@@ -10,6 +10,7 @@ Source: MuJoCo XML reference, actuator/dcmotor.
 
 from __future__ import annotations
 
+import dataclasses
 import math
 import re
 import warnings
@@ -23,6 +24,7 @@ from ...specs.linear_actuators import Law, law_of, motor_of, ranges_without_moto
 from ...specs.motors import MotorConfig
 from .address import element_name
 from .own_library import mujoco
+from .tendon_motors import tendon_motors
 
 _KINDS = {"mjTRN_TENDON": "a tendon", "mjTRN_SITE": "a site", "mjTRN_BODY": "a body", "mjTRN_SLIDERCRANK": "a crank"}
 _AFFINE_GAINS, _AFFINE_BIASES = ("mjGAIN_FIXED", "mjGAIN_AFFINE", "mjGAIN_PID"), ("mjBIAS_NONE", "mjBIAS_AFFINE")
@@ -36,6 +38,7 @@ def motors_of_model(model: mujoco.MjModel) -> dict[str, MotorConfig]:
     those of forces, of the joint, and of controls that set efforts. With the position or velocity target `u / gear`, or
     the feedforward effort that the control stood for, a motor computes what its actuator did, once a step: as MuJoCo
     does it with its Euler integrator. Implicit integrators know the damping of the model's actuators, and not of ours.
+    Actuators on fixed tendons, as many as joints, are motors with a `LinkageConfig`, which takes targets of the joints.
 
     Args:
         model: The model; it is not changed.
@@ -47,7 +50,7 @@ def motors_of_model(model: mujoco.MjModel) -> dict[str, MotorConfig]:
         UserWarning: Actuators that no motor stands for, by name, with the reason; their joints are left out, and these
             actuators go on acting. Or actuators whose range of position targets motors do not have, by name.
     """
-    motors, warned = read_motors(model)
+    motors, warned = read_motors(model, tendons=True)
     warn_of(warned, stacklevel=3)
     return motors
 
@@ -58,11 +61,15 @@ def warn_of(warned: Sequence[str], stacklevel: int) -> None:
         warnings.warn(what, stacklevel=stacklevel)
 
 
-def read_motors(model: mujoco.MjModel) -> tuple[dict[str, MotorConfig], list[str]]:
-    """Motors by pattern, and of what is to be warned who takes them; see `motors_of_model`."""
+def read_motors(model: mujoco.MjModel, *, tendons: bool = False) -> tuple[dict[str, MotorConfig], list[str]]:
+    """Motors by pattern, and of what is to be warned who takes them; see `motors_of_model`.
+
+    With `tendons`, which only a model of one's own can switch off, actuators on tendons are motors, too.
+    """
     dc_motors, lost = dc_motors_by_joint(model)
-    laws_of, problems = laws_by_joint(model, dc_motors)
-    motors: dict[str, MotorConfig] = {_pattern(model, joint): motor for joint, motor in dc_motors.items()}
+    coupled, reasons = coupled_motors(model) if tendons else ({}, {})
+    laws_of, problems = laws_by_joint(model, dc_motors, reasons)
+    motors: dict[str, MotorConfig] = {_pattern(model, joint): one for joint, one in (dc_motors | coupled).items()}
     ranges: list[str] = []
     for joint, laws in laws_of.items():
         if wrong := _not_a_motor(model, joint, laws):
@@ -125,6 +132,33 @@ def _properties_of(model: mujoco.MjModel, joint: int) -> dict[str, float | None]
     return {name: float(np.ravel(getattr(model, column)[dof])[0]) for name, column in columns.items()}
 
 
+def coupled_motors(model: mujoco.MjModel) -> tuple[dict[int, MotorConfig], dict[int, str]]:
+    """Motors of linkages by joint, and what is to be said of actuators on tendons, by actuator; empty for a motor."""
+    found, reasons = tendon_motors(model, actuators_by_joint(model))
+    motors: dict[int, MotorConfig] = {}
+    for joints in dict.fromkeys(one.joints for one in found):
+        mine = [one for one in found if one.joints == joints]
+        laws = [_linear(model, one.actuator) for one in mine]
+        whys = [law if isinstance(law, str) else law.asymmetry for law in laws]
+        # limits of joints bound the sum of both motors
+        whys += ["a joint of its tendon has a limit on its actuators" for one in joints if model.jnt_actfrclimited[one]]
+        why = next(filter(None, whys), "")
+        reasons |= {one.actuator: why for one in mine}
+        for one, law in zip(mine, laws, strict=True):
+            if not why and isinstance(law, Law):
+                motor = motor_of([law], math.inf, _properties_of(model, one.joint))
+                motors[one.joint] = dataclasses.replace(motor, others=[*motor.others, one.shaft(model)])
+    return motors, reasons
+
+
+def own_actuators(model: mujoco.MjModel) -> dict[int, list[int]]:
+    """The model's actuators that a motor of a joint replaces, by joint."""
+    found = actuators_by_joint(model)
+    for one in tendon_motors(model, found)[0]:
+        found.setdefault(one.joint, []).append(one.actuator)
+    return found
+
+
 def dc_motors_by_joint(model: mujoco.MjModel) -> tuple[dict[int, MotorConfig], list[str]]:
     """Motors of the joints whose one actuator is a DC motor that is no linear law; and what they have not, by name."""
     motors: dict[int, MotorConfig] = {}
@@ -168,16 +202,20 @@ def _controls_of(model: mujoco.MjModel, actuator: int) -> tuple[float, float] | 
     return tuple(model.actuator_ctrlrange[control].tolist())
 
 
-def laws_by_joint(model: mujoco.MjModel, without: Collection[int] = ()) -> tuple[dict[int, dict[int, Law]], list[str]]:
+def laws_by_joint(
+    model: mujoco.MjModel, without: Collection[int] = (), reasons: Mapping[int, str] | None = None
+) -> tuple[dict[int, dict[int, Law]], list[str]]:
     """The laws of the actuators on each hinge or slide, by actuator; and every other actuator, with the reason.
 
-    A joint is there with all of its actuators or with none, and not if it is one of those `without`.
+    A joint is there with all of its actuators or with none, and not if it is one of those `without`. `reasons` are of
+    actuators elsewhere, empty for those that are motors.
     """
     laws_of: dict[int, dict[int, Law]] = {}
     by_joint = actuators_by_joint(model)
     covered = {actuator for found in by_joint.values() for actuator in found}
     elsewhere = sorted(set(range(len(model.actuator_group))) - covered)
-    problems = with_names(model, ((actuator, _target(model, actuator)) for actuator in elsewhere))
+    why = {actuator: _target(model, actuator) for actuator in elsewhere} | dict(reasons or {})
+    problems = with_names(model, ((actuator, why[actuator]) for actuator in elsewhere if why[actuator]))
     for joint, actuators in sorted(by_joint.items()):
         if joint in without:
             continue

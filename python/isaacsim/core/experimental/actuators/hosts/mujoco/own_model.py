@@ -31,7 +31,7 @@ from ..transfer import transfer
 from .address import address_of
 from .dry_friction import follow_step, harden
 from .fields import KNOWN, read_property, write_properties
-from .model_actuators import actuators_by_joint, gains_by_joint, read_motors, warn_of
+from .model_actuators import gains_by_joint, own_actuators, read_motors, warn_of
 from .model_robots import ModelRobots
 from .own_data import BatchData, DataList
 from .own_library import mujoco
@@ -235,7 +235,7 @@ class MujocoSimulation(NotCopied):
         self.width = len(joints)
         self._address = address_of(model, joints)
         self._arrays: DofArrays | None = DofArrays.zeros(self.num_envs * self.width)
-        self._actuators = [actuators_by_joint(model).get(joint, []) for joint in joints]
+        self._actuators = [own_actuators(model).get(joint, []) for joint in joints]
         self._silent = np.zeros((self.num_envs, self.width), bool)
         gains = gains_by_joint(model)
         self._gains = np.array([gains.get(joint, (0.0, 0.0)) for joint in joints], np.float32)
@@ -425,7 +425,7 @@ class MujocoSimulation(NotCopied):
 
     def motors(self) -> dict[str, MotorConfig]:
         """Motors that do the same as the model's own actuators, by pattern; see `motors_of_model`."""
-        motors, warned = read_motors(self.model)
+        motors, warned = read_motors(self.model, tendons=True)
         warn_of(warned, stacklevel=5)
         return motors
 
