@@ -203,6 +203,7 @@ TESTED = {
         "an input that is NaN": (PORTABILITY, "input_that_is_no_number_gives_no_effort"),
         "a limit that is NaN": (PORTABILITY, "limit_that_is_no_number_is_refused"),
         "a transmission, `ActuatorTransmissionAPI`": (PORTABILITY, "geared_motor_gives_the_same_efforts"),
+        "a linkage, `ActuatorLinkageAPI`": (PORTABILITY, "motors_of_a_linkage_drive_their_joints_alone"),
         "order of clamps": (PORTABILITY, "plain_limit_is_the_last"),
         "infinite saturation effort beside a finite velocity limit": (
             PORTABILITY,

@@ -20,6 +20,7 @@ from checkpoint_files import network
 from isaacsim.core.experimental.actuators import (
     DCMotorClampingConfig,
     DelayConfig,
+    LinkageConfig,
     MaxEffortClampingConfig,
     MotorConfig,
     NeuralControlConfig,
@@ -195,6 +196,27 @@ def test_geared_motor_gives_the_same_efforts(motor: str, ratio: float, robots: P
     np.testing.assert_allclose(theirs.model.joint_armature.numpy()[-len(NAMES) :], 0.02, rtol=1e-6)
     compare(tmp_path / "arm.usda")
     compare(tmp_path / "arm.usda", through_ours=True)
+
+
+@pytest.mark.filterwarnings("ignore:.*armature of joints shoulder, extension has no effect:UserWarning")
+def test_motors_of_a_linkage_drive_their_joints_alone(robots: Path, tmp_path: Path) -> None:
+    """In newton, with the values before the linkage; here each of them moves both joints."""
+    shutil.copy(robots / "arm_2dof.usda", tmp_path / "arm.usda")
+    stage = Usd.Stage.Open(str(tmp_path / "arm.usda"))
+    shafts = LinkageConfig.differential(*NAMES)
+    motors = {name: [PD, TransmissionConfig(2.0), shaft] for name, shaft in zip(NAMES, shafts, strict=True)}
+    add_motors(ROOT, motors, stage=stage, overwrite_existing=True)
+    stage.Save()
+    theirs, ours = Theirs(tmp_path / "arm.usda"), Ours(tmp_path / "arm.usda")
+    for q, qd, q_target, qd_target, feedforward in motion(len(NAMES), 20):
+        alone = feedforward + 4 * PD.kp * (q_target - q) + 4 * PD.kd * (qd_target - qd)
+        found = theirs.efforts(q, qd, q_target, qd_target, feedforward)
+        np.testing.assert_allclose(found, alone, rtol=1e-4, atol=1e-3)
+        # two shafts, each with the sum or the difference
+        both = feedforward + 2 * (alone - feedforward)
+        found = ours.efforts(q, qd, q_target, qd_target, feedforward)
+        np.testing.assert_allclose(found, both, rtol=1e-4, atol=1e-3)
+    ours.wrapper.close()
 
 
 def test_geared_motors_come_back_from_files(robots: Path, tmp_path: Path) -> None:
