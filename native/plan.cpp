@@ -475,6 +475,9 @@ void Plan::set_linkages(std::vector<Linkage> linkages) {
         require_slots_once(one.slots, p_.slots, "slots of a linkage");
         int64_t nodes = one.rows[0];
         if (one.count == 2) nodes *= one.rows[1];
+        for (int j = 0; one.is_table() && j < one.count; ++j)
+            if (one.rows[j] > static_cast<int64_t>(one.nodes.size()))
+                refuse("positions of a linkage", "as many as nodes");
         if (one.is_table() && static_cast<int64_t>(one.nodes.size()) != nodes * one.count * (1 + one.count))
             refuse("nodes of a linkage", "an angle and slopes per shaft and node");
     }

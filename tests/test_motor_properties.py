@@ -136,13 +136,13 @@ def test_rotor_before_a_gear_is_the_armature_until_close(way: str) -> None:
         sim.play()
         robots: Any = Articulation("/World/envs/env_.*/Pendulum")
         before, inertia = robots.get_dof_armatures().numpy(), np.array([1e-4, 2e-4, 3e-4])
-        by_pattern = {"hinge": [PD, TransmissionConfig(-10.0, rotor_inertia=inertia)]}  # pyright: ignore[reportArgumentType]
+        gear = TransmissionConfig(-10.0, rotor_inertia=inertia)  # pyright: ignore[reportArgumentType]
+        law = PDControlConfig(1.0, 0.02)
+        by_pattern = {"hinge": [law, gear]}
         with (
             ArticulationActuators.from_configs(robots.paths, by_pattern)
             if way == "motors"
-            else ArticulationActuators.from_actuators(
-                robots.paths, [(ActuatorConfig(PD, others=[by_pattern["hinge"][1]]), "hinge")]
-            )
+            else ArticulationActuators.from_actuators(robots.paths, [(ActuatorConfig(law, others=[gear]), "hinge")])
         ):
             np.testing.assert_allclose(robots.get_dof_armatures().numpy()[:, 0], 100.0 * inertia, rtol=1e-6)
         assert (robots.get_dof_armatures().numpy() == before).all()

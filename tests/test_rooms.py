@@ -122,6 +122,7 @@ TESTED_IN = {
     "specs.distributions": "pipeline/test_randomization.py",
     "pipeline.random_numbers": "pipeline/test_randomization.py",
     "pipeline.sim_arrays": "pipeline/test_calls.py",
+    "pipeline.step.linkage_kernels": "pipeline/test_linkages.py",
     "pipeline.step.fault": "pipeline/test_not_finite.py",
     "pipeline.step.warp_functions": "pipeline/step/test_warp.py",
     "pipeline.step.warp_kernel": "pipeline/step/test_cuda_code.py",

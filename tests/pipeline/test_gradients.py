@@ -96,7 +96,9 @@ RANGES = {
     "mujoco_discretization": (0.0, 0.4),
 }
 # laws that only publish signals have no gradients
-LAWS = sorted(law.name for law in catalogue.laws() if law.component.LAW is not None and KINDS[law.kind].gives)
+# a linkage, which couples joints, has no gradients
+SINGLE = [law for law in catalogue.laws() if KINDS[law.kind].gives and not KINDS[law.kind].couples]
+LAWS = sorted(law.name for law in SINGLE if law.component.LAW is not None)
 Values = dict[str, np.ndarray]
 
 

@@ -430,6 +430,12 @@ def entries() -> dict[str, Callable[[], Entry]]:
             "set_totals", lambda b: [[(floats(b.robots, b.slots), [0, 2], floats(b.robots, b.slots))]]
         ),
         "Plan.start_at": of_plan("start_at", lambda b: [[(0.5, False, -1), (0.0, True, -1)]]),
+        "Plan.set_linkages": of_plan(
+            "set_linkages",
+            lambda b: [
+                [([0, 2], [False, True], [[1.0, 1.0, 1.0, -1.0], [0.5, 0.5, 0.5, -0.5], *[[0.5, 1.0]] * 5], [2, 2], [])]
+            ],
+        ),
         "Plan.observe": of_plan(
             "observe",
             lambda b: [

@@ -185,6 +185,13 @@ def gear_signals(q, qd, q_target, qd_target, feedforward, N, offset, of_motor):
     return N * q + offset, N * qd, *targets
 
 
+@motor_of("TransmissionElastic")
+def rotor_signals(q, qd, q_target, qd_target, feedforward, th, thd, _qd_before, _f_before, N, offset, of_motor, *_rest):
+    """The rotor moves by itself; commands as behind a rigid gear."""
+    th, thd = np.where(np.isnan(th), q, th), np.where(np.isnan(thd), qd, thd)
+    return N * th + offset, N * thd, *gear_signals(q, qd, q_target, qd_target, feedforward, N, offset, of_motor)[2:]
+
+
 @law_of("ElectricalWinding")
 def winding_law(effort, _q, qd, h, inertia, T, T_h, derating, supply, i, _volts, _power, _loss, K, R, L, *rest):
     """Winding at a constant voltage over a step, current-regulated within the supply."""

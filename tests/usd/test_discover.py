@@ -1037,7 +1037,7 @@ def test_any_prim_gives_a_good_spec_or_a_parse_error(text):
 # schemas of our own, by the names that they have had
 
 NUMBERS = {config: list(parameters_of(config).values()) for config in OURS}
-VALUES = {"bool": "1", "float[]": "[2]"}
+VALUES = {"bool": "1", "float[]": "[2]", "token[]": '["j"]'}
 VALUED = {
     config: [
         f"{one.type} {one.attribute} = "

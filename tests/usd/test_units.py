@@ -91,8 +91,8 @@ def test_force_and_torque() -> None:
             ElasticTransmissionConfig(
                 50.0, 0.5, rotor_inertia=2.0, stiffness=3.0, damping=4.0, backlash=5.0, rotor_damping=6.0
             ),
-            (50.0, 0.5, "joint", 2 * ANGULAR, 1.0, 1.0, *(one * ANGULAR for one in (3.0, 4.0)), 5.0, 6 * ANGULAR, 0.0),
-            (50.0, 50.0, "joint", 2e3, 1.0, 1.0, 3e3, 4e3, 5e2, 6e3, 0.0),
+            (50.0, 0.5, "joint", 2 * ANGULAR, 1.0, 0.0, *(one * ANGULAR for one in (3.0, 4.0)), 5.0, 6 * ANGULAR, 0.0),
+            (50.0, 50.0, "joint", 2e3, 1.0, 0.0, 3e3, 4e3, 5e2, 6e3, 0.0),
         ),
         (DelayConfig(3), (3,), (3,)),
         (NeuralControlConfig("net.pt"), ("net.pt",), ("net.pt",)),

@@ -29,7 +29,9 @@ N, STEPS, DEPTH, DT = 40, 6, 3, 0.02
 SIGNALS = ("joint_q", "joint_qd", "joint_target_q", "joint_target_qd", "joint_act")
 TABLE = [-1.0, -0.2, 0.5, 1.0], [2.0, 6.0, 3.0, 4.0]
 # laws that only publish signals have no gradients
-LAWS = sorted(law.name for law in catalogue.laws() if law.component.LAW is not None and KINDS[law.kind].gives)
+# a linkage, which couples joints, has no gradients
+SINGLE = [law for law in catalogue.laws() if KINDS[law.kind].gives and not KINDS[law.kind].couples]
+LAWS = sorted(law.name for law in SINGLE if law.component.LAW is not None)
 Values = dict[str, np.ndarray]
 
 

@@ -172,6 +172,7 @@ BROKEN: dict[str, tuple[tuple[Edit, ...], str]] = {
             number(OF_SHOULDER, "actuator:transmission:ratio", 50.0),
             number(OF_SHOULDER, "actuator:transmission:rotorInertia", 1e-4),
             number(OF_SHOULDER, "actuator:transmission:stiffness", 1e4),
+            number(SHOULDER, "newton:armature", 0.25),
         ),
         "the spring of joint shoulder, 1e+04, has h·ω = 1.1",
     ),

@@ -61,12 +61,14 @@ class LinkageConfig(Config):
     """Change of that angle per change of the first joint at each node, then likewise of the second one."""
 
     def __post_init__(self) -> None:
-        self.joints = [self.joints] if isinstance(self.joints, str) else list(self.joints)
+        if isinstance(self.joints, str):
+            self.joints = [self.joints]
         described = parameters_of(self)
         found = (complaint(f"LinkageConfig.{name}", getattr(self, name), one) for name, one in described.items())
         problems = [one for one in found if one] or [f"LinkageConfig.{one}" for one in self.conflicts()]
         if problems:
             raise ValueError("\n".join(problems))
+        self.joints = list(self.joints)
         for name in ("coefficients", "lower", "upper", "angles", "slopes"):
             setattr(self, name, [float(one) for one in getattr(self, name)])
 
