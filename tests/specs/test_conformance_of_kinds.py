@@ -99,6 +99,9 @@ class Bench:
             smaller = self.law.config(**values | {self.name: type(first)(first * 0.5)})
             if not conflicts(self.law.config(**values), "") and not conflicts(smaller, ""):
                 break
+        if "backlash" in values:
+            # no gap, in which nothing acts
+            values["backlash"] = 0.0
         if "command" in values:
             # that of the controller beside it
             values["command"] = "effort"
@@ -512,6 +515,8 @@ def gradients(bench: Bench) -> None:
         return
     for name, value in zip(names, found, strict=True):
         step = 1e-2 * getattr(bench.config, name)
+        if step == 0.0:
+            continue
         ends = [stepped(bench, name, sign * step)[0] for sign in (1, -1)]
         assert value == pytest.approx((ends[0] - ends[1]) / (2 * step), rel=1e-2, abs=1e-4), name
     assert not names or any(found), "all gradients are 0"

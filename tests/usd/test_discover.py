@@ -24,6 +24,7 @@ from isaacsim.core.experimental.actuators.specs.configs import (
     OURS,
     DelayConfig,
     ForeignConfig,
+    LinkageConfig,
     MaxEffortClampingConfig,
     PDControlConfig,
 )
@@ -1046,6 +1047,8 @@ VALUED = {
     ]
     for config, described in NUMBERS.items()
 }
+# names and numbers that belong together
+VALUED[LinkageConfig] = ['token[] actuator:linkage:joints = ["act"]', "float[] actuator:linkage:coefficients = [2]"]
 BAD = {
     config: [f"float {one.attribute} = -inf" for one in described if one.type == "float"]
     for config, described in NUMBERS.items()

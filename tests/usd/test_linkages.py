@@ -96,13 +96,12 @@ def test_problem_is_told_by_the_attribute(tmp_path: Path) -> None:
 def test_simulation_has_the_armature_and_the_motion(tmp_path: Path) -> None:
     """From the file and from configs: the same motion; the armature is GᵀJG while they are attached."""
     file, ends = written(tmp_path, SHAFTS), []
+    read = motors_of(str(file))
     for from_file in (True, False):
         with Simulation(file) as sim:
             sim.play()
-            made = ArticulationActuators(PANDA) if from_file else None
-            if made is None:
-                with pytest.warns(UserWarning, match="joints panda_joint1, .* have no motor"):
-                    made = ArticulationActuators.from_configs(PANDA, motors(SHAFTS))
+            ways = (lambda: ArticulationActuators(PANDA), lambda: ArticulationActuators.from_configs(PANDA, read))
+            made = ways[not from_file]()
             robot = made.articulation
             columns = [robot.dof_names.index(name) for name in NAMES]
             armatures = robot.get_dof_armatures().numpy()[0, columns]

@@ -18,7 +18,7 @@ import warp as wp
 from ..components import newton_classes
 from ..cores import missing_core
 from ..memory import warp_view
-from ..specs.stages import KINDS
+from ..specs.stages import is_linked
 from .actuator import Actuator
 from .entry import ActuatorEntry
 from .parameters import Parameters
@@ -447,7 +447,7 @@ class Assembly:
 
 def _linked(entries: Iterable[ActuatorEntry]) -> list[set[str]]:
     """Return the joints of each linkage."""
-    given = [entry for entry in entries if any(KINDS[kind].couples for kind, _ in entry.by_kind)]
+    given = [entry for entry in entries if is_linked(entry)]
     if not given:
         return []
     # most robots have none

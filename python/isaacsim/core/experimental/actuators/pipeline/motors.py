@@ -23,7 +23,7 @@ from ..specs.fields import JOINT, UNKNOWN_JOINT, Parameter, parameters_of, shown
 from ..specs.joint_side import effort_factor
 from ..specs.motors import MotorConfig, Motors, motor_of, problems_of
 from ..specs.patterns import assigned, by_joint, pattern_problem
-from ..specs.stages import KINDS, parts_of
+from ..specs.stages import KINDS, is_linked, parts_of
 from ..specs.transmission import transmission_of
 
 if TYPE_CHECKING:
@@ -285,8 +285,8 @@ def _armature_beside_rotor(motor: MotorConfig, subject: str) -> list[str]:
     """Return what is wrong between an armature and the rotor of a transmission, which is the same inertia."""
     gear = transmission_of(motor)
     numbers = (motor.armature, gear.ratio, gear.rotor_inertia) if gear is not None else (None,)
-    # values by joint or robot are of a program that knows what it does
-    if gear is None or not all(isinstance(one, Real) for one in numbers) or not gear.rotor_inertia:
+    # values by joint or robot are of a program that knows what it does; of a linkage the joint has other rotors, too
+    if gear is None or is_linked(motor) or not all(isinstance(one, Real) for one in numbers) or not gear.rotor_inertia:
         return []
     rotor = gear.ratio**2 * gear.rotor_inertia
     if abs(cast(float, motor.armature) - rotor) <= _SAME * rotor:

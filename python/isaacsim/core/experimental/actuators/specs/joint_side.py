@@ -13,7 +13,7 @@ from typing import Any, Literal
 
 from .config import Config
 from .servo import gains_of
-from .stages import KINDS, Staged, acts_at_joint
+from .stages import KINDS, Staged, acts_at_joint, is_linked
 from .transmission import TransmissionConfig
 
 ConfigOf = Callable[[Any], Any]
@@ -30,7 +30,7 @@ def ratio_of(staged: Staged, config_of: ConfigOf = _itself) -> Any:
     They are 1 without a transmission, and NaN for one of which nothing is known, such as one of the user's own, and
     with a linkage, whose motors move several joints.
     """
-    if any(kind in KINDS and KINDS[kind].couples for kind, _ in staged.by_kind):
+    if is_linked(staged):
         return math.nan
     for kind, stage in staged.by_kind:
         if kind in KINDS and KINDS[kind].converts:

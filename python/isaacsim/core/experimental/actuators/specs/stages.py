@@ -195,6 +195,11 @@ def is_geared(staged: Staged) -> bool:
     return any(KINDS[kind].is_before_joint for kind, _ in staged.by_kind if kind in KINDS)
 
 
+def is_linked(staged: Staged) -> bool:
+    """Whether a linkage is before the joint, so that its motor moves other joints as well."""
+    return any(KINDS[kind].couples for kind, _ in staged.by_kind if kind in KINDS)
+
+
 def places_of(staged: Staged) -> list[tuple[str, Any]]:
     """What to call each stage, and the stage, in the order in which files list them: `controller`, `clamping[0]`, …"""
     count: dict[str, int] = {}

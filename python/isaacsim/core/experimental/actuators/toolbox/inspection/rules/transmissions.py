@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from ....specs.stages import is_linked
 from ....specs.transmission import armature, transmission_of
 from ....usd.edits import PropertyEdit
 from ..findings import Finding
@@ -21,7 +22,8 @@ def transmission_armature(checked: Checked) -> Iterator[Finding]:
     for joint, actuator in checked.actuated:
         gear, rotor = transmission_of(actuator), armature(actuator)
         authored = joint.value("armature")
-        if gear is None or rotor is None or abs(authored - rotor) <= _SAME * rotor:
+        # behind a linkage the joint has the rotors of other motors, too
+        if gear is None or rotor is None or is_linked(actuator) or abs(authored - rotor) <= _SAME * rotor:
             continue
         unit = joint.values["armature"].unit
         yield Finding(
