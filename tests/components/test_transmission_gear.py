@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import numpy as np
 import oracle
+import places
 import pytest
 from isaacsim.core.experimental.actuators import (
     ActuatedArrays,
+    ArticulationActuators,
     ElectricalConfig,
     FrictionConfig,
     MaxEffortClampingConfig,
@@ -16,6 +19,7 @@ from isaacsim.core.experimental.actuators import (
     PDControlConfig,
     PositionBasedClampingConfig,
     ServoControlConfig,
+    Simulation,
     SupplyConfig,
     ThermalConfig,
     TransmissionConfig,
@@ -165,3 +169,22 @@ def test_friction_is_that_of_the_joint() -> None:
     friction = FrictionConfig(viscous=0.5, assumed_inertia=1e6)
     applied, _ = efforts([PDControlConfig(0.0, 0.0), TransmissionConfig(50.0), friction], signals)
     np.testing.assert_allclose(applied, -1.0, rtol=1e-5)
+
+
+def test_winding_before_a_gear_feels_the_inertia_of_the_joint() -> None:
+    """At its supply the back-EMF is that of the velocity after the step: it moves as with values at the joint."""
+    ratio, law, winding = 20.0, PDControlConfig(0.5, 0.002), ElectricalConfig(0.05, 0.5, voltage=4.0)
+    ends = []
+    for motor in ([law, winding, TransmissionConfig(ratio)], [at_joint(law, ratio), at_joint(winding, ratio)]):
+        with Simulation(places.ROBOTS / "pendulum.usda", dt=0.01) as sim:
+            sim.play()
+            with warnings.catch_warnings():
+                # its gains shake without the limit of the winding
+                warnings.simplefilter("ignore")
+                actuators = ArticulationActuators.from_configs("/World/Pendulum", {"hinge": motor})
+                actuators.articulation.set_dof_position_targets(2.5)
+                with actuators.record() as log:
+                    sim.step(60)
+            assert log.at_voltage_limit.sum() > 20
+            ends.append(np.concatenate([log.positions.ravel(), log.motor_efforts.ravel()]))
+    np.testing.assert_allclose(*ends, rtol=1e-4, atol=1e-4)

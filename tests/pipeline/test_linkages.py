@@ -21,6 +21,7 @@ from isaacsim.core.experimental.actuators import (
     TransmissionConfig,
     native,
 )
+from isaacsim.core.experimental.actuators.pipeline.gradients import require_gradients
 from numpy.typing import NDArray
 
 NAMES = ["pitch", "knee", "roll"]
@@ -108,6 +109,25 @@ def test_motors_act_through_the_slopes(
     # another joint has its own motor
     expected = feedforward[:, 1] + 10 * (q_target - q)[:, 1] + (qd_target - qd)[:, 1]
     np.testing.assert_allclose(found[:, 1], expected, rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.usefixtures("_engine")
+@pytest.mark.parametrize("shafts", [DIFFERENTIAL, PARALLEL], ids=["linear", "table"])
+def test_power_of_the_shafts_is_that_of_the_joints(
+    shafts: tuple[LinkageConfig, LinkageConfig], rng: np.random.Generator
+) -> None:
+    """To 1e-6 of what flows through both shafts."""
+    arrays = ActuatedArrays(NAMES, motors(*shafts, PDControlConfig(3.0, 0.2)), num_robots=200)
+    arrays._assembly.observe(True)
+    q, qd, *_ = signals = drawn(rng, 200)
+    efforts, joints = step(arrays, signals)[:, [0, 2]], [0, 2]
+    shaft = arrays._assembly.observed()[0][:, joints].astype(float)
+    turned = np.einsum("nij,nj->ni", shaft_of(shafts, q[:, joints].astype(float))[1], qd[:, joints])
+    flows = np.abs(shaft * turned).sum(1) + np.abs(efforts * qd[:, joints]).sum(1)
+    assert np.abs((shaft * turned).sum(1) - (efforts * qd[:, joints]).sum(1)).max() > 0
+    np.testing.assert_array_less(
+        np.abs((shaft * turned).sum(1) - (efforts * qd[:, joints]).sum(1)), 1e-6 * np.maximum(flows, 1e-3)
+    )
 
 
 @pytest.mark.usefixtures("_engine")
@@ -247,6 +267,12 @@ LAW = PDControlConfig(1.0, 0.0)
 def test_motors_that_do_not_belong_together_are_refused(given: dict[str, Any], words: str) -> None:
     with pytest.raises((ValueError, TypeError), match=words):
         ActuatedArrays(NAMES, given)
+
+
+def test_gradients_are_refused_by_name() -> None:
+    arrays = ActuatedArrays(NAMES, motors(*DIFFERENTIAL, PDControlConfig(1.0, 0.0)))
+    with pytest.raises(NotImplementedError, match=r"a linkage \(LinkageShaft\), which couples joints, has none"):
+        require_gradients("wrist", arrays._assembly.parts[0][1])
 
 
 @pytest.mark.usefixtures("_engine")
