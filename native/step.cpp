@@ -223,10 +223,15 @@ NOINLINE void feel(const Problem& p, const Block& b) {
         if (p.route.felt[k]) p.route.felt[k](p, b, p.limits[p.first_transmission + k], felt);
 }
 
+// True if one transmission writes the motor signals of all elements.
+bool is_of_all(const Problem& p) {
+    return p.transmissions == 1 && p.limits[p.first_transmission].every && p.layout != Layout::kGaps;
+}
+
 // Replace joint signals for controllers by motor signals. They are equal without a transmission.
 NOINLINE void command_motors(const Problem& p, Block& b, const Scratch& scratch) {
     float* const motors = b.derived + p.motor_arrays * b.pitch;
-    for (int s = 0; s < kSignals; ++s) std::copy_n(b.input[s], b.size, motors + s * b.pitch);
+    for (int s = 0; s < kSignals && !is_of_all(p); ++s) std::copy_n(b.input[s], b.size, motors + s * b.pitch);
     for (int k = 0; k < p.transmissions; ++k)
         p.route.commanded_motor[k](p, b, p.limits[p.first_transmission + k], motors);
     for (int s = 0; s < kSignals; ++s) b.input[s] = motors + s * b.pitch;
@@ -237,8 +242,10 @@ NOINLINE void command_motors(const Problem& p, Block& b, const Scratch& scratch)
 NOINLINE void act_on_motors(const Problem& p, Block& b, float* efforts, const Scratch& scratch) {
     float* const positions = b.derived + (p.motor_arrays + kSignals) * b.pitch;
     float* const velocities = positions + b.pitch;
-    std::copy_n(b.input[kPosition], b.size, positions);
-    std::copy_n(b.input[kVelocity], b.size, velocities);
+    if (!is_of_all(p)) {
+        std::copy_n(b.input[kPosition], b.size, positions);
+        std::copy_n(b.input[kVelocity], b.size, velocities);
+    }
     for (int k = 0; k < p.transmissions; ++k)
         p.route.true_motor[k](p, b, p.limits[p.first_transmission + k], positions);
     act_on(b, positions, velocities);

@@ -98,8 +98,10 @@ class Rollout:
             f"{name} {k}": rng.normal(0, 1, N).astype(np.float32) for k in range(steps) for name in SIGNALS
         }
         self.values["max_effort"] = rng.uniform(1.0, 12.0, N).astype(np.float32)
+        # of numbers of their own: the others are those of a network alone
+        before = np.random.default_rng(seed + 1000)
         for name, ends in {"ratio": (0.5, 2.0), "offset": (-1.0, 1.0), "bias": (-0.5, 0.5), "gain": (0.5, 2.0)}.items():
-            self.values[name] = rng.uniform(*ends, N).astype(np.float32)
+            self.values[name] = before.uniform(*ends, N).astype(np.float32)
         law = self.controller.law
         self.remembered = law.STATE
         for name in law.STATE:
