@@ -25,6 +25,7 @@ from ..components.delay import Delay
 from ..components.device import device_of
 from ..components.neural import ControllerNeural
 from ..components.newton_classes import own_computation, peer_of
+from ..components.quiet_warp import quiet_warp
 from ..extras import needs
 from ..specs.configs import Config
 
@@ -56,8 +57,11 @@ def to_newton(ours: Any, *, num_actuators: int = 1, device: Any = "cpu") -> Any:
         >>> drive.kp.numpy().tolist()
         [80.0, 80.0, 80.0, 80.0]
     """
-    with needs("to_newton", "newton"):
+    with needs("to_newton", "newton"), quiet_warp():
         import newton.actuators as peer
+
+        # the first array starts Warp, which prints a banner
+        wp.init()
 
     if isinstance(ours, Config):
         return _component(catalogue.build(ours, num_actuators, device_of(device)), peer)
