@@ -5,9 +5,9 @@ See `components/linkage_shaft.py` for the law, and `specs/linkage.py` for its co
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -17,9 +17,6 @@ from ..specs.linkage import LinkageConfig
 from ..specs.stages import KINDS
 from ..specs.transmission import armature, armature_while_attached
 from .entry import ActuatorEntry
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 # largest part of an inertia that no armature of single joints can represent
 _MOST_COUPLED = 0.1
@@ -208,21 +205,28 @@ def rotor_armatures(specs: Sequence[ActuatorSpec], *, attached: bool) -> Iterato
     shafts = {name: (spec, one) for spec in specs if (one := _config_of(spec)) for name in spec.dof_names}
     for spec in specs:
         own = _config_of(spec)
-        if own is None:
-            found = inertia_of(spec)
-        elif all(joint in shafts for joint in own.joints):
-            motors = [shafts[joint] for joint in own.joints]
-            given = [inertia_of(motor) for motor, _ in motors]
-            found = None
-            if any(one is not None for one in given):
-                rotors = [0.0 if one is None else float(np.max(one)) for one in given]
-                by_joint = dict(zip(own.joints, armatures(rotors, [one for _, one in motors]), strict=True))
-                found = np.array([by_joint.get(name, 0.0) for name in spec.dof_names], np.float32)
-        else:
-            # the plan refuses such a linkage by name
-            found = None
+        found = inertia_of(spec) if own is None else _of_linkage(spec, own, shafts, inertia_of)
         if found is not None:
             yield spec, found
+
+
+def _of_linkage(
+    spec: ActuatorSpec,
+    own: LinkageConfig,
+    shafts: Mapping[str, tuple[ActuatorSpec, LinkageConfig]],
+    inertia_of: Callable[[ActuatorSpec], Any],
+) -> Any:
+    """Return the armature of the joints of an actuator that all rotors of its linkage have; None if none is given.
+
+    The plan refuses a linkage with motors missing by name.
+    """
+    motors = [shafts[joint] for joint in own.joints if joint in shafts]
+    given = [inertia_of(motor) for motor, _ in motors]
+    if len(motors) < len(own.joints) or all(one is None for one in given):
+        return None
+    rotors = [0.0 if one is None else float(np.max(one)) for one in given]
+    by_joint = dict(zip(own.joints, armatures(rotors, [one for _, one in motors]), strict=True))
+    return np.array([by_joint.get(name, 0.0) for name in spec.dof_names], np.float32)
 
 
 def _config_of(spec: ActuatorSpec) -> LinkageConfig | None:

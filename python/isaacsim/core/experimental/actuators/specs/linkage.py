@@ -89,16 +89,16 @@ class LinkageConfig(Config):
             return [f"joints has {names or 'none'}: must be one to {MOST_JOINTS} names, each once. Correct them."]
         if bool(len(self.coefficients)) == self.is_table:
             return ["coefficients must be given, or a table with angles, and not both. Give one of them."]
-        if not self.is_table:
-            return [] if len(self.coefficients) == count else [_numbers("coefficients", self.coefficients, count)]
+        if self.is_table:
+            return self._table_conflicts(count, names)
+        return [] if len(self.coefficients) == count else [_numbers("coefficients", self.coefficients, count)]
+
+    def _table_conflicts(self, count: int, names: str) -> list[str]:
+        """Return what is wrong with a table over joints of these names."""
         if count > 2:
             return [f"joints has {names}: must be one or two with a table. Give coefficients instead."]
-        found = [
-            _numbers(name, getattr(self, name), count)
-            for name in ("lower", "upper")
-            if len(getattr(self, name)) != count
-        ]
-        if found:
+        ends = {"lower": self.lower, "upper": self.upper}
+        if found := [_numbers(name, values, count) for name, values in ends.items() if len(values) != count]:
             return found
         if any(not low < high for low, high in zip(self.lower, self.upper, strict=True)):
             return [f"lower = {list(self.lower)}: must be below upper, {list(self.upper)}. Correct either."]
@@ -108,9 +108,8 @@ class LinkageConfig(Config):
                 f"rows = {self.rows} with {len(self.angles)} angles: must be at least 2 positions of each joint. "
                 "Correct rows."
             ]
-        if len(self.slopes) != count * len(self.angles):
-            return [_numbers("slopes", self.slopes, count * len(self.angles))]
-        return []
+        wanted = count * len(self.angles)
+        return [] if len(self.slopes) == wanted else [_numbers("slopes", self.slopes, wanted)]
 
     # linkages of known geometry
 
