@@ -92,16 +92,29 @@ def require_gradients(label: str, step: Step) -> None:
 
 def _refuse_laws(label: str, laws: Sequence[LawClass]) -> None:
     """Refuse laws without gradients."""
-    kinds = {law.KIND for law in laws}
-    if names := [law.__name__ for law in laws if KINDS[law.KIND].couples]:
-        refuse(label, f"a linkage ({', '.join(names)}), which couples joints, has none. Leave it out")
-    felt = [law.__name__ for law in laws if KINDS[law.KIND].coordinates == "motor" and {*FELT_SIGNALS} & {*law.ASKS}]
-    if felt and any(KINDS[kind].converts for kind in kinds):
-        refuse(label, f"a law that asks for what a motor feels ({', '.join(felt)}) has none. Leave it or the gear out")
     read = {part for law in laws for name in law.ASKS for part in (name, SIGNALS[name].total_of)}
-    if names := [law.__name__ for law in laws if _is_hidden(law, read)]:
-        why = f"what a law publishes, or leaves besides efforts ({', '.join(names)}), has none. Leave it out"
-        refuse(label, why)
+    for why, refused in (
+        ("a linkage ({}), which couples joints, has none. Leave it out", _coupling(laws)),
+        ("a law that asks for what a motor feels ({}) has none. Leave it or the gear out", _feeling(laws)),
+        (
+            "what a law publishes, or leaves besides efforts ({}), has none. Leave it out",
+            [law for law in laws if _is_hidden(law, read)],
+        ),
+    ):
+        if refused:
+            refuse(label, why.format(", ".join(law.__name__ for law in refused)))
+
+
+def _coupling(laws: Sequence[LawClass]) -> list[LawClass]:
+    """Return the laws that need several joints."""
+    return [law for law in laws if KINDS[law.KIND].couples]
+
+
+def _feeling(laws: Sequence[LawClass]) -> list[LawClass]:
+    """Return the laws before a transmission that ask for inertia or load."""
+    if not any(KINDS[law.KIND].converts for law in laws):
+        return []
+    return [law for law in laws if KINDS[law.KIND].coordinates == "motor" and {*FELT_SIGNALS} & {*law.ASKS}]
 
 
 def _is_hidden(law: LawClass, read: set[str]) -> bool:
