@@ -134,7 +134,7 @@ def test_drag_alone_slows_the_rotor_in_the_gap() -> None:
 @pytest.mark.parametrize("told", [False, True])
 @pytest.mark.parametrize("backlash", [0.0, 0.02])
 def test_spring_carries_a_load(told: bool, backlash: float) -> None:
-    """At rest it is deflected by load/stiffness and half of the backlash, whether the load is told or felt."""
+    """The deflection at rest is load/stiffness and half of the backlash, with a load that is given or estimated."""
     stiffness = stiffness_of([0.1, 0.3], DT)
     config = gear(2, stiffness=stiffness, backlash=backlash, damping=1.0)
     masses = TwoMasses(config, np.full(2, JOINT), DT, told=told)

@@ -430,7 +430,8 @@ def test_limit_of_the_joint_is_one_of_the_motor_before_its_gear() -> None:
         {".*": stages}, ["hip", "knee"], ["/hip", "/knee"], 1, limits=lambda: np.array([[50.0, 20.0]])
     )
     assert found.spec is not None
-    np.testing.assert_allclose(found.spec.clamping[0].max_effort, [5.0, 5.0])  # type: ignore[attr-defined]
+    limit: Any = found.spec.clamping[0]
+    np.testing.assert_allclose(limit.max_effort, [5.0, 5.0])
 
 
 @pytest.mark.parametrize(("armature", "fits"), [(0.2, True), (0.205, True), (0.3, False), (None, True)])

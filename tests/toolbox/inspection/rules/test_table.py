@@ -282,7 +282,8 @@ def test_limits_before_a_gear_are_compared_at_the_joint(tmp_path: Path) -> None:
     stage = Usd.Stage.Open(str(tmp_path / "fixed.usda"))
     assert stage.GetPrimAtPath(OF_SHOULDER).GetAttribute("newton:maxEffort").Get() == pytest.approx(60.0)
     (motor,) = (one for name, one in motors_of(str(tmp_path / "fixed.usda")).items() if name == "shoulder")
-    assert motor.clamping[0].max_effort == pytest.approx(60.0 / 50.0)  # type: ignore[attr-defined]
+    limit: Any = motor.clamping[0]
+    assert limit.max_effort == pytest.approx(60.0 / 50.0)
     assert motor.armature == pytest.approx(0.25)
 
 

@@ -21,8 +21,8 @@ from .drives import axis_paths, physics_of
 from .errors import HostError, do_all
 from .hosts.port import ArticulationPort, PhysicsBus
 from .pipeline.friction import EngineFriction
+from .pipeline.linkages import rotor_armatures
 from .specs.actuator_spec import ActuatorSpec
-from .specs.stages import is_geared
 from .values import as_numpy
 
 
@@ -118,11 +118,6 @@ def friction_values(friction: EngineFriction) -> list[JointValues]:
 
 def rotors(specs: Sequence[ActuatorSpec]) -> list[JointValues]:
     """Return the armature of joints whose transmission has a rotor inertia."""
-    if not any(map(is_geared, specs)):
-        return []
-    # most robots have none
-    from .pipeline.linkages import rotor_armatures
-
     return [
         JointValues("armature", list(zip(spec.targets, spec.dof_names, strict=True)), values)
         for spec, values in rotor_armatures(specs, attached=True)

@@ -19,7 +19,6 @@ from ..pipeline.step.fault import Fault
 from ..pipeline.user_components import entries_from_configs, in_joint_order, rotors_of_configs
 from ..specs.arguments import names_of, number_of
 from ..specs.motors import Motors
-from ..specs.stages import is_geared
 
 AnyMotors = Motors | Sequence[tuple[Any, str]]
 """Motors by pattern, or configs and whole actuators with the names of their joints."""
@@ -101,12 +100,10 @@ class Actuated(ActuatorSet):
         found: dict[str, np.ndarray] = {}
         for motor in self._motors:
             for name, values in motor.properties.items():
-                none = np.full((self._num_robots, len(self._names)), np.nan, np.float32)
-                found.setdefault(name, none)[:, motor.columns] = values
+                self._put(found, name, motor.columns, values)
         specs = [motor.spec for motor in self._motors if motor.spec is not None]
-        for spec, values in rotor_armatures(specs, attached=True) if any(map(is_geared, specs)) else ():
-            none = np.full((self._num_robots, len(self._names)), np.nan, np.float32)
-            found.setdefault("armature", none)[:, [self._names.index(name) for name in spec.dof_names]] = values
+        for spec, values in rotor_armatures(specs, attached=True):
+            self._put(found, "armature", [self._names.index(name) for name in spec.dof_names], values)
         return found
 
     @property
@@ -181,6 +178,11 @@ class Actuated(ActuatorSet):
             raise ValueError(f"motors = {motors!r}: must drive at least one of {self._names}. Give {{pattern: motor}}.")
         return entries, found, friction
 
+    def _put(self, found: dict[str, np.ndarray], name: str, columns: Sequence[int], values: Any) -> None:
+        """Set a property of some joints, NaN for the others where it is new."""
+        none = np.full((self._num_robots, len(self._names)), np.nan, np.float32)
+        found.setdefault(name, none)[:, columns] = values
+
     def _simulator_properties(self) -> dict[str, np.ndarray]:
         """Joint properties that the simulator is to have: those of motors, and friction in the engine or in none.
 
@@ -188,14 +190,9 @@ class Actuated(ActuatorSet):
             ValueError: Static and dynamic friction of a joint differ.
         """
         found = self.joint_properties
-        shape = self._num_robots, len(self._names)
-
-        def put(name: str, columns: list[int], values: Any) -> None:
-            found.setdefault(name, np.full(shape, np.nan, np.float32))[:, columns] = values
-
         for column in self._with_friction_stage:
-            put("friction", [column], 0.0)
-            put("viscous_friction", [column], 0.0)
+            self._put(found, "friction", [column], 0.0)
+            self._put(found, "viscous_friction", [column], 0.0)
         for one in self._friction:
             names = [name for _, name in one.axes]
             columns = [self._names.index(name) for name in names]
@@ -205,6 +202,6 @@ class Actuated(ActuatorSet):
                     f"FrictionConfig.in_engine = True of joints {', '.join(names)}: static must be coulomb, for the "
                     "simulator has one dry friction. Remove static, or set in_engine = False."
                 )
-            put("friction", columns, dynamic)
-            put("viscous_friction", columns, one.viscous)
+            self._put(found, "friction", columns, dynamic)
+            self._put(found, "viscous_friction", columns, one.viscous)
         return found

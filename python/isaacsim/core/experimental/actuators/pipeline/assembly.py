@@ -18,9 +18,9 @@ import warp as wp
 from ..components import newton_classes
 from ..cores import missing_core
 from ..memory import warp_view
-from ..specs.stages import is_linked
 from .actuator import Actuator
 from .entry import ActuatorEntry
+from .linkages import linked_joints
 from .parameters import Parameters
 from .plan import array_stages, compile_plan, in_sequence, is_built_in
 from .step.binding import COLUMN_NAMES, Columns, check_custom
@@ -124,7 +124,7 @@ class Assembly:
         """Yield True if a part runs on the native core, and its entries, of each part."""
         native, given = _use_native(self.device), list(entries)
         found = [(array_stages(entry) is not None, native and is_built_in(entry)) for entry, _ in given]
-        for joints in _linked(entry for entry, _ in given):
+        for joints in linked_joints(entry for entry, _ in given):
             # motors of a linkage run in one plan
             mine = [at for at, (entry, _) in enumerate(given) if joints.intersection(entry.dof_names)]
             part = any(found[at][0] for at in mine), all(found[at][1] for at in mine)
@@ -443,17 +443,6 @@ class Assembly:
             dof_names=entry.dof_names,
         )
         return newton_classes.as_newton_instance(made).fix()
-
-
-def _linked(entries: Iterable[ActuatorEntry]) -> list[set[str]]:
-    """Return the joints of each linkage."""
-    given = [entry for entry in entries if is_linked(entry)]
-    if not given:
-        return []
-    # most robots have none
-    from .linkages import together
-
-    return together(given)
 
 
 def _use_native(device: wp.DeviceLike) -> bool:

@@ -68,7 +68,7 @@ def shaft_of(entry: ActuatorEntry) -> LinkageShaft | None:
     return next((stage for kind, stage in entry.by_kind if KINDS[kind].couples), None)
 
 
-def together(entries: Iterable[ActuatorEntry]) -> list[set[str]]:
+def linked_joints(entries: Iterable[ActuatorEntry]) -> list[set[str]]:
     """Return the joints of each linkage of some actuators."""
     shafts = filter(None, map(shaft_of, entries))
     return [set(joints) for joints in dict.fromkeys(tuple(one.shaft.joints) for one in shafts)]
@@ -172,8 +172,8 @@ def _require_apart(joints: Sequence[str], inertia: np.ndarray, slopes: np.ndarra
         ValueError: An off-diagonal element of GᵀJG is more than a tenth of the diagonal ones.
     """
     whole = np.einsum("nij,i,nik->njk", slopes, inertia, slopes)
-    size = np.sqrt(np.einsum("njj->nj", whole))
-    across = np.abs(whole - np.einsum("njj->nj", whole)[:, :, None] * np.eye(len(joints)))
+    diagonal = np.einsum("njj->nj", whole)
+    size, across = np.sqrt(diagonal), np.abs(whole - diagonal[:, :, None] * np.eye(len(joints)))
     if (across > _MOST_COUPLED * size[:, :, None] * size[:, None, :]).any():
         raise ValueError(
             f"TransmissionConfig.rotor_inertia of joints {', '.join(joints)}: must couple the joints by less than a "

@@ -28,10 +28,10 @@ from ..specs.fields import Parameter, parameters_of
 from ..specs.signals import SIGNALS, SUMMED
 from ..specs.stages import KINDS, follows_limits, is_geared, kind_of, moves_behind, parts_of
 from .entry import ActuatorEntry
+from .linkages import PlannedLinkage, plan_linkages
 
 if TYPE_CHECKING:
     from ..components.network_law import NetworkLaw
-    from .linkages import PlannedLinkage
 
 AnyLaw_co = TypeVar("AnyLaw_co", bound="LawClass | NetworkLaw", covariant=True)
 
@@ -433,11 +433,7 @@ def compile_plan(
     _add_stages(plan, planned, entries)
     _add_feedback(plan, planned)
     _require_one_publisher(plan)
-    if any(KINDS[stage.law.KIND].couples for stage in plan.stages):
-        # most robots have none
-        from .linkages import plan_linkages
-
-        plan.linkages += plan_linkages(planned, plan.dof_names)
+    plan.linkages += plan_linkages(planned, plan.dof_names)
     if live:
         _keep_live(plan)
     return plan

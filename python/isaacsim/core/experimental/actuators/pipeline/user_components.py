@@ -25,10 +25,11 @@ from ..specs.engine_friction import unattached_problems
 from ..specs.fields import shown
 from ..specs.gear_losses import with_losses
 from ..specs.motors import motor_of, problems_of
-from ..specs.stages import NAMED, is_geared
+from ..specs.stages import NAMED
 from ..values import as_numpy
 from .actuator import Actuator
 from .entry import ActuatorConfig, ActuatorEntry, check_config, give_rotor
+from .linkages import rotor_armatures
 from .motors import Fit
 from .plan import check_parameters
 
@@ -162,13 +163,8 @@ def rotors_of_configs(pairs: Sequence[tuple[Any, str]]) -> dict[str, np.ndarray]
             name, (name,), dof_names=(name,), others=[stage for stage in one.others if isinstance(stage, Config)]
         )
         for one, name in pairs
-        if isinstance(one, ActuatorConfig) and is_geared(one)
+        if isinstance(one, ActuatorConfig)
     ]
-    if not specs:
-        return {}
-    # most robots have none
-    from .linkages import rotor_armatures
-
     found = rotor_armatures(specs, attached=True)
     return {spec.dof_names[0]: np.reshape(as_numpy(values), (-1, 1)) for spec, values in found}
 

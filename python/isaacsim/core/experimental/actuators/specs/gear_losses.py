@@ -1,4 +1,4 @@
-"""What a gear loses: dry friction of the joint under load, so that it takes power and never gives any.
+"""Losses of a gear: dry friction of the joint under load, which takes power and never gives any.
 
 A joint that is held back by |k_e·τ_e − k_m·τ_m|, τ_m the effort of the motor at the joint and τ_e what else acts on it,
 moves at τ_e = −η·τ_m where the motor drives and at τ_m = −η_b·τ_e where it is driven:

@@ -191,12 +191,12 @@ class Staged:
 
 
 def is_geared(staged: Staged) -> bool:
-    """Whether a transmission or linkage is before the joint, so that gains and limits are the motor's."""
+    """Return True if a transmission or linkage is before the joint: gains and limits are then the motor's."""
     return any(KINDS[kind].is_before_joint for kind, _ in staged.by_kind if kind in KINDS)
 
 
 def is_linked(staged: Staged) -> bool:
-    """Whether a linkage is before the joint, so that its motor moves other joints as well."""
+    """Return True if a linkage is before the joint: its motor then moves other joints as well."""
     return any(KINDS[kind].couples for kind, _ in staged.by_kind if kind in KINDS)
 
 

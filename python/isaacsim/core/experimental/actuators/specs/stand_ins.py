@@ -30,7 +30,7 @@ from .configs import (
     ServoControlConfig,
 )
 from .fields import parameters_of, violations
-from .transmission import TransmissionConfig, at_joint
+from .transmission import at_joint, transmission_among
 
 LISTED = "actuator:standIns"
 """Attribute of an actuator prim that lists the schemas which stand in for others."""
@@ -129,7 +129,8 @@ def stand_ins(configs: Sequence[Config]) -> dict[int, Config]:
     """
     applied = {config.SCHEMA for config in configs}
     # a value without fallback may be missing in a file
-    ratio: Any = next((one.ratio for one in configs if isinstance(one, TransmissionConfig)), None)
+    gear = transmission_among(configs)
+    ratio: Any = None if gear is None else gear.ratio
     there = configs if ratio is None else [at_joint(one, ratio) for one in configs]
     found: dict[int, Config] = {}
     for at, config in enumerate(configs):

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from numbers import Real
 from typing import Any, ClassVar, Final, Self, TypeVar, cast
@@ -166,9 +166,14 @@ class ElasticTransmissionConfig(TransmissionConfig):
         return effort / self.stiffness + side * self.backlash / 2.0
 
 
+def transmission_among(stages: Iterable[Any]) -> TransmissionConfig | None:
+    """Return the transmission among some configs, or None."""
+    return next((one for one in stages if isinstance(one, TransmissionConfig)), None)
+
+
 def transmission_of(staged: Staged) -> TransmissionConfig | None:
-    """Return the transmission of some configs, or None."""
-    return next((one for one in staged.others if isinstance(one, TransmissionConfig)), None)
+    """Return the transmission of the configs of an actuator, or None."""
+    return transmission_among(staged.others)
 
 
 def at_joint(config: _Config, ratio: Any) -> _Config:

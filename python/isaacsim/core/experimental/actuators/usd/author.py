@@ -16,7 +16,7 @@ from ..specs.fields import Parameter, parameters_of, violations
 from ..specs.stages import KINDS, Staged
 from ..specs.stand_ins import LISTED, stand_ins
 from ..specs.supply import SupplyConfig
-from ..specs.transmission import TransmissionConfig, as_stored
+from ..specs.transmission import as_stored, transmission_among
 from .articulation import axes_of, every_prim, unloaded_at
 from .assets import note_authored
 from .axes import address, axis_in, is_angular
@@ -550,7 +550,7 @@ def write_configs(spec: Sdf.PrimSpec, configs: Sequence[Any], values_of: Sequenc
     nearest = stand_ins(configs)
     applied = [one for at, config in enumerate(configs) for one in (config, nearest.get(at)) if one is not None]
     spec.SetInfo("apiSchemas", Sdf.TokenListOp.Create(prependedItems=[one.SCHEMA for one in applied]))
-    gear = next((one for one in configs if isinstance(one, TransmissionConfig)), None)
+    gear = transmission_among(configs)
     stored = [one if gear is None else as_stored(one, gear.ratio) for one in values_of]
     for config in (*stored, *nearest.values()):
         for field, described in parameters_of(config).items():

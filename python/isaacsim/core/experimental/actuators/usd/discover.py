@@ -18,7 +18,7 @@ from ..specs.configs import Config, ForeignConfig, NeuralControlConfig
 from ..specs.fields import parameters_of
 from ..specs.stages import KINDS, parts_of
 from ..specs.supply import SupplyConfig
-from ..specs.transmission import TransmissionConfig, as_read
+from ..specs.transmission import as_read, transmission_among
 from .articulation import axes_of, every_prim, on_stage, unloaded_payloads
 from .assets import read_network
 from .authored import targets
@@ -300,7 +300,7 @@ def _misfits(spec: ActuatorSpec, configs: Mapping[str, list[Any]]) -> list[str]:
 
 def _at_their_motors(stages: list[Any]) -> list[Any]:
     """Stages with the values of the motor where they have a transmission; the prim has newton's at the joint."""
-    gear = next((one for one in stages if isinstance(one, TransmissionConfig)), None)
+    gear = transmission_among(stages)
     # a missing ratio is a problem that has been noted
     return [as_read(one, gear.ratio) for one in stages] if gear is not None and gear.ratio else stages
 

@@ -21,7 +21,7 @@ from ...pipeline.step.binding import SIGNALS as INPUTS
 from ...pipeline.step.native import NativeStep
 from ...pipeline.step.state import mask_of
 from ...specs.arguments import names_of, number_of
-from ...specs.stages import KINDS as STAGE_KINDS
+from ...specs.stages import is_geared
 from .files import Subject
 from .native_tape import NativeTape
 from .power import Resets, at_rest, mean_power, velocities_after
@@ -220,7 +220,7 @@ def _chosen(signals: Sequence[str], assembly: Assembly, joints: Sequence[int]) -
     names = names_of("signals", signals)
     if odd := [name for name in names if name not in SIGNALS]:
         raise ValueError(f"signals: {odd}: must be some of {list(SIGNALS)}. Correct the name.")
-    if "computed_efforts" in names and any(map(_is_geared, _actuators_of(assembly, joints))):
+    if "computed_efforts" in names and any(map(is_geared, _actuators_of(assembly, joints))):
         names = [*names, "shaft_efforts"]
     wanted = {*names}.union(*(DERIVED.get(name, ()) for name in names))
     if wanted == {*SIGNALS}:
@@ -247,17 +247,12 @@ def _without_law(assembly: Assembly, joints: Sequence[int]) -> set[str]:
     # a winding without a supply law has its own voltage
     recorded |= {"supply_voltages"} if "terminal_voltages" in recorded else set()
     passive = any(map(has_passive_stages, chosen))
-    geared = any(map(_is_geared, chosen))
+    geared = any(map(is_geared, chosen))
     return {
         *{*OF_STATES}.difference(recorded),
         *(() if passive else OF_PASSIVE_STAGES),
         *(() if geared else OF_TRANSMISSIONS),
     }
-
-
-def _is_geared(actuator: Any) -> bool:
-    """Return True if a transmission or linkage is between motor and joint."""
-    return any(STAGE_KINDS[kind].is_before_joint for kind, _ in actuator.by_kind)
 
 
 def recorded_states(stage: Any) -> Mapping[str, str]:
