@@ -1,0 +1,118 @@
+"""Configs of what acts late: commands and efforts, by a time or by a number of steps, which may be drawn anew."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from .config import Config
+from .fields import parameter
+
+MAX_DELAY_STEPS = 4096
+"""Largest number of physics steps of a delay: a robot file cannot ask for more memory."""
+SHORTEST_STEP = 0.00025
+"""Physics step [s] for which a delay in seconds keeps enough of the past, unless `max_steps` says otherwise."""
+
+
+def described(space: str, name: str, unit: str, fallback: Any, **rule: Any) -> dict[str, Any]:
+    """Return the description of a number that is not negative."""
+    named = {"attribute": f"actuator:{space}:{name}", "type": "float", "unit": unit, "fallback": fallback}
+    return named | {"lower": 0.0} | rule
+
+
+def steps_of(space: str, name: str = "steps") -> dict[str, Any]:
+    """Return the description of a delay in physics steps."""
+    return described(space, name, "physics steps", 0.0, upper=MAX_DELAY_STEPS)
+
+
+def seconds_of(space: str, name: str = "seconds") -> dict[str, Any]:
+    """Return the description of a delay in seconds."""
+    return described(space, name, "s", 0.0, upper=MAX_DELAY_STEPS * SHORTEST_STEP)
+
+
+def seed_of(space: str) -> dict[str, Any]:
+    """Return the description of the seed of random numbers."""
+    return described(space, "seed", "", 0, type="int", upper=2**20)
+
+
+def most_of(space: str) -> dict[str, Any]:
+    """Return the description of the number of steps that are kept."""
+    return described(space, "maxSteps", "physics steps", 0, type="int", upper=MAX_DELAY_STEPS, of_law=False)
+
+
+class LateConfig(Config):
+    """A stage whose results act late."""
+
+    max_steps: int
+
+    def delay_parts(self) -> tuple[Any, Any]:
+        """Return the delay in steps, the largest that may be drawn, and in seconds; they add up."""
+        raise NotImplementedError
+
+
+def kept_steps(config: LateConfig) -> int:
+    """Return for how many steps of delay the stage of a config keeps the past, at least 1."""
+    import numpy as np
+
+    steps, seconds = config.delay_parts()
+    needed = np.ceil(np.max(steps) + np.max(seconds) / SHORTEST_STEP - 1e-6)
+    return max(1, int(config.max_steps) or min(int(needed), MAX_DELAY_STEPS))
+
+
+@dataclass
+class TimedDelayConfig(LateConfig):
+    """Command delay in seconds or between steps, constant or drawn anew: targets and feedforward act that much later.
+
+    The delay is `steps + seconds/dt + drawn`. Between two steps, commands are interpolated linearly. `drawn` is an
+    integer from 0 to `random_steps`, each as likely, drawn anew every `redraw_steps` steps except with probability
+    `hold_probability`; all joints of a robot with the same seed and the same rule draw the same. `DelayConfig` is a
+    whole constant number of steps, and the faster. The schema is our own.
+    """
+
+    SCHEMA: ClassVar[str] = "ActuatorTimedDelayAPI"
+    KIND: ClassVar[str] = "delay"
+
+    seconds: float = parameter(0.0, **seconds_of("timedDelay"))
+    """Delay [s]."""
+    steps: float = parameter(0.0, **steps_of("timedDelay"))
+    """Delay in physics steps, added to `seconds`; with a `RateConfig` in steps of the controller."""
+    random_steps: int = parameter(0, **steps_of("timedDelay", "randomSteps") | {"type": "int", "fallback": 0})
+    """Largest number of steps that is drawn and added; 0 for a constant delay."""
+    redraw_steps: int = parameter(
+        1, **described("timedDelay", "redrawSteps", "physics steps", 1, type="int") | {"lower": 1}
+    )
+    """Number of steps between two draws. If it is not 1, robots draw at different steps."""
+    hold_probability: float = parameter(0.0, **described("timedDelay", "holdProbability", "", 0.0, upper=1.0))
+    """Probability with which a draw is left out, from 0 to 1."""
+    seed: int = parameter(0, **seed_of("timedDelay"))
+    """Seed of the draws."""
+    max_steps: int = parameter(0, **most_of("timedDelay"))
+    """Number of steps that are kept; 0 for what the delay needs at steps of 0.25 ms and longer."""
+
+    def delay_parts(self) -> tuple[Any, Any]:
+        """Return the delay in steps, the largest that may be drawn, and in seconds; they add up."""
+        return self.steps + self.random_steps, self.seconds
+
+
+@dataclass
+class EffortDelayConfig(LateConfig):
+    """Delay of the effort between the controller and the motor: what the controller returns acts that much later.
+
+    The delay is `steps + seconds/dt`; between two steps, efforts are interpolated linearly. Limits and all that
+    follows act on the delayed effort, with the present state of the joint. Unlike a command delay, it is a delay within
+    the control loop, which takes stability away. The schema is our own.
+    """
+
+    SCHEMA: ClassVar[str] = "ActuatorEffortDelayAPI"
+    KIND: ClassVar[str] = "effort_delay"
+
+    seconds: float = parameter(0.0, **seconds_of("effortDelay"))
+    """Delay [s]."""
+    steps: float = parameter(0.0, **steps_of("effortDelay"))
+    """Delay in physics steps, added to `seconds`; with a `RateConfig` in steps of the controller."""
+    max_steps: int = parameter(0, **most_of("effortDelay"))
+    """Number of steps that are kept; 0 for what the delay needs at steps of 0.25 ms and longer."""
+
+    def delay_parts(self) -> tuple[Any, Any]:
+        """Return the delay in steps and in seconds; they add up."""
+        return self.steps, self.seconds
