@@ -112,7 +112,7 @@ class FeedbackEncoder(LateComponent, Feedback):
         velocity_resolution: Smallest change of the velocity of a register [rad/s or m/s], shape `(N,)`.
         velocity_filter: Time constant of the filter of the velocity [s], shape `(N,)`.
         seed: Seed of the noise, an integer, shape `(N,)`.
-        max_steps: For how many steps of latency the past is kept, at least 1.
+        max_steps: For how many steps of latency the past is kept; 0 for one that stays 0.
 
     Raises:
         TypeError: An array is missing.

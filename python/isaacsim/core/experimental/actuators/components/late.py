@@ -6,7 +6,8 @@ steps in a ring of rows for each, and interpolates linearly between two:
     result acting = (1 − f)·result n steps ago + f·result n + 1 steps ago,  n + f the delay in steps
 
 The first step after a reset writes its result to all rows. A step whose results are not finite is a fault of the joint,
-and leaves the ring as it is. Delays beyond the rows that are kept are cut to those.
+and leaves the ring as it is. Delays beyond the rows that are kept are cut to those; for a delay that stays 0 nothing is
+kept.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ class LateComponent(Component):
 
     Args:
         values: One array per parameter, in their order or by name; None means zero.
-        max_steps: For how many steps of delay the past is kept, at least 1.
+        max_steps: For how many steps of delay the past is kept; 0 for a delay that stays 0.
 
     Raises:
         TypeError: An array is missing.
@@ -40,9 +41,9 @@ class LateComponent(Component):
     """Name of the parameter with the delay in seconds."""
 
     def __init__(self, *values: wp.array | None, max_steps: int = 64, **named: wp.array | None) -> None:
-        if isinstance(max_steps, bool) or not 1 <= max_steps <= MAX_DELAY_STEPS:
+        if isinstance(max_steps, bool) or not 0 <= max_steps <= MAX_DELAY_STEPS:
             raise ValueError(
-                f"max_steps = {max_steps!r}: must be an integer >= 1 and <= {MAX_DELAY_STEPS}. Give the largest delay "
+                f"max_steps = {max_steps!r}: must be an integer >= 0 and <= {MAX_DELAY_STEPS}. Give the largest delay "
                 "in physics steps."
             )
         super().__init__(*values, **named)

@@ -51,12 +51,12 @@ class LateConfig(Config):
 
 
 def kept_steps(config: LateConfig) -> int:
-    """Return for how many steps of delay the stage of a config keeps the past, at least 1."""
+    """Return for how many steps of delay the stage of a config keeps the past; 0 for a delay that stays 0."""
     import numpy as np
 
     steps, seconds = config.delay_parts()
     needed = np.ceil(np.max(steps) + np.max(seconds) / SHORTEST_STEP - 1e-6)
-    return max(1, int(config.max_steps) or min(int(needed), MAX_DELAY_STEPS))
+    return int(config.max_steps) or min(int(needed), MAX_DELAY_STEPS)
 
 
 @dataclass
@@ -87,7 +87,7 @@ class TimedDelayConfig(LateConfig):
     seed: int = parameter(0, **seed_of("timedDelay"))
     """Seed of the draws."""
     max_steps: int = parameter(0, **most_of("timedDelay"))
-    """Number of steps that are kept; 0 for what the delay needs at steps of 0.25 ms and longer."""
+    """Number of steps that are kept, the most that the delay may become; 0 for what it needs at 0.25 ms and longer."""
 
     def delay_parts(self) -> tuple[Any, Any]:
         """Return the delay in steps, the largest that may be drawn, and in seconds; they add up."""
@@ -111,7 +111,7 @@ class EffortDelayConfig(LateConfig):
     steps: float = parameter(0.0, **steps_of("effortDelay"))
     """Delay in physics steps, added to `seconds`."""
     max_steps: int = parameter(0, **most_of("effortDelay"))
-    """Number of steps that are kept; 0 for what the delay needs at steps of 0.25 ms and longer."""
+    """Number of steps that are kept, the most that the delay may become; 0 for what it needs at 0.25 ms and longer."""
 
     def delay_parts(self) -> tuple[Any, Any]:
         """Return the delay in steps and in seconds; they add up."""

@@ -159,6 +159,14 @@ def late_row(newest: float, depth: int) -> int:
 
 
 @wp.func
+def newest_after(newest: float, depth: int) -> float:
+    """Return the newest row of a ring after a step; none if nothing is kept."""
+    if depth <= SPARE:
+        return newest
+    return float(late_row(newest, depth))
+
+
+@wp.func
 def carry(now: wp.array2d[float], after: wp.array2d[float], j: int, apart: int):
     """Copy a ring of past results to the state after the step, if that is another one."""
     if apart != 0:
@@ -170,6 +178,9 @@ def carry(now: wp.array2d[float], after: wp.array2d[float], j: int, apart: int):
 def acting(value: float, lag: float, newest: float, ring: wp.array2d[float], j: int) -> float:
     """Write a result to its ring, and return the one of `lag` steps ago, interpolated."""
     depth = ring.shape[0]
+    if depth <= SPARE:
+        # nothing is kept for a delay of zero
+        return value
     row = late_row(newest, depth)
     if wp.isnan(newest):
         for k in range(depth):

@@ -311,7 +311,7 @@ _FUNCTIONS: dict[str, Any] = {
     "acting": functions.acting,
     "carry": functions.carry,
     "IDLE": wp.constant(IDLE),
-    "late_row": functions.late_row,
+    "newest_after": functions.newest_after,
     "curve_at": curve_at,
 }
 
@@ -381,7 +381,7 @@ class _Law:
         lines = []
         for k, value in enumerate(self._results or _COMMANDS, first):
             lines.append(f"{value} = acting({value}, {self.name}_lag, {newest}, after_{n}_{k}, {self.name}_at)")
-        return [*lines, f"{newest} = float(late_row({newest}, after_{n}_{first}.shape[0]))"]
+        return [*lines, f"{newest} = newest_after({newest}, after_{n}_{first}.shape[0])"]
 
     def motor_lines(self, joint: Sequence[str], motor: Sequence[str], checked: int, on_fault: str) -> list[str]:
         """Convert signals of the joint to those of the motor, unless there is a fault; of a transmission.
