@@ -10,7 +10,7 @@ joints, independent of the engine and of other actuators:
     LABEL.controller.STATE    state of the control law, `(robots · joints,)`; axis 1 of a network's arrays
     LABEL.clamping.K.STATE    state of the actuator's limit number K; likewise for kinds that may occur repeatedly
     LABEL.KIND.STATE          state of its stage of any other kind
-    LABEL.KIND.LATE           past results of a law that act late, `(rows, robots · joints)`, as many rows as the longest
+    LABEL.KIND.LATE           past results that act late, `(rows, robots · joints)`, as many rows as the longest
                               such delay of the plan needs; `newest_row` is the last one of each joint
 """
 
