@@ -236,7 +236,7 @@ def written_parameters(engines: Engines) -> None:
         # numbers that stand for a choice stay
         factor = 1.0 if np.isin(before, (0.0, 1.0)).all() else engines.numbers.uniform(0.95, 1.05, len(before))
         for one, _ in every:
-            getattr(one, name).assign((before * factor).astype(np.float32))
+            getattr(one, name).assign((before * factor).astype(before.dtype))
     engines.run()
 
 
@@ -245,6 +245,8 @@ def parameter_at_fault(engines: Engines) -> None:
     engines.run()
     for every in zip(*map(components, engines.all), strict=True):
         values = getattr(*every[-1]).numpy().copy()
+        if values.dtype.kind != "f":
+            continue
         values[engines.numbers.random(len(values)) < 0.02] = np.nan
         for one, name in every:
             getattr(one, name).assign(values)

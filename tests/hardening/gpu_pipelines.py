@@ -124,7 +124,8 @@ CASES: dict[type, dict[str, Any]] = {
     },
     TransmissionConfig: {
         "joint targets": [*SMALL, TransmissionConfig(-30.0, 0.4)],
-        "motor targets": [*SMALL, TransmissionConfig(30.0, 0.4, "motor", efficiency=0.8, backdriving_efficiency=0.75)],
+        "motor targets": [*SMALL, TransmissionConfig(30.0, 0.4, "motor")],
+        "losses": [*SMALL, TransmissionConfig(30.0, efficiency=0.8, backdriving_efficiency=0.75)],
     },
     ElasticTransmissionConfig: {
         "spring": [*SMALL, ElasticTransmissionConfig(-30.0, offset=0.4, **SPRING)],
@@ -137,7 +138,7 @@ CASES: dict[type, dict[str, Any]] = {
         "with gears and friction": linked(
             LinkageConfig.parallel_ankle("haa_0", "hfe_0", **ANKLE, **WIDE),
             *(PIDControlConfig(1.0, 0.3, 0.02, 0.3), DelayConfig(2), MaxEffortClampingConfig(0.6)),
-            *(ThermalConfig(**HEAT, motor_constant=0.5), TransmissionConfig(20.0, rotor_inertia=1e-5)),
+            *(ThermalConfig(**HEAT, motor_constant=0.5), TransmissionConfig(20.0)),
             FrictionConfig(**FRICTION),
         ),
     },

@@ -64,7 +64,19 @@ def main(options: list[str]) -> int:
             path.write_text(re.sub(r'"cpu"', f'"{GPU}"', path.read_text("utf-8")), "utf-8")
         left_out = " and ".join(f"not {name}" for name in CPU_ONLY)
         chosen = [f"tests/{name}" for name in (*FILES, *AS_THEY_ARE)]
-        command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "-k", left_out, *options, *chosen]
+        command = [
+            sys.executable,
+            "-m",
+            "pytest",
+            "-p",
+            "no:cacheprovider",
+            "-p",
+            "no:benchmark",
+            "-k",
+            left_out,
+            *options,
+            *chosen,
+        ]
         variables = os.environ | {"PYTHONPATH": os.pathsep.join(["python", os.environ.get("PYTHONPATH", "")])}
         return subprocess.run(command, cwd=root, env=variables, check=False).returncode
 

@@ -386,7 +386,8 @@ class WarpStep:
 
     def _counts_steps_there(self) -> bool:
         """Return True if steps are counted on the device, as they are from the first captured graph on."""
-        self._counts_there = self._counts_there or wp.get_device(self.device).is_capturing
+        # Warp gives the captures themselves, which are none after the capture
+        self._counts_there = self._counts_there or bool(wp.get_device(self.device).is_capturing)
         return self._counts_there
 
     def _set_steps(self, steps: int) -> None:

@@ -199,6 +199,7 @@ _JOINT = """
         effort = 0.0
         raw = 0.0
         motor = 0.0
+        limiter = 0
         if fault == 0:
             fault = EFFORT_FAULT
     if fault != 0 and faults.codes[robot, slot] == 0:
