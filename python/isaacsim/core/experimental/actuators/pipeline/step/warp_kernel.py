@@ -60,6 +60,9 @@ def step_kernel(
     $efforts
 ):
     robot, slot = wp.tid()
+
+    # what the slot has: read at once, before anything depends on it
+    $slot_has
 """
 
 _SIGNALS_IN = {
@@ -93,8 +96,8 @@ _COMMAND = """
     $from_shafts
 
     # delay: read the command that acts, then write this one; the first command must be finite
-    if slots.delay_place[slot] >= 0:
-        j = robot * slots.num_delayed + slots.delay_place[slot]
+    if delay_place >= 0:
+        j = robot * slots.num_delayed + delay_place
         newest = wrapped(now.newest[0], slots.depth)
         pushes = wp.clamp(now.pushes[j], 0, slots.depth)
         lag = wp.min(slots.lag[robot, slot], pushes)
@@ -120,7 +123,6 @@ _COMMAND = """
 
     # law: NaN on a fault
     effort = wp.float32(wp.nan)
-    kind = slots.controller[slot]
     if fault == 0 and kind < 0:
         effort = 0.0
     $laws
@@ -148,7 +150,6 @@ _TAKE_OVER = """
     fault = handed_bad[robot, slot]
     effort = handed_efforts[robot, slot]
     raw = handed_computed[robot, slot]
-    kind = slots.controller[slot]
 """
 
 _HAND_BACK = """
@@ -276,6 +277,8 @@ _FROM_SHAFTS = (
     "if fault == 0 and (late | bad(q, 1) | bad(qd, 2)) != 0:",
     "    fault = EFFORT_FAULT",
 )
+# number of parameters up to which a kernel reads all of them at its start, whether a slot has the law or not
+_MOST_HOISTED = 12
 # names of a law's results in the kernel, by their number
 _RESULTS = {0: (), 1: ("effort",), 2: ("seen_q", "seen_qd")}
 _FUNCTIONS: dict[str, Any] = {
@@ -310,6 +313,7 @@ class _Law:
         state_number: Its number among the laws with a state, None without one.
         first_curve: Number of its first curve among those of all laws.
         signals: Names of its signals in the kernel.
+        hoists: True if the kernel has read its parameters before.
     """
 
     owner: LawClass
@@ -318,6 +322,7 @@ class _Law:
     state_number: int | None
     first_curve: int
     signals: Mapping[str, str]
+    hoists: bool
 
     @property
     def kind(self) -> Kind:
@@ -369,7 +374,7 @@ class _Law:
         """Return the lines after those that read the state."""
         n, at = self.state_number, f"{self.name}_at"
         kept = [f"{name} = now_{n}_{k}[{at}]" for k, name in enumerate(self._state("kept"))]
-        return [*([self._place] if kept else []), *kept, *lines]
+        return [*kept, *lines]
 
     def state_out(self, *, evaluated: bool) -> list[str]:
         """Write the state of every slot that has the law.
@@ -378,16 +383,13 @@ class _Law:
             evaluated: True if this phase evaluates the law; otherwise only a fault restores the previous state.
         """
         n, at, kept = self.state_number, f"{self.name}_at", self._state("kept")
-        lines = [
-            self._place,
-            *_under("if fault != 0:", [f"after_{n}_{k}[{at}] = now_{n}_{k}[{at}]" for k in range(len(kept))]),
-        ]
+        lines = _under("if fault != 0:", [f"after_{n}_{k}[{at}] = now_{n}_{k}[{at}]" for k in range(len(kept))])
         new = [f"after_{n}_{k}[{at}] = {name}" for k, name in enumerate(kept)]
         return [*lines, *_under("else:", new)] if evaluated else lines
 
     def _call(self, function: str, signals: Sequence[str], curves: Sequence[str], results: Sequence[str]) -> list[str]:
         """Assign the results of one of its functions, called with signals, state, prepared parameters and curves."""
-        rows = [f"{name}[robot, slot]" for name in self.rows]
+        rows = [f"row_{name}" if self.hoists else f"{name}[robot, slot]" for name in self.rows]
         lines, values = self._prepared(rows)
         arguments = ", ".join([*signals, *self._state("kept"), *values, *curves])
         lines.append(f"{', '.join(results)} = {function}({arguments})")
@@ -418,7 +420,8 @@ class _Law:
         return [f"{self.name}_{which}_{k}" for k in range(len(self.owner.STATE))]
 
     @property
-    def _place(self) -> str:
+    def place(self) -> str:
+        """Find the place of its state; of a law with a state."""
         n = self.state_number
         return f"{self.name}_at = robot * slots.law_count[{n}] + slots.law_place[{n}, slot]"
 
@@ -500,7 +503,13 @@ class _KernelText:
         # without a linkage all limits run together
         self._linkage = coupling[0] if coupling else len(stages)
         self.functions = dict(_FUNCTIONS)
+        everywhere = (*controllers, *stages, *feedback)
+        self._hoists = sum(len(law.PARAMETERS) for law in everywhere) <= _MOST_HOISTED
         self._rows: list[str] = []
+        # lines at the start of the kernel
+        self._slot_has = ["kind = slots.controller[slot]"]
+        if phase in ("step", "command"):
+            self._slot_has.append("delay_place = slots.delay_place[slot]")
         self._asks: set[str] = set()
         self._num_stages = len(stages)
         self._num_stateful = self._num_curves = 0
@@ -530,6 +539,7 @@ class _KernelText:
         return {
             "rows": _joined(f"{name}: wp.array2d[float]," for name in self._rows),
             "asked": "".join(f"asked_{name}: wp.array2d[float], " for name in asked),
+            "slot_has": _joined(self._slot_has if self._phase != "gather" else ()),
             "guard": _joined(line for number, name in enumerate(asked) for line in _guard(number, name)),
             "laws_now": _joined(f"now_{one}" for one in self._state_arrays),
             "laws_after": _joined(f"after_{one}" for one in self._state_arrays),
@@ -559,7 +569,8 @@ class _KernelText:
     def _add_stage(self, number: int, owner: LawClass) -> None:
         rows = self._own_rows(f"limit_{number}", owner)
         law = self._law(owner, f"clamp_{number}", rows, self._motor.signals_of(number))
-        where = f"if slots.used[{number}, slot] != 0:"
+        self._slot_has.append(f"used_{number} = slots.used[{number}, slot]")
+        where = f"if used_{number} != 0:"
         if law.kind.converts:
             self._motor.add(where, law)
         lines = law.lines()
@@ -576,7 +587,8 @@ class _KernelText:
     def _add_sensor(self, number: int, owner: LawClass) -> None:
         name = f"feedback_{number}"
         law = self._law(owner, name, self._own_rows(name, owner), _SIGNAL_NAMES)
-        where = f"if slots.sensed[{number}, slot] != 0:"
+        self._slot_has.append(f"sensed_{number} = slots.sensed[{number}, slot]")
+        where = f"if sensed_{number} != 0:"
         self._sensing += _under(where, law.after_state(_under("if fault == 0:", law.lines())))
         self._add_state_out(where, law, evaluated=self._phase in _EVALUATING[0])
 
@@ -586,7 +598,12 @@ class _KernelText:
 
     def _law(self, owner: LawClass, name: str, rows: Sequence[str], signals: Mapping[str, str]) -> _Law:
         """Number the state and the curves of a law among those of all laws."""
-        law = _Law(owner, name, rows, self._num_stateful if owner.STATE else None, self._num_curves, signals)
+        number = self._num_stateful if owner.STATE else None
+        law = _Law(owner, name, rows, number, self._num_curves, signals, self._hoists)
+        self._slot_has += [law.place] if owner.STATE else []
+        if self._hoists:
+            lines = [f"row_{row} = {row}[robot, slot]" for row in rows]
+            self._slot_has += [line for line in lines if line not in self._slot_has]
         self.functions |= law.functions
         self._asks |= {*owner.ASKS}
         self._state_arrays += [f"{self._num_stateful}_{k}: wp.array[float]," for k in range(len(owner.STATE))]
