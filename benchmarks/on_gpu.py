@@ -70,7 +70,8 @@ class WarpGraph:
     """
 
     def __init__(self, step: Callable[[], Any], device: str, span: int = SPAN) -> None:
-        self._device, self._span = device, span
+        # with the arrays that the graph uses
+        self._step, self._device, self._span = step, device, span
         # modules are loaded before a capture
         for _ in range(2):
             step()
@@ -102,7 +103,7 @@ class TorchGraph:
     def __init__(self, step: Callable[[], Any], span: int = SPAN) -> None:
         import torch
 
-        self._torch, self._span, self._graph = torch, span, torch.cuda.CUDAGraph()
+        self._step, self._torch, self._span, self._graph = step, torch, span, torch.cuda.CUDAGraph()
         aside = torch.cuda.Stream()
         with torch.cuda.stream(aside):
             for _ in range(4):

@@ -54,7 +54,12 @@ class Ring:
 
 @wp.struct
 class Faults:
-    """First fault of each robot and slot, its step, and the number of steps that a graph made without Python."""
+    """First fault of each robot and slot, and its step.
+
+    `counted` is the number of steps that the device has counted, as graphs step without Python. The step of a fault is
+    `steps + counted`: a step that is counted lowers `steps` of all faults by one, since its threads cannot read the
+    count while one of them writes it.
+    """
 
     codes: wp.array2d[int]
     steps: wp.array2d[int]
@@ -146,16 +151,9 @@ def push(
 
 
 @wp.kernel
-def advance_kernel(depth: int, steps: int, now: wp.array[int], after: wp.array[int], counted: wp.array[int]):
+def advance_kernel(depth: int, now: wp.array[int], after: wp.array[int]):
     """Advance the delays by a row; a launch of its own, because every thread of the step reads the old row number."""
     after[0] = wrapped(now[0] + 1, depth)
-    counted[0] = counted[0] + steps
-
-
-@wp.kernel
-def count_kernel(counted: wp.array[int]):
-    """Count a step."""
-    counted[0] = counted[0] + 1
 
 
 @wp.kernel

@@ -43,6 +43,7 @@ def step_kernel(
     slots: Slots,
     $rows
     step: int,
+    counts: int,
     dt: float,
     # In:
     $signals
@@ -203,9 +204,17 @@ _JOINT = """
         limiter = 0
         if fault == 0:
             fault = EFFORT_FAULT
-    if fault != 0 and faults.codes[robot, slot] == 0:
+    if fault != 0 and counts == 0:
+        latched = faults.codes[robot, slot]
+    if latched != 0:
+        # behind the count of the device, which goes on
+        if counts != 0:
+            faults.steps[robot, slot] = faults.steps[robot, slot] - 1
+    elif fault != 0:
         faults.codes[robot, slot] = fault
-        faults.steps[robot, slot] = step + faults.counted[0]
+        faults.steps[robot, slot] = step - counts
+    if counts != 0 and robot == 0 and slot == 0:
+        faults.counted[0] = faults.counted[0] + 1
     $observe
 """
 
@@ -238,6 +247,8 @@ _PHASES = {
 LINKED = ("gather", "command", "motor", "joint")
 """Phases of a step with linkages."""
 OBSERVING = ("step", "limit", "motor", "joint")
+# phases that end a step: they keep faults and count
+_LATCHING = ("step", "limit", "joint")
 # phases that evaluate controllers and sensors; stages at motors; and stages at joints
 _EVALUATING = (("step", "command"), ("step", "limit", "motor"), ("step", "limit", "joint"))
 _BETWEEN = "".join(f"handed_{name}: wp.array2d[float], " for name in ("q", "qd", "q_target", "qd_target", "ff"))
@@ -510,6 +521,9 @@ class _KernelText:
         self._slot_has = ["kind = slots.controller[slot]"]
         if phase in ("step", "command"):
             self._slot_has.append("delay_place = slots.delay_place[slot]")
+        if phase in _LATCHING:
+            self._slot_has.append("latched = wp.int32(0)")
+            self._slot_has += _under("if counts != 0:", ["latched = faults.codes[robot, slot]"])
         self._asks: set[str] = set()
         self._num_stages = len(stages)
         self._num_stateful = self._num_curves = 0
@@ -660,3 +674,31 @@ def step_kernel(
     template = Template(_SIGNATURE + "".join(ends[block] if block in ends else block for block in _PHASES[phase]))
     source = template.substitute(text.blocks(), signals=signals, efforts=efforts)
     return generated_kernel("step_kernel", source, text.functions)
+
+
+@functools.cache
+def publishing_kernel(count: int) -> wp.Kernel:
+    """Return the kernel that publishes this many states of laws as signals; NaN becomes the neutral value.
+
+    Its arguments are the place of each slot among those with the law, int32 `(count, slots)`, -1 without it; how many
+    slots have it and the neutral value, `(count,)` each; the states, `(robots · slots with the law,)` each; and the
+    signals, `(robots, slots)` each.
+    """
+    lines = []
+    for n in range(count):
+        lines += _under(
+            f"if places[{n}, slot] >= 0:",
+            [
+                f"value_{n} = state_{n}[robot * counts[{n}] + places[{n}, slot]]",
+                *_under(f"if wp.isnan(value_{n}):", [f"value_{n} = neutral[{n}]"]),
+                f"signal_{n}[robot, slot] = value_{n}",
+            ],
+        )
+    states = "".join(f"state_{n}: wp.array[float], " for n in range(count))
+    signals = "".join(f"signal_{n}: wp.array2d[float], " for n in range(count))
+    text = f"""
+def publish(places: wp.array2d[int], counts: wp.array[int], neutral: wp.array[float], {states}{signals}):
+    robot, slot = wp.tid()
+    {_joined(lines)}
+"""
+    return generated_kernel("publish", text, {})
