@@ -20,6 +20,7 @@ from ..plan import Plan, Published, Row, is_network
 from .binding import Columns, Indices
 from .state import StepState, mask_of, new_state
 from .warp_functions import (
+    BITS,
     Faults,
     Ring,
     Slots,
@@ -506,8 +507,7 @@ class WarpStep:
         stateful = [one for one in plan.stateful if not is_network(one.law)]
         slots.law_count = self._ints([one.count for one in stateful])
         slots.law_place = self._per_slot(one.places for one in stateful)
-        slots.used = self._per_slot(stage.used for stage in plan.stages)
-        slots.sensed = self._per_slot(stage.used for stage in plan.feedback)
+        slots.has = self._per_slot(_words([stage.used for stage in (*plan.stages, *plan.feedback)]))
         slots.asked = self._per_slot(plan.asked.values())
         self._add_curves(slots)
         return slots
@@ -526,6 +526,12 @@ class WarpStep:
             rows.append(one.rows)
         slots.curve_first, slots.curve_count = self._ints(first), self._ints(counts)
         slots.curves = wp.array(np.concatenate(rows), dtype=wp.float32, ndim=2, device=self.device)
+
+
+def _words(flags: Sequence[np.ndarray]) -> list[np.ndarray]:
+    """Flags per slot as bits of integers, `BITS` of them in each; an empty list without flags."""
+    parts = [flags[first : first + BITS] for first in range(0, len(flags), BITS)]
+    return [sum((one.astype(np.int64) << bit for bit, one in enumerate(part)), np.int64(0)) for part in parts]
 
 
 def _kind(binding: Columns | Indices) -> str:

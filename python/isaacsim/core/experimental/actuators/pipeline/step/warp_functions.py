@@ -12,6 +12,9 @@ import warp as wp
 
 wp.set_module_options({"enable_backward": False})
 
+BITS = 31
+"""Number of bits in an element of `Slots.has`."""
+
 
 @wp.struct
 class Slots:
@@ -28,15 +31,13 @@ class Slots:
     # per stateful law: number of slots with the law, and place of each slot among them
     law_count: wp.array[int]
     law_place: wp.array2d[int]
-    # per stage after the controllers and slot: nonzero if the slot has the stage
-    used: wp.array2d[int]
+    # a bit per stage after the controllers, then per feedback law: set if the slot has it; `BITS` of them a row
+    has: wp.array2d[int]
     # per curve of a law and slot: first row and number of rows in `curves`
     curve_first: wp.array2d[int]
     curve_count: wp.array2d[int]
     # per signal that laws ask for and slot: nonzero if a law of the slot asks for it
     asked: wp.array2d[int]
-    # per feedback law and slot: nonzero if the slot has the law
-    sensed: wp.array2d[int]
     # prepared rows of all curves
     curves: wp.array2d[float]
 

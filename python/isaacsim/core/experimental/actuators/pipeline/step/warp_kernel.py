@@ -289,7 +289,7 @@ _FROM_SHAFTS = (
     "    fault = EFFORT_FAULT",
 )
 # number of parameters up to which a kernel reads all of them at its start, whether a slot has the law or not
-_MOST_HOISTED = 12
+_MOST_HOISTED = 4
 # names of a law's results in the kernel, by their number
 _RESULTS = {0: (), 1: ("effort",), 2: ("seen_q", "seen_qd")}
 _FUNCTIONS: dict[str, Any] = {
@@ -385,7 +385,7 @@ class _Law:
         """Return the lines after those that read the state."""
         n, at = self.state_number, f"{self.name}_at"
         kept = [f"{name} = now_{n}_{k}[{at}]" for k, name in enumerate(self._state("kept"))]
-        return [*kept, *lines]
+        return [*([self._place] if kept else []), *kept, *lines]
 
     def state_out(self, *, evaluated: bool) -> list[str]:
         """Write the state of every slot that has the law.
@@ -394,7 +394,10 @@ class _Law:
             evaluated: True if this phase evaluates the law; otherwise only a fault restores the previous state.
         """
         n, at, kept = self.state_number, f"{self.name}_at", self._state("kept")
-        lines = _under("if fault != 0:", [f"after_{n}_{k}[{at}] = now_{n}_{k}[{at}]" for k in range(len(kept))])
+        lines = [
+            self._place,
+            *_under("if fault != 0:", [f"after_{n}_{k}[{at}] = now_{n}_{k}[{at}]" for k in range(len(kept))]),
+        ]
         new = [f"after_{n}_{k}[{at}] = {name}" for k, name in enumerate(kept)]
         return [*lines, *_under("else:", new)] if evaluated else lines
 
@@ -431,8 +434,7 @@ class _Law:
         return [f"{self.name}_{which}_{k}" for k in range(len(self.owner.STATE))]
 
     @property
-    def place(self) -> str:
-        """Find the place of its state; of a law with a state."""
+    def _place(self) -> str:
         n = self.state_number
         return f"{self.name}_at = robot * slots.law_count[{n}] + slots.law_place[{n}, slot]"
 
@@ -583,8 +585,7 @@ class _KernelText:
     def _add_stage(self, number: int, owner: LawClass) -> None:
         rows = self._own_rows(f"limit_{number}", owner)
         law = self._law(owner, f"clamp_{number}", rows, self._motor.signals_of(number))
-        self._slot_has.append(f"used_{number} = slots.used[{number}, slot]")
-        where = f"if used_{number} != 0:"
+        where = self._if_it_has(number)
         if law.kind.converts:
             self._motor.add(where, law)
         lines = law.lines()
@@ -601,8 +602,7 @@ class _KernelText:
     def _add_sensor(self, number: int, owner: LawClass) -> None:
         name = f"feedback_{number}"
         law = self._law(owner, name, self._own_rows(name, owner), _SIGNAL_NAMES)
-        self._slot_has.append(f"sensed_{number} = slots.sensed[{number}, slot]")
-        where = f"if sensed_{number} != 0:"
+        where = self._if_it_has(self._num_stages + number)
         self._sensing += _under(where, law.after_state(_under("if fault == 0:", law.lines())))
         self._add_state_out(where, law, evaluated=self._phase in _EVALUATING[0])
 
@@ -614,7 +614,6 @@ class _KernelText:
         """Number the state and the curves of a law among those of all laws."""
         number = self._num_stateful if owner.STATE else None
         law = _Law(owner, name, rows, number, self._num_curves, signals, self._hoists)
-        self._slot_has += [law.place] if owner.STATE else []
         if self._hoists:
             lines = [f"row_{row} = {row}[robot, slot]" for row in rows]
             self._slot_has += [line for line in lines if line not in self._slot_has]
@@ -624,6 +623,13 @@ class _KernelText:
         self._num_stateful += bool(owner.STATE)
         self._num_curves += len(owner.CURVES)
         return law
+
+    def _if_it_has(self, number: int) -> str:
+        """Condition that a slot has a stage after the controllers, or a sensor, which are counted behind them."""
+        word, bit = divmod(number, functions.BITS)
+        line = f"has_{word} = slots.has[{word}, slot]"
+        self._slot_has += [line] if line not in self._slot_has else []
+        return f"if (has_{word} & {1 << bit}) != 0:"
 
     def _own_rows(self, prefix: str, owner: LawClass) -> list[str]:
         """Add rows for the parameters of a stage, which it does not share with other stages."""
