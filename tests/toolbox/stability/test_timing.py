@@ -13,6 +13,7 @@ from isaacsim.core.experimental.actuators import PDControlConfig, stability_of
 from isaacsim.core.experimental.actuators.specs.encoder import EncoderConfig
 from isaacsim.core.experimental.actuators.specs.late import EffortDelayConfig
 from isaacsim.core.experimental.actuators.specs.rate import RateConfig
+from isaacsim.core.experimental.actuators.toolbox.stability.frequency import frequency_response
 from isaacsim.core.experimental.actuators.toolbox.stability.loop import Loop
 from isaacsim.core.experimental.actuators.toolbox.stability.table import cures_of, late_joints, least_damping
 from isaacsim.core.experimental.actuators.toolbox.stability.timing import Timing
@@ -303,3 +304,34 @@ def test_lack_of_damping_is_told_in_words() -> None:
     assert words.startswith("The effort of hip acts 0.02 s late: its kp = 100 needs more than kd = 2, and it has 1.")
     assert late_joints(stability_of([[0.25]], DT, 100.0, 3.0, latency=0.02)) == []
     assert late_joints(stability_of([[0.25]], DT, 100.0, 0.0)) == []
+
+
+@pytest.mark.parametrize("weight", [1.0, 33 / 64])
+@pytest.mark.parametrize(
+    "joint",
+    [
+        Joint((100.0, 8.0, 0.0), latency=4.7),
+        Joint((100.0, 8.0, 50.0), effort_delay=2.3),
+        Joint((100.0, 8.0, 0.0), latency=0.5, difference=True, filter_time=0.004),
+        Joint((100.0, 8.0, 20.0), 1.25, 0.5, True, 0.004, 3),
+    ],
+)
+def test_open_loop_reaches_minus_one_at_the_margin(joint: Joint, weight: float) -> None:
+    """The frequency response has the margin of the eigenvalues, at the frequency at which the joint then swings."""
+    found = frequency_response("hip", joint.gains, 0.25, DT, 0, weight, Timing.of(joint.configs(), 1))
+    assert found.phase_crossover is not None
+    at = np.argmin(np.abs(found.frequencies - found.phase_crossover))
+    assert found.gain_margin * found.open_loop[at] == pytest.approx(-1.0, abs=0.02)
+    assert found.frequencies[-1] == pytest.approx(0.5 / (joint.decimation * DT))
+
+
+def test_late_effort_turns_the_closed_loop_and_a_late_measurement_does_not() -> None:
+    """At a low frequency, where the feedback holds what it measures; the open loops are the same."""
+    gains = 400.0, 8.0, 0.0
+    effort, measured = (
+        frequency_response("hip", gains, 0.25, DT, timing=Timing.of([config], 1))
+        for config in (EffortDelayConfig(steps=2.0), late(2))
+    )
+    np.testing.assert_allclose(effort.open_loop, measured.open_loop, rtol=1e-9)
+    turned = np.exp(-4j * np.pi * effort.frequencies * DT)
+    np.testing.assert_allclose(effort.closed_loop, measured.closed_loop * turned, rtol=1e-6, atol=1e-9)

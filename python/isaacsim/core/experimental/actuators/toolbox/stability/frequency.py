@@ -2,11 +2,13 @@
 
     v⁺ = v + dt·τ/I      q⁺ = q + dt·((1 − w)·v + w·v⁺)      hence, with z = exp(j·2π·f·dt),
     V/T = (dt/I)/(z − 1)      Q/T = dt·(1 − w + w·z)/(z − 1)·V/T
-    open loop     L = kp·Q/T + kd·V/T + ki·dt·z/(z − 1)·Q/T
-    closed loop   z⁻ᵈ·(kp + ki·dt·z/(z − 1))·(Q/T) / (1 + L)
+    open loop     L = M·E·(kp·Q/T + kd·F·V/T + ki·dt·z/(z − 1)·Q/T)
+    closed loop   z⁻ᵈ·E·(kp + ki·dt·z/(z − 1))·(Q/T) / (1 + L)
 
 The hold of the effort between steps is included, without approximation. A delay of d steps applies to targets and not
-to feedback, so it turns the phase of the closed loop and does not change the margins.
+to feedback, so it turns the phase of the closed loop and does not change the margins. The latency M of the measurement
+and the delay E of the effort weight the last steps, see `timing.py`; F is the filter of the velocity. A controller that
+computes every n steps holds its effort for `dt = n·h`, which is a step with `w = ((n − 1)/2 + w_h)/n`.
 """
 
 from __future__ import annotations
@@ -17,12 +19,14 @@ import numpy as np
 
 from ..plots.bode import FrequencyResponse
 from .loop import Loop
+from .timing import Timing
 
 _POINTS = 4000
 # lowest frequency, relative to the natural one
 _BELOW = 0.01
 # tolerance of a crossing, which lies between points
 _NEAR = 0.01
+_NOTHING = 1e-12
 
 
 def frequency_response(
@@ -32,6 +36,7 @@ def frequency_response(
     dt: float,
     delay_steps: int = 0,
     velocity_weight: float = 1.0,
+    timing: Timing | None = None,
 ) -> FrequencyResponse:
     """Return the frequency response of a joint's loop.
 
@@ -40,8 +45,9 @@ def frequency_response(
         gains: kp [N·m/rad or N/m], kd [N·m·s/rad or N·s/m] and ki [N·m/(rad·s) or N/(m·s)].
         inertia: Inertia at the motor [kg·m² or kg].
         dt: Physics step [s].
-        delay_steps: Delay of commands [physics steps].
+        delay_steps: Delay of commands [physics steps, with a rate steps of the controller].
         velocity_weight: Velocity weight of the simulator, see `stability_of`.
+        timing: When the joint is measured and its effort acts; None for at once.
 
     Raises:
         ValueError: There is no gain, or the inertia or step is not > 0.
@@ -52,33 +58,47 @@ def frequency_response(
             f"{joint}: kp = {kp:g}, kd = {kd:g}, ki = {ki:g}, inertia {inertia:g}, dt = {dt:g}: must have a gain, and "
             "inertia and step > 0. A loop that is open has no margins."
         )
-    half = 0.5 / dt
+    timing = Timing.prompt(1) if timing is None else timing
+    plant = _Plant(inertia, dt, velocity_weight, timing)
+    half = 0.5 / plant.dt
     slowest = max(math.sqrt(kp / inertia), kd / inertia, (ki / inertia) ** (1 / 3)) / (2 * math.pi)
     frequencies = np.geomspace(min(_BELOW * slowest, 0.1 * half), half, _POINTS)
-    loop, followed = _responses(frequencies, gains, inertia, dt, velocity_weight)
+    loop, followed = plant.responses(frequencies, gains)
     crossover, margin = _phase_margin(frequencies, loop)
-    factor = Loop(np.array([[1.0 / inertia]]), np.array([[kp], [kd], [ki]]), velocity_weight).margin(dt)
+    factor = Loop(np.array([[1.0 / inertia]]), np.array([[kp], [kd], [ki]]), velocity_weight, timing).margin(dt)
     turn = _phase_crossover(frequencies, loop, factor)
     level = np.abs(followed)
     falls = np.flatnonzero((level[:-1] >= math.sqrt(0.5)) & (level[1:] < math.sqrt(0.5)))
-    delayed = followed * np.exp(-2j * math.pi * frequencies * dt * delay_steps)
+    delayed = followed * np.exp(-2j * math.pi * frequencies * plant.dt * delay_steps)
     bandwidth = float(frequencies[falls[-1]]) if len(falls) and factor >= 1 else None
     return FrequencyResponse(joint, frequencies, loop, delayed, factor, turn, margin, crossover, bandwidth)
 
 
-def _responses(
-    frequencies: np.ndarray, gains: tuple[float, float, float], inertia: float, dt: float, weight: float
-) -> tuple[np.ndarray, np.ndarray]:
-    """Return the open loop, and the closed loop without a delay."""
-    kp, kd, ki = gains
-    z = np.exp(2j * math.pi * frequencies * dt)
-    # the highest frequency reverses at each step, exactly
-    z[-1] = -1.0
-    summed = dt * z / (z - 1)
-    velocity = dt / inertia / (z - 1)
-    position = dt * (1 - weight + weight * z) / (z - 1) * velocity
-    loop = kp * position + kd * velocity + ki * summed * position
-    return loop, (kp + ki * summed) * position / (1 + loop)
+class _Plant:
+    """A joint between two computations of its controller, and how it is measured."""
+
+    def __init__(self, inertia: float, dt: float, weight: float, timing: Timing) -> None:
+        steps = float(timing.periods(dt)[0])
+        self.inertia, self.physics_dt, self.timing = inertia, dt, timing
+        self.dt, self.weight = steps * dt, ((steps - 1.0) / 2.0 + weight) / steps
+
+    def responses(self, frequencies: np.ndarray, gains: tuple[float, float, float]) -> tuple[np.ndarray, np.ndarray]:
+        """Return the open loop, and the closed loop without a delay of commands."""
+        kp, kd, ki = gains
+        z = np.exp(2j * math.pi * frequencies * self.dt)
+        # the highest frequency reverses at each step, exactly
+        z[-1] = -1.0
+        summed = self.dt * z / (z - 1)
+        velocity = self.dt / self.inertia / (z - 1)
+        position = self.dt * (1 - self.weight + self.weight * z) / (z - 1) * velocity
+        measured, acting = self.timing.responses(self.physics_dt, z)
+        seen = position * (1 - 1 / z) / self.dt if self.timing.differences[0] else velocity
+        share = self.timing.filter_shares(self.physics_dt)[0]
+        seen = seen * share / (1 - (1 - share) / z)
+        loop = measured * acting * (kp * position + kd * seen + ki * summed * position)
+        followed = acting * (kp + ki * summed) * position / (1 + loop)
+        # half a step of latency leaves nothing of the highest frequency, and a level needs a number
+        return np.where(loop == 0.0, _NOTHING, loop), np.where(followed == 0.0, _NOTHING, followed)
 
 
 def _phase_margin(frequencies: np.ndarray, loop: np.ndarray) -> tuple[float | None, float | None]:

@@ -12,7 +12,6 @@ import numpy as np
 from ...errors import HostError
 from ...hosts.binding import Binding
 from ...motor_properties import read_property
-from ...pipeline.actuator import Actuator
 from ...pipeline.assembly import Assembly
 from ...pipeline.feedback import config_of, feedback_gains, is_rigid, of_passive_stages, of_transmission
 from ...specs.stages import KINDS
@@ -21,7 +20,7 @@ from .chatter import LARGEST_FACTOR, AssumedInertia
 from .loop import Loop
 from .springs import RESOLVED, UnresolvedSpring, frequency_of
 from .table import JointStability, RobotStability, Stability, least_damping, stability_with
-from .timing import Timing
+from .timing import Timing, timing_of
 
 # joints that a warning names
 _NAMED = 3
@@ -209,7 +208,7 @@ class ClosedLoops:
     def _timing(self) -> Timing:
         """When the joints are measured and their efforts act, `(robots, joints)`."""
         count = self._robots.num_robots
-        parts = [_timing_of(actuator, count).values for actuator in self._assembly.actuators]
+        parts = [timing_of(actuator).values for actuator in self._assembly.actuators]
         return Timing(np.concatenate([Timing.prompt(count, 0).values, *parts], axis=2)[:, :, self._order])
 
     @cached_property
@@ -252,13 +251,6 @@ class ClosedLoops:
         found = read_property(self._robots.articulation, name)
         columns = np.sort(self._assembly.columns)
         return np.zeros((self._robots.num_robots, len(columns))) if found is None else found[:, columns]
-
-
-def _timing_of(actuator: Actuator, num_robots: int) -> Timing:
-    """Return the timing that the stages of an actuator make, `(robots, joints)`."""
-    configs = [config for _, stage in actuator.by_kind if Timing.is_in(config := config_of(stage))]
-    flat = Timing.of(configs, actuator.num_actuators)
-    return Timing(flat.values.reshape(-1, num_robots, len(actuator.dof_names)))
 
 
 def _named(table: Stability, robot: str) -> Stability:

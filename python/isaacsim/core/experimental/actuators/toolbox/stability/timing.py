@@ -19,6 +19,8 @@ from typing import Any, Final
 
 import numpy as np
 
+from ...pipeline.actuator import Actuator
+from ...pipeline.feedback import config_of
 from ...specs.encoder import EncoderConfig
 from ...specs.late import EffortDelayConfig
 from ...specs.rate import RateConfig
@@ -136,6 +138,16 @@ class Timing:
         longest = max(map(len, rows), default=1)
         return np.array([np.pad(row, (0, longest - len(row))) for row in rows]).reshape(-1, longest)
 
+    def responses(self, dt: float, z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return what the latency and the effort delay of a single joint make of sines.
+
+        Args:
+            dt: Physics step [s].
+            z: What a sine is multiplied by in a step of the controller.
+        """
+        measured, acting = (np.polyval(_taps(steps)[::-1], 1.0 / z) for steps in self.latency_steps(dt)[:, 0])
+        return measured, acting
+
     def filter_shares(self, dt: float) -> np.ndarray:
         """Return the share of a new velocity in the filtered one, `(J,)`; 1 without a filter."""
         times = self.periods(dt) * dt
@@ -153,6 +165,12 @@ class Timing:
         """
         periods = self.periods(dt)
         return dt * (periods * self.latency_steps(dt).sum(axis=0) + (periods - 1.0) / 2.0)
+
+
+def timing_of(actuator: Actuator) -> Timing:
+    """Return the timing that the stages of an actuator make with their current parameters, `(robots, joints)`."""
+    flat = Timing.of([config_of(stage) for stage in actuator.stages], actuator.num_actuators)
+    return Timing(flat.values.reshape(len(_ROWS), -1, len(actuator.dof_names)))
 
 
 def _rows_of(config: Any) -> dict[str, Any]:

@@ -9,6 +9,7 @@ from ...articulation_actuators import ArticulationActuators
 from ..plots.bode import FrequencyResponse, draw_bode
 from ..plots.style import save
 from ..stability.frequency import frequency_response
+from ..stability.timing import timing_of
 from .envelope import delay_of, find_actuator
 
 if TYPE_CHECKING:
@@ -21,7 +22,8 @@ def plot_bode(
     """Draw the control loop of a joint over frequency, with its margins.
 
     The loop is that of `stability`: the current pose, gains and inertia, the other joints free, one effort per physics
-    step. A delay turns the phase from target to position and does not change the margins, as it delays no feedback.
+    step. A delay turns the phase from target to position and does not change the margins, as it delays no feedback; the
+    latency of an encoder, the delay of efforts and the rate of a controller do.
 
     Args:
         actuators: Actuators with running physics.
@@ -65,4 +67,5 @@ def loop_response(actuators: ArticulationActuators, joint: str, *, robot: int = 
     (row,) = [row for row in table.joints if row.joint == joint]
     weight = table.robots[0].velocity_weight
     late = delay_of(actuator, robot, column)
-    return frequency_response(joint, (row.kp, row.kd, row.ki), row.inertia, table.dt, late, weight)
+    timing = timing_of(actuator)[robot, [column]]
+    return frequency_response(joint, (row.kp, row.kd, row.ki), row.inertia, table.dt, late, weight, timing)
