@@ -87,7 +87,28 @@ inline Values<float, 2> mantissa_and_exponent(float x) {
     return {{large ? m * 0.5f : m, large ? e + 1.0f : e}};
 }
 
+// 32 bits of which each depends on all that are given.
+inline uint32_t mixed(uint32_t bits) {
+    const uint32_t state = bits * 747796405u + 2891336453u;
+    const uint32_t word = ((state >> ((state >> 28) + 4)) ^ state) * 277803737u;
+    return (word >> 22) ^ word;
+}
+
+// A random number in [0, 1) that three integers from 0 to 2^24 determine, see components/functions.py.
+inline float uniform(float seed, float place, float count) {
+    const auto bits = [](float x) { return static_cast<uint32_t>(static_cast<int32_t>(x)); };
+    const uint32_t found = mixed(mixed(mixed(bits(seed)) + bits(place)) + bits(count));
+    return static_cast<float>(static_cast<int32_t>(found >> 8)) * 5.9604644775390625e-08f;
+}
+
 // The same in each lane.
+template <class V>
+inline V uniform(V seed, V place, V count) {
+    for (size_t lane = 0; lane < sizeof(V) / sizeof(float); ++lane)
+        seed[lane] =
+            uniform(static_cast<float>(seed[lane]), static_cast<float>(place[lane]), static_cast<float>(count[lane]));
+    return seed;
+}
 template <class V>
 inline V power_of_two(V n) {
     for (size_t lane = 0; lane < sizeof(V) / sizeof(float); ++lane) n[lane] = power_of_two(static_cast<float>(n[lane]));

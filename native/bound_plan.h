@@ -67,9 +67,10 @@ class BoundPlan {
 
     BoundPlan(const std::string& label, int64_t robots, int64_t slots, const std::vector<float>& neutral,
               const Members& controllers, const Members& limits, const std::vector<int32_t>& delayed, int64_t depth,
-              const Networks& networks, const Members& feedback)
+              const Networks& networks, const Members& feedback,
+              const std::vector<std::tuple<size_t, int64_t, bool>>& late)
         : plan(label, robots, slots, neutral, members(controllers), members(limits), delayed, depth, members(networks),
-               members(feedback)),
+               members(feedback), lates(late)),
           label_(label) {
         py::list kept;
         for (const auto& one : networks) kept.append(std::get<0>(one));
@@ -343,6 +344,14 @@ class BoundPlan {
         give("between", py::make_tuple(signals, bad, efforts, computed), [&] { plan.hand_over(next); });
     }
 
+    // Write in each step the position and velocity that controllers get, (robots, slots) each.
+    void measure(const py::object& positions, const py::object& velocities) {
+        const std::vector<py::ssize_t> shape{plan.robots(), plan.slots()};
+        float* const q = written<float>("measured positions", positions, shape);
+        float* const qd = written<float>("measured velocities", velocities, shape);
+        give("measured", py::make_tuple(positions, velocities), [&] { plan.measure(q, qd); });
+    }
+
     // Record in (robots, slots) arrays the effort before the limits, the last limit that changed it, and the effort
     // after the first stages; None stops.
     void observe(const py::object& computed, const py::object& limited_by, const py::object& motor,
@@ -472,6 +481,12 @@ class BoundPlan {
     static std::vector<Member> members(const Members& given) {
         std::vector<Member> all;
         for (const auto& [law, rows, slots] : given) all.push_back({law, rows, slots});
+        return all;
+    }
+
+    static std::vector<Late> lates(const std::vector<std::tuple<size_t, int64_t, bool>>& given) {
+        std::vector<Late> all;
+        for (const auto& [law, depth, at_motor] : given) all.push_back({law, depth, at_motor});
         return all;
     }
 

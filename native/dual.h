@@ -50,6 +50,11 @@ template <class V>
 inline Dual<V> operator-(Dual<V> a) {
     return {-a.value, -a.d};
 }
+// random numbers have no derivative
+template <class V>
+inline Dual<V> uniform(Dual<V> seed, Dual<V> place, Dual<V> count) {
+    return {uniform(seed.value, place.value, count.value)};
+}
 // for `splat`
 template <class V>
 inline Dual<V> operator-(float x, Dual<V> a) {

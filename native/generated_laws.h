@@ -9,7 +9,7 @@
 namespace ACTUATORS_VARIANT {
 
 // Of each signal that laws may ask for, whether infinity is one of its values.
-constexpr bool kUnbounded[] = {false, false, false, false, false, false, false, true, false, false, false, false};
+constexpr bool kUnbounded[] = {false, false, false, false, false, false, false, true, false, false, false, false, false, false};
 
 template <class V>
 inline Values<V, 3> curve_row(V x, V point, V value, V slope, V row_point, V row_value, V row_slope) {
@@ -423,6 +423,16 @@ inline Values<V, 9> servo_prepare(V kp, V error_gain, V battery, V max_duty, V m
     const V gain = nan_unless(shares & limits & profile, usable(error_gain));
     return {{gain * usable(kp), gain * usable(kd), positive(battery), max_duty, min_duty, deadband, max_duty_rate,
             profile_velocity, profile_acceleration}};
+}
+
+template <class V>
+inline Values<V, 2> late_effort(V effort, V position, V velocity, V lag) {
+    return {{effort, lag}};
+}
+
+template <class V>
+inline V effort_delay_prepare(V seconds, V steps, V dt) {
+    return steps + seconds / dt;
 }
 
 template <class V>
@@ -1069,6 +1079,69 @@ inline Values<V, 8> lu_gre_prepare(V bristle_stiffness, V bristle_damping, V vis
 }
 
 template <class V>
+inline V gaussian(V seed, V place, V count) {
+    const V distance = law_sqrt(splat<V>(-2.0f) * law_log(splat<V>(1.0f) - uniform(seed, place, count)));
+    return distance * law_cos(splat<V>(6.2831855f) * uniform(seed, place, count + splat<V>(1.0f)));
+}
+
+template <class V>
+inline V quantized(V value, V resolution) {
+    const V step = pick(resolution > splat<V>(0.0f), resolution, splat<V>(1.0f));
+    const V counts = value / step;
+    return pick((resolution > splat<V>(0.0f)) & (magnitude(counts) < splat<V>(4.194304e+06f)), nearest(counts) * step,
+            value);
+}
+
+template <class V>
+inline Values<V, 6> measured(V position, V velocity, V dt, V joint_number, V last_position, V last_velocity, V samples,
+        V resolution, V bias, V noise, V lag, V of_register, V velocity_resolution, V share, V seed) {
+    const V drawn = pick(noise > splat<V>(0.0f), gaussian(seed, joint_number, samples), splat<V>(0.0f));
+    const V now = quantized(position + bias + noise * drawn, resolution);
+    const V difference = (now - last_position) / dt;
+    const V stored = quantized(velocity, velocity_resolution);
+    const V chosen = pick(of_register > splat<V>(0.5f), stored, difference);
+    const V raw = pick(last_position != last_position, velocity, chosen);
+    const V filtered = started(last_velocity, raw) + share * (raw - started(last_velocity, raw));
+    const V after = pick(samples < splat<V>(8.388606e+06f), samples + splat<V>(2.0f), splat<V>(0.0f));
+    return {{now, filtered, lag, now, filtered, after}};
+}
+
+template <class V>
+inline Values<V, 8> encoder_prepare(V resolution, V bias, V noise, V latency, V latency_steps, V velocity,
+        V velocity_resolution, V velocity_filter, V seed, V dt) {
+    return {{resolution, bias, noise, latency_steps + latency / dt, velocity, velocity_resolution, dt / (velocity_filter
+            + dt), seed}};
+}
+
+template <class V>
+inline V floored(V x) {
+    const V near = nearest(x);
+    return pick(near > x, near - splat<V>(1.0f), near);
+}
+
+template <class V>
+inline Values<V, 4> timed_lag(V dt, V robot_number, V drawn, V steps_left, V draws, V lag, V random_steps,
+        V redraw_steps, V hold_probability, V seed) {
+    const auto first = drawn != drawn;
+    const auto due = first | (steps_left < splat<V>(0.5f));
+    const V number = pick(draws < splat<V>(8.388608e+06f), draws + splat<V>(1.0f), splat<V>(0.0f));
+    const V count = pick(due, number, draws);
+    const V chance = uniform(seed, robot_number, splat<V>(2.0f) * count + splat<V>(1.0f));
+    const auto redrawn = first | (due & (chance >= hold_probability));
+    const V among = floored(uniform(seed, robot_number, splat<V>(2.0f) * count) * (random_steps + splat<V>(1.0f)));
+    const V kept = pick(redrawn, among, drawn);
+    const V left = pick(first, floored(chance * redraw_steps), pick(due, redraw_steps - splat<V>(1.0f), steps_left -
+            splat<V>(1.0f)));
+    return {{lag + kept, kept, left, count}};
+}
+
+template <class V>
+inline Values<V, 5> timed_prepare(V seconds, V steps, V random_steps, V redraw_steps, V hold_probability, V seed,
+        V dt) {
+    return {{steps + seconds / dt, random_steps, redraw_steps, hold_probability, seed}};
+}
+
+template <class V>
 inline Dual<V> law_exp(Dual<V> x) {
     return {law_exp(x.value), x.d * law_exp(x.value)};
 }
@@ -1200,7 +1273,7 @@ struct ControllerPD {
     static constexpr const char *kName = "ControllerPD", *kKind = "controller";
     static constexpr bool kLimits = false, kConverts = false;
     static constexpr bool kCouples = false;
-    static constexpr int kResults = 1, kParameters = 3, kPrepared = 3, kStates = 0, kCurves = 0, kAsked = 0, kArguments = 9;
+    static constexpr int kResults = 1, kGives = 1, kLate = 0, kParameters = 3, kPrepared = 3, kStates = 0, kCurves = 0, kAsked = 0, kArguments = 9;
     static constexpr bool kPrepares = false;
     // whether what is prepared depends on the time step
     static constexpr bool kTimed = false;
@@ -1234,7 +1307,7 @@ struct ControllerPID {
     static constexpr const char *kName = "ControllerPID", *kKind = "controller";
     static constexpr bool kLimits = false, kConverts = false;
     static constexpr bool kCouples = false;
-    static constexpr int kResults = 1, kParameters = 5, kPrepared = 5, kStates = 1, kCurves = 0, kAsked = 0, kArguments = 12;
+    static constexpr int kResults = 1, kGives = 1, kLate = 0, kParameters = 5, kPrepared = 5, kStates = 1, kCurves = 0, kAsked = 0, kArguments = 12;
     static constexpr bool kPrepares = false;
     // whether what is prepared depends on the time step
     static constexpr bool kTimed = false;
@@ -1268,7 +1341,7 @@ struct ControllerGearedPD {
     static constexpr const char *kName = "ControllerGearedPD", *kKind = "controller";
     static constexpr bool kLimits = false, kConverts = false;
     static constexpr bool kCouples = false;
-    static constexpr int kResults = 1, kParameters = 4, kPrepared = 4, kStates = 0, kCurves = 0, kAsked = 0, kArguments = 10;
+    static constexpr int kResults = 1, kGives = 1, kLate = 0, kParameters = 4, kPrepared = 4, kStates = 0, kCurves = 0, kAsked = 0, kArguments = 10;
     static constexpr bool kPrepares = false;
     // whether what is prepared depends on the time step
     static constexpr bool kTimed = false;
@@ -1302,7 +1375,7 @@ struct ControllerGearedPID {
     static constexpr const char *kName = "ControllerGearedPID", *kKind = "controller";
     static constexpr bool kLimits = false, kConverts = false;
     static constexpr bool kCouples = false;
-    static constexpr int kResults = 1, kParameters = 6, kPrepared = 6, kStates = 1, kCurves = 0, kAsked = 0, kArguments = 13;
+    static constexpr int kResults = 1, kGives = 1, kLate = 0, kParameters = 6, kPrepared = 6, kStates = 1, kCurves = 0, kAsked = 0, kArguments = 13;
     static constexpr bool kPrepares = false;
     // whether what is prepared depends on the time step
     static constexpr bool kTimed = false;
@@ -1336,7 +1409,7 @@ struct ControllerServo {
     static constexpr const char *kName = "ControllerServo", *kKind = "controller";
     static constexpr bool kLimits = false, kConverts = false;
     static constexpr bool kCouples = false;
-    static constexpr int kResults = 1, kParameters = 10, kPrepared = 9, kStates = 3, kCurves = 0, kAsked = 1, kArguments = 19;
+    static constexpr int kResults = 1, kGives = 1, kLate = 0, kParameters = 10, kPrepared = 9, kStates = 3, kCurves = 0, kAsked = 1, kArguments = 19;
     static constexpr bool kPrepares = true;
     // whether what is prepared depends on the time step
     static constexpr bool kTimed = false;
@@ -1371,11 +1444,43 @@ struct ControllerServo {
     static constexpr bool kFelt = false;
 };
 
+struct EffortDelayTimed {
+    static constexpr const char *kName = "EffortDelayTimed", *kKind = "effort_delay";
+    static constexpr bool kLimits = false, kConverts = false;
+    static constexpr bool kCouples = false;
+    static constexpr int kResults = 2, kGives = 1, kLate = 1, kParameters = 2, kPrepared = 1, kStates = 0, kCurves = 0, kAsked = 0, kArguments = 5;
+    static constexpr bool kPrepares = true;
+    // whether what is prepared depends on the time step
+    static constexpr bool kTimed = true;
+    // the parameter that each prepared number is as it stands, -1 for one that is derived
+    static constexpr int kPasses[] = {-1};
+    // what each curve runs over: 0 for the position, 1 for the velocity, 2 for the speed
+    static constexpr int kOver[] = {-1};
+    // numbers of the signals that it asks for
+    static constexpr int kAsks[] = {-1};
+    // values for which the law is compiled as constants, NaN for none
+    static constexpr bool kHasUsual = false;
+    static constexpr float kUsual[] = {kNaN};
+    static constexpr float kUsualAsked[] = {kNaN};
+    // effort, position, velocity
+    static constexpr bool kReads[] = {true, false, false};
+
+    template <class V>
+    static inline Values<V, kResults + kStates> law(V effort, V position, V velocity, V, V lag) {
+        return late_effort(effort, position, velocity, lag);
+    }
+    template <class V>
+    static inline Values<V, kPrepared> prepare(V seconds, V steps, V dt) {
+        return {{effort_delay_prepare(seconds, steps, dt)}};
+    }
+    static constexpr bool kFelt = false;
+};
+
 struct ElectricalWinding {
     static constexpr const char *kName = "ElectricalWinding", *kKind = "electrical";
     static constexpr bool kLimits = false, kConverts = false;
     static constexpr bool kCouples = false;
-    static constexpr int kResults = 1, kParameters = 11, kPrepared = 12, kStates = 4, kCurves = 0, kAsked = 5, kArguments = 25;
+    static constexpr int kResults = 1, kGives = 1, kLate = 0, kParameters = 11, kPrepared = 12, kStates = 4, kCurves = 0, kAsked = 5, kArguments = 25;
     static constexpr bool kPrepares = true;
     // whether what is prepared depends on the time step
     static constexpr bool kTimed = false;
@@ -1415,7 +1520,7 @@ struct ClampingDCMotor {
     static constexpr const char *kName = "ClampingDCMotor", *kKind = "clamping";
     static constexpr bool kLimits = true, kConverts = false;
     static constexpr bool kCouples = false;
-    static constexpr int kResults = 1, kParameters = 3, kPrepared = 3, kStates = 0, kCurves = 0, kAsked = 0, kArguments = 7;
+    static constexpr int kResults = 1, kGives = 1, kLate = 0, kParameters = 3, kPrepared = 3, kStates = 0, kCurves = 0, kAsked = 0, kArguments = 7;
     static constexpr bool kPrepares = true;
     // whether what is prepared depends on the time step
     static constexpr bool kTimed = false;
@@ -1448,7 +1553,7 @@ struct ClampingDCMotorCutoff {
     static constexpr const char *kName = "ClampingDCMotorCutoff", *kKind = "clamping";
     static constexpr bool kLimits = true, kConverts = false;
     static constexpr bool kCouples = false;
-    static constexpr int kResults = 1, kParameters = 3, kPrepared = 3, kStates = 0, kCurves = 0, kAsked = 0, kArguments = 7;
+    static constexpr int kResults = 1, kGives = 1, kLate = 0, kParameters = 3, kPrepared = 3, kStates = 0, kCurves = 0, kAsked = 0, kArguments = 7;
     static constexpr bool kPrepares = true;
     // whether what is prepared depends on the time step
     static constexpr bool kTimed = false;
@@ -1481,7 +1586,7 @@ struct ClampingPositionBased {
     static constexpr const char *kName = "ClampingPositionBased", *kKind = "clamping";
     static constexpr bool kLimits = true, kConverts = false;
     static constexpr bool kCouples = false;
-    static constexpr int kResults = 1, kParameters = 0, kPrepared = 0, kStates = 0, kCurves = 1, kAsked = 0, kArguments = 5;
+    static constexpr int kResults = 1, kGives = 1, kLate = 0, kParameters = 0, kPrepared = 0, kStates = 0, kCurves = 1, kAsked = 0, kArguments = 5;
     static constexpr bool kPrepares = false;
     // whether what is prepared depends on the time step
     static constexpr bool kTimed = false;
@@ -1513,7 +1618,7 @@ struct ClampingEnvelope {
     static constexpr const char *kName = "ClampingEnvelope", *kKind = "clamping";
     static constexpr bool kLimits = true, kConverts = false;
     static constexpr bool kCouples = false;
-    static constexpr int kResults = 1, kParameters = 5, kPrepared = 5, kStates = 0, kCurves = 2, kAsked = 2, kArguments = 13;
+    static constexpr int kResults = 1, kGives = 1, kLate = 0, kParameters = 5, kPrepared = 5, kStates = 0, kCurves = 2, kAsked = 2, kArguments = 13;
     static constexpr bool kPrepares = true;
     // whether what is prepared depends on the time step
     static constexpr bool kTimed = false;
@@ -1548,7 +1653,7 @@ struct ClampingMaxEffort {
     static constexpr const char *kName = "ClampingMaxEffort", *kKind = "clamping";
     static constexpr bool kLimits = true, kConverts = false;
     static constexpr bool kCouples = false;
-    static constexpr int kResults = 1, kParameters = 1, kPrepared = 1, kStates = 0, kCurves = 0, kAsked = 0, kArguments = 5;
+    static constexpr int kResults = 1, kGives = 1, kLate = 0, kParameters = 1, kPrepared = 1, kStates = 0, kCurves = 0, kAsked = 0, kArguments = 5;
     static constexpr bool kPrepares = false;
     // whether what is prepared depends on the time step
     static constexpr bool kTimed = false;
@@ -1580,7 +1685,7 @@ struct ThermalTwoNode {
     static constexpr const char *kName = "ThermalTwoNode", *kKind = "thermal";
     static constexpr bool kLimits = false, kConverts = false;
     static constexpr bool kCouples = false;
-    static constexpr int kResults = 0, kParameters = 11, kPrepared = 13, kStates = 6, kCurves = 0, kAsked = 1, kArguments = 24;
+    static constexpr int kResults = 0, kGives = 0, kLate = 0, kParameters = 11, kPrepared = 13, kStates = 6, kCurves = 0, kAsked = 1, kArguments = 24;
     static constexpr bool kPrepares = true;
     // whether what is prepared depends on the time step
     static constexpr bool kTimed = true;
@@ -1620,7 +1725,7 @@ struct SupplyBattery {
     static constexpr const char *kName = "SupplyBattery", *kKind = "supply";
     static constexpr bool kLimits = false, kConverts = false;
     static constexpr bool kCouples = false;
-    static constexpr int kResults = 0, kParameters = 5, kPrepared = 5, kStates = 2, kCurves = 0, kAsked = 2, kArguments = 13;
+    static constexpr int kResults = 0, kGives = 0, kLate = 0, kParameters = 5, kPrepared = 5, kStates = 2, kCurves = 0, kAsked = 2, kArguments = 13;
     static constexpr bool kPrepares = true;
     // whether what is prepared depends on the time step
     static constexpr bool kTimed = false;
@@ -1655,7 +1760,7 @@ struct TransmissionGear {
     static constexpr const char *kName = "TransmissionGear", *kKind = "transmission";
     static constexpr bool kLimits = false, kConverts = true;
     static constexpr bool kCouples = false;
-    static constexpr int kResults = 1, kParameters = 3, kPrepared = 3, kStates = 0, kCurves = 0, kAsked = 0, kArguments = 7;
+    static constexpr int kResults = 1, kGives = 1, kLate = 0, kParameters = 3, kPrepared = 3, kStates = 0, kCurves = 0, kAsked = 0, kArguments = 7;
     static constexpr bool kPrepares = false;
     // whether what is prepared depends on the time step
     static constexpr bool kTimed = false;
@@ -1698,7 +1803,7 @@ struct TransmissionElastic {
     static constexpr const char *kName = "TransmissionElastic", *kKind = "transmission";
     static constexpr bool kLimits = false, kConverts = true;
     static constexpr bool kCouples = false;
-    static constexpr int kResults = 1, kParameters = 9, kPrepared = 9, kStates = 4, kCurves = 0, kAsked = 3, kArguments = 20;
+    static constexpr int kResults = 1, kGives = 1, kLate = 0, kParameters = 9, kPrepared = 9, kStates = 4, kCurves = 0, kAsked = 3, kArguments = 20;
     static constexpr bool kPrepares = true;
     // whether what is prepared depends on the time step
     static constexpr bool kTimed = false;
@@ -1752,7 +1857,7 @@ struct LinkageShaft {
     static constexpr const char *kName = "LinkageShaft", *kKind = "linkage";
     static constexpr bool kLimits = false, kConverts = false;
     static constexpr bool kCouples = true;
-    static constexpr int kResults = 1, kParameters = 0, kPrepared = 0, kStates = 0, kCurves = 0, kAsked = 0, kArguments = 4;
+    static constexpr int kResults = 1, kGives = 1, kLate = 0, kParameters = 0, kPrepared = 0, kStates = 0, kCurves = 0, kAsked = 0, kArguments = 4;
     static constexpr bool kPrepares = false;
     // whether what is prepared depends on the time step
     static constexpr bool kTimed = false;
@@ -1784,7 +1889,7 @@ struct PassiveCogging {
     static constexpr const char *kName = "PassiveCogging", *kKind = "passive";
     static constexpr bool kLimits = false, kConverts = false;
     static constexpr bool kCouples = false;
-    static constexpr int kResults = 1, kParameters = 3, kPrepared = 3, kStates = 0, kCurves = 0, kAsked = 0, kArguments = 7;
+    static constexpr int kResults = 1, kGives = 1, kLate = 0, kParameters = 3, kPrepared = 3, kStates = 0, kCurves = 0, kAsked = 0, kArguments = 7;
     static constexpr bool kPrepares = false;
     // whether what is prepared depends on the time step
     static constexpr bool kTimed = false;
@@ -1817,7 +1922,7 @@ struct PassiveFriction {
     static constexpr const char *kName = "PassiveFriction", *kKind = "passive";
     static constexpr bool kLimits = false, kConverts = false;
     static constexpr bool kCouples = false;
-    static constexpr int kResults = 1, kParameters = 13, kPrepared = 14, kStates = 3, kCurves = 0, kAsked = 3, kArguments = 24;
+    static constexpr int kResults = 1, kGives = 1, kLate = 0, kParameters = 13, kPrepared = 14, kStates = 3, kCurves = 0, kAsked = 3, kArguments = 24;
     static constexpr bool kPrepares = true;
     // whether what is prepared depends on the time step
     static constexpr bool kTimed = false;
@@ -1860,7 +1965,7 @@ struct PassiveFrictionCurve {
     static constexpr const char *kName = "PassiveFrictionCurve", *kKind = "passive";
     static constexpr bool kLimits = false, kConverts = false;
     static constexpr bool kCouples = false;
-    static constexpr int kResults = 1, kParameters = 1, kPrepared = 1, kStates = 3, kCurves = 1, kAsked = 3, kArguments = 12;
+    static constexpr int kResults = 1, kGives = 1, kLate = 0, kParameters = 1, kPrepared = 1, kStates = 3, kCurves = 1, kAsked = 3, kArguments = 12;
     static constexpr bool kPrepares = false;
     // whether what is prepared depends on the time step
     static constexpr bool kTimed = false;
@@ -1894,7 +1999,7 @@ struct PassiveLuGreFriction {
     static constexpr const char *kName = "PassiveLuGreFriction", *kKind = "passive";
     static constexpr bool kLimits = false, kConverts = false;
     static constexpr bool kCouples = false;
-    static constexpr int kResults = 1, kParameters = 8, kPrepared = 8, kStates = 3, kCurves = 0, kAsked = 3, kArguments = 18;
+    static constexpr int kResults = 1, kGives = 1, kLate = 0, kParameters = 8, kPrepared = 8, kStates = 3, kCurves = 0, kAsked = 3, kArguments = 18;
     static constexpr bool kPrepares = true;
     // whether what is prepared depends on the time step
     static constexpr bool kTimed = false;
@@ -1929,10 +2034,82 @@ struct PassiveLuGreFriction {
     static constexpr bool kFelt = false;
 };
 
+struct FeedbackEncoder {
+    static constexpr const char *kName = "FeedbackEncoder", *kKind = "feedback";
+    static constexpr bool kLimits = false, kConverts = false;
+    static constexpr bool kCouples = false;
+    static constexpr int kResults = 3, kGives = 2, kLate = 2, kParameters = 9, kPrepared = 8, kStates = 3, kCurves = 0, kAsked = 1, kArguments = 15;
+    static constexpr bool kPrepares = true;
+    // whether what is prepared depends on the time step
+    static constexpr bool kTimed = true;
+    // the parameter that each prepared number is as it stands, -1 for one that is derived
+    static constexpr int kPasses[] = {0, 1, 2, -1, 5, 6, -1, 8};
+    // what each curve runs over: 0 for the position, 1 for the velocity, 2 for the speed
+    static constexpr int kOver[] = {-1};
+    // numbers of the signals that it asks for
+    static constexpr int kAsks[] = {13};
+    // values for which the law is compiled as constants, NaN for none
+    static constexpr bool kHasUsual = true;
+    static constexpr float kUsual[] = {kNaN, kNaN, 0.0f, kNaN, kNaN, kNaN, kNaN, kNaN};
+    static constexpr float kUsualAsked[] = {kNaN};
+    // position, velocity
+    static constexpr bool kReads[] = {true, true};
+
+    template <class V>
+    static inline Values<V, kResults + kStates> law(V position, V velocity, V dt, V joint_number, V last_position,
+            V last_velocity, V samples, V resolution, V bias, V noise, V lag, V of_register, V velocity_resolution,
+            V share, V seed) {
+        return measured(position, velocity, dt, joint_number, last_position, last_velocity, samples, resolution, bias,
+                noise, lag, of_register, velocity_resolution, share, seed);
+    }
+    template <class V>
+    static inline Values<V, kPrepared> prepare(V resolution, V bias, V noise, V latency, V latency_steps, V velocity,
+            V velocity_resolution, V velocity_filter, V seed, V dt) {
+        return encoder_prepare(resolution, bias, noise, latency, latency_steps, velocity, velocity_resolution,
+                velocity_filter, seed, dt);
+    }
+    static constexpr bool kFelt = false;
+};
+
+struct DelayTimed {
+    static constexpr const char *kName = "DelayTimed", *kKind = "delay";
+    static constexpr bool kLimits = false, kConverts = false;
+    static constexpr bool kCouples = false;
+    static constexpr int kResults = 1, kGives = 0, kLate = 3, kParameters = 6, kPrepared = 5, kStates = 3, kCurves = 0, kAsked = 1, kArguments = 10;
+    static constexpr bool kPrepares = true;
+    // whether what is prepared depends on the time step
+    static constexpr bool kTimed = true;
+    // the parameter that each prepared number is as it stands, -1 for one that is derived
+    static constexpr int kPasses[] = {-1, 2, 3, 4, 5};
+    // what each curve runs over: 0 for the position, 1 for the velocity, 2 for the speed
+    static constexpr int kOver[] = {-1};
+    // numbers of the signals that it asks for
+    static constexpr int kAsks[] = {12};
+    // values for which the law is compiled as constants, NaN for none
+    static constexpr bool kHasUsual = false;
+    static constexpr float kUsual[] = {kNaN, kNaN, kNaN, kNaN, kNaN};
+    static constexpr float kUsualAsked[] = {kNaN};
+    // 
+    static constexpr bool kReads[] = {false};
+
+    template <class V>
+    static inline Values<V, kResults + kStates> law(V dt, V robot_number, V drawn, V steps_left, V draws, V lag,
+            V random_steps, V redraw_steps, V hold_probability, V seed) {
+        return timed_lag(dt, robot_number, drawn, steps_left, draws, lag, random_steps, redraw_steps, hold_probability,
+                seed);
+    }
+    template <class V>
+    static inline Values<V, kPrepared> prepare(V seconds, V steps, V random_steps, V redraw_steps, V hold_probability,
+            V seed, V dt) {
+        return timed_prepare(seconds, steps, random_steps, redraw_steps, hold_probability, seed, dt);
+    }
+    static constexpr bool kFelt = false;
+};
+
 using Functions = List<FunctionExp, FunctionLog, FunctionSqrt, FunctionTanh, FunctionSin, FunctionCos, FunctionPow, FunctionDecay, FunctionStribeck>;
 using Controllers = List<ControllerPD, ControllerPID, ControllerGearedPD, ControllerGearedPID, ControllerServo>;
-using EffortStages = List<ElectricalWinding, ClampingDCMotor, ClampingDCMotorCutoff, ClampingPositionBased, ClampingEnvelope, ClampingMaxEffort, ThermalTwoNode, SupplyBattery, TransmissionGear, TransmissionElastic, LinkageShaft, PassiveCogging, PassiveFriction, PassiveFrictionCurve, PassiveLuGreFriction>;
-using Feedbacks = List<>;
+using EffortStages = List<EffortDelayTimed, ElectricalWinding, ClampingDCMotor, ClampingDCMotorCutoff, ClampingPositionBased, ClampingEnvelope, ClampingMaxEffort, ThermalTwoNode, SupplyBattery, TransmissionGear, TransmissionElastic, LinkageShaft, PassiveCogging, PassiveFriction, PassiveFrictionCurve, PassiveLuGreFriction>;
+using Feedbacks = List<FeedbackEncoder, DelayTimed>;
 
 }  // namespace ACTUATORS_VARIANT
 // clang-format on

@@ -36,8 +36,8 @@ constexpr bool among(List<Laws...>) {
 // which commands are zero.
 template <class Law, int COUNT>
 struct Motor {
-    static constexpr int kResults = COUNT, kParameters = Law::kParameters, kPrepared = Law::kPrepared,
-                         kStates = Law::kStates, kCurves = 0, kAsked = Law::kAsked;
+    static constexpr int kResults = COUNT, kGives = COUNT, kLate = 0, kParameters = Law::kParameters,
+                         kPrepared = Law::kPrepared, kStates = Law::kStates, kCurves = 0, kAsked = Law::kAsked;
     static constexpr const auto &kOver = Law::kOver, &kAsks = Law::kAsks;
 
     template <class V, class... More>
@@ -51,7 +51,7 @@ struct Motor {
 };
 template <class Law>
 struct Motor<Law, 2> : Motor<Law, kSignals> {
-    static constexpr int kResults = 2;
+    static constexpr int kResults = 2, kGives = 2;
 
     template <class V, class... More>
     static inline auto law(V q, V qd, V, More... more) {
@@ -264,10 +264,11 @@ struct Passes {
     Run forward = nullptr, backward = nullptr;
 };
 
-// Laws without an effort have no gradient, see `require_gradients` in pipeline/gradients.py.
+// Laws without an effort, and those whose results act late, have no gradient, see `require_gradients` in
+// pipeline/gradients.py.
 template <class Law>
 constexpr Passes passes() {
-    if constexpr (Law::kResults > 0) return {forward<Law>, backward<Law>};
+    if constexpr (Law::kGives > 0 && Law::kLate == 0) return {forward<Law>, backward<Law>};
     return {};
 }
 template <class Law, int COUNT>

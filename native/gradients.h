@@ -226,7 +226,7 @@ inline Gradients::Law Gradients::law(const std::string& name, LawFunction functi
                                                                                            : LawList::kFeedback);
     for (size_t number = 0; number < known.size(); ++number) {
         if (name != known[number].name) continue;
-        if (!known[number].results) refuse("law = " + name, "one that gives an effort");
+        if (!known[number].gives) refuse("law = " + name, "one that gives an effort");
         const bool good = std::all_of(curves.begin(), curves.end(),
                                       [](const auto& rows) { return !rows.empty() && rows.size() % 3 == 0; });
         if (!good || static_cast<int>(curves.size()) != known[number].curves)

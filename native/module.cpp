@@ -77,10 +77,11 @@ PYBIND11_MODULE(core, m) {
     py::class_<BoundPlan>(m, "Plan")
         .def(py::init<const std::string&, int64_t, int64_t, const std::vector<float>&, const BoundPlan::Members&,
                       const BoundPlan::Members&, const std::vector<int32_t>&, int64_t, const BoundPlan::Networks&,
-                      const BoundPlan::Members&>(),
+                      const BoundPlan::Members&, const std::vector<std::tuple<size_t, int64_t, bool>>&>(),
              py::arg("label"), py::arg("robots"), py::arg("slots"), py::arg("neutral"), py::arg("controllers"),
              py::arg("limits"), py::arg("delayed"), py::arg("depth"), py::arg("networks") = BoundPlan::Networks{},
-             py::arg("feedback") = BoundPlan::Members{})
+             py::arg("feedback") = BoundPlan::Members{},
+             py::arg("late") = std::vector<std::tuple<size_t, int64_t, bool>>{})
         .def("share", &BoundPlan::share, py::arg("row"), py::arg("values"))
         .def("own", &BoundPlan::own, py::arg("row"), py::arg("values"))
         .def("share_lag", &BoundPlan::share_lag, py::arg("values"))
@@ -101,6 +102,7 @@ PYBIND11_MODULE(core, m) {
         .def("set_linkages", &BoundPlan::set_linkages, py::arg("linkages"))
         .def("publish", &BoundPlan::publish)
         .def("start_at", &BoundPlan::start_at, py::arg("starts"))
+        .def("measure", &BoundPlan::measure, py::arg("positions"), py::arg("velocities"))
         .def("observe", &BoundPlan::observe, py::arg("computed"), py::arg("limited_by"), py::arg("motor") = py::none(),
              py::arg("motor_stages") = 0)
         .def("record", &BoundPlan::record, py::arg("tape").none(false))

@@ -50,7 +50,8 @@ void refuse(const std::string& subject, const std::string& rule) {
 
 Plan::Plan(std::string label, int64_t robots, int64_t slots, std::vector<float> neutral,
            const std::vector<Member>& controllers, const std::vector<Member>& limits, std::vector<int32_t> delayed,
-           int64_t depth, std::vector<NetworkMember> networks, const std::vector<Member>& feedback)
+           int64_t depth, std::vector<NetworkMember> networks, const std::vector<Member>& feedback,
+           const std::vector<Late>& late)
     : label_(std::move(label)),
       depth_(depth),
       networks_(std::move(networks)),
@@ -68,6 +69,12 @@ Plan::Plan(std::string label, int64_t robots, int64_t slots, std::vector<float> 
     for (const Member& one : controllers) controllers_.push_back(member(one, LawList::kControllers));
     for (const Member& one : limits) limits_.push_back(member(one, LawList::kStages));
     for (const Member& one : feedback) feedback_.push_back(member(one, LawList::kFeedback));
+    for (const Late& one : late) {
+        MemberUse* const member = find_member(one.law);
+        if (!member || one.depth <= kSpareRows || one.depth > (int64_t{1} << 16))
+            refuse("rows of a law", "3 to 65536, of a law of the plan");
+        member->depth = one.depth, member->at_motor = one.at_motor;
+    }
     find_transmissions();
     for (NetworkMember& one : networks_) {
         require_slots(one.slots, slots, "slots of a network");
@@ -106,8 +113,11 @@ Plan::MemberUse Plan::member(const Member& given, LawList list) const {
 std::vector<Plan::Kept> Plan::state_arrays() const {
     std::vector<Kept> all;
     const auto add = [&](const std::vector<MemberUse>& members) {
-        for (const MemberUse& one : members)
-            all.insert(all.end(), one.facts.states, {1, p_.robots * static_cast<int64_t>(one.slots.size())});
+        for (const MemberUse& one : members) {
+            const int64_t size = p_.robots * static_cast<int64_t>(one.slots.size());
+            all.insert(all.end(), one.facts.states + (one.facts.late > 0), {1, size});
+            all.insert(all.end(), one.facts.late, {one.depth, size, true});
+        }
     };
     add(controllers_);
     for (const NetworkMember& one : networks_)
@@ -120,7 +130,11 @@ std::vector<Plan::Kept> Plan::state_arrays() const {
 std::vector<const std::vector<int32_t>*> Plan::state_slots() const {
     std::vector<const std::vector<int32_t>*> all;
     const auto add = [&](const std::vector<MemberUse>& members) {
-        for (const MemberUse& one : members) all.insert(all.end(), one.facts.states, &one.slots);
+        for (const MemberUse& one : members) {
+            all.insert(all.end(), one.facts.states, &one.slots);
+            // what the plan itself keeps is not published
+            all.insert(all.end(), one.facts.late ? 1 + one.facts.late : 0, nullptr);
+        }
     };
     add(controllers_);
     for (const NetworkMember& one : networks_) all.insert(all.end(), one.use.arrays, nullptr);
@@ -193,12 +207,16 @@ void Plan::set_totals(std::vector<Total> totals) {
 }
 
 // A law by its index in controllers, limits and feedback; null if out of range.
-const Plan::MemberUse* Plan::find_member(size_t number) const {
-    for (const auto* const members : {&controllers_, &limits_, &feedback_}) {
+Plan::MemberUse* Plan::find_member(size_t number) {
+    for (auto* const members : {&controllers_, &limits_, &feedback_}) {
         if (number < members->size()) return &(*members)[number];
         number -= members->size();
     }
     return nullptr;
+}
+
+const Plan::MemberUse* Plan::find_member(size_t number) const {
+    return const_cast<Plan*>(this)->find_member(number);
 }
 
 void Plan::add_curve(size_t law, int number, const float* rows, int64_t count, std::vector<int32_t> slots) {
@@ -277,10 +295,16 @@ void Plan::point_at_state() {
             use.before[k] = now_.laws[at] == after_.laws[at] ? nullptr : now_.laws[at];
         }
     };
-    for (Use& use : p_.controllers) point(use, use.states);
+    const auto point_all = [&](std::vector<Use>& uses) {
+        for (Use& use : uses) {
+            point(use, use.kept());
+            for (int r = 0; r < use.late; ++r) use.ring[r] = after_.laws[at++];
+        }
+    };
+    point_all(p_.controllers);
     for (NetworkUse& use : p_.networks) point(use, use.arrays);
-    for (Use& use : p_.limits) point(use, use.states);
-    for (Use& use : p_.feedback) point(use, use.states);
+    point_all(p_.limits);
+    point_all(p_.feedback);
     for (Published& one : p_.published) one.state = now_.laws[one.array];
     for (int c = 0; c < kCommands; ++c) p_.ring.rows[c] = after_.rows[c];
     p_.ring.pitch = after_.pitch;
@@ -290,6 +314,10 @@ void Plan::point_at_state() {
 void Plan::hand_over(const Handover& between) {
     p_.handover = between;
     changed_ = true;
+}
+
+void Plan::measure(float* positions, float* velocities) {
+    p_.measured[0] = positions, p_.measured[1] = velocities;
 }
 
 void Plan::observe(float* computed, uint8_t* limited_by, float* motor, size_t motor_stages) {
@@ -396,6 +424,12 @@ void Plan::prepare() {
     find_asking();
     for (MemberUse& one : limits_) p_.limits.push_back(use_of(one, number++));
     for (MemberUse& one : feedback_) p_.feedback.push_back(use_of(one, number++));
+    visible_ = Aligned<int32_t>(p_.robots_per_block * p_.period);
+    std::fill_n(visible_.data(), visible_.size(), 1);
+    for (const Use& use : p_.feedback)
+        for (int64_t n = 0; use.senses && !use.at_motor && n < p_.robots_per_block * use.slots; ++n)
+            visible_.data()[use.places[n]] = 0;
+    p_.visible = visible_.data();
     p_.motor_arrays = p_.derived;
     if (p_.transmissions) p_.derived += kMotorArrays;
     find_felt();
@@ -407,10 +441,10 @@ void Plan::prepare() {
     if (!limits_.empty()) {
         const Use& last = p_.limits.back();
         p_.limits.back().restores = false;
-        p_.kept -= last.states * last.slots;
+        p_.kept -= last.kept() * last.slots;
     }
     if (!limits_.empty() || !feedback_.empty() || p_.handover.bad)
-        for (const Kept& one : state_arrays()) p_.kept += one.pieces * one.size / p_.robots;
+        for (const Kept& one : state_arrays()) p_.kept += one.is_ring ? 0 : one.pieces * one.size / p_.robots;
     prepare_lag();
     variant_.choose(p_);
     if (p_.layout != Layout::kIndexed)
@@ -541,6 +575,8 @@ Use Plan::use_of(MemberUse& member, size_t number) {
                                      " requests a signal that is missing. Call give_signal() first.");
     }
     use.states = member.facts.states;
+    use.senses = member.facts.gives == 2;
+    use.late = member.facts.late, use.depth = member.depth, use.at_motor = member.at_motor;
     use.parameters = member.facts.parameters;
     use.prepared = member.facts.prepared;
     use.prepare = member.prepare;

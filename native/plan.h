@@ -36,6 +36,14 @@ struct Member {
     std::vector<int32_t> slots;
 };
 
+// What a plan knows of a law besides: index of the law in controllers, limits and feedback; rows of its rings; and
+// whether it is a sensor at the motor.
+struct Late {
+    size_t law;
+    int64_t depth;
+    bool at_motor;
+};
+
 // A network of a plan and its slots.
 struct NetworkMember {
     NetworkUse use;
@@ -57,7 +65,8 @@ class Plan {
     // `neutral` has a value per row of parameters, for gaps and slots without the law.
     Plan(std::string label, int64_t robots, int64_t slots, std::vector<float> neutral,
          const std::vector<Member>& controllers, const std::vector<Member>& limits, std::vector<int32_t> delayed,
-         int64_t depth, std::vector<NetworkMember> networks = {}, const std::vector<Member>& feedback = {});
+         int64_t depth, std::vector<NetworkMember> networks = {}, const std::vector<Member>& feedback = {},
+         const std::vector<Late>& late = {});
     ~Plan();
     Plan(const Plan&) = delete;
     Plan& operator=(const Plan&) = delete;
@@ -92,6 +101,8 @@ class Plan {
     void release_arrays();
     void release_states();
     void hand_over(const Handover& between);
+    // write position and velocity that controllers get, (robots, slots) each; null stops
+    void measure(float* positions, float* velocities);
     void observe(float* computed, uint8_t* limited_by, float* motor, size_t motor_stages);
     // record whole steps on this tape until it is removed
     void record(const std::shared_ptr<Tape>& tape);
@@ -130,6 +141,8 @@ class Plan {
     // Size of a state array: number of pieces, and numbers per piece, robot by robot.
     struct Kept {
         int64_t pieces, size;
+        // true for a ring, which no fault has to restore: it has a spare row
+        bool is_ring = false;
     };
     std::vector<Kept> state_arrays() const;
     // slots of the law of each state array
@@ -174,6 +187,9 @@ class Plan {
         std::vector<int> rows;
         std::vector<int32_t> slots, places;
         Prepare prepare;
+        // see `Late`
+        int64_t depth = kSpareRows + 1;
+        bool at_motor = false;
     };
     // Shared parameters, prepared once per time step.
     struct Timed {
@@ -197,6 +213,7 @@ class Plan {
     Use use_of(MemberUse& member, size_t number);
     void prepare_for_dt();
     const MemberUse* find_member(size_t number) const;
+    MemberUse* find_member(size_t number);
     void prepare_lag();
     void gather_lag();
     bool uniform_lag() const;
@@ -250,7 +267,7 @@ class Plan {
     std::optional<float> timed_dt_;
     // scratch array with the gathered pieces of each row, else -1
     std::vector<int> gathered_in_;
-    Aligned<int32_t> driven_, shared_lag_;
+    Aligned<int32_t> driven_, shared_lag_, visible_;
     Aligned<float> scratch_, computed_;
 };
 

@@ -22,6 +22,11 @@ constexpr int kMostCurves = 4;
 constexpr int kRepeated = 16;
 
 constexpr int kCommands = 3;  // the last three are delayed
+
+// Largest number of results of a law that act late; checked at compile time.
+constexpr int kMostLate = 3;
+// Rows of a ring beyond the largest delay, see components/late.py.
+constexpr int kSpareRows = 2;
 constexpr int kEffortFault = 1 << kSignals;
 
 // Largest number of requested signals of all laws together, in addition to the signals above.
@@ -113,10 +118,19 @@ struct Use {
     const int32_t* places = nullptr;
     int64_t slots = 0;
     // state arrays (robots, slots with the law); `before` is the previous state, null if the state is updated in place
-    float* state[kMost] = {};
-    const float* before[kMost] = {};
+    float* state[kMost + 1] = {};
+    const float* before[kMost + 1] = {};
     // true if a fault of a later stage has to restore the state; the last stage writes it only without a fault
     bool restores = true;
+    // results that act late, see late.h: their number, and rings of `depth` rows of (robots, slots with the law); the
+    // newest row is the last of `state`
+    int late = 0;
+    int64_t depth = 0;
+    float* ring[kMostLate] = {};
+    // true for a sensor, and for one at the motor
+    bool senses = false, at_motor = false;
+    // number of arrays in `state`
+    int kept() const { return states + (late > 0); }
 };
 
 // ---- networks
@@ -241,7 +255,8 @@ struct Block;
 // Law and limits over a block; returns true if any effort is not finite.
 using Sweep = bool (*)(const Problem&, const Block&);
 // A law on its elements of a block, by gather and scatter. Feedback writes positions and, `Block::pitch` later,
-// velocities; a transmission writes all motor signals, each `Block::pitch` after the previous.
+// velocities, and a delay the commands after them; a transmission writes all motor signals, each `Block::pitch` after
+// the previous.
 using Places = void (*)(const Problem&, const Block&, const Use&, float* efforts);
 // Prepare `size` elements of the parameters of a law for a time step of `dt` seconds.
 using Prepare = void (*)(const float* const* parameters, float* const* prepared, int64_t size, float dt);
@@ -294,6 +309,8 @@ struct Problem {
     int felt_arrays = 0;
     // stage from which on signals are those of the joints, -1 without linkages, and the first of `kSignals` scratch
     // arrays with those of the shafts
+    // per element of a block, false where a sensor of the joint hides the state of its transmission from controllers
+    const int32_t* visible = nullptr;
     std::vector<Linkage> linkages;
     int linkage_stage = -1, link_arrays = 0;
     std::vector<NetworkUse> networks;
@@ -316,7 +333,9 @@ struct Problem {
     // state size per robot, if a fault of a limit has to restore the state
     int64_t kept = 0;
 
-    // optional outputs: effort before the limits, and index of the last limit that changed it (from 1; 0 for none)
+    // optional outputs: position and velocity that controllers get, of the joint or, with a sensor there, of the motor
+    float* measured[2] = {};
+    // effort before the limits, and index of the last limit that changed it (from 1; 0 for none)
     float* computed = nullptr;
     uint8_t* limited_by = nullptr;
     // effort after the first `motor_stages` stages: the motor and its transmission; later stages act on the joint
@@ -349,8 +368,8 @@ struct Block {
     int64_t pitch;
     // index of the first limit of a sweep
     int limit;
-    // scratch memory for results before the scatter
-    float* found;
+    // scratch memory for results before the scatter, and for the steps by which results act late
+    float *found, *lag;
     // columns of networks
     float* columns;
     // previous state, null if nothing has to be restored

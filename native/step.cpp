@@ -38,9 +38,9 @@ struct Scratch {
         kFound,  // results before the scatter
         kOver,   // inputs and values of a curve
         kValues,
-        kSensed,  // positions and velocities as seen by controllers
-        kSensedVelocities,
-        kArrays
+        kLag,     // by how many steps results act late
+        kSensed,  // positions, velocities and commands as seen by controllers
+        kArrays = kSensed + kSignals
     };
     Scratch(const Problem& p, float* memory) : pitch((p.robots_per_block * p.period + 15) / 16 * 16), start(memory) {}
     float* at(int array) const { return start + array * pitch; }
@@ -161,14 +161,29 @@ void look_up_for_controllers(const Problem& p, const Block& b, const Scratch& sc
         if (use.curve >= 0) look_up(use, b, scratch);
 }
 
-// Replace positions and velocities for controllers by those of the feedback laws; NaN on a fault.
-NOINLINE void sense(const Problem& p, Block& b, const Scratch& scratch) {
+// Copy what controllers measure; a value that is not finite leaves the previous one.
+NOINLINE void publish_measured(const Problem& p, const Block& b) {
+    for (const int s : {kPosition, kVelocity}) {
+        const float* RESTRICT const from = b.input[s];
+        float* RESTRICT const to = p.measured[s] + b.first_robot * p.slots;
+        if (p.layout != Layout::kGaps) {
+            for (int64_t i = 0; i < b.size; ++i) to[i] = finite(from[i]) ? from[i] : to[i];
+            continue;
+        }
+        for (int64_t i = 0; i < b.size; ++i) {
+            const int32_t slot = p.slot_of[i % p.period];
+            if (slot >= 0 && finite(from[i])) to[i / p.period * p.slots + slot] = from[i];
+        }
+    }
+}
+
+// Replace signals for controllers by those of the laws before them, at the joint or at the motor; NaN on a fault.
+NOINLINE void sense(const Problem& p, Block& b, const Scratch& scratch, bool at_motor) {
     float* const sensed = scratch.at(Scratch::kSensed);
-    const int signals[] = {kPosition, kVelocity};
-    for (const int s : signals) std::copy_n(b.input[s], b.size, sensed + s * b.pitch);
-    for (size_t k = 0; k < p.feedback.size(); ++k) p.route.feedback[k](p, b, p.feedback[k], sensed);
-    for (const int s : signals) b.input[s] = sensed + s * b.pitch;
-    if (!p.transmissions) look_up_for_controllers(p, b, scratch);
+    for (int s = 0; s < kSignals; ++s) std::copy_n(b.input[s], b.size, sensed + s * b.pitch);
+    for (size_t k = 0; k < p.feedback.size(); ++k)
+        if (p.feedback[k].at_motor == at_motor) p.route.feedback[k](p, b, p.feedback[k], sensed);
+    for (int s = 0; s < kSignals; ++s) b.input[s] = sensed + s * b.pitch;
 }
 
 // Replace signals of linked joints by those of the shafts of their motors.
@@ -229,13 +244,25 @@ bool is_of_all(const Problem& p) {
 }
 
 // Replace joint signals for controllers by motor signals. They are equal without a transmission.
-NOINLINE void command_motors(const Problem& p, Block& b, const Scratch& scratch) {
+NOINLINE void command_motors(const Problem& p, Block& b) {
     float* const motors = b.derived + p.motor_arrays * b.pitch;
     for (int s = 0; s < kSignals && !is_of_all(p); ++s) std::copy_n(b.input[s], b.size, motors + s * b.pitch);
     for (int k = 0; k < p.transmissions; ++k)
         p.route.commanded_motor[k](p, b, p.limits[p.first_transmission + k], motors);
     for (int s = 0; s < kSignals; ++s) b.input[s] = motors + s * b.pitch;
-    look_up_for_controllers(p, b, scratch);
+}
+
+// Signals that controllers get, of joints or, before a transmission, of motors.
+void signals_of_controllers(const Problem& p, Block& b, const Scratch& scratch) {
+    const auto has = [&](bool at_motor) {
+        return std::any_of(p.feedback.begin(), p.feedback.end(),
+                           [&](const Use& use) { return use.at_motor == at_motor; });
+    };
+    if (has(false)) sense(p, b, scratch, false);
+    if (p.transmissions) command_motors(p, b);
+    if (has(true)) sense(p, b, scratch, true);
+    if (p.measured[0]) publish_measured(p, b);
+    if (!p.feedback.empty() || p.transmissions) look_up_for_controllers(p, b, scratch);
 }
 
 // Use true motor signals for the stages before the transmissions; efforts become NaN on a fault.
@@ -298,6 +325,13 @@ void leave_linkage(const Problem& p, Block& b, float* efforts, const Truth& trut
         if (p.limits[k].curve >= 0) look_up(p.limits[k], b, scratch);
 }
 
+// Replace efforts of elements with an effort delay by those that act.
+NOINLINE void delay_efforts(const Problem& p, const Block& b, const Use& use, float* efforts) {
+    float* values[kMostLate] = {efforts};
+    const int32_t* const places = use.places;
+    act_late(b, use, p.robots * use.slots, [places](int64_t n) -> int64_t { return places[n]; }, values);
+}
+
 // Apply all limits to the efforts `here`, into the efforts of the block; returns true if any is not finite. With
 // transmissions, the block starts with motor signals.
 bool limit(const Problem& p, Block& b, float* here, float* there, const Truth& truth, const Scratch& scratch) {
@@ -315,9 +349,11 @@ bool limit(const Problem& p, Block& b, float* here, float* there, const Truth& t
         if (p.transmissions && limits.first == p.first_transmission) act_on(b, truth.shafts[0], truth.shafts[1]);
         if (limits.first == p.linkage_stage) leave_linkage(p, b, here, truth, scratch);
         const bool noted = p.limited_by && p.limits[limits.first].limits;
+        const Use& use = p.limits[limits.first];
         if (limits.places) {
             if (noted) std::copy_n(here, b.size, there);
-            limits.places(p, b, p.limits[limits.first], here);
+            limits.places(p, b, use, here);
+            if (use.late) delay_efforts(p, b, use, here);
             if (noted) note(limits, there, here);
             continue;
         }
@@ -325,12 +361,14 @@ bool limit(const Problem& p, Block& b, float* here, float* there, const Truth& t
         b.given = here;
         if (k + 1 == p.route.limits.size()) {
             const bool bad = limits.sweep(p, b);
+            if (use.late) delay_efforts(p, b, use, out);
             if (noted) note(limits, here, out);
             return bad;
         }
         b.efforts = there;
         b.driven = nullptr;
         limits.sweep(p, b);
+        if (use.late) delay_efforts(p, b, use, there);
         b.efforts = out;
         b.driven = driven;
         if (noted) note(limits, here, there);
@@ -364,7 +402,7 @@ void for_kept(const Problem& p, const Block& b, const Each& each) {
     };
     const auto laws = [&](const std::vector<Use>& uses) {
         for (const Use& use : uses)
-            for (int s = 0; s < use.states && use.restores; ++s) one(use.state[s], use.before[s], use, 1, 1);
+            for (int s = 0; s < use.kept() && use.restores; ++s) one(use.state[s], use.before[s], use, 1, 1);
     };
     laws(p.controllers);
     for (const NetworkUse& use : p.networks)
@@ -464,6 +502,7 @@ void step_block(const Problem& p, int64_t number, const Scratch& scratch) {
     Block b = block_of(p, number);
     if (!p.published.empty() && p.phase != Phase::kLimit) publish(p, b);
     b.found = scratch.at(Scratch::kFound);
+    b.lag = scratch.at(Scratch::kLag);
     b.derived = scratch.at(Scratch::kArrays);
     b.columns = scratch.columns(p);
     b.pitch = scratch.pitch;
@@ -495,9 +534,8 @@ void step_block(const Problem& p, int64_t number, const Scratch& scratch) {
     if (b.kept && p.phase != Phase::kLimit) keep_state(p, b);
     float *here = scratch.at(Scratch::kHere), *const there = scratch.at(Scratch::kThere);
     const Truth truth{{b.input[kPosition], b.input[kVelocity]}, {signals[kPosition], signals[kVelocity]}};
-    if (!p.feedback.empty() && p.phase != Phase::kLimit) sense(p, b, scratch);
     if (p.felt_arrays) feel(p, b);
-    if (p.transmissions && p.phase != Phase::kLimit) command_motors(p, b, scratch);
+    if (p.phase != Phase::kLimit) signals_of_controllers(p, b, scratch);
     if (p.phase == Phase::kCommand) {
         command(p, b, p.handover.efforts + b.first);
         return hand_over(p, b, signals);
@@ -567,7 +605,7 @@ void choose_limits(Problem& p) {
         const Use& use = p.limits[k];
         const bool infinite = use.curves.size() > 1 || (use.curves.size() == 1 && use.parameters);
         // gaps between columns have no state
-        return use.states > 0 ? MASKED || !use.every : (!use.limits || use.asked[0] || infinite) && !use.every;
+        return use.kept() > 0 ? MASKED || !use.every : (!use.limits || use.asked[0] || infinite) && !use.every;
     };
     const auto is_cut = [&](int k) {
         return (p.motor && k == p.motor_stages) || (p.transmissions && k == p.first_transmission) ||
@@ -633,8 +671,8 @@ void choose(Problem& p) {
 template <class... Laws>
 std::vector<LawFacts> facts(List<Laws...>) {
     return {{Laws::kName, Laws::kParameters, Laws::kPrepared, Laws::kStates, Laws::kCurves, Laws::kOver, Laws::kAsked,
-             Laws::kAsks, Laws::kResults, Laws::kLimits, Laws::kConverts, Laws::kCouples, Laws::kPrepares, Laws::kTimed,
-             Laws::kPasses}...};
+             Laws::kAsks, Laws::kGives, Laws::kLate, Laws::kLimits, Laws::kConverts, Laws::kCouples, Laws::kPrepares,
+             Laws::kTimed, Laws::kPasses}...};
 }
 
 // Call with the given list.

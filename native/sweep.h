@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "generated_laws.h"
+#include "late.h"
 #include "problem.h"
 
 #if defined(__clang__)
@@ -130,12 +131,6 @@ inline bool is_usual(const Arrays<Stage>& own, int64_t size) {
     check(Stage::kUsual, own.taken, Stage::kPrepared);
     check(Stage::kUsualAsked, own.asked, Stage::kAsked);
     return usual;
-}
-
-template <class Law, size_t... A, size_t... S, size_t... T>
-inline auto feedback_at(const Inputs& in, const Arrays<Law>& own, int64_t i, int64_t k, std::index_sequence<A...>,
-                        std::index_sequence<S...>, std::index_sequence<T...>) {
-    return Law::law(in.q[i], in.qd[i], in.dt, own.asked[A][i]..., own.state[S][k]..., own.taken[T][i]...);
 }
 
 template <class Law>
@@ -312,7 +307,7 @@ struct StageLoop<Stage, USUAL, std::index_sequence<A...>, std::index_sequence<S.
 
     // `given` and `out` in the order of `at`; true if any result is bad
     template <class At>
-    FLATTENED static bool run(int64_t count, const At at, const float* given, float* out, const float* q,
+    FLATTENED static bool run(int64_t count, const At at, const float* given, float* out, float* lag, const float* q,
                               const float* qd, float dt, Numbers<A>... asked, State<S>... state, Numbers<T>... taken) {
         int32_t bad = 0;
         INDEPENDENT
@@ -323,7 +318,8 @@ struct StageLoop<Stage, USUAL, std::index_sequence<A...>, std::index_sequence<S.
             bool good = finite(given[n]) & is_good<Stage>(result);
             ((good = good & asked_is_good<A>(asked, i)), ...);
             ((state[n] = chosen(good, result.at[Stage::kResults + S], state[n])), ...);
-            out[n] = nan_unless(good, Stage::kResults ? result.at[0] : given[n]);
+            out[n] = nan_unless(good, Stage::kGives ? result.at[0] : given[n]);
+            if constexpr (Stage::kLate > 0) lag[n] = result.at[Stage::kGives];
             bad |= static_cast<int32_t>(!good);
         }
         return bad != 0;
@@ -332,7 +328,7 @@ struct StageLoop<Stage, USUAL, std::index_sequence<A...>, std::index_sequence<S.
     template <class At>
     static bool run(const Problem& p, const Block& b, const Arrays<Stage>& own, int64_t count, const At at,
                     const float* given, float* out) {
-        return run(count, at, given, out, b.input[kPosition], b.input[kVelocity], p.dt, own.asked[A]...,
+        return run(count, at, given, out, b.lag, b.input[kPosition], b.input[kVelocity], p.dt, own.asked[A]...,
                    own.state[S]..., own.taken[T]...);
     }
 };
@@ -380,7 +376,7 @@ Sweep find_limits(List<All...>, const Use* limits, int count) {
     Sweep found = nullptr;
     const auto alone = [&](auto one) {
         using Limit = typename decltype(one)::type;
-        if constexpr (Limit::kStates == 0)
+        if constexpr (Limit::kStates + Limit::kLate == 0)
             offer<Given, MASKED>(List<Limit>{}, limits, count, found);
         else if constexpr (!MASKED)
             if (count == 1 && limits[0].law == number_in<Limit>(EffortStages{})) found = stage_sweep<Limit>;
@@ -434,24 +430,69 @@ void stage_by_places(const Problem& p, const Block& b, const Use& use, float* RE
     for (int64_t n = 0; n < count; ++n) efforts[places[n]] = found[n];
 }
 
-// Sensed positions and velocities of elements with a feedback law; NaN and unchanged state on a fault.
-template <class Law>
-void feedback_by_places(const Problem& p, const Block& b, const Use& use, float* RESTRICT positions) {
-    const int64_t count = b.robots * use.slots;
-    const int32_t* RESTRICT places = use.places;
-    const Inputs in(p, b);
-    const Arrays<Law> own(use, b);
-    float* RESTRICT velocities = positions + b.pitch;
-    for (int64_t k = 0; k < count; ++k) {
-        const int32_t i = places[k];
-        const auto found = feedback_at<Law>(in, own, i, k, Asked<Law>{}, States<Law>{}, Taken<Law>{});
-        bool good = finite(in.q[i]) & finite(in.qd[i]) & asked_is_good(own, i);
-        for (int r = 0; r < Law::kResults + Law::kStates; ++r) good = good & finite(found.at[r]);
-        for (int s = 0; s < Law::kStates; ++s)
-            own.state[s][k] = chosen(good, found.at[Law::kResults + s], own.state[s][k]);
-        positions[i] = nan_unless(good, found.at[0]);
-        velocities[i] = nan_unless(good, found.at[1]);
+// The loop of a law before controllers, see `StageLoop`: sensed positions and velocities, or the lag of commands; NaN
+// and unchanged state on a fault.
+template <class Law, bool USUAL, class A, class S, class T>
+struct SensorLoop;
+template <class Law, bool USUAL, size_t... A, size_t... S, size_t... T>
+struct SensorLoop<Law, USUAL, std::index_sequence<A...>, std::index_sequence<S...>, std::index_sequence<T...>> {
+    using Loop = StageLoop<Law, USUAL, std::index_sequence<A...>, std::index_sequence<S...>, std::index_sequence<T...>>;
+
+    template <class At>
+    FLATTENED static void run(int64_t count, const At at, const float* q, const float* qd, float dt,
+                              float* RESTRICT positions, float* RESTRICT velocities, float* RESTRICT lag,
+                              Numbers<A>... asked, State<S>... state, Numbers<T>... taken) {
+        INDEPENDENT
+        for (int64_t n = 0; n < count; ++n) {
+            const int64_t i = at(n);
+            const auto found = [&] {
+                if constexpr (Law::kGives > 0)
+                    return Law::law(q[i], qd[i], dt, Loop::template asked_at<A>(asked, i)..., state[n]...,
+                                    Loop::template value_at<T>(taken, i)...);
+                else
+                    return Law::law(dt, Loop::template asked_at<A>(asked, i)..., state[n]...,
+                                    Loop::template value_at<T>(taken, i)...);
+            }();
+            bool good = is_good<Law>(found);
+            if constexpr (Law::kGives > 0) good = good & finite(q[i]) & finite(qd[i]);
+            ((good = good & Loop::template asked_is_good<A>(asked, i)), ...);
+            ((state[n] = chosen(good, found.at[Law::kResults + S], state[n])), ...);
+            if constexpr (Law::kGives > 0) {
+                positions[i] = nan_unless(good, found.at[0]);
+                velocities[i] = nan_unless(good, found.at[1]);
+            }
+            if constexpr (Law::kLate > 0) lag[n] = nan_unless(good, found.at[Law::kGives]);
+        }
     }
+
+    template <class At>
+    static void run(const Problem& p, const Block& b, const Use& use, const Arrays<Law>& own, const At at, float* out) {
+        run(b.robots * use.slots, at, b.input[kPosition], b.input[kVelocity], p.dt, out, out + b.pitch, b.lag,
+            own.asked[A]..., own.state[S]..., own.taken[T]...);
+    }
+};
+
+template <class Law>
+void feedback_by_places(const Problem& p, const Block& b, const Use& use, float* out) {
+    const Arrays<Law> own(use, b);
+    const auto over = [&](const auto at) {
+        if (is_usual(own, b.size))
+            SensorLoop<Law, true, Asked<Law>, States<Law>, Taken<Law>>::run(p, b, use, own, at, out);
+        else
+            SensorLoop<Law, false, Asked<Law>, States<Law>, Taken<Law>>::run(p, b, use, own, at, out);
+        if constexpr (Law::kLate > 0) {
+            // what acts late follows the signals of the joint, for a delay
+            float* values[kMostLate] = {};
+            const int first = Law::kGives ? 0 : kPositionTarget;
+            for (int r = 0; r < Law::kLate; ++r) values[r] = out + (first + r) * b.pitch;
+            act_late(b, use, p.robots * use.slots, at, values);
+        }
+    };
+    const int32_t* const places = use.places;
+    if (use.every && p.layout != Layout::kGaps)
+        over([](int64_t n) { return n; });
+    else
+        over([places](int64_t n) -> int64_t { return places[n]; });
 }
 
 template <class... Laws>
@@ -471,14 +512,17 @@ struct MotorLoop<Law, COMMANDED, std::index_sequence<A...>, std::index_sequence<
     FLATTENED static void run(int64_t count, const At at, const float* q, const float* qd, const float* q_target,
                               const float* qd_target, const float* feedforward, float* RESTRICT out_q,
                               float* RESTRICT out_qd, float* RESTRICT out_q_target, float* RESTRICT out_qd_target,
-                              float* RESTRICT out_feedforward, Numbers<A>... asked, Numbers<S>... state,
-                              Numbers<T>... taken) {
+                              float* RESTRICT out_feedforward, const int32_t* visible, Numbers<A>... asked,
+                              Numbers<S>... state, Numbers<T>... taken) {
         INDEPENDENT
         for (int64_t k = 0; k < count; ++k) {
             const int64_t i = at(k);
+            // a state that is not known is that of the joint
+            [[maybe_unused]] const auto known = [&](float value) { return COMMANDED ? nan_unless(visible[i] != 0, value) : value; };
             const float third = COMMANDED ? q_target[i] : 0.0f, fourth = COMMANDED ? qd_target[i] : 0.0f,
                         last = COMMANDED ? feedforward[i] : 0.0f;
-            const auto found = Law::motor(q[i], qd[i], third, fourth, last, asked[i]..., state[k]..., taken[i]...);
+            const auto found =
+                Law::motor(q[i], qd[i], third, fourth, last, asked[i]..., known(state[k])..., taken[i]...);
             bool good = finite(q[i]) & finite(qd[i]) & finite(found.at[kPosition]) & finite(found.at[kVelocity]);
             ((good = good & signal_is_good(Law::kAsks[A], asked[i])), ...);
             if constexpr (COMMANDED) {
@@ -499,8 +543,8 @@ struct MotorLoop<Law, COMMANDED, std::index_sequence<A...>, std::index_sequence<
         const int64_t next = b.pitch, count = b.robots * use.slots;
         const auto over = [&](const auto at) {
             run(count, at, b.input[kPosition], b.input[kVelocity], b.input[kPositionTarget], b.input[kVelocityTarget],
-                b.input[kFeedforward], out, out + next, out + 2 * next, out + 3 * next, out + 4 * next, own.asked[A]...,
-                own.state[S]..., own.taken[T]...);
+                b.input[kFeedforward], out, out + next, out + 2 * next, out + 3 * next, out + 4 * next, p.visible,
+                own.asked[A]..., own.state[S]..., own.taken[T]...);
         };
         const int32_t* const places = use.places;
         if (use.every && p.layout != Layout::kGaps)
@@ -613,7 +657,7 @@ Prepare find_prepare(List<Laws...>, int law) {
 template <class... Laws>
 constexpr bool all_fit(List<Laws...>) {
     return ((Laws::kAsked + Laws::kParameters <= kMost && Laws::kAsks[0] < kMostAsked && Laws::kPrepared <= kMost &&
-             Laws::kStates <= kMost && Laws::kCurves <= kMostCurves) &&
+             Laws::kStates <= kMost && Laws::kCurves <= kMostCurves && Laws::kLate <= kMostLate) &&
             ...);
 }
 static_assert(all_fit(Controllers{}) && all_fit(EffortStages{}) && all_fit(Feedbacks{}),

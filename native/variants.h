@@ -24,8 +24,8 @@ struct LawFacts {
     // number of requested signals, and their indices
     int asked;
     const int* asks;
-    // number of results before the state, see `Kind`
-    int results;
+    // number of results, see `Kind`, and how many of the results or commands act late
+    int gives, late;
     // true if it bounds the effort, see `Kind` in specs/stages.py
     bool limits;
     // true if it is a transmission, which converts between motor and joint coordinates; or a linkage of several joints

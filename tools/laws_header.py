@@ -30,6 +30,7 @@ from isaacsim.core.experimental.actuators.components.law import (
     prepared_of,
     prepares_for_dt,
     require_law,
+    results_of,
     signals_of,
 )
 from isaacsim.core.experimental.actuators.specs.signals import SIGNALS
@@ -58,7 +59,7 @@ _TAKEN = set(
     "kInfinity kMax kNaN negative".split()
 )
 # Exact functions that arithmetic.h implements by bits, hence with the same results, and how many numbers they return.
-_BY_BITS = {"power_of_two": 1, "mantissa_and_exponent": 2}
+_BY_BITS = {"power_of_two": 1, "mantissa_and_exponent": 2, "uniform": 1}
 # what C has under the same name
 _IN_C = {function.key for function in functions_of_laws.SLOPES}
 
@@ -362,7 +363,7 @@ def header() -> str:
         functions.append(_dual_text(translated, [translator.function(slope).name for slope in slopes]))
         functions.append(_function_struct(translated))
     laws = {"Controllers": catalogue.laws("controller"), "EffortStages": catalogue.effort_laws()}
-    laws["Feedbacks"] = catalogue.laws("feedback")
+    laws["Feedbacks"] = catalogue.sensing_laws()
     structs = [_struct(translator, law) for lines in laws.values() for law in lines]
     lists = [f"using {title} = List<{', '.join(law.name or '' for law in lines)}>;" for title, lines in laws.items()]
     titles = [f"Function{function.key.capitalize()}" for function in functions_of_laws.SLOPES]
@@ -446,7 +447,7 @@ def _struct(translator: Translator, law: catalogue.Law) -> str:
     require_law(component, signals)
     function = translator.function(component.LAW)
     taken = signals_of(component, signals)
-    results = kind.gives + len(component.STATE)
+    results = results_of(component) + len(component.STATE)
     if function.results != results:
         raise UnsupportedError(
             f"{_place(component.LAW.func)}: {function.name} returns {function.results} values: must return {results}, "
@@ -463,7 +464,10 @@ def _struct(translator: Translator, law: catalogue.Law) -> str:
     call = f"{function.name}({', '.join(function.arguments)})"
     parameters, prepare = _preparation(translator, component, function, prepared)
     counts = {
-        "kResults": kind.gives,
+        # with a law that says how late its results act, one more than it gives
+        "kResults": results_of(component),
+        "kGives": kind.gives,
+        "kLate": len(component.LATE),
         "kParameters": len(component.PARAMETERS),
         "kPrepared": len(prepared),
         "kStates": len(component.STATE),
@@ -495,7 +499,7 @@ def _struct(translator: Translator, law: catalogue.Law) -> str:
             for title, names in usual.items()
         ),
         f"    // {', '.join(name.replace('_', ' ') for name in watched)}",
-        f"    static constexpr bool kReads[] = {{{', '.join(str(one).lower() for one in reads)}}};",
+        f"    static constexpr bool kReads[] = {{{', '.join(str(one).lower() for one in reads) or 'false'}}};",
         "",
         "    template <class V>",
         *wrapped(f"    static inline Values<V, kResults + kStates> law({_numbers(arguments)}) {{"),

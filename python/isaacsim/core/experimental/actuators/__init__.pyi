@@ -21,7 +21,10 @@ from .components.controller_pd import ControllerPD as ControllerPD
 from .components.controller_pid import ControllerPID as ControllerPID
 from .components.controller_servo import ControllerServo as ControllerServo
 from .components.delay import Delay as Delay
+from .components.delay_timed import DelayTimed as DelayTimed
+from .components.effort_delay_timed import EffortDelayTimed as EffortDelayTimed
 from .components.electrical_winding import ElectricalWinding as ElectricalWinding
+from .components.feedback_encoder import FeedbackEncoder as FeedbackEncoder
 from .components.linkage_shaft import LinkageShaft as LinkageShaft
 from .components.passive_cogging import PassiveCogging as PassiveCogging
 from .components.passive_friction import PassiveFriction as PassiveFriction
@@ -63,8 +66,10 @@ from .specs.configs import CoggingConfig as CoggingConfig
 from .specs.configs import DCMotorClampingConfig as DCMotorClampingConfig
 from .specs.configs import DCMotorCutoffClampingConfig as DCMotorCutoffClampingConfig
 from .specs.configs import DelayConfig as DelayConfig
+from .specs.configs import EffortDelayConfig as EffortDelayConfig
 from .specs.configs import ElasticTransmissionConfig as ElasticTransmissionConfig
 from .specs.configs import ElectricalConfig as ElectricalConfig
+from .specs.configs import EncoderConfig as EncoderConfig
 from .specs.configs import EnvelopeClampingConfig as EnvelopeClampingConfig
 from .specs.configs import FrictionConfig as FrictionConfig
 from .specs.configs import FrictionCurveConfig as FrictionCurveConfig
@@ -80,6 +85,7 @@ from .specs.configs import PositionBasedClampingConfig as PositionBasedClampingC
 from .specs.configs import ServoControlConfig as ServoControlConfig
 from .specs.configs import SupplyConfig as SupplyConfig
 from .specs.configs import ThermalConfig as ThermalConfig
+from .specs.configs import TimedDelayConfig as TimedDelayConfig
 from .specs.configs import TransmissionConfig as TransmissionConfig
 from .specs.distributions import Distribution as Distribution
 from .specs.distributions import LogUniform as LogUniform
@@ -159,12 +165,17 @@ __all__ = [
     "DCMotorCutoffClampingConfig",
     "Delay",
     "DelayConfig",
+    "DelayTimed",
     "Distribution",
+    "EffortDelayConfig",
+    "EffortDelayTimed",
     "ElasticTransmissionConfig",
     "ElectricalConfig",
     "ElectricalWinding",
+    "EncoderConfig",
     "EnvelopeClampingConfig",
     "Extension",
+    "FeedbackEncoder",
     "Finding",
     "FrictionConfig",
     "FrictionCurveConfig",
@@ -212,6 +223,7 @@ __all__ = [
     "SupplyConfig",
     "ThermalConfig",
     "ThermalTwoNode",
+    "TimedDelayConfig",
     "TransmissionConfig",
     "TransmissionElastic",
     "TransmissionGear",

@@ -24,7 +24,7 @@ from ..errors import NotCopied
 from ..specs.arguments import require_type
 from ..specs.fields import parameters_of, shown, violations
 from .curve import curves_over, rows_of
-from .law import clamping_kernel, controller_kernel, keeping_states, prepares_for_dt
+from .law import NEWEST, UNSET, clamping_kernel, controller_kernel, keeping_states, prepares_for_dt, state_names
 
 
 class ParameterSource(Protocol):
@@ -94,6 +94,8 @@ class Component(NotCopied):
     The core compiles the law a second time with these values as constants, for joints that have all of them. The
     results are the same; a law that branches on such an argument skips the other branch.
     """
+    LATE: ClassVar[tuple[str, ...]] = ()
+    """Names of rings of past results, one per result, if the law says how late its results act; see `late.py`."""
     PREPARE: ClassVar[Any] = None
     """Scalar `wp.func` from the parameters to the arguments of `LAW`; None if these are the parameters themselves.
 
@@ -156,9 +158,14 @@ class Component(NotCopied):
         super().__init_subclass__(**options)
         if "CURVES" in vars(cls):
             cls.CURVES = curves_over(cls.__name__, cls.CURVES)
-        if (cls.START or cls.KEPT) and "State" not in vars(cls):
+        if (cls.START or cls.KEPT or cls.LATE) and "State" not in vars(cls):
+            start, kept = cls.START, cls.KEPT
+            if cls.LATE:
+                # rings without a newest row are empty
+                start, kept = {NEWEST: UNSET, **start}, (*kept, *cls.LATE)
             names = {"__module__": cls.__module__, "__qualname__": f"{cls.__qualname__}.State"}
-            cls.State = type("State", (cls.State,), {"START": cls.START, "KEPT": cls.KEPT, **names})
+            axes = dict.fromkeys(cls.LATE, 1)
+            cls.State = type("State", (cls.State,), {"START": start, "KEPT": kept, "ACTUATOR_AXIS": axes, **names})
 
     def __init__(self, *values: wp.array | None, **named: wp.array | None) -> None:
         """Set one array per parameter, in their order or by name; None means zero."""
@@ -273,14 +280,22 @@ class Component(NotCopied):
 
     def is_stateful(self) -> bool:
         """Return True if the component has a state."""
-        return bool(self.STATE)
+        return bool(state_names(type(self)))
+
+    @property
+    def depth(self) -> int:
+        """Number of rows of its rings of past results; 0 without them."""
+        return 0
 
     def state(self, num_actuators: int, device: wp.DeviceLike) -> Any:
         """Return a fresh state, or None without state."""
-        if not self.STATE:
+        names = state_names(type(self))
+        if not names:
             return None
-        fresh = self.State(**dict(zip(self.STATE, _zeros(len(self.STATE), num_actuators, device), strict=True)))
-        for name, start in self.START.items():
+        rings = {name: wp.zeros((self.depth, num_actuators), dtype=wp.float32, device=device) for name in self.LATE}
+        arrays = dict(zip(names, _zeros(len(names), num_actuators, device), strict=True))
+        fresh = self.State(**arrays | rings)
+        for name, start in self.State.START.items():
             getattr(fresh, name).fill_(start)
         return fresh
 
@@ -411,6 +426,12 @@ class EffortStage(Component):
             outputs=[dst_forces],
             device=device,
         )
+
+
+class EffortDelay(EffortStage):
+    """A delay of the effort between the controller and the motor; a `LAW` that only plans run."""
+
+    KIND: ClassVar[str] = "effort_delay"
 
 
 class Electrical(EffortStage):

@@ -21,8 +21,10 @@ from ..specs.configs import (
     DCMotorClampingConfig,
     DCMotorCutoffClampingConfig,
     DelayConfig,
+    EffortDelayConfig,
     ElasticTransmissionConfig,
     ElectricalConfig,
+    EncoderConfig,
     EnvelopeClampingConfig,
     ForeignConfig,
     FrictionConfig,
@@ -39,6 +41,7 @@ from ..specs.configs import (
     ServoControlConfig,
     SupplyConfig,
     ThermalConfig,
+    TimedDelayConfig,
     TransmissionConfig,
 )
 from ..specs.fields import parameters_of
@@ -95,8 +98,9 @@ class Law:
 
     @property
     def number(self) -> int:
-        """Number of the law in C++, among controllers or among the stages after them."""
-        return (effort_laws() if KINDS[self.kind].takes_effort else laws(self.kind)).index(self)
+        """Number of the law in C++, among the laws before controllers, controllers, or stages after them."""
+        lines = effort_laws() if KINDS[self.kind].takes_effort else laws(self.kind)
+        return (sensing_laws() if self in sensing_laws() else lines).index(self)
 
     @property
     def parameters(self) -> tuple[str, ...]:
@@ -131,6 +135,8 @@ class Law:
 
 # clamps read from USD run in the order of their lines; the plain limit is the last one, so that it always holds
 LAWS = (
+    Law(EncoderConfig, "FeedbackEncoder"),
+    Law(TimedDelayConfig, "DelayTimed"),
     Law(PDControlConfig, "ControllerPD"),
     Law(PIDControlConfig, "ControllerPID"),
     Law(GearedPDControlConfig, "ControllerGearedPD"),
@@ -142,6 +148,7 @@ LAWS = (
         None,
         {"mlp": "ControllerNeuralMLP", "lstm": "ControllerNeuralLSTM", "gru": "ControllerNeuralGRU"},
     ),
+    Law(EffortDelayConfig, "EffortDelayTimed"),
     Law(ElectricalConfig, "ElectricalWinding"),
     Law(DCMotorClampingConfig, "ClampingDCMotor"),
     Law(DCMotorCutoffClampingConfig, "ClampingDCMotorCutoff"),
@@ -202,6 +209,12 @@ def laws(kind: str | None = None) -> tuple[Law, ...]:
 def effort_laws() -> tuple[Law, ...]:
     """Return the lines whose law takes an effort, in canonical order."""
     return tuple(law for law in laws() if KINDS[law.kind].takes_effort)
+
+
+@functools.cache
+def sensing_laws() -> tuple[Law, ...]:
+    """Return the lines whose law acts on the inputs of controllers: sensors, and delays of commands with a law."""
+    return tuple(law for kind in ("feedback", "delay") for law in laws(kind) if law.component.LAW is not None)
 
 
 @functools.cache

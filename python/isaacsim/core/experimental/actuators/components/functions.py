@@ -221,6 +221,36 @@ def cos(x: float) -> float:
 
 
 @wp.func
+def mixed(bits: wp.uint32) -> wp.uint32:
+    """Return 32 bits of which each depends on all that are given."""
+    state = bits * wp.uint32(747796405) + wp.uint32(2891336453)
+    word = ((state >> ((state >> wp.uint32(28)) + wp.uint32(4))) ^ state) * wp.uint32(277803737)
+    return (word >> wp.uint32(22)) ^ word
+
+
+@wp.func
+def uniform(seed: float, place: float, count: float) -> float:
+    """Return a random number in [0, 1) that three integers from 0 to 2²⁴ determine, a multiple of 2⁻²⁴.
+
+    Source: the output function PCG-RXS-M-XS (O'Neill, PCG, 2014), applied to each of the three.
+    """
+    bits = mixed(wp.uint32(wp.int32(seed)))
+    bits = mixed(bits + wp.uint32(wp.int32(place)))
+    bits = mixed(bits + wp.uint32(wp.int32(count)))
+    return float(wp.int32(bits >> wp.uint32(8))) * 5.9604644775390625e-08
+
+
+@wp.func
+def gaussian(seed: float, place: float, count: float) -> float:
+    """Return a normally distributed random number that three integers determine; `count` is even.
+
+    Source: Box and Muller, A note on the generation of random normal deviates (1958).
+    """
+    distance = sqrt(-2.0 * log(1.0 - uniform(seed, place, count)))
+    return distance * cos(6.283185307179586 * uniform(seed, place, count + 1.0))
+
+
+@wp.func
 def halves(x: float):
     """Return two numbers with half the digits each whose sum is `x`, for |x| < 2¹¹⁵."""
     scaled = x * 4097.0

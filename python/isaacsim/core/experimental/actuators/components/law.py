@@ -33,6 +33,10 @@ of the joint and returns both at the motor; without it there are no such laws be
 Signals in `ASKS` of the class, see `specs/signals.py`, precede the state. States and curves are in the order of `STATE`
 and `CURVES`.
 
+A law with `LATE` returns, after its results and before the state, by how many steps the results act late; the plan
+keeps the rings of its past results that `LATE` names, see `late.py`. With it, a law of kind delay takes only
+([dt with a state,] *state, *prepared), and what acts late is the commands; it is the only law of that kind.
+
 `prepared` are the results of `PREPARE` for the `PARAMETERS` of the class, or the parameters themselves without one. A
 `PREPARE` with an additional last argument `dt` gets the physics step, and is called again when it changes. `CURVES`
 names the input of each curve, see `OVER` in `curve.py`: controllers use the signals of their sensor, other laws the
@@ -62,6 +66,9 @@ CONTROLLER_SIGNALS = ("position", "velocity", "position_target", "velocity_targe
 CLAMPING_SIGNALS = ("effort", "position", "velocity")
 MOTOR_SIGNALS = CONTROLLER_SIGNALS[:-1]
 FELT_SIGNALS = ("inertia", "load")
+NEWEST: Final = "newest_row"
+"""State of a law with `LATE` that the plan keeps: the row of its rings that was written last; NaN after a reset."""
+_COMMANDS = MOTOR_SIGNALS[2:]
 # totals are computed from the published signals
 _PUBLISHABLE = [name for name, signal in SIGNALS.items() if not signal.total_of]
 
@@ -79,6 +86,7 @@ class LawClass(Protocol):
     ASKS: tuple[str, ...]
     PUBLISHES: Mapping[str, str]
     USUAL: Mapping[str, float]
+    LATE: tuple[str, ...]
     PREPARE: Any
     LAW: Any
     MOTOR: Any
@@ -135,6 +143,21 @@ def signals_of(owner: LawClass, signals: Sequence[str]) -> tuple[str, ...]:
     """
     timed = ("dt",) if owner.STATE and "dt" not in signals else ()
     return (*signals, *timed, *owner.ASKS)
+
+
+def results_of(owner: LawClass) -> int:
+    """Number of results of a law before its state."""
+    return KINDS[owner.KIND].gives + bool(owner.LATE)
+
+
+def late_results(owner: LawClass) -> int:
+    """Number of results that a law of a kind can have act late: the commands, for a delay."""
+    return KINDS[owner.KIND].gives or len(_COMMANDS)
+
+
+def state_names(owner: LawClass) -> tuple[str, ...]:
+    """Names of the state arrays of a law in a plan: its state, then, with `LATE`, the newest row and the rings."""
+    return (*owner.STATE, NEWEST, *owner.LATE) if owner.LATE else owner.STATE
 
 
 def keeping_states(kept: Collection[str]) -> Mapping[str, str]:
@@ -219,7 +242,12 @@ def _require_names(owner: LawClass) -> None:
     ):
         if unknown := [name for name in names if name not in known]:
             raise TypeError(f"{owner.__name__}.{where} {unknown}: must be some of {text}. Correct the name.")
-    if not owner.STATE and not KINDS[owner.KIND].gives:
+    if owner.LATE and len(owner.LATE) != late_results(owner):
+        raise TypeError(
+            f"{owner.__name__}.LATE has {len(owner.LATE)} names: must have {late_results(owner)}, one per result of a "
+            f"law of kind {owner.KIND}. Correct it."
+        )
+    if not owner.STATE and not results_of(owner):
         raise TypeError(
             f"{owner.__name__}.STATE is empty: must be something, as a law of kind {owner.KIND} returns nothing else. "
             "Name it."

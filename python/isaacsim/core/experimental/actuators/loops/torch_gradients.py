@@ -203,7 +203,7 @@ class TorchGradients:
         rows = np.arange(self._assembly.num_robots)[:, None] * self._num_dofs
         places = (rows + np.asarray(columns)).ravel().astype(np.uint32)
         shapes: list[tuple[int, ...]] = [(pipeline.depth, pipeline.count)] * (3 if pipeline.depth else 0)
-        shapes += [one.shape_of(pipeline.count) for _, _, one, _ in pipeline.law_states(placement)]
+        shapes += [one.shapes_of(pipeline.count)[k] for _, k, one, _ in pipeline.law_states(placement)]
         network = self._network_of(step, pipeline, step.plan.dof_names[placement.slots[0]])
         return _Part(step, placement, pipeline, columns, places, self._size, network, shapes)
 

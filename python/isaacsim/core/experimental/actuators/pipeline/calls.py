@@ -360,7 +360,7 @@ def _planned_state(step: Step, label: str, state: Any) -> StepState:
             where, source = state_of_stage(state, *places[one.stage])
         # states of networks may have tensors as attributes
         given = getattr(source, "__dict__", {})
-        named = zip(one.law.STATE, arrays, strict=True)
+        named = zip(one.names, arrays, strict=True)
         fresh.laws[n] = tuple(_like(f"{label}: {where}.{name}", given.get(name), array) for name, array in named)
     return fresh
 
@@ -393,6 +393,8 @@ def state_of_stage(state: Any, kind: str, place: int) -> tuple[str, Any]:
         kind: Kind of the stage.
         place: Its place among the stages of that kind.
     """
+    if kind == "delay":
+        return "delay_state", state.delay_state
     if kind == "clamping":
         return f"clamping_states[{place}]", _at(state.clamping_states, place)
     return f"other_states[{kind!r}][{place}]", _at(getattr(state, "other_states", {}).get(kind, ()), place)

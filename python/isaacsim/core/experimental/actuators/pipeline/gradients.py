@@ -96,6 +96,7 @@ def _refuse_laws(label: str, laws: Sequence[LawClass]) -> None:
     for why, refused in (
         ("a linkage ({}), which couples joints, has none. Leave it out", _coupling(laws)),
         ("a law that asks for what a motor feels ({}) has none. Leave it or the gear out", _feeling(laws)),
+        ("a law whose results act late ({}) has none. Leave it out", [law for law in laws if law.LATE]),
         (
             "what a law publishes, or leaves besides efforts ({}), has none. Leave it out",
             [law for law in laws if _is_hidden(law, read)],
@@ -269,8 +270,8 @@ class Pipeline:
         stages = {stage for *_, stage in placement.stages}
         for number, one in enumerate(self._plan.stateful):
             if one.stage in stages or (one.stage is None and one.law is placement.controller):
-                for k in range(len(one.law.STATE)):
-                    yield number, k, one, (*[slice(None)] * one.axis, self.places(one.used))
+                for k, name in enumerate(one.names):
+                    yield number, k, one, (*[slice(None)] * one.axis_of(name), self.places(one.used))
 
 
 def _controller_of(plan: Plan, slot: int) -> PlannedStage | None:

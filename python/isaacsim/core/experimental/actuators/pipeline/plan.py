@@ -23,7 +23,8 @@ from ..components.base import Component, Controller, EffortStage, check_type
 from ..components.catalogue import canonical_rank, law_of
 from ..components.curve import rows_of
 from ..components.delay import Delay
-from ..components.law import FELT_SIGNALS, LawClass, keepers_of, require_law
+from ..components.late import LateComponent
+from ..components.law import FELT_SIGNALS, NEWEST, UNSET, LawClass, keepers_of, require_law, state_names
 from ..specs.fields import Parameter, parameters_of
 from ..specs.signals import SIGNALS, SUMMED
 from ..specs.stages import KINDS, follows_limits, is_geared, kind_of, moves_behind, parts_of
@@ -97,7 +98,8 @@ class PlannedStage:
         used: True for slots that have it here.
         rows: Its parameters by name.
         curves: Its curves, each once.
-        is_behind: True for a limit at the joint behind transmissions.
+        is_behind: True for a limit at the joint behind transmissions, and for a sensor at the motor before them.
+        depth: Rows of its rings of past results; 0 for a law without them.
     """
 
     law: LawClass
@@ -105,6 +107,7 @@ class PlannedStage:
     rows: dict[str, Row]
     curves: list[PlannedCurve] = field(default_factory=list)
     is_behind: bool = False
+    depth: int = 0
 
 
 @dataclass(frozen=True, eq=False)
@@ -115,24 +118,32 @@ class StatefulLaw(Generic[AnyLaw_co]):
         law: Its class, or a network.
         used: True for slots that have it.
         stage: Number of its stage, counted over the stages after the controllers, then feedback; None for a controller.
+        depth: Rows of its rings of past results; 0 for a law without them.
     """
 
     law: AnyLaw_co
     used: np.ndarray
     stage: int | None = None
+    depth: int = 0
 
     @property
-    def axis(self) -> int:
-        """Axis of its state arrays that runs over robots and slots, robot-major."""
-        return self.law.STATE_AXIS if is_network(self.law) else 0
+    def names(self) -> tuple[str, ...]:
+        """Names of its state arrays."""
+        return self.law.STATE if is_network(self.law) else state_names(self.law)
 
-    def shape(self, num_robots: int) -> tuple[int, ...]:
+    def axis_of(self, name: str) -> int:
+        """Axis of a state array that runs over robots and slots, robot-major."""
+        return self.law.STATE_AXIS if is_network(self.law) else int(name in self.law.LATE)
+
+    def shapes(self, num_robots: int) -> list[tuple[int, ...]]:
         """Shape of each array of its state."""
-        return self.shape_of(num_robots * self.count)
+        return self.shapes_of(num_robots * self.count)
 
-    def shape_of(self, count: int) -> tuple[int, ...]:
+    def shapes_of(self, count: int) -> list[tuple[int, ...]]:
         """Shape of each array of its state for `count` actuators."""
-        return self.law.state_shape(count) if is_network(self.law) else (count,)
+        if is_network(self.law):
+            return [self.law.state_shape(count)] * len(self.names)
+        return [(self.depth, count) if name in self.law.LATE else (count,) for name in self.names]
 
     @property
     def count(self) -> int:
@@ -142,12 +153,15 @@ class StatefulLaw(Generic[AnyLaw_co]):
     @property
     def starts(self) -> list[tuple[float, bool]]:
         """Initial value of each array of its state, and True if a reset keeps the array."""
-        return [(self.law.START.get(name, 0.0), name in self.law.KEPT) for name in self.law.STATE]
+        start = {NEWEST: UNSET, **self.law.START}
+        # the rings of a law need no reset, as there is no newest row
+        kept = {*self.law.KEPT, *([] if is_network(self.law) else self.law.LATE)}
+        return [(start.get(name, 0.0), name in kept) for name in self.names]
 
     @property
     def keepers(self) -> list[int]:
         """Array, for each array of its state, that is not zero where a reset keeps the latter; -1 without one."""
-        return keepers_of(self.law.STATE, self.law.KEPT)
+        return keepers_of(self.names, self.law.KEPT)
 
     @property
     def places(self) -> np.ndarray:
@@ -243,7 +257,8 @@ class Plan:
         control_curves: Curves of each of the controllers.
         stages: Stages after the controllers, in the order in which they act: those that act on motors, transmissions,
             those that act on joints.
-        feedback: Stages that give controllers the signals of their joints; each class once, at most one per joint.
+        feedback: Stages before the controllers: sensors, which give them the signals of their joints, and laws that
+            delay commands.
         delayed: True for slots with a delay.
         lag: Delay of each slot in steps, int32.
         depth: Rows of the delay ring: the largest possible delay of all slots, at least 1.
@@ -289,9 +304,9 @@ class Plan:
             StatefulLaw(law, self.controller_kind == kind) for kind, law in enumerate(self.controllers) if law.STATE
         ]
         stages = [
-            StatefulLaw(stage.law, stage.used, number)
+            StatefulLaw(stage.law, stage.used, number, stage.depth)
             for number, stage in enumerate([*self.stages, *self.feedback])
-            if stage.law.STATE
+            if state_names(stage.law)
         ]
         return [*controllers, *self.networks, *stages]
 
@@ -643,7 +658,8 @@ def _placements(entries: Sequence[ActuatorEntry], places: Sequence[tuple[int, ..
             network = network_law_of(controller)
             law = law_class_of(controller) if network is None else network
             law = laws.setdefault(law, law)
-        longest = entry.delay.max_delay if entry.delay is not None else None
+        delay = ring_delay(entry)
+        longest = delay.max_delay if delay is not None else None
         placements.append(Placement(entry.label, slots, longest, law, []))
     return placements
 
@@ -670,11 +686,23 @@ def _add_controller(plan: Plan, entry: ActuatorEntry, placement: Placement) -> N
 
 
 def _add_delay(plan: Plan, entry: ActuatorEntry, slots: tuple[int, ...]) -> None:
-    if entry.delay is None:
+    delay = ring_delay(entry)
+    if delay is None:
         return
-    _add_values(plan, entry, entry.delay, "delay_steps", plan.lag, slots)
+    _add_values(plan, entry, delay, "delay_steps", plan.lag, slots)
     plan.delayed[list(slots)] = True
-    plan.depth = max(plan.depth, entry.delay.max_delay)
+    plan.depth = max(plan.depth, delay.max_delay)
+
+
+def ring_delay(entry: ActuatorEntry) -> Any:
+    """Return the command delay of an actuator that is a number of steps, not a law; None without one."""
+    return None if isinstance(entry.delay, LateComponent) else entry.delay
+
+
+def before_controller(entry: ActuatorEntry) -> list[Component]:
+    """Return the stages of an actuator whose laws act on the inputs of its controller: sensor, and delay by a law."""
+    delays = [entry.delay] if isinstance(entry.delay, LateComponent) else []
+    return [*entry.sensing, *delays]
 
 
 def _add_stages(plan: Plan, planned: Sequence[ActuatorEntry], entries: Sequence[ActuatorEntry]) -> None:
@@ -728,9 +756,10 @@ def _add_feedback(plan: Plan, entries: Sequence[ActuatorEntry]) -> None:
     """Add the feedback stages, which are numbered after `plan.stages`."""
     planned: dict[tuple[LawClass, bool], PlannedStage] = {}
     for entry, placement in zip(entries, plan.placements, strict=True):
-        for stage in entry.sensing:
-            law = _add_stage(plan, entry, stage, planned, placement.slots).law
-            placement.stages.append((law.KIND, 0, len(plan.stages) + list(planned).index((law, False))))
+        for stage in before_controller(entry):
+            at_motor = getattr(stage, "side", "joint") == "motor" and is_geared(entry)
+            law = _add_stage(plan, entry, stage, planned, placement.slots, at_motor).law
+            placement.stages.append((law.KIND, 0, len(plan.stages) + list(planned).index((law, at_motor))))
     plan.feedback += planned.values()
 
 
@@ -795,6 +824,8 @@ def _add_stage(
         stages[law, is_behind] = PlannedStage(law, np.zeros(plan.num_slots, bool), rows, is_behind=is_behind)
     stage = stages[law, is_behind]
     stage.used[list(slots)] = True
+    if isinstance(component, LateComponent):
+        stage.depth = max(stage.depth, component.depth)
     _add_curves(plan, component, stage.curves, slots)
     for name in component.PARAMETERS:
         _add_values(plan, entry, component, name, stage.rows[name], slots)

@@ -26,17 +26,16 @@ from .config import (
     table_conflicts,
 )
 from .electrical import ElectricalConfig
+from .encoder import EncoderConfig
 from .engine_friction import engine_problems
 from .envelope import EnvelopeClampingConfig
 from .fields import parameter, parameters_of
+from .late import MAX_DELAY_STEPS, EffortDelayConfig, TimedDelayConfig
 from .linkage import LinkageConfig
 from .servo import ServoControlConfig
 from .supply import SupplyConfig
 from .thermal import ThermalConfig
 from .transmission import ElasticTransmissionConfig, TransmissionConfig
-
-# a delay ring of this many rows per joint is the most a robot file may ask for
-MAX_DELAY_STEPS = 4096
 
 # what several laws have is described once
 _KP: dict[str, Any] = {
@@ -591,6 +590,9 @@ class ForeignConfig(Config):
 
 
 _OTHERS: tuple[type[Config], ...] = (
+    EncoderConfig,
+    TimedDelayConfig,
+    EffortDelayConfig,
     ServoControlConfig,
     ElectricalConfig,
     EnvelopeClampingConfig,

@@ -15,6 +15,11 @@ import math
 from dataclasses import dataclass
 from typing import Final
 
+import numpy as np
+
+# float32 has all integers up to here
+_NUMBERS = 1 << 24
+
 
 @dataclass(frozen=True)
 class Signal:
@@ -33,6 +38,19 @@ class Signal:
     neutral: float
     words: str
     total_of: str = ""
+
+    @property
+    def is_number(self) -> bool:
+        """True if it numbers robots or joints, which the engine writes once."""
+        return self.name in ("robot_number", "joint_number")
+
+    def start(self, num_robots: int, num_slots: int) -> np.ndarray:
+        """Return its first values, float32 `(num_robots, num_slots)`: neutral ones, or numbers."""
+        values = np.full((num_robots, num_slots), self.neutral, np.float32)
+        if self.is_number:
+            every = np.arange(num_robots * num_slots).reshape(values.shape)
+            values[:] = (every if self.name == "joint_number" else every // num_slots) % _NUMBERS
+        return values
 
     @property
     def is_unbounded(self) -> bool:
@@ -56,6 +74,9 @@ SIGNALS: Final[dict[str, Signal]] = {
         Signal("robot_power", "W", 0.0, "electrical power that all motors of the robot draw", total_of="power"),
         Signal("effort_magnitude", "N·m or N", 0.0, "magnitude of the effort of a motor that has a supply"),
         Signal("robot_effort", "N·m or N", 0.0, "sum of these magnitudes of the robot", total_of="effort_magnitude"),
+        # what random numbers of robots, and of joints, differ by: written once, by the engine
+        Signal("robot_number", "", 0.0, "number of the robot, from 0"),
+        Signal("joint_number", "", 0.0, "number of the joint among the driven ones of all robots, from 0"),
     )
 }
 """The signals by name; the core numbers them in this order."""

@@ -84,8 +84,10 @@ KINDS: Final[dict[str, Kind]] = {
     for kind in (
         # what the controller, and nothing else, sees of the joint
         Kind("feedback", "Feedback", "a sensor", _MEASURED, gives=2),
-        Kind("delay", "Delay", "a command delay", ()),
+        Kind("delay", "Delay", "a command delay", (), gives=0),
         Kind("controller", "Controller", "a control law", _COMMANDED, coordinates="motor"),
+        # what the controller returns, on its way to the motor
+        Kind("effort_delay", "EffortDelay", "an effort delay", _EFFORT, coordinates="motor"),
         # the effort that the winding gives of the one that is asked for
         Kind("electrical", "Electrical", "an electrical law", _EFFORT, coordinates="motor"),
         Kind("clamping", "Clamping", "an effort limit", _EFFORT, many=True, is_limit=True, coordinates="motor"),

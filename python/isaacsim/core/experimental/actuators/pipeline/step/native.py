@@ -10,6 +10,7 @@ import numpy as np
 import warp as wp
 
 from ... import native
+from ...components.late import SPARE_ROWS
 from ...memory import numpy_view, warp_view
 from ...specs.signals import SIGNALS
 from ..plan import Plan, Row, StatefulLaw
@@ -43,11 +44,15 @@ class NativeStep:
         """The compiled networks of the plan, in its order."""
         self._core = self._new_core(label, networks)
         size = plan.num_robots, plan.num_slots
-        self.signals = {name: warp_view(np.full(size, SIGNALS[name].neutral, np.float32)) for name in plan.signals}
+        self.signals = {name: warp_view(SIGNALS[name].start(*size)) for name in plan.signals}
         """Signals that laws ask for, by name, float32 `(robots, slots)`; the host of the robot writes them.
 
         Published values of laws are written here at the start of a step, see `publish`.
         """
+        self.measured = tuple(np.zeros(size, np.float32) for _ in range(2)) if plan.feedback else ()
+        """Position and velocity that controllers get, `(robots, slots)`; none if they get those of the joints."""
+        if self.measured:
+            self._core.measure(*self.measured)
         self._give_signals()
         self._give_laws()
         self.scattered: list[tuple[np.ndarray, np.ndarray]] = []
@@ -257,7 +262,13 @@ class NativeStep:
         )
         neutral = [float(row.neutral) for row in plan.rows() if row is not plan.lag]
         size, delayed = (plan.num_robots, plan.num_slots), (_slots(plan.delayed), plan.depth)
-        return native.core.Plan(label, *size, neutral, controllers, limits, *delayed, networks, feedback)
+        first = len(plan.controllers)
+        late = [
+            (first + number, max(stage.depth, SPARE_ROWS + 1), stage.is_behind and stage in plan.feedback)
+            for number, stage in enumerate([*plan.stages, *plan.feedback])
+            if stage.depth or stage in plan.feedback
+        ]
+        return native.core.Plan(label, *size, neutral, controllers, limits, *delayed, networks, feedback, late)
 
     def _give_signals(self) -> None:
         """Hand the signals to the core: those that laws ask for, and those that they publish."""
@@ -265,7 +276,7 @@ class NativeStep:
         for name in plan.asked:
             self._core.give_signal(list(SIGNALS).index(name), arrays[name])
         for one in plan.published:
-            array = sum(len(stateful.law.STATE) for stateful in plan.stateful[: one.law]) + one.state
+            array = sum(len(stateful.names) for stateful in plan.stateful[: one.law]) + one.state
             self._core.add_published(array, arrays[one.signal], one.neutral)
 
     def _give_laws(self) -> None:

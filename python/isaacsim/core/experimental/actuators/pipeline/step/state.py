@@ -82,7 +82,12 @@ def new_state(plan: Plan, device: wp.DeviceLike = None) -> StepState:
         buffer_act=filled(0, (plan.depth, delayed)),
         num_pushes=filled(0, delayed, np.int32),
         write_idx=filled(plan.depth - 1, 1, np.int32),
-        laws=[tuple(filled(start, one.shape(plan.num_robots)) for start, _ in one.starts) for one in plan.stateful],
+        laws=[
+            tuple(
+                filled(start, shape) for (start, _), shape in zip(one.starts, one.shapes(plan.num_robots), strict=True)
+            )
+            for one in plan.stateful
+        ],
     )
 
 
@@ -241,10 +246,10 @@ def _law_states(plan: Plan, placement: Placement) -> Iterator[tuple[str, int, in
             for kind, k, stage in placement.stages
             if stage == one.stage
         ]
-        for owner, component in owners:
-            at = *(slice(None),) * one.axis, _columns(plan, np.flatnonzero(one.used), placement)
-            for k, name in enumerate(component.STATE):
-                yield f"{placement.label}.{owner}.{name}", law, k, at
+        for owner, _ in owners:
+            places = _columns(plan, np.flatnonzero(one.used), placement)
+            for k, name in enumerate(one.names):
+                yield f"{placement.label}.{owner}.{name}", law, k, (*(slice(None),) * one.axis_of(name), places)
 
 
 def _columns(plan: Plan, having: np.ndarray, placement: Placement) -> np.ndarray:

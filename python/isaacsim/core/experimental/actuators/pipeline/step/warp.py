@@ -60,11 +60,16 @@ class WarpStep:
         self._faults.counted = wp.zeros(1, dtype=wp.int32, device=device)
         # by their number among the laws with a state
         self._networks: dict[int, WarpNetwork] = self._new_networks() if plan.networks else {}
-        self.signals = {name: self._zeros(fill=SIGNALS[name].neutral) for name in plan.signals}
+        size = plan.num_robots, plan.num_slots
+        self.signals = {
+            name: wp.array(SIGNALS[name].start(*size), dtype=wp.float32, device=device) for name in plan.signals
+        }
         """Signals that laws ask for, by name, float32 `(robots, slots)`; the host of the robot writes them.
 
         Published values of laws are written here at the start of a step, see `publish`.
         """
+        self.measured = (self._zeros(), self._zeros()) if plan.feedback else ()
+        """Position and velocity that controllers get, `(robots, slots)`; none if they get those of the joints."""
         self._published = self._published_places()
         # signal and slots of each total, and the signal it is written to
         self._totals: list[tuple[wp.array, wp.array, wp.array]] = []
@@ -209,9 +214,9 @@ class WarpStep:
         inputs = [mask, self._slots, self._now.num_pushes, self._faults.codes]
         wp.launch(reset_kernel, (plan.num_robots, plan.num_slots), inputs, device=self.device)
         for one, law in zip(plan.stateful, self._now.laws, strict=True):
-            for values, (start, is_kept), keeper in zip(law, one.starts, one.keepers, strict=True):
+            for name, values, (start, is_kept), keeper in zip(one.names, law, one.starts, one.keepers, strict=True):
                 if not is_kept or keeper >= 0:
-                    each = one.count * math.prod(values.shape[one.axis + 1 :])
+                    each = one.count * math.prod(values.shape[one.axis_of(name) + 1 :])
                     inputs = [mask, each, start, law[keeper] if keeper >= 0 else None]
                     wp.launch(clear_kernel, values.size, inputs, [values.flatten()], device=self.device)
         # readers get the reset value before the next step; values that a reset keeps stay published
@@ -347,9 +352,11 @@ class WarpStep:
         """Make the kernels of a binding, and compile them before the first step."""
         stages, feedback = (tuple(stage.law for stage in some) for some in (self.plan.stages, self.plan.feedback))
         cut = LINKED if self._links is not None else ("command", "limit")
+        at_motor = tuple(stage.is_behind for stage in self.plan.feedback)
         for phase in cut if self._handed_over else ("step",):
             if (binding, phase) not in self._kernels:
-                kernel = step_kernel(self.plan.controllers, stages, feedback, binding, phase, bool(self._observed))
+                laws = self.plan.controllers, stages, feedback, at_motor
+                kernel = step_kernel(*laws, binding, phase, bool(self._observed))
                 load_kernel(kernel, (*self.plan.controllers, *stages, *feedback), self.device)
                 self._kernels[binding, phase] = kernel
 
@@ -436,7 +443,8 @@ class WarpStep:
         arguments += [self.signals[name] for name in self.plan.asked]
         arguments += [*self._arguments_of(before), *self._arguments_of(self._after)]
         arguments += [int(self._now is not self._after)]
-        arguments += [self._faults, *observed, *self._handed_over, *self._shafts, *efforts]
+        measured = self.measured if phase in ("step", "command") else ()
+        arguments += [self._faults, *measured, *observed, *self._handed_over, *self._shafts, *efforts]
         kernel, shape = self._kernels[_kind(binding), phase], (self.plan.num_robots, self.plan.num_slots)
         return wp.launch(kernel, shape, arguments, device=self.device, record_cmd=True)
 

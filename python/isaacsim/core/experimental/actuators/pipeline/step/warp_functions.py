@@ -10,7 +10,12 @@ from typing import Any
 
 import warp as wp
 
+from ...components.late import SPARE_ROWS
+
 wp.set_module_options({"enable_backward": False})
+
+
+SPARE = wp.constant(SPARE_ROWS)
 
 
 @wp.struct
@@ -143,6 +148,45 @@ def push(
             else:
                 after[row, j] = now[wrapped(newest - wp.min(age, pushes - 1), depth), j]
     after[wrapped(newest + 1, depth), j] = command
+
+
+@wp.func
+def late_row(newest: float, depth: int) -> int:
+    """Return the row of a ring of past results that a step writes; see `components/late.py`."""
+    if newest >= 0.0 and newest < float(depth - 1):
+        return int(newest) + 1
+    return 0
+
+
+@wp.func
+def acting(
+    value: float,
+    lag: float,
+    newest: float,
+    now: wp.array2d[float],
+    after: wp.array2d[float],
+    j: int,
+    apart: int,
+) -> float:
+    """Write a result to its ring, and return the one of `lag` steps ago, interpolated."""
+    depth = after.shape[0]
+    row = late_row(newest, depth)
+    if wp.isnan(newest):
+        for k in range(depth):
+            after[k, j] = value
+    elif apart != 0:
+        for k in range(depth):
+            after[k, j] = now[k, j]
+    after[row, j] = value
+    most = float(depth - SPARE)
+    bounded = wp.float32(most)
+    if lag < most:
+        bounded = lag
+    steps = int(bounded)
+    rest = bounded - float(steps)
+    one = after[wrapped(row - steps, depth), j]
+    other = after[wrapped(row - steps - 1, depth), j]
+    return one + rest * (other - one)
 
 
 @wp.kernel

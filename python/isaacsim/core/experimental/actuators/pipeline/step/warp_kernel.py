@@ -10,6 +10,7 @@ differ only in how signals come in and efforts go out.
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -29,6 +30,7 @@ from ...components.law import (
     prepared_of,
     prepares_for_dt,
     signals_of,
+    state_names,
 )
 from ...specs.signals import SIGNALS
 from ...specs.stages import KINDS, Kind, follows_limits
@@ -117,6 +119,9 @@ _COMMAND = """
 
     # transmission: signals of the motor that the law gets
     $to_motor
+
+    # feedback at the motor; what the law gets is kept as what it measures
+    $motor_feedback
 
     # law: NaN on a fault
     effort = wp.float32(wp.nan)
@@ -250,6 +255,8 @@ _OBSERVED = {
         "computed[robot, slot] = raw; limited_by[robot, slot] = limiter; motor_efforts[robot, slot] = motor",
     ),
 }
+# what controllers measure
+_MEASURED = "measured_0: wp.array2d[float], measured_1: wp.array2d[float],"
 _ARRAYS = {
     "columns": ("".join(f"{name}: wp.array2d[float], " for name in INPUTS), "efforts: wp.array2d[float],"),
     "indices": (
@@ -275,8 +282,9 @@ _FROM_SHAFTS = (
     "if fault == 0 and (late | bad(q, 1) | bad(qd, 2)) != 0:",
     "    fault = EFFORT_FAULT",
 )
-# names of a law's results in the kernel, by their number
-_RESULTS = {0: (), 1: ("effort",), 2: ("seen_q", "seen_qd")}
+# names of a law's results in the kernel: of one after the controller, and of a sensor at the joint
+_RESULTS, _SENSED = ("effort",), ("seen_q", "seen_qd")
+_COMMANDS = ("q_target", "qd_target", "ff")
 _FUNCTIONS: dict[str, Any] = {
     "EFFORT_FAULT": wp.constant(EFFORT_FAULT),
     "SIGNAL_FAULT": wp.constant(SIGNAL_FAULT),
@@ -294,6 +302,8 @@ _FUNCTIONS: dict[str, Any] = {
     "entering": functions.entering,
     "delayed": functions.delayed,
     "push": functions.push,
+    "acting": functions.acting,
+    "late_row": functions.late_row,
     "curve_at": curve_at,
 }
 
@@ -309,6 +319,7 @@ class _Law:
         state_number: Its number among the laws with a state, None without one.
         first_curve: Number of its first curve among those of all laws.
         signals: Names of its signals in the kernel.
+        sensed: Names of position and velocity that it returns, of a sensor.
     """
 
     owner: LawClass
@@ -317,6 +328,12 @@ class _Law:
     state_number: int | None
     first_curve: int
     signals: Mapping[str, str]
+    sensed: tuple[str, ...] = _SENSED
+
+    @property
+    def _results(self) -> tuple[str, ...]:
+        """Names of its results in the kernel."""
+        return self.sensed if self.kind.senses else _RESULTS[: self.kind.gives]
 
     @property
     def kind(self) -> Kind:
@@ -333,16 +350,30 @@ class _Law:
 
     def lines(self) -> list[str]:
         """Assign the results of the law, NaN or a fault if one is not finite; keep the new state if all are finite."""
-        results, curves, kept, new = _RESULTS[self.kind.gives], self._curves(), self._state("kept"), self._state("new")
+        results, curves, kept, new = [*self._results], self._curves(), self._law_state("kept"), self._law_state("new")
+        results += [f"{self.name}_lag"] if self.owner.LATE else []
         names = {name: f"asked_{name}[robot, slot]" for name in self.owner.ASKS} | {**self.signals}
         signals = [names[name] for name in signals_of(self.owner, self.kind.takes)]
         lines = [f"{name} = {value}" for name, value in curves.items()]
         lines += self._call(self.name, signals, list(curves), [*results, *new])
-        if kept or self.kind.senses:
-            assigned = [f"{state} = {value}" for state, value in zip(kept, new, strict=True)] or ["pass"]
-            lines += _under(f"if {_all_finite([*results, *new])}:", assigned)
-            lines += _under("else:", ["fault = EFFORT_FAULT" if self.kind.senses else "effort = wp.nan"])
-        return lines if self.kind.senses else [*lines, "if not wp.isfinite(effort):", "    effort = wp.nan"]
+        precedes = not self.kind.takes_effort and self.kind.name != "controller"
+        if kept or precedes or self.owner.LATE:
+            assigned = [f"{state} = {value}" for state, value in zip(kept, new, strict=True)]
+            assigned += self._late_lines()
+            lines += _under(f"if {_all_finite([*results, *new])}:", assigned or ["pass"])
+            lines += _under("else:", ["fault = EFFORT_FAULT" if precedes else "effort = wp.nan"])
+        return lines if precedes else [*lines, "if not wp.isfinite(effort):", "    effort = wp.nan"]
+
+    def _late_lines(self) -> list[str]:
+        """Replace results, or commands, by those that act, and keep the row that was written."""
+        if not self.owner.LATE:
+            return []
+        newest, n, first = self._state("kept")[-1], self.state_number, len(self._state("kept"))
+        lines = []
+        for k, value in enumerate(self._results or _COMMANDS, first):
+            rings = f"now_{n}_{k}, after_{n}_{k}"
+            lines.append(f"{value} = acting({value}, {self.name}_lag, {newest}, {rings}, {self.name}_at, apart)")
+        return [*lines, f"{newest} = float(late_row({newest}, after_{n}_{first}.shape[0]))"]
 
     def motor_lines(self, joint: Sequence[str], motor: Sequence[str], checked: int, on_fault: str) -> list[str]:
         """Convert signals of the joint to those of the motor, unless there is a fault; of a transmission.
@@ -357,6 +388,13 @@ class _Law:
         lines = self._call(f"{self.name}_motor", [*joint, *asked], [], motor)
         lines += _under(f"if not ({_all_finite(motor[:checked])}):", [on_fault])
         return self.after_state(_under("if fault == 0:", lines))
+
+    def unless_hidden(self, lines: Sequence[str], seen: str) -> list[str]:
+        """Return lines that read the state of a transmission, with an unknown state where the joint is `seen`."""
+        kept = self._state("kept")
+        place = next((at for at, line in enumerate(lines) if line.startswith("if fault == 0:")), 0)
+        hidden = _under(f"if {seen}:", [f"{name} = wp.float32(wp.nan)" for name in kept]) if kept else []
+        return [*lines[:place], *hidden, *lines[place:]]
 
     def felt_lines(self, names: Sequence[str]) -> list[str]:
         """Convert inertia and load of the joint to what the motor feels; of a transmission."""
@@ -388,7 +426,7 @@ class _Law:
         """Assign the results of one of its functions, called with signals, state, prepared parameters and curves."""
         rows = [f"{name}[robot, slot]" for name in self.rows]
         lines, values = self._prepared(rows)
-        arguments = ", ".join([*signals, *self._state("kept"), *values, *curves])
+        arguments = ", ".join([*signals, *self._law_state("kept"), *values, *curves])
         lines.append(f"{', '.join(results)} = {function}({arguments})")
         if base_of(self.owner) is None:
             # built-in laws propagate NaN; a custom one may lose it in a minimum
@@ -413,8 +451,12 @@ class _Law:
         return found
 
     def _state(self, which: str) -> list[str]:
-        """Names of its state variables, `kept` or `new`."""
-        return [f"{self.name}_{which}_{k}" for k in range(len(self.owner.STATE))]
+        """Names of its state variables, `kept` or `new`, with the newest row of its rings."""
+        return [f"{self.name}_{which}_{k}" for k in range(len(self.owner.STATE) + bool(self.owner.LATE))]
+
+    def _law_state(self, which: str) -> list[str]:
+        """Names of the state variables that the law takes and returns."""
+        return self._state(which)[: len(self.owner.STATE)]
 
     @property
     def _place(self) -> str:
@@ -429,9 +471,18 @@ class _Motor:
         controllers: Controllers.
         stages: Stages after the controllers; without a transmission among them, motor signals are joint signals.
         sensed: Names of the joint signals that the controller gets.
+        at_joint: Numbers of the sensors at joints. A motor with one gets the position of its joint, not that of a
+            rotor that moves by itself.
     """
 
-    def __init__(self, controllers: Sequence[LawClass], stages: Sequence[LawClass], sensed: Mapping[str, str]) -> None:
+    def __init__(
+        self,
+        controllers: Sequence[LawClass],
+        stages: Sequence[LawClass],
+        sensed: Mapping[str, str],
+        at_joint: Sequence[int],
+    ) -> None:
+        self._at_joint = at_joint
         converting = [number for number, law in enumerate(stages) if KINDS[law.KIND].converts]
         converts = bool(converting)
         # without a transmission both coordinates are the same
@@ -468,7 +519,8 @@ class _Motor:
         """Add the lines of a transmission, under the condition that a slot has it."""
         at_rest = ["q", "qd", "0.0", "0.0", "0.0"]
         signals = law.motor_lines(self._joint, self._names, len(MOTOR_SIGNALS), "fault = EFFORT_FAULT")
-        self.signals += _under(where, signals)
+        seen = " or ".join(f"slots.sensed[{number}, slot] != 0" for number in self._at_joint)
+        self.signals += _under(where, law.unless_hidden(signals, seen) if seen else signals)
         self.state += _under(where, law.motor_lines(at_rest, self._true, 2, "effort = wp.nan"))
         felt = law.felt_lines(list(self._felt.values())) if self._felt else []
         self.signals += _under(where, felt) if felt else []
@@ -481,7 +533,8 @@ class _KernelText:
     Args:
         controllers: Classes of the controllers.
         stages: Classes of the stages after them.
-        feedback: Classes of the sensors.
+        feedback: Classes of the sensors, and of laws that delay commands.
+        at_motor: True for each of them that is at the motor, before the transmission.
         phase: A key of `_PHASES`.
         observed: True if the kernel records efforts before the limits, and the limit that changed each.
     """
@@ -491,10 +544,12 @@ class _KernelText:
         controllers: Sequence[LawClass],
         stages: Sequence[LawClass],
         feedback: Sequence[LawClass],
+        at_motor: Sequence[bool],
         phase: str,
         observed: bool,
     ) -> None:
         self._phase, self._observed = phase, observed
+        self._measures = bool(feedback) and phase in _EVALUATING[0]
         coupling = [number for number, law in enumerate(stages) if KINDS[law.KIND].couples]
         # without a linkage all limits run together
         self._linkage = coupling[0] if coupling else len(stages)
@@ -511,14 +566,20 @@ class _KernelText:
         self._joint = ["motor = effort"]
         self._state_out: list[str] = []
         self._sensing = ["seen_q = q", "seen_qd = qd"] if feedback else []
+        self._sensing_motor: list[str] = []
         sensed = _SIGNAL_NAMES | ({"position": "seen_q", "velocity": "seen_qd"} if feedback else {})
-        self._motor = _Motor(controllers, stages, sensed)
+        sensors = zip(feedback, at_motor, strict=True)
+        at_joint = [number for number, (law, motor) in enumerate(sensors) if KINDS[law.KIND].senses and not motor]
+        self._motor = _Motor(controllers, stages, sensed, at_joint)
         for number, law in enumerate(controllers):
             self._add_controller(number, law)
         for number, law in enumerate(stages):
             self._add_stage(number, law)
-        for number, law in enumerate(feedback):
-            self._add_sensor(number, law)
+        for number, (law, motor) in enumerate(zip(feedback, at_motor, strict=True)):
+            self._add_sensor(number, law, motor)
+        if feedback:
+            seen = [self._motor.commanded[name] for name in ("position", "velocity")]
+            self._sensing_motor += [f"keep({one}, measured_{k}, robot, slot)" for k, one in enumerate(seen)]
 
     def blocks(self) -> dict[str, str]:
         """Text of each placeholder of the templates but `signals` and `efforts`, which depend on the binding."""
@@ -532,7 +593,7 @@ class _KernelText:
             "guard": _joined(line for number, name in enumerate(asked) for line in _guard(number, name)),
             "laws_now": _joined(f"now_{one}" for one in self._state_arrays),
             "laws_after": _joined(f"after_{one}" for one in self._state_arrays),
-            "outputs": arrays + handed,
+            "outputs": (_MEASURED if self._measures else "") + arrays + handed,
             "from_shafts": _joined(_FROM_SHAFTS if is_linked else ()),
             "note_limiter": "limited_by[robot, slot] = limiter" if self._observed else "",
             "recall_limiter": "limiter = limited_by[robot, slot]" if self._observed else "",
@@ -540,6 +601,7 @@ class _KernelText:
             "laws": _block(self._laws),
             "feedback": _block(self._sensing),
             "to_motor": _joined(self._motor.signals),
+            "motor_feedback": _joined(self._sensing_motor),
             "motor_state": _joined(self._motor.state),
             "limits": _block(self._limits),
             "joint": _block(self._joint),
@@ -572,24 +634,32 @@ class _KernelText:
         if evaluated or (self._phase == "joint" and number < self._linkage):
             self._add_state_out(where, law, evaluated=evaluated)
 
-    def _add_sensor(self, number: int, owner: LawClass) -> None:
+    def _add_sensor(self, number: int, owner: LawClass, at_motor: bool) -> None:
         name = f"feedback_{number}"
-        law = self._law(owner, name, self._own_rows(name, owner), _SIGNAL_NAMES)
+        law = self._law(owner, name, self._own_rows(f"sensor_{number}", owner), _SIGNAL_NAMES)
+        if at_motor:
+            seen = tuple(self._motor.commanded[signal] for signal in ("position", "velocity"))
+            law = dataclasses.replace(law, signals=self._motor.commanded, sensed=seen)
         where = f"if slots.sensed[{number}, slot] != 0:"
-        self._sensing += _under(where, law.after_state(_under("if fault == 0:", law.lines())))
+        block = self._sensing_motor if at_motor else self._sensing
+        block += _under(where, law.after_state(_under("if fault == 0:", law.lines())))
         self._add_state_out(where, law, evaluated=self._phase in _EVALUATING[0])
 
     def _add_state_out(self, where: str, law: _Law, *, evaluated: bool) -> None:
-        if law.owner.STATE:
+        if law.state_number is not None:
             self._state_out += _under(where, law.state_out(evaluated=evaluated))
 
     def _law(self, owner: LawClass, name: str, rows: Sequence[str], signals: Mapping[str, str]) -> _Law:
         """Number the state and the curves of a law among those of all laws."""
-        law = _Law(owner, name, rows, self._num_stateful if owner.STATE else None, self._num_curves, signals)
+        states = state_names(owner)
+        law = _Law(owner, name, rows, self._num_stateful if states else None, self._num_curves, signals)
         self.functions |= law.functions
         self._asks |= {*owner.ASKS}
-        self._state_arrays += [f"{self._num_stateful}_{k}: wp.array[float]," for k in range(len(owner.STATE))]
-        self._num_stateful += bool(owner.STATE)
+        self._state_arrays += [
+            f"{self._num_stateful}_{k}: wp.array{'2d' if state in owner.LATE else ''}[float],"
+            for k, state in enumerate(states)
+        ]
+        self._num_stateful += bool(states)
         self._num_curves += len(owner.CURVES)
         return law
 
@@ -628,6 +698,7 @@ def step_kernel(
     controllers: tuple[LawClass, ...],
     stages: tuple[LawClass, ...],
     feedback: tuple[LawClass, ...],
+    at_motor: tuple[bool, ...],
     binding: str,
     phase: str,
     observed: bool,
@@ -636,7 +707,7 @@ def step_kernel(
 
     An observed step records efforts before the limits, and the limit that changed each.
     """
-    text = _KernelText(controllers, stages, feedback, phase, observed and phase in OBSERVING)
+    text = _KernelText(controllers, stages, feedback, at_motor, phase, observed and phase in OBSERVING)
     signals, efforts = _ARRAYS[binding]
     ends = {"in": _SIGNALS_IN[binding], "out": _EFFORTS_OUT[binding]}
     template = Template(_SIGNATURE + "".join(ends[block] if block in ends else block for block in _PHASES[phase]))

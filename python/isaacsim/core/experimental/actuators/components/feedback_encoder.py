@@ -1,0 +1,157 @@
+"""Encoder: what the controller measures of its joint, in steps, with noise, and late.
+
+    q_m = quantized(q + bias + noise·ν)           ν standard normal; quantized: to multiples of the resolution
+    u   = (q_m − q_m′)/dt, or quantized(v)        velocity by difference, or of a register; ′ the step before
+    v_m = v_m′ + dt/(T + dt)·(u − v_m′)           T the time constant of the filter
+
+Position and velocity act `latency_steps + latency/dt` steps late, see `late.py`. In the first step after a reset, u is
+the velocity of the joint, and v_m is u.
+
+The noise is a function of seed, number of the joint and number of the step; the latter goes on over a reset. Edges: a
+resolution of 0 leaves a number as it is, as does a number of 2²² steps and more.
+Source: quantization and bias as in PACE (Bjelonic et al., 2025): the controller acts on q_m; backward Euler.
+"""
+
+# wp.func returns what Warp says
+# pyright: reportReturnType=false
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from typing import Any, ClassVar
+
+import warp as wp
+
+from ..specs.encoder import EncoderConfig
+from .base import Feedback, resolved_scalars
+from .functions import gaussian, nearest
+from .late import LateComponent
+from .law import UNSET, started
+
+MOST_COUNTS = wp.constant(4194304.0)
+"""Number of steps of an encoder from which on positions are not quantized."""
+MOST_SAMPLES = wp.constant(8388606.0)
+"""Number of samples after which the noise repeats."""
+
+
+@wp.func
+def quantized(value: float, resolution: float) -> float:
+    """Return the nearest multiple of the resolution; the value itself without one."""
+    # without one, derivatives must be finite, too
+    step = resolution if resolution > 0.0 else 1.0
+    counts = value / step
+    return nearest(counts) * step if resolution > 0.0 and wp.abs(counts) < MOST_COUNTS else value
+
+
+@wp.func
+def encoder_prepare(
+    resolution: float,
+    bias: float,
+    noise: float,
+    latency: float,
+    latency_steps: float,
+    velocity: float,
+    velocity_resolution: float,
+    velocity_filter: float,
+    seed: float,
+    dt: float,
+):
+    """Return the parameters, the latency in steps, and the share of a new velocity in the filtered one."""
+    return (
+        resolution,
+        bias,
+        noise,
+        latency_steps + latency / dt,
+        velocity,
+        velocity_resolution,
+        dt / (velocity_filter + dt),
+        seed,
+    )
+
+
+@wp.func
+def measured(
+    position: float,
+    velocity: float,
+    dt: float,
+    joint_number: float,
+    last_position: float,
+    last_velocity: float,
+    samples: float,
+    resolution: float,
+    bias: float,
+    noise: float,
+    lag: float,
+    of_register: float,
+    velocity_resolution: float,
+    share: float,
+    seed: float,
+):
+    """Return measured position and velocity, by how many steps they act late, and position, velocity and sample."""
+    drawn = gaussian(seed, joint_number, samples) if noise > 0.0 else 0.0
+    now = quantized(position + bias + noise * drawn, resolution)
+    difference = (now - last_position) / dt
+    stored = quantized(velocity, velocity_resolution)
+    chosen = stored if of_register > 0.5 else difference
+    raw = velocity if wp.isnan(last_position) else chosen
+    filtered = started(last_velocity, raw) + share * (raw - started(last_velocity, raw))
+    after = samples + 2.0 if samples < MOST_SAMPLES else 0.0
+    return now, filtered, lag, now, filtered, after
+
+
+class FeedbackEncoder(LateComponent, Feedback):
+    """Encoders of `N` actuators.
+
+    Args:
+        resolution: Smallest change of the measured position [rad or m], shape `(N,)`; 0 for a continuous one.
+        bias: Measured less true position [rad or m], shape `(N,)`.
+        noise: Standard deviation of the noise of the position [rad or m], shape `(N,)`.
+        latency: How late the controller gets a measurement [s], shape `(N,)`.
+        latency_steps: The same in physics steps, added to it, shape `(N,)`.
+        velocity: 0 for the difference of positions, 1 for a register, shape `(N,)`.
+        velocity_resolution: Smallest change of the velocity of a register [rad/s or m/s], shape `(N,)`.
+        velocity_filter: Time constant of the filter of the velocity [s], shape `(N,)`.
+        seed: Seed of the noise, an integer, shape `(N,)`.
+        max_steps: For how many steps of latency the past is kept, at least 1.
+
+    Raises:
+        TypeError: An array is missing.
+        ValueError: The arrays differ in shape, or `max_steps` is out of range.
+    """
+
+    PARAMETERS: ClassVar[tuple[str, ...]] = (
+        "resolution",
+        "bias",
+        "noise",
+        "latency",
+        "latency_steps",
+        "velocity",
+        "velocity_resolution",
+        "velocity_filter",
+        "seed",
+    )
+    STATE: ClassVar[tuple[str, ...]] = ("last_position", "last_velocity", "samples")
+    START: ClassVar[Mapping[str, float]] = {"last_position": UNSET, "last_velocity": UNSET}
+    KEPT: ClassVar[Collection[str]] = ("samples",)
+    ASKS: ClassVar[tuple[str, ...]] = ("joint_number",)
+    USUAL: ClassVar[Mapping[str, float]] = {"noise": 0.0}
+    LATE: ClassVar[tuple[str, ...]] = ("earlier_positions", "earlier_velocities")
+    STEPS: ClassVar[str] = "latency_steps"
+    SECONDS: ClassVar[str] = "latency"
+    PREPARE = encoder_prepare
+    LAW = measured
+
+    side: str = "joint"
+    """Where the encoder is: `"joint"`, or `"motor"` before a transmission."""
+
+    @classmethod
+    def from_config(cls, config: Any, num_actuators: int, device: wp.DeviceLike) -> FeedbackEncoder:
+        """Return the component of a config, each value repeated for `num_actuators` actuators."""
+        made = super().from_config(config, num_actuators, device)
+        made.side = config.side
+        return made
+
+    @classmethod
+    def resolve_arguments(cls, args: dict[str, Any]) -> dict[str, Any]:
+        """Fill each value with its default where absent and check it."""
+        return resolved_scalars(EncoderConfig, args)

@@ -1,0 +1,67 @@
+"""Laws whose results act late: their parameters besides those of the law, and the past that a plan keeps of them.
+
+A law with `LATE` returns, after its results, by how many steps they act late. The plan keeps the results of the last
+steps in a ring of rows for each, and interpolates linearly between two:
+
+    result acting = (1 − f)·result n steps ago + f·result n + 1 steps ago,  n + f the delay in steps
+
+The first step after a reset writes its result to all rows. A step whose results are not finite is a fault of the joint,
+and leaves the ring as it is. Delays beyond the rows that are kept are cut to those.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar, Self
+
+import numpy as np
+import warp as wp
+
+from ..specs.late import MAX_DELAY_STEPS, LateConfig, kept_steps
+from .base import Component
+
+SPARE_ROWS = 2
+"""Rows beyond the largest delay: the one before it, and one that a step with a later fault may have overwritten."""
+
+
+class LateComponent(Component):
+    """A component whose results act late.
+
+    Args:
+        values: One array per parameter, in their order or by name; None means zero.
+        max_steps: For how many steps of delay the past is kept, at least 1.
+
+    Raises:
+        TypeError: An array is missing.
+        ValueError: The arrays differ in shape, or `max_steps` is out of range.
+    """
+
+    STEPS: ClassVar[str]
+    """Name of the parameter with the delay in steps."""
+    SECONDS: ClassVar[str]
+    """Name of the parameter with the delay in seconds."""
+
+    def __init__(self, *values: wp.array | None, max_steps: int = 64, **named: wp.array | None) -> None:
+        if isinstance(max_steps, bool) or not 1 <= max_steps <= MAX_DELAY_STEPS:
+            raise ValueError(
+                f"max_steps = {max_steps!r}: must be an integer >= 1 and <= {MAX_DELAY_STEPS}. Give the largest delay "
+                "in physics steps."
+            )
+        super().__init__(*values, **named)
+        self.max_steps = int(max_steps)
+
+    @property
+    def depth(self) -> int:
+        """Number of rows of its rings."""
+        return self.max_steps + SPARE_ROWS
+
+    @classmethod
+    def from_config(cls, config: LateConfig, num_actuators: int, device: wp.DeviceLike) -> Self:
+        """Return the component of a config, each value repeated for `num_actuators` actuators."""
+        made = super().from_config(config, num_actuators, device)
+        made.max_steps = kept_steps(config)
+        return made
+
+    def seconds_beyond(self, dt: float, steps: np.ndarray, seconds: np.ndarray) -> float | None:
+        """Return the longest delay [s] at a step of `dt` if it is beyond what is kept, else None."""
+        longest = steps + seconds / dt
+        return None if (longest <= self.max_steps + 1e-3).all() else float(longest.max() * dt)
