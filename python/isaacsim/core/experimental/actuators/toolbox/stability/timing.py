@@ -179,13 +179,18 @@ def _rows_of(config: Any) -> dict[str, Any]:
         return {
             "seconds": config.latency,
             "steps": config.latency_steps,
-            # a law has the number of the choice
-            "difference": np.isin(config.velocity, ("difference", "0", "0.0")),
+            "difference": _is_difference(config.velocity),
             "filter_time": config.velocity_filter,
         }
     if isinstance(config, EffortDelayConfig):
         return {"effort_seconds": config.seconds, "effort_steps": config.steps}
     return {"decimation": config.decimation, "frequency": config.frequency} if isinstance(config, RateConfig) else {}
+
+
+def _is_difference(velocity: Any) -> np.ndarray:
+    """Return where the velocity is a difference; a config has the name of the choice, a law its number."""
+    chosen = np.asarray(velocity)
+    return chosen < 0.5 if chosen.dtype.kind == "f" else chosen == "difference"
 
 
 def _taps(steps: float) -> np.ndarray:
