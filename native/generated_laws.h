@@ -426,6 +426,31 @@ inline Values<V, 9> servo_prepare(V kp, V error_gain, V battery, V max_duty, V m
 }
 
 template <class V>
+inline Values<V, 3> hold(V effort, V position, V velocity, V dt, V clock, V held, V steps, V start) {
+    const auto first = clock != clock;
+    const auto due = first | (clock + splat<V>(1.0f) >= steps - splat<V>(0.001f));
+    const V after = pick(first, start, pick(due, clock + splat<V>(1.0f) - steps, clock + splat<V>(1.0f)));
+    const V acting = pick(due, effort, held);
+    return {{acting, after, acting}};
+}
+
+template <class V>
+inline Values<V, 2> rate_prepare(V decimation, V frequency, V phase, V dt) {
+    const V found = pick(frequency > splat<V>(0.0f), splat<V>(1.0f) / (frequency * dt), decimation);
+    const V bounded = pick(found < splat<V>(4.194304e+06f), found, splat<V>(4.194304e+06f));
+    const V near = nearest(bounded);
+    const V snapped = pick(magnitude(bounded - near) < splat<V>(1e-06f) * bounded, near, bounded);
+    const V steps = pick(snapped > splat<V>(1.0f), snapped, splat<V>(1.0f));
+    return {{steps, phase * steps}};
+}
+
+template <class V>
+inline V is_due(V dt, V clock, V held, V steps, V start) {
+    const auto due = (clock != clock) | (clock + splat<V>(1.0f) >= steps - splat<V>(0.001f));
+    return pick(due, splat<V>(1.0f), splat<V>(0.0f));
+}
+
+template <class V>
 inline Values<V, 2> late_effort(V effort, V position, V velocity, V lag) {
     return {{effort, lag}};
 }
@@ -1301,6 +1326,7 @@ struct ControllerPD {
         return {{kp, kd, const_effort}};
     }
     static constexpr bool kFelt = false;
+    static constexpr bool kTicks = false;
 };
 
 struct ControllerPID {
@@ -1335,6 +1361,7 @@ struct ControllerPID {
         return {{kp, ki, kd, integral_max, const_effort}};
     }
     static constexpr bool kFelt = false;
+    static constexpr bool kTicks = false;
 };
 
 struct ControllerGearedPD {
@@ -1369,6 +1396,7 @@ struct ControllerGearedPD {
         return {{kp, kd, gear, const_effort}};
     }
     static constexpr bool kFelt = false;
+    static constexpr bool kTicks = false;
 };
 
 struct ControllerGearedPID {
@@ -1403,6 +1431,7 @@ struct ControllerGearedPID {
         return {{kp, ki, kd, integral_max, gear, const_effort}};
     }
     static constexpr bool kFelt = false;
+    static constexpr bool kTicks = false;
 };
 
 struct ControllerServo {
@@ -1442,6 +1471,45 @@ struct ControllerServo {
                 profile_acceleration);
     }
     static constexpr bool kFelt = false;
+    static constexpr bool kTicks = false;
+};
+
+struct RateHold {
+    static constexpr const char *kName = "RateHold", *kKind = "rate";
+    static constexpr bool kLimits = false, kConverts = false;
+    static constexpr bool kCouples = false;
+    static constexpr int kResults = 1, kGives = 1, kLate = 0, kParameters = 3, kPrepared = 2, kStates = 2, kCurves = 0, kAsked = 0, kArguments = 8;
+    static constexpr bool kPrepares = true;
+    // whether what is prepared depends on the time step
+    static constexpr bool kTimed = true;
+    // the parameter that each prepared number is as it stands, -1 for one that is derived
+    static constexpr int kPasses[] = {-1, -1};
+    // what each curve runs over: 0 for the position, 1 for the velocity, 2 for the speed
+    static constexpr int kOver[] = {-1};
+    // numbers of the signals that it asks for
+    static constexpr int kAsks[] = {-1};
+    // values for which the law is compiled as constants, NaN for none
+    static constexpr bool kHasUsual = false;
+    static constexpr float kUsual[] = {kNaN, kNaN};
+    static constexpr float kUsualAsked[] = {kNaN};
+    // effort, position, velocity
+    static constexpr bool kReads[] = {true, false, false};
+
+    template <class V>
+    static inline Values<V, kResults + kStates> law(V effort, V position, V velocity, V dt, V clock, V held, V steps,
+            V start) {
+        return hold(effort, position, velocity, dt, clock, held, steps, start);
+    }
+    template <class V>
+    static inline Values<V, kPrepared> prepare(V decimation, V frequency, V phase, V dt) {
+        return rate_prepare(decimation, frequency, phase, dt);
+    }
+    static constexpr bool kFelt = false;
+    static constexpr bool kTicks = true;
+    template <class V>
+    static inline V tick(V dt, V clock, V held, V steps, V start) {
+        return is_due(dt, clock, held, steps, start);
+    }
 };
 
 struct EffortDelayTimed {
@@ -1474,6 +1542,7 @@ struct EffortDelayTimed {
         return {{effort_delay_prepare(seconds, steps, dt)}};
     }
     static constexpr bool kFelt = false;
+    static constexpr bool kTicks = false;
 };
 
 struct ElectricalWinding {
@@ -1514,6 +1583,7 @@ struct ElectricalWinding {
                 temperature_coefficient, magnet_coefficient, in_volts, driver, as_mujoco);
     }
     static constexpr bool kFelt = false;
+    static constexpr bool kTicks = false;
 };
 
 struct ClampingDCMotor {
@@ -1547,6 +1617,7 @@ struct ClampingDCMotor {
         return dc_motor_prepare(stall, no_load_velocity, peak);
     }
     static constexpr bool kFelt = false;
+    static constexpr bool kTicks = false;
 };
 
 struct ClampingDCMotorCutoff {
@@ -1580,6 +1651,7 @@ struct ClampingDCMotorCutoff {
         return dc_motor_cutoff_prepare(stall, no_load_velocity, peak);
     }
     static constexpr bool kFelt = false;
+    static constexpr bool kTicks = false;
 };
 
 struct ClampingPositionBased {
@@ -1612,6 +1684,7 @@ struct ClampingPositionBased {
         return {{}};
     }
     static constexpr bool kFelt = false;
+    static constexpr bool kTicks = false;
 };
 
 struct ClampingEnvelope {
@@ -1647,6 +1720,7 @@ struct ClampingEnvelope {
         return envelope_prepare(stall, no_load_velocity, nominal_voltage, max_power, max_driving_effort);
     }
     static constexpr bool kFelt = false;
+    static constexpr bool kTicks = false;
 };
 
 struct ClampingMaxEffort {
@@ -1679,6 +1753,7 @@ struct ClampingMaxEffort {
         return {{max_effort}};
     }
     static constexpr bool kFelt = false;
+    static constexpr bool kTicks = false;
 };
 
 struct ThermalTwoNode {
@@ -1719,6 +1794,7 @@ struct ThermalTwoNode {
                 motor_constant, temperature_coefficient, derating_start, max_temperature, continuous_share, kept, dt);
     }
     static constexpr bool kFelt = false;
+    static constexpr bool kTicks = false;
 };
 
 struct SupplyBattery {
@@ -1754,6 +1830,7 @@ struct SupplyBattery {
         return battery_prepare(voltage, resistance, sag, min_voltage, regeneration);
     }
     static constexpr bool kFelt = false;
+    static constexpr bool kTicks = false;
 };
 
 struct TransmissionGear {
@@ -1797,6 +1874,7 @@ struct TransmissionGear {
     static inline Values<V, 2> felt(V inertia, V load, V ratio, V offset, V of_motor) {
         return felt_by_motor(inertia, load, ratio, offset, of_motor);
     }
+    static constexpr bool kTicks = false;
 };
 
 struct TransmissionElastic {
@@ -1851,6 +1929,7 @@ struct TransmissionElastic {
         return felt_by_rotor(inertia, load, rotor_position, rotor_velocity, previous_velocity, spring_effort, ratio,
                 offset, of_motor, rotor_inertia, stiffness, damping, half_backlash, drag, assumed_inertia);
     }
+    static constexpr bool kTicks = false;
 };
 
 struct LinkageShaft {
@@ -1883,6 +1962,7 @@ struct LinkageShaft {
         return {{}};
     }
     static constexpr bool kFelt = false;
+    static constexpr bool kTicks = false;
 };
 
 struct PassiveCogging {
@@ -1916,6 +1996,7 @@ struct PassiveCogging {
         return {{amplitude, periods, phase}};
     }
     static constexpr bool kFelt = false;
+    static constexpr bool kTicks = false;
 };
 
 struct PassiveFriction {
@@ -1959,6 +2040,7 @@ struct PassiveFriction {
                 quadratic_external_load, quadratic_when_opposed);
     }
     static constexpr bool kFelt = false;
+    static constexpr bool kTicks = false;
 };
 
 struct PassiveFrictionCurve {
@@ -1993,6 +2075,7 @@ struct PassiveFrictionCurve {
         return {{assumed_inertia}};
     }
     static constexpr bool kFelt = false;
+    static constexpr bool kTicks = false;
 };
 
 struct PassiveLuGreFriction {
@@ -2032,6 +2115,7 @@ struct PassiveLuGreFriction {
                 assumed_inertia, mujoco_discretization);
     }
     static constexpr bool kFelt = false;
+    static constexpr bool kTicks = false;
 };
 
 struct FeedbackEncoder {
@@ -2069,6 +2153,7 @@ struct FeedbackEncoder {
                 velocity_filter, seed, dt);
     }
     static constexpr bool kFelt = false;
+    static constexpr bool kTicks = false;
 };
 
 struct DelayTimed {
@@ -2104,11 +2189,12 @@ struct DelayTimed {
         return timed_prepare(seconds, steps, random_steps, redraw_steps, hold_probability, seed, dt);
     }
     static constexpr bool kFelt = false;
+    static constexpr bool kTicks = false;
 };
 
 using Functions = List<FunctionExp, FunctionLog, FunctionSqrt, FunctionTanh, FunctionSin, FunctionCos, FunctionPow, FunctionDecay, FunctionStribeck>;
 using Controllers = List<ControllerPD, ControllerPID, ControllerGearedPD, ControllerGearedPID, ControllerServo>;
-using EffortStages = List<EffortDelayTimed, ElectricalWinding, ClampingDCMotor, ClampingDCMotorCutoff, ClampingPositionBased, ClampingEnvelope, ClampingMaxEffort, ThermalTwoNode, SupplyBattery, TransmissionGear, TransmissionElastic, LinkageShaft, PassiveCogging, PassiveFriction, PassiveFrictionCurve, PassiveLuGreFriction>;
+using EffortStages = List<RateHold, EffortDelayTimed, ElectricalWinding, ClampingDCMotor, ClampingDCMotorCutoff, ClampingPositionBased, ClampingEnvelope, ClampingMaxEffort, ThermalTwoNode, SupplyBattery, TransmissionGear, TransmissionElastic, LinkageShaft, PassiveCogging, PassiveFriction, PassiveFrictionCurve, PassiveLuGreFriction>;
 using Feedbacks = List<FeedbackEncoder, DelayTimed>;
 
 }  // namespace ACTUATORS_VARIANT

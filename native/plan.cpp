@@ -411,7 +411,11 @@ void Plan::prepare() {
     p_.limits.clear();
     p_.feedback.clear();
     size_t number = 0;
-    for (MemberUse& one : controllers_) p_.controllers.push_back(use_of(one, number++));
+    dt_row_ = Aligned<float>(p_.robots_per_block * p_.period);
+    periods_ = Aligned<float>(dt_row_.size());
+    std::fill_n(dt_row_.data(), dt_row_.size(), 0.0f);
+    p_.dt_row = dt_row_.data();
+    for (MemberUse& one : controllers_) p_.controllers.push_back(use_of(one, number++, true));
     p_.networks.clear();
     int64_t columns = 0;
     for (NetworkMember& one : networks_) {
@@ -423,7 +427,7 @@ void Plan::prepare() {
     find_free();
     find_asking();
     for (MemberUse& one : limits_) p_.limits.push_back(use_of(one, number++));
-    for (MemberUse& one : feedback_) p_.feedback.push_back(use_of(one, number++));
+    for (MemberUse& one : feedback_) p_.feedback.push_back(use_of(one, number++, true));
     visible_ = Aligned<int32_t>(p_.robots_per_block * p_.period);
     std::fill_n(visible_.data(), visible_.size(), 1);
     for (const Use& use : p_.feedback)
@@ -523,6 +527,7 @@ void Plan::set_linkages(std::vector<Linkage> linkages) {
 void Plan::find_transmissions() {
     for (size_t k = 0; k < limits_.size(); ++k) {
         if (limits_[k].facts.couples) p_.linkage_stage = static_cast<int>(k);
+        if (limits_[k].facts.ticks) p_.rate = static_cast<int>(k);
         if (!limits_[k].facts.converts) continue;
         const int number = static_cast<int>(k);
         if (!p_.transmissions) p_.first_transmission = number;
@@ -564,7 +569,14 @@ Row Plan::row_of(size_t number) {
     return {patterns_.back().data(), 0};
 }
 
-Use Plan::use_of(MemberUse& member, size_t number) {
+// True if robots may have rates of their own.
+bool Plan::has_own_rates() const {
+    if (p_.rate < 0) return false;
+    const std::vector<int>& rows = limits_[p_.rate].rows;
+    return std::any_of(rows.begin(), rows.end(), [&](int row) { return rows_[row].own != nullptr; });
+}
+
+Use Plan::use_of(MemberUse& member, size_t number, bool in_periods) {
     Use use;
     use.law = member.law;
     use.limits = member.facts.limits;
@@ -591,7 +603,8 @@ Use Plan::use_of(MemberUse& member, size_t number) {
         own |= use.raw[k].own != 0;
     }
     if (member.facts.prepares) {
-        Timed shared{member.prepare, {}, {}, p_.robots_per_block * p_.period};
+        own |= in_periods && member.facts.timed && has_own_rates();
+        Timed shared{member.prepare, {}, {}, p_.robots_per_block * p_.period, in_periods};
         use.derives = own;
         for (int k = 0; k < member.facts.parameters; ++k) shared.raw[k] = use.raw[k].values;
         for (int k = 0; k < member.facts.prepared; ++k) {
@@ -612,7 +625,7 @@ Use Plan::use_of(MemberUse& member, size_t number) {
         if (!own && member.facts.timed)
             timed_.push_back(shared);
         else if (!own)
-            shared.prepare(shared.raw, shared.prepared, shared.size, 0.0f);
+            shared.prepare(shared.raw, shared.prepared, shared.size, dt_row_.data());
     }
     for (int k = 0; k < use.prepared; ++k) use.in_scratch |= use.scratch[k] >= 0;
     if (!member.facts.curves) return use;
@@ -632,7 +645,19 @@ Use Plan::use_of(MemberUse& member, size_t number) {
 
 void Plan::prepare_for_dt() {
     if (timed_dt_ == p_.dt) return;
-    for (const Timed& one : timed_) one.prepare(one.raw, one.prepared, one.size, p_.dt);
+    std::fill_n(dt_row_.data(), dt_row_.size(), p_.dt);
+    const auto prepare_where = [&](bool in_periods, const float* dt) {
+        for (const Timed& one : timed_)
+            if (one.in_periods == in_periods) one.prepare(one.raw, one.prepared, one.size, dt);
+    };
+    prepare_where(false, dt_row_.data());
+    const bool shared = p_.rate >= 0 && !has_own_rates();
+    if (shared) {
+        // the first prepared number of a rate is the number of physics steps in its period
+        const float* const steps = p_.limits[p_.rate].rows[0].values;
+        for (size_t i = 0; i < periods_.size(); ++i) periods_.data()[i] = steps[i] * p_.dt;
+    }
+    prepare_where(true, (shared ? periods_ : dt_row_).data());
     timed_dt_ = p_.dt;
 }
 
@@ -721,7 +746,7 @@ void Plan::check(Phase phase) {
 void Plan::begin(Phase phase, float dt) {
     p_.phase = phase;
     if (phase != Phase::kLimit) p_.dt = dt;
-    if (!timed_.empty()) prepare_for_dt();
+    prepare_for_dt();
     if (phase == Phase::kLimit) return;
     if (!in_place_) copy_state();
     if (p_.delayed_slots) {

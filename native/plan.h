@@ -197,6 +197,8 @@ class Plan {
         const float* raw[kMost];
         float* prepared[kMost];
         int64_t size;
+        // true if its time step is that of the controller
+        bool in_periods;
     };
 
     MemberUse member(const Member& given, LawList list) const;
@@ -210,8 +212,9 @@ class Plan {
     void find_felt();
     void places_of(const std::vector<int32_t>& slots, std::vector<int32_t>& places) const;
     Row row_of(size_t number);
-    Use use_of(MemberUse& member, size_t number);
+    Use use_of(MemberUse& member, size_t number, bool in_periods = false);
     void prepare_for_dt();
+    bool has_own_rates() const;
     const MemberUse* find_member(size_t number) const;
     MemberUse* find_member(size_t number);
     void prepare_lag();
@@ -268,7 +271,7 @@ class Plan {
     // scratch array with the gathered pieces of each row, else -1
     std::vector<int> gathered_in_;
     Aligned<int32_t> driven_, shared_lag_, visible_;
-    Aligned<float> scratch_, computed_;
+    Aligned<float> scratch_, computed_, dt_row_, periods_;
 };
 
 }  // namespace actuators

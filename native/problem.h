@@ -105,7 +105,7 @@ struct Use {
     bool derives = false;
     Row raw[kMost];
     int raw_scratch[kMost] = {};
-    void (*prepare)(const float* const* parameters, float* const* prepared, int64_t size, float dt) = nullptr;
+    void (*prepare)(const float* const* parameters, float* const* prepared, int64_t size, const float* dt) = nullptr;
     // requested signals, (robots, slots)
     const float* asked[kMostAsked] = {};
     // scratch array of a signal as the motor feels it, else 0
@@ -258,8 +258,8 @@ using Sweep = bool (*)(const Problem&, const Block&);
 // velocities, and a delay the commands after them; a transmission writes all motor signals, each `Block::pitch` after
 // the previous.
 using Places = void (*)(const Problem&, const Block&, const Use&, float* efforts);
-// Prepare `size` elements of the parameters of a law for a time step of `dt` seconds.
-using Prepare = void (*)(const float* const* parameters, float* const* prepared, int64_t size, float dt);
+// Prepare `size` elements of the parameters of a law, each for its time step in seconds.
+using Prepare = void (*)(const float* const* parameters, float* const* prepared, int64_t size, const float* dt);
 
 // Stages after the controller that run in one sweep, starting at index `first`; or a single one by gather and scatter.
 struct Limits {
@@ -278,6 +278,8 @@ struct Route {
     std::vector<Places> feedback;
     // per transmission: motor signals for the controller, and the true motor position and velocity
     std::vector<Places> commanded_motor, true_motor, felt;
+    // which controllers of a rate run in a step
+    Places due = nullptr;
     std::vector<Limits> limits;
     // true if all limits run in one sweep
     bool one_sweep = false;
@@ -345,7 +347,11 @@ struct Problem {
     Phase phase = Phase::kWhole;
     Handover handover;
 
+    // physics step, and a row of it for the elements of a block
     float dt = 0;
+    const float* dt_row = nullptr;
+    // index of the rate among the stages, -1 for none
+    int rate = -1;
     int64_t step = 0;
     // faults of the step, in order of detection
     std::vector<Fault>* faults = nullptr;
@@ -368,6 +374,10 @@ struct Block {
     int64_t pitch;
     // index of the first limit of a sweep
     int limit;
+    // time step of the laws: of physics, or of a controller with a rate
+    const float* dt;
+    // 1 for elements whose controllers run in this step, else 0; null if all do
+    const float* due;
     // scratch memory for results before the scatter, and for the steps by which results act late
     float *found, *lag;
     // columns of networks

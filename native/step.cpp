@@ -38,6 +38,8 @@ struct Scratch {
         kFound,  // results before the scatter
         kOver,   // inputs and values of a curve
         kValues,
+        kDue,  // whether controllers run, and their time steps
+        kPeriods,
         kLag,     // by how many steps results act late
         kSensed,  // positions, velocities and commands as seen by controllers
         kArrays = kSensed + kSignals
@@ -65,6 +67,8 @@ Block block_of(const Problem& p, int64_t number) {
     b.driven = nullptr;
     b.limit = 0;
     b.kept = nullptr;
+    b.dt = p.dt_row;
+    b.due = nullptr;
     if (p.layout == Layout::kGaps) {
         // the last row ends with its last driven column
         if (b.first_robot + b.robots == p.robots) b.size -= p.period - (p.columns[p.slots - 1] - p.columns[0] + 1);
@@ -117,10 +121,20 @@ void derive(const Problem& p, const Block& b, const Use& use) {
     for (int k = 0; k < use.parameters; ++k)
         raw[k] = use.raw_scratch[k] < 0 ? use.raw[k].at(b.first) : array(use.raw_scratch[k]);
     for (int k = 0; k < use.prepared; ++k) prepared[k] = use.scratch[k] < 0 ? nullptr : array(use.scratch[k]);
-    use.prepare(raw, prepared, b.size, p.dt);
+    use.prepare(raw, prepared, b.size, b.dt);
 }
 
-void derive_all(const Problem& p, const Block& b, const Scratch& scratch) {
+// Time steps of controllers: those of their rates, whose first prepared number is the number of physics steps.
+const float* find_periods(const Problem& p, const Block& b, const Scratch& scratch) {
+    if (p.rate < 0) return p.dt_row;
+    const Use& use = p.limits[p.rate];
+    const float* RESTRICT const steps = taken(use, 0, use.prepared, b);
+    float* RESTRICT const periods = scratch.at(Scratch::kPeriods);
+    for (int64_t i = 0; i < b.size; ++i) periods[i] = steps[i] * p.dt;
+    return periods;
+}
+
+void derive_all(const Problem& p, Block& b, const Scratch& scratch) {
     if (!p.derived) return;
     for (const Gathered& row : p.gathered) gather(p, b, row);
     const auto both = [&](const Use& use) {
@@ -129,9 +143,11 @@ void derive_all(const Problem& p, const Block& b, const Scratch& scratch) {
     };
     // behind sensors or before a transmission, curves are evaluated later
     const bool directly = p.feedback.empty() && !p.transmissions;
-    for (const Use& use : p.controllers) directly ? both(use) : derive(p, b, use);
     for (const Use& use : p.limits) both(use);
+    b.dt = find_periods(p, b, scratch);
+    for (const Use& use : p.controllers) directly ? both(use) : derive(p, b, use);
     for (const Use& use : p.feedback) both(use);
+    b.dt = p.dt_row;
 }
 
 // ---- published signals
@@ -166,13 +182,14 @@ NOINLINE void publish_measured(const Problem& p, const Block& b) {
     for (const int s : {kPosition, kVelocity}) {
         const float* RESTRICT const from = b.input[s];
         float* RESTRICT const to = p.measured[s] + b.first_robot * p.slots;
-        if (p.layout != Layout::kGaps) {
+        if (p.layout != Layout::kGaps && !b.due) {
             for (int64_t i = 0; i < b.size; ++i) to[i] = finite(from[i]) ? from[i] : to[i];
             continue;
         }
         for (int64_t i = 0; i < b.size; ++i) {
             const int32_t slot = p.slot_of[i % p.period];
-            if (slot >= 0 && finite(from[i])) to[i / p.period * p.slots + slot] = from[i];
+            const bool known = slot >= 0 && finite(from[i]) && (!b.due || b.due[i] > 0.5f);
+            if (known) to[i / p.period * p.slots + slot] = from[i];
         }
     }
 }
@@ -332,6 +349,11 @@ NOINLINE void delay_efforts(const Problem& p, const Block& b, const Use& use, fl
     act_late(b, use, p.robots * use.slots, [places](int64_t n) -> int64_t { return places[n]; }, values);
 }
 
+// Held efforts are those before the limits.
+NOINLINE void note_held(const Problem& p, const Block& b, const Use& use, const float* efforts) {
+    for (int64_t n = 0; n < b.robots * use.slots; ++n) p.computed[b.first + use.places[n]] = efforts[use.places[n]];
+}
+
 // Apply all limits to the efforts `here`, into the efforts of the block; returns true if any is not finite. With
 // transmissions, the block starts with motor signals.
 bool limit(const Problem& p, Block& b, float* here, float* there, const Truth& truth, const Scratch& scratch) {
@@ -354,6 +376,7 @@ bool limit(const Problem& p, Block& b, float* here, float* there, const Truth& t
             if (noted) std::copy_n(here, b.size, there);
             limits.places(p, b, use, here);
             if (use.late) delay_efforts(p, b, use, here);
+            if (limits.first == p.rate && p.computed) note_held(p, b, use, here);
             if (noted) note(limits, there, here);
             continue;
         }
@@ -362,6 +385,7 @@ bool limit(const Problem& p, Block& b, float* here, float* there, const Truth& t
         if (k + 1 == p.route.limits.size()) {
             const bool bad = limits.sweep(p, b);
             if (use.late) delay_efforts(p, b, use, out);
+            if (limits.first == p.rate && p.computed) note_held(p, b, use, out);
             if (noted) note(limits, here, out);
             return bad;
         }
@@ -369,6 +393,7 @@ bool limit(const Problem& p, Block& b, float* here, float* there, const Truth& t
         b.driven = nullptr;
         limits.sweep(p, b);
         if (use.late) delay_efforts(p, b, use, there);
+        if (limits.first == p.rate && p.computed) note_held(p, b, use, there);
         b.efforts = out;
         b.driven = driven;
         if (noted) note(limits, here, there);
@@ -386,6 +411,8 @@ struct Kept {
     const float* before;
     int64_t pieces, pitch, count, each;
     const int32_t* places;
+    // true for what comes before the controller, and the controller
+    bool is_commanding;
 };
 
 // Call with each state array of a block. If the state is updated in place, its previous value is in the memory of the
@@ -393,10 +420,12 @@ struct Kept {
 template <class Each>
 void for_kept(const Problem& p, const Block& b, const Each& each) {
     float* kept = b.kept;
+    bool is_commanding = true;
     const auto one = [&](float* state, const float* before, const auto& use, int64_t pieces, int64_t size) {
         const int64_t first = b.first_robot * use.slots * size, count = b.robots * use.slots * size;
-        Kept k{state + first, before ? before + first : kept, pieces, p.robots * use.slots * size, count, size,
-               use.places};
+        Kept k{
+            state + first, before ? before + first : kept, pieces, p.robots * use.slots * size, count, size, use.places,
+            is_commanding};
         each(k, !before);
         if (!before) kept += pieces * count;
     };
@@ -407,7 +436,9 @@ void for_kept(const Problem& p, const Block& b, const Each& each) {
     laws(p.controllers);
     for (const NetworkUse& use : p.networks)
         for (int s = 0; s < use.arrays; ++s) one(use.state[s], use.before[s], use, use.pieces, use.each);
+    is_commanding = false;
     laws(p.limits);
+    is_commanding = true;
     laws(p.feedback);
 }
 
@@ -419,10 +450,11 @@ void keep_state(const Problem& p, const Block& b) {
     });
 }
 
-// Restore the state of elements for which `is_bad` is true.
+// Restore the state of elements for which `is_bad` is true, of all laws or of those up to the controller.
 template <class IsBad>
-void put_back(const Problem& p, const Block& b, const IsBad& is_bad) {
+void put_back(const Problem& p, const Block& b, const IsBad& is_bad, bool all = true) {
     for_kept(p, b, [&](const Kept& k, bool in_place) {
+        if (!all && !k.is_commanding) return;
         // in place, the state before the first phase is overwritten
         if (in_place && p.phase == Phase::kLimit) return;
         const int64_t pitch = in_place ? k.count : k.pitch;
@@ -474,6 +506,43 @@ NOINLINE void find_faults(const Problem& p, const Block& b, const float* const* 
         // also reported to the owner of the handover
         if (p.phase == Phase::kLimit) p.handover.bad[b.first + i] = code;
     }
+}
+
+// ---- rates of controllers
+
+// Find the elements whose controllers run in this step. Returns false if there are none.
+NOINLINE bool find_due(const Problem& p, Block& b, const Scratch& scratch) {
+    float* const due = scratch.at(Scratch::kDue);
+    std::fill_n(due, b.size, 1.0f);
+    p.route.due(p, b, p.limits[p.rate], due);
+    bool any = false, all = true;
+    for (int64_t i = 0; i < b.size; ++i) (due[i] > 0.5f ? any : all) = due[i] > 0.5f;
+    b.due = all ? nullptr : due;
+    return any;
+}
+
+// Elements whose controllers do not run keep the state of these; the rate replaces their efforts, unless a signal is
+// bad.
+NOINLINE void rest(const Problem& p, const Block& b, const float* const* signals, float* efforts) {
+    const auto rests = [&](int64_t i) { return b.due[i] < 0.5f; };
+    if (b.kept) put_back(p, b, rests, false);
+    for (int64_t i = 0; i < b.size; ++i) {
+        if (!rests(i)) continue;
+        const bool bad = fault_of(signals, i) || (!p.asking.empty() && asked_fault_of(p, b, i));
+        efforts[i] = bad ? kNaN : 0.0f;
+    }
+}
+
+// Efforts before the limits, and efforts that rates will hold.
+void command_due(const Problem& p, Block& b, const float* const* signals, float* efforts, const Scratch& scratch) {
+    const bool any = p.rate < 0 || find_due(p, b, scratch);
+    b.dt = find_periods(p, b, scratch);
+    if (any) {
+        signals_of_controllers(p, b, scratch);
+        command(p, b, efforts);
+    }
+    b.dt = p.dt_row;
+    if (b.due) rest(p, b, signals, efforts);
 }
 
 // ---- halves of a step
@@ -535,9 +604,8 @@ void step_block(const Problem& p, int64_t number, const Scratch& scratch) {
     float *here = scratch.at(Scratch::kHere), *const there = scratch.at(Scratch::kThere);
     const Truth truth{{b.input[kPosition], b.input[kVelocity]}, {signals[kPosition], signals[kVelocity]}};
     if (p.felt_arrays) feel(p, b);
-    if (p.phase != Phase::kLimit) signals_of_controllers(p, b, scratch);
     if (p.phase == Phase::kCommand) {
-        command(p, b, p.handover.efforts + b.first);
+        command_due(p, b, signals, p.handover.efforts + b.first, scratch);
         return hand_over(p, b, signals);
     }
     if (fused) {
@@ -550,7 +618,7 @@ void step_block(const Problem& p, int64_t number, const Scratch& scratch) {
         } else {
             // write directly to the observed efforts, if no limit works in place
             const bool directly = p.computed && p.route.one_sweep;
-            command(p, b, directly ? computed_out : here);
+            command_due(p, b, signals, directly ? computed_out : here, scratch);
             if (p.computed && !directly) std::copy_n(here, b.size, computed_out);
             if (directly) here = computed_out;
         }
@@ -653,6 +721,7 @@ void choose(Problem& p) {
         p.route.true_motor.push_back(find_motor<false>(EffortStages{}, law));
         p.route.felt.push_back(find_felt(EffortStages{}, law));
     }
+    if (p.rate >= 0) p.route.due = find_due(EffortStages{}, p.limits[p.rate].law);
     masked ? choose_limits<true>(p) : choose_limits<false>(p);
     p.route.one_sweep = p.route.limits.empty() || (p.route.limits.size() == 1 && !p.route.limits[0].places);
     if (p.route.law_of_all < 0) return;
@@ -671,8 +740,8 @@ void choose(Problem& p) {
 template <class... Laws>
 std::vector<LawFacts> facts(List<Laws...>) {
     return {{Laws::kName, Laws::kParameters, Laws::kPrepared, Laws::kStates, Laws::kCurves, Laws::kOver, Laws::kAsked,
-             Laws::kAsks, Laws::kGives, Laws::kLate, Laws::kLimits, Laws::kConverts, Laws::kCouples, Laws::kPrepares,
-             Laws::kTimed, Laws::kPasses}...};
+             Laws::kAsks, Laws::kGives, Laws::kLate, Laws::kLimits, Laws::kConverts, Laws::kCouples, Laws::kTicks,
+             Laws::kPrepares, Laws::kTimed, Laws::kPasses}...};
 }
 
 // Call with the given list.

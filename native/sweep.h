@@ -89,29 +89,28 @@ struct Arrays<Given> {};
 
 // Signals of a block, and its efforts before limits.
 struct Inputs {
-    const float *q, *qd, *q_target, *qd_target, *feedforward, *given;
-    float dt;
-    Inputs(const Problem& p, const Block& b)
+    const float *q, *qd, *q_target, *qd_target, *feedforward, *given, *dt;
+    explicit Inputs(const Block& b)
         : q(b.input[kPosition]),
           qd(b.input[kVelocity]),
           q_target(b.input[kPositionTarget]),
           qd_target(b.input[kVelocityTarget]),
           feedforward(b.input[kFeedforward]),
           given(b.given),
-          dt(p.dt) {}
+          dt(b.dt) {}
 };
 
 template <class Law, size_t... A, size_t... S, size_t... T>
 inline auto law_at(const Inputs& in, const Arrays<Law>& own, int64_t i, int64_t k, std::index_sequence<A...>,
                    std::index_sequence<S...>, std::index_sequence<T...>) {
-    return Law::law(in.q[i], in.qd[i], in.q_target[i], in.qd_target[i], in.feedforward[i], in.dt, own.asked[A][i]...,
+    return Law::law(in.q[i], in.qd[i], in.q_target[i], in.qd_target[i], in.feedforward[i], in.dt[i], own.asked[A][i]...,
                     own.state[S][k]..., own.taken[T][i]...);
 }
 
 template <class Limit, size_t... A, size_t... S, size_t... T>
 inline auto limit_at(float effort, const Inputs& in, const Arrays<Limit>& own, int64_t i, int64_t k,
                      std::index_sequence<A...>, std::index_sequence<S...>, std::index_sequence<T...>) {
-    return Limit::law(effort, in.q[i], in.qd[i], in.dt, own.asked[A][i]..., own.state[S][k]..., own.taken[T][i]...);
+    return Limit::law(effort, in.q[i], in.qd[i], in.dt[i], own.asked[A][i]..., own.state[S][k]..., own.taken[T][i]...);
 }
 
 // True if all of `size` numbers are `value`.
@@ -226,8 +225,8 @@ inline Raw limited(Raw raw, const Inputs& in, int64_t i, const Arrays<Limit>& ow
 // ---- sweeps
 
 template <class Law, bool MASKED, class... Limits>
-inline bool swept(const Problem& p, const Block& b, const Arrays<Law> law, const Arrays<Limits>... limits) {
-    const Inputs in(p, b);
+inline bool swept(const Block& b, const Arrays<Law> law, const Arrays<Limits>... limits) {
+    const Inputs in(b);
     const int32_t* RESTRICT driven = b.driven;
     float* RESTRICT out = b.efforts;
     const int64_t size = b.size;
@@ -268,7 +267,7 @@ inline Arrays<Law> arrays_of_all(const Problem& p, const Block& b) {
 
 template <class Law, bool MASKED, class... Limits, size_t... N>
 bool sweep_numbered(const Problem& p, const Block& b, std::index_sequence<N...>) {
-    return swept<Law, MASKED, Limits...>(p, b, arrays_of_all<Law>(p, b), Arrays<Limits>(p.limits[b.limit + N], b)...);
+    return swept<Law, MASKED, Limits...>(b, arrays_of_all<Law>(p, b), Arrays<Limits>(p.limits[b.limit + N], b)...);
 }
 
 template <class Law, bool MASKED, class... Limits>
@@ -405,10 +404,10 @@ Sweep find_whole(List<Laws...>, int law, const Use* limits, int count) {
 
 // A law on some elements: results are stored in `found`, then scattered.
 template <class Law>
-void law_by_places(const Problem& p, const Block& b, const Use& use, float* RESTRICT efforts) {
+void law_by_places(const Problem&, const Block& b, const Use& use, float* RESTRICT efforts) {
     const int64_t count = b.robots * use.slots;
     const int32_t* RESTRICT places = use.places;
-    const Inputs in(p, b);
+    const Inputs in(b);
     const Arrays<Law> own(use, b);
     float* RESTRICT found = b.found;
     INDEPENDENT
@@ -439,7 +438,7 @@ struct SensorLoop<Law, USUAL, std::index_sequence<A...>, std::index_sequence<S..
     using Loop = StageLoop<Law, USUAL, std::index_sequence<A...>, std::index_sequence<S...>, std::index_sequence<T...>>;
 
     template <class At>
-    FLATTENED static void run(int64_t count, const At at, const float* q, const float* qd, float dt,
+    FLATTENED static void run(int64_t count, const At at, const float* q, const float* qd, const float* dt,
                               float* RESTRICT positions, float* RESTRICT velocities, float* RESTRICT lag,
                               Numbers<A>... asked, State<S>... state, Numbers<T>... taken) {
         INDEPENDENT
@@ -447,10 +446,10 @@ struct SensorLoop<Law, USUAL, std::index_sequence<A...>, std::index_sequence<S..
             const int64_t i = at(n);
             const auto found = [&] {
                 if constexpr (Law::kGives > 0)
-                    return Law::law(q[i], qd[i], dt, Loop::template asked_at<A>(asked, i)..., state[n]...,
+                    return Law::law(q[i], qd[i], dt[i], Loop::template asked_at<A>(asked, i)..., state[n]...,
                                     Loop::template value_at<T>(taken, i)...);
                 else
-                    return Law::law(dt, Loop::template asked_at<A>(asked, i)..., state[n]...,
+                    return Law::law(dt[i], Loop::template asked_at<A>(asked, i)..., state[n]...,
                                     Loop::template value_at<T>(taken, i)...);
             }();
             bool good = is_good<Law>(found);
@@ -466,8 +465,8 @@ struct SensorLoop<Law, USUAL, std::index_sequence<A...>, std::index_sequence<S..
     }
 
     template <class At>
-    static void run(const Problem& p, const Block& b, const Use& use, const Arrays<Law>& own, const At at, float* out) {
-        run(b.robots * use.slots, at, b.input[kPosition], b.input[kVelocity], p.dt, out, out + b.pitch, b.lag,
+    static void run(const Block& b, const Use& use, const Arrays<Law>& own, const At at, float* out) {
+        run(b.robots * use.slots, at, b.input[kPosition], b.input[kVelocity], b.dt, out, out + b.pitch, b.lag,
             own.asked[A]..., own.state[S]..., own.taken[T]...);
     }
 };
@@ -477,9 +476,9 @@ void feedback_by_places(const Problem& p, const Block& b, const Use& use, float*
     const Arrays<Law> own(use, b);
     const auto over = [&](const auto at) {
         if (is_usual(own, b.size))
-            SensorLoop<Law, true, Asked<Law>, States<Law>, Taken<Law>>::run(p, b, use, own, at, out);
+            SensorLoop<Law, true, Asked<Law>, States<Law>, Taken<Law>>::run(b, use, own, at, out);
         else
-            SensorLoop<Law, false, Asked<Law>, States<Law>, Taken<Law>>::run(p, b, use, own, at, out);
+            SensorLoop<Law, false, Asked<Law>, States<Law>, Taken<Law>>::run(b, use, own, at, out);
         if constexpr (Law::kLate > 0) {
             // what acts late follows the signals of the joint, for a delay
             float* values[kMostLate] = {};
@@ -518,7 +517,9 @@ struct MotorLoop<Law, COMMANDED, std::index_sequence<A...>, std::index_sequence<
         for (int64_t k = 0; k < count; ++k) {
             const int64_t i = at(k);
             // a state that is not known is that of the joint
-            [[maybe_unused]] const auto known = [&](float value) { return COMMANDED ? nan_unless(visible[i] != 0, value) : value; };
+            [[maybe_unused]] const auto known = [&](float value) {
+                return COMMANDED ? nan_unless(visible[i] != 0, value) : value;
+            };
             const float third = COMMANDED ? q_target[i] : 0.0f, fourth = COMMANDED ? qd_target[i] : 0.0f,
                         last = COMMANDED ? feedforward[i] : 0.0f;
             const auto found =
@@ -606,6 +607,35 @@ Places find_felt(List<Laws...>, int law) {
     return found;
 }
 
+// Mark the elements whose controllers run in a step.
+template <class Law, size_t... S, size_t... T>
+void due_by_places(const Problem& p, const Block& b, const Use& use, float* due, std::index_sequence<S...>,
+                   std::index_sequence<T...>) {
+    const int64_t count = b.robots * use.slots;
+    const int32_t* RESTRICT places = use.places;
+    const Arrays<Law> own(use, b);
+    for (int64_t k = 0; k < count; ++k)
+        due[places[k]] = Law::tick(p.dt, own.state[S][k]..., own.taken[T][places[k]]...);
+}
+
+template <class... Laws>
+Places find_due(List<Laws...>, int law) {
+    Places found = nullptr;
+    int at = 0;
+    const auto look = [&](auto one) {
+        using Law = typename decltype(one)::type;
+        if constexpr (Law::kTicks) {
+            if (at == law)
+                found = [](const Problem& p, const Block& b, const Use& use, float* out) {
+                    due_by_places<Law>(p, b, use, out, States<Law>{}, std::make_index_sequence<Law::kPrepared>{});
+                };
+        }
+        ++at;
+    };
+    (look(std::common_type<Laws>{}), ...);
+    return found;
+}
+
 template <class... Laws>
 Places find_law_places(List<Laws...>, int law) {
     static constexpr Places all[] = {law_by_places<Laws>...};
@@ -621,7 +651,7 @@ Places find_limit_places(List<Limits...>, int law) {
 // ---- parameters
 
 template <class Law, size_t... K>
-void prepare_each(const float* const* parameters, float* const* prepared, int64_t size, float dt,
+void prepare_each(const float* const* parameters, float* const* prepared, int64_t size, const float* dt,
                   std::index_sequence<K...>) {
     const float* in[Law::kParameters + 1];
     float* out[Law::kPrepared];
@@ -629,7 +659,7 @@ void prepare_each(const float* const* parameters, float* const* prepared, int64_
     for (int k = 0; k < Law::kPrepared; ++k) out[k] = prepared[k];
     INDEPENDENT
     for (int64_t i = 0; i < size; ++i) {
-        const auto values = Law::prepare(in[K][i]..., dt);
+        const auto values = Law::prepare(in[K][i]..., dt[i]);
         // unchanged parameters are read in place
         for (int k = 0; k < Law::kPrepared; ++k)
             if (Law::kPasses[k] < 0) out[k][i] = values.at[k];
@@ -644,7 +674,7 @@ Prepare find_prepare(List<Laws...>, int law) {
         using Law = typename decltype(one)::type;
         if constexpr (Law::kPrepares) {
             if (at == law)
-                found = [](const float* const* parameters, float* const* prepared, int64_t size, float dt) {
+                found = [](const float* const* parameters, float* const* prepared, int64_t size, const float* dt) {
                     prepare_each<Law>(parameters, prepared, size, dt, std::make_index_sequence<Law::kParameters>{});
                 };
         }

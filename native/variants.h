@@ -30,6 +30,8 @@ struct LawFacts {
     bool limits;
     // true if it is a transmission, which converts between motor and joint coordinates; or a linkage of several joints
     bool converts, couples;
+    // true if it is a rate, which holds efforts of controllers
+    bool ticks;
     bool prepares;
     // true if preparation depends on the time step
     bool timed;

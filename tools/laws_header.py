@@ -512,6 +512,8 @@ def _struct(translator: Translator, law: catalogue.Law) -> str:
         *(_motor_lines(translator, component) if kind.converts else ()),
         f"    static constexpr bool kFelt = {str(component.FELT is not None).lower()};",
         *(_felt_lines(translator, component) if component.FELT is not None else ()),
+        f"    static constexpr bool kTicks = {str(component.TICK is not None).lower()};",
+        *(_tick_lines(translator, component) if component.TICK is not None else ()),
         "};",
     ]
     return "\n".join(lines)
@@ -576,6 +578,17 @@ def _felt_lines(translator: Translator, component: Any) -> list[str]:
     return [
         "    template <class V>",
         *wrapped(f"    static inline Values<V, {function.results}> felt({_numbers(function.arguments)}) {{"),
+        *wrapped(f"        return {function.name}({', '.join(function.arguments)});"),
+        "    }",
+    ]
+
+
+def _tick_lines(translator: Translator, component: Any) -> list[str]:
+    """The function of a rate that says whether the controller runs in a step."""
+    function = translator.function(component.TICK)
+    return [
+        "    template <class V>",
+        *wrapped(f"    static inline V tick({_numbers(function.arguments)}) {{"),
         *wrapped(f"        return {function.name}({', '.join(function.arguments)});"),
         "    }",
     ]

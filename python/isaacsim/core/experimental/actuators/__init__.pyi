@@ -30,6 +30,7 @@ from .components.passive_cogging import PassiveCogging as PassiveCogging
 from .components.passive_friction import PassiveFriction as PassiveFriction
 from .components.passive_friction_curve import PassiveFrictionCurve as PassiveFrictionCurve
 from .components.passive_lu_gre_friction import PassiveLuGreFriction as PassiveLuGreFriction
+from .components.rate_hold import RateHold as RateHold
 from .components.supply_battery import SupplyBattery as SupplyBattery
 from .components.thermal_two_node import ThermalTwoNode as ThermalTwoNode
 from .components.transmission_elastic import TransmissionElastic as TransmissionElastic
@@ -82,6 +83,7 @@ from .specs.configs import NeuralControlConfig as NeuralControlConfig
 from .specs.configs import PDControlConfig as PDControlConfig
 from .specs.configs import PIDControlConfig as PIDControlConfig
 from .specs.configs import PositionBasedClampingConfig as PositionBasedClampingConfig
+from .specs.configs import RateConfig as RateConfig
 from .specs.configs import ServoControlConfig as ServoControlConfig
 from .specs.configs import SupplyConfig as SupplyConfig
 from .specs.configs import ThermalConfig as ThermalConfig
@@ -209,6 +211,8 @@ __all__ = [
     "PassiveLuGreFriction",
     "PhysicsBus",
     "PositionBasedClampingConfig",
+    "RateConfig",
+    "RateHold",
     "Recording",
     "RobotStability",
     "Saturation",

@@ -105,6 +105,8 @@ class Component(NotCopied):
     """The law as a scalar `wp.func`; None if a method of the subclass computes arrays."""
     MOTOR: ClassVar[Any] = None
     """Scalar `wp.func` from five signals of the joint to those of the motor; transmissions only. See `law.py`."""
+    TICK: ClassVar[Any] = None
+    """Scalar `wp.func` that says whether the controller runs in a step; rates only. See `law.py`."""
     FELT: ClassVar[Any] = None
     """Scalar `wp.func` from inertia and load at the joint to those that the motor feels; transmissions only."""
     _NEUTRAL: ClassVar[float] = 0.0
@@ -426,6 +428,12 @@ class EffortStage(Component):
             outputs=[dst_forces],
             device=device,
         )
+
+
+class Rate(EffortStage):
+    """How often the controller, and what comes before it, run: the laws `LAW`, which holds the effort, and `TICK`."""
+
+    KIND: ClassVar[str] = "rate"
 
 
 class EffortDelay(EffortStage):

@@ -223,7 +223,7 @@ def cos(x: float) -> float:
 @wp.func
 def mixed(bits: wp.uint32) -> wp.uint32:
     """Return 32 bits of which each depends on all that are given."""
-    state = bits * wp.uint32(747796405) + wp.uint32(2891336453)
+    state = bits * wp.uint32(747796405) - wp.uint32(1403630843)
     word = ((state >> ((state >> wp.uint32(28)) + wp.uint32(4))) ^ state) * wp.uint32(277803737)
     return (word >> wp.uint32(22)) ^ word
 

@@ -30,6 +30,13 @@ Laws before a transmission that ask for `inertia` or `load` get what the motor f
 
 of the joint and returns both at the motor; without it there are no such laws before the transmission.
 
+A rate has two laws. `LAW` is that of a stage after the controller, and returns the effort to hold. `TICK` takes
+
+    (dt, *state, *prepared)
+
+and returns 1 in a step in which the controller, and what comes before it, run, else 0. The first prepared number is the
+number of physics steps in a period; those laws get the period as their `dt`.
+
 Signals in `ASKS` of the class, see `specs/signals.py`, precede the state. States and curves are in the order of `STATE`
 and `CURVES`.
 
@@ -91,6 +98,7 @@ class LawClass(Protocol):
     LAW: Any
     MOTOR: Any
     FELT: Any
+    TICK: Any
 
     def neutral(self) -> tuple[float, ...]:
         """Value of each parameter with which the law does nothing."""
@@ -195,6 +203,7 @@ def require_law(owner: LawClass, signals: Sequence[str]) -> None:
     functions = {"LAW": owner.LAW} | ({} if owner.PREPARE is None else {"PREPARE": owner.PREPARE})
     functions |= {"MOTOR": owner.MOTOR} if converts else {}
     functions |= {} if owner.FELT is None else {"FELT": owner.FELT}
+    functions |= {} if owner.TICK is None else {"TICK": owner.TICK}
     for name, function in functions.items():
         if not isinstance(function, wp.Function):
             raise TypeError(
@@ -222,6 +231,7 @@ def _expected_arguments(owner: LawClass, signals: Sequence[str]) -> dict[str, tu
         "PREPARE": (*owner.PARAMETERS, *(("dt",) if prepares_for_dt(owner) else ())),
         "MOTOR": (*MOTOR_SIGNALS, *owner.ASKS, *owner.STATE, *prepared),
         "FELT": (*FELT_SIGNALS, *owner.STATE, *prepared),
+        "TICK": ("dt", *owner.STATE, *prepared),
     }
 
 

@@ -17,7 +17,7 @@ from ..components.delay import Delay
 from ..errors import ActuatorParseError
 from ..specs.actuator_spec import ActuatorSpec
 from ..specs.arguments import require_one, require_type
-from ..specs.configs import ClampingConfig, Config, ControlConfig, DelayConfig
+from ..specs.configs import ClampingConfig, Config, ControlConfig, DelayConfig, in_own_steps
 from ..specs.engine_friction import unattached_problems
 from ..specs.gear_losses import with_losses
 from ..specs.stages import KINDS, Staged, kind_of, parts_of, places_of
@@ -175,7 +175,7 @@ def _from_spec(spec: ActuatorSpec, num_robots: int, device: wp.DeviceLike) -> Ac
         newton_classes.as_newton_instance(
             catalogue.build(config, count, device, spec.checkpoint if config is spec.controller else None)
         )
-        for config in catalogue.in_order(spec.stages)
+        for config in catalogue.in_order(in_own_steps(spec.stages))
     ]
     give_rotor(made, spec)
     shared = not any(np.ndim(value) == 2 for config in spec.stages for value in vars(config).values())

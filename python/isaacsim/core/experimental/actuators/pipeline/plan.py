@@ -540,6 +540,7 @@ def _require_laws(entry: ActuatorEntry) -> None:
     _require_laws_of_stages(entry)
     _require_laws_of_motor(entry, custom)
     _require_laws_of_feedback(entry, custom)
+    _require_laws_of_rate(entry, custom)
 
 
 def _require_laws_of_stages(entry: ActuatorEntry) -> None:
@@ -774,6 +775,25 @@ def _require_laws_of_feedback(entry: ActuatorEntry, custom: ArrayStages | None) 
                 f"actuator {entry.label!r}: {name} beside {type(custom.stages[-1]).__name__}, which computes "
                 "arrays of what the controller sees: must be left out. Give the latter a LAW."
             )
+
+
+def _require_laws_of_rate(entry: ActuatorEntry, custom: ArrayStages | None) -> None:
+    """Refuse a rate beside stages that compute arrays, and beside a delay that counts physics steps.
+
+    Raises:
+        TypeError: There is one.
+    """
+    rates = [type(stage) for stage in entry.stages if getattr(type(stage), "TICK", None) is not None]
+    if not rates:
+        return
+    subject = f"actuator {entry.label!r}: {rates[0].__name__}"
+    if custom is not None:
+        raise TypeError(f"{subject} beside a stage that computes arrays: must be left out. Give the latter a LAW.")
+    if ring_delay(entry) is not None:
+        raise TypeError(
+            f"{subject} beside {type(entry.delay).__name__}, which counts physics steps: must be a DelayTimed, which "
+            "counts those of the controller. Replace it."
+        )
 
 
 def _require_laws_of_motor(entry: ActuatorEntry, custom: ArrayStages | None) -> None:

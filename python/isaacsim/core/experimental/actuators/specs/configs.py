@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 import os
 import warnings
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import PurePath
 from typing import Any, ClassVar, Literal, Self
@@ -32,6 +32,7 @@ from .envelope import EnvelopeClampingConfig
 from .fields import parameter, parameters_of
 from .late import MAX_DELAY_STEPS, EffortDelayConfig, TimedDelayConfig
 from .linkage import LinkageConfig
+from .rate import RateConfig
 from .servo import ServoControlConfig
 from .supply import SupplyConfig
 from .thermal import ThermalConfig
@@ -578,6 +579,14 @@ class DelayConfig(Config):
     """Delay in physics steps; 0 means none."""
 
 
+def in_own_steps(stages: Iterable[Config]) -> list[Config]:
+    """Return the stages of an actuator; with a rate, a delay in steps counts those of the controller."""
+    given = list(stages)
+    if not any(isinstance(one, RateConfig) for one in given):
+        return given
+    return [TimedDelayConfig(steps=one.delay_steps) if isinstance(one, DelayConfig) else one for one in given]
+
+
 @dataclass
 class ForeignConfig(Config):
     """What a prim says to a component registered by the host program: plain values under a schema of its own."""
@@ -592,6 +601,7 @@ class ForeignConfig(Config):
 _OTHERS: tuple[type[Config], ...] = (
     EncoderConfig,
     TimedDelayConfig,
+    RateConfig,
     EffortDelayConfig,
     ServoControlConfig,
     ElectricalConfig,

@@ -109,7 +109,7 @@ class EffortDelayConfig(LateConfig):
     seconds: float = parameter(0.0, **seconds_of("effortDelay"))
     """Delay [s]."""
     steps: float = parameter(0.0, **steps_of("effortDelay"))
-    """Delay in physics steps, added to `seconds`; with a `RateConfig` in steps of the controller."""
+    """Delay in physics steps, added to `seconds`."""
     max_steps: int = parameter(0, **most_of("effortDelay"))
     """Number of steps that are kept; 0 for what the delay needs at steps of 0.25 ms and longer."""
 

@@ -86,6 +86,8 @@ KINDS: Final[dict[str, Kind]] = {
         Kind("feedback", "Feedback", "a sensor", _MEASURED, gives=2),
         Kind("delay", "Delay", "a command delay", (), gives=0),
         Kind("controller", "Controller", "a control law", _COMMANDED, coordinates="motor"),
+        # how often all of this runs; in between, its effort is held
+        Kind("rate", "Rate", "a rate", _EFFORT, coordinates="motor"),
         # what the controller returns, on its way to the motor
         Kind("effort_delay", "EffortDelay", "an effort delay", _EFFORT, coordinates="motor"),
         # the effort that the winding gives of the one that is asked for

@@ -15,6 +15,9 @@ EFFORT_FAULT = 1 << FAULT_INPUTS.index("effort")
 SIGNAL_FAULT = 1 << FAULT_INPUTS.index("signal")
 """Fault code of a signal that a law asks for."""
 
+IDLE = 1 << 30
+"""Added to the fault code of a joint whose controller did not run, for networks that keep their state then."""
+
 
 @wp.func
 def fault_bit(value: float, bit: int) -> int:

@@ -159,33 +159,30 @@ def late_row(newest: float, depth: int) -> int:
 
 
 @wp.func
-def acting(
-    value: float,
-    lag: float,
-    newest: float,
-    now: wp.array2d[float],
-    after: wp.array2d[float],
-    j: int,
-    apart: int,
-) -> float:
+def carry(now: wp.array2d[float], after: wp.array2d[float], j: int, apart: int):
+    """Copy a ring of past results to the state after the step, if that is another one."""
+    if apart != 0:
+        for k in range(after.shape[0]):
+            after[k, j] = now[k, j]
+
+
+@wp.func
+def acting(value: float, lag: float, newest: float, ring: wp.array2d[float], j: int) -> float:
     """Write a result to its ring, and return the one of `lag` steps ago, interpolated."""
-    depth = after.shape[0]
+    depth = ring.shape[0]
     row = late_row(newest, depth)
     if wp.isnan(newest):
         for k in range(depth):
-            after[k, j] = value
-    elif apart != 0:
-        for k in range(depth):
-            after[k, j] = now[k, j]
-    after[row, j] = value
+            ring[k, j] = value
+    ring[row, j] = value
     most = float(depth - SPARE)
     bounded = wp.float32(most)
     if lag < most:
         bounded = lag
     steps = int(bounded)
     rest = bounded - float(steps)
-    one = after[wrapped(row - steps, depth), j]
-    other = after[wrapped(row - steps - 1, depth), j]
+    one = ring[wrapped(row - steps, depth), j]
+    other = ring[wrapped(row - steps - 1, depth), j]
     return one + rest * (other - one)
 
 

@@ -37,7 +37,7 @@ from ...specs.stages import KINDS, Kind, follows_limits
 from ..plan import base_of
 from . import warp_functions as functions
 from .binding import SIGNALS as INPUTS
-from .fault import EFFORT_FAULT, SIGNAL_FAULT, fault_bit, fault_bit_unbounded
+from .fault import EFFORT_FAULT, IDLE, SIGNAL_FAULT, fault_bit, fault_bit_unbounded
 
 _SIGNATURE = """
 def step_kernel(
@@ -93,6 +93,9 @@ _COMMAND = """
 
     # linkage: signals of the shafts
     $from_shafts
+
+    # rate: whether the controller runs in this step, and its time step
+    $tick
 
     # delay: read the command that acts, then write this one; the first command must be finite
     if slots.delay_place[slot] >= 0:
@@ -154,11 +157,12 @@ _TAKE_OVER = """
     effort = handed_efforts[robot, slot]
     raw = handed_computed[robot, slot]
     kind = slots.controller[slot]
+    $tick
 """
 
 _HAND_BACK = """
     # hand back
-    handed_bad[robot, slot] = fault
+    handed_bad[robot, slot] = fault$or_idle
 """
 
 _GATHER = """
@@ -282,6 +286,8 @@ _FROM_SHAFTS = (
     "if fault == 0 and (late | bad(q, 1) | bad(qd, 2)) != 0:",
     "    fault = EFFORT_FAULT",
 )
+# effort of a controller that does not run, which its rate replaces
+_IDLE_EFFORT = ("if fault == 0 and due == 0:", "    effort = 0.0")
 # names of a law's results in the kernel: of one after the controller, and of a sensor at the joint
 _RESULTS, _SENSED = ("effort",), ("seen_q", "seen_qd")
 _COMMANDS = ("q_target", "qd_target", "ff")
@@ -303,6 +309,8 @@ _FUNCTIONS: dict[str, Any] = {
     "delayed": functions.delayed,
     "push": functions.push,
     "acting": functions.acting,
+    "carry": functions.carry,
+    "IDLE": wp.constant(IDLE),
     "late_row": functions.late_row,
     "curve_at": curve_at,
 }
@@ -346,6 +354,7 @@ class _Law:
         owner = self.owner
         found = {"": owner.LAW, "_prepare": owner.PREPARE}
         found |= {"_motor": owner.MOTOR, "_felt": owner.FELT} if self.kind.converts else {}
+        found |= {"_tick": owner.TICK}
         return {f"{self.name}{suffix}": function for suffix, function in found.items() if function is not None}
 
     def lines(self) -> list[str]:
@@ -371,8 +380,7 @@ class _Law:
         newest, n, first = self._state("kept")[-1], self.state_number, len(self._state("kept"))
         lines = []
         for k, value in enumerate(self._results or _COMMANDS, first):
-            rings = f"now_{n}_{k}, after_{n}_{k}"
-            lines.append(f"{value} = acting({value}, {self.name}_lag, {newest}, {rings}, {self.name}_at, apart)")
+            lines.append(f"{value} = acting({value}, {self.name}_lag, {newest}, after_{n}_{k}, {self.name}_at)")
         return [*lines, f"{newest} = float(late_row({newest}, after_{n}_{first}.shape[0]))"]
 
     def motor_lines(self, joint: Sequence[str], motor: Sequence[str], checked: int, on_fault: str) -> list[str]:
@@ -402,11 +410,20 @@ class _Law:
             return []
         return self.after_state(self._call(f"{self.name}_felt", names, [], names))
 
+    def tick_lines(self) -> list[str]:
+        """Find out whether the controller is due, and its time step; of a rate."""
+        lines, values = self._prepared([f"{name}[robot, slot]" for name in self.rows])
+        arguments = ", ".join(["dt", *self._law_state("kept"), *values])
+        lines += [f"law_dt = {values[0]} * dt", f"if {self.name}_tick({arguments}) < 0.5:", "    due = wp.int32(0)"]
+        return self.after_state(lines)
+
     def after_state(self, lines: Sequence[str]) -> list[str]:
         """Return the lines after those that read the state."""
         n, at = self.state_number, f"{self.name}_at"
         kept = [f"{name} = now_{n}_{k}[{at}]" for k, name in enumerate(self._state("kept"))]
-        return [*([self._place] if kept else []), *kept, *lines]
+        rings = range(len(kept), len(kept) + len(self.owner.LATE))
+        carried = [f"carry(now_{n}_{k}, after_{n}_{k}, {at}, apart)" for k in rings]
+        return [*([self._place] if kept else []), *kept, *carried, *lines]
 
     def state_out(self, *, evaluated: bool) -> list[str]:
         """Write the state of every slot that has the law.
@@ -438,7 +455,7 @@ class _Law:
         if self.owner.PREPARE is None:
             return [], rows
         values = [f"{self.name}_{name}" for name in prepared_of(self.owner, self.kind.takes)]
-        given = [*rows, *(["dt"] if prepares_for_dt(self.owner) else [])]
+        given = [*rows, *([self.signals["dt"]] if prepares_for_dt(self.owner) else [])]
         return [f"{', '.join(values)} = {self.name}_prepare({', '.join(given)})"], values
 
     def _curves(self) -> dict[str, str]:
@@ -570,7 +587,12 @@ class _KernelText:
         sensed = _SIGNAL_NAMES | ({"position": "seen_q", "velocity": "seen_qd"} if feedback else {})
         sensors = zip(feedback, at_motor, strict=True)
         at_joint = [number for number, (law, motor) in enumerate(sensors) if KINDS[law.KIND].senses and not motor]
-        self._motor = _Motor(controllers, stages, sensed, at_joint)
+        # with a rate, what comes up to the controller runs only in some steps
+        self._is_rated = any(law.TICK is not None for law in stages)
+        self._runs = "if fault == 0 and due != 0:" if self._is_rated else "if fault == 0:"
+        self._tick = ["due = wp.int32(1)", "law_dt = wp.float32(dt)"] if self._is_rated else []
+        self._timed = _SIGNAL_NAMES | ({"dt": "law_dt"} if self._is_rated else {})
+        self._motor = _Motor(controllers, stages, sensed | {"dt": self._timed["dt"]}, at_joint)
         for number, law in enumerate(controllers):
             self._add_controller(number, law)
         for number, law in enumerate(stages):
@@ -579,7 +601,8 @@ class _KernelText:
             self._add_sensor(number, law, motor)
         if feedback:
             seen = [self._motor.commanded[name] for name in ("position", "velocity")]
-            self._sensing_motor += [f"keep({one}, measured_{k}, robot, slot)" for k, one in enumerate(seen)]
+            kept = [f"keep({one}, measured_{k}, robot, slot)" for k, one in enumerate(seen)]
+            self._sensing_motor += _under("if due != 0:", kept) if self._is_rated else kept
 
     def blocks(self) -> dict[str, str]:
         """Text of each placeholder of the templates but `signals` and `efforts`, which depend on the binding."""
@@ -598,7 +621,9 @@ class _KernelText:
             "note_limiter": "limited_by[robot, slot] = limiter" if self._observed else "",
             "recall_limiter": "limiter = limited_by[robot, slot]" if self._observed else "",
             "behind": _joined(self._behind),
-            "laws": _block(self._laws),
+            "laws": _block([*self._laws, *(_IDLE_EFFORT if self._is_rated else ())]),
+            "tick": _joined(self._tick),
+            "or_idle": " | (IDLE if due == 0 else 0)" if self._is_rated else "",
             "feedback": _block(self._sensing),
             "to_motor": _joined(self._motor.signals),
             "motor_feedback": _joined(self._sensing_motor),
@@ -614,7 +639,7 @@ class _KernelText:
         self._rows += [name for name in owner.PARAMETERS if name not in self._rows]
         law = self._law(owner, f"law_{number}", owner.PARAMETERS, self._motor.commanded)
         where = f"if kind == {number}:"
-        self._laws += _under(where, law.after_state(_under("if fault == 0:", law.lines())))
+        self._laws += _under(where, law.after_state(_under(self._runs, law.lines())))
         self._add_state_out(where, law, evaluated=self._phase in _EVALUATING[0])
 
     def _add_stage(self, number: int, owner: LawClass) -> None:
@@ -624,6 +649,10 @@ class _KernelText:
         if law.kind.converts:
             self._motor.add(where, law)
         lines = law.lines()
+        if owner.TICK is not None:
+            self._tick += _under(where, law.tick_lines())
+            # held efforts are those before the limits
+            lines.append("raw = effort")
         if self._observed and law.kind.is_limit:
             lines = ["before = effort", *lines, *_under("if effort != before:", [f"limiter = {number + 1}"])]
         block = self._joint if follows_limits(owner.KIND) else self._behind if number > self._linkage else self._limits
@@ -636,13 +665,13 @@ class _KernelText:
 
     def _add_sensor(self, number: int, owner: LawClass, at_motor: bool) -> None:
         name = f"feedback_{number}"
-        law = self._law(owner, name, self._own_rows(f"sensor_{number}", owner), _SIGNAL_NAMES)
+        law = self._law(owner, name, self._own_rows(f"sensor_{number}", owner), self._timed)
         if at_motor:
             seen = tuple(self._motor.commanded[signal] for signal in ("position", "velocity"))
             law = dataclasses.replace(law, signals=self._motor.commanded, sensed=seen)
         where = f"if slots.sensed[{number}, slot] != 0:"
         block = self._sensing_motor if at_motor else self._sensing
-        block += _under(where, law.after_state(_under("if fault == 0:", law.lines())))
+        block += _under(where, law.after_state(_under(self._runs, law.lines())))
         self._add_state_out(where, law, evaluated=self._phase in _EVALUATING[0])
 
     def _add_state_out(self, where: str, law: _Law, *, evaluated: bool) -> None:
