@@ -23,6 +23,7 @@ from isaacsim.core.experimental.actuators import (
     MotorConfig,
     PDControlConfig,
     PIDControlConfig,
+    RateConfig,
     Simulation,
     TransmissionConfig,
 )
@@ -172,6 +173,21 @@ LATE: dict[str, list[Any]] = {
     "filtered velocity": [EncoderConfig(velocity_filter=0.01)],
     "effort": [EffortDelayConfig(seconds=0.003, steps=1.5)],
     "both": [EncoderConfig(latency=0.0033), EffortDelayConfig(steps=1.25)],
+    "rate": [RateConfig(4)],
+    "rate, and what counts in its steps": [RateConfig(frequency=250.0), EncoderConfig(latency_steps=1.5)],
+    "rate and effort": [RateConfig(3), EncoderConfig(latency=0.004), EffortDelayConfig(steps=1.5)],
+}
+
+
+LATENCIES = {
+    "encoder in seconds": 0.008,
+    "encoder in steps": 0.003,
+    "filtered velocity": 0.0,
+    "effort": 0.006,
+    "both": 0.0058,
+    "rate": 0.003,
+    "rate, and what counts in its steps": 0.007,
+    "rate and effort": 0.009,
 }
 
 
@@ -185,15 +201,6 @@ def test_late_pendulum_vibrates_from_the_limit_on(name: str, delay: int) -> None
     told = bench.actuators.stability()
     assert told.left_out == () and told.joints[0].latency == pytest.approx(LATENCIES[name], rel=1e-5)
     assert bench.grows_from(told.robots[0].margin, kp, kd, within=0.05, steps=500)
-
-
-LATENCIES = {
-    "encoder in seconds": 0.008,
-    "encoder in steps": 0.003,
-    "filtered velocity": 0.0,
-    "effort": 0.006,
-    "both": 0.0058,
-}
 
 
 def test_late_joints_of_an_arm_have_their_own_latency() -> None:

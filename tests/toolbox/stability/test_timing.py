@@ -4,19 +4,21 @@ from __future__ import annotations
 
 import json
 import math
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import pytest
-from isaacsim.core.experimental.actuators import PDControlConfig, stability_of
-from isaacsim.core.experimental.actuators.specs.encoder import EncoderConfig
-from isaacsim.core.experimental.actuators.specs.late import EffortDelayConfig
-from isaacsim.core.experimental.actuators.specs.rate import RateConfig
-from isaacsim.core.experimental.actuators.toolbox.stability.frequency import frequency_response
+from isaacsim.core.experimental.actuators import (
+    EffortDelayConfig,
+    EncoderConfig,
+    PDControlConfig,
+    RateConfig,
+    stability_of,
+)
 from isaacsim.core.experimental.actuators.toolbox.stability.loop import Loop
 from isaacsim.core.experimental.actuators.toolbox.stability.table import cures_of, late_joints, least_damping
 from isaacsim.core.experimental.actuators.toolbox.stability.timing import Timing
+from late_loop import Joint, Reference, timing_of
 
 DT = 1 / 500
 
@@ -58,138 +60,11 @@ def test_delayed_loops_are_stable_as_far_as_the_table_says(
         assert 0.01 * factors[3] * ratios[3] == pytest.approx(at, rel=0.02)
 
 
-@dataclass
-class Joint:
-    """How a joint of the reference is measured and driven; latency and effort delay in steps of its controller."""
-
-    gains: tuple[float, float, float]
-    latency: float = 0.0
-    effort_delay: float = 0.0
-    difference: bool = False
-    filter_time: float = 0.0
-    decimation: int = 1
-
-    def configs(self) -> list[Any]:
-        """The same as configs."""
-        kind = "difference" if self.difference else "register"
-        encoder = EncoderConfig(latency_steps=self.latency, velocity=kind, velocity_filter=self.filter_time)
-        return [encoder, EffortDelayConfig(steps=self.effort_delay), RateConfig(self.decimation)]
-
-
-class Reference:
-    """Joints stepped one step at a time in float64, with rings of measurements and of efforts, as a controller is."""
-
-    def __init__(self, inverse: np.ndarray, joints: list[Joint], dt: float, weight: float) -> None:
-        self.inverse, self.joints, self.dt, self.weight = inverse, joints, dt, weight
-        count = len(joints)
-        self.measured = [[(0.0, 0.0)] * 40 for _ in range(count)]
-        self.asked = [[0.0] * 40 for _ in range(count)]
-        self.last, self.filtered, self.integral, self.effort = np.zeros((4, count))
-
-    @staticmethod
-    def _at(ring: list[Any], steps: float) -> Any:
-        """Value of some steps ago, the newest is first."""
-        whole, part = int(steps), steps - int(steps)
-        return (1 - part) * np.array(ring[whole]) + part * np.array(ring[whole + 1])
-
-    def compute(self, at: int, q: float, v: float) -> None:
-        """One computation of the controller of a joint."""
-        joint = self.joints[at]
-        time = joint.decimation * self.dt
-        share = time / (joint.filter_time + time)
-        raw = (q - self.last[at]) / time if joint.difference else v
-        self.last[at] = q
-        self.filtered[at] += share * (raw - self.filtered[at])
-        self.measured[at] = [(q, self.filtered[at]), *self.measured[at][:-1]]
-        seen_q, seen_v = self._at(self.measured[at], joint.latency)
-        self.integral[at] -= time * seen_q
-        kp, kd, ki = joint.gains
-        self.asked[at] = [-kp * seen_q - kd * seen_v + ki * self.integral[at], *self.asked[at][:-1]]
-        self.effort[at] = self._at(self.asked[at], joint.effort_delay)
-
-    def growth(self, steps: int = 3000) -> float:
-        """Growth of the motion in a physics step, that of its envelope after a start."""
-        rng = np.random.default_rng(3)
-        q, v = rng.normal(size=(2, len(self.joints)))
-        kept, sizes = 0.0, []
-        for step in range(steps):
-            for at, joint in enumerate(self.joints):
-                if step % joint.decimation == 0:
-                    self.compute(at, q[at], v[at])
-            before = v
-            v = v + self.dt * self.inverse @ self.effort
-            q = q + self.dt * ((1 - self.weight) * before + self.weight * v)
-            size = float(np.abs([q, self.dt * v]).max())
-            sizes.append(kept + math.log(size))
-            if step % 60 == 59:
-                # it is linear: all of it is scaled, so that it neither overflows nor vanishes
-                kept += math.log(size)
-                q, v = q / size, v / size
-                self.scale(1.0 / size)
-        last = sizes[steps // 2 :]
-        return math.exp(np.polyfit(np.arange(len(last)), last, 1)[0])
-
-    def scale(self, factor: float) -> None:
-        """Multiply all that controllers remember."""
-        self.measured = [[(factor * a, factor * b) for a, b in ring] for ring in self.measured]
-        self.asked = [[factor * one for one in ring] for ring in self.asked]
-        for state in (self.last, self.filtered, self.integral, self.effort):
-            state *= factor
-
-
-def radius(inverse: np.ndarray, joints: list[Joint], dt: float, weight: float) -> float:
-    """What the loop says of it."""
-    timing = Timing(np.concatenate([Timing.of(joint.configs(), 1).values for joint in joints], axis=1))
-    return Loop(inverse, np.array([joint.gains for joint in joints]).T, weight, timing).radius(dt)
-
-
-ALONE = {
-    "whole steps": Joint((400.0, 8.0, 0.0), latency=3.0),
-    "part of a step": Joint((400.0, 8.0, 0.0), latency=0.4),
-    "between two steps": Joint((400.0, 8.0, 0.0), latency=4.7),
-    "late effort": Joint((400.0, 8.0, 0.0), effort_delay=2.3),
-    "both, of which parts do not add up to steps": Joint((400.0, 8.0, 0.0), latency=1.5, effort_delay=1.5),
-    "integral": Joint((400.0, 8.0, 2000.0), latency=2.25),
-    "difference": Joint((400.0, 8.0, 0.0), latency=1.5, difference=True),
-    "filter": Joint((400.0, 8.0, 0.0), latency=1.0, filter_time=0.01),
-    "filtered difference": Joint((900.0, 8.0, 300.0), latency=0.5, difference=True, filter_time=0.004),
-    "rate": Joint((400.0, 8.0, 0.0), decimation=4),
-    "rate and all else": Joint((400.0, 8.0, 500.0), 1.25, 0.5, True, 0.01, 3),
-    "growing": Joint((4000.0, 8.0, 0.0), latency=3.5),
-}
-
-
-@pytest.mark.parametrize("weight", [1.0, 33 / 64])
-@pytest.mark.parametrize("name", ALONE)
-def test_radius_is_the_growth_of_a_joint_stepped_one_by_one(name: str, weight: float) -> None:
-    """With an inertia of 0.25, at 500 Hz."""
-    inverse = np.array([[4.0]])
-    grown = Reference(inverse, [ALONE[name]], DT, weight).growth()
-    assert radius(inverse, [ALONE[name]], DT, weight) == pytest.approx(grown, abs=2e-4)
-
-
-@pytest.mark.parametrize(
-    ("first", "second"),
-    [
-        (Joint((400.0, 8.0, 0.0), latency=3.5), Joint((100.0, 2.0, 0.0), latency=0.25)),
-        (Joint((400.0, 8.0, 200.0), latency=1.0, difference=True), Joint((100.0, 2.0, 0.0))),
-        (Joint((400.0, 8.0, 0.0), effort_delay=1.5, decimation=2), Joint((100.0, 2.0, 0.0), 2.0, decimation=3)),
-        (Joint((400.0, 8.0, 0.0)), Joint((300.0, 1.0, 0.0), latency=4.0)),
-    ],
-)
-def test_coupled_joints_with_latencies_of_their_own(first: Joint, second: Joint) -> None:
-    """Also at rates of their own, which repeat after some steps."""
-    inverse = np.linalg.inv([[0.5, 0.1], [0.1, 0.05]])
-    joints = [first, second]
-    assert radius(inverse, joints, DT, 1.0) == pytest.approx(Reference(inverse, joints, DT, 1.0).growth(), abs=2e-4)
-
-
 def test_margin_is_where_motion_begins_to_grow() -> None:
     """Of steps taken one by one, with 1 % more and less."""
     inverse = np.linalg.inv([[0.5, 0.1], [0.1, 0.05]])
     joints = [Joint((400.0, 16.0, 0.0), latency=3.5), Joint((100.0, 2.0, 0.0), latency=1.25)]
-    timing = Timing(np.concatenate([Timing.of(joint.configs(), 1).values for joint in joints], axis=1))
-    margin = Loop(inverse, np.array([joint.gains for joint in joints]).T, timing=timing).margin(DT)
+    margin = Loop(inverse, np.array([joint.gains for joint in joints]).T, timing=timing_of(joints)).margin(DT)
     for factor, grows in ((0.98 * margin, False), (1.02 * margin, True)):
         scaled = [
             Joint((factor * joint.gains[0], factor * joint.gains[1], 0.0), latency=joint.latency) for joint in joints
@@ -304,34 +179,3 @@ def test_lack_of_damping_is_told_in_words() -> None:
     assert words.startswith("The effort of hip acts 0.02 s late: its kp = 100 needs more than kd = 2, and it has 1.")
     assert late_joints(stability_of([[0.25]], DT, 100.0, 3.0, latency=0.02)) == []
     assert late_joints(stability_of([[0.25]], DT, 100.0, 0.0)) == []
-
-
-@pytest.mark.parametrize("weight", [1.0, 33 / 64])
-@pytest.mark.parametrize(
-    "joint",
-    [
-        Joint((100.0, 8.0, 0.0), latency=4.7),
-        Joint((100.0, 8.0, 50.0), effort_delay=2.3),
-        Joint((100.0, 8.0, 0.0), latency=0.5, difference=True, filter_time=0.004),
-        Joint((100.0, 8.0, 20.0), 1.25, 0.5, True, 0.004, 3),
-    ],
-)
-def test_open_loop_reaches_minus_one_at_the_margin(joint: Joint, weight: float) -> None:
-    """The frequency response has the margin of the eigenvalues, at the frequency at which the joint then swings."""
-    found = frequency_response("hip", joint.gains, 0.25, DT, 0, weight, Timing.of(joint.configs(), 1))
-    assert found.phase_crossover is not None
-    at = np.argmin(np.abs(found.frequencies - found.phase_crossover))
-    assert found.gain_margin * found.open_loop[at] == pytest.approx(-1.0, abs=0.02)
-    assert found.frequencies[-1] == pytest.approx(0.5 / (joint.decimation * DT))
-
-
-def test_late_effort_turns_the_closed_loop_and_a_late_measurement_does_not() -> None:
-    """At a low frequency, where the feedback holds what it measures; the open loops are the same."""
-    gains = 400.0, 8.0, 0.0
-    effort, measured = (
-        frequency_response("hip", gains, 0.25, DT, timing=Timing.of([config], 1))
-        for config in (EffortDelayConfig(steps=2.0), late(2))
-    )
-    np.testing.assert_allclose(effort.open_loop, measured.open_loop, rtol=1e-9)
-    turned = np.exp(-4j * np.pi * effort.frequencies * DT)
-    np.testing.assert_allclose(effort.closed_loop, measured.closed_loop * turned, rtol=1e-6, atol=1e-9)

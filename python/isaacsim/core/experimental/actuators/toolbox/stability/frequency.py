@@ -2,13 +2,13 @@
 
     v⁺ = v + dt·τ/I      q⁺ = q + dt·((1 − w)·v + w·v⁺)      hence, with z = exp(j·2π·f·dt),
     V/T = (dt/I)/(z − 1)      Q/T = dt·(1 − w + w·z)/(z − 1)·V/T
-    open loop     L = M·E·(kp·Q/T + kd·F·V/T + ki·dt·z/(z − 1)·Q/T)
-    closed loop   z⁻ᵈ·E·(kp + ki·dt·z/(z − 1))·(Q/T) / (1 + L)
+    open loop     L = M·(kp·Q/T + kd·F·V/T + ki·dt·z/(z − 1)·Q/T)
+    closed loop   z⁻ᵈ·(kp + ki·dt·z/(z − 1))·(Q/T) / (1 + L)
 
 The hold of the effort between steps is included, without approximation. A delay of d steps applies to targets and not
 to feedback, so it turns the phase of the closed loop and does not change the margins. The latency M of the measurement
-and the delay E of the effort weight the last steps, see `timing.py`; F is the filter of the velocity. A controller that
-computes every n steps holds its effort for `dt = n·h`, which is a step with `w = ((n − 1)/2 + w_h)/n`.
+weights the last steps, see `timing.py`; F is the filter of the velocity. With a rate of the controller or a delay of
+the effort, V/T and Q/T are those of all physics steps between two computations.
 """
 
 from __future__ import annotations
@@ -75,12 +75,18 @@ def frequency_response(
 
 
 class _Plant:
-    """A joint between two computations of its controller, and how it is measured."""
+    """A joint between two computations of its controller, and how it is measured.
+
+    Between two computations there are n physics steps of h. In the i-th of them, the effort that acts is the one that
+    the controller returned `floor((i − e)/n)` of its steps before, with a delay of e physics steps.
+    """
 
     def __init__(self, inertia: float, dt: float, weight: float, timing: Timing) -> None:
-        steps = float(timing.periods(dt)[0])
-        self.inertia, self.physics_dt, self.timing = inertia, dt, timing
-        self.dt, self.weight = steps * dt, ((steps - 1.0) / 2.0 + weight) / steps
+        self.dt = float(timing.periods(dt)[0]) * dt
+        self.steps = round(self.dt / dt)
+        self.inertia, self.weight, self.timing = inertia, weight, timing
+        self.shares = timing.filter_shares(dt)
+        self.measured, self.acting = (weights[0] for weights in timing.weights(dt))
 
     def responses(self, frequencies: np.ndarray, gains: tuple[float, float, float]) -> tuple[np.ndarray, np.ndarray]:
         """Return the open loop, and the closed loop without a delay of commands."""
@@ -89,16 +95,25 @@ class _Plant:
         # the highest frequency reverses at each step, exactly
         z[-1] = -1.0
         summed = self.dt * z / (z - 1)
-        velocity = self.dt / self.inertia / (z - 1)
-        position = self.dt * (1 - self.weight + self.weight * z) / (z - 1) * velocity
-        measured, acting = self.timing.responses(self.physics_dt, z)
+        velocity, position = self._moved(z)
         seen = position * (1 - 1 / z) / self.dt if self.timing.differences[0] else velocity
-        share = self.timing.filter_shares(self.physics_dt)[0]
-        seen = seen * share / (1 - (1 - share) / z)
-        loop = measured * acting * (kp * position + kd * seen + ki * summed * position)
-        followed = acting * (kp + ki * summed) * position / (1 + loop)
+        seen = seen * self.shares[0] / (1 - (1 - self.shares[0]) / z)
+        loop = np.polyval(self.measured[::-1], 1 / z) * (kp * position + kd * seen + ki * summed * position)
+        followed = (kp + ki * summed) * position / (1 + loop)
         # half a step of latency leaves nothing of the highest frequency, and a level needs a number
         return np.where(loop == 0.0, _NOTHING, loop), np.where(followed == 0.0, _NOTHING, followed)
+
+    def _moved(self, z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return velocity and position over the effort of the controller."""
+        late, within = np.arange(len(self.acting))[:, None], np.arange(self.steps)
+        ages = -((within - late) // self.steps)
+        pushed, moved = np.zeros((2, ages.max() + 1))
+        np.add.at(pushed, ages, self.acting[:, None])
+        np.add.at(moved, ages, self.acting[:, None] * (self.steps - 1 - within + self.weight))
+        step = self.dt / self.steps
+        velocity = step / self.inertia * np.polyval(pushed[::-1], 1 / z) / (z - 1)
+        gained = step**2 / self.inertia * np.polyval(moved[::-1], 1 / z)
+        return velocity, (self.dt * velocity + gained) / (z - 1)
 
 
 def _phase_margin(frequencies: np.ndarray, loop: np.ndarray) -> tuple[float | None, float | None]:

@@ -23,7 +23,7 @@ class StepMatrix:
     def __init__(self, gains: np.ndarray, dt: float, weight: float, timing: Timing) -> None:
         self._gains, self._dt, self._weight = gains, dt, weight
         joints, timing = gains.shape[1], timing.resolved(dt)
-        periods, self._weights = timing.periods(dt), timing.weights(dt)
+        periods = timing.periods(dt)
         self._times, self._pattern = periods * dt, timing.pattern(dt)
         self._shares = timing.filter_shares(dt)
         self._summing = np.flatnonzero(gains[2])
@@ -32,14 +32,12 @@ class StepMatrix:
         self._differing = np.flatnonzero(timing.differences & ~known)
         self._filtering = np.flatnonzero(self._shares < 1.0)
         self._holding = np.flatnonzero(periods > 1.0)
-        # joint and age of the efforts that still act
-        older = np.cumsum(self._weights[:, :0:-1] != 0.0, axis=1)[:, ::-1] > 0
-        self._late, self._ages = np.nonzero(older)
-        counts = (joints, joints, *map(len, (self._summing, self._differing, self._filtering)))
-        ends = np.cumsum((*counts, len(self._late), len(self._holding)))
-        unit = np.eye(ends[-1])
-        parts = np.split(unit, ends[:-1])
-        self._position, self._velocity, self._integral, self._last, self._filtered, self._past, self._held = parts
+        self._asked, self._acting = map(_Late, timing.weights(dt))
+        counts = (joints, joints, *map(len, (self._summing, self._differing, self._filtering, self._holding)))
+        ends = np.cumsum((*counts, self._asked.size, self._acting.size))
+        parts = np.split(np.eye(ends[-1]), ends[:-1])
+        self._position, self._velocity, self._integral, self._last, self._filtered, self._held, *past = parts
+        self._past_asked, self._past_acting = past
 
     def repeated(self, inverse: np.ndarray) -> tuple[np.ndarray, int]:
         """Return the map of all physics steps until everything is repeated, and their number.
@@ -61,20 +59,22 @@ class StepMatrix:
         measured = self._measured()
         asked = -(kp + self._times * ki)[:, None] * self._position - kd[:, None] * measured
         asked[self._summing] += ki[self._summing, None] * self._integral
-        effort = self._weights[:, :1] * asked
-        np.add.at(effort, self._late, self._weights[self._late, self._ages + 1, None] * self._past)
+        held = self._asked.result(asked, self._past_asked)
         waiting = ~due[self._holding]
-        effort[self._holding[waiting]] = self._held[waiting]
+        held[self._holding[waiting]] = self._held[waiting]
+        effort = self._acting.result(held, self._past_acting)
         velocity = self._velocity + (self._dt * inverse) @ effort
         position = self._dt * self._weight * velocity
         position += self._position + self._dt * (1.0 - self._weight) * self._velocity
         summed = self._integral - self._times[self._summing, None] * self._position[self._summing]
+        shifted = self._asked.shifted(asked, self._past_asked)
         remembered = (
             np.where(due[self._summing, None], summed, self._integral),
             np.where(due[self._differing, None], self._position[self._differing], self._last),
             np.where(due[self._filtering, None], measured[self._filtering], self._filtered),
-            np.where(due[self._late, None], self._shifted(asked), self._past),
-            effort[self._holding],
+            held[self._holding],
+            np.where(due[self._asked.joints, None], shifted, self._past_asked),
+            self._acting.shifted(held, self._past_acting),
         )
         return np.vstack([position, velocity, *remembered])
 
@@ -87,9 +87,34 @@ class StepMatrix:
         measured[self._filtering] = (1.0 - share) * self._filtered + share * measured[self._filtering]
         return measured
 
-    def _shifted(self, asked: np.ndarray) -> np.ndarray:
-        """Return the rows of the efforts of the last steps after one more."""
+
+class _Late:
+    """What acts late: a weighted sum of rows of now and of the steps before.
+
+    Args:
+        weights: Of now and of the steps before, shape `(J, steps + 1)`.
+    """
+
+    def __init__(self, weights: np.ndarray) -> None:
+        self._weights = weights
+        # joint and age of the rows that still act
+        older = np.cumsum(weights[:, :0:-1] != 0.0, axis=1)[:, ::-1] > 0
+        self.joints, self._ages = np.nonzero(older)
+
+    @property
+    def size(self) -> int:
+        """Number of rows of the steps before."""
+        return len(self.joints)
+
+    def result(self, now: np.ndarray, past: np.ndarray) -> np.ndarray:
+        """Return the rows that act now."""
+        acting = self._weights[:, :1] * now
+        np.add.at(acting, self.joints, self._weights[self.joints, self._ages + 1, None] * past)
+        return acting
+
+    def shifted(self, now: np.ndarray, past: np.ndarray) -> np.ndarray:
+        """Return the rows of the steps before after one more step."""
         newest = self._ages == 0
-        shifted = np.roll(self._past, 1, axis=0)
-        shifted[newest] = asked[self._late[newest]]
-        return shifted
+        after = np.roll(past, 1, axis=0)
+        after[newest] = now[self.joints[newest]]
+        return after

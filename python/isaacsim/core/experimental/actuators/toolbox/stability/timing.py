@@ -5,9 +5,9 @@ position that was measured L steps of the controller before, with `n = floor(L)`
 
     q_m[k] = (1 − f)·q[k − n] + f·q[k − n − 1]
 
-the velocity as late, and an effort delay acts on the effort in the same way. Both are linear and act on one joint, so
-they commute with its PD or PID law: together they weight the efforts of the last steps, see `Timing.weights`.
-Resolution, bias and noise of an encoder are not in here: they do not decide whether motion grows.
+and the velocity as late. An effort delay does the same to the held effort, in physics steps. The latency of a
+measurement is linear and of one joint, so it acts on the effort that a PD or PID law returns as it does on what the law
+gets. Resolution, bias and noise of an encoder are not in here: they do not decide whether motion grows.
 """
 
 from __future__ import annotations
@@ -41,8 +41,8 @@ class Timing:
 
     Args:
         values: Of each joint, shape `(8, …, J)`: latency of the measurement [s] and [steps of the controller], delay of
-            the effort [s] and [steps], 1 if the velocity is a difference of positions, time constant of its filter [s],
-            physics steps of a period, and periods per second [Hz], which replace them if they are not 0.
+            the effort [s] and [physics steps], 1 if the velocity is a difference of positions, time constant of its
+            filter [s], physics steps of a period, and periods per second [Hz], which replace them if they are not 0.
     """
 
     def __init__(self, values: np.ndarray) -> None:
@@ -112,40 +112,28 @@ class Timing:
 
         The period of such a joint is longer, and its latency shorter by what that holds its effort on average.
         """
-        steps = self.latency_steps(dt)
-        longer = np.ceil(steps.sum(axis=0) / max(_EACH, _EXACT // max(steps.shape[1], 1)))
-        many = longer > 1.0
+        most = max(_EACH, _EXACT // max(self.values.shape[1], 1))
+        many = self.latency_steps(dt).sum(axis=0) > most
         if not many.any():
             return self
-        made, longer = Timing(self.values.copy()), longer[many]
+        made, old = Timing(self.values.copy()), self.periods(dt)[many]
+        steps = self.latencies(dt)[many] / dt - (old - 1.0) / 2.0
+        periods = old * np.ceil(steps / (old * most))
         values = dict(zip(_ROWS, made.values, strict=True))
-        for name in ("seconds", "effort_seconds", "frequency"):
+        for name in ("seconds", "effort_seconds", "effort_steps", "frequency", "difference"):
             values[name][many] = 0.0
-        values["decimation"][many] = self.periods(dt)[many] * longer
-        values["steps"][many] = (steps.sum(axis=0)[many] - (longer - 1.0) / 2.0) / longer
-        values["effort_steps"][many] = values["difference"][many] = 0.0
+        values["decimation"][many] = periods
+        values["steps"][many] = (steps - (periods - old) / 2.0) / periods
         return made
 
     def latency_steps(self, dt: float) -> np.ndarray:
-        """Return latency of the measurement and delay of the effort in steps of the controller, `(2, J)`."""
-        times = self.periods(dt) * dt
-        measured = self._row("seconds") / times + self._row("steps")
-        return np.array([measured, self._row("effort_seconds") / times + self._row("effort_steps")])
+        """Return the latency of the measurement, in steps of the controller, and of the effort, in physics steps."""
+        measured = self._row("seconds") / (self.periods(dt) * dt) + self._row("steps")
+        return np.array([measured, self._row("effort_seconds") / dt + self._row("effort_steps")])
 
-    def weights(self, dt: float) -> np.ndarray:
-        """Return the weights of the efforts that the controller computed now and before, `(J, steps + 1)`."""
-        rows = [np.convolve(_taps(measured), _taps(acting)) for measured, acting in self.latency_steps(dt).T]
-        longest = max(map(len, rows), default=1)
-        return np.array([np.pad(row, (0, longest - len(row))) for row in rows]).reshape(-1, longest)
-
-    def responses(self, dt: float, z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return what the latency and the effort delay of a single joint make of sines.
-
-        Args:
-            dt: Physics step [s].
-            z: What a sine is multiplied by in a step of the controller.
-        """
-        measured, acting = (np.polyval(_taps(steps)[::-1], 1.0 / z) for steps in self.latency_steps(dt)[:, 0])
+    def weights(self, dt: float) -> tuple[np.ndarray, np.ndarray]:
+        """Return the weights of now and of the steps before, of measurements and of efforts, each `(J, steps + 1)`."""
+        measured, acting = (_rows_of_weights(steps) for steps in self.latency_steps(dt))
         return measured, acting
 
     def filter_shares(self, dt: float) -> np.ndarray:
@@ -163,8 +151,8 @@ class Timing:
 
         Latency and effort delay, and half of what a period of the controller is longer than the physics step.
         """
-        periods = self.periods(dt)
-        return dt * (periods * self.latency_steps(dt).sum(axis=0) + (periods - 1.0) / 2.0)
+        periods, (measured, acting) = self.periods(dt), self.latency_steps(dt)
+        return dt * (periods * measured + acting + (periods - 1.0) / 2.0)
 
 
 def timing_of(actuator: Actuator) -> Timing:
@@ -191,6 +179,13 @@ def _is_difference(velocity: Any) -> np.ndarray:
     """Return where the velocity is a difference; a config has the name of the choice, a law its number."""
     chosen = np.asarray(velocity)
     return chosen < 0.5 if chosen.dtype.kind == "f" else chosen == "difference"
+
+
+def _rows_of_weights(latencies: np.ndarray) -> np.ndarray:
+    """Return the weights of now and of the steps before, `(J, steps + 1)`, of latencies in steps."""
+    rows = [_taps(steps) for steps in latencies]
+    longest = max(map(len, rows), default=1)
+    return np.array([np.pad(row, (0, longest - len(row))) for row in rows]).reshape(-1, longest)
 
 
 def _taps(steps: float) -> np.ndarray:
