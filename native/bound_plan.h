@@ -344,12 +344,12 @@ class BoundPlan {
         give("between", py::make_tuple(signals, bad, efforts, computed), [&] { plan.hand_over(next); });
     }
 
-    // Write in each step the position and velocity that controllers get, (robots, slots) each.
-    void measure(const py::object& positions, const py::object& velocities) {
-        const std::vector<py::ssize_t> shape{plan.robots(), plan.slots()};
-        float* const q = written<float>("measured positions", positions, shape);
-        float* const qd = written<float>("measured velocities", velocities, shape);
-        give("measured", py::make_tuple(positions, velocities), [&] { plan.measure(q, qd); });
+    // Write in each step what controllers get, (robots, slots) each: position, velocity and both targets.
+    void measure(const std::vector<py::object>& arrays) {
+        std::vector<float*> written_to;
+        for (const py::object& one : arrays)
+            written_to.push_back(written<float>("measured", one, {plan.robots(), plan.slots()}));
+        give("measured", py::cast(arrays), [&] { plan.measure(written_to); });
     }
 
     // Record in (robots, slots) arrays the effort before the limits, the last limit that changed it, and the effort

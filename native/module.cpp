@@ -102,7 +102,7 @@ PYBIND11_MODULE(core, m) {
         .def("set_linkages", &BoundPlan::set_linkages, py::arg("linkages"))
         .def("publish", &BoundPlan::publish)
         .def("start_at", &BoundPlan::start_at, py::arg("starts"))
-        .def("measure", &BoundPlan::measure, py::arg("positions"), py::arg("velocities"))
+        .def("measure", &BoundPlan::measure, py::arg("arrays"))
         .def("observe", &BoundPlan::observe, py::arg("computed"), py::arg("limited_by"), py::arg("motor") = py::none(),
              py::arg("motor_stages") = 0)
         .def("record", &BoundPlan::record, py::arg("tape").none(false))

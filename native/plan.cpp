@@ -316,8 +316,9 @@ void Plan::hand_over(const Handover& between) {
     changed_ = true;
 }
 
-void Plan::measure(float* positions, float* velocities) {
-    p_.measured[0] = positions, p_.measured[1] = velocities;
+void Plan::measure(const std::vector<float*>& arrays) {
+    if (arrays.size() > kMeasured) refuse("measured arrays", "at most four");
+    std::copy(arrays.begin(), arrays.end(), p_.measured);
 }
 
 void Plan::observe(float* computed, uint8_t* limited_by, float* motor, size_t motor_stages) {
@@ -942,6 +943,12 @@ void Plan::publish_starts(int64_t first, int64_t last) const {
         if (one.state && starts_[one.array].is_reset()) one.publish(first, last, p_.slots);
 }
 
+// What robots [first, last) measure is unknown.
+void Plan::forget_measured(int64_t first, int64_t last) const {
+    for (float* const values : p_.measured)
+        if (values) std::fill_n(values + first * p_.slots, (last - first) * p_.slots, NAN);
+}
+
 // Reset numbers [first, first + count) of a state array.
 void Plan::restart(size_t array, int64_t first, int64_t count) {
     const Start& start = starts_[array];
@@ -960,6 +967,7 @@ void Plan::reset() {
     for (size_t k = 0; k < now_.laws.size(); ++k)
         if (starts_[k].is_reset()) restart(k, 0, all[k].pieces * all[k].size);
     publish_starts(0, p_.robots);
+    forget_measured(0, p_.robots);
     faults_.clear();
     std::fill(latched_.begin(), latched_.end(), 0);
     p_.step = 0;
@@ -980,6 +988,7 @@ void Plan::reset(const std::vector<int64_t>& robots) {
                 restart(k, piece * all[k].size + robot * each, each);
         }
         publish_starts(robot, robot + 1);
+        forget_measured(robot, robot + 1);
     }
     std::vector<Fault> kept;
     std::vector<uint8_t> chosen(faults_.empty() ? 0 : p_.robots);

@@ -101,8 +101,8 @@ class Plan {
     void release_arrays();
     void release_states();
     void hand_over(const Handover& between);
-    // write position and velocity that controllers get, (robots, slots) each; null stops
-    void measure(float* positions, float* velocities);
+    // write what controllers get, see `Problem::measured`, (robots, slots) each; NaN after a reset
+    void measure(const std::vector<float*>& arrays);
     void observe(float* computed, uint8_t* limited_by, float* motor, size_t motor_stages);
     // record whole steps on this tape until it is removed
     void record(const std::shared_ptr<Tape>& tape);
@@ -224,6 +224,7 @@ class Plan {
     void point_at_state();
     void copy_state() const;
     void publish_starts(int64_t first, int64_t last) const;
+    void forget_measured(int64_t first, int64_t last) const;
     void restart(size_t array, int64_t first, int64_t count);
     bool settle();
     bool records() const;

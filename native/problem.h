@@ -21,6 +21,8 @@ constexpr int kMostCurves = 4;
 // Copies of each number of a curve row, so that a vector of any width is one load.
 constexpr int kRepeated = 16;
 
+constexpr int kMeasured = 4;
+
 constexpr int kCommands = 3;  // the last three are delayed
 
 // Largest number of results of a law that act late; checked at compile time.
@@ -335,8 +337,9 @@ struct Problem {
     // state size per robot, if a fault of a limit has to restore the state
     int64_t kept = 0;
 
-    // optional outputs: position and velocity that controllers get, of the joint or, with a sensor there, of the motor
-    float* measured[2] = {};
+    // optional outputs: position and velocity that controllers get, of the joint or, with a sensor there, of the motor;
+    // and position and velocity targets that act
+    float* measured[kMeasured] = {};
     // effort before the limits, and index of the last limit that changed it (from 1; 0 for none)
     float* computed = nullptr;
     uint8_t* limited_by = nullptr;

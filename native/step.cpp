@@ -177,10 +177,11 @@ void look_up_for_controllers(const Problem& p, const Block& b, const Scratch& sc
         if (use.curve >= 0) look_up(use, b, scratch);
 }
 
-// Copy what controllers measure; a value that is not finite leaves the previous one.
-NOINLINE void publish_measured(const Problem& p, const Block& b) {
-    for (const int s : {kPosition, kVelocity}) {
+// Copy what controllers measure, signals [first, last); a value that is not finite leaves the previous one.
+NOINLINE void publish_measured(const Problem& p, const Block& b, int first, int last) {
+    for (int s = first; s < last; ++s) {
         const float* RESTRICT const from = b.input[s];
+        if (!p.measured[s]) continue;
         float* RESTRICT const to = p.measured[s] + b.first_robot * p.slots;
         if (p.layout != Layout::kGaps && !b.due) {
             for (int64_t i = 0; i < b.size; ++i) to[i] = finite(from[i]) ? from[i] : to[i];
@@ -276,9 +277,10 @@ void signals_of_controllers(const Problem& p, Block& b, const Scratch& scratch) 
                            [&](const Use& use) { return use.at_motor == at_motor; });
     };
     if (has(false)) sense(p, b, scratch, false);
+    publish_measured(p, b, kPositionTarget, kMeasured);
     if (p.transmissions) command_motors(p, b);
     if (has(true)) sense(p, b, scratch, true);
-    if (p.measured[0]) publish_measured(p, b);
+    publish_measured(p, b, kPosition, kPositionTarget);
     if (!p.feedback.empty() || p.transmissions) look_up_for_controllers(p, b, scratch);
 }
 

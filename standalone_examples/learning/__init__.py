@@ -1,5 +1,6 @@
 """Walking quadrupeds as a gymnasium vector environment: one simulation of `num_envs` robots."""
 
+import dataclasses
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -22,22 +23,32 @@ class Quadrupeds(gymnasium.vector.VectorEnv):
 
     Observations, shape `(num_envs, 35)`: gravity in the frame of the base, its velocities in the world, joint positions
     relative to the stance, joint velocities, and the gait's clock. Actions, `(num_envs, 12)`, -1 … 1, are position
-    targets around the stance. A finished episode is reset in the following step.
+    targets around the stance. A finished episode is reset in the following step. Joint positions and velocities are
+    those that the motors measure; `truth` in the information of a step is the observation without encoders, for a
+    critic.
 
     Args:
         num_envs: Number of robots.
         seconds: Length of an episode.
         vary: Parameters of the motors to randomize in each episode, see `ArticulationActuators.randomize`.
+        encoder: What the motors measure; None means the true state of the joints.
     """
 
     metadata: ClassVar[dict[str, Any]] = {"autoreset_mode": gymnasium.vector.AutoresetMode.NEXT_STEP}
 
-    def __init__(self, num_envs: int, seconds: float = 3.0, vary: dict[str, Any] = VARY) -> None:
+    def __init__(
+        self,
+        num_envs: int,
+        seconds: float = 3.0,
+        vary: dict[str, Any] = VARY,
+        encoder: ea.EncoderConfig | None = None,
+    ) -> None:
         self.num_envs, self.max_steps, self._vary = num_envs, round(seconds / (DT * DECIMATION)), vary
         self.single_observation_space, self.single_action_space = Box(-100.0, 100.0, (35,)), Box(-1.0, 1.0, (12,))
         self.observation_space, self.action_space = Box(-100.0, 100.0, (num_envs, 35)), Box(-1.0, 1.0, (num_envs, 12))
         self._sim = ea.Simulation(ROBOT, DT, num_envs)
-        self._robots, self._motors = ea.Articulation(ANYMAL), ea.ArticulationActuators.from_configs(ANYMAL, MOTORS)
+        motors = MOTORS if encoder is None else {".*": dataclasses.replace(MOTORS[".*"], others=[encoder])}
+        self._robots, self._motors = ea.Articulation(ANYMAL), ea.ArticulationActuators.from_configs(ANYMAL, motors)
         self._sim.play()
         # the simulator's own arrays, read and written without a copy
         self._state = self._robots.buffers()
@@ -48,7 +59,7 @@ class Quadrupeds(gymnasium.vector.VectorEnv):
         super().reset(seed=seed)
         self._motors.randomize(self._vary, seed=int(self.np_random.integers(2**31)))
         self._start(np.full(self.num_envs, True))
-        return self._observe(), {}
+        return self._observe(), {"truth": self._truth()}
 
     def step(self, actions: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, dict[str, Any]]:
         state, over = self._state, self._done
@@ -62,7 +73,7 @@ class Quadrupeds(gymnasium.vector.VectorEnv):
         if over.any():
             self._start(over)
         self._done = fallen | late
-        return self._observe(), rewards, fallen, late, {}
+        return self._observe(), rewards, fallen, late, {"truth": self._truth()}
 
     def close_extras(self, **_: Any) -> None:
         self._motors.close()
@@ -73,9 +84,15 @@ class Quadrupeds(gymnasium.vector.VectorEnv):
         self._steps[robots], self._done[robots] = 0, False
 
     def _observe(self) -> np.ndarray:
+        return self._observation(self._motors.measured_positions, self._motors.measured_velocities)
+
+    def _truth(self) -> np.ndarray:
+        return self._observation(self._state.positions, self._state.velocities)
+
+    def _observation(self, positions: np.ndarray, velocities: np.ndarray) -> np.ndarray:
         state, clock = self._state, 2 * np.pi * GAIT * DT * DECIMATION * self._steps[:, None]
-        base, joints = (state.projected_gravity, state.root_velocities), (state.positions - self._stance,)
-        seen = np.hstack([*base, *joints, 0.1 * state.velocities, np.sin(clock), np.cos(clock)], dtype=np.float32)
+        base, joints = (state.projected_gravity, state.root_velocities), (positions - self._stance, 0.1 * velocities)
+        seen = np.hstack([*base, *joints, np.sin(clock), np.cos(clock)], dtype=np.float32)
         return seen.clip(-100.0, 100.0, out=seen)
 
     # docs: end environment

@@ -97,6 +97,27 @@ class ActuatorSet(NotCopied):
         return self._observed(self._assembly.motor_efforts)
 
     @property
+    def measured_positions(self) -> np.ndarray:
+        """Positions that the controllers got in the last step [rad or m], shape `(robots, actuated DOFs)`.
+
+        They are those of an `EncoderConfig`, late and in steps, for an actor to observe; joints without one have their
+        true positions, as have robots that did not step since a reset. Behind a linkage they are those of the shaft.
+
+        Raises:
+            RuntimeError: It was closed, or there are no arrays yet.
+        """
+        return self._measured()[0]
+
+    @property
+    def measured_velocities(self) -> np.ndarray:
+        """Velocities that the controllers got in the last step [rad/s or m/s], shaped like `measured_positions`.
+
+        Raises:
+            RuntimeError: It was closed, or there are no arrays yet.
+        """
+        return self._measured()[1]
+
+    @property
     def limited_by(self) -> np.ndarray:
         """Class name of the clamp that changed each effort last, empty for none; shaped like `computed_efforts`.
 
@@ -121,7 +142,8 @@ class ActuatorSet(NotCopied):
         Args:
             signals: Of `positions`, `velocities`, `position_targets`, `velocity_targets`, `delayed_position_targets`,
                 `delayed_velocity_targets`, `computed_efforts`, `motor_efforts`, `applied_efforts`, `limited_by`,
-                `faults`, `power`, of friction and other passive stages `passive_efforts`, `passive_power` and
+                `faults`, `power`, of sensors `measured_positions` and `measured_velocities`, of friction and other
+                passive stages `passive_efforts`, `passive_power` and
                 `sticking`, of motors with a transmission `shaft_positions`, `shaft_velocities` and `shaft_efforts`, of
                 elastic ones `rotor_positions` and `rotor_velocities`, and of motors `currents`, `terminal_voltages`,
                 `electrical_power`, `losses`, `at_voltage_limit`, `winding_temperatures`, `housing_temperatures` and
@@ -338,6 +360,13 @@ class ActuatorSet(NotCopied):
             if indices.dtype is wp.bool and indices.shape == (count,):
                 return indices
         return resolve_indices(indices, count, "robot").tolist()
+
+    def _measured(self) -> list[np.ndarray]:
+        self._require_open()
+        if not self._assembly.bound:
+            raise RuntimeError(f"{self!r} has no arrays yet. Make a step first.")
+        order = np.argsort(self._columns)
+        return [values[:, order] for values in self._assembly.measured()]
 
     def _observed(self, read: Callable[[], np.ndarray]) -> np.ndarray:
         if not self._observing:

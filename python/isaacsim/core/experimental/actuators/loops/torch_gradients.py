@@ -24,6 +24,7 @@ from ..pipeline.assembly import Assembly
 from ..pipeline.gradients import Pipeline, refuse, require_gradients
 from ..pipeline.plan import Placement
 from ..pipeline.step.native import NativeStep
+from ..specs.signals import SIGNALS
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -190,7 +191,7 @@ class TorchGradients:
             where = f"tensors must be on the CPU for gradients in Torch, and the actuators are on {device}"
             refuse(label, f"{where}. {remedy}")
         require_gradients(label, step)
-        if asked := list(step.plan.asked):
+        if asked := [name for name in step.plan.asked if not SIGNALS[name].is_number]:
             why = f"in Torch the signals {asked}, which its laws ask for, have no gradients"
             refuse(label, f"{why}. {remedy}")
         if step.plan.networks and not isinstance(step, NativeStep):

@@ -21,6 +21,7 @@ from ..memory import warp_view
 from .actuator import Actuator
 from .entry import ActuatorEntry
 from .linkages import linked_joints
+from .measured import measured_by, on_host
 from .parameters import Parameters
 from .plan import array_stages, compile_plan, in_sequence, is_built_in
 from .step.binding import COLUMN_NAMES, Columns, check_custom
@@ -356,6 +357,20 @@ class Assembly:
         found = np.zeros((self.num_robots, count), np.float32)
         for joints, part in self._parts:
             found[:, joints] = part.motor_efforts()
+        return found
+
+    def measured(self) -> tuple[np.ndarray, np.ndarray]:
+        """Position and velocity that the controllers got last, float32 `(robots, joints)`, in the order of the entries.
+
+        Joints without a sensor, and robots that did not step since their reset, have those of the bound arrays.
+        """
+        count = sum(len(joints) for joints, _ in self._parts)
+        found = np.zeros((self.num_robots, count), np.float32), np.zeros((self.num_robots, count), np.float32)
+        for (joints, part), binding in zip(self._parts, self.bound, strict=True):
+            seen = measured_by(part)
+            for number, values in enumerate(found):
+                true = on_host(binding.inputs[number])[:, list(binding.columns)]
+                values[:, joints] = true if seen is None else np.where(np.isnan(seen[number]), true, seen[number])
         return found
 
     def watch(self, watcher: Watcher, *, steps: bool = True) -> None:

@@ -30,10 +30,12 @@ import warp as wp
 
 from .. import native
 from ..components.base import clear_kernel
+from ..components.delay_timed import DelayTimed
 from ..components.law import FELT_SIGNALS, LawClass
-from ..memory import Array
+from ..memory import Array, numpy_view
 from ..specs.signals import SIGNALS
 from ..specs.stages import KINDS
+from .late_gradients import NUM_ARRAYS, LateCommands
 from .plan import Placement, Plan, PlannedStage, Row, StatefulLaw, has_law
 from .step.binding import Indices
 from .step.native import NativeStep, network_of
@@ -88,6 +90,8 @@ def require_gradients(label: str, step: Step) -> None:
         )
         refuse(label, ": ".join(filter(None, (", ".join(names), why))))
     _refuse_laws(label, [law for law, _ in step.plan.laws])
+    if isinstance(step, WarpStep) and not wp.get_device(step.device).is_cpu and step.plan.num_measured == 4:
+        refuse(label, "a delay in seconds or between steps has none on a GPU. Step on the CPU, or take DelayConfig")
 
 
 def _refuse_laws(label: str, laws: Sequence[LawClass]) -> None:
@@ -96,7 +100,10 @@ def _refuse_laws(label: str, laws: Sequence[LawClass]) -> None:
     for why, refused in (
         ("a linkage ({}), which couples joints, has none. Leave it out", _coupling(laws)),
         ("a law that asks for what a motor feels ({}) has none. Leave it or the gear out", _feeling(laws)),
-        ("a law whose results act late ({}) has none. Leave it out", [law for law in laws if law.LATE]),
+        (
+            "a sensor or an effort that acts late, and a rate ({}), have none. Leave it out",
+            [law for law in laws if (law.LATE and law is not DelayTimed) or law.TICK is not None],
+        ),
         (
             "what a law publishes, or leaves besides efforts ({}), has none. Leave it out",
             [law for law in laws if _is_hidden(law, read)],
@@ -120,7 +127,7 @@ def _feeling(laws: Sequence[LawClass]) -> list[LawClass]:
 
 def _is_hidden(law: LawClass, read: set[str]) -> bool:
     """Return True if a law has outputs besides efforts and its state: a signal that laws read in the next step."""
-    return not read.isdisjoint(law.PUBLISHES) or not KINDS[law.KIND].gives
+    return not read.isdisjoint(law.PUBLISHES) or not (KINDS[law.KIND].gives or law.LATE)
 
 
 def _custom_components(step: Step) -> list[str]:
@@ -203,9 +210,12 @@ class Pipeline:
         controller = _controller_of(plan, first)
         stages = [stage for stage in plan.stages if stage.used[first]]
         # at most one
-        sensors = [stage for stage in plan.feedback if stage.used[first]]
+        sensors = [stage for stage in plan.feedback if stage.used[first] and KINDS[stage.law.KIND].senses]
         planned = [controller, *stages, *sensors]
-        self._given = list(itertools.chain.from_iterable(map(_given_to, planned)))
+        late = [stage for stage in plan.feedback if stage.used[first] and not KINDS[stage.law.KIND].senses]
+        self.is_late: bool = bool(late)
+        """True if a law delays its commands; states, signals and parameters of that law come last."""
+        self._given = list(itertools.chain.from_iterable(map(_given_to, [*planned, *late])))
         self.rows: list[tuple[str, Row]] = [(name, row) for name, row in self._given if row is not None]
         """Parameters: those of the controller, of the stages after it, of the sensor."""
         self.depth = plan.depth if plan.delayed[first] else 0
@@ -217,7 +227,8 @@ class Pipeline:
         """That network compiled, for the core."""
         curves = [_rows_of(one, first) for one in planned]
         laws = [one and one.law for one in (*planned, *([] if sensors else [None]))]
-        self.recorder = self._new_recorder(laws, curves, networks)
+        recorder = self._new_recorder(laws, curves, networks)
+        self.recorder = LateCommands(recorder, self.count, plan.labels[first]) if late else recorder
         """Records steps and runs their backward passes."""
 
     def _new_recorder(
@@ -255,6 +266,32 @@ class Pipeline:
 
     def state(self, rings: Sequence[Any], pushes: Any, newest: Any, laws: Sequence[Any]) -> Any:
         """Return a state of these slots as an argument of the recorder."""
+        if self.is_late:
+            rest = self._state(rings, pushes, newest, laws[:-NUM_ARRAYS])
+            return rest, laws[-NUM_ARRAYS:]
+        return self._state(rings, pushes, newest, laws)
+
+    def state_of(self, state: StepState) -> Any:
+        """Return a state of the plan, of one slot, as an argument of the recorder."""
+        if not self.is_late:
+            return state if isinstance(self._step, WarpStep) else self._step.as_bound(state)
+        ring = [state.buffer_pos, state.buffer_vel, state.buffer_act]
+        arrays = [ring, state.num_pushes, state.write_idx, self.arrays_of(state)]
+        if isinstance(self._step, NativeStep):
+            arrays = [
+                [numpy_view(one) for one in some] if isinstance(some, list) else numpy_view(some) for some in arrays
+            ]
+        return self.state(*arrays)
+
+    def arrays_of(self, state: StepState) -> list[Any]:
+        """Return the arrays of the laws of a state, those of a law that delays commands last."""
+        numbers = sorted(range(len(state.laws)), key=self._is_late_law)
+        return [array for number in numbers for array in state.laws[number]]
+
+    def _is_late_law(self, number: int) -> bool:
+        return getattr(self._plan.stateful[number].law, "KIND", "") == "delay"
+
+    def _state(self, rings: Sequence[Any], pushes: Any, newest: Any, laws: Sequence[Any]) -> Any:
         if isinstance(self._step, WarpStep):
             pos, vel, act = rings or (None, None, None)
             return StepState(pos, vel, act, pushes, newest, [tuple(laws)])
@@ -268,7 +305,8 @@ class Pipeline:
     def law_states(self, placement: Placement) -> Iterator[tuple[int, int, StatefulLaw[LawClass | NetworkLaw], Any]]:
         """States of its laws: number of the law, number in its `STATE`, the law, and index into that array."""
         stages = {stage for *_, stage in placement.stages}
-        for number, one in enumerate(self._plan.stateful):
+        for number in sorted(range(len(self._plan.stateful)), key=self._is_late_law):
+            one = self._plan.stateful[number]
             if one.stage in stages or (one.stage is None and one.law is placement.controller):
                 for k, name in enumerate(one.names):
                     yield number, k, one, (*[slice(None)] * one.axis_of(name), self.places(one.used))
@@ -331,11 +369,11 @@ class OnTape:
     def note(self, binding: Indices, now: StepState | None, seconds: float) -> Any:
         """Copy the inputs of a step before it runs, and return the record."""
         bound, pipeline, step = self._of(binding), self._pipeline, self._step
+        state = None if now is None else pipeline.state_of(now)
         if isinstance(step, NativeStep):
-            state = None if now is None else step.as_bound(now)
             parameters, lag = pipeline.values(), pipeline.values_of(step.plan.lag) if pipeline.depth else None
         else:
-            state, parameters, lag = now, pipeline.live(), step.plan.lag.live
+            parameters, lag = pipeline.live(), step.plan.lag.live
         return pipeline.recorder.note(bound.values[:5], bound.indices[:5], parameters, state, lag, seconds)
 
     def record(
@@ -433,7 +471,7 @@ def _arrays_of(state: StepState | None, pipeline: Pipeline) -> list[Any]:
     if state is None:
         return []
     ring = [state.buffer_pos, state.buffer_vel, state.buffer_act] if pipeline.depth else []
-    return ring + [array for law in state.laws for array in law]
+    return ring + pipeline.arrays_of(state)
 
 
 def _has_gradient(array: object) -> bool:

@@ -378,6 +378,12 @@ class Plan:
         return np.logical_or.reduce([np.zeros(self.num_slots, bool), *(stage.used for stage in self.transmissions)])
 
     @property
+    def num_measured(self) -> int:
+        """Number of signals that controllers get otherwise than they are: two of sensors, four with delays by laws."""
+        delays = any(not KINDS[stage.law.KIND].senses for stage in self.feedback)
+        return 4 if delays else 2 if self.feedback else 0
+
+    @property
     def motor_stages(self) -> int:
         """Number of leading stages that do not follow limits and transmission."""
         return sum(not follows_limits(stage.law.KIND) for stage in self.stages)

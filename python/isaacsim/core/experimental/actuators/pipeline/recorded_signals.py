@@ -24,6 +24,9 @@ OF_STATES: Final = (
 )
 """States of laws that are recorded, see `RECORDED` of the components; 0 for joints without such a law."""
 
+MEASURED: Final = ("measured_positions", "measured_velocities")
+"""Signals of sensors, as controllers get them; those of the joint where it has none."""
+
 KINDS: dict[str, np.dtype] = {
     **dict.fromkeys(
         (
@@ -33,7 +36,7 @@ KINDS: dict[str, np.dtype] = {
         ),
         np.dtype(np.float32),
     ),
-    **dict.fromkeys(OF_STATES, np.dtype(np.float32)),
+    **dict.fromkeys((*OF_STATES, *MEASURED), np.dtype(np.float32)),
     "limited_by": np.dtype(np.uint8),
     "faults": np.dtype(np.uint8),
 }

@@ -552,6 +552,11 @@ class ArrayStagesStep:
         return found
 
     @property
+    def measured(self) -> Sequence[Array]:
+        """Position, velocity and targets that controllers get, see `Plan.num_measured`; NaN since a reset."""
+        return self.around.measured
+
+    @property
     def computed(self) -> Array:
         """Efforts before the limits, 0 on a fault, if observed; float32 `(robots, slots)`."""
         return self.around.computed

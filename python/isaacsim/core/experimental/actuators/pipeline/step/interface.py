@@ -86,6 +86,11 @@ class Step(Protocol):
         ...
 
     @property
+    def measured(self) -> Sequence[Array]:
+        """Position, velocity and targets that controllers get, see `Plan.num_measured`; NaN since a reset."""
+        ...
+
+    @property
     def computed(self) -> Array:
         """Efforts before the limits, 0 on a fault, if observed; NumPy or Warp array, float32 `(robots, slots)`."""
         ...

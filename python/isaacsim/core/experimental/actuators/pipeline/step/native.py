@@ -49,10 +49,9 @@ class NativeStep:
 
         Published values of laws are written here at the start of a step, see `publish`.
         """
-        self.measured = tuple(np.zeros(size, np.float32) for _ in range(2)) if plan.feedback else ()
-        """Position and velocity that controllers get, `(robots, slots)`; none if they get those of the joints."""
-        if self.measured:
-            self._core.measure(*self.measured)
+        self.measured = tuple(np.full(size, np.nan, np.float32) for _ in range(plan.num_measured))
+        """Position, velocity and targets that controllers get, see `Plan.num_measured`; NaN since a reset."""
+        self._core.measure(self.measured)
         self._give_signals()
         self._give_laws()
         self.scattered: list[tuple[np.ndarray, np.ndarray]] = []

@@ -68,8 +68,8 @@ class WarpStep:
 
         Published values of laws are written here at the start of a step, see `publish`.
         """
-        self.measured = (self._zeros(), self._zeros()) if plan.feedback else ()
-        """Position and velocity that controllers get, `(robots, slots)`; none if they get those of the joints."""
+        self.measured = tuple(self._zeros(fill=math.nan) for _ in range(plan.num_measured))
+        """Position, velocity and targets that controllers get, see `Plan.num_measured`; NaN since a reset."""
         self._published = self._published_places()
         # signal and slots of each total, and the signal it is written to
         self._totals: list[tuple[wp.array, wp.array, wp.array]] = []
@@ -219,6 +219,9 @@ class WarpStep:
                     each = one.count * math.prod(values.shape[one.axis_of(name) + 1 :])
                     inputs = [mask, each, start, law[keeper] if keeper >= 0 else None]
                     wp.launch(clear_kernel, values.size, inputs, [values.flatten()], device=self.device)
+        for measured in self.measured:
+            inputs = [mask, plan.num_slots, math.nan, None]
+            wp.launch(clear_kernel, measured.size, inputs, [measured.flatten()], device=self.device)
         # readers get the reset value before the next step; values that a reset keeps stay published
         for number, (one, _) in enumerate(self._published):
             law = plan.stateful[one.law]

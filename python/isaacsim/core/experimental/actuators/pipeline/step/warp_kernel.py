@@ -260,7 +260,7 @@ _OBSERVED = {
     ),
 }
 # what controllers measure
-_MEASURED = "measured_0: wp.array2d[float], measured_1: wp.array2d[float],"
+_MEASURED = "measured_{}: wp.array2d[float], "
 _ARRAYS = {
     "columns": ("".join(f"{name}: wp.array2d[float], " for name in INPUTS), "efforts: wp.array2d[float],"),
     "indices": (
@@ -566,7 +566,7 @@ class _KernelText:
         observed: bool,
     ) -> None:
         self._phase, self._observed = phase, observed
-        self._measures = bool(feedback) and phase in _EVALUATING[0]
+        self._measures = 0
         coupling = [number for number, law in enumerate(stages) if KINDS[law.KIND].couples]
         # without a linkage all limits run together
         self._linkage = coupling[0] if coupling else len(stages)
@@ -601,6 +601,8 @@ class _KernelText:
             self._add_sensor(number, law, motor)
         if feedback:
             seen = [self._motor.commanded[name] for name in ("position", "velocity")]
+            seen += [] if all(KINDS[law.KIND].senses for law in feedback) else _COMMANDS[:2]
+            self._measures = len(seen) if phase in _EVALUATING[0] else 0
             kept = [f"keep({one}, measured_{k}, robot, slot)" for k, one in enumerate(seen)]
             self._sensing_motor += _under("if due != 0:", kept) if self._is_rated else kept
 
@@ -616,7 +618,7 @@ class _KernelText:
             "guard": _joined(line for number, name in enumerate(asked) for line in _guard(number, name)),
             "laws_now": _joined(f"now_{one}" for one in self._state_arrays),
             "laws_after": _joined(f"after_{one}" for one in self._state_arrays),
-            "outputs": (_MEASURED if self._measures else "") + arrays + handed,
+            "outputs": "".join(_MEASURED.format(k) for k in range(self._measures)) + arrays + handed,
             "from_shafts": _joined(_FROM_SHAFTS if is_linked else ()),
             "note_limiter": "limited_by[robot, slot] = limiter" if self._observed else "",
             "recall_limiter": "limiter = limited_by[robot, slot]" if self._observed else "",

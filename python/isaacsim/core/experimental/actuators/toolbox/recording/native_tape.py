@@ -8,11 +8,12 @@ from typing import Any
 import numpy as np
 
 from ... import native
-from ...pipeline.recorded_signals import KINDS, OF_STATES
+from ...pipeline.recorded_signals import KINDS, MEASURED, OF_STATES
 from ...pipeline.step.native import NativeStep
 
-# numbers of signals in `native/tape.h`, which knows no states of laws
-_NUMBERS = {name: number for number, name in enumerate((*(name for name in KINDS if name not in OF_STATES), "dt"))}
+# numbers of signals in `native/tape.h`, which knows neither states of laws nor sensors
+_UNKNOWN = {*OF_STATES, *MEASURED}
+_NUMBERS = {name: number for number, name in enumerate((*(name for name in KINDS if name not in _UNKNOWN), "dt"))}
 
 
 class NativeTape:

@@ -16,7 +16,16 @@ from ...errors import NotCopied
 from ...memory import numpy_view
 from ...pipeline.assembly import Assembly
 from ...pipeline.feedback import gears, has_dry_friction, has_passive_stages
-from ...pipeline.recorded_signals import DERIVED, KINDS, OF_PASSIVE_STAGES, OF_STATES, OF_TRANSMISSIONS, SIGNALS
+from ...pipeline.measured import measured_by
+from ...pipeline.recorded_signals import (
+    DERIVED,
+    KINDS,
+    MEASURED,
+    OF_PASSIVE_STAGES,
+    OF_STATES,
+    OF_TRANSMISSIONS,
+    SIGNALS,
+)
 from ...pipeline.step.binding import SIGNALS as INPUTS
 from ...pipeline.step.native import NativeStep
 from ...pipeline.step.state import mask_of
@@ -92,7 +101,9 @@ class Recorder(NotCopied):
         if _OBSERVED & {*self._recorded}:
             self._assembly.observe(True, self)
         (_, step), *others = self._assembly.parts
-        records_itself = isinstance(step, NativeStep) and not others and not {*OF_STATES} & {*self._recorded}
+        own = isinstance(step, NativeStep) and not others
+        # the tape of the core knows neither states of laws nor what sensors and laws make of their signals
+        records_itself = own and not {*OF_STATES, *MEASURED} & {*self._recorded} and step.plan.num_measured < 4
         if records_itself:
             # a single native step records itself
             (part,) = self._parts
@@ -250,6 +261,7 @@ def _without_law(assembly: Assembly, joints: Sequence[int]) -> set[str]:
     geared = any(map(is_geared, chosen))
     return {
         *{*OF_STATES}.difference(recorded),
+        *(() if any(actuator.sensing for actuator in chosen) else MEASURED),
         *(() if passive else OF_PASSIVE_STAGES),
         *(() if geared else OF_TRANSMISSIONS),
     }
@@ -404,6 +416,8 @@ class _Part:
             row[name][self._in] = _host(array)[index]
         if self._wants_delayed:
             found = self._delayed_between() if hasattr(self._step, "inserts") else self._delayed
+            if len(self._step.measured) == 4:
+                found = list(map(_host, self._step.measured[2:]))
             for name in self._wants_delayed:
                 row[name][self._in] = found[_DELAYED[name]][self._dense]
         for name, values, slots in self._states(row):
@@ -438,9 +452,17 @@ class _Part:
         if "computed_efforts" in names or "limited_by" in names:
             computed, numbers = self._step.observed()
             found = {"computed_efforts": computed, "limited_by": numbers}
+        if any(name in names for name in MEASURED):
+            found |= dict(zip(MEASURED, self._measured(), strict=True))
         if "motor_efforts" in names:
             found["motor_efforts"] = self._step.motor_efforts()
         return {name: array for name, array in found.items() if name in names}
+
+    def _measured(self) -> Sequence[np.ndarray]:
+        """Return position and velocity that the controllers got, of all robots and slots."""
+        binding = self._assembly.bound[self._number]
+        true = [_host(_on_host(binding.inputs[number]))[:, list(binding.columns)] for number in range(2)]
+        return measured_by(self._step) or true
 
     def _follow(self) -> None:
         """Find the arrays that are read and written in place, after a new binding."""

@@ -129,6 +129,16 @@ class Recording:
         return self._get("delayed_velocity_targets")
 
     @property
+    def measured_positions(self) -> np.ndarray:
+        """Positions that the controllers got [rad or m], float32 `(steps, robots, joints)`; see `EncoderConfig`."""
+        return self._get("measured_positions")
+
+    @property
+    def measured_velocities(self) -> np.ndarray:
+        """Velocities that the controllers got [rad/s or m/s], float32 `(steps, robots, joints)`."""
+        return self._get("measured_velocities")
+
+    @property
     def computed_efforts(self) -> np.ndarray:
         """Efforts before the clamps [N·m or N]; with a transmission those on the motor's shaft, before the gear."""
         return self._get("computed_efforts")

@@ -1,0 +1,37 @@
+"""What controllers measure: position and velocity of their sensors, of the joint."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import warp as wp
+
+from ..memory import Array
+
+if TYPE_CHECKING:
+    from .step.interface import Step
+
+
+def measured_by(step: Step) -> tuple[np.ndarray, np.ndarray] | None:
+    """Return the position and velocity that the controllers of a step got last, `(robots, slots)` each.
+
+    Those of a sensor at a motor are divided by the ratio of its transmission. They are NaN for robots that did not step
+    since their reset. None if no joint of the step has a sensor.
+    """
+    if not step.measured:
+        return None
+    positions, velocities = (np.array(on_host(array)) for array in step.measured[:2])
+    plan = step.plan
+    at_motor = np.logical_or.reduce([stage.used & stage.is_behind for stage in plan.feedback])
+    for gear in plan.transmissions:
+        slots = np.flatnonzero(gear.used & at_motor)
+        ratio, offset = (step.values(gear.rows[name])[:, slots] for name in ("ratio", "offset"))
+        positions[:, slots] = (positions[:, slots] - offset) / ratio
+        velocities[:, slots] /= ratio
+    return positions, velocities
+
+
+def on_host(array: Array) -> np.ndarray:
+    """Return the numbers of an array, copied from a GPU."""
+    return array.numpy() if isinstance(array, wp.array) else array
