@@ -163,6 +163,7 @@ def test_very_late_joints_are_computed_with_fewer_steps(config: Any) -> None:
         ({"latency": -1.0}, ValueError, "latency = -1.0: must be a finite number >= 0"),
         ({"latency": [0.0, 0.0, 0.0]}, ValueError, "or 2 of them"),
         ({"stages": [EncoderConfig(latency=-1.0)]}, ValueError, "EncoderConfig.latency = -1.0"),
+        ({"stages": [RateConfig(), RateConfig(2)]}, ValueError, "stages has 2 rates"),
         ({"stages": [3]}, TypeError, "stages = 3: must be configs of stages"),
     ],
 )

@@ -14,6 +14,7 @@ import numpy as np
 from ...specs.arguments import names_of, number_of, require_type
 from ...specs.config import Config
 from ...specs.fields import violations
+from ...specs.stages import parts_of
 from ...values import as_numbers
 from .chatter import AssumedInertia
 from .loop import Loop, require_step
@@ -182,7 +183,8 @@ def stability_of(
 
     Raises:
         ValueError: `dt` is not a finite number > 0, a gain or latency is negative or not finite, `velocity_weight` is
-            not in 0.5 … 1, shapes do not fit, the mass matrix is not positive definite, or a stage has a wrong value.
+            not in 0.5 … 1, shapes do not fit, the mass matrix is not positive definite, or a stage has a wrong value or
+            is the second of its kind.
         TypeError: One of the stages is none.
 
     Example:
@@ -239,6 +241,8 @@ def _timing_of(stages: Iterable[Config], count: int) -> Timing:
     given = list(stages)
     for stage in given:
         require_type("stages", stage, Config, "configs of stages")
+    # refuses two of a kind
+    parts_of(given)
     if problems := [one for stage in given for one in violations(stage, type(stage).__name__)]:
         raise ValueError("\n".join(problems))
     return Timing.of(given, count)

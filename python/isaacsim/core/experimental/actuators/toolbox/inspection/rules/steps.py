@@ -21,6 +21,9 @@ def unstable_gains(checked: Checked) -> Iterator[Finding]:
         return
     short = [joint for joint in table.joints if joint.smallest_armature > joint.armature]
     robot = next(robot for robot in table.robots if not robot.stable)
+    if not robot.margin:
+        # no armature helps, not even of the joints that are in order
+        short = [joint for joint in short if joint.margin < 1.0] or short
     step = min(robot.largest_step for robot in table.robots)
     for joint in short:
         remedies = (
