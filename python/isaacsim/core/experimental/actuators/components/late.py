@@ -13,7 +13,6 @@ from __future__ import annotations
 
 from typing import ClassVar, Self
 
-import numpy as np
 import warp as wp
 
 from ..specs.late import MAX_DELAY_STEPS, LateConfig, kept_steps
@@ -60,8 +59,3 @@ class LateComponent(Component):
         made = super().from_config(config, num_actuators, device)
         made.max_steps = kept_steps(config)
         return made
-
-    def seconds_beyond(self, dt: float, steps: np.ndarray, seconds: np.ndarray) -> float | None:
-        """Return the longest delay [s] at a step of `dt` if it is beyond what is kept, else None."""
-        longest = steps + seconds / dt
-        return None if (longest <= self.max_steps + 1e-3).all() else float(longest.max() * dt)

@@ -31,7 +31,7 @@ from .step.engine import make_step, with_array_stages
 from .step.native import NativeStep
 
 if TYPE_CHECKING:
-    from ..components.network_law import NetworkLaw
+    from .physics_step import Check
     from .step.interface import Step
     from .step.state import StepState
 
@@ -166,7 +166,7 @@ class Calls:
         self._core: Any = None
         # steps on the core if it knows all arguments
         self._step_known: Any = None
-        self._trained: list[NetworkLaw] = []
+        self._checks: list[Check] = []
         self._core_steps = [step for step in self._steps if isinstance(step, NativeStep) and not step.scattered]
         if len(self._core_steps) == len(self._steps):
             self._run_on_core()
@@ -176,9 +176,9 @@ class Calls:
         plans = [step.core for step in self._core_steps]
         self._core = native.core.Calls(plans, *names, self._contents, self._stateful, self._timed)
         self._step_known = self._core.step
-        # networks that require one physics step check it first
-        self._trained = [law for step in self._core_steps for law in step.trained]
-        if not self._trained:
+        # what checks the physics step does so first
+        self._checks = [one for step in self._core_steps for one in step.checks]
+        if not self._checks:
             self.again = self._step_known
 
     def again(self, sim_state: Any, sim_control: Any, now: Any, after: Any, dt: float | None) -> bool:
@@ -199,8 +199,8 @@ class Calls:
             after: State of each actuator that is written, likewise.
             dt: Physics step [s].
         """
-        for law in self._trained:
-            law.require_dt(dt)
+        for one in self._checks:
+            one.require_dt(dt)
         step_known = self._step_known
         if step_known is not None and step_known(sim_state, sim_control, now, after, dt):
             return True

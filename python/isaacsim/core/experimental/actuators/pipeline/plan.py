@@ -288,6 +288,11 @@ class Plan:
     components: list[Component] = field(default_factory=list[Component])
 
     @property
+    def shape(self) -> tuple[int, int]:
+        """Numbers of robots and of driven joints."""
+        return self.num_robots, self.num_slots
+
+    @property
     def num_slots(self) -> int:
         """Number of driven joints."""
         return len(self.dof_names)

@@ -13,6 +13,7 @@ from ... import native
 from ...components.late import SPARE_ROWS
 from ...memory import numpy_view, warp_view
 from ...specs.signals import SIGNALS
+from ..physics_step import checks_of
 from ..plan import Plan, Row, StatefulLaw
 from .binding import Columns, Indices
 from .state import StepState, mask_of, new_state
@@ -66,8 +67,8 @@ class NativeStep:
         self._bound: weakref.WeakKeyDictionary[StepState, Any] = weakref.WeakKeyDictionary()
         self._state = self.new_state()
         self.use(self._state, self._state)
-        self.trained = [one.law for one in plan.networks if one.law.sample_dt is not None]
-        """Networks that require a fixed physics step."""
+        self.checks = checks_of(self)
+        """What checks the physics step: networks that require a fixed one, and delays for which the past is kept."""
         self.limit = self._core.limit
         self.command, self.step = map(self._in_order, (self._core.command, self._core.step))
 
@@ -310,12 +311,12 @@ class NativeStep:
 
     def _in_order(self, run: Callable[[float], None]) -> Callable[[float], None]:
         """Return `run`, preceded by checks and copies where the plan needs them."""
-        if not self.trained and not self.scattered:
+        if not self.checks and not self.scattered:
             return run
 
         def run_in_order(dt: float) -> None:
-            for law in self.trained:
-                law.require_dt(dt)
+            for one in self.checks:
+                one.require_dt(dt)
             for values, copy in self.scattered:
                 copy[...] = values
             run(dt)

@@ -16,6 +16,7 @@ from ...components.base import clear_kernel
 from ...components.law import LawClass
 from ...memory import warp_view
 from ...specs.signals import SIGNALS
+from ..physics_step import checks_of
 from ..plan import Plan, Published, Row, is_network
 from .binding import Columns, Indices
 from .state import StepState, mask_of, new_state
@@ -76,6 +77,7 @@ class WarpStep:
         self._slots = self._new_slots()
         self._rows = {id(row): self._on_device(row) for row in plan.rows() if row is not plan.lag}
         self._slots.lag = self._on_device(plan.lag)
+        self._checks = checks_of(self)
         self._binding: Columns | Indices | None = None
         self._columns: list[int] = list(range(plan.num_slots))
         self._now = self._after = self.new_state()
@@ -139,11 +141,18 @@ class WarpStep:
         if self._networks or self._links is not None:
             self.command(dt)
             return self.limit()
+        self._require_dt(dt)
         self._copy_pieces()
         if self._published:
             self.publish()
         self._launch("step", dt)
         self._advance(counts=True)
+
+    def _require_dt(self, dt: float) -> None:
+        # a graph replays a step that was checked before its capture
+        if self._checks and not wp.get_device(self.device).is_capturing:
+            for one in self._checks:
+                one.require_dt(dt)
 
     def command(self, dt: float) -> None:
         """The first phase of a step: guard, delay and law, see `hand_over`.
@@ -151,8 +160,7 @@ class WarpStep:
         Raises:
             ValueError: A network was trained for another step; nothing was done then.
         """
-        for one in self.plan.networks:
-            one.law.require_dt(dt)
+        self._require_dt(dt)
         self._dt = dt
         self._copy_pieces()
         if self._before is not None and self._now is self._after:
