@@ -11,8 +11,11 @@ from isaacsim.core.experimental.actuators import (
     DelayConfig,
     EffortDelayConfig,
     EncoderConfig,
+    MaxEffortClampingConfig,
     PDControlConfig,
+    RateConfig,
     Simulation,
+    TimedDelayConfig,
     plot_bode,
     stability_of,
 )
@@ -118,6 +121,25 @@ def test_joint_of_a_robot(tmp_path: Any) -> None:
         with pytest.raises(ValueError, match="joint = 'wrist': must be driven"):
             plot_bode(actuators, "wrist")
     assert (tmp_path / "out.png").stat().st_size > 10000
+
+
+def test_late_joint_of_a_robot() -> None:
+    """With the latency of its encoder, the rate of its controller and a command delay in seconds."""
+    stages = [EncoderConfig(latency=0.008), RateConfig(2), TimedDelayConfig(seconds=0.006, steps=1.0)]
+    with Simulation(REPOSITORY / "data" / "robots" / "arm_2dof.usda", 0.002) as simulation:
+        limit = MaxEffortClampingConfig("joint")
+        motors = {
+            "shoulder": [PDControlConfig(200.0, 20.0), limit, *stages],
+            "extension": [PDControlConfig(800.0, 80.0), limit],
+        }
+        actuators = ArticulationActuators.from_configs("/World/Arm", motors)
+        simulation.play()
+        (shoulder, _), found = actuators.stability().joints, loop_response(actuators, "shoulder")
+    assert shoulder.latency == pytest.approx(0.009, rel=1e-5) and found.gain_margin == shoulder.margin
+    expected = frequency_response(
+        "shoulder", (200.0, 20.0, 0.0), shoulder.inertia, 0.002, 2.5, timing=Timing.of(stages, 1)
+    )
+    np.testing.assert_allclose(found.closed_loop, expected.closed_loop, rtol=1e-4)
 
 
 @pytest.mark.parametrize("weight", [1.0, 33 / 64])

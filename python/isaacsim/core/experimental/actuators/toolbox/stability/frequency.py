@@ -34,7 +34,7 @@ def frequency_response(
     gains: tuple[float, float, float],
     inertia: float,
     dt: float,
-    delay_steps: int = 0,
+    delay_steps: float = 0.0,
     velocity_weight: float = 1.0,
     timing: Timing | None = None,
 ) -> FrequencyResponse:

@@ -6,11 +6,12 @@ import os
 from typing import TYPE_CHECKING
 
 from ...articulation_actuators import ArticulationActuators
+from ...pipeline.actuator import Actuator
 from ..plots.bode import FrequencyResponse, draw_bode
 from ..plots.style import save
 from ..stability.frequency import frequency_response
 from ..stability.timing import timing_of
-from .envelope import delay_of, find_actuator
+from .envelope import find_actuator, one_joint
 
 if TYPE_CHECKING:
     from ..plots.style import Figure
@@ -66,6 +67,16 @@ def loop_response(actuators: ArticulationActuators, joint: str, *, robot: int = 
         )
     (row,) = [row for row in table.joints if row.joint == joint]
     weight = table.robots[0].velocity_weight
-    late = delay_of(actuator, robot, column)
     timing = timing_of(actuator)[robot, [column]]
+    late = _command_delay(actuator, robot, column, table.dt * float(timing.periods(table.dt)[0]))
     return frequency_response(joint, (row.kp, row.kd, row.ki), row.inertia, table.dt, late, weight, timing)
+
+
+def _command_delay(actuator: Actuator, robot: int, column: int, period: float) -> float:
+    """Return the command delay of a joint in steps of its controller, without what is drawn anew."""
+    if actuator.delay is None:
+        return 0.0
+    delay = one_joint(actuator.delay, actuator, robot, column)
+    if "delay_steps" in delay.PARAMETERS:
+        return float(delay.read("delay_steps")[0])
+    return float(delay.read("steps")[0] + delay.read("seconds")[0] / period)
