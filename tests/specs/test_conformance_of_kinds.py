@@ -52,6 +52,7 @@ from isaacsim.core.experimental.actuators.toolbox.inspection.fix import fix
 from isaacsim.core.experimental.actuators.toolbox.inspection.resolve import resolve
 from isaacsim.core.experimental.actuators.toolbox.inspection.words import law_of
 from isaacsim.core.experimental.actuators.toolbox.recording.recording import Recording
+from isaacsim.core.experimental.actuators.toolbox.stability.timing import Timing
 from isaacsim.core.experimental.actuators.toolbox.trials.envelope import envelope
 from isaacsim.core.experimental.actuators.toolbox.trials.step_response import step_response
 from isaacsim.core.experimental.actuators.toolbox.viewing.live import Live
@@ -485,6 +486,8 @@ def stability(bench: Bench) -> None:
     if getattr(bench.law.config, "IS_RIGID", False):
         # a rigid gear is in the gains
         assert table.joints[0].kp == pytest.approx(PD.kp * bench.value**2) and not table.left_out
+    elif Timing.is_in(bench.config):
+        assert table.joints[0].latency > 0.0 and not table.left_out
     elif bench.kind.changes_loop:
         assert bench.law.name in table.left_out, f"left_out = {table.left_out}"
         assert bench.law.name in str(table)

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from isaacsim.core.experimental.actuators import (
     ArticulationActuators,
+    EncoderConfig,
     FrictionConfig,
     MaxEffortClampingConfig,
     PDControlConfig,
@@ -72,6 +73,19 @@ def test_friction_that_chatters_is_wrong_and_said_once(
         assert [note.split()[:4] for note in found] == [
             ["</World/Arm>", "may", "chatter:", joint] for joint in ("shoulder", "extension")
         ][: 2 * code]
+
+
+def test_latency_has_a_column_and_the_damping_that_it_needs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """With a file of motors; without latency there is no such column."""
+    arm, found = str(ROBOTS / "arm_2dof.usda"), []
+    for latency in (0.0, 0.008):
+        motor = [PDControlConfig(200.0, 0.5), MaxEffortClampingConfig(60.0), EncoderConfig(latency=latency)]
+        save_motors(file := tmp_path / "motors.yaml", {".*": motor})
+        main(["stability", arm, "--config", str(file), "--dt", "0.002"])
+        found.append(capsys.readouterr().out)
+    assert "latency" not in found[0] and "latency [s]" in found[1]
+    words = "The effort of shoulder acts 0.008 s late: its kp = 200 needs more than kd = 1.6, and it has 0.5."
+    assert words in " ".join(found[1].split())
 
 
 @pytest.mark.parametrize("file", sorted(ROBOTS.glob("*.usda")), ids=lambda file: file.stem)

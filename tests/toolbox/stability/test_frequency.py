@@ -9,13 +9,20 @@ import pytest
 from isaacsim.core.experimental.actuators import (
     ArticulationActuators,
     DelayConfig,
+    EffortDelayConfig,
+    EncoderConfig,
+    MaxEffortClampingConfig,
     PDControlConfig,
+    RateConfig,
     Simulation,
+    TimedDelayConfig,
     plot_bode,
     stability_of,
 )
 from isaacsim.core.experimental.actuators.toolbox.stability.frequency import frequency_response
+from isaacsim.core.experimental.actuators.toolbox.stability.timing import Timing
 from isaacsim.core.experimental.actuators.toolbox.trials.bode import loop_response
+from late_loop import Joint
 from places import REPOSITORY
 
 CASES = [(20.0, 2.0, 0.0, 0.26, 1 / 240), (50.0, 5.0, 40.0, 0.3, 0.01), (0.0, 5.0, 0.0, 0.3, 0.01)]
@@ -114,3 +121,54 @@ def test_joint_of_a_robot(tmp_path: Any) -> None:
         with pytest.raises(ValueError, match="joint = 'wrist': must be driven"):
             plot_bode(actuators, "wrist")
     assert (tmp_path / "out.png").stat().st_size > 10000
+
+
+def test_late_joint_of_a_robot() -> None:
+    """With the latency of its encoder, the rate of its controller and a command delay in seconds."""
+    stages = [EncoderConfig(latency=0.008), RateConfig(2), TimedDelayConfig(seconds=0.006, steps=1.0)]
+    with Simulation(REPOSITORY / "data" / "robots" / "arm_2dof.usda", 0.002) as simulation:
+        limit = MaxEffortClampingConfig("joint")
+        motors = {
+            "shoulder": [PDControlConfig(200.0, 20.0), limit, *stages],
+            "extension": [PDControlConfig(800.0, 80.0), limit],
+        }
+        actuators = ArticulationActuators.from_configs("/World/Arm", motors)
+        simulation.play()
+        (shoulder, _), found = actuators.stability().joints, loop_response(actuators, "shoulder")
+    assert shoulder.latency == pytest.approx(0.009, rel=1e-5) and found.gain_margin == shoulder.margin
+    expected = frequency_response(
+        "shoulder", (200.0, 20.0, 0.0), shoulder.inertia, 0.002, 2.5, timing=Timing.of(stages, 1)
+    )
+    np.testing.assert_allclose(found.closed_loop, expected.closed_loop, rtol=1e-4)
+
+
+@pytest.mark.parametrize("weight", [1.0, 33 / 64])
+@pytest.mark.parametrize(
+    "joint",
+    [
+        Joint((100.0, 8.0, 0.0), latency=4.7),
+        Joint((100.0, 8.0, 50.0), effort_delay=2.3),
+        Joint((100.0, 8.0, 0.0), latency=0.5, difference=True, filter_time=0.004),
+        Joint((100.0, 8.0, 20.0), 1.25, 0.5, True, 0.004, 3),
+        Joint((100.0, 8.0, 0.0), effort_delay=5.25, decimation=4),
+    ],
+)
+def test_open_loop_reaches_minus_one_at_the_margin(joint: Joint, weight: float) -> None:
+    """The frequency response has the margin of the eigenvalues, at the frequency at which the joint then swings."""
+    found = frequency_response("hip", joint.gains, 0.25, 1 / 500, 0, weight, Timing.of(joint.configs(), 1))
+    assert found.phase_crossover is not None
+    at = np.argmin(np.abs(found.frequencies - found.phase_crossover))
+    assert found.gain_margin * found.open_loop[at] == pytest.approx(-1.0, abs=0.02)
+    assert found.frequencies[-1] == pytest.approx(0.5 / (joint.decimation / 500))
+
+
+def test_late_effort_turns_the_closed_loop_and_a_late_measurement_does_not() -> None:
+    """At a low frequency, where the feedback holds what it measures; the open loops are the same."""
+    gains = 400.0, 8.0, 0.0
+    effort, measured = (
+        frequency_response("hip", gains, 0.25, 1 / 500, timing=Timing.of([config], 1))
+        for config in (EffortDelayConfig(steps=2.0), EncoderConfig(latency_steps=2))
+    )
+    np.testing.assert_allclose(effort.open_loop, measured.open_loop, rtol=1e-9)
+    turned = np.exp(-4j * np.pi * effort.frequencies / 500)
+    np.testing.assert_allclose(effort.closed_loop, measured.closed_loop * turned, rtol=1e-6, atol=1e-9)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -16,11 +16,14 @@ from isaacsim.core.experimental.actuators import (
     ActuatorConfig,
     ArticulationActuators,
     DelayConfig,
+    EffortDelayConfig,
+    EncoderConfig,
     FrictionConfig,
     MaxEffortClampingConfig,
     MotorConfig,
     PDControlConfig,
     PIDControlConfig,
+    RateConfig,
     Simulation,
     TransmissionConfig,
 )
@@ -38,6 +41,7 @@ pytestmark = pytest.mark.filterwarnings("ignore:.*have no effort limit:UserWarni
 STEPS = [1 / 60, 1 / 120, 1 / 240, 1 / 500, 1 / 1000]
 # shares of stiffness; from 0.5 on, PhysX is unstable at any gains
 STIFF, DELAYS = {"mujoco": [0.01, 0.3, 0.8], "physx": [0.01, 0.25, 0.4]}, [0, 3]
+ARM = "shoulder", "extension"
 # [rad/s]: far above the resolution of float32, and too slow to change a pose
 PUSH = 0.03
 # gains of the documentation, and of its table for each rate
@@ -62,6 +66,7 @@ class Bench:
         delay: Of targets, in steps.
         engine: The simulator.
         stage: Instead of that of the robot's file.
+        more: Other stages of the motors.
     """
 
     def __init__(
@@ -73,10 +78,11 @@ class Bench:
         delay: int,
         engine: str = "mujoco",
         stage: Usd.Stage | None = None,
+        more: Sequence[Any] = (),
     ) -> None:
         self.rest = np.array(rest, np.float32)
         self.sim = Simulation(weightless(name) if stage is None else stage, dt, engine=installed(engine))
-        motor = {".*": [PDControlConfig(0.0, 0.0), DelayConfig(delay)]}
+        motor = {".*": [PDControlConfig(0.0, 0.0), DelayConfig(delay), *more]}
         self.actuators = ArticulationActuators.from_configs(path, motor)
         self.sim.play()
         self.robot: Any = self.actuators.articulation
@@ -89,28 +95,29 @@ class Bench:
             for name, values in (("kp", kp), ("kd", kd)):
                 setattr(controller, name, wp.array(values[mine], dtype=wp.float32, device="cpu"))
 
-    def grows(self) -> bool:
-        """Return True if a small push grows."""
+    def grows(self, steps: int = 100) -> bool:
+        """Return True if a small push grows within some steps."""
         self.sim.reset()
         self.robot.set_dof_position_targets(self.rest)
         self.robot.set_dof_positions(self.rest)
         # a push that excites every motion
         self.robot.set_dof_velocities(PUSH * np.array([1.0, -0.7, 0.4, -0.9, 0.6, -0.3, 0.8][: len(self.rest)]))
         speeds = []
-        for _ in range(100):
+        for _ in range(steps):
             self.sim.step()
             speeds.append(float(np.abs(self.robot.get_dof_velocities().numpy()).max()))
             if speeds[-1] > 100 * PUSH:
                 return True
         # a decayed motion is noise
-        return max(speeds[-10:]) > max(*speeds[20:30], PUSH / 10)
+        part = steps // 10
+        return max(speeds[-part:]) > max(*speeds[2 * part : 3 * part], PUSH / 10)
 
-    def grows_from(self, factor: float, kp: np.ndarray, kd: np.ndarray, within: float) -> bool:
+    def grows_from(self, factor: float, kp: np.ndarray, kd: np.ndarray, within: float, steps: int = 100) -> bool:
         """Return True if motion begins to grow with both gains multiplied by `factor`, within a share."""
         found = []
         for tried in (factor * (1 - within), factor * (1 + within)):
             self.set_gains(tried * kp, tried * kd)
-            found.append(self.grows())
+            found.append(self.grows(steps))
         return found == [False, True]
 
 
@@ -158,6 +165,67 @@ def test_stiffness_demands_damping_on_physx(dt: float) -> None:
         assert bench.actuators.stability().robots[0].margin == 0.0 and bench.grows()
         bench.set_gains(factor * kp, factor * demanded * 1.05)
         assert bench.actuators.stability().stable and not bench.grows()
+
+
+LATE: dict[str, list[Any]] = {
+    "encoder in seconds": [EncoderConfig(latency=0.008)],
+    "encoder in steps": [EncoderConfig(latency_steps=1.5, velocity="register")],
+    "filtered velocity": [EncoderConfig(velocity_filter=0.01)],
+    "effort": [EffortDelayConfig(seconds=0.003, steps=1.5)],
+    "both": [EncoderConfig(latency=0.0033), EffortDelayConfig(steps=1.25)],
+    "rate": [RateConfig(4)],
+    "rate, and what counts in its steps": [RateConfig(frequency=250.0), EncoderConfig(latency_steps=1.5)],
+    "rate and effort": [RateConfig(3), EncoderConfig(latency=0.004), EffortDelayConfig(steps=1.5)],
+}
+
+
+LATENCIES = {
+    "encoder in seconds": 0.008,
+    "encoder in steps": 0.003,
+    "filtered velocity": 0.0,
+    "effort": 0.006,
+    "both": 0.0058,
+    "rate": 0.003,
+    "rate, and what counts in its steps": 0.007,
+    "rate and effort": 0.009,
+}
+
+
+@pytest.mark.parametrize("delay", DELAYS)
+@pytest.mark.parametrize("name", LATE)
+def test_late_pendulum_vibrates_from_the_limit_on(name: str, delay: int) -> None:
+    """Within 5 %, with latency of the encoder and of the effort; the delay of targets does not enter."""
+    bench = Bench("pendulum", "/World/Pendulum", [0.0], 1 / 500, delay, more=LATE[name])
+    kp, kd = np.array([400.0]), np.array([12.0])
+    bench.set_gains(kp, kd)
+    told = bench.actuators.stability()
+    assert told.left_out == () and told.joints[0].latency == pytest.approx(LATENCIES[name], rel=1e-5)
+    assert bench.grows_from(told.robots[0].margin, kp, kd, within=0.05, steps=500)
+
+
+def test_late_joints_of_an_arm_have_their_own_latency() -> None:
+    """Within 10 %, for any of its joints; the order is that of the columns."""
+    stages = [EncoderConfig(latency=0.008)], [EffortDelayConfig(steps=1.0)]
+    with Simulation(weightless("arm_2dof"), 1 / 500) as sim:
+        motors = {name: [PDControlConfig(80.0, 8.0), *more] for name, more in zip(ARM, stages, strict=True)}
+        actuators = ArticulationActuators.from_configs("/World/Arm", motors)
+        sim.play()
+        table = actuators.stability()
+    assert [joint.joint for joint in table.joints] == list(ARM)
+    assert [joint.latency for joint in table.joints] == pytest.approx([0.008, 0.002], rel=1e-5)
+    assert "Latency [s]" in str(table)
+
+
+def test_gains_that_a_latency_makes_vibrate_are_told_at_play() -> None:
+    """With the damping that is needed; a shorter step is no remedy."""
+    with Simulation(weightless("pendulum"), 1 / 500) as sim:
+        motor = {".*": [PDControlConfig(400.0, 2.0), *LATE["encoder in seconds"]]}
+        actuators = ArticulationActuators.from_configs("/World/Pendulum", motor)
+        with pytest.warns(UserWarning, match="will vibrate") as told:
+            sim.play()
+        assert actuators.stability().robots[0].margin == 0.0
+    (text,) = (str(one.message) for one in told if "will vibrate" in str(one.message))
+    assert "needs kd >= 3.2, as its effort acts 0.008 s late. Raise the damping; stability()" in text
 
 
 @pytest.mark.parametrize(("dt", "delay"), [(1 / 60, 0), (1 / 240, 2), (1 / 1000, 0)])

@@ -295,6 +295,13 @@ def test_gains_that_would_do_are_said(tmp_path: Path) -> None:
     assert lint(edited(tmp_path, *gains, name="mended.usda"), DT) == []
 
 
+def test_damping_for_a_latency_is_said(tmp_path: Path) -> None:
+    """A shorter step is no remedy for seconds, and neither are an armature or smaller gains of that proportion."""
+    edits = schema(OF_SHOULDER, "ActuatorEncoderAPI"), number(OF_SHOULDER, "actuator:encoder:latency", 0.15)
+    (finding,) = (one for one in lint(edited(tmp_path, *edits), DT) if one.rule == "unstable-gains")
+    assert finding.problem.endswith("latency 0.15 s.") and finding.remedy == "Damp it with more than kd = 30."
+
+
 @pytest.mark.parametrize("name", GOOD)
 def test_what_is_in_order_is_let_be(name: str, tmp_path: Path) -> None:
     """Close to the threshold of a rule."""

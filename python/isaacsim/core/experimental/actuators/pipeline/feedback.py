@@ -25,7 +25,7 @@ def feedback_gains(actuator: Actuator, num_robots: int) -> np.ndarray:
     are NaN, and so are gains before a transmission of the user's own. Behind a spring they are those of the loop that
     the motor closes.
     """
-    gains = gains_at_joint(actuator, _config_of)
+    gains = gains_at_joint(actuator, config_of)
     return np.array([_by_joint(one, actuator, num_robots) for one in gains or [np.nan] * 3])
 
 
@@ -35,7 +35,7 @@ def largest_efforts(actuator: Actuator, num_robots: int) -> np.ndarray:
     They are float64, and inf without a bound. Custom stages count as unbounded, and so do limits before a transmission
     of the user's own.
     """
-    bounds = [most for _, _, most in bounds_at_joint(actuator, "effort", _config_of)]
+    bounds = [most for _, _, most in bounds_at_joint(actuator, "effort", config_of)]
     return _by_joint(functools.reduce(np.minimum, bounds, np.inf), actuator, num_robots)
 
 
@@ -49,7 +49,7 @@ def gears(actuator: Actuator) -> np.ndarray:
     stage = next((one for kind, one in reversed(actuator.by_kind) if KINDS[kind].is_before_joint), None)
     if stage is None:
         values: tuple[Any, Any] = (1.0, 0.0)
-    elif isinstance(config := _config_of(stage), TransmissionConfig):
+    elif isinstance(config := config_of(stage), TransmissionConfig):
         values = config.ratio, config.offset if config.IS_RIGID else np.nan
     else:
         values = np.nan, np.nan
@@ -99,13 +99,7 @@ def of_transmission(actuator: Actuator, parameter: str, num_robots: int) -> np.n
     return _by_joint(found, actuator, num_robots)
 
 
-def _by_joint(values: Any, actuator: Actuator, num_robots: int) -> np.ndarray:
-    """Return values `(robots, joints)` of one value for all, or of robot-major values."""
-    shape = num_robots, len(actuator.dof_names)
-    return np.broadcast_to(np.asarray(values, float), num_robots * shape[1]).reshape(shape)
-
-
-def _config_of(component: Any) -> Config | None:
+def config_of(component: Any) -> Config | None:
     """Return the config of a component's law, with float64 arrays; None for networks and custom laws."""
     law = law_of(type(component))
     if law is None or not has_law(component):
@@ -117,3 +111,9 @@ def _config_of(component: Any) -> Config | None:
         **{name: array.astype(float) for name, array in arrays.items()},
         **{name: getattr(component, name) for name in fields},
     )
+
+
+def _by_joint(values: Any, actuator: Actuator, num_robots: int) -> np.ndarray:
+    """Return values `(robots, joints)` of one value for all, or of robot-major values."""
+    shape = num_robots, len(actuator.dof_names)
+    return np.broadcast_to(np.asarray(values, float), num_robots * shape[1]).reshape(shape)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 
 from ..stability.chatter import LARGEST_FACTOR
-from ..stability.table import cures_of
+from ..stability.table import cures_of, late_joints
 from .answer import Answer, Table
 from .arguments import Stability
 from .opened import columns_of, opened, require_actuators, simulate
@@ -23,6 +23,7 @@ _JOINT = {
     "kp": "kp",
     "kd": "kd",
     "ki": "ki",
+    "latency": "latency [s]",
     "inertia": "inertia",
     "margin": "margin",
     "armature": "armature",
@@ -42,6 +43,8 @@ def answer(arguments: Stability) -> Answer:
         actuators = require_actuators(one, arguments.file)
         one.simulation.play()
         found, columns = actuators.stability(), columns_of(_JOINT, one.robots)
+    if not any(joint.latency for joint in found.joints):
+        del columns["latency"]
     robots = [
         dataclasses.asdict(robot) | {"verdict": "stable" if robot.stable else "vibrating"} for robot in found.robots
     ]
@@ -53,6 +56,7 @@ def answer(arguments: Stability) -> Answer:
     notes += [
         f"<{robot.robot}> would be stable with {cures}." for robot in found.robots if (cures := cures_of(found, robot))
     ]
+    notes += late_joints(found)
     if found.unknown:
         notes.append(f"Unknown: {', '.join(found.unknown)}, driven by a network, a law of one's own or none.")
     if found.left_out:

@@ -15,11 +15,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class FrequencyResponse:
-    """Frequency response of the loop of one joint, sampled once per physics step.
+    """Frequency response of the loop of one joint, sampled at each computation of its controller.
 
     Args:
         joint: Name of the joint.
-        frequencies: Ascending, up to half the rate of physics [Hz], shape `(points,)`.
+        frequencies: Ascending, up to half the rate of the controller [Hz], shape `(points,)`.
         open_loop: Open loop, from the error to the feedback, complex.
         closed_loop: Closed loop, from the position target to the position, complex, with the command delay.
         gain_margin: Factor by which the gains may grow until the joint vibrates; below 1 it does.

@@ -2,11 +2,13 @@
 
     v⁺ = v + dt·τ/I      q⁺ = q + dt·((1 − w)·v + w·v⁺)      hence, with z = exp(j·2π·f·dt),
     V/T = (dt/I)/(z − 1)      Q/T = dt·(1 − w + w·z)/(z − 1)·V/T
-    open loop     L = kp·Q/T + kd·V/T + ki·dt·z/(z − 1)·Q/T
+    open loop     L = M·(kp·Q/T + kd·F·V/T + ki·dt·z/(z − 1)·Q/T)
     closed loop   z⁻ᵈ·(kp + ki·dt·z/(z − 1))·(Q/T) / (1 + L)
 
 The hold of the effort between steps is included, without approximation. A delay of d steps applies to targets and not
-to feedback, so it turns the phase of the closed loop and does not change the margins.
+to feedback, so it turns the phase of the closed loop and does not change the margins. The latency M of the measurement
+weights the last steps, see `timing.py`; F is the filter of the velocity. With a rate of the controller or a delay of
+the effort, V/T and Q/T are those of all physics steps between two computations.
 """
 
 from __future__ import annotations
@@ -17,12 +19,14 @@ import numpy as np
 
 from ..plots.bode import FrequencyResponse
 from .loop import Loop
+from .timing import Timing
 
 _POINTS = 4000
 # lowest frequency, relative to the natural one
 _BELOW = 0.01
 # tolerance of a crossing, which lies between points
 _NEAR = 0.01
+_NOTHING = 1e-12
 
 
 def frequency_response(
@@ -30,8 +34,9 @@ def frequency_response(
     gains: tuple[float, float, float],
     inertia: float,
     dt: float,
-    delay_steps: int = 0,
+    delay_steps: float = 0.0,
     velocity_weight: float = 1.0,
+    timing: Timing | None = None,
 ) -> FrequencyResponse:
     """Return the frequency response of a joint's loop.
 
@@ -40,8 +45,9 @@ def frequency_response(
         gains: kp [N·m/rad or N/m], kd [N·m·s/rad or N·s/m] and ki [N·m/(rad·s) or N/(m·s)].
         inertia: Inertia at the motor [kg·m² or kg].
         dt: Physics step [s].
-        delay_steps: Delay of commands [physics steps].
+        delay_steps: Delay of commands [physics steps, with a rate steps of the controller].
         velocity_weight: Velocity weight of the simulator, see `stability_of`.
+        timing: When the joint is measured and its effort acts; None for at once.
 
     Raises:
         ValueError: There is no gain, or the inertia or step is not > 0.
@@ -52,33 +58,62 @@ def frequency_response(
             f"{joint}: kp = {kp:g}, kd = {kd:g}, ki = {ki:g}, inertia {inertia:g}, dt = {dt:g}: must have a gain, and "
             "inertia and step > 0. A loop that is open has no margins."
         )
-    half = 0.5 / dt
+    timing = Timing.prompt(1) if timing is None else timing
+    plant = _Plant(inertia, dt, velocity_weight, timing)
+    half = 0.5 / plant.dt
     slowest = max(math.sqrt(kp / inertia), kd / inertia, (ki / inertia) ** (1 / 3)) / (2 * math.pi)
     frequencies = np.geomspace(min(_BELOW * slowest, 0.1 * half), half, _POINTS)
-    loop, followed = _responses(frequencies, gains, inertia, dt, velocity_weight)
+    loop, followed = plant.responses(frequencies, gains)
     crossover, margin = _phase_margin(frequencies, loop)
-    factor = Loop(np.array([[1.0 / inertia]]), np.array([[kp], [kd], [ki]]), velocity_weight).margin(dt)
+    factor = Loop(np.array([[1.0 / inertia]]), np.array([[kp], [kd], [ki]]), velocity_weight, timing).margin(dt)
     turn = _phase_crossover(frequencies, loop, factor)
     level = np.abs(followed)
     falls = np.flatnonzero((level[:-1] >= math.sqrt(0.5)) & (level[1:] < math.sqrt(0.5)))
-    delayed = followed * np.exp(-2j * math.pi * frequencies * dt * delay_steps)
+    delayed = followed * np.exp(-2j * math.pi * frequencies * plant.dt * delay_steps)
     bandwidth = float(frequencies[falls[-1]]) if len(falls) and factor >= 1 else None
     return FrequencyResponse(joint, frequencies, loop, delayed, factor, turn, margin, crossover, bandwidth)
 
 
-def _responses(
-    frequencies: np.ndarray, gains: tuple[float, float, float], inertia: float, dt: float, weight: float
-) -> tuple[np.ndarray, np.ndarray]:
-    """Return the open loop, and the closed loop without a delay."""
-    kp, kd, ki = gains
-    z = np.exp(2j * math.pi * frequencies * dt)
-    # the highest frequency reverses at each step, exactly
-    z[-1] = -1.0
-    summed = dt * z / (z - 1)
-    velocity = dt / inertia / (z - 1)
-    position = dt * (1 - weight + weight * z) / (z - 1) * velocity
-    loop = kp * position + kd * velocity + ki * summed * position
-    return loop, (kp + ki * summed) * position / (1 + loop)
+class _Plant:
+    """A joint between two computations of its controller, and how it is measured.
+
+    Between two computations there are n physics steps of h. In the i-th of them, the effort that acts is the one that
+    the controller returned `floor((i − e)/n)` of its steps before, with a delay of e physics steps.
+    """
+
+    def __init__(self, inertia: float, dt: float, weight: float, timing: Timing) -> None:
+        self.dt = float(timing.periods(dt)[0]) * dt
+        self.steps = round(self.dt / dt)
+        self.inertia, self.weight, self.timing = inertia, weight, timing
+        self.shares = timing.filter_shares(dt)
+        self.measured, self.acting = (weights[0] for weights in timing.weights(dt))
+
+    def responses(self, frequencies: np.ndarray, gains: tuple[float, float, float]) -> tuple[np.ndarray, np.ndarray]:
+        """Return the open loop, and the closed loop without a delay of commands."""
+        kp, kd, ki = gains
+        z = np.exp(2j * math.pi * frequencies * self.dt)
+        # the highest frequency reverses at each step, exactly
+        z[-1] = -1.0
+        summed = self.dt * z / (z - 1)
+        velocity, position = self._moved(z)
+        seen = position * (1 - 1 / z) / self.dt if self.timing.differences[0] else velocity
+        seen = seen * self.shares[0] / (1 - (1 - self.shares[0]) / z)
+        loop = np.polyval(self.measured[::-1], 1 / z) * (kp * position + kd * seen + ki * summed * position)
+        followed = (kp + ki * summed) * position / (1 + loop)
+        # half a step of latency leaves nothing of the highest frequency, and a level needs a number
+        return np.where(loop == 0.0, _NOTHING, loop), np.where(followed == 0.0, _NOTHING, followed)
+
+    def _moved(self, z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return velocity and position over the effort of the controller."""
+        late, within = np.arange(len(self.acting))[:, None], np.arange(self.steps)
+        ages = -((within - late) // self.steps)
+        pushed, moved = np.zeros((2, ages.max() + 1))
+        np.add.at(pushed, ages, self.acting[:, None])
+        np.add.at(moved, ages, self.acting[:, None] * (self.steps - 1 - within + self.weight))
+        step = self.dt / self.steps
+        velocity = step / self.inertia * np.polyval(pushed[::-1], 1 / z) / (z - 1)
+        gained = step**2 / self.inertia * np.polyval(moved[::-1], 1 / z)
+        return velocity, (self.dt * velocity + gained) / (z - 1)
 
 
 def _phase_margin(frequencies: np.ndarray, loop: np.ndarray) -> tuple[float | None, float | None]:

@@ -1,4 +1,4 @@
-"""The closed loop of explicit PD and PID laws over one physics step, which decides whether joints vibrate.
+"""The closed loop of explicit PD and PID laws over the physics steps, which decides whether joints vibrate.
 
     v⁺ = v + dt·M⁻¹·τ    q⁺ = q + dt·((1 − w)·v + w·v⁺)    τ = −Kp·q − Kd·v + Ki·z⁺    z⁺ = z − dt·q
 
@@ -8,8 +8,12 @@ is stable if all eigenvalues of this map are in the closed unit disk. For one jo
 
     kd·dt + (2·w − 1)·kp·dt²/2 <= 2·I    and    kd >= (1 − w)·kp·dt
 
-Gravity, friction, contacts and undriven joints are ignored. So are delays, which apply to targets and feedforward and
-not to feedback, and clamps, which turn growth into a vibration of constant amplitude.
+With a latency of n steps it is about kd > n·dt·kp and kd·dt < 2·I·sin(π/(4·n + 2)). Then, and with a rate of the
+controller, the efforts of the last steps, the held effort and what is remembered of the measurements are states as
+well, see `timing.py`; and the map is that of all physics steps until the rates repeat.
+
+Gravity, friction, contacts and undriven joints are ignored. So are delays of commands, which apply to targets and
+feedforward and not to feedback, and clamps, which turn growth into a vibration of constant amplitude.
 """
 
 from __future__ import annotations
@@ -20,6 +24,8 @@ from collections.abc import Callable
 import numpy as np
 
 from ...specs.arguments import number_of
+from .step_matrix import StepMatrix
+from .timing import Timing
 
 # bound on the rounding error of eigenvalues on the unit circle
 _ROUNDING = 1e-11
@@ -40,10 +46,14 @@ class Loop:
         inverse: Inverse mass matrix in the rows and columns of these joints, with all others free, `(J, J)`.
         gains: Proportional, derivative and integral gains, shape `(3, J)`.
         velocity_weight: Weight of the velocity after a step in the position update.
+        timing: When joints are measured and efforts act; None for at once.
     """
 
-    def __init__(self, inverse: np.ndarray, gains: np.ndarray, velocity_weight: float = 1.0) -> None:
+    def __init__(
+        self, inverse: np.ndarray, gains: np.ndarray, velocity_weight: float = 1.0, timing: Timing | None = None
+    ) -> None:
         self._inverse, self._gains, self._weight = inverse, gains, velocity_weight
+        self._timing = Timing.prompt(len(inverse)) if timing is None else timing
         # a joint without gains closes no loop, and is free
         self._used = np.flatnonzero(gains.any(axis=0))
 
@@ -55,7 +65,7 @@ class Loop:
     def joint(self, at: int) -> Loop:
         """Return the loop of one joint alone."""
         one = slice(at, at + 1)
-        return Loop(self._inverse[one, one], self._gains[:, one], self._weight)
+        return Loop(self._inverse[one, one], self._gains[:, one], self._weight, self._timing[one])
 
     def radius(self, dt: float, factor: float = 1.0, added: np.ndarray | None = None) -> float:
         """Return the spectral radius of a physics step, all gains times `factor`, with `added` armatures `(J,)`."""
@@ -66,18 +76,13 @@ class Loop:
         inverse = inverse[np.ix_(used, used)]
         if added is not None:
             inverse = np.linalg.solve(unit + inverse * added[used], inverse)
-        kp, kd, ki = factor * self._gains[:, used]
-        summing = np.flatnonzero(ki)
-        # rows: velocity, position and integral after the step; columns: position, velocity and integral before
+        matrix = StepMatrix(factor * self._gains[:, used], dt, self._weight, self._timing[used])
         with np.errstate(over="ignore", invalid="ignore"):
-            pushed = dt * inverse
-            velocity = np.hstack([-pushed * (kp + dt * ki), unit - pushed * kd, (pushed * ki)[:, summing]])
-            position = dt * self._weight * velocity
-            position[:, : 2 * len(used)] += np.hstack([unit, dt * (1.0 - self._weight) * unit])
-        integral = np.hstack([-dt * unit[summing], np.zeros((len(summing), len(used))), np.eye(len(summing))])
-        after = np.vstack([position, velocity, integral])
+            after, steps = matrix.repeated(inverse)
         # an overflow grows
-        return float(np.abs(np.linalg.eigvals(after)).max()) if np.isfinite(after).all() else math.inf
+        if not np.isfinite(after).all():
+            return math.inf
+        return float(np.abs(np.linalg.eigvals(after)).max() ** (1.0 / steps))
 
     def is_stable(self, dt: float, factor: float = 1.0, added: np.ndarray | None = None) -> bool:
         """Return True if no motion grows."""
@@ -88,8 +93,11 @@ class Loop:
         return _edge(lambda factor: self.is_stable(dt, factor), 1.0)
 
     def largest_step(self, dt: float) -> float:
-        """Return the largest stable physics step, searched from `dt`."""
-        return _edge(self.is_stable, dt)
+        """Return the largest stable physics step, searched from `dt`.
+
+        0 if none is: a latency in seconds is no shorter at a shorter step.
+        """
+        return _edge(self.is_stable, dt, self._timing.shortest_resolved_step)
 
     def smallest_armatures(self, dt: float, armatures: np.ndarray) -> np.ndarray:
         """Return the armatures with which the robot is just stable: 0 if none is needed, infinite if none helps.
@@ -103,8 +111,10 @@ class Loop:
         """
         used = self._used
         kp, kd, ki = self._gains[:, used]
-        # with this inertia, a motion that reverses at each step keeps its amplitude
-        least = kd * dt / 2 + (2 * self._weight - 1) * (kp * dt**2 / 4 + ki * dt**3 / 8)
+        # with this inertia, a motion that reverses at each step keeps its amplitude; with a latency, a slower one
+        slower = 1.0 / np.sin(math.pi / (2.0 + 4.0 * self._timing[used].latencies(dt) / dt))
+        stiffness = slower**2 * (kp * dt**2 / 4 + slower * ki * dt**3 / 8)
+        least = slower * kd * dt / 2 + (2 * self._weight - 1) * stiffness
         inverse, present = self._inverse[np.ix_(used, used)], armatures[used]
         bare = 1.0 / np.diag(np.linalg.solve(np.eye(len(used)) - inverse * present, inverse))
         most = present if self.is_stable(dt) else math.inf
@@ -120,8 +130,11 @@ class Loop:
         return armatures if self.is_stable(dt) else np.full(len(armatures), math.inf)
 
 
-def _edge(is_good: Callable[[float], bool], start: float) -> float:
-    """Return the largest good number, below which all are good, searched from `start`; 0 or infinite if far off."""
+def _edge(is_good: Callable[[float], bool], start: float, least: float = 0.0) -> float:
+    """Return the largest good number, below which all are good, searched from `start`; 0 or infinite if far off.
+
+    0 also if none from `least` on is good.
+    """
     good = bad = start
     if is_good(start):
         while is_good(bad := 2.0 * good):
@@ -131,7 +144,7 @@ def _edge(is_good: Callable[[float], bool], start: float) -> float:
     else:
         while not is_good(good := bad / 2.0):
             bad = good
-            if bad < _FAR_BELOW * start:
+            if bad < max(_FAR_BELOW * start, least):
                 return 0.0
     while bad - good > _TOLERANCE * good:
         middle = (good + bad) / 2.0

@@ -13,13 +13,14 @@ from ...errors import HostError
 from ...hosts.binding import Binding
 from ...motor_properties import read_property
 from ...pipeline.assembly import Assembly
-from ...pipeline.feedback import feedback_gains, is_rigid, of_passive_stages, of_transmission
+from ...pipeline.feedback import config_of, feedback_gains, is_rigid, of_passive_stages, of_transmission
 from ...specs.stages import KINDS
 from ...values import as_numpy
 from .chatter import LARGEST_FACTOR, AssumedInertia
 from .loop import Loop
 from .springs import RESOLVED, UnresolvedSpring, frequency_of
-from .table import JointStability, RobotStability, Stability, stability_of
+from .table import JointStability, RobotStability, Stability, least_damping, stability_with
+from .timing import Timing, timing_of
 
 # joints that a warning names
 _NAMED = 3
@@ -74,12 +75,13 @@ class ClosedLoops:
         found: dict[bytes, Stability] = {}
         for row, inverse, weight in zip(rows, self._inverses(rows), self._velocity_weights(rows), strict=True):
             gains, armature = self._gains[:, row, known], armatures[row, known]
-            key = b"".join(part.tobytes() for part in (inverse, gains, armature, weight))
+            timing = self._timing[row, known]
+            key = b"".join(part.tobytes() for part in (inverse, gains, armature, weight, timing.values))
             if key not in found:
                 # of these joints alone, the others free
                 matrix = np.linalg.inv(inverse)
                 options = {"armature": armature, "joints": names, "velocity_weight": float(weight)}
-                found[key] = stability_of(matrix, step, *gains, **options)
+                found[key] = stability_with(timing, matrix, step, tuple(gains), **options)
             yield _named(found[key], paths[row])
 
     def warning(self) -> str | None:
@@ -97,11 +99,12 @@ class ClosedLoops:
             words for joint in sorted(table.joints, key=lambda one: one.margin) if (words := _cause(joint, whole, dt))
         ]
         joints = "; ".join(causes[:_NAMED]) + (" …" if len(causes) > _NAMED else "")
+        step = f", or step with dt <= {whole.largest_step:.3g} s" if whole.largest_step else ""
         among = "" if count == 1 else f", the first of {count} and the only one looked at,"
         return (
             f"{self._owner!r}: <{whole.robot}>{among} will vibrate at dt = {dt:.3g} s: its gains may be at most "
-            f"{whole.margin:.3g} times what they are. {joints}. {_CURES[whole.margin > 0.0]}, or step with dt <= "
-            f"{whole.largest_step:.3g} s; stability() shows all joints."
+            f"{whole.margin:.3g} times what they are. {joints}. {_CURES[whole.margin > 0.0]}{step}; stability() shows "
+            "all joints."
         )
 
     def chatter_warning(self) -> str | None:
@@ -161,7 +164,8 @@ class ClosedLoops:
         viscous = self._property("viscous_friction") + self._of_friction("viscous")
         damped = gains + [[0.0], [1.0], [0.0]] * viscous[0, self._known]
         inverse, weight = self._inverses(first)[0], float(self._velocity_weights(first)[0])
-        return any(Loop(inverse, either, weight).is_stable(dt) for either in (gains, damped))
+        timing = self._timing[0, self._known]
+        return any(Loop(inverse, either, weight, timing).is_stable(dt) for either in (gains, damped))
 
     # inside
 
@@ -172,7 +176,9 @@ class ClosedLoops:
             type(stage).__name__
             for actuator in self._assembly.actuators
             for kind, stage in actuator.by_kind
-            if KINDS[kind].changes_loop and not (KINDS[kind].converts and is_rigid(actuator))
+            if KINDS[kind].changes_loop
+            and not (KINDS[kind].converts and is_rigid(actuator))
+            and not Timing.is_in(config_of(stage))
         ]
         return tuple(dict.fromkeys(found))
 
@@ -197,6 +203,13 @@ class ClosedLoops:
         count = self._robots.num_robots
         parts = [feedback_gains(actuator, count) for actuator in self._assembly.actuators]
         return np.concatenate([np.empty((3, count, 0)), *parts], axis=2)[:, :, self._order]
+
+    @cached_property
+    def _timing(self) -> Timing:
+        """When the joints are measured and their efforts act, `(robots, joints)`."""
+        count = self._robots.num_robots
+        parts = [timing_of(actuator).values for actuator in self._assembly.actuators]
+        return Timing(np.concatenate([Timing.prompt(count, 0).values, *parts], axis=2)[:, :, self._order])
 
     @cached_property
     def _known(self) -> np.ndarray:
@@ -253,9 +266,9 @@ def _cause(joint: JointStability, robot: RobotStability, dt: float) -> str | Non
         f"{joint.armature:.3g}"
     )
     # below this damping no armature helps
-    least_damping = (1.0 - robot.velocity_weight) * joint.kp * dt
-    if joint.kd < least_damping:
-        return f"{has}, and needs kd >= {least_damping:.3g}"
+    if joint.kd < (least := least_damping(joint, robot, dt)):
+        why = f", as its effort acts {joint.latency:.3g} s late" if joint.latency else ""
+        return f"{has}, and needs kd >= {least:.3g}{why}"
     if joint.armature < joint.smallest_armature < np.inf:
         return f"{has}, and needs an armature of {joint.smallest_armature:.3g}"
     return None

@@ -5,19 +5,33 @@ from __future__ import annotations
 import dataclasses
 import json
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from ...specs.arguments import names_of, number_of
+from ...specs.arguments import names_of, number_of, require_type
+from ...specs.config import Config
+from ...specs.fields import violations
+from ...specs.stages import parts_of
 from ...values import as_numbers
 from .chatter import AssumedInertia
 from .loop import Loop, require_step
 from .springs import UnresolvedSpring
+from .timing import Timing
 
-_HEADER = ("Joint", "kp", "kd", "ki", "Inertia", "Margin", "Armature", "Smallest armature", "Largest step [s]")
+_COLUMNS = {
+    "kp": "kp",
+    "kd": "kd",
+    "ki": "ki",
+    "latency": "Latency [s]",
+    "inertia": "Inertia",
+    "margin": "Margin",
+    "armature": "Armature",
+    "smallest_armature": "Smallest armature",
+    "largest_step": "Largest step [s]",
+}
 
 
 @dataclass(frozen=True)
@@ -36,7 +50,9 @@ class JointStability:
         armature: Its armature [kg·m² or kg].
         smallest_armature: Smallest armature with which the robot is stable if all joints have theirs, 0 if none is
             needed, infinite if none is enough; for a stable robot at most the present one.
-        largest_step: Largest stable physics step [s].
+        largest_step: Largest stable physics step [s]; 0 if none is, as where a latency in seconds is too long.
+        latency: How late its effort acts on what was measured, on average [s]: latency of the encoder, delay of the
+            effort, and half of what the period of its controller is longer than the physics step.
     """
 
     robot: str
@@ -49,6 +65,7 @@ class JointStability:
     armature: float
     smallest_armature: float
     largest_step: float
+    latency: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -121,12 +138,11 @@ class Stability:
             f"{robot.robot or 'robot'} {verdict} at dt = {self.dt:g} s: margin {robot.margin:.3g}, spectral radius "
             f"{robot.spectral_radius:.6g}, largest step {robot.largest_step:.3g} s"
         )
-        rows: list[tuple[str, ...]] = [_HEADER]
-        for joint in self.joints:
-            if joint.robot == robot.robot:
-                numbers = (joint.kp, joint.kd, joint.ki, joint.inertia, joint.margin, joint.armature)
-                cures = (joint.smallest_armature, joint.largest_step)
-                rows.append((joint.joint, *(f"{number:.3g}" for number in numbers + cures)))
+        mine = [joint for joint in self.joints if joint.robot == robot.robot]
+        late = any(joint.latency for joint in self.joints)
+        columns = [name for name in _COLUMNS if name != "latency" or late]
+        rows = [("Joint", *map(_COLUMNS.__getitem__, columns))]
+        rows += [(joint.joint, *(f"{getattr(joint, name):.3g}" for name in columns)) for joint in mine]
         widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
         # names are left-aligned, numbers right-aligned
         return [title, *("  ".join([row[0].ljust(widths[0]), *map(str.rjust, row[1:], widths[1:])]) for row in rows)]
@@ -143,6 +159,8 @@ def stability_of(
     joints: Sequence[str] | None = None,
     robot: str = "",
     velocity_weight: float = 1.0,
+    latency: Any = 0.0,
+    stages: Iterable[Config] = (),
 ) -> Stability:
     """Return the stability margins of a robot, from numbers alone.
 
@@ -158,35 +176,76 @@ def stability_of(
         velocity_weight: Weight w of the velocity after the step in the simulator's position update,
             `q⁺ = q + dt·((1 − w)·v + w·v⁺)`; default 1, as in MuJoCo. PhysX has (n + 1)/(2·n) with n solver position
             iterations.
+        latency: How late controllers get their measurements, a number or shape `(J,)`; default 0 [s]. Very many steps
+            of it are computed as fewer, within 1 %.
+        stages: Stages of all joints, of which an encoder, an effort delay and a rate of the controller count; default
+            none. Their latencies add to `latency`.
 
     Raises:
-        ValueError: `dt` is not a finite number > 0, a gain is negative or not finite, `velocity_weight` is not in
-            0.5 … 1, shapes do not fit, or the mass matrix is not positive definite.
+        ValueError: `dt` is not a finite number > 0, a gain or latency is negative or not finite, `velocity_weight` is
+            not in 0.5 … 1, shapes do not fit, the mass matrix is not positive definite, or a stage has a wrong value or
+            is the second of its kind.
+        TypeError: One of the stages is none.
 
     Example:
         >>> from isaacsim.core.experimental.actuators import stability_of
         >>> print(stability_of([[0.25]], 1 / 200, kp=100.0, kd=120.0).joints[0].margin < 1)
         True
+        >>> stability_of([[0.25]], 1 / 200, kp=100.0, kd=6.0).stable
+        True
+        >>> stability_of([[0.25]], 1 / 200, kp=100.0, kd=6.0, latency=0.05).stable
+        False
     """
+    count = len(matrix := _mass_matrix(mass_matrix))
+    timing = _timing_of(stages, count).later(_numbers("latency", latency, count))
+    options = {"armature": armature, "joints": joints, "robot": robot, "velocity_weight": velocity_weight}
+    return stability_with(timing, matrix, dt, (kp, kd, ki), **options)
+
+
+def stability_with(
+    timing: Timing,
+    mass_matrix: Any,
+    dt: float,
+    gains: tuple[Any, Any, Any],
+    *,
+    armature: Any = 0.0,
+    joints: Sequence[str] | None = None,
+    robot: str = "",
+    velocity_weight: float = 1.0,
+) -> Stability:
+    """Return the stability margins of a robot with a timing for each joint; for the rest see `stability_of`."""
     require_step(dt)
     if not 0.5 <= number_of("velocity_weight", velocity_weight) <= 1.0:
         raise ValueError(f"velocity_weight = {velocity_weight}: must be in 0.5 … 1. Take 1 for a semi-implicit step.")
     matrix = _mass_matrix(mass_matrix)
     count = len(matrix)
-    given = {"kp": kp, "kd": kd, "ki": ki, "armature": armature}
+    given = dict(zip(("kp", "kd", "ki", "armature"), (*gains, armature), strict=True))
     values = np.array([_numbers(name, value, count) for name, value in given.items()])
     names = [str(at) for at in range(count)] if joints is None else names_of("joints", joints)
     if len(names) != count:
         raise ValueError(f"joints has {len(names)} names: must have {count}, one per row of the mass matrix.")
-    loop = Loop(np.linalg.inv(matrix), values[:3], velocity_weight)
+    loop = Loop(np.linalg.inv(matrix), values[:3], velocity_weight, timing)
     whole = RobotStability(robot, loop.margin(dt), loop.radius(dt), loop.largest_step(dt), velocity_weight)
     alone = [loop.joint(at) for at in range(count)]
     columns = (
         *(*values[:3], loop.inertias, [one.margin(dt) for one in alone]),
         *(values[3], loop.smallest_armatures(dt, values[3]), [one.largest_step(dt) for one in alone]),
+        timing.latencies(dt),
     )
     rows = [JointStability(robot, name, *map(float, row)) for name, *row in zip(names, *columns, strict=True)]
     return Stability(dt, tuple(rows), (whole,))
+
+
+def _timing_of(stages: Iterable[Config], count: int) -> Timing:
+    """Return the timing that stages make for joints."""
+    given = list(stages)
+    for stage in given:
+        require_type("stages", stage, Config, "configs of stages")
+    # refuses two of a kind
+    parts_of(given)
+    if problems := [one for stage in given for one in violations(stage, type(stage).__name__)]:
+        raise ValueError("\n".join(problems))
+    return Timing.of(given, count)
 
 
 def _mass_matrix(given: Any) -> np.ndarray:
@@ -232,6 +291,23 @@ def cures_of(table: Stability, robot: RobotStability) -> str:
     short = [one for one in table.joints if one.robot == robot.robot and one.armature < one.smallest_armature]
     gains = "; ".join(f"{one.joint} {lowered(one, robot)}" for one in short)
     return f"all gains times {_below(robot.margin)}" + (f", which makes {gains}" if gains else "")
+
+
+def late_joints(table: Stability) -> list[str]:
+    """Return in words what damping joints need that vibrate because their effort acts late."""
+    robots = {robot.robot: robot for robot in table.robots}
+    needs = ((one, least_damping(one, robots[one.robot], table.dt)) for one in table.joints if one.latency)
+    return [
+        f"The effort of {one.joint} acts {one.latency:.3g} s late: its kp = {one.kp:.3g} needs more than kd = "
+        f"{least:.3g}, and it has {one.kd:.3g}. Damp it, or lower kp."
+        for one, least in needs
+        if one.kd <= least and not robots[one.robot].stable
+    ]
+
+
+def least_damping(joint: JointStability, robot: RobotStability, dt: float) -> float:
+    """Return the derivative gain below which a joint vibrates at any inertia, as its effort comes too late."""
+    return joint.kp * (joint.latency + (1.0 - robot.velocity_weight) * dt)
 
 
 def lowered(joint: JointStability, robot: RobotStability) -> str:

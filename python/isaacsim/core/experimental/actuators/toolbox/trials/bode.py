@@ -6,10 +6,12 @@ import os
 from typing import TYPE_CHECKING
 
 from ...articulation_actuators import ArticulationActuators
+from ...pipeline.actuator import Actuator
 from ..plots.bode import FrequencyResponse, draw_bode
 from ..plots.style import save
 from ..stability.frequency import frequency_response
-from .envelope import delay_of, find_actuator
+from ..stability.timing import timing_of
+from .envelope import find_actuator, one_joint
 
 if TYPE_CHECKING:
     from ..plots.style import Figure
@@ -21,7 +23,8 @@ def plot_bode(
     """Draw the control loop of a joint over frequency, with its margins.
 
     The loop is that of `stability`: the current pose, gains and inertia, the other joints free, one effort per physics
-    step. A delay turns the phase from target to position and does not change the margins, as it delays no feedback.
+    step. A delay turns the phase from target to position and does not change the margins, as it delays no feedback; the
+    latency of an encoder, the delay of efforts and the rate of a controller do.
 
     Args:
         actuators: Actuators with running physics.
@@ -64,5 +67,16 @@ def loop_response(actuators: ArticulationActuators, joint: str, *, robot: int = 
         )
     (row,) = [row for row in table.joints if row.joint == joint]
     weight = table.robots[0].velocity_weight
-    late = delay_of(actuator, robot, column)
-    return frequency_response(joint, (row.kp, row.kd, row.ki), row.inertia, table.dt, late, weight)
+    timing = timing_of(actuator)[robot, [column]]
+    late = _command_delay(actuator, robot, column, table.dt * float(timing.periods(table.dt)[0]))
+    return frequency_response(joint, (row.kp, row.kd, row.ki), row.inertia, table.dt, late, weight, timing)
+
+
+def _command_delay(actuator: Actuator, robot: int, column: int, period: float) -> float:
+    """Return the command delay of a joint in steps of its controller, without what is drawn anew."""
+    if actuator.delay is None:
+        return 0.0
+    delay = one_joint(actuator.delay, actuator, robot, column)
+    if "delay_steps" in delay.PARAMETERS:
+        return float(delay.read("delay_steps")[0])
+    return float(delay.read("steps")[0] + delay.read("seconds")[0] / period)

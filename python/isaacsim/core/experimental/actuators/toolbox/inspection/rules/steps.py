@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator
 
 from ...stability.chatter import LARGEST_FACTOR
-from ...stability.table import lowered
+from ...stability.table import JointStability, RobotStability, least_damping, lowered
 from ..findings import Finding
 from .rule import Checked
 
@@ -21,19 +21,33 @@ def unstable_gains(checked: Checked) -> Iterator[Finding]:
         return
     short = [joint for joint in table.joints if joint.smallest_armature > joint.armature]
     robot = next(robot for robot in table.robots if not robot.stable)
+    if not robot.margin:
+        # no armature helps, not even of the joints that are in order
+        short = [joint for joint in short if joint.margin < 1.0] or short
+    step = min(robot.largest_step for robot in table.robots)
     for joint in short:
-        lower = (
-            f"multiply all gains by {robot.margin:.3g}, here to {lowered(joint, robot)}" if robot.margin else "damp it"
+        remedies = (
+            [f"raise the armature to {joint.smallest_armature:.3g}"] if joint.smallest_armature < math.inf else []
         )
+        remedies += [f"step with dt <= {step:.3g} s"] if step else []
+        text = ", or ".join([*remedies, _other_gains(joint, robot, table.dt)])
         yield Finding(
             "unstable-gains",
             "error",
             checked.robot.joint(joint.joint).path,
             f"joint {joint.joint} will vibrate at dt = {table.dt:.4g} s: kp = {joint.kp:.4g}, kd = {joint.kd:.4g}, "
-            f"inertia {joint.inertia:.3g}, armature {joint.armature:.3g}.",
-            f"Raise the armature to {joint.smallest_armature:.3g}, or step with dt <= "
-            f"{min(robot.largest_step for robot in table.robots):.3g} s, or {lower}.",
+            f"inertia {joint.inertia:.3g}, armature {joint.armature:.3g}"
+            + (f", latency {joint.latency:.3g} s." if joint.latency else "."),
+            f"{text[0].upper()}{text[1:]}.",
         )
+
+
+def _other_gains(joint: JointStability, robot: RobotStability, dt: float) -> str:
+    """Return the remedy that gains are."""
+    if robot.margin:
+        return f"multiply all gains by {robot.margin:.3g}, here to {lowered(joint, robot)}"
+    least = least_damping(joint, robot, dt)
+    return f"damp it with more than kd = {least:.3g}" if joint.kd <= least else "damp it"
 
 
 def assumed_inertia_too_large(checked: Checked) -> Iterator[Finding]:
