@@ -16,11 +16,18 @@ from typing import ClassVar, Self
 import numpy as np
 import warp as wp
 
-from ..specs.late import MAX_DELAY_STEPS, LateConfig, kept_steps
+from ..specs.late import MAX_DELAY_STEPS, SHORTEST_STEP, LateConfig
 from .base import Component
 
 SPARE_ROWS = 2
 """Rows beyond the largest delay: the one before it, and one that a step with a later fault may have overwritten."""
+
+
+def kept_steps(config: LateConfig) -> int:
+    """Return for how many steps of delay the stage of a config keeps the past, at least 1."""
+    steps, seconds = config.delay_parts()
+    needed = np.ceil(np.max(steps) + np.max(seconds) / SHORTEST_STEP - 1e-6)
+    return max(1, int(np.max(config.max_steps)) or min(int(needed), MAX_DELAY_STEPS))
 
 
 class LateComponent(Component):
