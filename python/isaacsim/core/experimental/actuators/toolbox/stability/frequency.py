@@ -30,7 +30,7 @@ def frequency_response(
     gains: tuple[float, float, float],
     inertia: float,
     dt: float,
-    delay_steps: int = 0,
+    delay_steps: float = 0,
     velocity_weight: float = 1.0,
 ) -> FrequencyResponse:
     """Return the frequency response of a joint's loop.

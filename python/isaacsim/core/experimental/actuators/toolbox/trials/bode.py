@@ -64,5 +64,6 @@ def loop_response(actuators: ArticulationActuators, joint: str, *, robot: int = 
         )
     (row,) = [row for row in table.joints if row.joint == joint]
     weight = table.robots[0].velocity_weight
-    late = delay_of(actuator, robot, column)
+    steps, seconds = delay_of(actuator, robot, column)
+    late = steps + seconds / table.dt
     return frequency_response(joint, (row.kp, row.kd, row.ki), row.inertia, table.dt, late, weight)
