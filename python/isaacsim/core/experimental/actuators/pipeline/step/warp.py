@@ -15,7 +15,6 @@ import warp as wp
 from ...components.base import clear_kernel
 from ...components.law import LawClass
 from ...memory import warp_view
-from ...specs.signals import SIGNALS
 from ..plan import Plan, Published, Row, is_network
 from .binding import Columns, Indices
 from .state import StepState, mask_of, new_signal, new_state
