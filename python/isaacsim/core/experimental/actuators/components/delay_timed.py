@@ -115,6 +115,7 @@ class DelayTimed(LateComponent):
     LATE: ClassVar[tuple[str, ...]] = ("earlier_position_targets", "earlier_velocity_targets", "earlier_feedforward")
     STEPS: ClassVar[str] = "steps"
     SECONDS: ClassVar[str] = "seconds"
+    IN_STEPS: ClassVar[tuple[str, ...]] = ("steps", "random_steps")
     PREPARE = timed_prepare
     LAW = timed_lag
 

@@ -48,6 +48,7 @@ class EffortDelayTimed(LateComponent, EffortDelay):
     LATE: ClassVar[tuple[str, ...]] = ("earlier_efforts",)
     STEPS: ClassVar[str] = "steps"
     SECONDS: ClassVar[str] = "seconds"
+    IN_STEPS: ClassVar[tuple[str, ...]] = ("steps",)
     PREPARE = effort_delay_prepare
     LAW = late_effort
 

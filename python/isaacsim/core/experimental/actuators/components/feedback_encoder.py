@@ -138,6 +138,7 @@ class FeedbackEncoder(LateComponent, Feedback):
     LATE: ClassVar[tuple[str, ...]] = ("earlier_positions", "earlier_velocities")
     STEPS: ClassVar[str] = "latency_steps"
     SECONDS: ClassVar[str] = "latency"
+    IN_STEPS: ClassVar[tuple[str, ...]] = ("latency_steps",)
     PREPARE = encoder_prepare
     LAW = measured
 

@@ -14,13 +14,21 @@ from __future__ import annotations
 
 from typing import ClassVar, Self
 
+import numpy as np
 import warp as wp
 
-from ..specs.late import MAX_DELAY_STEPS, LateConfig, kept_steps
+from ..specs.late import MAX_DELAY_STEPS, SHORTEST_STEP, LateConfig
 from .base import Component
 
 SPARE_ROWS = 2
 """Rows beyond the largest delay: the one before it, and one that a step with a later fault may have overwritten."""
+
+
+def kept_steps(config: LateConfig) -> int:
+    """Return for how many steps of delay the stage of a config keeps the past; 0 for a delay that stays 0."""
+    steps, seconds = config.delay_parts()
+    needed = np.ceil(np.max(steps) + np.max(seconds) / SHORTEST_STEP - 1e-6)
+    return int(np.max(config.max_steps)) or min(int(needed), MAX_DELAY_STEPS)
 
 
 class LateComponent(Component):
@@ -39,6 +47,8 @@ class LateComponent(Component):
     """Name of the parameter with the delay in steps."""
     SECONDS: ClassVar[str]
     """Name of the parameter with the delay in seconds."""
+    IN_STEPS: ClassVar[tuple[str, ...]]
+    """Names of the parameters that are a number of steps of delay."""
 
     def __init__(self, *values: wp.array | None, max_steps: int = 64, **named: wp.array | None) -> None:
         if isinstance(max_steps, bool) or not 0 <= max_steps <= MAX_DELAY_STEPS:

@@ -15,11 +15,10 @@ import warp as wp
 from ...components.base import clear_kernel
 from ...components.law import LawClass
 from ...memory import warp_view
-from ...specs.signals import SIGNALS
 from ..physics_step import checks_of
 from ..plan import Plan, Published, Row, is_network
 from .binding import Columns, Indices
-from .state import StepState, mask_of, new_state
+from .state import StepState, mask_of, new_signal, new_state
 from .warp_functions import (
     BITS,
     Faults,
@@ -63,7 +62,7 @@ class WarpStep:
         self._networks: dict[int, WarpNetwork] = self._new_networks() if plan.networks else {}
         size = plan.num_robots, plan.num_slots
         self.signals = {
-            name: wp.array(SIGNALS[name].start(*size), dtype=wp.float32, device=device) for name in plan.signals
+            name: wp.array(new_signal(name, *size), dtype=wp.float32, device=device) for name in plan.signals
         }
         """Signals that laws ask for, by name, float32 `(robots, slots)`; the host of the robot writes them.
 
