@@ -198,10 +198,23 @@ NOINLINE void publish_measured(const Problem& p, const Block& b, int first, int 
 // Replace signals for controllers by those of the laws before them, at the joint or at the motor; NaN on a fault.
 NOINLINE void sense(const Problem& p, Block& b, const Scratch& scratch, bool at_motor) {
     float* const sensed = scratch.at(Scratch::kSensed);
-    for (int s = 0; s < kSignals; ++s) std::copy_n(b.input[s], b.size, sensed + s * b.pitch);
+    // laws of some elements leave the signals of the others
+    bool every[kSignals] = {}, any[kSignals] = {};
+    for (const Use& use : p.feedback) {
+        if (use.at_motor != at_motor) continue;
+        const int first = use.senses ? kPosition : kPositionTarget, last = use.senses ? kPositionTarget : kSignals;
+        for (int s = first; s < last; ++s) {
+            any[s] = true;
+            // what acts late is written in place
+            every[s] |= use.senses && use.every && p.layout != Layout::kGaps;
+        }
+    }
+    for (int s = 0; s < kSignals; ++s)
+        if (any[s] && !every[s]) std::copy_n(b.input[s], b.size, sensed + s * b.pitch);
     for (size_t k = 0; k < p.feedback.size(); ++k)
         if (p.feedback[k].at_motor == at_motor) p.route.feedback[k](p, b, p.feedback[k], sensed);
-    for (int s = 0; s < kSignals; ++s) b.input[s] = sensed + s * b.pitch;
+    for (int s = 0; s < kSignals; ++s)
+        if (any[s]) b.input[s] = sensed + s * b.pitch;
 }
 
 // Replace signals of linked joints by those of the shafts of their motors.

@@ -124,6 +124,14 @@ inline bool is_good(const Result& found) {
     return good;
 }
 
+// The same by arithmetic: compilers do not vectorize a comparison of a selected value.
+template <class Law, class Result>
+inline bool all_finite(const Result& found) {
+    float rest = 0.0f;
+    for (int r = 0; r < Law::kResults + Law::kStates; ++r) rest += found.at[r] - found.at[r];
+    return rest == 0.0f;
+}
+
 // True if a requested signal has a valid value.
 inline bool signal_is_good(int signal, float value) {
     return kUnbounded[signal] ? value >= -kMax : finite(value);
@@ -414,6 +422,14 @@ template <class Law, bool USUAL, size_t... A, size_t... S, size_t... T>
 struct SensorLoop<Law, USUAL, std::index_sequence<A...>, std::index_sequence<S...>, std::index_sequence<T...>> {
     using Loop = StageLoop<Law, USUAL, std::index_sequence<A...>, std::index_sequence<S...>, std::index_sequence<T...>>;
 
+    template <class... Rest>
+    static auto sensed(float q, float qd, float dt, Rest... rest) {
+        if constexpr (Law::kGives > 0)
+            return Law::law(q, qd, dt, rest...);
+        else
+            return Law::law(dt, rest...);
+    }
+
     template <class At>
     FLATTENED static void run(int64_t count, const At at, const float* q, const float* qd, const float* dt,
                               float* RESTRICT positions, float* RESTRICT velocities, float* RESTRICT lag,
@@ -421,15 +437,9 @@ struct SensorLoop<Law, USUAL, std::index_sequence<A...>, std::index_sequence<S..
         INDEPENDENT
         for (int64_t n = 0; n < count; ++n) {
             const int64_t i = at(n);
-            const auto found = [&] {
-                if constexpr (Law::kGives > 0)
-                    return Law::law(q[i], qd[i], dt[i], Loop::template asked_at<A>(asked, i)..., state[n]...,
-                                    Loop::template value_at<T>(taken, i)...);
-                else
-                    return Law::law(dt[i], Loop::template asked_at<A>(asked, i)..., state[n]...,
-                                    Loop::template value_at<T>(taken, i)...);
-            }();
-            bool good = is_good<Law>(found);
+            const auto found = sensed(q[i], qd[i], dt[i], Loop::template asked_at<A>(asked, i)..., state[n]...,
+                                      Loop::template value_at<T>(taken, i)...);
+            bool good = all_finite<Law>(found);
             if constexpr (Law::kGives > 0) good = good & finite(q[i]) & finite(qd[i]);
             ((good = good & Loop::template asked_is_good<A>(asked, i)), ...);
             ((state[n] = chosen(good, found.at[Law::kResults + S], state[n])), ...);

@@ -1,0 +1,90 @@
+"""Benchmark encoders, delays and rates: the step with each of them, against the same motors without.
+
+./python.sh -m benchmarks.late [--quick]
+
+Before timing, each is set to change nothing and its efforts are checked to be those without, bit by bit. Ratios are
+medians over rounds, because load affects all candidates of a round; one thread.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+from typing import Any
+
+from . import environment
+
+# set before NumPy is imported
+os.environ.update(dict.fromkeys(environment.THREAD_COUNTS, "1"))
+
+import numpy as np
+from isaacsim.core.experimental.actuators import (
+    ActuatedArrays,
+    DelayConfig,
+    EffortDelayConfig,
+    EncoderConfig,
+    MaxEffortClampingConfig,
+    PDControlConfig,
+    RateConfig,
+    TimedDelayConfig,
+)
+
+from .timing import interleave, steps
+
+NAMES, DT, STEP = [f"joint_{number}" for number in range(12)], 0.005, 2 * np.pi / 4096
+MOTOR = [PDControlConfig(80.0, 2.0), MaxEffortClampingConfig(60.0)]
+# each stage, and one of its kind that changes nothing
+STAGES: dict[str, tuple[Any, Any]] = {
+    "encoder": (EncoderConfig(resolution=STEP, bias=0.01), EncoderConfig(velocity="register")),
+    "encoder, 8 ms late": (EncoderConfig(resolution=STEP, latency=0.008), EncoderConfig(velocity="register")),
+    "encoder with noise": (EncoderConfig(resolution=STEP, noise=0.001), EncoderConfig(velocity="register")),
+    "delay of 2 steps": (DelayConfig(2), DelayConfig(0)),
+    "delay of 7.5 ms": (TimedDelayConfig(seconds=0.0075), TimedDelayConfig(max_steps=2)),
+    "delay drawn anew": (TimedDelayConfig(steps=1, random_steps=3), TimedDelayConfig(max_steps=2)),
+    "effort delay": (EffortDelayConfig(steps=1.5), EffortDelayConfig(max_steps=2)),
+    "every 4th step": (RateConfig(decimation=4), RateConfig(decimation=1)),
+}
+
+
+class Candidate:
+    """Motors of 12 joints.
+
+    Args:
+        stages: What they have besides controller and limit.
+        robots: Number of robots.
+    """
+
+    def __init__(self, stages: list[Any], robots: int) -> None:
+        self.actuated = ActuatedArrays(NAMES, {".*": [*MOTOR, *stages]}, robots)
+        numbers = np.random.default_rng(0)
+        self.inputs = [numbers.normal(size=(robots, len(NAMES))).astype(np.float32) for _ in range(3)]
+
+    def step(self) -> np.ndarray:
+        """Return the efforts of a step."""
+        return self.actuated.step(*self.inputs, DT)
+
+
+def main() -> None:
+    """Print a table: microseconds per step, and the ratio to the motors without the stage."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--quick", action="store_true", help="fewer rounds")
+    quick = parser.parse_args().quick
+    print("| stage | " + " | ".join(f"{robots} x 12 | ratio" for robots in (1, 1024, 4096)) + " |\n" + "|---" * 7 + "|")
+    rows: dict[str, list[str]] = {}
+    for robots in (1, 1024, 4096):
+        plain = Candidate([], robots)
+        candidates = {"none": plain} | {name: Candidate([one], robots) for name, (one, _) in STAGES.items()}
+        for name, (_, neutral) in STAGES.items():
+            if not np.array_equal(Candidate([neutral], robots).step(), plain.step()):
+                raise SystemExit(f"{name}: its neutral stage changes efforts.")
+        blocks = {name: steps(one.step) for name, one in candidates.items()}
+        seconds = interleave(blocks, 5 if quick else 21, 0.005)
+        for name, values in seconds.items():
+            ratio = float(np.median(values / seconds["none"]))
+            rows.setdefault(name, []).append(f"{np.median(values) * 1e6:.3g} µs | {ratio:.3g}")
+    for name, cells in rows.items():
+        print(f"| {name} | " + " | ".join(cells) + " |")
+
+
+if __name__ == "__main__":
+    main()
