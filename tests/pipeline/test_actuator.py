@@ -23,6 +23,7 @@ from isaacsim.core.experimental.actuators import (
     native,
 )
 from isaacsim.core.experimental.actuators.components.quiet_warp import quiet_warp
+from isaacsim.core.experimental.actuators.pipeline.actuator import PlannedActuator
 
 N, DT = 4, 0.01
 
@@ -502,3 +503,11 @@ def test_wrapper_shows_actuators_that_say_where_they_stand() -> None:
         assert actuator is wrapper.actuators[0]
         assert actuator.indices.numpy().tolist() == [1, 4, 7, 10]
         wrapper.close()
+
+
+def test_actuator_of_a_plan_compiles_no_step_of_its_own() -> None:
+    """Not even where others compile at once: the plan steps it, and a motor of a linkage has no step alone."""
+    numbers = wp.ones(2, dtype=wp.float32, device="cpu", requires_grad=True)
+    indices = wp.array([0, 1], dtype=wp.uint32, device="cpu")
+    found = [kind(indices, ControllerPD(numbers, numbers), requires_grad=True) for kind in (Actuator, PlannedActuator)]
+    assert [one._compiled.step is None for one in found] == [False, True]

@@ -191,6 +191,27 @@ def test_engines_agree_to_the_last_bit(
 
 
 @pytest.mark.usefixtures("_engine")
+@pytest.mark.parametrize("shafts", [DIFFERENTIAL, PARALLEL], ids=["linear", "table"])
+def test_fault_of_a_requested_signal_is_one_of_all_joints(
+    shafts: tuple[LinkageConfig, LinkageConfig], rng: np.random.Generator
+) -> None:
+    """The motor of one joint has no effort, and both joints are of both motors; the knee has none of them."""
+    rubbing = FrictionConfig(0.1, 0.05)
+    arrays = ActuatedArrays(NAMES, motors(*shafts, PDControlConfig(3.0, 0.2), rubbing), num_robots=4)
+    ((joints, array),) = arrays._assembly.signals["inertia"]
+    places = [joints.index(arrays._assembly.dof_names.index(name)) for name in ("pitch", "roll")]
+    inertia = np.full(array.shape, 0.05, np.float32)
+    inertia[[1, 2], places] = np.nan
+    array.assign(inertia)
+    efforts = step(arrays, drawn(rng))
+    assert not efforts[1:3, [0, 2]].any() and efforts[[0, 3]].all() and efforts[:, 1].all()
+    assert sorted((one.robot, one.dof_name, one.inputs) for one in arrays.faults) == [
+        *((1, "pitch", ("signal",)), (1, "roll", ("effort",))),
+        *((2, "pitch", ("effort",)), (2, "roll", ("signal",))),
+    ]
+
+
+@pytest.mark.usefixtures("_engine")
 def test_three_joints_and_robots_alone(rng: np.random.Generator) -> None:
     """N robots are N times one."""
     rows = [[1.0, 0.5, 0.0], [0.0, 1.0, -0.5], [0.2, 0.0, 1.0]]

@@ -71,6 +71,23 @@ def test_faults_in_a_replayed_graph_tell_their_step() -> None:
         assert {step for *_, step in engine.faults()} == {before + 6}
 
 
+def test_steps_are_counted_where_warp_answers_with_its_captures(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As it does on CUDA: a container of captures, which is empty after the capture."""
+    captures = {"graph": 1}
+    monkeypatch.setattr(type(wp.get_device("cpu")), "is_capturing", property(lambda self: captures))
+    engine, arrays = make()
+    engine.step(DT)
+    captures.clear()
+    engine.step(DT)
+    arrays[0].fill_(np.nan)
+    engine.step(DT)
+    engine.step(DT)
+    assert engine.steps == 4 and {step for *_, step in engine.faults()} == {2}
+    engine.set_faults([(1, 0, 3, 1)], 7)
+    engine.step(DT)
+    assert engine.steps == 8 and (1, 0, 3, 1) in engine.faults()
+
+
 @pytest.mark.parametrize("mask", [[True, False, True], [False] * 3])
 def test_a_mask_on_the_device_resets_its_robots(mask: list[bool], rng: np.random.Generator) -> None:
     """It gives what indices give, and is not fetched to the host."""

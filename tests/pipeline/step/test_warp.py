@@ -8,17 +8,22 @@ import numpy as np
 import pytest
 import warp as wp
 from isaacsim.core.experimental.actuators import (
+    ActuatedArrays,
     Clamping,
     ClampingMaxEffort,
     ClampingPositionBased,
     ControllerPD,
     Delay,
+    FrictionConfig,
+    MaxEffortClampingConfig,
+    PDControlConfig,
+    native,
 )
 from isaacsim.core.experimental.actuators.pipeline.entry import ActuatorEntry
 from isaacsim.core.experimental.actuators.pipeline.plan import compile_plan
 from isaacsim.core.experimental.actuators.pipeline.step.binding import Columns, Indices
-from isaacsim.core.experimental.actuators.pipeline.step.warp import WarpStep, mask_of
-from isaacsim.core.experimental.actuators.pipeline.step.warp_functions import advance_kernel
+from isaacsim.core.experimental.actuators.pipeline.step.warp import WarpStep, _words, mask_of
+from isaacsim.core.experimental.actuators.pipeline.step.warp_functions import BITS, advance_kernel
 from step_bench import DT, NAMES, ROBOTS, Bench, Twin, draw, floats, full, mixed_plan
 
 KINDS = pytest.mark.parametrize("kind", ["columns", "indices"])
@@ -321,6 +326,30 @@ def test_what_limited_is_told_by_number(rng: np.random.Generator) -> None:
     assert seen[1] == {"", "ClampingDCMotor", "ClampingPositionBased", "ClampingMaxEffort"}
     step.observe(False)
     bench.step(inputs)
+
+
+def test_a_fault_behind_the_limits_has_no_limiter() -> None:
+    """The effort is 0 and the limit had no part in it."""
+    given = [PDControlConfig(9.0, 0.0), MaxEffortClampingConfig(2.0), FrictionConfig(coulomb=0.5)]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(native, "core", None)
+        arrays = ActuatedArrays(["a"], {"a": given})
+    arrays.observe_efforts()
+    zero, target = np.zeros((1, 1), np.float32), np.ones((1, 1), np.float32)
+    # friction without an inertia
+    assert not arrays.step(zero, zero, target, 0.01).any() and arrays.limited_by.tolist() == [[""]]
+    ((_, inertia),) = arrays._assembly.signals["inertia"]
+    inertia.fill_(0.1)
+    assert arrays.step(zero, zero, target, 0.01).any() and arrays.limited_by.tolist() == [["ClampingMaxEffort"]]
+
+
+def test_more_stages_than_a_word_has_bits() -> None:
+    """They are in the next word."""
+    flags = [np.array([number % 2 == 0, number % 3 == 0]) for number in range(33)]
+    words = _words(flags)
+    assert len(words) == 2 and _words([]) == []
+    found = [[bool(words[n // BITS][slot] >> n % BITS & 1) for slot in range(2)] for n in range(33)]
+    assert found == [one.tolist() for one in flags]
 
 
 @wp.func
