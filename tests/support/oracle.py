@@ -331,7 +331,7 @@ def quantized(value, resolution):
 
 @law_of("FeedbackEncoder")
 def encoder_law(q, qd, h, place, q_before, v_before, count, resolution, bias, noise, latency, steps, register, *rest):
-    """Position with bias and noise in steps of the encoder; its difference or a register, by a filter."""
+    """Position with bias and noise in steps of the encoder; its difference or a register, by backward Euler."""
     velocity_resolution, T, seed = rest
     q_m = quantized(q + bias + np.where(noise > 0, noise * gaussian(seed, place, count), 0), resolution)
     u = np.where(register > 0.5, quantized(qd, velocity_resolution), (q_m - q_before) / h)

@@ -20,9 +20,11 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from typing import Any, ClassVar
 
+import numpy as np
 import warp as wp
 
 from ..specs.encoder import EncoderConfig
+from ..specs.fields import parameters_of
 from .base import Feedback, resolved_scalars
 from .functions import gaussian, nearest
 from .late import LateComponent
@@ -147,9 +149,18 @@ class FeedbackEncoder(LateComponent, Feedback):
 
     @classmethod
     def from_config(cls, config: Any, num_actuators: int, device: wp.DeviceLike) -> FeedbackEncoder:
-        """Return the component of a config, each value repeated for `num_actuators` actuators."""
+        """Return the component of a config, each value repeated for `num_actuators` actuators.
+
+        Raises:
+            ValueError: The joints of an actuator have encoders on different sides.
+        """
         made = super().from_config(config, num_actuators, device)
-        made.side = config.side
+        described = parameters_of(config)["side"]
+        # a word, or its number among the choices, one per joint
+        found = sorted({described.word(one) for one in np.ravel(config.side).tolist()})
+        if len(found) > 1:
+            raise ValueError(f"side = {found}: must be one for all joints of an actuator. Give each its own actuator.")
+        made.side = found[0]
         return made
 
     @classmethod
