@@ -1151,9 +1151,12 @@ inline Values<V, 4> timed_lag(V dt, V robot_number, V drawn, V steps_left, V dra
     const auto due = first | (steps_left < splat<V>(0.5f));
     const V number = pick(draws < splat<V>(8.388608e+06f), draws + splat<V>(1.0f), splat<V>(0.0f));
     const V count = pick(due, number, draws);
-    const V chance = uniform(seed, robot_number, splat<V>(2.0f) * count + splat<V>(1.0f));
+    const auto is_drawn = random_steps > splat<V>(0.0f);
+    const V chance = pick(is_drawn, uniform(seed, robot_number, splat<V>(2.0f) * count + splat<V>(1.0f)),
+            splat<V>(0.0f));
     const auto redrawn = first | (due & (chance >= hold_probability));
-    const V among = floored(uniform(seed, robot_number, splat<V>(2.0f) * count) * (random_steps + splat<V>(1.0f)));
+    const V among = pick(is_drawn, floored(uniform(seed, robot_number, splat<V>(2.0f) * count) * (random_steps +
+            splat<V>(1.0f))), splat<V>(0.0f));
     const V kept = pick(redrawn, among, drawn);
     const V left = pick(first, floored(chance * redraw_steps), pick(due, redraw_steps - splat<V>(1.0f), steps_left -
             splat<V>(1.0f)));
@@ -2171,8 +2174,8 @@ struct DelayTimed {
     // numbers of the signals that it asks for
     static constexpr int kAsks[] = {12};
     // values for which the law is compiled as constants, NaN for none
-    static constexpr bool kHasUsual = false;
-    static constexpr float kUsual[] = {kNaN, kNaN, kNaN, kNaN, kNaN};
+    static constexpr bool kHasUsual = true;
+    static constexpr float kUsual[] = {kNaN, 0.0f, kNaN, kNaN, kNaN};
     static constexpr float kUsualAsked[] = {kNaN};
     // 
     static constexpr bool kReads[] = {false};

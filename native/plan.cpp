@@ -71,8 +71,8 @@ Plan::Plan(std::string label, int64_t robots, int64_t slots, std::vector<float> 
     for (const Member& one : feedback) feedback_.push_back(member(one, LawList::kFeedback));
     for (const Late& one : late) {
         MemberUse* const member = find_member(one.law);
-        if (!member || one.depth <= kSpareRows || one.depth > (int64_t{1} << 16))
-            refuse("rows of a law", "3 to 65536, of a law of the plan");
+        if (!member || one.depth < kSpareRows || one.depth > (int64_t{1} << 16))
+            refuse("rows of a law", "2 to 65536, of a law of the plan");
         member->depth = one.depth, member->at_motor = one.at_motor;
     }
     find_transmissions();

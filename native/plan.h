@@ -188,7 +188,7 @@ class Plan {
         std::vector<int32_t> slots, places;
         Prepare prepare;
         // see `Late`
-        int64_t depth = kSpareRows + 1;
+        int64_t depth = kSpareRows;
         bool at_motor = false;
     };
     // Shared parameters, prepared once per time step.

@@ -336,9 +336,21 @@ struct Truth {
     const float *shafts[2], *joints[2];
 };
 
-// Use joint signals from the linkage on.
+// Fault code of the requested signals of an element.
+NOINLINE int32_t asked_fault_of(const Problem& p, const Block& b, int64_t i) {
+    const uint16_t asking = p.asking[i % p.period];
+    for (int s = 0; s < kMostAsked && asking >> s; ++s) {
+        if (!(asking >> s & 1)) continue;
+        if (!signal_is_good(s, p.asked[s][b.first + i])) return kAskedFault;
+    }
+    return 0;
+}
+
+// Use joint signals from the linkage on. A fault of a requested signal is one of all joints of the linkage.
 void leave_linkage(const Problem& p, Block& b, float* efforts, const Truth& truth, const Scratch& scratch) {
     act_on(b, truth.joints[0], truth.joints[1]);
+    for (int64_t i = 0; i < b.size && !p.asking.empty(); ++i)
+        efforts[i] = nan_unless(asked_fault_of(p, b, i) == 0, efforts[i]);
     link_out(p, b, efforts);
     for (size_t k = p.linkage_stage; k < p.limits.size(); ++k)
         if (p.limits[k].curve >= 0) look_up(p.limits[k], b, scratch);
@@ -474,16 +486,6 @@ int32_t fault_of(const float* const* signals, int64_t i) {
     int32_t code = 0;
     for (int s = 0; s < kSignals; ++s) code |= finite(signals[s][i]) ? 0 : 1 << s;
     return code;
-}
-
-// Fault code of the requested signals of an element.
-NOINLINE int32_t asked_fault_of(const Problem& p, const Block& b, int64_t i) {
-    const uint16_t asking = p.asking[i % p.period];
-    for (int s = 0; s < kMostAsked && asking >> s; ++s) {
-        if (!(asking >> s & 1)) continue;
-        if (!signal_is_good(s, p.asked[s][b.first + i])) return kAskedFault;
-    }
-    return 0;
 }
 
 // Record the faults of a block and set the efforts of faulty elements to zero.

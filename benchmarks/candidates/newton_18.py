@@ -83,12 +83,14 @@ def each_joint(problem: Problem) -> Iterator[slice]:
     return (slice(joint, joint + 1) for joint in range(problem.num_joints))
 
 
-def newton_actuator(problem: Problem, joints: slice, effort_indices: np.ndarray | None = None) -> Any:
+def newton_actuator(
+    problem: Problem, joints: slice, effort_indices: np.ndarray | None = None, device: str = "cpu"
+) -> Any:
     """Return the newton actuator of some joints with the same law."""
     law = problem.laws[joints.start % len(problem.laws)]
 
     def value(name: str) -> wp.array:
-        return wp.array(problem.spread(name, joints), dtype=wp.float32, device="cpu")
+        return wp.array(problem.spread(name, joints), dtype=wp.float32, device=device)
 
     indices = problem.flat_indices(joints)
     drive: Any = newton.DrivePD(value("kp"), value("kd"))
@@ -98,7 +100,7 @@ def newton_actuator(problem: Problem, joints: slice, effort_indices: np.ndarray 
         drive = newton.DrivePID(value("kp"), value("ki"), value("kd"), value("integral_max"))
     if law.delayed:
         steps = np.full(len(indices), problem.delay, np.int32)
-        delay = newton.Delay(wp.array(steps, dtype=wp.int32, device="cpu"), problem.delay)
+        delay = newton.Delay(wp.array(steps, dtype=wp.int32, device=device), problem.delay)
     if law.clamp == "max":
         clamping = [newton.ClampingMaxEffort(value("max_effort"))]
     elif law.clamp == "dc":
@@ -106,9 +108,9 @@ def newton_actuator(problem: Problem, joints: slice, effort_indices: np.ndarray 
     elif law.clamp == "table":
         clamping = [newton.ClampingPositionBased(None, *problem.table)]
     return newton.Actuator(
-        as_indices(indices),
+        as_indices(indices, device),
         drive,
         delay=delay,
         clamping=clamping,
-        effort_indices=None if effort_indices is None else as_indices(effort_indices),
+        effort_indices=None if effort_indices is None else as_indices(effort_indices, device),
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from types import SimpleNamespace
 from typing import Any
 
@@ -36,9 +36,12 @@ class OneObject(Candidate):
         self.efforts.fill(0)
 
 
-def signals(problem: Problem, efforts: wp.array) -> tuple[SimpleNamespace, SimpleNamespace]:
-    """State and control with the problem's inputs and efforts."""
-    q, qd, q_target, qd_target, feedforward = (as_flat_warp(problem.inputs[name]) for name in INPUTS)
+def signals(
+    problem: Problem, efforts: wp.array, flat: Mapping[str, wp.array] | None = None
+) -> tuple[SimpleNamespace, SimpleNamespace]:
+    """State and control with the problem's inputs, or copies of them elsewhere, and efforts."""
+    given = flat or {name: as_flat_warp(problem.inputs[name]) for name in INPUTS}
+    q, qd, q_target, qd_target, feedforward = (given[name] for name in INPUTS)
     control = SimpleNamespace(
         joint_target_q=q_target, joint_target_qd=qd_target, joint_act=feedforward, joint_f=efforts
     )
@@ -50,6 +53,6 @@ def as_flat_warp(array: np.ndarray) -> wp.array:
     return wp.array(array.reshape(-1), dtype=wp.float32, device="cpu", copy=False)
 
 
-def as_indices(indices: np.ndarray) -> wp.array:
+def as_indices(indices: np.ndarray, device: str = "cpu") -> wp.array:
     """Return indices for actuators."""
-    return wp.array(indices, dtype=wp.uint32, device="cpu")
+    return wp.array(indices, dtype=wp.uint32, device=device)

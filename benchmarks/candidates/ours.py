@@ -54,12 +54,12 @@ def _actuator(problem: Problem, joints: slice) -> Actuator:
     return Actuator(as_indices(problem.flat_indices(joints)), made.controller, made.delay, made.clamping)
 
 
-def components(problem: Problem, joints: slice) -> Any:
+def components(problem: Problem, joints: slice, device: str = "cpu") -> Any:
     """Return the components of some joints with the same law, with a value for every joint of every robot."""
     law = problem.laws[joints.start % len(problem.laws)]
 
     def value(name: str) -> wp.array:
-        return wp.array(problem.spread(name, joints), dtype=wp.float32, device="cpu")
+        return wp.array(problem.spread(name, joints), dtype=wp.float32, device=device)
 
     controller: Any = ControllerPD(value("kp"), value("kd"))
     if law.integral:
@@ -71,5 +71,5 @@ def components(problem: Problem, joints: slice) -> Any:
         "table": lambda: [ClampingPositionBased(None, *problem.table)],
     }
     steps = np.full(len(problem.flat_indices(joints)), problem.delay, np.int32)
-    delay = Delay(wp.array(steps, dtype=wp.int32, device="cpu"), problem.delay) if law.delayed else None
+    delay = Delay(wp.array(steps, dtype=wp.int32, device=device), problem.delay) if law.delayed else None
     return ActuatorConfig(controller, clamps[law.clamp](), delay)

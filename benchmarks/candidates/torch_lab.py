@@ -15,11 +15,24 @@ from . import Candidate
 class TorchLab(Candidate):
     """All groups of a robot."""
 
-    def __init__(self, problem: Problem) -> None:
+    def __init__(self, problem: Problem, device: str = "cpu") -> None:
         super().__init__(problem)
         torch.set_num_threads(1)
-        self.efforts = problem.zeros()
-        self._groups = [_Group(problem, group, self.efforts) for group in problem.groups]
+        self._device = device
+        self._inputs = [torch.from_numpy(problem.inputs[name]).to(device) for name in INPUTS]
+        self._efforts = torch.from_numpy(problem.zeros()).to(device)
+        self._groups = [_Group(problem, group, self._inputs, self._efforts) for group in problem.groups]
+
+    @property
+    def efforts(self) -> np.ndarray:  # pyright: ignore[reportIncompatibleVariableOverride]
+        """Efforts, on the CPU in place."""
+        return self._efforts.cpu().numpy()
+
+    def take_inputs(self) -> None:
+        """Copy the inputs to a GPU; on the CPU they are read in place."""
+        if self._device != "cpu":
+            for name, array in zip(INPUTS, self._inputs, strict=True):
+                array.copy_(torch.from_numpy(self.problem.inputs[name]))
 
     def step(self) -> None:
         """Step every group."""
@@ -30,19 +43,19 @@ class TorchLab(Candidate):
 class _Group:
     """Joints of one law; every robot has its own parameters, as in Isaac Lab."""
 
-    def __init__(self, problem: Problem, group: Group, efforts: np.ndarray) -> None:
+    def __init__(self, problem: Problem, group: Group, inputs: list[torch.Tensor], efforts: torch.Tensor) -> None:
         self._law = group.law
-        arrays = [problem.inputs[name] for name in INPUTS]
-        self._q, self._qd, *self._command = (torch.from_numpy(array)[:, group.columns] for array in arrays)
-        self._efforts = torch.from_numpy(efforts)[:, group.columns]
-        shape = tuple(self._q.shape)
+        self._q, self._qd, *self._command = (array[:, group.columns] for array in inputs)
+        self._efforts = efforts[:, group.columns]
+        shape, device = tuple(self._q.shape), efforts.device
         self._p = {
-            name: torch.from_numpy(problem.spread(name, group.joints)).view(shape) for name in problem.parameters
+            name: torch.from_numpy(problem.spread(name, group.joints)).view(shape).to(device)
+            for name in problem.parameters
         }
         self._corner = self._p["velocity_limit"] * (1 + self._p["max_motor_effort"] / self._p["saturation_effort"])
-        self._positions, self._limits = map(torch.tensor, problem.table)
-        self._integral = torch.zeros(shape)
-        self._delays = [_Delay(problem.delay, shape) for _ in self._command] if self._law.delayed else []
+        self._positions, self._limits = (torch.tensor(one, device=device) for one in problem.table)
+        self._integral = torch.zeros(shape, device=device)
+        self._delays = [_Delay(problem.delay, shape, device) for _ in self._command] if self._law.delayed else []
 
     def step(self) -> None:
         p, law = self._p, self._law
@@ -78,12 +91,12 @@ class _Group:
 class _Delay:
     """A ring buffer of commands with a lag for every robot; the first command fills it."""
 
-    def __init__(self, lag: int, shape: tuple[int, ...]) -> None:
-        self._ring = torch.zeros(lag + 1, *shape)
+    def __init__(self, lag: int, shape: tuple[int, ...], device: torch.device) -> None:
+        self._ring = torch.zeros(lag + 1, *shape, device=device)
         self._newest = 0
-        self._count = torch.zeros(shape[0], dtype=torch.long)
-        self._lag = torch.full((shape[0],), lag, dtype=torch.long)
-        self._robots = torch.arange(shape[0])
+        self._count = torch.zeros(shape[0], dtype=torch.long, device=device)
+        self._lag = torch.full((shape[0],), lag, dtype=torch.long, device=device)
+        self._robots = torch.arange(shape[0], device=device)
 
     def push(self, command: torch.Tensor) -> torch.Tensor:
         self._newest = (self._newest + 1) % len(self._ring)

@@ -34,10 +34,11 @@ def metadata_of(columns: list[str]) -> dict[str, Any]:
 
 @pytest.mark.parametrize("columns", [COLUMNS, ["velocity", "position_error"], *([name] for name in COLUMNS)], ids=str)
 def test_agrees_with_the_oracle(columns: list[str], tmp_path: Path, rng: np.random.Generator) -> None:
-    """1000 steps of random motion with masked resets, to 1e-5 of the largest effort."""
+    """1000 steps of random motion with masked resets, to 1e-5 of the largest effort; 200 with one column alone."""
     network, metadata = random_network("gru", len(columns), layers=2), metadata_of(columns)
     path = write_network(tmp_path / "knee.safetensors", network, metadata)
-    assert largest_difference(ControllerNeuralGRU(path), Twin(network, metadata, COUNT), rng) < 1e-5
+    steps = 200 if len(columns) == 1 else 1000
+    assert largest_difference(ControllerNeuralGRU(path), Twin(network, metadata, COUNT), rng, steps=steps) < 1e-5
 
 
 def test_state_has_the_name_and_shape_of_newton(tmp_path: Path) -> None:

@@ -1,219 +1,478 @@
-"""What only a GPU shows: `./python.sh tests/hardening/gpu.py` on a machine that has one, with the native core.
+"""What only a GPU shows: `./python.sh tests/hardening/gpu.py` on a machine that has one.
 
-Every pipeline steps on the GPU and on the CPU with the same inputs: efforts, faults and states are compared, through
-resets of some robots, a parameter that was read and written, bad inputs, and a CUDA graph. Then the time of a step in a
-graph. Prints a table and one line for each thing that went wrong; the exit code is 1 then. Needs NumPy and Warp only.
+Every law of the catalogue steps on the GPU, by Warp on the CPU and by the native core, with the same inputs: efforts,
+faults, states, published signals and observed efforts are compared through resets of some robots, parameters that were
+read and written, bad inputs, signals of a simulator, arrays with a pitch, tensors of Torch and CUDA graphs. The laws
+have to give the same bits on all three. Networks may round otherwise, since each engine has its own functions for them.
+
+Prints a table and one line for each thing that went wrong; the exit code is 1 then. Needs NumPy and Warp; Torch and the
+core are used where they are there. `benchmarks/on_gpu.py` measures the time of a step.
+
+    ./python.sh tests/hardening/gpu.py --jobs 8              # several pipelines at once: most of the time compiles
+    ./python.sh tests/hardening/gpu.py --device cpu          # the trials themselves, where there is no GPU
 """
 
 from __future__ import annotations
 
+import argparse
+import contextlib
+import functools
+import multiprocessing
 import sys
-import time
+import tempfile
 import traceback
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import warp as wp
-from isaacsim.core.experimental.actuators import (
-    ActuatedArrays,
-    ClampingMaxEffort,
-    DCMotorClampingConfig,
-    DelayConfig,
-    MaxEffortClampingConfig,
-    PDControlConfig,
-    PIDControlConfig,
-    PositionBasedClampingConfig,
-)
+from gpu_pipelines import EACH, JOINTS, PD, Motors, pipelines
+from isaacsim.core.experimental.actuators import ActuatedArrays, native
 
-GPU, ROBOTS, DT = "cuda:0", 257, 0.005
-JOINTS = [f"{joint}_{leg}" for leg in range(2) for joint in ("haa", "hfe", "kfe")]
-MOTOR = [DCMotorClampingConfig(40.0, 6.0, 30.0), MaxEffortClampingConfig(20.0)]
-TABLE = PositionBasedClampingConfig([-1.0, 0.0, 1.0], [9.0, 25.0, 5.0])
-PIPELINES: dict[str, dict[str, list[Any]]] = {
-    "PD": {".*": [PDControlConfig(60.0, 2.0)]},
-    "PD, motor": {".*": [PDControlConfig(60.0, 2.0), *MOTOR]},
-    "PID, table, motor": {".*": [PIDControlConfig(60.0, 20.0, 2.0, 0.3), TABLE, *MOTOR]},
-    "delays": {
-        "haa_.*": [PDControlConfig(60.0, 2.0), DelayConfig(3)],
-        "hfe_.*": [PIDControlConfig(60.0, 20.0, 2.0, 0.3), DelayConfig(1), *MOTOR],
-        "kfe_.*": [PDControlConfig(60.0, 2.0), *MOTOR],
-    },
-    "some joints": {"kfe_.*": [PIDControlConfig(60.0, 20.0, 2.0, 0.3), *MOTOR, DelayConfig(2)]},
+ROBOTS, DT = 257, 0.005
+# of networks, relative to the largest effort
+TOLERANCE = 2e-5
+# pipelines that step so many robots that a grid has several rows of blocks
+MANY, MOST_ROBOTS = ("PDControl, motor", "Linkage, parallel ankle", "all kinds"), 70_001
+# signals that a simulator may give, and how they are drawn
+GIVEN: dict[str, Callable[[np.random.Generator, tuple[int, int]], np.ndarray]] = {
+    "inertia": lambda numbers, shape: numbers.uniform(0.02, 0.2, shape),
+    "load": lambda numbers, shape: numbers.normal(0.0, 1.0, shape),
+    "load_is_whole": lambda numbers, shape: numbers.integers(0, 2, shape),
 }
 
 
-class Pair:
-    """The same actuators on the CPU and on the GPU.
+@contextlib.contextmanager
+def without_core() -> Iterator[None]:
+    """Make actuators of Warp on the CPU."""
+    core, native.core = native.core, None
+    try:
+        yield
+    finally:
+        native.core = core
+
+
+@dataclass
+class Compared:
+    """Numbers that were compared with those of another engine."""
+
+    count: int = 0
+    unequal: int = 0
+    largest: float = 0.0
+    scale: float = 1.0
+
+    def add(self, found: np.ndarray, expected: np.ndarray, what: str, *, same: bool) -> None:
+        """Compare float32 arrays.
+
+        Raises:
+            AssertionError: Bits differ that have to be the same, or one is not a number and the other is.
+        """
+        found, expected = (np.ascontiguousarray(one, np.float32) for one in (found, expected))
+        assert found.shape == expected.shape, f"{what}: shape {found.shape}, not {expected.shape}"
+        nan = np.isnan(expected)
+        differ = (found.view(np.int32) != expected.view(np.int32)) & ~(nan & np.isnan(found))
+        self.count += differ.size
+        self.unequal += int(differ.sum())
+        if not differ.any():
+            return
+        at = tuple(int(one[0]) for one in np.nonzero(differ))
+        words = f"{what}: {int(differ.sum())} of {differ.size} differ, {found[at]!r} != {expected[at]!r} at {at}"
+        with np.errstate(invalid="ignore"):
+            difference = np.abs(found - expected)[differ]
+        assert np.isfinite(difference).all() and not same, words
+        self.largest = max(self.largest, float(difference.max()))
+        self.scale = max(self.scale, float(np.abs(expected[~nan]).max()))
+        assert self.largest <= TOLERANCE * self.scale, words
+
+    def __str__(self) -> str:
+        return "same" if not self.unequal else f"{self.unequal} of {self.count}, by {self.largest:.1e}"
+
+
+class Engines:
+    """The same actuators on the GPU, by Warp on the CPU and by the core.
 
     Args:
-        pipeline: Name of the pipeline.
+        motors: Motors by pattern.
+        device: Of the GPU.
         robots: How many robots.
     """
 
-    def __init__(self, pipeline: str, robots: int = ROBOTS) -> None:
-        self.cpu, self.gpu = (ActuatedArrays(JOINTS, PIPELINES[pipeline], robots, device=one) for one in ("cpu", GPU))
-        self.inputs = [np.zeros((robots, len(JOINTS)), np.float32) for _ in range(4)]
-        self.there = [wp.zeros((robots, len(JOINTS)), dtype=wp.float32, device=GPU) for _ in range(4)]
+    def __init__(self, motors: Motors, device: str, robots: int = ROBOTS) -> None:
+        self.device, self.robots = device, robots
+        with without_core():
+            self.gpu = ActuatedArrays(JOINTS, motors, robots, device=device)
+            self.others = {"Warp on the CPU": ActuatedArrays(JOINTS, motors, robots)}
+        if native.core is not None:
+            self.others["the core"] = ActuatedArrays(JOINTS, motors, robots)
+        self.compared = {name: Compared() for name in self.others}
+        self.shape = robots, len(JOINTS)
+        self.inputs = [np.zeros(self.shape, np.float32) for _ in range(5)]
+        self.there: list[Any] = [wp.zeros(self.shape, dtype=wp.float32, device=device) for _ in range(5)]
         self.numbers = np.random.default_rng(5)
+        # engines have functions of their own for networks
+        self.same = not any(step.plan.networks for _, step in self.gpu._assembly.parts)
+
+    @property
+    def all(self) -> list[ActuatedArrays]:
+        """All of them."""
+        return [self.gpu, *self.others.values()]
 
     def give(self, bad: bool = False) -> None:
-        """Draw inputs for both, with some that are not finite on request."""
-        for array, there in zip(self.inputs, self.there, strict=True):
-            array[:] = self.numbers.normal(size=array.shape)
+        """Draw inputs for all, with some that are not finite on request."""
+        for array in self.inputs:
+            array[:] = 0.6 * self.numbers.normal(size=array.shape)
             if bad:
-                array[self.numbers.random(array.shape) < 0.02] = np.nan
+                array[self.numbers.random(array.shape) < 0.02] = self.numbers.choice([np.nan, np.inf, -np.inf])
+        self.hand_over()
+
+    def hand_over(self) -> None:
+        """Copy the inputs to the GPU."""
+        for array, there in zip(self.inputs, self.there, strict=True):
             there.assign(array)
 
-    def step(self) -> float:
-        """Step both and return the largest difference of the efforts [N·m]."""
-        q, qd, target, ff = self.inputs
-        here = self.cpu.step(q, qd, target, DT, feedforward=ff)
-        q, qd, target, ff = self.there
-        return float(np.abs(here - self.gpu.step(q, qd, target, DT, feedforward=ff).numpy()).max())
+    def step_gpu(self) -> Any:
+        """Step on the GPU and return its array of efforts."""
+        q, qd, target, velocity, feedforward = self.there
+        return self.gpu.step(q, qd, target, DT, qd_target=velocity, feedforward=feedforward)
 
-    def require_alike(self, steps: int = 12, bad: bool = False) -> float:
-        """Step both and return the largest difference.
+    def step_others(self) -> dict[str, np.ndarray]:
+        """Step on the CPU and return the efforts."""
+        q, qd, target, velocity, feedforward = self.inputs
+        given = {"qd_target": velocity, "feedforward": feedforward}
+        return {name: one.step(q, qd, target, DT, **given) for name, one in self.others.items()}
+
+    def compare(self, found: np.ndarray, expected: dict[str, np.ndarray], what: str) -> None:
+        """Compare numbers of the GPU with those of the others."""
+        for name, right in expected.items():
+            self.compared[name].add(found, right, f"{what}, {name}", same=self.same)
+
+    def step(self) -> None:
+        """Step all and compare the efforts."""
+        found = self.step_gpu().numpy()
+        self.compare(found, self.step_others(), "efforts")
+
+    def check(self) -> None:
+        """Compare faults, states and published signals.
 
         Raises:
-            AssertionError: Efforts, faults or states differ.
+            AssertionError: They differ.
         """
-        worst = 0.0
+        found, saved = [str(one) for one in self.gpu.faults], self.gpu.save_state()
+        signals = signals_of(self.gpu)
+        for name, one in self.others.items():
+            assert found == [str(fault) for fault in one.faults], f"faults, {name}"
+            right, add = one.save_state(), functools.partial(self.compared[name].add, same=self.same)
+            assert {*saved} == {*right}, f"names of states, {name}"
+            for key, values in saved.items():
+                if values.dtype.kind == "f":
+                    add(values, right[key], f"state {key}, {name}")
+                else:
+                    assert np.array_equal(values, right[key]), f"state {key}, {name}"
+            for key, values in signals_of(one).items():
+                add(signals[key], values, f"signal {key}, {name}")
+
+    def run(self, steps: int = 12, bad: bool = False) -> None:
+        """Draw inputs, step all and compare, some times."""
         for _ in range(steps):
             self.give(bad)
-            worst = max(worst, self.step())
-        assert worst < 1e-3, f"efforts differ by {worst}"
-        assert [str(one) for one in self.cpu.faults] == [str(one) for one in self.gpu.faults], "faults differ"
-        here, there = self.cpu.save_state(), self.gpu.save_state()
-        for name in here:
-            if here[name].dtype.kind == "f":
-                np.testing.assert_allclose(here[name], there[name], atol=1e-4, err_msg=name)
-        return worst
+            self.step()
+        self.check()
+
+    def reset(self, chosen: Any, there: Any) -> None:
+        """Reset robots; the GPU gets them in its own form."""
+        self.gpu.reset(indices=there)
+        for one in self.others.values():
+            one.reset(indices=chosen)
 
 
-def parameters(made: ActuatedArrays) -> Iterator[tuple[Any, str]]:
+def signals_of(made: ActuatedArrays) -> dict[str, np.ndarray]:
+    """The signals of laws by name, `(robots, joints)`."""
+    return {
+        name: np.concatenate([array.numpy() for _, array in parts], axis=1)
+        for name, parts in made._assembly.signals.items()
+    }
+
+
+def components(made: ActuatedArrays) -> Iterator[tuple[Any, str]]:
     """Every component with the names of its parameters."""
     for actuator in made.actuators:
-        for component in (actuator.controller, *actuator.clamping):
+        for component in actuator.stages:
             yield from ((component, name) for name in component.PARAMETERS)
 
 
-def steps(pair: Pair) -> float:
+# ---- trials
+
+
+def steps(engines: Engines) -> None:
     """One step after the other."""
-    return pair.require_alike(40)
+    engines.run(40)
 
 
-def bad_inputs(pair: Pair) -> float:
+def bad_inputs(engines: Engines) -> None:
     """Faults in a fiftieth of the numbers, then none."""
-    return max(pair.require_alike(8, bad=True), pair.require_alike(8))
+    engines.run(8, bad=True)
+    engines.run(8)
 
 
-def resets(pair: Pair) -> float:
+def resets(engines: Engines) -> None:
     """Some robots by their numbers, some by a mask that stays on the GPU, then all."""
-    worst = pair.require_alike()
+    engines.run(bad=True)
     mask = np.arange(ROBOTS) % 3 == 0
-    for chosen, there in (([0, 5, 256], [0, 5, 256]), (mask, wp.array(mask, dtype=wp.bool, device=GPU)), (None, None)):
-        pair.cpu.reset(indices=chosen)
-        pair.gpu.reset(indices=there)
-        worst = max(worst, pair.require_alike())
-    return worst
+    there = wp.array(mask, dtype=wp.bool, device=engines.device)
+    for chosen, on_gpu in (([0, 5, 256], [0, 5, 256]), (mask, there), (None, None)):
+        engines.reset(chosen, on_gpu)
+        engines.check()
+        engines.run()
 
 
-def written_parameters(pair: Pair) -> float:
+def written_parameters(engines: Engines) -> None:
     """Every parameter read, and scaled robot by robot."""
-    worst = pair.require_alike()
-    for (here, name), (there, _) in zip(parameters(pair.cpu), parameters(pair.gpu), strict=True):
-        values = getattr(here, name).numpy() * pair.numbers.uniform(0.5, 1.5, len(getattr(here, name)))
-        for one in (here, there):
-            getattr(one, name).assign(values.astype(np.float32))
-    return max(worst, pair.require_alike())
+    engines.run()
+    for every in zip(*map(components, engines.all), strict=True):
+        component, name = every[-1]
+        before = getattr(component, name).numpy()
+        # numbers that stand for a choice stay
+        factor = 1.0 if np.isin(before, (0.0, 1.0)).all() else engines.numbers.uniform(0.95, 1.05, len(before))
+        for one, _ in every:
+            getattr(one, name).assign((before * factor).astype(before.dtype))
+    engines.run()
 
 
-def limit_at_fault(pair: Pair) -> float:
-    """A limit that is NaN: effort 0, and the law remembers nothing of the step."""
-    worst = pair.require_alike()
-    for made in (pair.cpu, pair.gpu):
-        for clamp in (clamp for actuator in made.actuators for clamp in actuator.clamping):
-            if isinstance(clamp, ClampingMaxEffort):
-                values = clamp.max_effort.numpy().copy()
-                values[:7] = np.nan
-                clamp.max_effort.assign(values)
-    return max(worst, pair.require_alike())
+def parameter_at_fault(engines: Engines) -> None:
+    """A parameter that is NaN in some robots: effort 0, and the laws remember nothing of the step."""
+    engines.run()
+    for every in zip(*map(components, engines.all), strict=True):
+        values = getattr(*every[-1]).numpy().copy()
+        if values.dtype.kind != "f":
+            continue
+        values[engines.numbers.random(len(values)) < 0.02] = np.nan
+        for one, name in every:
+            getattr(one, name).assign(values)
+    engines.run()
 
 
-def graph(pair: Pair) -> float:
-    """Steps that a CUDA graph replays."""
-    worst = pair.require_alike()
-    q, qd, target, ff = pair.there
-    pair.gpu.step(q, qd, target, DT, feedforward=ff)
-    pair.cpu.step(*pair.inputs[:3], DT, feedforward=pair.inputs[3])
-    with wp.ScopedCapture(device=GPU) as capture:
-        efforts = pair.gpu.step(q, qd, target, DT, feedforward=ff)
-    for _ in range(12):
-        pair.give()
-        here = pair.cpu.step(*pair.inputs[:3], DT, feedforward=pair.inputs[3])
+def given_signals(engines: Engines) -> None:
+    """Inertia and load as a simulator gives them, some of them not finite at last."""
+    parts = [one._assembly.signals for one in engines.all]
+    for step in range(24):
+        for name in [name for name in GIVEN if name in parts[0]]:
+            values = GIVEN[name](engines.numbers, engines.shape).astype(np.float32)
+            if step >= 16:
+                values[engines.numbers.random(values.shape) < 0.02] = np.nan
+            for signals in parts:
+                for joints, array in signals[name]:
+                    array.assign(np.ascontiguousarray(values[:, joints]))
+        engines.give()
+        engines.step()
+    engines.check()
+
+
+def observed(engines: Engines) -> None:
+    """Efforts before the limits and behind them, and what limited them."""
+    for one in engines.all:
+        one.observe_efforts()
+    for number in range(8):
+        engines.give(bad=number > 5)
+        engines.step()
+        for name in ("computed_efforts", "motor_efforts"):
+            others = {key: getattr(one, name) for key, one in engines.others.items()}
+            engines.compare(getattr(engines.gpu, name), others, name)
+        for key, one in engines.others.items():
+            assert engines.gpu.limited_by.tolist() == one.limited_by.tolist() or not engines.same, f"limited_by, {key}"
+    for one in engines.all:
+        one.observe_efforts(False)
+    engines.run()
+
+
+def graph(engines: Engines) -> None:
+    """Steps that a graph replays, with faults whose steps are counted, and resets in between."""
+    engines.run()
+    with wp.ScopedCapture(device=engines.device) as capture:
+        efforts = engines.step_gpu()
+    for number in range(24):
+        engines.give(bad=number % 5 == 4)
         wp.capture_launch(capture.graph)
-        worst = max(worst, float(np.abs(here - efforts.numpy()).max()))
-    assert worst < 1e-3, f"efforts differ by {worst}"
-    return worst
+        engines.compare(efforts.numpy(), engines.step_others(), "efforts")
+        if number in (7, 15):
+            chosen = [1, 2] if number == 7 else None
+            engines.reset(chosen, chosen)
+    engines.check()
+    engines.run()
 
 
-def moved_state(pair: Pair) -> float:
+def graph_of_an_episode(engines: Engines) -> None:
+    """A graph of three steps and a reset by a mask on the GPU, whose values change from replay to replay."""
+    engines.run()
+    mask = wp.zeros(ROBOTS, dtype=wp.bool, device=engines.device)
+    engines.gpu.reset(indices=mask)
+    with wp.ScopedCapture(device=engines.device) as capture:
+        for _ in range(3):
+            efforts = engines.step_gpu()
+        engines.gpu.reset(indices=mask)
+    for number in range(6):
+        engines.give()
+        chosen = np.arange(ROBOTS) % (number + 2) == 0
+        mask.assign(chosen)
+        wp.capture_launch(capture.graph)
+        for _ in range(3):
+            expected = engines.step_others()
+        engines.compare(efforts.numpy(), expected, "efforts")
+        for one in engines.others.values():
+            one.reset(indices=chosen)
+        engines.check()
+
+
+def moved_state(engines: Engines) -> None:
     """What the CPU remembers goes on on the GPU, and back."""
-    worst = pair.require_alike()
-    pair.gpu.restore_state(pair.cpu.save_state())
-    worst = max(worst, pair.require_alike())
-    pair.cpu.restore_state(pair.gpu.save_state())
-    return max(worst, pair.require_alike())
+    engines.run(bad=True)
+    for name, one in engines.others.items():
+        engines.gpu.restore_state(one.save_state())
+        engines.compare(engines.step_gpu().numpy(), engines.step_others(), f"efforts with the state of {name}")
+        one.restore_state(engines.gpu.save_state())
+        engines.run()
 
 
-def time_of(pipeline: str, robots: int) -> float:
-    """Seconds per step of a graph of a hundred."""
-    pair = Pair(pipeline, robots)
-    q, qd, target, _ = pair.there
-    pair.gpu.step(q, qd, target, DT)
-    with wp.ScopedCapture(device=GPU) as capture:
-        for _ in range(100):
-            pair.gpu.step(q, qd, target, DT)
-    times = []
-    for _ in range(20):
-        wp.synchronize_device(GPU)
-        start = time.perf_counter()
-        wp.capture_launch(capture.graph)
-        wp.synchronize_device(GPU)
-        times.append((time.perf_counter() - start) / 100)
-    return float(np.median(times))
+def arrays_with_a_pitch(engines: Engines) -> None:
+    """Columns of wider arrays, new ones from time to time, and efforts written into one of the caller's."""
+    count = len(JOINTS)
+    for _ in range(3):
+        size = engines.robots, 7 + count + 3
+        wide = [wp.zeros(size, dtype=wp.float32, device=engines.device) for _ in range(5)]
+        engines.there = [one[:, 7 : 7 + count] for one in wide]
+        out = wp.full(size, 7.0, dtype=wp.float32, device=engines.device)
+        for _ in range(4):
+            engines.give()
+            q, qd, target, velocity, feedforward = engines.there
+            given = {"qd_target": velocity, "feedforward": feedforward, "out": out[:, 7 : 7 + count]}
+            engines.gpu.step(q, qd, target, DT, **given)
+            found, others = out.numpy(), engines.step_others()
+            driven = engines.gpu._columns
+            engines.compare(found[:, 7 : 7 + count][:, driven], {k: v[:, driven] for k, v in others.items()}, "efforts")
+            found[:, np.add(driven, 7)] = 7.0
+            assert (found == 7.0).all(), "wrote beside the joints"
+    engines.check()
 
 
-TRIALS: tuple[Callable[[Pair], float], ...] = (
-    *(steps, bad_inputs, resets, written_parameters, limit_at_fault, graph, moved_state),
+def torch_tensors(engines: Engines) -> None:
+    """Tensors that Torch has just computed on its stream, and efforts that it reads at once."""
+    import torch
+
+    device = "cuda" if engines.device.startswith("cuda") else "cpu"
+    work = torch.ones(2048, 2048, device=device) / 2048
+    for _ in range(6):
+        engines.give()
+        # a long product, on which each input depends
+        one = (work @ work @ work)[0, 0] * 2048
+        q, qd, target, velocity, feedforward = (torch.from_numpy(array).to(device) * one for array in engines.inputs)
+        efforts = engines.gpu.step(q, qd, target, DT, qd_target=velocity, feedforward=feedforward)
+        assert isinstance(efforts, torch.Tensor) and efforts.device == q.device, f"{type(efforts)}"
+        engines.compare((efforts * 1.0).cpu().numpy(), engines.step_others(), "efforts")
+    engines.check()
+
+
+def many_robots(engines: Engines) -> None:
+    """More of them than the second side of a grid has blocks."""
+    engines.run(2)
+
+
+TRIALS: tuple[Callable[[Engines], None], ...] = (
+    *(steps, bad_inputs, resets, written_parameters, parameter_at_fault, given_signals, observed, graph),
+    *(graph_of_an_episode, moved_state, arrays_with_a_pitch, torch_tensors, many_robots),
 )
 
 
+def is_skipped(trial: Callable[[Engines], None], pipeline: str, device: str) -> bool:
+    """Return True for what cannot be tried here, or takes long and shows nothing new."""
+    if trial is many_robots:
+        return pipeline not in MANY
+    if trial is graph_of_an_episode:
+        # on the CPU a mask is read when it is given
+        return device == "cpu"
+    if trial is not torch_tensors:
+        return False
+    with contextlib.suppress(ImportError):
+        import torch
+
+        return wp.is_cuda_available() and not torch.cuda.is_available()
+    return True
+
+
+Row = tuple[str, str, list[str], str]
+"""Pipeline, trial, what was found against each engine, and the trace of a failure."""
+
+
+def tried(name: str, motors: Motors, device: str) -> list[Row]:
+    """All trials of a pipeline."""
+    rows = []
+    for trial in TRIALS:
+        if is_skipped(trial, name, device):
+            continue
+        try:
+            engines = Engines(motors, device, MOST_ROBOTS if trial is many_robots else ROBOTS)
+            trial(engines)
+            rows.append((name, trial.__name__, [str(one) for one in engines.compared.values()], ""))
+        except Exception as error:
+            last = f"WRONG: {type(error).__name__}: {error}".replace("\n", " ")[:300]
+            rows.append((name, trial.__name__, [last], traceback.format_exc()))
+    return rows
+
+
+def refused(device: str) -> list[Row]:
+    """What has no GPU code says so."""
+    try:
+        with contextlib.suppress(ImportError):
+            ActuatedArrays(JOINTS, {EACH: [PD]}, device=device, requires_grad=True)
+            return [("requires_grad", "refused", ["WRONG: it was not"], "")]
+    except NotImplementedError as error:
+        assert "must be on the CPU" in str(error)
+    return [("requires_grad", "refused", ["by a message"], "")]
+
+
+def summary(rows: list[Row]) -> list[str]:
+    """A line per pipeline: trials, and the largest difference from each engine."""
+    found = ["| pipeline | trials | from Warp on the CPU | from the core |", "|---|---|---|---|"]
+    for name in dict.fromkeys(row[0] for row in rows):
+        mine = [row for row in rows if row[0] == name]
+        good = [row for row in mine if not row[2][0].startswith("WRONG")]
+        cells = []
+        for column in range(2):
+            said = dict.fromkeys(row[2][column] for row in good if len(row[2]) > column)
+            cells.append("; ".join(one for one in said if one != "same") or "same bits")
+        found.append(f"| {name} | {len(good)} of {len(mine)} | {' | '.join(cells)} |")
+    return found
+
+
 def main() -> int:
-    """Print the table; 1 when something differs."""
+    """Print the tables; 1 when something differs."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--device", default="cuda:0", help="the GPU")
+    parser.add_argument("--jobs", type=int, default=4, help="number of pipelines at once")
+    parser.add_argument("--only", default="", help="part of the names of pipelines")
+    options = parser.parse_args()
     wp.init()
-    if not wp.is_cuda_available():
+    if options.device != "cpu" and not wp.is_cuda_available():
         print("no GPU here: nothing was tried.")
         return 1
-    print(f"{wp.get_device(GPU).name}, Warp {wp.config.version}, the CPU by {Pair('PD').cpu.engine}")
-    wrong = 0
-    print("\n| pipeline | trial | largest difference [N·m] |\n|---|---|---|")
-    for pipeline in PIPELINES:
-        for trial in TRIALS:
-            try:
-                said = f"{trial(Pair(pipeline)):.1e}"
-            except Exception as error:
-                wrong += 1
-                said = f"WRONG: {type(error).__name__}: {error}".replace("\n", " ")[:300]
-                traceback.print_exc()
-            print(f"| {pipeline} | {trial.__name__} | {said} |", flush=True)
-    print("\n| pipeline | robots x joints | µs per step, in a graph |\n|---|---|---|")
-    for pipeline in PIPELINES:
-        for robots in (64, 4096, 65536):
-            print(f"| {pipeline} | {robots} x {len(JOINTS)} | {1e6 * time_of(pipeline, robots):.2f} |", flush=True)
-    print(f"\n{wrong} wrong")
-    return int(wrong > 0)
+    print(f"{wp.get_device(options.device).name}, Warp {wp.config.version}, {len(TRIALS)} trials of each pipeline")
+    rows: list[Row] = []
+    with tempfile.TemporaryDirectory() as folder:
+        chosen = {name: one for name, one in pipelines(Path(folder)).items() if options.only in name}
+        # a process of its own each: a CUDA context does not survive a fork
+        with multiprocessing.get_context("spawn").Pool(options.jobs) as pool:
+            waiting = [pool.apply_async(tried, (name, one, options.device)) for name, one in chosen.items()]
+            for one in waiting:
+                rows += one.get()
+    if options.device != "cpu" and not options.only:
+        rows += refused(options.device)
+    print("\n".join(["", *summary(rows), ""]), flush=True)
+    wrong = [row for row in rows if row[2][0].startswith("WRONG")]
+    for name, trial, (last, *_), trace in wrong:
+        print(f"{name}: {trial}: {last}")
+        print(trace, file=sys.stderr)
+    print(f"{len(rows)} trials, {len(wrong)} wrong")
+    return int(bool(wrong))
 
 
 if __name__ == "__main__":

@@ -9,11 +9,13 @@ import pytest
 from isaacsim.core.experimental.actuators.components.catalogue import LAWS as LINES
 from isaacsim.core.experimental.actuators.motor_files.layout import LAWS, MAX_PROBLEMS, motors_of, plain_of
 from isaacsim.core.experimental.actuators.specs.configs import (
+    DelayConfig,
     ForeignConfig,
     MaxEffortClampingConfig,
     NeuralControlConfig,
     PDControlConfig,
     PIDControlConfig,
+    TimedDelayConfig,
 )
 from isaacsim.core.experimental.actuators.specs.motors import MotorConfig
 
@@ -30,7 +32,10 @@ def problems(plain: Any) -> list[str]:
 def test_every_law_of_the_package_has_a_name() -> None:
     """The names are those of the config classes; all laws of the table are included, except the user's own."""
     assert {kind: list(laws) for kind, laws in LAWS.items()} == {
+        "feedback": ["encoder"],
         "controller": ["pd", "pid", "geared_pd", "geared_pid", "neural", "servo"],
+        "rate": ["rate"],
+        "effort_delay": ["effort_delay"],
         "electrical": ["electrical"],
         "clamping": ["max_effort", "dc_motor", "dc_motor_cutoff", "position_based", "envelope"],
         "thermal": ["thermal"],
@@ -38,10 +43,19 @@ def test_every_law_of_the_package_has_a_name() -> None:
         "transmission": ["transmission", "elastic"],
         "linkage": ["linkage"],
         "passive": ["friction", "friction_curve", "lu_gre_friction", "cogging"],
-        "delay": ["delay"],
+        "delay": ["delay", "timed_delay"],
     }
     named = {config for laws in LAWS.values() for config in laws.values()}
     assert {line.config for line in LINES} - named == {ForeignConfig}
+
+
+def test_a_delay_in_steps_needs_no_name() -> None:
+    """Files from before there was another delay stay valid, and are written in the same way."""
+    plain = {"a": {"delay": {"delay_steps": 2}}, "b": {"delay": {"law": "timed_delay", "seconds": 0.25}}}
+    motors = motors_of(plain, "/")
+    assert (motors["a"].delay, motors["b"].delay) == (DelayConfig(2), TimedDelayConfig(0.25))
+    assert plain_of(motors, "/") == plain
+    assert motors_of({"a": {"delay": {"law": "delay", "delay_steps": 2}}}, "/")["a"] == motors["a"]
 
 
 def test_what_is_at_its_default_is_left_out() -> None:
@@ -78,16 +92,21 @@ def test_unknown_keys_are_refused_with_a_suggestion() -> None:
             "b": {"controller": PD | {"kq": 3.0}},
             "c": {"controller": PD | {"law": "pdd"}},
             "d": {"controller": {"kp": 1.0}},
-            "e": {"delay": {"law": "delay", "delay_steps": 2}},
+            "e": {"delay": {"law": "delay", "delay_steps": 2, "second": 1.0}},
+            "f": {"feedback": {"law": "encoder"}},
+            "g": {"delay": {"law": "timed"}},
         }
     ) == [
-        "'a' has 'clampings': must be one of controller, electrical, clamping, thermal, supply, transmission, linkage, "
-        "passive, delay, armature, friction, viscous_friction. Did you mean clamping?",
+        "'a' has 'clampings': must be one of feedback, controller, rate, effort_delay, electrical, clamping, thermal, "
+        "supply, transmission, linkage, passive, delay, armature, friction, viscous_friction. Did you mean clamping?",
         "'b'.controller has 'kq': must be one of law, kp, kd, const_effort. Did you mean kp?",
         "'c'.controller.law = 'pdd': must be one of pd, pid, geared_pd, geared_pid, neural, servo. Did you mean pd?",
         "'d'.controller has no law: must be one of pd, pid, geared_pd, geared_pid, neural, servo. "
         "Use one of these or remove it.",
-        "'e'.delay has 'law': must be one of delay_steps. Use one of these or remove it.",
+        "'e'.delay has 'second': must be one of law, delay_steps. Use one of these or remove it.",
+        "'f'.feedback has 'law': must be one of resolution, bias, noise, latency, latency_steps, velocity, "
+        "velocity_resolution, velocity_filter, seed, side, max_steps. Use one of these or remove it.",
+        "'g'.delay.law = 'timed': must be one of delay, timed_delay. Did you mean timed_delay?",
     ]
 
 

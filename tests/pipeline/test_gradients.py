@@ -111,6 +111,10 @@ def backend(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> 
         monkeypatch.setattr(native, "core", None)
 
 
+# gradients by central differences, and how often limits acted
+KNOWN: dict[tuple[Any, ...], tuple[Values, np.ndarray]] = {}
+
+
 def array(values: Any, grad: bool = True, dtype: Any = wp.float32) -> wp.array:
     return wp.array(np.asarray(values), dtype=dtype, device="cpu", requires_grad=grad)
 
@@ -171,7 +175,15 @@ class Rollout:
         return total
 
     def differences(self) -> Values:
-        """The gradients by central differences."""
+        """The gradients by central differences, computed once for both engines and all ways to hold states."""
+        numbers = (*self.values.values(), self.lag, self.weights)
+        key = (*self.laws, *(values.tobytes() for values in numbers))
+        if key not in KNOWN:
+            KNOWN[key] = self._differences(), self.limited.copy()
+        found, self.limited = KNOWN[key]
+        return found
+
+    def _differences(self) -> Values:
         exact = {name: value.astype(np.float64) for name, value in self.values.items()}
         found: Values = {}
         for name, value in exact.items():
@@ -277,7 +289,7 @@ GEARED = ["ClampingDCMotor", "TransmissionGear", "ClampingPositionBased", "Passi
 @pytest.mark.parametrize("controller", ["ControllerPD", "ControllerPID"])
 def test_gear_between_motor_and_joint(controller: str, targets: float) -> None:
     """Turning either way, with targets of the joint and of the motor, behind a delay."""
-    rollout = Rollout([controller, *GEARED], 20, LAGS, seed=5)
+    rollout = Rollout([controller, *GEARED], 12, LAGS, seed=5)
     rollout.values["TransmissionGear ratio"][::3] *= -1
     rollout.values["TransmissionGear targets"][:] = targets
     expected = rollout.differences()

@@ -19,8 +19,10 @@ def array(values: Any, dtype: Any = wp.float32) -> wp.array:
     return wp.array(values, dtype=dtype, device="cpu")
 
 
-def largest_difference(controller: Any, twin: Twin, rng: np.random.Generator, *, dt: float = DT) -> float:
-    """Step both for 1000 steps of random motion with random masked resets.
+def largest_difference(
+    controller: Any, twin: Twin, rng: np.random.Generator, *, dt: float = DT, steps: int = STEPS
+) -> float:
+    """Step both through random motion with random masked resets, 1000 steps by default.
 
     Returns:
         The largest difference over the largest effort.
@@ -32,7 +34,7 @@ def largest_difference(controller: Any, twin: Twin, rng: np.random.Generator, *,
         actuator = Actuator(at, controller, pos_indices=at_position, effort_indices=at_effort)
     states: list[Any] = [actuator.state(), actuator.state()]
     worst = largest = 0.0
-    for step, signals in enumerate(random_motion(rng, 2 * COUNT, STEPS)):
+    for step, signals in enumerate(random_motion(rng, 2 * COUNT, steps)):
         if step and rng.random() < 0.02:
             mask = rng.random(COUNT) < 0.4
             states[0].reset(array(mask, wp.bool))

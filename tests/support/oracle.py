@@ -300,6 +300,82 @@ def elastic_law(effort, q, qd, h, told, load, whole, th, thd, qd_before, f_befor
     return f, th + h * w, w, qd, f
 
 
+def mixed(bits):
+    """Output function PCG-RXS-M-XS 32/32 of O'Neill's PCG paper, after one step of the generator with its constants."""
+    most = 2**32 - 1
+    state = (bits * 747796405 + 2891336453) & most
+    word = (((state >> ((state >> 28) + 4)) ^ state) * 277803737) & most
+    return (word >> 22) ^ word
+
+
+def uniform(seed, place, count):
+    """The upper 24 of 32 bits, as a fraction, of a hash of three integers."""
+    seed, place, count = (
+        np.rint(np.asarray(one, float)).astype(np.int64).astype(object) for one in (seed, place, count)
+    )
+    bits = mixed((mixed((mixed(seed) + place) & (2**32 - 1)) + count) & (2**32 - 1))
+    return np.asarray(bits >> 8, float) / 2**24
+
+
+def gaussian(seed, place, count):
+    """Box-Muller."""
+    radius = np.sqrt(-2 * np.log1p(-uniform(seed, place, count)))
+    return radius * np.cos(2 * np.pi * uniform(seed, place, np.asarray(count) + 1))
+
+
+def quantized(value, resolution):
+    """The nearest multiple, up to 2²² of them."""
+    step = np.where(resolution > 0, resolution, 1)
+    return np.where((resolution > 0) & (np.abs(value / step) < 2**22), np.rint(value / step) * step, value)
+
+
+@law_of("FeedbackEncoder")
+def encoder_law(q, qd, h, place, q_before, v_before, count, resolution, bias, noise, latency, steps, register, *rest):
+    """Position with bias and noise in steps of the encoder; its difference or a register, by a filter."""
+    velocity_resolution, T, seed = rest
+    q_m = quantized(q + bias + np.where(noise > 0, noise * gaussian(seed, place, count), 0), resolution)
+    u = np.where(register > 0.5, quantized(qd, velocity_resolution), (q_m - q_before) / h)
+    u = np.where(np.isnan(q_before), qd, u)
+    v_before = np.where(np.isnan(v_before), u, v_before)
+    v_m = (T * v_before + h * u) / (T + h)
+    return q_m, v_m, steps + latency / h, q_m, v_m, np.where(count < 2**23 - 2, count + 2, 0)
+
+
+@law_of("DelayTimed")
+def timed_delay_law(h, robot, drawn, left, draws, seconds, steps, most, period, hold, seed):
+    """Steps and seconds of delay, and a part that is drawn anew when it is due, unless it is held."""
+    first = np.isnan(drawn)
+    due = first | (left < 0.5)
+    draws = np.where(due, np.where(draws < 2**23, draws + 1, 0), draws)
+    chance = uniform(seed, robot, 2 * draws + 1)
+    among = np.floor(uniform(seed, robot, 2 * draws) * (np.rint(most) + 1))
+    drawn = np.where(first | (due & (chance >= hold)), among, drawn)
+    left = np.where(first, np.floor(chance * np.rint(period)), np.where(due, np.rint(period), left) - 1)
+    return steps + seconds / h + drawn, drawn, left, draws
+
+
+@law_of("EffortDelayTimed")
+def effort_delay_law(effort, _q, _qd, h, seconds, steps):
+    """The effort, and how many steps later it acts."""
+    return effort, steps + seconds / h
+
+
+def period_of(h, decimation, frequency):
+    """Physics steps between two computations of a controller, whole up to rounding of the step."""
+    n = np.minimum(np.where(frequency > 0, 1 / (np.where(frequency > 0, frequency, 1) * h), decimation), 2**22)
+    return np.maximum(np.where(np.abs(n - np.rint(n)) < 1e-6 * n, np.rint(n), n), 1)
+
+
+@law_of("RateHold")
+def rate_law(effort, _q, _qd, h, clock, held, decimation, frequency, phase):
+    """A new effort when a period has passed, else the one before."""
+    n = period_of(h, decimation, frequency)
+    due = np.isnan(clock) | (clock + 1 >= n - 1e-3)
+    after = np.where(np.isnan(clock), phase * n, np.where(due, clock + 1 - n, clock + 1))
+    acting = np.where(due, effort, held)
+    return acting, after, acting
+
+
 @law_of("ControllerPD")
 def pd_law(q, qd, q_target, qd_target, feedforward, _dt, kp, kd, const_effort):
     """PD control."""

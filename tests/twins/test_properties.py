@@ -85,26 +85,44 @@ class Pipeline:
 
 
 @st.composite
-def pipelines(draw: st.DrawFn) -> Pipeline:
-    """PD or PID, up to three clamps in any order, and a delay or none; numbers differ from robot to robot."""
+def pipelines(draw: st.DrawFn, integral: bool, kinds: Sequence[type]) -> Pipeline:
+    """PD or PID, these clamps, and a delay or none; numbers differ from robot to robot."""
 
     def row(low: float, high: float) -> np.ndarray:
         return draw(arrays(np.float32, ROBOTS, elements=st.floats(low, high, width=32)))
 
     gains = {"kp": row(0, 100), "kd": row(0, 10), "const_effort": row(-5, 5)}
-    if draw(st.booleans()):
+    if integral:
         gains |= {"ki": row(0, 1000), "integral_max": row(0, 0.125)}
     made = {
         ClampingMaxEffort: lambda: (row(0, 100),),
         ClampingDCMotor: lambda: (row(0, 100), row(0.125, 4), row(0, 100)),
         ClampingPositionBased: lambda: ([-1.0, 0.0, 0.5], [50.0, 5.0, 80.0]),
     }
-    kinds = draw(st.lists(st.sampled_from(list(made)), max_size=3))
     delays = draw(st.none() | arrays(np.int32, ROBOTS, elements=st.integers(0, LONGEST)))
     return Pipeline(gains, tuple((kind, made[kind]()) for kind in kinds), delays)
 
 
-several = st.lists(pipelines(), min_size=JOINTS, max_size=JOINTS)
+PLAIN, MOTOR, TABLE = ClampingMaxEffort, ClampingDCMotor, ClampingPositionBased
+# Each combination is a kernel, which Warp compiles in a second: it has these and their reverses, the core has all.
+# Each of two clamps follows the other in one of them; a joint has none to three, the next one others or the same.
+FEW = [
+    ((False, []), (True, [PLAIN])),
+    ((True, [MOTOR, TABLE]), (False, [PLAIN, PLAIN, MOTOR])),
+    ((False, [TABLE, MOTOR, PLAIN]), (True, [PLAIN, TABLE, TABLE])),
+    ((True, []), (False, [MOTOR, MOTOR])),
+    ((True, [TABLE, PLAIN]), (False, [MOTOR, PLAIN])),
+    ((True, [MOTOR, TABLE]), (True, [MOTOR, TABLE])),
+]
+shape = st.tuples(st.booleans(), st.lists(st.sampled_from([PLAIN, MOTOR, TABLE]), max_size=3))
+shapes = {
+    "native": st.tuples(*[shape] * JOINTS),
+    "warp": st.sampled_from([*FEW, *(joints[::-1] for joints in FEW[:-1])]),
+}
+several = {
+    engine: of.flatmap(lambda joints: st.tuples(*(pipelines(*joint) for joint in joints)))
+    for engine, of in shapes.items()
+}
 resets = st.dictionaries(st.integers(1, STEPS - 1), st.lists(st.integers(0, ROBOTS - 1), unique=True), max_size=3)
 
 
@@ -141,9 +159,12 @@ def run(configs: Sequence[ActuatorConfig], signals: np.ndarray, reset: Mapping[i
 
 
 @search
-@given(several, seeds, resets)
-def test_delay_is_an_older_command(joints: list[Pipeline], seed: int, reset: dict[int, list[int]]) -> None:
+@given(st.data(), seeds, resets)
+def test_delay_is_an_older_command(
+    engine_kind: str, data: st.DataObject, seed: int, reset: dict[int, list[int]]
+) -> None:
     """A delay of d equals no delay and the command of d steps ago, or the first one since the robot's reset."""
+    joints = data.draw(several[engine_kind])
     signals = random_signals(seed)
     older = signals.copy()
     for robot, (column, joint) in itertools.product(range(ROBOTS), enumerate(joints)):
@@ -158,12 +179,13 @@ def test_delay_is_an_older_command(joints: list[Pipeline], seed: int, reset: dic
 
 
 @search
-@given(several, seeds, st.integers(1, STEPS - 1), st.lists(st.booleans(), min_size=ROBOTS, max_size=ROBOTS))
+@given(st.data(), seeds, st.integers(1, STEPS - 1), st.lists(st.booleans(), min_size=ROBOTS, max_size=ROBOTS))
 @pytest.mark.parametrize("as_mask", [True, False])
 def test_reset_is_a_fresh_start_for_its_robots_and_nothing_for_the_others(
-    as_mask: bool, joints: list[Pipeline], seed: int, at: int, mask: list[bool]
+    engine_kind: str, as_mask: bool, data: st.DataObject, seed: int, at: int, mask: list[bool]
 ) -> None:
     """By mask and by indices; not a bit differs."""
+    joints = data.draw(several[engine_kind])
     signals, picked = random_signals(seed), np.array(mask)
 
     def configs() -> list[ActuatorConfig]:
@@ -177,9 +199,10 @@ def test_reset_is_a_fresh_start_for_its_robots_and_nothing_for_the_others(
 
 
 @search
-@given(several, seeds)
-def test_robots_and_joints_do_not_know_each_other(joints: list[Pipeline], seed: int) -> None:
+@given(st.data(), seeds)
+def test_robots_and_joints_do_not_know_each_other(engine_kind: str, data: st.DataObject, seed: int) -> None:
     """Every robot, and every joint, gives alone the bits that it gives among the others, in any order."""
+    joints = data.draw(several[engine_kind])
     signals = random_signals(seed)
     together = run([joint.config() for joint in joints], signals)
     for robot in range(ROBOTS):
@@ -247,11 +270,12 @@ def retune(actuator: Any, rng: np.random.Generator, names: list[str]) -> None:
 
 
 @search
-@given(several, seeds, resets, st.integers(0, STEPS - 1), st.integers(0, STEPS - 1))
+@given(st.data(), seeds, resets, st.integers(0, STEPS - 1), st.integers(0, STEPS - 1))
 def test_saved_state_goes_on_as_if_nothing_had_happened(
-    joints: list[Pipeline], seed: int, reset: dict[int, list[int]], at: int, broken: int
+    engine_kind: str, data: st.DataObject, seed: int, reset: dict[int, list[int]], at: int, broken: int
 ) -> None:
     """Efforts and faults, from any step, with robots reset and inputs lost on the way."""
+    joints = data.draw(several[engine_kind])
     signals = random_signals(seed)
     signals[broken, 0, 1, 0] = np.nan
     host = ArraysHost([f"joint_{n}" for n in range(JOINTS)], ROBOTS)
@@ -353,11 +377,13 @@ def test_no_effort_exceeds_the_plain_limit_of_a_prim(
 
 
 @settings(search, max_examples=150)
-@given(st.lists(st.one_of(*usd_clamps.values()), max_size=4), any_limit, gains, gains, any_signals)
+@given(st.data(), any_limit, gains, gains, any_signals)
 def test_no_effort_exceeds_the_limit_at_the_end_of_a_list(
-    before: list[Any], limit: float, kp: float, kd: float, signals: np.ndarray
+    engine_kind: str, data: st.DataObject, limit: float, kp: float, kd: float, signals: np.ndarray
 ) -> None:
-    """Any clamps in any number and order before it."""
+    """Any clamps in any number and order before it; two at most in Warp, which compiles a kernel for each."""
+    most = 4 if engine_kind == "native" else 2
+    before = data.draw(st.lists(st.one_of(*usd_clamps.values()), max_size=most))
     clamps = [
         component_of[type(clamp)].from_config(clamp, 1, "cpu") for clamp in [*before, MaxEffortClampingConfig(limit)]
     ]

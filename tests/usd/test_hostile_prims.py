@@ -1,6 +1,7 @@
-"""Ten thousand random prims: each is read exactly as authored, or refused by name.
+"""Thousands of random prims: each is read exactly as authored, or refused by name.
 
 The rules are written here a second time, from the schema's documentation, and decide the expected result.
+`tests/hardening/prims.py` reads as many more as it is asked for.
 """
 
 from __future__ import annotations
@@ -34,7 +35,8 @@ from isaacsim.core.experimental.actuators.usd.discover import discover, parse_pr
 from isaacsim.core.experimental.actuators.usd.plugin import register_schemas
 from pxr import Sdf, Ts, Usd
 
-BATCH = 250
+# prims of a stage: each is read by itself, which looks through all of its stage
+BATCH = 50
 FLOAT32_MAX = float(np.finfo(np.float32).max)
 INF = math.inf
 
@@ -551,7 +553,7 @@ def check(seed: int, count: int) -> Counter[str]:
     return counts
 
 
-@pytest.mark.parametrize(("plugin", "count"), [("no plugin", 10_000), ("plugin", 3_000)])
+@pytest.mark.parametrize(("plugin", "count"), [("no plugin", 4_000), ("plugin", 1_500)])
 def test_hostile_prims(plugin, count):
     """A prim is accepted exactly when the rules allow it, with exactly its values; others are refused by name."""
     # a Python of its own: a schema plugin cannot be unregistered, and USD keeps a layer for each set of schemas

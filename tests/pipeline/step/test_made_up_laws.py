@@ -88,7 +88,7 @@ from step_bench import (
 if native.core is None:
     pytest.skip("the native core was not built", allow_module_level=True)
 
-FLAGS = ["-std=c++17", "-O1", "-fPIC", "-ffp-contract=off", "-fvisibility=hidden"]
+FLAGS = ["-std=c++17", "-O0", "-fPIC", "-ffp-contract=off", "-fvisibility=hidden"]
 JOINTS = list(range(len(NAMES)))
 
 

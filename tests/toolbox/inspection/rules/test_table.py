@@ -133,7 +133,7 @@ BROKEN: dict[str, tuple[tuple[Edit, ...], str]] = {
     ),
     "long-delay": (
         (schema(OF_SHOULDER, "NewtonActuatorDelayAPI"), integer(OF_SHOULDER, "newton:delaySteps", 300)),
-        "delay_steps = 300 is 1.25 s",
+        "delay of up to 300 steps is 1.25 s",
     ),
     "stuck-joint": ((number(SHOULDER, "newton:friction", 60.0),), "dry friction of 60 N·m"),
     "knee-without-linkage": (

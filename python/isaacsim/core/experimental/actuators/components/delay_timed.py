@@ -71,9 +71,10 @@ def timed_lag(
     due = first or steps_left < 0.5
     number = draws + 1.0 if draws < MOST_DRAWS else 0.0
     count = number if due else draws
-    chance = uniform(seed, robot_number, 2.0 * count + 1.0)
+    is_drawn = random_steps > 0.0
+    chance = uniform(seed, robot_number, 2.0 * count + 1.0) if is_drawn else 0.0
     redrawn = first or (due and chance >= hold_probability)
-    among = floored(uniform(seed, robot_number, 2.0 * count) * (random_steps + 1.0))
+    among = floored(uniform(seed, robot_number, 2.0 * count) * (random_steps + 1.0)) if is_drawn else 0.0
     kept = among if redrawn else drawn
     left = floored(chance * redraw_steps) if first else (redraw_steps - 1.0 if due else steps_left - 1.0)
     return lag + kept, kept, left, count
@@ -89,7 +90,7 @@ class DelayTimed(LateComponent):
         redraw_steps: Number of steps between two draws, shape `(N,)`.
         hold_probability: Probability with which a draw is left out, shape `(N,)`.
         seed: Seed of the draws, an integer, shape `(N,)`.
-        max_steps: For how many steps of delay the past is kept, at least 1.
+        max_steps: For how many steps of delay the past is kept; 0 for one that stays 0.
 
     Raises:
         TypeError: An array is missing.
@@ -110,9 +111,11 @@ class DelayTimed(LateComponent):
     START: ClassVar[Mapping[str, float]] = {"drawn": UNSET}
     KEPT: ClassVar[Collection[str]] = ("draws",)
     ASKS: ClassVar[tuple[str, ...]] = ("robot_number",)
+    USUAL: ClassVar[Mapping[str, float]] = {"random_steps": 0.0}
     LATE: ClassVar[tuple[str, ...]] = ("earlier_position_targets", "earlier_velocity_targets", "earlier_feedforward")
     STEPS: ClassVar[str] = "steps"
     SECONDS: ClassVar[str] = "seconds"
+    IN_STEPS: ClassVar[tuple[str, ...]] = ("steps", "random_steps")
     PREPARE = timed_prepare
     LAW = timed_lag
 

@@ -37,7 +37,7 @@ class EffortDelayTimed(LateComponent, EffortDelay):
     Args:
         seconds: Delay [s], shape `(N,)`.
         steps: Delay in physics steps, added to it, shape `(N,)`.
-        max_steps: For how many steps of delay the past is kept, at least 1.
+        max_steps: For how many steps of delay the past is kept; 0 for one that stays 0.
 
     Raises:
         TypeError: An array is missing.
@@ -48,6 +48,7 @@ class EffortDelayTimed(LateComponent, EffortDelay):
     LATE: ClassVar[tuple[str, ...]] = ("earlier_efforts",)
     STEPS: ClassVar[str] = "steps"
     SECONDS: ClassVar[str] = "seconds"
+    IN_STEPS: ClassVar[tuple[str, ...]] = ("steps",)
     PREPARE = effort_delay_prepare
     LAW = late_effort
 

@@ -112,7 +112,7 @@ class FeedbackEncoder(LateComponent, Feedback):
         velocity_resolution: Smallest change of the velocity of a register [rad/s or m/s], shape `(N,)`.
         velocity_filter: Time constant of the filter of the velocity [s], shape `(N,)`.
         seed: Seed of the noise, an integer, shape `(N,)`.
-        max_steps: For how many steps of latency the past is kept, at least 1.
+        max_steps: For how many steps of latency the past is kept; 0 for one that stays 0.
 
     Raises:
         TypeError: An array is missing.
@@ -138,6 +138,7 @@ class FeedbackEncoder(LateComponent, Feedback):
     LATE: ClassVar[tuple[str, ...]] = ("earlier_positions", "earlier_velocities")
     STEPS: ClassVar[str] = "latency_steps"
     SECONDS: ClassVar[str] = "latency"
+    IN_STEPS: ClassVar[tuple[str, ...]] = ("latency_steps",)
     PREPARE = encoder_prepare
     LAW = measured
 

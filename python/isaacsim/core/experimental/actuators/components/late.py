@@ -6,20 +6,29 @@ steps in a ring of rows for each, and interpolates linearly between two:
     result acting = (1 − f)·result n steps ago + f·result n + 1 steps ago,  n + f the delay in steps
 
 The first step after a reset writes its result to all rows. A step whose results are not finite is a fault of the joint,
-and leaves the ring as it is. Delays beyond the rows that are kept are cut to those.
+and leaves the ring as it is. Delays beyond the rows that are kept are cut to those; for a delay that stays 0 nothing is
+kept.
 """
 
 from __future__ import annotations
 
 from typing import ClassVar, Self
 
+import numpy as np
 import warp as wp
 
-from ..specs.late import MAX_DELAY_STEPS, LateConfig, kept_steps
+from ..specs.late import MAX_DELAY_STEPS, SHORTEST_STEP, LateConfig
 from .base import Component
 
 SPARE_ROWS = 2
 """Rows beyond the largest delay: the one before it, and one that a step with a later fault may have overwritten."""
+
+
+def kept_steps(config: LateConfig) -> int:
+    """Return for how many steps of delay the stage of a config keeps the past; 0 for a delay that stays 0."""
+    steps, seconds = config.delay_parts()
+    needed = np.ceil(np.max(steps) + np.max(seconds) / SHORTEST_STEP - 1e-6)
+    return int(np.max(config.max_steps)) or min(int(needed), MAX_DELAY_STEPS)
 
 
 class LateComponent(Component):
@@ -27,7 +36,7 @@ class LateComponent(Component):
 
     Args:
         values: One array per parameter, in their order or by name; None means zero.
-        max_steps: For how many steps of delay the past is kept, at least 1.
+        max_steps: For how many steps of delay the past is kept; 0 for a delay that stays 0.
 
     Raises:
         TypeError: An array is missing.
@@ -38,11 +47,13 @@ class LateComponent(Component):
     """Name of the parameter with the delay in steps."""
     SECONDS: ClassVar[str]
     """Name of the parameter with the delay in seconds."""
+    IN_STEPS: ClassVar[tuple[str, ...]]
+    """Names of the parameters that are a number of steps of delay."""
 
     def __init__(self, *values: wp.array | None, max_steps: int = 64, **named: wp.array | None) -> None:
-        if isinstance(max_steps, bool) or not 1 <= max_steps <= MAX_DELAY_STEPS:
+        if isinstance(max_steps, bool) or not 0 <= max_steps <= MAX_DELAY_STEPS:
             raise ValueError(
-                f"max_steps = {max_steps!r}: must be an integer >= 1 and <= {MAX_DELAY_STEPS}. Give the largest delay "
+                f"max_steps = {max_steps!r}: must be an integer >= 0 and <= {MAX_DELAY_STEPS}. Give the largest delay "
                 "in physics steps."
             )
         super().__init__(*values, **named)

@@ -19,13 +19,15 @@ from pathlib import PurePath
 from typing import Any
 
 from ..components.catalogue import snake_case
-from ..specs.configs import CONFIGS, Config
+from ..specs.configs import CONFIGS, Config, DelayConfig
 from ..specs.fields import Parameter, complaint, parameters_of, shown
 from ..specs.motors import MotorConfig, Motors, motor_of, problems_of
 from ..specs.patterns import pattern_problem
 from ..specs.stages import KINDS, LISTED, parts_of, places_of
 
 LAW = "law"
+# laws without a name in files: each was once the only one of its kind
+_UNNAMED: dict[str, type[Config]] = {"delay": DelayConfig}
 _PLAIN = {"float": float, "int": int, "bool": bool, "token": str}
 # a file with a hundred problems is no motor file
 MAX_PROBLEMS = 100
@@ -36,7 +38,7 @@ def law_name(config: type[Config]) -> str:
     return snake_case(config.stem())
 
 
-# by kind and name; a kind with one law needs no name in a file
+# by kind and name; a kind with one law needs no name in a file, nor does one of `_UNNAMED`
 LAWS: dict[str, dict[str, type[Config]]] = {
     kind: {law_name(config): config for config in CONFIGS if config.KIND == kind}
     for kind in sorted({config.KIND for config in CONFIGS}, key=LISTED.index)
@@ -181,6 +183,8 @@ class _Reader:
         laws = LAWS[kind]
         if len(laws) == 1:
             return next(iter(laws.values()))
+        if LAW not in given and kind in _UNNAMED:
+            return _UNNAMED[kind]
         law = given.get(LAW)
         config = laws.get(law) if isinstance(law, str) else None
         if config is None:
@@ -252,7 +256,8 @@ class _Writer:
                 "Python."
             )
             return {}
-        law = {LAW: law_name(type(config))} if len(laws) > 1 else {}
+        is_unnamed = len(laws) == 1 or type(config) is _UNNAMED.get(config.KIND)
+        law = {} if is_unnamed else {LAW: law_name(type(config))}
         return law | self._fields(config, place)
 
     def _fields(self, config: Any, place: str) -> dict[str, object]:

@@ -109,6 +109,7 @@ class Actuator(Staged, NotCopied):
 
     _INSTEAD = "Make another one of components of its own."
     _fixed = False
+    _is_planned = False
 
     @dataclass
     class State(NotCopied):
@@ -230,7 +231,7 @@ class Actuator(Staged, NotCopied):
             component.finalize(self.device, self.num_actuators)
         self._compiled = _Compiled()
         leave_out()
-        if self.num_actuators and (self.device.is_cuda or requires_grad):
+        if self.num_actuators and not self._is_planned and (self.device.is_cuda or requires_grad):
             # compile now: a graph may capture the first step, and components without gradients are refused here
             self.compiled()
 
@@ -460,6 +461,12 @@ class Actuator(Staged, NotCopied):
             raise ValueError(
                 "Stateful actuator requires both current_act_state and next_act_state. Make two by state()."
             )
+
+
+class PlannedActuator(Actuator):
+    """An actuator that a plan of several steps: it compiles no step of its own when it is made."""
+
+    _is_planned = True
 
 
 def _one_law(controller: Controller | None, drive: Controller | None, *, optional: bool) -> Controller | None:

@@ -18,7 +18,7 @@ import warp as wp
 from ..components import newton_classes
 from ..cores import missing_core
 from ..memory import warp_view
-from .actuator import Actuator
+from .actuator import Actuator, PlannedActuator
 from .entry import ActuatorEntry
 from .linkages import linked_joints
 from .measured import measured_by, on_host
@@ -447,7 +447,7 @@ class Assembly:
     def _actuator(self, entry: ActuatorEntry) -> Actuator:
         """Return the `Actuator` of an entry that users see; `place` sets its indices."""
         count = self.num_robots * len(entry.dof_names)
-        made = Actuator(
+        made: Any = PlannedActuator(
             wp.zeros(count, dtype=wp.uint32, device=self.device),
             entry.controller,
             entry.delay,
@@ -457,6 +457,8 @@ class Assembly:
             label=entry.label,
             dof_names=entry.dof_names,
         )
+        # what users see
+        made.__class__ = Actuator
         return newton_classes.as_newton_instance(made).fix()
 
 

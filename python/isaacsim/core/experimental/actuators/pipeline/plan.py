@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
+import math
 import operator
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -541,8 +542,22 @@ def check_values(owner: str, component: Component, name: str, values: np.ndarray
     if not good.all():
         rule = described.rule.removeprefix("must be ") if described else "a number"
         raise ValueError(_out_of_range(owner, name, values[~good][0], rule))
+    if isinstance(component, LateComponent) and name in (component.STEPS, component.SECONDS):
+        _require_kept(owner, component, name, values)
     if isinstance(component, Delay) and (values > component.max_delay).any():
         rule = f"<= max_delay = {component.max_delay}"
+        raise ValueError(_out_of_range(owner, name, values.max(), rule))
+
+
+def _require_kept(owner: str, component: LateComponent, name: str, values: np.ndarray) -> None:
+    """Refuse a delay where nothing, or too little, is kept of the past; that of seconds depends on the step, too.
+
+    Raises:
+        ValueError: A delay is longer.
+    """
+    most = component.max_steps if name == component.STEPS else math.inf if component.max_steps else 0.0
+    if (values > most).any():
+        rule = f"<= {most:g}, as max_steps = {component.max_steps}, give a larger one"
         raise ValueError(_out_of_range(owner, name, values.max(), rule))
 
 

@@ -16,6 +16,7 @@ import numpy as np
 import warp as wp
 
 from ..components.delay import Delay
+from ..components.late import LateComponent
 from ..specs.distributions import Distribution, Uniform
 from ..specs.fields import Parameter, complaint, parameters_of
 from ..specs.motors import MotorConfig
@@ -294,11 +295,14 @@ class Randomization:
             is_ratio = name == "ratio" and bool(places) and KINDS[places[0].view.component.KIND].converts
             if is_ratio and _may_be_zero(given, ends):
                 return f"{subject}: must not be 0. Give a range on one side of it."
-            return _first_complaint(subject, ends, rule)
+            return _first_complaint(subject, ends, rule) or _lateness_problem(
+                subject, name, max(ends, default=0.0), places
+            )
         if not _draws_integers(given):
             return f"{subject}: must be whole numbers, set or added. Give Uniform(0, 3), say."
         ends = [int(end) for end in _ends(given, nominal)]
-        return _first_complaint(subject, ends, rule) or _delay_problem(subject, max(ends), places)
+        late = _delay_problem(subject, max(ends), places) or _lateness_problem(subject, name, max(ends), places)
+        return _first_complaint(subject, ends, rule) or late
 
     def _strength_problem(self, joint: str, given: Distribution, subject: str) -> str | None:
         if joint in self._unscaled:
@@ -420,6 +424,15 @@ def _unscaled(plan: Plan, names: Sequence[str]) -> dict[str, str]:
 
 def _first_complaint(subject: str, ends: Sequence[float], rule: Parameter) -> str | None:
     return next(filter(None, (complaint(subject, end, rule) for end in ends)), None)
+
+
+def _lateness_problem(subject: str, name: str, most: float, places: Sequence[_JointParameter]) -> str | None:
+    """Return the problem of a delay in steps that may be drawn beyond those that its law keeps."""
+    late = [place.view.component for place in places if isinstance(place.view.component, LateComponent)]
+    longest = min((one.max_steps for one in late if name in one.IN_STEPS), default=most)
+    if most <= longest:
+        return None
+    return f"{subject} = {most:g}: must be <= max_steps = {longest}. Lower it, or give the config larger max_steps."
 
 
 def _delay_problem(subject: str, most: int, places: Sequence[_JointParameter]) -> str | None:

@@ -578,6 +578,10 @@ class DelayConfig(Config):
     )
     """Delay in physics steps; 0 means none."""
 
+    def delay_parts(self) -> tuple[Any, Any]:
+        """Return the delay in steps and in seconds; they add up."""
+        return self.delay_steps, 0.0
+
 
 def in_own_steps(stages: Iterable[Config]) -> list[Config]:
     """Return the stages of an actuator; with a rate, a delay in steps counts those of the controller."""

@@ -58,7 +58,7 @@ class EncoderConfig(LateConfig):
     Backlash and spring of an `ElasticTransmissionConfig` show at the joint only.
     """
     max_steps: int = parameter(0, **most_of("encoder"))
-    """Number of steps of latency that are kept; 0 for what it needs at steps of 0.25 ms and longer."""
+    """Number of steps of latency that are kept, the most that it may become; 0 for what it needs at 0.25 ms."""
 
     @classmethod
     def from_bits(cls, bits: int, **values: Any) -> Self:

@@ -12,6 +12,8 @@ MAX_DELAY_STEPS = 4096
 """Largest number of physics steps of a delay: a robot file cannot ask for more memory."""
 SHORTEST_STEP = 0.00025
 """Physics step [s] for which a delay in seconds keeps enough of the past, unless `max_steps` says otherwise."""
+MAX_DELAY_SECONDS = 1.0
+"""Longest delay [s]; exact in single precision, and within `MAX_DELAY_STEPS` of the shortest step."""
 
 
 def described(space: str, name: str, unit: str, fallback: Any, **rule: Any) -> dict[str, Any]:
@@ -27,7 +29,7 @@ def steps_of(space: str, name: str = "steps") -> dict[str, Any]:
 
 def seconds_of(space: str, name: str = "seconds") -> dict[str, Any]:
     """Return the description of a delay in seconds."""
-    return described(space, name, "s", 0.0, upper=MAX_DELAY_STEPS * SHORTEST_STEP)
+    return described(space, name, "s", 0.0, upper=MAX_DELAY_SECONDS)
 
 
 def seed_of(space: str) -> dict[str, Any]:
@@ -50,15 +52,6 @@ class LateConfig(Config):
         raise NotImplementedError
 
 
-def kept_steps(config: LateConfig) -> int:
-    """Return for how many steps of delay the stage of a config keeps the past, at least 1."""
-    import numpy as np
-
-    steps, seconds = config.delay_parts()
-    needed = np.ceil(np.max(steps) + np.max(seconds) / SHORTEST_STEP - 1e-6)
-    return max(1, int(config.max_steps) or min(int(needed), MAX_DELAY_STEPS))
-
-
 @dataclass
 class TimedDelayConfig(LateConfig):
     """Command delay in seconds or between steps, constant or drawn anew: targets and feedforward act that much later.
@@ -77,17 +70,17 @@ class TimedDelayConfig(LateConfig):
     steps: float = parameter(0.0, **steps_of("timedDelay"))
     """Delay in physics steps, added to `seconds`; with a `RateConfig` in steps of the controller."""
     random_steps: int = parameter(0, **steps_of("timedDelay", "randomSteps") | {"type": "int", "fallback": 0})
-    """Largest number of steps that is drawn and added; 0 for a constant delay."""
+    """Largest number of physics steps that is drawn and added; 0 for a constant delay."""
     redraw_steps: int = parameter(
-        1, **described("timedDelay", "redrawSteps", "physics steps", 1, type="int") | {"lower": 1}
+        1, **described("timedDelay", "redrawSteps", "physics steps", 1, type="int", upper=2**20) | {"lower": 1}
     )
-    """Number of steps between two draws. If it is not 1, robots draw at different steps."""
+    """Number of physics steps between two draws. If it is not 1, robots draw at different steps."""
     hold_probability: float = parameter(0.0, **described("timedDelay", "holdProbability", "", 0.0, upper=1.0))
     """Probability with which a draw is left out, from 0 to 1."""
     seed: int = parameter(0, **seed_of("timedDelay"))
     """Seed of the draws."""
     max_steps: int = parameter(0, **most_of("timedDelay"))
-    """Number of steps that are kept; 0 for what the delay needs at steps of 0.25 ms and longer."""
+    """Number of steps that are kept, the most that the delay may become; 0 for what it needs at 0.25 ms and longer."""
 
     def delay_parts(self) -> tuple[Any, Any]:
         """Return the delay in steps, the largest that may be drawn, and in seconds; they add up."""
@@ -111,7 +104,7 @@ class EffortDelayConfig(LateConfig):
     steps: float = parameter(0.0, **steps_of("effortDelay"))
     """Delay in physics steps, added to `seconds`."""
     max_steps: int = parameter(0, **most_of("effortDelay"))
-    """Number of steps that are kept; 0 for what the delay needs at steps of 0.25 ms and longer."""
+    """Number of steps that are kept, the most that the delay may become; 0 for what it needs at 0.25 ms and longer."""
 
     def delay_parts(self) -> tuple[Any, Any]:
         """Return the delay in steps and in seconds; they add up."""

@@ -15,11 +15,6 @@ import math
 from dataclasses import dataclass
 from typing import Final
 
-import numpy as np
-
-# float32 has all integers up to here
-_NUMBERS = 1 << 24
-
 
 @dataclass(frozen=True)
 class Signal:
@@ -43,14 +38,6 @@ class Signal:
     def is_number(self) -> bool:
         """True if it numbers robots or joints, which the engine writes once."""
         return self.name in ("robot_number", "joint_number")
-
-    def start(self, num_robots: int, num_slots: int) -> np.ndarray:
-        """Return its first values, float32 `(num_robots, num_slots)`: neutral ones, or numbers."""
-        values = np.full((num_robots, num_slots), self.neutral, np.float32)
-        if self.is_number:
-            every = np.arange(num_robots * num_slots).reshape(values.shape)
-            values[:] = (every if self.name == "joint_number" else every // num_slots) % _NUMBERS
-        return values
 
     @property
     def is_unbounded(self) -> bool:

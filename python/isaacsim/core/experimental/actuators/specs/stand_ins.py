@@ -20,6 +20,7 @@ from .configs import (
     Config,
     DCMotorClampingConfig,
     DCMotorCutoffClampingConfig,
+    DelayConfig,
     ElectricalConfig,
     EnvelopeClampingConfig,
     GearedPDControlConfig,
@@ -28,6 +29,7 @@ from .configs import (
     PDControlConfig,
     PIDControlConfig,
     ServoControlConfig,
+    TimedDelayConfig,
 )
 from .fields import parameters_of, violations
 from .transmission import at_joint, transmission_among
@@ -97,6 +99,12 @@ def _highest(envelope: EnvelopeClampingConfig, _beside: Any) -> ClampingConfig:
     return DCMotorClampingConfig(envelope.stall_effort, envelope.no_load_velocity, peak)
 
 
+def _mean_steps(delay: TimedDelayConfig, _beside: Any) -> DelayConfig | None:
+    """Return the whole number of steps nearest to the mean delay; None for a delay in seconds, or without one."""
+    steps = round(delay.steps + delay.random_steps / 2)
+    return DelayConfig(steps) if steps and not delay.seconds else None
+
+
 _AT_JOINT = "take targets and feedforward at the joint, where ours takes those of the motor"
 STAND_INS: dict[type[Config], StandIn] = {
     GearedPDControlConfig: StandIn(_pd_at_joint, _AT_JOINT),
@@ -104,6 +112,9 @@ STAND_INS: dict[type[Config], StandIn] = {
     ServoControlConfig: StandIn(_pd_of_servo, "do not limit the duty, and take a feedforward in N·m, not in volts"),
     DCMotorCutoffClampingConfig: StandIn(
         _dc_motor, "brake beyond no-load speed, or limit no speed, where ours gives 0"
+    ),
+    TimedDelayConfig: StandIn(
+        _mean_steps, "delay by a constant whole number of physics steps, and know no delay in seconds"
     ),
     ElectricalConfig: StandIn(
         _line_of_winding, "know neither inductance nor heat, and limit by the velocity before the step", "clamping"

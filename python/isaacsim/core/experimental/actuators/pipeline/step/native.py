@@ -16,7 +16,7 @@ from ...specs.signals import SIGNALS
 from ..physics_step import checks_of
 from ..plan import Plan, Row, StatefulLaw
 from .binding import Columns, Indices
-from .state import StepState, mask_of, new_state
+from .state import StepState, mask_of, new_signal, new_state
 
 if TYPE_CHECKING:
     from ...components.network_law import NetworkLaw
@@ -45,7 +45,7 @@ class NativeStep:
         """The compiled networks of the plan, in its order."""
         self._core = self._new_core(label, networks)
         size = plan.num_robots, plan.num_slots
-        self.signals = {name: warp_view(SIGNALS[name].start(*size)) for name in plan.signals}
+        self.signals = {name: warp_view(new_signal(name, *size)) for name in plan.signals}
         """Signals that laws ask for, by name, float32 `(robots, slots)`; the host of the robot writes them.
 
         Published values of laws are written here at the start of a step, see `publish`.
@@ -264,7 +264,7 @@ class NativeStep:
         size, delayed = (plan.num_robots, plan.num_slots), (_slots(plan.delayed), plan.depth)
         first = len(plan.controllers)
         late = [
-            (first + number, max(stage.depth, SPARE_ROWS + 1), stage.is_behind and stage in plan.feedback)
+            (first + number, max(stage.depth, SPARE_ROWS), stage.is_behind and stage in plan.feedback)
             for number, stage in enumerate([*plan.stages, *plan.feedback])
             if stage.depth or stage in plan.feedback
         ]

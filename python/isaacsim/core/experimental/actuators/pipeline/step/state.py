@@ -10,6 +10,8 @@ joints, independent of the engine and of other actuators:
     LABEL.controller.STATE    state of the control law, `(robots · joints,)`; axis 1 of a network's arrays
     LABEL.clamping.K.STATE    state of the actuator's limit number K; likewise for kinds that may occur repeatedly
     LABEL.KIND.STATE          state of its stage of any other kind
+    LABEL.KIND.LATE           past results that act late, `(rows, robots · joints)`, as many rows as the longest
+                              such delay of the plan needs; `newest_row` is the last one of each joint
 """
 
 from __future__ import annotations
@@ -24,6 +26,7 @@ import numpy as np
 import warp as wp
 
 from ...memory import Array
+from ...specs.signals import SIGNALS
 from ...specs.stages import KINDS
 from ...version import __version__
 from ..plan import Placement, Plan
@@ -35,6 +38,8 @@ LAYOUT = 2
 _BUFFERS = ("buffer_pos", "buffer_vel", "buffer_act")
 # upper bounds of fault codes and numbers of steps
 _FAULT_LIMIT, _STEPS_LIMIT = 1 << len(FAULT_INPUTS), 1 << 31
+# float32 has all integers up to here
+_NUMBERS = 1 << 24
 
 
 @dataclass(eq=False)
@@ -66,6 +71,15 @@ class StepState:
         yield from (self.buffer_pos, self.buffer_vel, self.buffer_act, self.num_pushes, self.write_idx)
         for law in self.laws:
             yield from law
+
+
+def new_signal(name: str, num_robots: int, num_slots: int) -> np.ndarray:
+    """Return the first values of a signal, float32 `(num_robots, num_slots)`: neutral ones, or numbers."""
+    values = np.full((num_robots, num_slots), SIGNALS[name].neutral, np.float32)
+    if SIGNALS[name].is_number:
+        every = np.arange(num_robots * num_slots).reshape(values.shape)
+        values[:] = (every if name == "joint_number" else every // num_slots) % _NUMBERS
+    return values
 
 
 def new_state(plan: Plan, device: wp.DeviceLike = None) -> StepState:

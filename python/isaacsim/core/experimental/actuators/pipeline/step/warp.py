@@ -15,23 +15,22 @@ import warp as wp
 from ...components.base import clear_kernel
 from ...components.law import LawClass
 from ...memory import warp_view
-from ...specs.signals import SIGNALS
 from ..physics_step import checks_of
 from ..plan import Plan, Published, Row, is_network
 from .binding import Columns, Indices
-from .state import StepState, mask_of, new_state
+from .state import StepState, mask_of, new_signal, new_state
 from .warp_functions import (
+    BITS,
     Faults,
     Ring,
     Slots,
     advance_kernel,
-    count_kernel,
     piece_kernel,
     publish_kernel,
     reset_kernel,
     total_kernel,
 )
-from .warp_kernel import LINKED, OBSERVING, step_kernel
+from .warp_kernel import LINKED, OBSERVING, publishing_kernel, step_kernel
 
 if TYPE_CHECKING:
     from .linkage_kernels import Links
@@ -63,7 +62,7 @@ class WarpStep:
         self._networks: dict[int, WarpNetwork] = self._new_networks() if plan.networks else {}
         size = plan.num_robots, plan.num_slots
         self.signals = {
-            name: wp.array(SIGNALS[name].start(*size), dtype=wp.float32, device=device) for name in plan.signals
+            name: wp.array(new_signal(name, *size), dtype=wp.float32, device=device) for name in plan.signals
         }
         """Signals that laws ask for, by name, float32 `(robots, slots)`; the host of the robot writes them.
 
@@ -146,7 +145,8 @@ class WarpStep:
         if self._published:
             self.publish()
         self._launch("step", dt)
-        self._advance(counts=True)
+        self._advance()
+        self._count()
 
     def _require_dt(self, dt: float) -> None:
         # a graph replays a step that was checked before its capture
@@ -177,7 +177,7 @@ class WarpStep:
         self._launch("command", dt)
         for number, network in self._networks.items():
             network.compute(self._handed_flat, self._now.laws[number])
-        self._advance(counts=False)
+        self._advance()
 
     def limit(self) -> None:
         """The second phase of a step: limits, guard and efforts out."""
@@ -240,7 +240,7 @@ class WarpStep:
         """Publish the values that the next step publishes at its start, and add up the totals if this step does so."""
         launches = self._recorded("publish", self._now)
         if launches is None:
-            launches = [self._publishing(number, None, record_cmd=True) for number in range(len(self._published))]
+            launches = [self._publishing_all()] if self._published else []
             for signal, slots, total in self._totals:
                 inputs = [signal, slots]
                 robots = self.plan.num_robots
@@ -263,13 +263,25 @@ class WarpStep:
         plan = self.plan
         return [(one, self._ints(plan.stateful[one.law].places)) for one in plan.published]
 
-    def _publishing(self, number: int, chosen: wp.array | None, **options: Any) -> tuple[Any, list[Any]]:
-        """Launch the kernel that publishes a number, of chosen robots or of all; return the launch and its inputs."""
+    def _publishing(self, number: int, chosen: wp.array) -> None:
+        """Publish a number of chosen robots."""
         one, places = self._published[number]
         state = self._now.laws[one.law][one.state]
         inputs = [chosen, state, places, int(one.used.sum()), one.neutral]
         signal = self.signals[one.signal]
-        return wp.launch(publish_kernel, signal.shape, inputs, [signal], device=self.device, **options), inputs
+        wp.launch(publish_kernel, signal.shape, inputs, [signal], device=self.device)
+
+    def _publishing_all(self) -> tuple[Any, list[Any]]:
+        """Record the launch of the kernel that publishes all numbers; return the launch and its inputs."""
+        published = [one for one, _ in self._published]
+        places = self._ints(np.stack([self.plan.stateful[one.law].places for one in published]))
+        counts = self._ints([int(one.used.sum()) for one in published])
+        neutral = wp.array([one.neutral for one in published], dtype=wp.float32, device=self.device)
+        inputs = [places, counts, neutral, *(self._now.laws[one.law][one.state] for one in published)]
+        outputs = [self.signals[one.signal] for one in published]
+        kernel = publishing_kernel(len(published))
+        launch = wp.launch(kernel, outputs[0].shape, inputs, outputs, device=self.device, record_cmd=True)
+        return launch, [*inputs, *outputs]
 
     @property
     def stage_names(self) -> list[str]:
@@ -330,7 +342,7 @@ class WarpStep:
 
     def faults(self) -> list[tuple[int, int, int, int]]:
         """Robot, slot, code and step of the first fault of each since its reset, by slot and robot."""
-        codes, steps = self._faults.codes.numpy(), self._faults.steps.numpy()
+        codes, steps = self._faults.codes.numpy(), self._faults.steps.numpy() + self._counted
         return [
             (int(robot), int(slot), int(codes[robot, slot]), int(steps[robot, slot]))
             for slot, robot in np.argwhere(codes.T)
@@ -343,17 +355,22 @@ class WarpStep:
 
     def set_faults(self, faults: Sequence[tuple[int, int, int, int]], steps: int) -> None:
         """Replace the faults, and the number of steps."""
+        self._set_steps(steps)
         codes, when = (np.zeros(self._faults.codes.shape, np.int32) for _ in range(2))
         for robot, slot, code, step in faults:
-            codes[robot, slot], when[robot, slot] = code, step
+            codes[robot, slot], when[robot, slot] = code, step - self._counted
         self._faults.codes.assign(codes)
         self._faults.steps.assign(when)
-        self._set_steps(steps)
 
     @property
     def steps(self) -> int:
         """Number of steps since the last reset of all; reads the device once a graph was captured."""
-        return self._steps + (int(self._faults.counted.numpy()[0]) if self._counts_there else 0)
+        return self._steps + self._counted
+
+    @property
+    def _counted(self) -> int:
+        """Number of steps that the device has counted."""
+        return int(self._faults.counted.numpy()[0]) if self._counts_there else 0
 
     def _copy_pieces(self) -> None:
         for launch, _ in self._pieces:
@@ -361,6 +378,8 @@ class WarpStep:
 
     def _compile(self, binding: str) -> None:
         """Make the kernels of a binding, and compile them before the first step."""
+        if self._published:
+            wp.load_module(publishing_kernel(len(self._published)).module, device=self.device)
         stages, feedback = (tuple(stage.law for stage in some) for some in (self.plan.stages, self.plan.feedback))
         cut = LINKED if self._links is not None else ("command", "limit")
         at_motor = tuple(stage.is_behind for stage in self.plan.feedback)
@@ -378,33 +397,26 @@ class WarpStep:
         for binding in bindings:
             self._compile(binding)
 
-    def _advance(self, *, counts: bool) -> None:
-        """Advance the delays by a row, and the count of steps by one."""
+    def _advance(self) -> None:
+        """Advance the delays by a row."""
         if not self.plan.num_delayed:
-            if counts:
-                self._count()
             return
-        there = counts and self._counts_steps_there()
-        if counts and not there:
-            self._steps += 1
-        key = "count" if there else "go on", self._now, self._after
+        key = "go on", self._now, self._after
         launch: Any = self._recorded(*key)
         if launch is None:
-            inputs = [self.plan.depth, int(there), self._now.write_idx]
-            outputs = [self._after.write_idx, self._faults.counted]
+            inputs, outputs = [self.plan.depth, self._now.write_idx], [self._after.write_idx]
             launch = wp.launch(advance_kernel, 1, inputs, outputs, device=self.device, record_cmd=True)
             self._record(launch, *key)
         launch.launch()
 
     def _count(self) -> None:
-        if self._counts_steps_there():
-            wp.launch(count_kernel, 1, [], [self._faults.counted], device=self.device)
-        else:
-            self._steps += 1
+        """Count a step, unless the device has counted it."""
+        self._steps += not self._counts_there
 
     def _counts_steps_there(self) -> bool:
         """Return True if steps are counted on the device, as they are from the first captured graph on."""
-        self._counts_there = self._counts_there or wp.get_device(self.device).is_capturing
+        # Warp gives the captures themselves, which are none after the capture
+        self._counts_there = self._counts_there or bool(wp.get_device(self.device).is_capturing)
         return self._counts_there
 
     def _set_steps(self, steps: int) -> None:
@@ -425,7 +437,8 @@ class WarpStep:
             launch = self._record(self._new_launch(phase), *key)
         first = 1 + len(self._rows)
         launch.set_param_at_index(first, self._steps)
-        launch.set_param_at_index(first + 1, dt)
+        launch.set_param_at_index(first + 1, int(self._counts_steps_there()))
+        launch.set_param_at_index(first + 2, dt)
         launch.launch()
 
     def _recorded(self, what: str, *stands_on: object) -> Any:
@@ -450,7 +463,7 @@ class WarpStep:
         before = self._now
         if phase in ("limit", "motor", "joint") and self._now is self._after:
             before = self._before or self._now
-        arguments = [self._slots, *self._rows.values(), self._steps, 0.0, *inputs]
+        arguments = [self._slots, *self._rows.values(), self._steps, 0, 0.0, *inputs]
         arguments += [self.signals[name] for name in self.plan.asked]
         arguments += [*self._arguments_of(before), *self._arguments_of(self._after)]
         arguments += [int(self._now is not self._after)]
@@ -512,8 +525,7 @@ class WarpStep:
         stateful = [one for one in plan.stateful if not is_network(one.law)]
         slots.law_count = self._ints([one.count for one in stateful])
         slots.law_place = self._per_slot(one.places for one in stateful)
-        slots.used = self._per_slot(stage.used for stage in plan.stages)
-        slots.sensed = self._per_slot(stage.used for stage in plan.feedback)
+        slots.has = self._per_slot(_words([stage.used for stage in (*plan.stages, *plan.feedback)]))
         slots.asked = self._per_slot(plan.asked.values())
         self._add_curves(slots)
         return slots
@@ -532,6 +544,12 @@ class WarpStep:
             rows.append(one.rows)
         slots.curve_first, slots.curve_count = self._ints(first), self._ints(counts)
         slots.curves = wp.array(np.concatenate(rows), dtype=wp.float32, ndim=2, device=self.device)
+
+
+def _words(flags: Sequence[np.ndarray]) -> list[np.ndarray]:
+    """Flags per slot as bits of integers, `BITS` of them in each; an empty list without flags."""
+    parts = [flags[first : first + BITS] for first in range(0, len(flags), BITS)]
+    return [sum((one.astype(np.int64) << bit for bit, one in enumerate(part)), np.int64(0)) for part in parts]
 
 
 def _kind(binding: Columns | Indices) -> str:

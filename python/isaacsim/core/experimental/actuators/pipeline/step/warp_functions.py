@@ -14,6 +14,9 @@ from ...components.late import SPARE_ROWS
 
 wp.set_module_options({"enable_backward": False})
 
+BITS = 31
+"""Number of bits in an element of `Slots.has`."""
+
 
 SPARE = wp.constant(SPARE_ROWS)
 
@@ -33,15 +36,13 @@ class Slots:
     # per stateful law: number of slots with the law, and place of each slot among them
     law_count: wp.array[int]
     law_place: wp.array2d[int]
-    # per stage after the controllers and slot: nonzero if the slot has the stage
-    used: wp.array2d[int]
+    # a bit per stage after the controllers, then per feedback law: set if the slot has it; `BITS` of them a row
+    has: wp.array2d[int]
     # per curve of a law and slot: first row and number of rows in `curves`
     curve_first: wp.array2d[int]
     curve_count: wp.array2d[int]
     # per signal that laws ask for and slot: nonzero if a law of the slot asks for it
     asked: wp.array2d[int]
-    # per feedback law and slot: nonzero if the slot has the law
-    sensed: wp.array2d[int]
     # prepared rows of all curves
     curves: wp.array2d[float]
 
@@ -59,7 +60,12 @@ class Ring:
 
 @wp.struct
 class Faults:
-    """First fault of each robot and slot, its step, and the number of steps that a graph made without Python."""
+    """First fault of each robot and slot, and its step.
+
+    `counted` is the number of steps that the device has counted, as graphs step without Python. The step of a fault is
+    `steps + counted`: a step that is counted lowers `steps` of all faults by one, since its threads cannot read the
+    count while one of them writes it.
+    """
 
     codes: wp.array2d[int]
     steps: wp.array2d[int]
@@ -159,6 +165,14 @@ def late_row(newest: float, depth: int) -> int:
 
 
 @wp.func
+def newest_after(newest: float, depth: int) -> float:
+    """Return the newest row of a ring after a step; none if nothing is kept."""
+    if depth <= SPARE:
+        return newest
+    return float(late_row(newest, depth))
+
+
+@wp.func
 def carry(now: wp.array2d[float], after: wp.array2d[float], j: int, apart: int):
     """Copy a ring of past results to the state after the step, if that is another one."""
     if apart != 0:
@@ -170,6 +184,9 @@ def carry(now: wp.array2d[float], after: wp.array2d[float], j: int, apart: int):
 def acting(value: float, lag: float, newest: float, ring: wp.array2d[float], j: int) -> float:
     """Write a result to its ring, and return the one of `lag` steps ago, interpolated."""
     depth = ring.shape[0]
+    if depth <= SPARE:
+        # nothing is kept for a delay of zero
+        return value
     row = late_row(newest, depth)
     if wp.isnan(newest):
         for k in range(depth):
@@ -187,16 +204,9 @@ def acting(value: float, lag: float, newest: float, ring: wp.array2d[float], j: 
 
 
 @wp.kernel
-def advance_kernel(depth: int, steps: int, now: wp.array[int], after: wp.array[int], counted: wp.array[int]):
+def advance_kernel(depth: int, now: wp.array[int], after: wp.array[int]):
     """Advance the delays by a row; a launch of its own, because every thread of the step reads the old row number."""
     after[0] = wrapped(now[0] + 1, depth)
-    counted[0] = counted[0] + steps
-
-
-@wp.kernel
-def count_kernel(counted: wp.array[int]):
-    """Count a step."""
-    counted[0] = counted[0] + 1
 
 
 @wp.kernel

@@ -45,6 +45,7 @@ def step_kernel(
     slots: Slots,
     $rows
     step: int,
+    counts: int,
     dt: float,
     # In:
     $signals
@@ -62,6 +63,9 @@ def step_kernel(
     $efforts
 ):
     robot, slot = wp.tid()
+
+    # what the slot has: read at once, before anything depends on it
+    $slot_has
 """
 
 _SIGNALS_IN = {
@@ -98,8 +102,8 @@ _COMMAND = """
     $tick
 
     # delay: read the command that acts, then write this one; the first command must be finite
-    if slots.delay_place[slot] >= 0:
-        j = robot * slots.num_delayed + slots.delay_place[slot]
+    if delay_place >= 0:
+        j = robot * slots.num_delayed + delay_place
         newest = wrapped(now.newest[0], slots.depth)
         pushes = wp.clamp(now.pushes[j], 0, slots.depth)
         lag = wp.min(slots.lag[robot, slot], pushes)
@@ -128,7 +132,6 @@ _COMMAND = """
 
     # law: NaN on a fault
     effort = wp.float32(wp.nan)
-    kind = slots.controller[slot]
     if fault == 0 and kind < 0:
         effort = 0.0
     $laws
@@ -156,7 +159,6 @@ _TAKE_OVER = """
     fault = handed_bad[robot, slot]
     effort = handed_efforts[robot, slot]
     raw = handed_computed[robot, slot]
-    kind = slots.controller[slot]
     $tick
 """
 
@@ -208,11 +210,20 @@ _JOINT = """
         effort = 0.0
         raw = 0.0
         motor = 0.0
+        limiter = 0
         if fault == 0:
             fault = EFFORT_FAULT
-    if fault != 0 and faults.codes[robot, slot] == 0:
+    if fault != 0 and counts == 0:
+        latched = faults.codes[robot, slot]
+    if latched != 0:
+        # behind the count of the device, which goes on
+        if counts != 0:
+            faults.steps[robot, slot] = faults.steps[robot, slot] - 1
+    elif fault != 0:
         faults.codes[robot, slot] = fault
-        faults.steps[robot, slot] = step + faults.counted[0]
+        faults.steps[robot, slot] = step - counts
+    if counts != 0 and robot == 0 and slot == 0:
+        faults.counted[0] = faults.counted[0] + 1
     $observe
 """
 
@@ -245,6 +256,8 @@ _PHASES = {
 LINKED = ("gather", "command", "motor", "joint")
 """Phases of a step with linkages."""
 OBSERVING = ("step", "limit", "motor", "joint")
+# phases that end a step: they keep faults and count
+_LATCHING = ("step", "limit", "joint")
 # phases that evaluate controllers and sensors; stages at motors; and stages at joints
 _EVALUATING = (("step", "command"), ("step", "limit", "motor"), ("step", "limit", "joint"))
 _BETWEEN = "".join(f"handed_{name}: wp.array2d[float], " for name in ("q", "qd", "q_target", "qd_target", "ff"))
@@ -286,6 +299,8 @@ _FROM_SHAFTS = (
     "if fault == 0 and (late | bad(q, 1) | bad(qd, 2)) != 0:",
     "    fault = EFFORT_FAULT",
 )
+# number of parameters up to which a kernel reads all of them at its start, whether a slot has the law or not
+_MOST_HOISTED = 4
 # effort of a controller that does not run, which its rate replaces
 _IDLE_EFFORT = ("if fault == 0 and due == 0:", "    effort = 0.0")
 # names of a law's results in the kernel: of one after the controller, and of a sensor at the joint
@@ -311,7 +326,7 @@ _FUNCTIONS: dict[str, Any] = {
     "acting": functions.acting,
     "carry": functions.carry,
     "IDLE": wp.constant(IDLE),
-    "late_row": functions.late_row,
+    "newest_after": functions.newest_after,
     "curve_at": curve_at,
 }
 
@@ -327,6 +342,7 @@ class _Law:
         state_number: Its number among the laws with a state, None without one.
         first_curve: Number of its first curve among those of all laws.
         signals: Names of its signals in the kernel.
+        hoists: True if the kernel has read its parameters before.
         sensed: Names of position and velocity that it returns, of a sensor.
     """
 
@@ -336,12 +352,18 @@ class _Law:
     state_number: int | None
     first_curve: int
     signals: Mapping[str, str]
+    hoists: bool
     sensed: tuple[str, ...] = _SENSED
 
     @property
     def _results(self) -> tuple[str, ...]:
         """Names of its results in the kernel."""
         return self.sensed if self.kind.senses else _RESULTS[: self.kind.gives]
+
+    @property
+    def _row_names(self) -> list[str]:
+        """Its parameters in the kernel."""
+        return [f"row_{name}" if self.hoists else f"{name}[robot, slot]" for name in self.rows]
 
     @property
     def kind(self) -> Kind:
@@ -381,7 +403,7 @@ class _Law:
         lines = []
         for k, value in enumerate(self._results or _COMMANDS, first):
             lines.append(f"{value} = acting({value}, {self.name}_lag, {newest}, after_{n}_{k}, {self.name}_at)")
-        return [*lines, f"{newest} = float(late_row({newest}, after_{n}_{first}.shape[0]))"]
+        return [*lines, f"{newest} = newest_after({newest}, after_{n}_{first}.shape[0])"]
 
     def motor_lines(self, joint: Sequence[str], motor: Sequence[str], checked: int, on_fault: str) -> list[str]:
         """Convert signals of the joint to those of the motor, unless there is a fault; of a transmission.
@@ -412,7 +434,7 @@ class _Law:
 
     def tick_lines(self) -> list[str]:
         """Find out whether the controller is due, and its time step; of a rate."""
-        lines, values = self._prepared([f"{name}[robot, slot]" for name in self.rows])
+        lines, values = self._prepared(self._row_names)
         arguments = ", ".join(["dt", *self._law_state("kept"), *values])
         lines += [f"law_dt = {values[0]} * dt", f"if {self.name}_tick({arguments}) < 0.5:", "    due = wp.int32(0)"]
         return self.after_state(lines)
@@ -441,7 +463,7 @@ class _Law:
 
     def _call(self, function: str, signals: Sequence[str], curves: Sequence[str], results: Sequence[str]) -> list[str]:
         """Assign the results of one of its functions, called with signals, state, prepared parameters and curves."""
-        rows = [f"{name}[robot, slot]" for name in self.rows]
+        rows = self._row_names
         lines, values = self._prepared(rows)
         arguments = ", ".join([*signals, *self._law_state("kept"), *values, *curves])
         lines.append(f"{', '.join(results)} = {function}({arguments})")
@@ -488,8 +510,8 @@ class _Motor:
         controllers: Controllers.
         stages: Stages after the controllers; without a transmission among them, motor signals are joint signals.
         sensed: Names of the joint signals that the controller gets.
-        at_joint: Numbers of the sensors at joints. A motor with one gets the position of its joint, not that of a
-            rotor that moves by itself.
+        seen: Condition that a slot has a sensor at its joint; empty without such sensors. Its motor gets the position
+            of the joint, not that of a rotor that moves by itself.
     """
 
     def __init__(
@@ -497,9 +519,9 @@ class _Motor:
         controllers: Sequence[LawClass],
         stages: Sequence[LawClass],
         sensed: Mapping[str, str],
-        at_joint: Sequence[int],
+        seen: str,
     ) -> None:
-        self._at_joint = at_joint
+        self._seen = seen
         converting = [number for number, law in enumerate(stages) if KINDS[law.KIND].converts]
         converts = bool(converting)
         # without a transmission both coordinates are the same
@@ -536,8 +558,7 @@ class _Motor:
         """Add the lines of a transmission, under the condition that a slot has it."""
         at_rest = ["q", "qd", "0.0", "0.0", "0.0"]
         signals = law.motor_lines(self._joint, self._names, len(MOTOR_SIGNALS), "fault = EFFORT_FAULT")
-        seen = " or ".join(f"slots.sensed[{number}, slot] != 0" for number in self._at_joint)
-        self.signals += _under(where, law.unless_hidden(signals, seen) if seen else signals)
+        self.signals += _under(where, law.unless_hidden(signals, self._seen) if self._seen else signals)
         self.state += _under(where, law.motor_lines(at_rest, self._true, 2, "effort = wp.nan"))
         felt = law.felt_lines(list(self._felt.values())) if self._felt else []
         self.signals += _under(where, felt) if felt else []
@@ -571,7 +592,16 @@ class _KernelText:
         # without a linkage all limits run together
         self._linkage = coupling[0] if coupling else len(stages)
         self.functions = dict(_FUNCTIONS)
+        everywhere = (*controllers, *stages, *feedback)
+        self._hoists = sum(len(law.PARAMETERS) for law in everywhere) <= _MOST_HOISTED
         self._rows: list[str] = []
+        # lines at the start of the kernel
+        self._slot_has = ["kind = slots.controller[slot]"]
+        if phase in ("step", "command"):
+            self._slot_has.append("delay_place = slots.delay_place[slot]")
+        if phase in _LATCHING:
+            self._slot_has.append("latched = wp.int32(0)")
+            self._slot_has += _under("if counts != 0:", ["latched = faults.codes[robot, slot]"])
         self._asks: set[str] = set()
         self._num_stages = len(stages)
         self._num_stateful = self._num_curves = 0
@@ -587,12 +617,13 @@ class _KernelText:
         sensed = _SIGNAL_NAMES | ({"position": "seen_q", "velocity": "seen_qd"} if feedback else {})
         sensors = zip(feedback, at_motor, strict=True)
         at_joint = [number for number, (law, motor) in enumerate(sensors) if KINDS[law.KIND].senses and not motor]
+        seen = " or ".join(self._has(self._num_stages + number) for number in at_joint)
         # with a rate, what comes up to the controller runs only in some steps
         self._is_rated = any(law.TICK is not None for law in stages)
         self._runs = "if fault == 0 and due != 0:" if self._is_rated else "if fault == 0:"
         self._tick = ["due = wp.int32(1)", "law_dt = wp.float32(dt)"] if self._is_rated else []
         self._timed = _SIGNAL_NAMES | ({"dt": "law_dt"} if self._is_rated else {})
-        self._motor = _Motor(controllers, stages, sensed | {"dt": self._timed["dt"]}, at_joint)
+        self._motor = _Motor(controllers, stages, sensed | {"dt": self._timed["dt"]}, seen)
         for number, law in enumerate(controllers):
             self._add_controller(number, law)
         for number, law in enumerate(stages):
@@ -615,6 +646,7 @@ class _KernelText:
         return {
             "rows": _joined(f"{name}: wp.array2d[float]," for name in self._rows),
             "asked": "".join(f"asked_{name}: wp.array2d[float], " for name in asked),
+            "slot_has": _joined(self._slot_has if self._phase != "gather" else ()),
             "guard": _joined(line for number, name in enumerate(asked) for line in _guard(number, name)),
             "laws_now": _joined(f"now_{one}" for one in self._state_arrays),
             "laws_after": _joined(f"after_{one}" for one in self._state_arrays),
@@ -647,7 +679,7 @@ class _KernelText:
     def _add_stage(self, number: int, owner: LawClass) -> None:
         rows = self._own_rows(f"limit_{number}", owner)
         law = self._law(owner, f"clamp_{number}", rows, self._motor.signals_of(number))
-        where = f"if slots.used[{number}, slot] != 0:"
+        where = self._if_it_has(number)
         if law.kind.converts:
             self._motor.add(where, law)
         lines = law.lines()
@@ -671,7 +703,7 @@ class _KernelText:
         if at_motor:
             seen = tuple(self._motor.commanded[signal] for signal in ("position", "velocity"))
             law = dataclasses.replace(law, signals=self._motor.commanded, sensed=seen)
-        where = f"if slots.sensed[{number}, slot] != 0:"
+        where = self._if_it_has(self._num_stages + number)
         block = self._sensing_motor if at_motor else self._sensing
         block += _under(where, law.after_state(_under(self._runs, law.lines())))
         self._add_state_out(where, law, evaluated=self._phase in _EVALUATING[0])
@@ -683,7 +715,11 @@ class _KernelText:
     def _law(self, owner: LawClass, name: str, rows: Sequence[str], signals: Mapping[str, str]) -> _Law:
         """Number the state and the curves of a law among those of all laws."""
         states = state_names(owner)
-        law = _Law(owner, name, rows, self._num_stateful if states else None, self._num_curves, signals)
+        number = self._num_stateful if states else None
+        law = _Law(owner, name, rows, number, self._num_curves, signals, self._hoists)
+        if self._hoists:
+            lines = [f"row_{row} = {row}[robot, slot]" for row in rows]
+            self._slot_has += [line for line in lines if line not in self._slot_has]
         self.functions |= law.functions
         self._asks |= {*owner.ASKS}
         self._state_arrays += [
@@ -693,6 +729,17 @@ class _KernelText:
         self._num_stateful += bool(states)
         self._num_curves += len(owner.CURVES)
         return law
+
+    def _if_it_has(self, number: int) -> str:
+        """Head of lines for slots with a stage after the controllers, or a sensor, which are counted behind them."""
+        return f"if {self._has(number)}:"
+
+    def _has(self, number: int) -> str:
+        """Condition that a slot has that stage."""
+        word, bit = divmod(number, functions.BITS)
+        line = f"has_{word} = slots.has[{word}, slot]"
+        self._slot_has += [line] if line not in self._slot_has else []
+        return f"(has_{word} & {1 << bit}) != 0"
 
     def _own_rows(self, prefix: str, owner: LawClass) -> list[str]:
         """Add rows for the parameters of a stage, which it does not share with other stages."""
@@ -744,3 +791,31 @@ def step_kernel(
     template = Template(_SIGNATURE + "".join(ends[block] if block in ends else block for block in _PHASES[phase]))
     source = template.substitute(text.blocks(), signals=signals, efforts=efforts)
     return generated_kernel("step_kernel", source, text.functions)
+
+
+@functools.cache
+def publishing_kernel(count: int) -> wp.Kernel:
+    """Return the kernel that publishes this many states of laws as signals; NaN becomes the neutral value.
+
+    Its arguments are the place of each slot among those with the law, int32 `(count, slots)`, -1 without it; how many
+    slots have it and the neutral value, `(count,)` each; the states, `(robots · slots with the law,)` each; and the
+    signals, `(robots, slots)` each.
+    """
+    lines = []
+    for n in range(count):
+        lines += _under(
+            f"if places[{n}, slot] >= 0:",
+            [
+                f"value_{n} = state_{n}[robot * counts[{n}] + places[{n}, slot]]",
+                *_under(f"if wp.isnan(value_{n}):", [f"value_{n} = neutral[{n}]"]),
+                f"signal_{n}[robot, slot] = value_{n}",
+            ],
+        )
+    states = "".join(f"state_{n}: wp.array[float], " for n in range(count))
+    signals = "".join(f"signal_{n}: wp.array2d[float], " for n in range(count))
+    text = f"""
+def publish(places: wp.array2d[int], counts: wp.array[int], neutral: wp.array[float], {states}{signals}):
+    robot, slot = wp.tid()
+    {_joined(lines)}
+"""
+    return generated_kernel("publish", text, {})

@@ -42,7 +42,7 @@ class Envelope:
     position: float
     positions: np.ndarray
     over_position: Bounds
-    delay_steps: int
+    delay_steps: float
     delay: float
     drive_limit: float
     ratio: float = 1.0
@@ -177,12 +177,13 @@ def _words(found: Envelope) -> list[str]:
     words = []
     if not np.isfinite(found.whole).any():
         words.append("Nothing limits its effort")
-    if found.delay_steps:
+    if found.delay_steps or found.delay > 0.0:
         seconds = f" = {1000 * found.delay:.3g} ms" if np.isfinite(found.delay) else ""
         idle = found.no_load_speed
         far = f", {idle * found.delay:.2g} rad or m at no-load speed" if idle and np.isfinite(found.delay) else ""
         plural = "s" if found.delay_steps > 1 else ""
-        words.append(f"commands act {found.delay_steps} step{plural} late{seconds}{far}")
+        steps = f"{found.delay_steps:.3g} step{plural}" if found.delay_steps else "some steps"
+        words.append(f"commands act {steps} late{seconds}{far}")
     else:
         words.append("commands act at once")
     if np.isfinite(found.drive_limit):

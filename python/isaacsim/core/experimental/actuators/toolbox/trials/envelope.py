@@ -96,7 +96,8 @@ def envelope(
     found = bounds(stages, places, np.zeros_like(places))
     if _changes(found).any():
         positions, over_position = places, found
-    steps = delay_of(actuator, robot, column)
+    steps, seconds = delay_of(actuator, robot, column)
+    late = steps * dt + seconds if steps else seconds
     # stages that change no effort take part in the whole by the signals that they publish
     changing = [stage for stage in stages if KINDS[stage.KIND].changes_effort and not converts(stage)]
     names = _disambiguate([type(stage).__name__ for stage in changing])
@@ -112,8 +113,8 @@ def envelope(
         middle,
         positions,
         over_position,
-        steps,
-        steps * dt,
+        steps + (seconds / dt if seconds and np.isfinite(dt) else 0.0),
+        late,
         float(drive_limit),
         float(gears(actuator)[0, robot, column]),
     )
@@ -134,11 +135,16 @@ def find_actuator(actuators: ActuatorSet, joint: str) -> tuple[Actuator, int]:
     raise ValueError(f"joint = {joint!r}: must be driven by an actuator, one of {names}. Correct the name.")
 
 
-def delay_of(actuator: Actuator, robot: int, column: int) -> int:
-    """Return the command delay of a joint [physics steps]."""
+def delay_of(actuator: Actuator, robot: int, column: int) -> tuple[float, float]:
+    """Return the mean command delay of a joint in physics steps and in seconds; they add up."""
     if actuator.delay is None:
-        return 0
-    return int(one_joint(actuator.delay, actuator, robot, column).read("delay_steps")[0])
+        return 0.0, 0.0
+    found = one_joint(actuator.delay, actuator, robot, column).read_all()
+    if "delay_steps" in found:
+        return float(found["delay_steps"][0]), 0.0
+    if "random_steps" in found:
+        return float(found["steps"][0] + found["random_steps"][0] / 2), float(found["seconds"][0])
+    return 0.0, 0.0
 
 
 def one_joint(component: Any, actuator: Actuator, robot: int, column: int) -> Any:

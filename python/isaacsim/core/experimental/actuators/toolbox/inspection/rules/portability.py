@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import PurePath
 from typing import Any
 
-from ....specs.configs import Config, DCMotorClampingConfig, ForeignConfig, NeuralControlConfig
+from ....specs.configs import Config, DCMotorClampingConfig, DelayConfig, ForeignConfig, NeuralControlConfig
 from ....specs.engine_friction import is_friction, portable_levels
 from ....specs.fields import parameters_of
 from ....specs.stand_ins import stand_in_for, stand_ins
@@ -137,7 +137,7 @@ def refused_elsewhere(checked: Checked) -> Iterator[Finding]:
 
 
 def _refused(actuator: InspectedActuator) -> Iterator[tuple[str, str]]:
-    if actuator.delay is not None and actuator.delay.delay_steps == 0:
+    if isinstance(actuator.delay, DelayConfig) and actuator.delay.delay_steps == 0:
         yield "has a delay of 0", "Remove NewtonActuatorDelayAPI, which means the same."
     law = actuator.controller
     if law is None:

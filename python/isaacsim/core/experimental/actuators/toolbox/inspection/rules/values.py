@@ -105,13 +105,15 @@ def long_delay(checked: Checked) -> Iterator[Finding]:
     """A delay of more than a second was given in other units than physics steps."""
     dt = DEFAULT_DT if checked.dt is None else checked.dt
     for actuator, _ in checked.usable:
-        if actuator.delay is not None and actuator.delay.delay_steps * dt > _LONGEST_DELAY:
+        if actuator.delay is None:
+            continue
+        steps, seconds = actuator.delay.delay_parts()
+        if steps * dt + seconds > _LONGEST_DELAY:
             yield Finding(
                 "long-delay",
                 "warning",
                 actuator.path,
-                f"delay_steps = {actuator.delay.delay_steps} is {actuator.delay.delay_steps * dt:.3g} s at a physics "
-                f"step of {dt:.4g} s.",
+                f"the delay of up to {steps:g} steps is {steps * dt + seconds:.3g} s at a physics step of {dt:.4g} s.",
                 "Give the delay in physics steps; a command takes some milliseconds to a motor.",
             )
 

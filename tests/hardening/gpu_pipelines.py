@@ -1,0 +1,227 @@
+"""Pipelines for `gpu.py`: each law of the catalogue in at least one, with numbers with which it acts."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from isaacsim.core.experimental.actuators import (
+    CoggingConfig,
+    DCMotorClampingConfig,
+    DCMotorCutoffClampingConfig,
+    DelayConfig,
+    ElasticTransmissionConfig,
+    ElectricalConfig,
+    EnvelopeClampingConfig,
+    FrictionConfig,
+    FrictionCurveConfig,
+    GearedPDControlConfig,
+    GearedPIDControlConfig,
+    LinkageConfig,
+    LuGreFrictionConfig,
+    MaxEffortClampingConfig,
+    NeuralControlConfig,
+    PDControlConfig,
+    PIDControlConfig,
+    PositionBasedClampingConfig,
+    ServoControlConfig,
+    SupplyConfig,
+    ThermalConfig,
+    TransmissionConfig,
+)
+from isaacsim.core.experimental.actuators.components import catalogue
+from isaacsim.core.experimental.actuators.networks import safetensors
+from isaacsim.core.experimental.actuators.networks.network import (
+    GRUCell,
+    Linear,
+    LSTMCell,
+    Network,
+    Operation,
+    Unary,
+)
+
+Motors = dict[str, list[Any]]
+"""Stages by pattern of joint names."""
+
+JOINTS = [f"{joint}_{leg}" for leg in range(2) for joint in ("haa", "hfe", "kfe")]
+EACH = ".*"
+INERTIA = 0.05
+PD, PID = PDControlConfig(60.0, 2.0), PIDControlConfig(60.0, 20.0, 2.0, 0.3)
+MOTOR = [DCMotorClampingConfig(40.0, 6.0, 30.0), MaxEffortClampingConfig(20.0)]
+# of a motor behind a gear
+SMALL = [PDControlConfig(1.0, 0.02), MaxEffortClampingConfig(0.6)]
+COIL: dict[str, Any] = {"torque_constant": 0.4, "resistance": 0.5}
+WINDING = ElectricalConfig(**COIL, voltage=24.0, max_current=40.0)
+DRIVEN = ElectricalConfig(**COIL, command="voltage")
+SERVO: dict[str, Any] = {"kp": 32.0, "error_gain": 0.15, "voltage": 12.0}
+FRICTION: dict[str, Any] = {"coulomb": 0.5, "viscous": 0.05, "static": 0.8, "assumed_inertia": INERTIA}
+LOADS: dict[str, Any] = {
+    **{"motor_load": 0.2, "external_load": 0.03, "stribeck_motor_load": 0.15, "stribeck_external_load": 0.08},
+    **{"quadratic_motor_load": 0.01, "quadratic_external_load": 0.005, "stribeck_exponent": 1.7},
+}
+BRISTLES: dict[str, Any] = {"bristle_stiffness": 500.0, "bristle_damping": 7.0, "coulomb": 0.5, "static": 0.8}
+SPRING: dict[str, Any] = {"rotor_inertia": 3e-5, "stiffness": 80.0, "damping": 0.2, "assumed_inertia": INERTIA}
+HEAT: dict[str, Any] = {"winding_capacity": 3.0, "winding_resistance": 2.0, "derating_start": 26.0}
+ANKLE: dict[str, Any] = {"crank": 0.05, "rod": 0.3, "anchor": (-0.05, 0.04, -0.02), "motor": (0.0, 0.04, 0.28)}
+WIDE: dict[str, Any] = {"lower": (-0.6, -0.4), "upper": (0.6, 0.4)}
+HIDDEN, LAYERS = 8, 2
+
+
+def linked(pair: tuple[LinkageConfig, LinkageConfig], *stages: Any) -> Motors:
+    """Two joints of one leg moved together; the third has a motor of its own."""
+    return {"haa_0": [*stages, pair[0]], "hfe_0": [*stages, pair[1]], "kfe_0": [PD, *MOTOR]}
+
+
+# by the config of a law and the name of the case: stages of all joints, or stages by pattern
+CASES: dict[type, dict[str, Any]] = {
+    PDControlConfig: {"alone": [PD], "motor": [PD, *MOTOR]},
+    PIDControlConfig: {"motor": [PID, *MOTOR]},
+    GearedPDControlConfig: {"motor": [GearedPDControlConfig(0.6, 0.02, 10.0), *MOTOR]},
+    GearedPIDControlConfig: {"motor": [GearedPIDControlConfig(0.6, 0.2, 0.02, 0.3, 10.0), *MOTOR]},
+    ServoControlConfig: {
+        "plain": [ServoControlConfig(**SERVO), DRIVEN],
+        "profile": [
+            ServoControlConfig(
+                **SERVO,
+                **{"kd": 0.01, "min_duty": 0.02, "deadband": 0.01, "max_duty": 0.9, "max_duty_rate": 50.0},
+                **{"profile_velocity": 6.0, "profile_acceleration": 80.0},
+            ),
+            DRIVEN,
+        ],
+    },
+    ElectricalConfig: {
+        "effort": [PD, WINDING],
+        "inductance": [PD, ElectricalConfig(**COIL, inductance=2e-3, voltage=24.0, max_current_rate=4000.0)],
+        "shorted": [PD, ElectricalConfig(**COIL, driver="shorted")],
+        "mujoco": [PD, ElectricalConfig(**COIL, inductance=2e-3, voltage=24.0, discretization="mujoco")],
+    },
+    DCMotorClampingConfig: {"alone": [PD, MOTOR[0]]},
+    DCMotorCutoffClampingConfig: {"alone": [PD, DCMotorCutoffClampingConfig(40.0, 6.0, 30.0)]},
+    PositionBasedClampingConfig: {"alone": [PD, PositionBasedClampingConfig([-1.0, 0.0, 1.0], [9.0, 25.0, 5.0])]},
+    EnvelopeClampingConfig: {
+        "table": [PD, EnvelopeClampingConfig([-2.0, 0.0, 0.0, 3.0], [9.0, 9.0, 5.0, 2.0], max_power=6.0)],
+        "voltage": [
+            PD,
+            EnvelopeClampingConfig(stall_effort=30.0, no_load_velocity=4.0, nominal_voltage=24.0, max_power=40.0),
+            WINDING,
+            SupplyConfig(24.0, resistance=0.2, min_voltage=6.0),
+        ],
+    },
+    MaxEffortClampingConfig: {"alone": [PID, MOTOR[1]]},
+    ThermalConfig: {
+        "winding": [
+            PD,
+            ElectricalConfig(**COIL, voltage=24.0, temperature_coefficient=0.00393, magnet_coefficient=0.001),
+            MOTOR[1],
+            ThermalConfig(**HEAT, housing_capacity=20.0, housing_resistance=3.0, max_temperature=40.0),
+        ],
+        "constant": [PD, MOTOR[1], ThermalConfig(**HEAT, motor_constant=0.5, max_temperature=60.0, reset="kept")],
+    },
+    SupplyConfig: {
+        "power": [PD, WINDING, SupplyConfig(24.0, resistance=0.02, min_voltage=6.0, regeneration=True)],
+        "sag": [PD, WINDING, SupplyConfig(24.0, sag=0.05, min_voltage=6.0)],
+    },
+    TransmissionConfig: {
+        "joint targets": [*SMALL, TransmissionConfig(-30.0, 0.4)],
+        "motor targets": [*SMALL, TransmissionConfig(30.0, 0.4, "motor")],
+        "losses": [*SMALL, TransmissionConfig(30.0, efficiency=0.8, backdriving_efficiency=0.75)],
+    },
+    ElasticTransmissionConfig: {
+        "spring": [*SMALL, ElasticTransmissionConfig(-30.0, offset=0.4, **SPRING)],
+        "backlash": [*SMALL, ElasticTransmissionConfig(30.0, **SPRING, backlash=0.02, rotor_damping=1e-5)],
+    },
+    LinkageConfig: {
+        "differential": linked(LinkageConfig.differential("haa_0", "hfe_0"), PD, MOTOR[1]),
+        "parallel ankle": linked(LinkageConfig.parallel_ankle("haa_0", "hfe_0", **ANKLE, **WIDE), PD, MOTOR[1]),
+        "four bar": {"kfe_0": [PD, MOTOR[1], LinkageConfig.four_bar("kfe_0", 0.05, 0.2, 0.06, 0.2, 0.7, 2.5)]},
+        "with gears and friction": linked(
+            LinkageConfig.parallel_ankle("haa_0", "hfe_0", **ANKLE, **WIDE),
+            *(PIDControlConfig(1.0, 0.3, 0.02, 0.3), DelayConfig(2), MaxEffortClampingConfig(0.6)),
+            *(ThermalConfig(**HEAT, motor_constant=0.5), TransmissionConfig(20.0)),
+            FrictionConfig(**FRICTION),
+        ),
+    },
+    CoggingConfig: {"alone": [PD, CoggingConfig(0.3, 6.0, 0.4)]},
+    FrictionConfig: {
+        "levels": [PD, FrictionConfig(**FRICTION)],
+        "loads": [PD, FrictionConfig(**FRICTION, **LOADS)],
+        "passive joint": [FrictionConfig(**FRICTION)],
+    },
+    FrictionCurveConfig: {"alone": [PD, FrictionCurveConfig([0.0, 0.5, 2.0], [0.8, 0.5, 0.9], INERTIA)]},
+    LuGreFrictionConfig: {
+        "own": [PD, LuGreFrictionConfig(**BRISTLES, viscous=0.05, assumed_inertia=INERTIA)],
+        "mujoco": [PD, LuGreFrictionConfig(**BRISTLES, assumed_inertia=INERTIA, mujoco_discretization=True)],
+    },
+    DelayConfig: {
+        "some": {
+            "haa_.*": [PD, DelayConfig(3)],
+            "hfe_.*": [PID, DelayConfig(1), *MOTOR],
+            "kfe_.*": [PD, *MOTOR],
+        }
+    },
+}
+MIXED: dict[str, Motors] = {
+    "some joints": {"kfe_.*": [PID, *MOTOR, DelayConfig(2)]},
+    "all kinds": {
+        "haa_0": [PD, WINDING, MOTOR[1], ThermalConfig(**HEAT), SupplyConfig(24.0, resistance=0.02)],
+        "hfe_0": [*SMALL, ElasticTransmissionConfig(30.0, **SPRING), FrictionConfig(**FRICTION, **LOADS)],
+        "kfe_0": [ServoControlConfig(**SERVO), DRIVEN, CoggingConfig(0.3, 6.0), DelayConfig(2)],
+        "haa_1": [PID, *MOTOR, LuGreFrictionConfig(**BRISTLES, assumed_inertia=INERTIA)],
+        "hfe_1": [*SMALL, TransmissionConfig(-30.0), FrictionCurveConfig([0.0, 1.0], [0.8, 0.5], INERTIA)],
+    },
+}
+
+
+def network(kind: str) -> Network:
+    """A network with random weights of the size that actuators have."""
+    numbers = np.random.default_rng([3, *kind.encode()])
+
+    def drawn(*shape: int) -> np.ndarray:
+        return numbers.normal(scale=0.4, size=shape).astype(np.float32)
+
+    if kind == "mlp":
+        first, second = Linear(0, drawn(32, 6), drawn(32)), Linear(2, drawn(32, 32), drawn(32))
+        return Network(
+            6, (first, Unary("softsign", 1), second, Unary("softsign", 3), Linear(4, drawn(1, 32), drawn(1)))
+        )
+    operations: list[Operation] = []
+    for layer in range(LAYERS):
+        rows = HIDDEN * (4 if kind == "lstm" else 3)
+        weights = drawn(rows, HIDDEN if layer else 2), drawn(rows, HIDDEN)
+        biases = (drawn(rows),) if kind == "lstm" else (drawn(rows), drawn(rows))
+        cell = LSTMCell if kind == "lstm" else GRUCell
+        operations.append(cell(layer, layer, *weights, *biases))
+    return Network(2, (*operations, Linear(LAYERS, drawn(1, HIDDEN), drawn(1))))
+
+
+def networks(folder: Path) -> dict[str, list[Any]]:
+    """Stages with a network of each kind, whose files are written into a folder."""
+    found = {}
+    for law in catalogue.LAWS:
+        for kind in law.by_network:
+            about = {"model_type": kind, "effort_scale": 20.0} | ({"input_idx": [0, 1, 2]} if kind == "mlp" else {})
+            file = folder / f"{kind}.safetensors"
+            file.write_bytes(safetensors.write(network(kind), about))
+            found[kind] = [NeuralControlConfig(str(file)), *MOTOR]
+    return found
+
+
+def pipelines(folder: Path) -> dict[str, Motors]:
+    """Motors by the name of the pipeline, those of each law in the order of the catalogue.
+
+    Raises:
+        LookupError: A law of the catalogue is in none.
+    """
+    cases = CASES | {NeuralControlConfig: networks(folder)}
+    found: dict[str, Motors] = {}
+    for law in catalogue.LAWS:
+        if not (law.name or law.by_network):
+            continue
+        if law.config not in cases:
+            raise LookupError(f"{law.config.__name__} is in no pipeline. Add a line to CASES.")
+        for name, stages in cases[law.config].items():
+            found[f"{law.config.__name__.removesuffix('Config')}, {name}"] = (
+                stages if isinstance(stages, dict) else {EACH: stages}
+            )
+    return found | MIXED
