@@ -78,7 +78,7 @@ class WarpGraph:
         with wp.ScopedCapture(device=device) as capture:
             for _ in range(span):
                 step()
-        self._graph = capture.graph
+        self._graph: Any = capture.graph
         self._events = [wp.Event(device, enable_timing=True) for _ in range(2)] if device != "cpu" else []
 
     def replay(self) -> None:
@@ -94,7 +94,8 @@ class WarpGraph:
         for _ in range(replays):
             wp.capture_launch(self._graph)
         wp.record_event(self._events[1])
-        return 1e-3 * wp.get_event_elapsed_time(*self._events) / (replays * self._span)
+        first, last = self._events
+        return 1e-3 * wp.get_event_elapsed_time(first, last) / (replays * self._span)
 
 
 class TorchGraph:
@@ -330,17 +331,17 @@ def other_laws(device: str, quick: bool, rounds: int) -> Iterator[Row]:
                 motors = motors_of(name, stages, joints)
                 with quiet_warp():
                     here, there = (ActuatedArrays(joints, motors, robots, device=one) for one in ("cpu", device))
-                q, qd, target = (0.3 * rng.normal(size=(3, robots, 12))).astype(np.float32)
-                on_gpu = [wp.array(one, dtype=wp.float32, device=device) for one in (q, qd, target)]
+                given = (0.3 * rng.normal(size=(3, robots, 12))).astype(np.float32)
+                q, qd, target = (wp.array(one, dtype=wp.float32, device=device) for one in given)
                 off = 0.0
                 for _ in range(4):
-                    expected = here.step(q, qd, target, DT)
-                    found = there.step(*on_gpu, DT).numpy()
+                    expected = here.step(given[0], given[1], given[2], DT)
+                    found = there.step(q, qd, target, DT).numpy()
                     off = max(off, float(np.abs(found - expected).max() / np.abs(expected).max()))
                 wrong = f"off by {off:.1e}" if off > TOLERANCE else ""
 
-                def step(made: ActuatedArrays = there, arrays: list[wp.array] = on_gpu) -> None:
-                    made.step(*arrays, DT)
+                def step(made: Any = there, q: Any = q, qd: Any = qd, target: Any = target) -> None:
+                    made.step(q, qd, target, DT)
 
                 blocks = {"ours": WarpGraph(step, device).block, "ours, from Python": eager(step, device)}
                 yield name, f"{robots} x 12", wrong, times_of(blocks, rounds)
