@@ -102,7 +102,10 @@ class Timing:
 
     def pattern(self, dt: float) -> np.ndarray:
         """Return which joints compute in each physics step until all is repeated, a mask `(steps, J)`."""
-        periods = [Fraction(float(one)).limit_denominator(_DENOMINATOR) for one in self.periods(dt)]
+        found = self.periods(dt)
+        if (found == 1.0).all():
+            return np.ones((1, len(found)), bool)
+        periods = [Fraction(float(one)).limit_denominator(_DENOMINATOR) for one in found]
         length = min(math.lcm(*(one.numerator for one in periods)), _LONGEST_PATTERN)
         due = [[math.floor(step / one) != math.floor((step - 1) / one) for one in periods] for step in range(length)]
         return np.array(due, bool).reshape(length, len(periods))
@@ -133,7 +136,7 @@ class Timing:
 
     def weights(self, dt: float) -> tuple[np.ndarray, np.ndarray]:
         """Return the weights of now and of the steps before, of measurements and of efforts, each `(J, steps + 1)`."""
-        measured, acting = (_rows_of_weights(steps) for steps in self.latency_steps(dt))
+        measured, acting = (_weights_of(steps) for steps in self.latency_steps(dt))
         return measured, acting
 
     def filter_shares(self, dt: float) -> np.ndarray:
@@ -181,17 +184,13 @@ def _is_difference(velocity: Any) -> np.ndarray:
     return chosen < 0.5 if chosen.dtype.kind == "f" else chosen == "difference"
 
 
-def _rows_of_weights(latencies: np.ndarray) -> np.ndarray:
+def _weights_of(latencies: np.ndarray) -> np.ndarray:
     """Return the weights of now and of the steps before, `(J, steps + 1)`, of latencies in steps."""
-    rows = [_taps(steps) for steps in latencies]
-    longest = max(map(len, rows), default=1)
-    return np.array([np.pad(row, (0, longest - len(row))) for row in rows]).reshape(-1, longest)
-
-
-def _taps(steps: float) -> np.ndarray:
-    """Return the weights of now and of the steps before for a latency."""
-    whole = math.floor(steps + _WHOLE)
-    part = steps - whole
-    taps = np.zeros(whole + 1 + (part > _WHOLE))
-    taps[whole:] = [1.0 - part, part] if part > _WHOLE else 1.0
-    return taps
+    if not latencies.any():
+        return np.ones((len(latencies), 1))
+    whole, rows = np.floor(latencies + _WHOLE).astype(int), np.arange(len(latencies))
+    part = np.where(latencies - whole > _WHOLE, latencies - whole, 0.0)
+    weights = np.zeros((len(rows), whole.max() + 2))
+    weights[rows, whole] = 1.0 - part
+    weights[rows, whole + 1] = part
+    return weights
