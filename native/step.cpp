@@ -532,22 +532,32 @@ NOINLINE bool find_due(const Problem& p, Block& b, const Scratch& scratch) {
     float* const due = scratch.at(Scratch::kDue);
     std::fill_n(due, b.size, 1.0f);
     p.route.due(p, b, p.limits[p.rate], due);
-    bool any = false, all = true;
-    for (int64_t i = 0; i < b.size; ++i) (due[i] > 0.5f ? any : all) = due[i] > 0.5f;
+    int32_t any = 0, all = 1;
+    for (int64_t i = 0; i < b.size; ++i) {
+        const int32_t runs = static_cast<int32_t>(due[i] > 0.5f);
+        any |= runs, all &= runs;
+    }
     b.due = all ? nullptr : due;
     return any;
 }
 
-// Elements whose controllers do not run keep the state of these; the rate replaces their efforts, unless a signal is
-// bad.
-NOINLINE void rest(const Problem& p, const Block& b, const float* const* signals, float* efforts) {
-    const auto rests = [&](int64_t i) { return b.due[i] < 0.5f; };
-    if (b.kept) put_back(p, b, rests, false);
+// Elements whose controllers do not run keep the state of these, if others ran; the rate replaces their efforts, unless
+// a signal is bad.
+NOINLINE void rest(const Problem& p, const Block& b, const float* const* signals, float* RESTRICT efforts, bool ran) {
+    const float* RESTRICT const due = b.due;
+    if (ran && b.kept) put_back(p, b, [due](int64_t i) { return due[i] < 0.5f; }, false);
+    const float *const q = signals[kPosition], *const qd = signals[kVelocity],
+                       *const q_target = signals[kPositionTarget], *const qd_target = signals[kVelocityTarget],
+                       *const feedforward = signals[kFeedforward];
+    INDEPENDENT
     for (int64_t i = 0; i < b.size; ++i) {
-        if (!rests(i)) continue;
-        const bool bad = fault_of(signals, i) || (!p.asking.empty() && asked_fault_of(p, b, i));
-        efforts[i] = bad ? kNaN : 0.0f;
+        // zero, or NaN if a signal is not finite
+        const float idle = (q[i] - q[i]) + (qd[i] - qd[i]) + (q_target[i] - q_target[i]) +
+                           (qd_target[i] - qd_target[i]) + (feedforward[i] - feedforward[i]);
+        efforts[i] = chosen(due[i] > 0.5f, efforts[i], idle);
     }
+    for (int64_t i = 0; !p.asking.empty() && i < b.size; ++i)
+        if (due[i] < 0.5f && asked_fault_of(p, b, i)) efforts[i] = kNaN;
 }
 
 // Efforts before the limits, and efforts that rates will hold.
@@ -559,7 +569,7 @@ void command_due(const Problem& p, Block& b, const float* const* signals, float*
         command(p, b, efforts);
     }
     b.dt = p.dt_row;
-    if (b.due) rest(p, b, signals, efforts);
+    if (b.due) rest(p, b, signals, efforts, any);
 }
 
 // ---- halves of a step
