@@ -22,7 +22,7 @@ from typing import Any, ClassVar
 
 import warp as wp
 
-from ..specs.late import TimedDelayConfig
+from ..specs.late import LateConfig, TimedDelayConfig
 from .base import resolved_scalars
 from .functions import nearest, uniform
 from .late import LateComponent
@@ -115,7 +115,7 @@ class DelayTimed(LateComponent):
     LATE: ClassVar[tuple[str, ...]] = ("earlier_position_targets", "earlier_velocity_targets", "earlier_feedforward")
     STEPS: ClassVar[str] = "steps"
     SECONDS: ClassVar[str] = "seconds"
-    IN_STEPS: ClassVar[tuple[str, ...]] = ("steps", "random_steps")
+    CONFIG: ClassVar[type[LateConfig]] = TimedDelayConfig
     PREPARE = timed_prepare
     LAW = timed_lag
 

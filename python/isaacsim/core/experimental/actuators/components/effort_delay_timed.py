@@ -14,7 +14,7 @@ from typing import Any, ClassVar
 
 import warp as wp
 
-from ..specs.late import EffortDelayConfig
+from ..specs.late import EffortDelayConfig, LateConfig
 from .base import EffortDelay, resolved_scalars
 from .late import LateComponent
 
@@ -48,7 +48,7 @@ class EffortDelayTimed(LateComponent, EffortDelay):
     LATE: ClassVar[tuple[str, ...]] = ("earlier_efforts",)
     STEPS: ClassVar[str] = "steps"
     SECONDS: ClassVar[str] = "seconds"
-    IN_STEPS: ClassVar[tuple[str, ...]] = ("steps",)
+    CONFIG: ClassVar[type[LateConfig]] = EffortDelayConfig
     PREPARE = effort_delay_prepare
     LAW = late_effort
 

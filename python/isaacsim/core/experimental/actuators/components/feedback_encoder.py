@@ -25,6 +25,7 @@ import warp as wp
 
 from ..specs.encoder import EncoderConfig
 from ..specs.fields import parameters_of
+from ..specs.late import LateConfig
 from .base import Feedback, resolved_scalars
 from .functions import gaussian, nearest
 from .late import LateComponent
@@ -140,7 +141,7 @@ class FeedbackEncoder(LateComponent, Feedback):
     LATE: ClassVar[tuple[str, ...]] = ("earlier_positions", "earlier_velocities")
     STEPS: ClassVar[str] = "latency_steps"
     SECONDS: ClassVar[str] = "latency"
-    IN_STEPS: ClassVar[tuple[str, ...]] = ("latency_steps",)
+    CONFIG: ClassVar[type[LateConfig]] = EncoderConfig
     PREPARE = encoder_prepare
     LAW = measured
 

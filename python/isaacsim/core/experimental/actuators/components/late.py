@@ -47,8 +47,8 @@ class LateComponent(Component):
     """Name of the parameter with the delay in steps."""
     SECONDS: ClassVar[str]
     """Name of the parameter with the delay in seconds."""
-    IN_STEPS: ClassVar[tuple[str, ...]]
-    """Names of the parameters that are a number of steps of delay."""
+    CONFIG: ClassVar[type[LateConfig]]
+    """Its config."""
 
     def __init__(self, *values: wp.array | None, max_steps: int = 64, **named: wp.array | None) -> None:
         if isinstance(max_steps, bool) or not 0 <= max_steps <= MAX_DELAY_STEPS:

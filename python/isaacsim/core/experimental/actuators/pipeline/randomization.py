@@ -428,17 +428,23 @@ def _first_complaint(subject: str, ends: Sequence[float], rule: Parameter) -> st
 
 def _lateness_problem(subject: str, name: str, most: float, places: Sequence[_JointParameter]) -> str | None:
     """Return the problem of a delay in steps that may be drawn beyond those that its law keeps."""
-    late = [place.view.component for place in places if isinstance(place.view.component, LateComponent)]
-    longest = min((one.max_steps for one in late if name in one.IN_STEPS), default=most)
-    if most <= longest:
-        return None
-    return f"{subject} = {most:g}: must be <= max_steps = {longest}. Lower it, or give the config larger max_steps."
+    for place in places:
+        component = place.view.component
+        if not isinstance(component, LateComponent) or name not in component.CONFIG.IN_STEPS:
+            continue
+        others = sum(float(component.read(one).max()) for one in component.CONFIG.IN_STEPS if one != name)
+        if most + others > component.max_steps:
+            return (
+                f"{subject} = {most:g}: must be <= {component.max_steps - others:g}, of which the past is kept. Lower "
+                "it, or give the config larger max_steps."
+            )
+    return None
 
 
 def _delay_problem(subject: str, most: int, places: Sequence[_JointParameter]) -> str | None:
     components = [place.view.component for place in places]
-    longest = min((one.max_delay for one in components if isinstance(one, Delay)), default=0)
-    if not places or most <= longest:
+    longest = min((one.max_delay for one in components if isinstance(one, Delay)), default=most)
+    if most <= longest:
         return None
     return (
         f"{subject} = {most}: must be <= its largest delay, {longest}. Lower it, or give the actuator a longer delay."

@@ -33,6 +33,7 @@ class EncoderConfig(LateConfig):
 
     SCHEMA: ClassVar[str] = "ActuatorEncoderAPI"
     KIND: ClassVar[str] = "feedback"
+    IN_STEPS: ClassVar[tuple[str, ...]] = ("latency_steps",)
 
     resolution: float = parameter(0.0, **_of("resolution", "rad or m", 0.0))
     """Smallest change of the measured position [rad or m]; 0 for a continuous one. See `from_bits`."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from numbers import Real
 from typing import Any, ClassVar
 
 from .config import Config
@@ -46,10 +47,22 @@ class LateConfig(Config):
     """A stage whose results act late."""
 
     max_steps: int
+    IN_STEPS: ClassVar[tuple[str, ...]] = ("steps",)
+    """Names of the fields that are a number of steps of delay, which add up."""
 
     def delay_parts(self) -> tuple[Any, Any]:
         """Return the delay in steps, the largest that may be drawn, and in seconds; they add up."""
         raise NotImplementedError
+
+    def conflicts(self) -> list[str]:
+        """Return what is wrong with the number of steps that are kept; a delay in seconds depends on the step."""
+        given = self.max_steps, *(getattr(self, name) for name in self.IN_STEPS)
+        # values by joint or robot are cut to what is kept
+        if not all(isinstance(one, Real) for one in given) or not self.max_steps or sum(given[1:]) <= self.max_steps:
+            return []
+        return [
+            f"max_steps = {self.max_steps!r}: must be 0, or at least the delay in steps, {sum(given[1:]):g}. Raise it."
+        ]
 
 
 @dataclass
@@ -64,6 +77,7 @@ class TimedDelayConfig(LateConfig):
 
     SCHEMA: ClassVar[str] = "ActuatorTimedDelayAPI"
     KIND: ClassVar[str] = "delay"
+    IN_STEPS: ClassVar[tuple[str, ...]] = ("steps", "random_steps")
 
     seconds: float = parameter(0.0, **seconds_of("timedDelay"))
     """Delay [s]."""

@@ -1,0 +1,41 @@
+"""Config of the rate of a controller."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import pytest
+from isaacsim.core.experimental.actuators import DelayConfig, MaxEffortClampingConfig, PDControlConfig, RateConfig
+from isaacsim.core.experimental.actuators.specs.configs import TimedDelayConfig, in_own_steps
+from isaacsim.core.experimental.actuators.specs.motors import motor_of, problems_of
+
+PD = PDControlConfig(1.0, 0.0)
+
+
+@pytest.mark.parametrize(
+    ("config", "words"),
+    [
+        (RateConfig(decimation=0), "rate.decimation = 0: must be an integer and >= 1 and <= 4096"),
+        (RateConfig(decimation=2.5), "rate.decimation = 2.5: must be an integer"),  # pyright: ignore
+        (RateConfig(frequency=-1.0), "rate.frequency = -1.0: must be finite and >= 0"),
+        (RateConfig(frequency=math.inf), "rate.frequency = inf: must be finite and >= 0"),
+        (RateConfig(phase=1.5), "rate.phase = 1.5: must be finite and >= 0 and <= 1"),
+    ],
+)
+def test_values_out_of_range_are_refused(config: Any, words: str) -> None:
+    """One message each, with field, value and rule."""
+    (found,) = problems_of(motor_of([PD, config]), "motor")
+    assert words in found
+
+
+def test_rate_is_behind_the_controller_and_before_limits() -> None:
+    """However stages are given."""
+    limit, rate = MaxEffortClampingConfig(1.0), RateConfig(4)
+    assert motor_of([limit, rate, PD]).stages == (PD, rate, limit)
+
+
+def test_delay_counts_the_steps_of_the_controller() -> None:
+    """With a rate; without one it stays as it is."""
+    assert in_own_steps([DelayConfig(2), PD, RateConfig(4)]) == [TimedDelayConfig(steps=2), PD, RateConfig(4)]
+    assert in_own_steps([DelayConfig(2), PD]) == [DelayConfig(2), PD]
