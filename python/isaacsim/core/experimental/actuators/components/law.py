@@ -202,8 +202,7 @@ def require_law(owner: LawClass, signals: Sequence[str]) -> None:
         TypeError: It is no `wp.func`, or has another number of arguments.
     """
     needed = {"LAW", "MOTOR"} if KINDS[owner.KIND].converts else {"LAW"}
-    names = [name for name in _FUNCTIONS if name in needed or getattr(owner, name) is not None]
-    functions = {name: getattr(owner, name) for name in names}
+    functions = {one: getattr(owner, one) for one in _FUNCTIONS if one in needed or getattr(owner, one) is not None}
     for name, function in functions.items():
         if not isinstance(function, wp.Function):
             raise TypeError(

@@ -31,11 +31,7 @@ _MOST_ROBOTS = 10_000_000
 
 
 def _unique(subject: str, given: Sequence[str]) -> list[str]:
-    """Return names of which none occurs twice.
-
-    Raises:
-        ValueError: One does, or it is no list.
-    """
+    """Return names of which none occurs twice, else raise `ValueError`."""
     if isinstance(given, str):
         raise ValueError(f"{subject} = {given!r}: must be a list of names. Give [{given!r}].")
     names = names_of(subject, given)

@@ -146,11 +146,11 @@ def _urdf_motors(spec: mujoco.MjSpec, model: mujoco.MjModel, urdf: Urdf) -> tupl
     for joint in joints:
         pattern, motor = motor_of_joint(model, joint.id, [])
         motors[pattern] = _geared(motor, stages.get(joint.name, []))
-    return motors, [*_lost_of_urdf(model, joints, stages, problems)]
+    return motors, list(_lost_of_urdf(model, joints, stages, problems))
 
 
 def _lost_of_urdf(
-    model: mujoco.MjModel, joints: Sequence[Any], stages: Mapping[str, Sequence[Any]], problems: Sequence[str]
+    model: mujoco.MjModel, joints: Sequence[Any], stages: Mapping[str, Sequence[BeforeJoint]], problems: Sequence[str]
 ) -> Iterator[str]:
     """Yield what motors do not have of the transmissions and effort limits of a URDF file."""
     if problems:
