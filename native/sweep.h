@@ -568,12 +568,6 @@ void felt_by_places(const Problem& p, const Block& b, const Use& use, float* out
     const int64_t count = b.robots * use.slots;
     const int32_t* RESTRICT places = use.places;
     const Arrays<Law> own(use, b);
-    const float dt = p.dt;
-    if (use.every && p.layout != Layout::kGaps) {
-        INDEPENDENT
-        for (int64_t k = 0; k < count; ++k) due[k] = Law::tick(dt, own.state[S][k]..., own.taken[T][k]...);
-        return;
-    }
     for (int64_t k = 0; k < count; ++k) {
         const int32_t i = places[k];
         const auto found =
@@ -607,6 +601,12 @@ void due_by_places(const Problem& p, const Block& b, const Use& use, float* due,
     const int64_t count = b.robots * use.slots;
     const int32_t* RESTRICT places = use.places;
     const Arrays<Law> own(use, b);
+    const float dt = p.dt;
+    if (use.every && p.layout != Layout::kGaps) {
+        INDEPENDENT
+        for (int64_t k = 0; k < count; ++k) due[k] = Law::tick(dt, own.state[S][k]..., own.taken[T][k]...);
+        return;
+    }
     for (int64_t k = 0; k < count; ++k) due[places[k]] = Law::tick(dt, own.state[S][k]..., own.taken[T][places[k]]...);
 }
 

@@ -29,6 +29,9 @@ if TYPE_CHECKING:
     from .usd.author import EqualMotors
     from .usd.handles import Stage
 
+# path of a joint, and name of its DOF
+_Axis = tuple[str, str]
+
 
 def add_actuator(
     articulation_root: str,
@@ -162,10 +165,7 @@ def add_motors(
         raise ValueError(f"{error}{unloaded_hint(unloaded_at(where, articulation_root))}") from error
     authored = _equal_motors(found)
     axes = list(zip(paths, names, strict=True))
-    specs = [motor.spec for motor in found if motor.spec is not None]
-    # a file has the rotor at the joint, whatever lies between
-    rotors = {id(spec): values for spec, values in rotor_armatures(specs, attached=False)}
-    properties = [part for motor in found for part in _usd_properties(motor, axes, rotors.get(id(motor.spec)))]
+    properties = _usd_properties(found, axes)
     edited = contextlib.nullcontext()
     if layer is not None and found:
         edited = own_layer(where, paths[found[0].columns[0]], path_of("layer", layer))
@@ -251,10 +251,15 @@ _USD_PROPERTIES = {
 }
 
 
-def _usd_properties(
-    motor: Motor, axes: Sequence[tuple[str, str]], rotor: Any
-) -> Iterator[tuple[str, dict[tuple[str, str], float]]]:
-    """Names of joint properties of a motor, with the value of each joint axis."""
+def _usd_properties(motors: Sequence[Motor], axes: Sequence[_Axis]) -> list[tuple[str, dict[_Axis, float]]]:
+    """Names of joint properties of motors, with the value of each joint axis."""
+    specs = [motor.spec for motor in motors if motor.spec is not None]
+    # a file has the rotor at the joint, whatever lies between
+    rotors = {id(spec): values for spec, values in rotor_armatures(specs, attached=False)}
+    return [part for motor in motors for part in _properties_of(motor, axes, rotors.get(id(motor.spec)))]
+
+
+def _properties_of(motor: Motor, axes: Sequence[_Axis], rotor: Any) -> Iterator[tuple[str, dict[_Axis, float]]]:
     own = [axes[column] for column in motor.columns]
     properties = motor.properties | ({} if rotor is None else {"armature": rotor})
     for given, value in properties.items():

@@ -11,7 +11,7 @@ import functools
 import itertools
 import warnings
 import weakref
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -336,21 +336,26 @@ def restore_properties(owner: object, bus: PhysicsBus, articulation: Articulatio
         own = {path: change for (of, path), change in mine.items() if of == name}
         freed = {place[path]: change for path, change in own.items() if set(change.owners) == {owner}}
         if freed:
-            access = _ACCESS[name]
-            now = access.read(articulation)
-            values = now.copy()
-            for (row, column), change in freed.items():
-                if _are_same(now[:, row, column], change.set):
-                    values[:, row, column] = change.before
-            access.write_changed(articulation, now, values, sorted({column for _, column in freed}))
-            if hardened := sorted({column for (_, column), change in freed.items() if change.is_hardened}):
-                _harden(articulation, False, hardened)
+            _restore_values(articulation, name, freed)
         for path, change in own.items():
             change.owners.discard(owner)
             if not change.owners:
                 del changes[name, path]
 
     do_all(functools.partial(restore, name) for name in _ACCESS)
+
+
+def _restore_values(articulation: ArticulationPort, name: str, freed: Mapping[tuple[int, int], _Change]) -> None:
+    """Restore a property, by row and column, where it still has the values that were set."""
+    access = _ACCESS[name]
+    now = access.read(articulation)
+    values = now.copy()
+    for (row, column), change in freed.items():
+        if _are_same(now[:, row, column], change.set):
+            values[:, row, column] = change.before
+    access.write_changed(articulation, now, values, sorted({column for _, column in freed}))
+    if hardened := sorted({column for (_, column), change in freed.items() if change.is_hardened}):
+        _harden(articulation, False, hardened)
 
 
 def forget_properties(bus: PhysicsBus) -> None:

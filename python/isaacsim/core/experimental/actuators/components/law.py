@@ -105,6 +105,8 @@ class LawClass(Protocol):
         ...
 
 
+_FUNCTIONS: Final = ("LAW", "PREPARE", "MOTOR", "FELT", "TICK")
+
 UNSET: Final = math.nan
 """In `START`: a state that is unknown before the first step; the law replaces it by means of `started`."""
 
@@ -199,11 +201,8 @@ def require_law(owner: LawClass, signals: Sequence[str]) -> None:
     Raises:
         TypeError: It is no `wp.func`, or has another number of arguments.
     """
-    converts = owner.MOTOR is not None or KINDS[owner.KIND].converts
-    functions = {"LAW": owner.LAW} | ({} if owner.PREPARE is None else {"PREPARE": owner.PREPARE})
-    functions |= {"MOTOR": owner.MOTOR} if converts else {}
-    functions |= {} if owner.FELT is None else {"FELT": owner.FELT}
-    functions |= {} if owner.TICK is None else {"TICK": owner.TICK}
+    needed = {"LAW", "MOTOR"} if KINDS[owner.KIND].converts else {"LAW"}
+    functions = {one: getattr(owner, one) for one in _FUNCTIONS if one in needed or getattr(owner, one) is not None}
     for name, function in functions.items():
         if not isinstance(function, wp.Function):
             raise TypeError(

@@ -30,6 +30,18 @@ _INFINITY = float("inf")
 _MOST_ROBOTS = 10_000_000
 
 
+def _unique(subject: str, given: Sequence[str]) -> list[str]:
+    """Return names of which none occurs twice, else raise `ValueError`."""
+    if isinstance(given, str):
+        raise ValueError(f"{subject} = {given!r}: must be a list of names. Give [{given!r}].")
+    names = names_of(subject, given)
+    if repeated := [name for name in names if names.count(name) > 1]:
+        raise ValueError(
+            f"joint {repeated[0]!r} is found {names.count(repeated[0])} times. Give each joint a name of its own."
+        )
+    return names
+
+
 class Actuated(ActuatorSet):
     """Base of `ActuatedArrays` and `ActuatedModel`.
 
@@ -49,13 +61,7 @@ class Actuated(ActuatorSet):
     _INSTEAD = "Make another one of the same motors, and use save_state() and restore_state()."
 
     def __init__(self, dof_names: Sequence[str], motors: AnyMotors, num_robots: int, device: Any) -> None:
-        if isinstance(dof_names, str):
-            raise ValueError(f"dof_names = {dof_names!r}: must be a list of names. Give [{dof_names!r}].")
-        names = names_of("dof_names", dof_names)
-        if repeated := [name for name in names if names.count(name) > 1]:
-            raise ValueError(
-                f"joint {repeated[0]!r} is found {names.count(repeated[0])} times. Give each joint a name of its own."
-            )
+        names = _unique("dof_names", dof_names)
         if not (1 <= (count := number_of("num_robots", num_robots)) <= _MOST_ROBOTS and count.is_integer()):
             raise ValueError(
                 f"num_robots = {num_robots}: must be an integer >= 1 and <= {_MOST_ROBOTS}. Count the rows."

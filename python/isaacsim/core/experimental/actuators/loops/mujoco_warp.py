@@ -82,10 +82,7 @@ class ActuatedWorlds(Actuated):
         self._limit_own(mjm, [joints[column] for column in driven])
         for name, values in self._simulator_properties().items():
             self._set_property(_FIELDS[name], values, qd)
-        in_engine = [self._names.index(name) for one in self._friction for _, name in one.axes]
-        if in_engine:
-            for name, values in hard(float(model.opt.timestep.numpy()[0])).items():
-                self._changes.set(getattr(model, f"dof_{name}"), np.s_[:, qd[in_engine]], values)
+        self._harden(qd)
 
     @untraced
     def step(self, data: Any, q_target: Any, dt: float, *, qd_target: Any = None, feedforward: Any = None) -> None:
@@ -141,6 +138,12 @@ class ActuatedWorlds(Actuated):
         if own := [one for joint in joints for one in by_joint.get(joint, [])]:
             self._changes.set(self._model.actuator_forcelimited, own, True)
             self._changes.set(self._model.actuator_forcerange, np.s_[:, own], 0.0)
+
+    def _harden(self, qd: np.ndarray) -> None:
+        """Make the dry friction hard at the joints whose friction stage is that of the simulator."""
+        if in_engine := [self._names.index(name) for one in self._friction for _, name in one.axes]:
+            for name, values in hard(float(self._model.opt.timestep.numpy()[0])).items():
+                self._changes.set(getattr(self._model, f"dof_{name}"), np.s_[:, qd[in_engine]], values)
 
     def _set_property(self, field: str, values: np.ndarray, places: np.ndarray) -> None:
         """Set armature or friction of the joints that motors give one, a row per world."""

@@ -271,10 +271,8 @@ class _Writer:
     def _value(self, value: Any, rule: Parameter, place: str) -> Any:
         if rule.type == "asset":
             return _relative(os.fspath(value), self._folder)
-        if rule.type == "float[]":
-            return [float(one) for one in value]
-        if rule.type == "token[]":
-            return [str(one) for one in value]
+        if rule.type in ("float[]", "token[]"):
+            return list(map(_PLAIN[rule.type.removesuffix("[]")], value))
         if isinstance(value, Mapping):
             return {pattern: self._value(one, rule, place) for pattern, one in value.items()}
         if rule.means_joint(value):

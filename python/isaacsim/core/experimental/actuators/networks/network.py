@@ -228,7 +228,6 @@ class _Checked:
         self._operation, self._widths, self._number = operation, widths, number
         self._what = f"operation {number}, {type(operation).__name__}"
 
-    # complexity 12: a case per kind of operation
     def width(self) -> int:
         """Return the width, after everything about the operation is checked."""
         match self._operation:
@@ -240,8 +239,7 @@ class _Checked:
                 self._check("bias", bias, len(bias))
                 return len(bias)
             case Unary(function, source, numbers):
-                if function not in UNARY or len(numbers) != len(UNARY[function]) or not np.isfinite(numbers).all():
-                    raise NetworkError(f"{self._what}: {function}{numbers} is none of {', '.join(UNARY)}.")
+                self._check_unary(function, numbers)
                 return self._of(source)
             case Binary(function, first, second):
                 return self._binary(function, {self._of(first), self._of(second)} - {1})
@@ -266,6 +264,10 @@ class _Checked:
             raise NetworkError(f"{self._what}: {name} is {has}: must be float32 of shape {shape}.")
         if not np.isfinite(array).all():
             raise NetworkError(f"{self._what}: {name} has a number that is not finite. Train the network again.")
+
+    def _check_unary(self, function: str, numbers: tuple[float, ...]) -> None:
+        if function not in UNARY or len(numbers) != len(UNARY[function]) or not np.isfinite(numbers).all():
+            raise NetworkError(f"{self._what}: {function}{numbers} is none of {', '.join(UNARY)}.")
 
     def _binary(self, function: str, widths: set[int]) -> int:
         if function not in BINARY:

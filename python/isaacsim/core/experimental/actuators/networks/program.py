@@ -27,6 +27,7 @@ from .network import (
     sources_of,
 )
 
+_CELLS = {LSTMCell: "lstm", GRUCell: "gru"}
 CODES = ("constant", "copy", "linear", "lstm", "gru", *UNARY, *BINARY)
 """Names of all instructions."""
 
@@ -124,7 +125,6 @@ class Program:
         ]
         return ending[-1] if ending else self._columns.take(width)
 
-    # complexity 11: a case per kind of operation
     def _emit(self, operation: Operation, out: int, width: int, work: int = 0) -> None:
         places, widths, add = self._places, self._widths, self.instructions.append
         match operation:
@@ -144,9 +144,8 @@ class Program:
                     out += widths[source]
             case LSTMCell() | GRUCell() as cell:
                 numbers = self._add(*(one for one in vars(cell).values() if isinstance(one, np.ndarray)))
-                code = "lstm" if isinstance(cell, LSTMCell) else "gru"
                 sizes = places[cell.source], widths[cell.source], work, 4 * width
-                add(Instruction(code, out, width, *sizes, numbers, cell.layer))
+                add(Instruction(_CELLS[type(cell)], out, width, *sizes, numbers, cell.layer))
 
     def _add(self, *arrays: np.ndarray) -> int:
         start = self._count

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import functools
 import logging
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Protocol, cast
 
@@ -104,7 +104,7 @@ class Assembly:
 
         # before the plans take over the arrays of the components
         self.actuators = [self._actuator(entry) for entry in entries]
-        for on_core, members in self._split(zip(entries, joints, strict=True)):
+        for on_core, members in self._split(entries, joints):
             self._add_part(members, on_core)
         self._take_over(entries)
         self._rounds: dict[int, tuple[Round, Member]] = {}
@@ -121,18 +121,13 @@ class Assembly:
             for component in entry.stages:
                 vars(component)["_in_use"] = True
 
-    def _split(self, entries: Iterable[tuple[ActuatorEntry, Sequence[int]]]) -> Iterator[tuple[bool, _Members]]:
+    def _split(
+        self, entries: Sequence[ActuatorEntry], joints: Sequence[Sequence[int]]
+    ) -> Iterator[tuple[bool, _Members]]:
         """Yield True if a part runs on the native core, and its entries, of each part."""
-        native, given = _use_native(self.device), list(entries)
-        found = [(array_stages(entry) is not None, native and is_built_in(entry)) for entry, _ in given]
-        for joints in linked_joints(entry for entry, _ in given):
-            # motors of a linkage run in one plan
-            mine = [at for at, (entry, _) in enumerate(given) if joints.intersection(entry.dof_names)]
-            part = any(found[at][0] for at in mine), all(found[at][1] for at in mine)
-            found = [part if at in mine else one for at, one in enumerate(found)]
         parts: dict[tuple[bool, bool], _Members] = {}
-        for part, member in zip(found, given, strict=True):
-            parts.setdefault(part, []).append(member)
+        for part, entry, mine in zip(_parts_of(entries, self.device), entries, joints, strict=True):
+            parts.setdefault(part, []).append((entry, mine))
         # custom components step first: an error in them leaves the state of the other joints unchanged
         for part in sorted(parts, reverse=True):
             yield part[1], parts[part]
@@ -460,6 +455,18 @@ class Assembly:
         # what users see
         made.__class__ = Actuator
         return newton_classes.as_newton_instance(made).fix()
+
+
+def _parts_of(entries: Sequence[ActuatorEntry], device: wp.DeviceLike) -> list[tuple[bool, bool]]:
+    """Return the part of each actuator: True if it has custom components, and True if it runs on the native core."""
+    native = _use_native(device)
+    parts = [(array_stages(entry) is not None, native and is_built_in(entry)) for entry in entries]
+    for joints in linked_joints(entries):
+        # motors of a linkage run in one plan
+        mine = [at for at, entry in enumerate(entries) if joints.intersection(entry.dof_names)]
+        part = any(parts[at][0] for at in mine), all(parts[at][1] for at in mine)
+        parts = [part if at in mine else one for at, one in enumerate(parts)]
+    return parts
 
 
 def _use_native(device: wp.DeviceLike) -> bool:

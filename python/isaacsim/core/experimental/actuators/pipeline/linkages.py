@@ -126,8 +126,7 @@ def _planned(motors: Sequence[tuple[ActuatorEntry, LinkageShaft]], slots: Sequen
     slopes = nodes.reshape(-1, count, 1 + count)[:, :, 1:] if first.is_table else matrix[None]
     _require_determined(first.joints, slopes)
     _require_apart(first.joints, inertia, slopes)
-    lower, upper = (np.array(getattr(first, name) or [0.0] * count, np.float64) for name in ("lower", "upper"))
-    rows = np.array(first.counts[:count] if first.is_table else [2] * count, np.int32)
+    lower, spacing, rows = _grid(first, count)
     return PlannedLinkage(
         slots=tuple(slots),
         own=tuple(_has_own_commands(entry) for entry, _ in motors),
@@ -135,11 +134,19 @@ def _planned(motors: Sequence[tuple[ActuatorEntry, LinkageShaft]], slots: Sequen
         inverse=np.zeros((count, count), np.float32) if first.is_table else np.linalg.inv(matrix).astype(np.float32),
         offset=np.array([one.offset for one in shafts], np.float32),
         inertia=inertia.astype(np.float32),
-        lower=lower.astype(np.float32),
-        spacing=((upper - lower) / (rows - 1) + (upper == lower)).astype(np.float32),
+        lower=lower,
+        spacing=spacing,
         rows=rows,
         nodes=nodes.astype(np.float32),
     )
+
+
+def _grid(shaft: LinkageConfig, count: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return first positions, distances and numbers of the positions of a table, of 2 each without one."""
+    lower, upper = (np.array(getattr(shaft, name) or [0.0] * count, np.float64) for name in ("lower", "upper"))
+    rows = np.array(shaft.counts[:count] if shaft.is_table else [2] * count, np.int32)
+    spacing = (upper - lower) / (rows - 1) + (upper == lower)
+    return lower.astype(np.float32), spacing.astype(np.float32), rows
 
 
 def _nodes(shafts: Sequence[LinkageConfig]) -> np.ndarray:
@@ -220,9 +227,11 @@ def _of_linkage(
 
     The plan refuses a linkage with motors missing by name.
     """
-    motors = [shafts[joint] for joint in own.joints if joint in shafts]
+    if not shafts.keys() >= {*own.joints}:
+        return None
+    motors = [shafts[joint] for joint in own.joints]
     given = [inertia_of(motor) for motor, _ in motors]
-    if len(motors) < len(own.joints) or all(one is None for one in given):
+    if all(one is None for one in given):
         return None
     rotors = [0.0 if one is None else float(np.max(one)) for one in given]
     by_joint = dict(zip(own.joints, armatures(rotors, [one for _, one in motors]), strict=True))

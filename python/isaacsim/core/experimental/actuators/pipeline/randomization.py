@@ -267,12 +267,12 @@ class Randomization:
                 raise ValueError(f"{subject}: {why}.")
         having = {place.joint for place in self._places.get(name, [])}
         joints = [joint for joint in self._names if name in _OF_ALL_JOINTS or joint in having]
-        if not joints and name in _INSTEAD:
+        if joints:
+            return joints
+        if name in _INSTEAD:
             raise ValueError(f"{subject}: acts by {_INSTEAD[name]}. Randomize that.")
-        if not joints:
-            known = ", ".join([*self._places, *_OF_ALL_JOINTS])
-            raise ValueError(f"{subject}: no joint has it. The parameters are {known}. Correct the name.")
-        return joints
+        known = ", ".join([*self._places, *_OF_ALL_JOINTS])
+        raise ValueError(f"{subject}: no joint has it. The parameters are {known}. Correct the name.")
 
     def _out_of_range(self, name: str, request: _Request) -> Iterator[str]:
         """Yield a problem for each joint whose smallest or largest possible value is out of range."""
@@ -290,19 +290,14 @@ class Randomization:
         if rule is None:
             return None
         nominal = self._nominal_values(places[0]) if places else self._nominal_property(name, joint)
-        if rule.type != "int":
-            ends = _ends(given, nominal)
-            is_ratio = name == "ratio" and bool(places) and KINDS[places[0].view.component.KIND].converts
-            if is_ratio and _may_be_zero(given, ends):
-                return f"{subject}: must not be 0. Give a range on one side of it."
-            return _first_complaint(subject, ends, rule) or _lateness_problem(
-                subject, name, max(ends, default=0.0), places
-            )
-        if not _draws_integers(given):
-            return f"{subject}: must be whole numbers, set or added. Give Uniform(0, 3), say."
-        ends = [int(end) for end in _ends(given, nominal)]
-        late = _delay_problem(subject, max(ends), places) or _lateness_problem(subject, name, max(ends), places)
-        return _first_complaint(subject, ends, rule) or late
+        ends = _ends(given, nominal)
+        if rule.type == "int":
+            problem = _integer_problem(given, ends, rule, subject, places)
+        elif name == "ratio" and _is_transmission(places) and _may_be_zero(given, ends):
+            problem = f"{subject}: must not be 0. Give a range on one side of it."
+        else:
+            problem = _first_complaint(subject, ends, rule)
+        return problem or _lateness_problem(subject, name, max(ends, default=0.0), places)
 
     def _strength_problem(self, joint: str, given: Distribution, subject: str) -> str | None:
         if joint in self._unscaled:
@@ -454,6 +449,19 @@ def _delay_problem(subject: str, most: int, places: Sequence[_JointParameter]) -
 def _draws_integers(given: Distribution) -> bool:
     whole = all(float(end).is_integer() for end in given.bounds)
     return isinstance(given, Uniform) and given.operation != "scale" and whole
+
+
+def _integer_problem(
+    given: Distribution, ends: Sequence[float], rule: Parameter, subject: str, places: Sequence[_JointParameter]
+) -> str | None:
+    if not _draws_integers(given):
+        return f"{subject}: must be whole numbers, set or added. Give Uniform(0, 3), say."
+    whole = [int(end) for end in ends]
+    return _first_complaint(subject, whole, rule) or _delay_problem(subject, max(whole), places)
+
+
+def _is_transmission(places: Sequence[_JointParameter]) -> bool:
+    return bool(places) and KINDS[places[0].view.component.KIND].converts
 
 
 def _may_be_zero(given: Distribution, ends: Sequence[float]) -> bool:

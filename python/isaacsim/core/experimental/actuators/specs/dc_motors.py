@@ -118,9 +118,7 @@ def imported(actuator: DCMotor, properties: dict[str, float | None], limit: floa
     """
     stages: list[Config] = [*_windings(actuator), *_heats(actuator)]
     own: dict[str, Any] = dict(properties)
-    # a limit of the joint is one before the gear, too
-    most = min(limit / abs(actuator.gear), math.inf if actuator.forces is None else actuator.forces[1])
-    clamps: list[ClampingConfig] = [MaxEffortClampingConfig(most)] if math.isfinite(most) else []
+    clamps = _clamps(actuator, limit)
     controller = _controller(actuator) or (PDControlConfig(0.0, 0.0) if clamps else None)
     if controller is not None and actuator.gear != 1.0:
         targets = "motor" if actuator.inputs == INPUTS["voltage"] else "joint"
@@ -143,6 +141,12 @@ def _controller(actuator: DCMotor) -> ControlConfig | None:
     if ki:
         return PIDControlConfig(kp, ki, kd, _unlimited(actuator.dynamics[8]))
     return None if actuator.inputs == INPUTS["none"] and not actuator.gain[1] else PDControlConfig(kp, kd)
+
+
+def _clamps(actuator: DCMotor, limit: float) -> list[ClampingConfig]:
+    """Return the limit of the effort, if there is any; that of the joint is one before the gear, too."""
+    most = min(limit / abs(actuator.gear), math.inf if actuator.forces is None else actuator.forces[1])
+    return [MaxEffortClampingConfig(most)] if math.isfinite(most) else []
 
 
 def _windings(actuator: DCMotor) -> list[Config]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -102,8 +103,8 @@ class LinkageConfig(Config):
             return found
         if any(not low < high for low, high in zip(self.lower, self.upper, strict=True)):
             return [f"lower = {list(self.lower)}: must be below upper, {list(self.upper)}. Correct either."]
-        columns = self.counts[1]
-        if self.rows < 2 or (columns < 2) != (count == 1) or self.rows * columns != len(self.angles):
+        nodes = self.counts[:count]
+        if min(nodes) < 2 or math.prod(nodes) != len(self.angles):
             return [
                 f"rows = {self.rows} with {len(self.angles)} angles: must be at least 2 positions of each joint. "
                 "Correct rows."
@@ -153,19 +154,14 @@ class LinkageConfig(Config):
             [low + (high - low) * at / (nodes - 1) for at in range(nodes)]
             for low, high in zip(lower, upper, strict=True)
         ]
-        points = [[one] for one in axes[0]] if len(axes) == 1 else [[a, b] for a in axes[0] for b in axes[1]]
-        slopes: list[float] = []
-        for number in range(len(axes)):
-            step = 1e-4 * (upper[number] - lower[number])
-            for point in points:
-                # two differences: the error is of fourth order
-                at = [shaft(*(one + k * step * (n == number) for n, one in enumerate(point))) for k in (-2, -1, 1, 2)]
-                slopes.append((at[0] - 8.0 * at[1] + 8.0 * at[2] - at[3]) / (12.0 * step))
+        points = list(itertools.product(*axes))
+        steps = [1e-4 * (high - low) for low, high in zip(lower, upper, strict=True)]
+        slopes = [_slope(shaft, point, at, step) for at, step in enumerate(steps) for point in points]
         angles = [shaft(*point) for point in points]
         for point, angle in zip(points, angles, strict=True):
             if not math.isfinite(angle):
                 raise ValueError(
-                    f"shaft{tuple(point)} = {angle}: must be finite. The linkage does not reach that position; narrow "
+                    f"shaft{point} = {angle}: must be finite. The linkage does not reach that position; narrow "
                     "lower and upper."
                 )
         return cls(list(joints), lower=list(lower), upper=list(upper), rows=nodes, angles=angles, slopes=slopes)
@@ -261,6 +257,12 @@ def _crank(x: float, y: float, crank: float, rod: float) -> float:
     if not abs(cosine) <= 1.0:
         return math.nan
     return math.atan2(y, x) + math.acos(cosine)
+
+
+def _slope(shaft: Callable[..., float], point: Sequence[float], number: int, step: float) -> float:
+    """Return the change of a shaft per change of one of its joints, by differences with an error of fourth order."""
+    at = [shaft(*(one + k * step * (n == number) for n, one in enumerate(point))) for k in (-2, -1, 1, 2)]
+    return (at[0] - 8.0 * at[1] + 8.0 * at[2] - at[3]) / (12.0 * step)
 
 
 def _numbers(name: str, values: Sequence[float], count: int) -> str:

@@ -53,26 +53,25 @@ def assigned(
         The pattern by joint, in the order of the joints, without joints that no or several patterns match; and one
         message per invalid or unused pattern, and per joint that no or several patterns match.
     """
-    patterns = list(patterns)
-    broken = {pattern: why for pattern in patterns if (why := pattern_problem(pattern))}
-    matchers = {pattern: re.compile(pattern) for pattern in patterns if pattern not in broken}
-    by_joint = {joint: [name for name, found in matchers.items() if found.fullmatch(joint)] for joint in joints}
-    problems = [f"{subject}: {shown(pattern)} {why}" for pattern, why in broken.items()]
-    problems += [f"{subject}: {problem}" for problem in _mismatches(list(matchers), by_joint)]
-    bare = [joint for joint, found in by_joint.items() if not found]
-    if every and bare:
-        problems.append(
-            f"{subject}: {', '.join(bare)} {'is' if len(bare) == 1 else 'are'} matched by none of "
-            f"{', '.join(map(repr, patterns)) or 'no patterns'}: each joint must be matched once. Add a pattern."
-        )
-    return {joint: found[0] for joint, found in by_joint.items() if len(found) == 1}, problems
+    whys = {pattern: pattern_problem(pattern) for pattern in patterns}
+    found = _matching([pattern for pattern, why in whys.items() if not why], joints)
+    problems = [*_mismatches(whys, found), *(_unmatched(whys, found) if every else ())]
+    once = {joint: matching[0] for joint, matching in found.items() if len(matching) == 1}
+    return once, [f"{subject}: {problem}" for problem in problems]
 
 
-def _mismatches(patterns: Sequence[str], by_joint: Mapping[str, Sequence[str]]) -> Iterator[str]:
-    """Yield patterns that match no joint, and joints that several patterns match."""
+def _matching(patterns: Sequence[str], joints: Sequence[str]) -> dict[str, list[str]]:
+    """Return the patterns that match each joint."""
+    matchers = {pattern: re.compile(pattern) for pattern in patterns}
+    return {joint: [pattern for pattern, one in matchers.items() if one.fullmatch(joint)] for joint in joints}
+
+
+def _mismatches(whys: Mapping[str, str | None], by_joint: Mapping[str, Sequence[str]]) -> Iterator[str]:
+    """Yield invalid patterns, patterns that match no joint, and joints that several patterns match."""
+    yield from (f"{shown(pattern)} {why}" for pattern, why in whys.items() if why)
     matched = {pattern for found in by_joint.values() for pattern in found}
-    for pattern in patterns:
-        if pattern not in matched:
+    for pattern, why in whys.items():
+        if not why and pattern not in matched:
             yield (
                 f"{pattern!r} matches no joint: must match the whole name of at least one of {', '.join(by_joint)}. "
                 "Correct or remove it."
@@ -80,6 +79,15 @@ def _mismatches(patterns: Sequence[str], by_joint: Mapping[str, Sequence[str]]) 
     for joint, found in by_joint.items():
         if len(found) > 1:
             yield f"{joint} is matched by {' and '.join(map(repr, found))}: must be matched once. Narrow one of them."
+
+
+def _unmatched(patterns: Iterable[str], by_joint: Mapping[str, Sequence[str]]) -> Iterator[str]:
+    """Yield the joints that no pattern matches, as one message."""
+    if bare := [joint for joint, found in by_joint.items() if not found]:
+        yield (
+            f"{', '.join(bare)} {'is' if len(bare) == 1 else 'are'} matched by none of "
+            f"{', '.join(map(repr, patterns)) or 'no patterns'}: each joint must be matched once. Add a pattern."
+        )
 
 
 def by_joint(value: Any, joints: Sequence[str], subject: str) -> list[Any]:

@@ -139,17 +139,23 @@ def stand_ins(configs: Sequence[Config]) -> dict[int, Config]:
     has no stand-in.
     """
     applied = {config.SCHEMA for config in configs}
-    # a value without fallback may be missing in a file
     gear = transmission_among(configs)
     ratio: Any = None if gear is None else gear.ratio
     there = configs if ratio is None else [at_joint(one, ratio) for one in configs]
     found: dict[int, Config] = {}
     for at, config in enumerate(configs):
-        line = stand_in_for(config)
-        if line is None or None in (getattr(config, name) for name in parameters_of(config)):
-            continue
-        nearest = line.config(there[at], there)
-        if nearest is not None and nearest.SCHEMA not in applied and not violations(nearest, ""):
+        nearest = _nearest(config, there[at], there)
+        if nearest is not None and nearest.SCHEMA not in applied:
             found[at] = nearest
             applied.add(nearest.SCHEMA)
     return found
+
+
+def _nearest(config: Config, there: Config, beside: Sequence[Config]) -> Config | None:
+    """Return the stand-in of a config, which is `there` at the joint; None if there is none that newton accepts."""
+    line = stand_in_for(config)
+    # a value without fallback may be missing in a file
+    if line is None or None in (getattr(config, name) for name in parameters_of(config)):
+        return None
+    nearest = line.config(there, beside)
+    return None if nearest is None or violations(nearest, "") else nearest

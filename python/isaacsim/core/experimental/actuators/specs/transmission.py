@@ -203,17 +203,24 @@ def _converted(config: _Config, ratio: Any, power: int, attributes: str = "") ->
         return config
     changed: dict[str, Any] = {}
     for name, described in parameters_of(config).items():
-        value, (effort, position) = getattr(config, name), described.dimension
-        exponent = effort - position
+        value, factor = getattr(config, name), _factor(described, ratio, power)
         # a word, as 'joint', is not converted
-        if exponent == 0 or value is None or isinstance(value, str) or not described.attribute.startswith(attributes):
+        if factor is None or value is None or isinstance(value, str) or not described.attribute.startswith(attributes):
             continue
-        factor, is_table = abs(ratio) ** (power * exponent), described.type == "float[]"
-        # what may be negative has a direction, but for the velocities of a table, which are those along the effort
-        if (effort + position) % 2 and described.lower == -math.inf and not is_table:
-            factor = factor * (1.0 - 2.0 * (ratio < 0.0))
+        is_table = described.type == "float[]"
         changed[name] = [one * factor for one in cast(Sequence[float], value)] if is_table else value * factor
     return dataclasses.replace(cast(Any, config), **changed) if changed else config
+
+
+def _factor(described: Parameter, ratio: Any, power: int) -> Any:
+    """Return the factor of a value of this dimension from the motor to the joint; None where both are the same."""
+    effort, position = described.dimension
+    if effort == position:
+        return None
+    factor = abs(ratio) ** (power * (effort - position))
+    # what may be negative has a direction, but for the velocities of a table, which are those along the effort
+    has_direction = (effort + position) % 2 and described.lower == -math.inf and described.type != "float[]"
+    return factor * (1.0 - 2.0 * (ratio < 0.0)) if has_direction else factor
 
 
 def armature(staged: Staged) -> Any:

@@ -553,11 +553,15 @@ def write_configs(spec: Sdf.PrimSpec, configs: Sequence[Any], values_of: Sequenc
     gear = transmission_among(configs)
     stored = [one if gear is None else as_stored(one, gear.ratio) for one in values_of]
     for config in (*stored, *nearest.values()):
-        for field, described in parameters_of(config).items():
-            write_attribute(spec, described.attribute, described, getattr(config, field))
+        _write_values(spec, config)
     if nearest:
         attribute = _attribute(spec, LISTED, Sdf.ValueTypeNames.TokenArray)
         attribute.default = Vt.TokenArray([one.SCHEMA for one in nearest.values()])
+
+
+def _write_values(spec: Sdf.PrimSpec, config: Any) -> None:
+    for field, described in parameters_of(config).items():
+        write_attribute(spec, described.attribute, described, getattr(config, field))
 
 
 def write_attribute(spec: Sdf.PrimSpec, name: str, described: Parameter, value: Any) -> None:

@@ -94,7 +94,7 @@ def stand_in_schemas(prim: Usd.Prim) -> set[str]:
     listed = attribute.Get() if attribute else None
     if not isinstance(listed, Vt.TokenArray):
         return set()
-    applied = [CONFIG_BY_SCHEMA[schema] for schema in current_schemas(prim) if schema in CONFIG_BY_SCHEMA]
+    applied = [CONFIG_BY_SCHEMA[schema] for schema in CONFIG_BY_SCHEMA.keys() & current_schemas(prim)]
     kinds = {STAND_INS[config].kind or config.KIND for config in applied if config in STAND_INS}
     standing_in = {config.SCHEMA for config in applied if config not in STAND_INS and config.KIND in kinds}
     return standing_in.intersection(listed)

@@ -132,8 +132,7 @@ def resolve(
         none = np.full((num_robots, len(names)), np.inf, np.float32)
         stall, _ = reader.value("saturation_effort", given["saturation_effort"], none)
         values["saturation_effort"] = (stall * gear).astype(np.float32)
-    if reader.problems:
-        raise ValueError("\n".join(f"{type(cfg).__name__}: {problem}" for problem in reader.problems))
+    reader.refuse_problems()
     specified = {name for name in PROPERTIES if given[name] is not None}
     return Resolved(model, list(names), values, gear, specified, {name: given[name] for name in _LATER.values()}, rows)
 
@@ -189,14 +188,19 @@ def _fields(cfg: object, model: str, rules: Rules, problems: list[str]) -> dict[
         # its table is the limit
         given |= {"effort_limit": np.inf, "velocity_limit": np.inf}
     if model in SERVOS:
-        given |= {"stiffness": None, "damping": None}
-        problems += servo_problems(cfg)
-        if given["effort_limit"] is None and not problems:
-            given["effort_limit"] = stall_effort(cfg)
+        _complete_servo(cfg, given, problems)
     if model in DC_MOTORS:
         needed = [name for name in ("saturation_effort", "velocity_limit") if given[name] is None]
         problems += [f"{name} is None: must be given for a DC motor. Set it." for name in needed]
     return given
+
+
+def _complete_servo(cfg: object, given: dict[str, Any], problems: list[str]) -> None:
+    """Set the fields that follow from the motor of a servo."""
+    given |= {"stiffness": None, "damping": None}
+    problems += servo_problems(cfg)
+    if given["effort_limit"] is None and not problems:
+        given["effort_limit"] = stall_effort(cfg)
 
 
 def _refuse_missing(given: dict[str, Any], problems: list[str]) -> None:
@@ -265,6 +269,11 @@ class _Reader:
         otherwise = 0.0 if self.rules == "code" else None
         values = [given[matched[name]] if name in matched else otherwise for name in self.names]
         return [otherwise if value is None else value for value in values]
+
+    def refuse_problems(self) -> None:
+        """Raise `ValueError` if there are problems, a line each."""
+        if self.problems:
+            raise ValueError("\n".join(f"{type(self.cfg).__name__}: {problem}" for problem in self.problems))
 
     def gear_ratio(self) -> np.ndarray:
         """Return the gear ratio of each joint."""

@@ -146,19 +146,24 @@ def _urdf_motors(spec: mujoco.MjSpec, model: mujoco.MjModel, urdf: Urdf) -> tupl
     for joint in joints:
         pattern, motor = motor_of_joint(model, joint.id, [])
         motors[pattern] = _geared(motor, stages.get(joint.name, []))
-    warned = []
+    return motors, list(_lost_of_urdf(model, joints, stages, problems))
+
+
+def _lost_of_urdf(
+    model: mujoco.MjModel, joints: Sequence[Any], stages: Mapping[str, Sequence[BeforeJoint]], problems: Sequence[str]
+) -> Iterator[str]:
+    """Yield what motors do not have of the transmissions and effort limits of a URDF file."""
     if problems:
-        warned.append(
+        yield (
             f"transmissions of the file that motors do not have: {', '.join(problems)}. The motors of these joints are "
             "without one; add one by hand where it matters."
         )
     coupled = [joint for joint in joints if any(isinstance(one, LinkageConfig) for one in stages.get(joint.name, []))]
     if limited := [repr(joint.name) for joint in coupled if model.jnt_actfrclimited[joint.id]]:
-        warned.append(
+        yield (
             f"joints {', '.join(limited)} have effort limits, and their motors have none, for several motors move each "
             "of them. Give these motors limits."
         )
-    return motors, warned
 
 
 def _geared(motor: MotorConfig, stages: Sequence[BeforeJoint]) -> MotorConfig:

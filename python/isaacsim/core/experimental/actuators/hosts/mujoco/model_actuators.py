@@ -139,16 +139,21 @@ def coupled_motors(model: mujoco.MjModel) -> tuple[dict[int, MotorConfig], dict[
     for joints in dict.fromkeys(one.joints for one in found):
         mine = [one for one in found if one.joints == joints]
         laws = [_linear(model, one.actuator) for one in mine]
-        whys = [law if isinstance(law, str) else law.asymmetry for law in laws]
-        # limits of joints bound the sum of both motors
-        whys += ["a joint of its tendon has a limit on its actuators" for one in joints if model.jnt_actfrclimited[one]]
-        why = next(filter(None, whys), "")
+        why = _linkage_problem(model, joints, laws)
         reasons |= {one.actuator: why for one in mine}
         for one, law in zip(mine, laws, strict=True):
             if not why and isinstance(law, Law):
                 motor = motor_of([law], math.inf, _properties_of(model, one.joint))
                 motors[one.joint] = dataclasses.replace(motor, others=[*motor.others, one.shaft(model)])
     return motors, reasons
+
+
+def _linkage_problem(model: mujoco.MjModel, joints: Sequence[int], laws: Sequence[Law | str]) -> str:
+    """Why laws on the tendons of a linkage are no motors; empty if they are."""
+    whys = [law if isinstance(law, str) else law.asymmetry for law in laws]
+    # limits of joints bound the sum of both motors
+    whys += ["a joint of its tendon has a limit on its actuators" for one in joints if model.jnt_actfrclimited[one]]
+    return next(filter(None, whys), "")
 
 
 def own_actuators(model: mujoco.MjModel) -> dict[int, list[int]]:
@@ -212,10 +217,7 @@ def laws_by_joint(
     """
     laws_of: dict[int, dict[int, Law]] = {}
     by_joint = actuators_by_joint(model)
-    covered = {actuator for found in by_joint.values() for actuator in found}
-    elsewhere = sorted(set(range(len(model.actuator_group))) - covered)
-    why = {actuator: _target(model, actuator) for actuator in elsewhere} | dict(reasons or {})
-    problems = with_names(model, ((actuator, why[actuator]) for actuator in elsewhere if why[actuator]))
+    problems = _elsewhere(model, by_joint, reasons or {})
     for joint, actuators in sorted(by_joint.items()):
         if joint in without:
             continue
@@ -225,6 +227,14 @@ def laws_by_joint(
         else:
             laws_of[joint] = {actuator: law for actuator, law in read.items() if isinstance(law, Law)}
     return laws_of, problems
+
+
+def _elsewhere(model: mujoco.MjModel, by_joint: Mapping[int, Sequence[int]], reasons: Mapping[int, str]) -> list[str]:
+    """Every actuator that is on no hinge or slide, with the reason; without those of empty `reasons`."""
+    covered = {actuator for found in by_joint.values() for actuator in found}
+    elsewhere = sorted(set(range(len(model.actuator_group))) - covered)
+    why = {actuator: _target(model, actuator) for actuator in elsewhere} | dict(reasons)
+    return with_names(model, ((actuator, why[actuator]) for actuator in elsewhere if why[actuator]))
 
 
 def actuators_by_joint(model: mujoco.MjModel) -> dict[int, list[int]]:

@@ -49,8 +49,7 @@ def tendon_motors(model: mujoco.MjModel, driven: Collection[int]) -> tuple[list[
         driven: Joints with actuators of their own.
     """
     tendons = np.flatnonzero(np.array(model.actuator_trntype) == int(mujoco.mjtTrn.mjTRN_TENDON)).tolist()
-    found = {actuator: _parts(model, int(model.actuator_trnid[actuator, 0])) for actuator in tendons}
-    parts = {actuator: own for actuator, own in found.items() if own}
+    parts = {actuator: own for actuator in tendons if (own := _parts(model, int(model.actuator_trnid[actuator, 0])))}
     motors: list[TendonMotor] = []
     problems: dict[int, str] = {}
     for group in _groups(parts):

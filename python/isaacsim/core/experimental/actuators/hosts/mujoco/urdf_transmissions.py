@@ -81,10 +81,16 @@ def _problem(one: UrdfTransmission, joints: Collection[str]) -> str:
         return f"{one.kind} of {len(one.joints)} joints and {len(one.actuator_reductions)} actuators"
     if lost := [name for name in one.joints if name not in joints]:
         return f"no motor at joint {lost[0]!r}"
-    reductions = [_reduction(one)] if wanted == 1 else [*one.actuator_reductions, *one.joint_reductions]
+    return _problem_of_numbers(one)
+
+
+def _problem_of_numbers(one: UrdfTransmission) -> str:
+    """Return why the numbers of a transmission of a known kind are none; empty if they are."""
+    given = [*one.actuator_reductions, *one.joint_reductions]
+    needed, reductions = ("one", [_reduction(one)]) if one.kind == _SIMPLE else ("each", given)
     if not all(map(math.isfinite, reductions)) or not all(reductions):
-        given = " and ".join(f"{value:g}" for value in (*one.actuator_reductions, *one.joint_reductions))
-        return f"its reductions {given}, of which {'one' if wanted == 1 else 'each'} must be a number other than 0"
+        shown = " and ".join(f"{value:g}" for value in given)
+        return f"its reductions {shown}, of which {needed} must be a number other than 0"
     return "" if all(map(math.isfinite, one.offsets)) else "its offset is no number"
 
 

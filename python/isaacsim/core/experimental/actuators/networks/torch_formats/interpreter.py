@@ -22,6 +22,7 @@ MAX_TEXT = 1 << 18
 MAX_STEPS = 20_000
 MAX_CALLS = 32
 MAX_NESTING = 150
+_SEQUENCES: dict[type[ast.expr], Callable[[list[Any]], Any]] = {ast.List: list, ast.Tuple: tuple}
 
 T = TypeVar("T")
 
@@ -223,14 +224,18 @@ class Interpreter:
             case ast.Return(value=value):
                 raise _Return(None if value is None else self._value(value, values))
             case ast.If(test=test, body=body, orelse=other):
-                chosen = self._value(test, values)
-                if not isinstance(chosen, bool):
-                    raise refuse(f"if {source_of(test)}, which differs from row to row,")
-                self._nest(lambda: self._block(method, body if chosen else other, values))
+                chosen = body if self._condition(test, values) else other
+                self._nest(lambda: self._block(method, chosen, values))
             case ast.Pass():
                 pass
             case _:
                 raise refuse(f"statement {type(statement).__name__.lower()}")
+
+    def _condition(self, test: ast.expr, values: dict[str, Any]) -> bool:
+        chosen = self._value(test, values)
+        if not isinstance(chosen, bool):
+            raise refuse(f"if {source_of(test)}, which differs from row to row,")
+        return chosen
 
     def _nest(self, action: Callable[[], T]) -> T:
         self._nesting += 1
@@ -261,12 +266,13 @@ class Interpreter:
     def _value(self, node: ast.expr, values: dict[str, Any]) -> Any:
         return self._nest(lambda: self._expression(node, values))
 
-    # complexity 11: a case per kind of expression
     def _expression(self, node: ast.expr, values: dict[str, Any]) -> Any:
         self._count()
         match node:
-            case ast.Name(id=name) if name in values or name in ROOTS:
-                return values[name] if name in values else Name(name)
+            case ast.Name(id=name) if name in values:
+                return values[name]
+            case ast.Name(id=name) if name in ROOTS:
+                return Name(name)
             case ast.Attribute(value=ast.Name(id="CONSTANTS"), attr=name):
                 return self._constant(name)
             case ast.Attribute(value=owner, attr=name):
@@ -274,8 +280,8 @@ class Interpreter:
             case ast.Subscript(value=owner, slice=index):
                 return self._item(self._value(owner, values), self._value(index, values))
             case ast.List(elts=items) | ast.Tuple(elts=items):
-                found = [self._value(item, values) for item in items]
-                return found if isinstance(node, ast.List) else tuple(found)
+                # not a method: it would take one more frame for each level
+                return _SEQUENCES[type(node)]([self._value(item, values) for item in items])
             case ast.Call():
                 return self._call(node, values)
             case _:

@@ -362,6 +362,11 @@ def load(data: bytes, storage: Callable[[str], bytes]) -> Any:
     return Unpickler(data, storage).run()
 
 
+def _size(value: object) -> int:
+    """Return the number of values in an array; 1 for anything else."""
+    return value.size if isinstance(value, np.ndarray) else 1
+
+
 def json_of(value: object, path: str = "metadata") -> Any:
     """Return a value as JSON could hold it.
 
@@ -372,7 +377,7 @@ def json_of(value: object, path: str = "metadata") -> Any:
 
     def convert(value: object, path: str, depth: int) -> object:
         nonlocal left
-        left -= value.size if isinstance(value, np.ndarray) else 1
+        left -= _size(value)
         path = path[:200]
         if depth > MAX_DEPTH or left < 0:
             raise NetworkError(f"{path} is nested too deeply or too large: must be flatter. Save it anew.")

@@ -172,20 +172,23 @@ def _fit(panel: Axes, drawn: list[Bounds]) -> None:
         panel.set_ylim(-reach, reach)
 
 
+def _words_of_delay(found: Envelope) -> str:
+    if not (found.delay_steps or found.delay > 0.0):
+        return "commands act at once"
+    seconds = f" = {1000 * found.delay:.3g} ms" if np.isfinite(found.delay) else ""
+    idle = found.no_load_speed
+    far = f", {idle * found.delay:.2g} rad or m at no-load speed" if idle and np.isfinite(found.delay) else ""
+    plural = "s" if found.delay_steps > 1 else ""
+    steps = f"{found.delay_steps:.3g} step{plural}" if found.delay_steps else "some steps"
+    return f"commands act {steps} late{seconds}{far}"
+
+
 def _words(found: Envelope) -> list[str]:
     """Return the title of the panel, in parts."""
     words = []
     if not np.isfinite(found.whole).any():
         words.append("Nothing limits its effort")
-    if found.delay_steps or found.delay > 0.0:
-        seconds = f" = {1000 * found.delay:.3g} ms" if np.isfinite(found.delay) else ""
-        idle = found.no_load_speed
-        far = f", {idle * found.delay:.2g} rad or m at no-load speed" if idle and np.isfinite(found.delay) else ""
-        plural = "s" if found.delay_steps > 1 else ""
-        steps = f"{found.delay_steps:.3g} step{plural}" if found.delay_steps else "some steps"
-        words.append(f"commands act {steps} late{seconds}{far}")
-    else:
-        words.append("commands act at once")
+    words.append(_words_of_delay(found))
     if np.isfinite(found.drive_limit):
         words.append(f"limit of the drive it replaces: {found.drive_limit:.4g}")
     if found.ratio != 1.0:

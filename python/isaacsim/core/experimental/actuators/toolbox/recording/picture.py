@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -33,30 +34,21 @@ def draw(
     Raises:
         ModuleNotFoundError: Matplotlib is missing.
     """
-    # computed efforts are on the shaft, in a panel of its own
-    geared = _has_gear(shown)
-    of_motor, shown = shown, {name: one for name, one in shown.items() if not (geared and name == "computed_efforts")}
-    efforts = {"computed_efforts", "motor_efforts", "applied_efforts", "passive_efforts", "limited_by"} & set(shown)
-    position = bool({"positions", "position_targets"} & set(shown))
-    motion = bool({"power", "velocities"} & set(shown))
-    states = [panel for panel in _STATES if _any_of(panel.signals, shown)]
-    heights = [height for height, there in ((3, position), (3, efforts), (2, geared), (2, motion)) if there] + [
-        2
-    ] * len(states)
-    heights = heights or [3]
+    efforts = "computed_efforts", "motor_efforts", "applied_efforts", "passive_efforts", "limited_by"
+    rows = [
+        (3, _has_any(shown, "positions", "position_targets"), _draw_position),
+        (3, _has_any(shown, *efforts), functools.partial(_draw_effort, max_efforts)),
+        (2, _has_gear(shown), _draw_shaft),
+        (2, _has_any(shown, "power", "velocities"), _draw_motion),
+        *((2, _any_of(panel.signals, shown), functools.partial(_draw_states, panel)) for panel in _STATES),
+    ]
+    there = [(height, drawn) for height, is_there, drawn in rows if is_there]
+    heights = [height for height, _ in there] or [3]
     headline = f"{robot}: {joints[0]}" if len(joints) == 1 else robot
     whole, axes = panels(10, sum(heights), headline, rows=len(heights), heights=heights)
     axes[-1].set_xlabel("time [s]")
-    if position:
-        _draw_position(_Curves(axes.pop(0), joints, time), shown)
-    if efforts:
-        _draw_effort(_Curves(axes.pop(0), joints, time), shown, max_efforts)
-    if geared:
-        _draw_shaft(_Curves(axes.pop(0), joints, time), of_motor)
-    if motion:
-        _draw_motion(axes.pop(0), joints, time, shown)
-    for panel in states:
-        _draw_states(_Curves(axes.pop(0), joints, time), panel, shown)
+    for panel, (_, drawn) in zip(axes, there, strict=False):
+        drawn(_Curves(panel, joints, time), shown)
     return whole
 
 
@@ -82,11 +74,15 @@ _STATES = (
 )
 
 
+def _has_any(shown: Mapping[str, np.ndarray], *names: str) -> bool:
+    return any(name in shown for name in names)
+
+
 def _any_of(names: Iterable[str], shown: Mapping[str, np.ndarray]) -> bool:
     return any(name in shown and shown[name].any() for name in names)
 
 
-def _draw_states(curves: _Curves, panel: _States, shown: Mapping[str, np.ndarray]) -> None:
+def _draw_states(panel: _States, curves: _Curves, shown: Mapping[str, np.ndarray]) -> None:
     """Draw the main signal of a panel, for one joint also the others."""
     there = [name for name in panel.signals if name in shown and shown[name].any()]
     for number, name in enumerate(there[: None if curves.alone else 1]):
@@ -135,8 +131,9 @@ def _draw_position(curves: _Curves, shown: Mapping[str, np.ndarray]) -> None:
     curves.finish("Position" if curves.alone else "Position, dashed: target", "position [rad or m]")
 
 
-def _draw_effort(curves: _Curves, shown: Mapping[str, np.ndarray], max_efforts: np.ndarray) -> None:
-    computed, main = shown.get("computed_efforts"), _main_effort(shown)
+def _draw_effort(max_efforts: np.ndarray, curves: _Curves, shown: Mapping[str, np.ndarray]) -> None:
+    # computed efforts of a geared motor are on its shaft, in a panel of its own
+    computed, main = None if _has_gear(shown) else shown.get("computed_efforts"), _main_effort(shown)
     if computed is not None:
         curves.add(computed, "computed", False, {"linewidth": THIN, "alpha": 1 if curves.alone else 0.6})
     if main is not None:
@@ -225,19 +222,19 @@ def _shade(curves: _Curves, mask: np.ndarray, color: str, words: list[str]) -> l
     return words
 
 
-def _draw_motion(axes: Axes, joints: Sequence[str], time: np.ndarray, shown: Mapping[str, np.ndarray]) -> None:
+def _draw_motion(first: _Curves, shown: Mapping[str, np.ndarray]) -> None:
     """Draw power, beside the velocity for one joint; the power of several joints, or else the velocity."""
     words = {"power": "power [W]", "velocities": "velocity [rad/s or m/s]"}
-    there = [name for name in words if name in shown][: 2 if len(joints) == 1 else 1]
-    caption(axes, " and ".join(words[name].partition(" ")[0] for name in there).capitalize())
+    there = [name for name in words if name in shown][: 2 if first.alone else 1]
+    caption(first.axes, " and ".join(words[name].partition(" ")[0] for name in there).capitalize())
     for number, name in enumerate(there):
-        panel = axes.twinx() if number else axes
+        curves = _Curves(first.axes.twinx(), first.joints, first.time) if number else first
+        panel = curves.axes
         panel.set_ylabel(words[name])
-        curves = _Curves(panel, joints, time)
         curves.add(shown[name], name, True, {"linewidth": PLAIN}, number)
         if len(there) == 2:
             _color_scale(panel, "right" if number else "left", COLORS[number])
-        elif len(joints) > 1:
+        elif not first.alone:
             # the panel is lower than the others
             label_ends(panel, curves.labels, 1.5 * APART)
 

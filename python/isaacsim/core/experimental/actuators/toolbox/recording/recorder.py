@@ -235,8 +235,7 @@ def _chosen(signals: Sequence[str], assembly: Assembly, joints: Sequence[int]) -
         names = [*names, "shaft_efforts"]
     wanted = {*names}.union(*(DERIVED.get(name, ()) for name in names))
     if wanted == {*SIGNALS}:
-        missing = _without_law(assembly, joints)
-        wanted -= missing | {name for name, parts in DERIVED.items() if missing.intersection(parts)}
+        wanted -= _without_law(assembly, joints)
     return [name for name in SIGNALS if name in wanted]
 
 
@@ -252,19 +251,18 @@ def _actuators_of(assembly: Assembly, joints: Sequence[int]) -> list[Any]:
 
 
 def _without_law(assembly: Assembly, joints: Sequence[int]) -> set[str]:
-    """Return the signals of passive stages, of transmissions and of states of laws that none of some joints has."""
+    """Return the signals that none of some joints has a law for, with those that follow from them."""
     chosen = _actuators_of(assembly, joints)
     recorded = {name for actuator in chosen for stage in actuator.stages for name in recorded_states(stage)}
     # a winding without a supply law has its own voltage
     recorded |= {"supply_voltages"} if "terminal_voltages" in recorded else set()
-    passive = any(map(has_passive_stages, chosen))
-    geared = any(map(is_geared, chosen))
-    return {
-        *{*OF_STATES}.difference(recorded),
-        *(() if any(actuator.sensing for actuator in chosen) else MEASURED),
-        *(() if passive else OF_PASSIVE_STAGES),
-        *(() if geared else OF_TRANSMISSIONS),
+    has_law = {
+        MEASURED: any(actuator.sensing for actuator in chosen),
+        OF_PASSIVE_STAGES: any(map(has_passive_stages, chosen)),
+        OF_TRANSMISSIONS: any(map(is_geared, chosen)),
     }
+    missing = {*OF_STATES}.difference(recorded).union(*(signals for signals, has in has_law.items() if not has))
+    return missing | {name for name, parts in DERIVED.items() if missing.intersection(parts)}
 
 
 def recorded_states(stage: Any) -> Mapping[str, str]:
@@ -415,15 +413,11 @@ class _Part:
         for name, array, index in self._sources:
             row[name][self._in] = _host(array)[index]
         if self._wants_delayed:
-            found = self._delayed_between() if hasattr(self._step, "inserts") else self._delayed
-            if len(self._step.measured) == 4:
-                found = list(map(_host, self._step.measured[2:]))
+            found = self._delayed_targets()
             for name in self._wants_delayed:
                 row[name][self._in] = found[_DELAYED[name]][self._dense]
-        for name, values, slots in self._states(row):
-            mine = [slot for slot in self.slots if slot in slots]
-            places = [self._place[slot] for slot in mine]
-            row[name][:, places] = values[np.ix_(self._robots, [slots.index(slot) for slot in mine])]
+        for name, places, values in self._states(row):
+            row[name][:, places] = values
         for name, values in self._observed(row).items():
             chosen = values[self._dense]
             row[name][self._in] = self.clamps[chosen] if name == "limited_by" else chosen
@@ -437,14 +431,16 @@ class _Part:
             if robot in self._row and slot in self._place:
                 to[self._row[robot], self._place[slot]] = code
 
-    def _states(self, names: Container[str]) -> Iterator[tuple[str, np.ndarray, list[int]]]:
-        """Yield recorded states of laws: name of the signal, values `(robots, slots)`, and the slots."""
+    def _states(self, names: Container[str]) -> Iterator[tuple[str, list[int], np.ndarray]]:
+        """Yield recorded states of laws: name of the signal, places of joints in a row, and values there."""
         for law, arrays in zip(self._step.plan.stateful, self._step.now.laws, strict=True):
             for name, state in recorded_states(law.law).items():
                 if name in names:
                     values = _host(arrays[law.law.STATE.index(state)])
                     slots = np.flatnonzero(law.used).tolist()
-                    yield name, values.reshape(-1, len(slots)), slots
+                    mine = [slot for slot in self.slots if slot in slots]
+                    columns = np.ix_(self._robots, [slots.index(slot) for slot in mine])
+                    yield name, [self._place[slot] for slot in mine], values.reshape(-1, len(slots))[columns]
 
     def _observed(self, names: Container[str]) -> dict[str, np.ndarray]:
         """Return those of some signals that the step keeps for observers, of all robots and slots; limits by number."""
@@ -496,6 +492,12 @@ class _Part:
         for target, buffer in zip(targets, (state.buffer_pos, state.buffer_vel), strict=True):
             target[:, slots] = np.where(waits, _host(buffer)[row, columns], target[:, slots])
         return targets
+
+    def _delayed_targets(self) -> list[np.ndarray]:
+        """Return the targets that the controllers got, of all robots and slots."""
+        if len(self._step.measured) == 4:
+            return list(map(_host, self._step.measured[2:]))
+        return self._delayed_between() if hasattr(self._step, "inserts") else self._delayed
 
     def _delayed_between(self) -> list[np.ndarray]:
         """Return the targets between the phases, with those that components delayed there."""

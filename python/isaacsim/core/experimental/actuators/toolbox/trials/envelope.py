@@ -85,31 +85,23 @@ def envelope(
     """
     actuator, column = find_actuator(actuators, joint)
     stages = [one_joint(stage, actuator, robot, column) for stage in actuator.after_controller]
-    middle = float(np.mean(limits)) if np.isfinite(limits).all() else 0.0
+    ends = limits if np.isfinite(limits).all() else (-np.pi, np.pi)
+    middle = float(np.mean(ends))
     speeds = _shown(lambda at: bounds(stages, np.full_like(at, middle), at), _FASTEST)
     fastest = _SHOWN if speeds is None else _BEYOND * speeds
     velocities = np.linspace(-fastest, fastest, _POINTS)
     there = np.full_like(velocities, middle)
-    positions, over_position = np.zeros(0), np.zeros((2, 0))
-    low, high = limits if np.isfinite(limits).all() else (-np.pi, np.pi)
-    places = np.linspace(low, high, _POINTS)
-    found = bounds(stages, places, np.zeros_like(places))
-    if _changes(found).any():
-        positions, over_position = places, found
+    positions = np.linspace(*ends, _POINTS)
+    over_position = bounds(stages, positions, np.zeros_like(positions))
+    if not _changes(over_position).any():
+        positions, over_position = np.zeros(0), np.zeros((2, 0))
     steps, seconds = delay_of(actuator, robot, column)
     late = steps * dt + seconds if steps else seconds
-    # stages that change no effort take part in the whole by the signals that they publish
-    changing = [stage for stage in stages if KINDS[stage.KIND].changes_effort and not converts(stage)]
-    names = _disambiguate([type(stage).__name__ for stage in changing])
-    gear = list(filter(converts, stages))
     return Envelope(
         joint,
         velocities,
         bounds(stages, there, velocities),
-        {
-            name: bounds([stage] if acts_at_joint(stage) else [stage, *gear], there, velocities)
-            for name, stage in zip(names, changing, strict=True)
-        },
+        _alone(stages, there, velocities),
         middle,
         positions,
         over_position,
@@ -118,6 +110,18 @@ def envelope(
         float(drive_limit),
         float(gears(actuator)[0, robot, column]),
     )
+
+
+def _alone(stages: Sequence[Any], positions: np.ndarray, velocities: np.ndarray) -> dict[str, Bounds]:
+    """Return the bounds of each stage alone, at the joint, by name."""
+    # stages that change no effort take part in the whole by the signals that they publish
+    changing = [stage for stage in stages if KINDS[stage.KIND].changes_effort and not converts(stage)]
+    names = _disambiguate([type(stage).__name__ for stage in changing])
+    gear = list(filter(converts, stages))
+    return {
+        name: bounds([stage] if acts_at_joint(stage) else [stage, *gear], positions, velocities)
+        for name, stage in zip(names, changing, strict=True)
+    }
 
 
 def find_actuator(actuators: ActuatorSet, joint: str) -> tuple[Actuator, int]:
