@@ -61,7 +61,8 @@ class Candidate:
 
     def step(self) -> np.ndarray:
         """Return the efforts of a step."""
-        return self.actuated.step(*self.inputs, DT)
+        q, qd, target = self.inputs
+        return self.actuated.step(q, qd, target, DT)
 
 
 def main() -> None:

@@ -21,6 +21,7 @@ functions. Coefficients: Cephes 2.8 (S. L. Moshier), single precision.
 # Warp calls the registered adjoints, and type checkers do not know the results of wp.func
 # pyright: reportUnusedFunction=false, reportAttributeAccessIssue=false, reportReturnType=false
 # pyright: reportGeneralTypeIssues=false, reportIndexIssue=false, reportArgumentType=false
+# pyright: reportOperatorIssue=false
 
 from __future__ import annotations
 

@@ -33,6 +33,7 @@ class NetworkLaw:
     """
 
     STATE_AXIS: ClassVar[int] = 1
+    LATE: ClassVar[tuple[str, ...]] = ()
     START: ClassVar[Mapping[str, float]] = {}
     KEPT: ClassVar[tuple[str, ...]] = ()
 

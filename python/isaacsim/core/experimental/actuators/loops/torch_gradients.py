@@ -21,7 +21,8 @@ from ..memory import numpy_view, warp_view
 from ..networks.network import Network
 from ..networks.weights import Weights
 from ..pipeline.assembly import Assembly
-from ..pipeline.gradients import Pipeline, refuse, require_gradients
+from ..pipeline.gradient_recorder import refuse
+from ..pipeline.gradients import Pipeline, require_gradients
 from ..pipeline.plan import Placement
 from ..pipeline.step.native import NativeStep
 from ..specs.signals import SIGNALS

@@ -23,7 +23,7 @@ import math
 import weakref
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NoReturn, Protocol, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 import warp as wp
@@ -35,6 +35,7 @@ from ..components.law import FELT_SIGNALS, LawClass
 from ..memory import Array, numpy_view
 from ..specs.signals import SIGNALS
 from ..specs.stages import KINDS
+from .gradient_recorder import GradientRecorder, refuse
 from .late_gradients import NUM_ARRAYS, LateCommands
 from .plan import Placement, Plan, PlannedStage, Row, StatefulLaw, has_law
 from .step.binding import Indices
@@ -135,65 +136,6 @@ def _custom_components(step: Step) -> list[str]:
     stages = [insert.array_stages for insert in getattr(step, "inserts", ())]
     components = [one for some in stages for one in (some.delay, some.controller, *some.stages)]
     return list(dict.fromkeys(type(one).__name__ for one in components if one is not None and not has_law(one)))
-
-
-def refuse(label: str, why: str) -> NoReturn:
-    """Raise the error of an actuator without gradients.
-
-    Raises:
-        NotImplementedError: Always.
-    """
-    raise NotImplementedError(f"{label}: requires_grad = True: {why}.")
-
-
-class GradientRecorder(Protocol):
-    """Records steps of a pipeline and runs their backward passes: `native.core.Gradients` or `WarpGradients`.
-
-    The core takes NumPy arrays. Signals are five arrays, each with the indices of the joints in it. Parameters and
-    states have a number per joint, and so have the signals that a law asks for, which precede its parameters.
-    """
-
-    def note(
-        self,
-        signals: Sequence[Array | None],
-        indices: Sequence[Array],
-        parameters: Sequence[Array],
-        state: Any,
-        lag: Array | None,
-        dt: float,
-        /,
-    ) -> Any:
-        """Copy the inputs of a step before it runs, and return the record."""
-        ...
-
-    # the arguments are those of the core
-    def back(
-        self,
-        noted: Any,
-        efforts: Sequence[Array | None],
-        effort_index: Array,
-        signals: Sequence[Array | None],
-        indices: Sequence[Array],
-        parameters: Sequence[Array | None],
-        after: Sequence[Array | None],
-        before: Sequence[Array | None],
-        numbers: Array | None = None,
-        /,
-    ) -> None:
-        """Run the backward pass of a recorded step; arrays are gradients, None for none.
-
-        Args:
-            noted: Record of the step.
-            efforts: By efforts and efforts before the limits; they are only read.
-            effort_index: Indices of the joints in these.
-            signals: By the signals; they are added to.
-            indices: Indices of the joints in these.
-            parameters: By the parameters; they are added to.
-            after: By the state after the step, rings of a delay first; they are set to zero.
-            before: By the state before, added to; may be the same arrays.
-            numbers: By the weights of a network, added to.
-        """
-        ...
 
 
 class Pipeline:

@@ -8,20 +8,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from ..components.delay_timed import DelayTimed
 from ..components.late import SPARE_ROWS
-from ..components.law import state_names
 from ..memory import Array, numpy_view
-
-if TYPE_CHECKING:
-    from .gradients import GradientRecorder
+from .gradient_recorder import GradientRecorder, refuse
 
 _COMMANDS = range(2, 5)
-NUM_ARRAYS = len(state_names(DelayTimed))
+NUM_ARRAYS = len(DelayTimed.STATE) + 1 + len(DelayTimed.LATE)
 """Number of its state arrays."""
 NUM_VALUES = len(DelayTimed.ASKS) + len(DelayTimed.PARAMETERS)
 """Number of its signals and parameters."""
@@ -68,7 +65,7 @@ class LateCommands:
         signals: Sequence[Array | None],
         indices: Sequence[Array],
         parameters: Sequence[Array],
-        state: tuple[Any, Sequence[Array]],
+        state: Any,
         lag: Array | None,
         dt: float,
     ) -> _Record:
@@ -83,8 +80,6 @@ class LateCommands:
         given = [np.asarray(numpy_view(one)) for one in parameters[-len(DelayTimed.PARAMETERS) :]]
         seconds, steps, random_steps = (values.ravel() for values in given[:3])
         if random_steps.any():
-            from .gradients import refuse
-
             refuse(self._label, "a delay that is drawn anew has none. Set random_steps to 0")
         newest, *rings = (numpy_view(one) for one in arrays[len(DelayTimed.STATE) :])
         now = [self._gathered(signals[c], indices[c]) for c in _COMMANDS]

@@ -16,7 +16,7 @@ import math
 import operator
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Generic, TypeGuard, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeGuard, TypeVar, cast
 
 import numpy as np
 
@@ -130,7 +130,7 @@ class StatefulLaw(Generic[AnyLaw_co]):
     @property
     def names(self) -> tuple[str, ...]:
         """Names of its state arrays."""
-        return self.law.STATE if is_network(self.law) else state_names(self.law)
+        return state_names(cast("LawClass", self.law))
 
     def axis_of(self, name: str) -> int:
         """Axis of a state array that runs over robots and slots, robot-major."""
@@ -156,7 +156,7 @@ class StatefulLaw(Generic[AnyLaw_co]):
         """Initial value of each array of its state, and True if a reset keeps the array."""
         start = {NEWEST: UNSET, **self.law.START}
         # the rings of a law need no reset, as there is no newest row
-        kept = {*self.law.KEPT, *([] if is_network(self.law) else self.law.LATE)}
+        kept = {*self.law.KEPT, *self.law.LATE}
         return [(start.get(name, 0.0), name in kept) for name in self.names]
 
     @property

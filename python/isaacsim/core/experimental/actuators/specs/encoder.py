@@ -6,6 +6,7 @@ import math
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
+from .arguments import whole_of
 from .fields import parameter
 from .late import LateConfig, described, most_of, seconds_of, seed_of, steps_of
 
@@ -76,7 +77,7 @@ class EncoderConfig(LateConfig):
             >>> EncoderConfig.from_bits(12, latency=0.008).resolution
             0.0015339807878856412
         """
-        if isinstance(bits, bool) or not isinstance(bits, int) or not 1 <= bits <= 32:
+        if not 1 <= whole_of("bits", bits, 1) <= 32:
             raise ValueError(f"bits = {bits!r}: must be an integer >= 1 and <= 32. Give the bits of a turn.")
         return cls(resolution=2.0 * math.pi / 2**bits, **values)
 

@@ -549,7 +549,8 @@ class WarpStep:
 def _words(flags: Sequence[np.ndarray]) -> list[np.ndarray]:
     """Flags per slot as bits of integers, `BITS` of them in each; an empty list without flags."""
     parts = [flags[first : first + BITS] for first in range(0, len(flags), BITS)]
-    return [np.sum([one.astype(np.int64) << bit for bit, one in enumerate(part)], axis=0) for part in parts]
+    shifted = ([one.astype(np.int64) << bit for bit, one in enumerate(part)] for part in parts)
+    return [np.sum(np.stack(part), axis=0) for part in shifted]
 
 
 def _kind(binding: Columns | Indices) -> str:

@@ -1,0 +1,67 @@
+"""Interface of what records steps of a pipeline for gradients, and the error of what has none."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NoReturn, Protocol
+
+from ..memory import Array
+
+
+def refuse(label: str, why: str) -> NoReturn:
+    """Raise the error of an actuator without gradients.
+
+    Raises:
+        NotImplementedError: Always.
+    """
+    raise NotImplementedError(f"{label}: requires_grad = True: {why}.")
+
+
+class GradientRecorder(Protocol):
+    """Records steps of a pipeline and runs their backward passes: `native.core.Gradients` or `WarpGradients`.
+
+    The core takes NumPy arrays. Signals are five arrays, each with the indices of the joints in it. Parameters and
+    states have a number per joint, and so have the signals that a law asks for, which precede its parameters.
+    """
+
+    def note(
+        self,
+        signals: Sequence[Array | None],
+        indices: Sequence[Array],
+        parameters: Sequence[Array],
+        state: Any,
+        lag: Array | None,
+        dt: float,
+        /,
+    ) -> Any:
+        """Copy the inputs of a step before it runs, and return the record."""
+        ...
+
+    # the arguments are those of the core
+    def back(
+        self,
+        noted: Any,
+        efforts: Sequence[Array | None],
+        effort_index: Array,
+        signals: Sequence[Array | None],
+        indices: Sequence[Array],
+        parameters: Sequence[Array | None],
+        after: Sequence[Array | None],
+        before: Sequence[Array | None],
+        numbers: Array | None = None,
+        /,
+    ) -> None:
+        """Run the backward pass of a recorded step; arrays are gradients, None for none.
+
+        Args:
+            noted: Record of the step.
+            efforts: By efforts and efforts before the limits; they are only read.
+            effort_index: Indices of the joints in these.
+            signals: By the signals; they are added to.
+            indices: Indices of the joints in these.
+            parameters: By the parameters; they are added to.
+            after: By the state after the step, rings of a delay first; they are set to zero.
+            before: By the state before, added to; may be the same arrays.
+            numbers: By the weights of a network, added to.
+        """
+        ...

@@ -1,0 +1,43 @@
+"""What laws require of the physics step."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from isaacsim.core.experimental.actuators import (
+    ActuatedArrays,
+    EffortDelayConfig,
+    EncoderConfig,
+    PDControlConfig,
+    RateConfig,
+    TimedDelayConfig,
+)
+
+PD = PDControlConfig(10.0, 1.0)
+
+
+@pytest.mark.parametrize(
+    ("stages", "longest"),
+    [
+        ([EncoderConfig(latency=0.008)], 0.00025),
+        ([EncoderConfig(latency=0.008, max_steps=4)], 0.002),
+        ([TimedDelayConfig(seconds=0.01, max_steps=5)], 0.002),
+        ([EffortDelayConfig(seconds=0.01, max_steps=5)], 0.002),
+        # with a rate, delays up to the controller count in its steps; that of the effort does not
+        ([TimedDelayConfig(seconds=0.01, max_steps=5), RateConfig(decimation=4)], 0.0005),
+        ([EncoderConfig(latency=0.01, max_steps=5), RateConfig(frequency=500.0)], 0.00001),
+        ([EffortDelayConfig(seconds=0.01, max_steps=5), RateConfig(decimation=4)], 0.002),
+    ],
+)
+def test_a_step_that_is_too_short_for_what_is_kept_is_refused(stages: list[Any], longest: float) -> None:
+    """Half of the shortest step is; a rate in Hz has its own step."""
+    arrays, zeros = ActuatedArrays(["hip"], {".*": [PD, *stages]}), np.zeros(1, np.float32)
+    arrays.step(zeros, zeros, zeros, longest)
+    if any(isinstance(one, RateConfig) and one.frequency for one in stages):
+        return
+    with pytest.raises(ValueError, match=r"'hip': \w+: a delay of .* steps of .* s: must be at most \d+\. Give max_"):
+        arrays.step(zeros, zeros, zeros, longest / 2.0)
+    # nothing is lost
+    arrays.step(zeros, zeros, zeros, longest)
