@@ -407,11 +407,18 @@ def entries() -> dict[str, Callable[[], Entry]]:
         counts = np.zeros(ROBOTS, np.int64)
         return Entry(made.call(*made.arguments).draw, [np.arange(ROBOTS), counts, 5], nothing)
 
+    def new_late_plan() -> Entry:
+        # an encoder on all slots, behind the controller and the three limits, with rings of five rows
+        bench = Bench()
+        feedback = [("FeedbackEncoder", [0] * 9, bench.every)]
+        return Entry(core.Plan, [*bench.plan_arguments(), feedback, [(4, 5, False)]], nothing)
+
     def free(name: str, *arguments: Any) -> Callable[[], Entry]:
         return lambda: Entry(getattr(core, name), list(arguments), nothing)
 
     return {
         "Plan": new_plan,
+        "Plan, late": new_late_plan,
         "Plan.share": of_plan("share", lambda b: [0, floats(b.slots)]),
         "Plan.own": of_plan("own", lambda b: [0, floats(b.robots, b.slots)]),
         "Plan.share_lag": of_plan("share_lag", lambda b: [ints(b.slots, value=2)]),
@@ -436,6 +443,7 @@ def entries() -> dict[str, Callable[[], Entry]]:
                 [([0, 2], [False, True], [[1.0, 1.0, 1.0, -1.0], [0.5, 0.5, 0.5, -0.5], *[[0.5, 1.0]] * 5], [2, 2], [])]
             ],
         ),
+        "Plan.measure": of_plan("measure", lambda b: [floats(b.robots, b.slots) for _ in range(2)]),
         "Plan.observe": of_plan(
             "observe",
             lambda b: [
