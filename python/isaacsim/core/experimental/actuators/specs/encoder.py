@@ -76,7 +76,8 @@ class EncoderConfig(LateConfig):
             >>> EncoderConfig.from_bits(12, latency=0.008).resolution
             0.0015339807878856412
         """
-        if isinstance(bits, bool) or not isinstance(bits, int) or not 1 <= bits <= 32:
+        # callers without type checks may give anything
+        if isinstance(bits, bool) or not isinstance(bits, int) or not 1 <= bits <= 32:  # pyright: ignore
             raise ValueError(f"bits = {bits!r}: must be an integer >= 1 and <= 32. Give the bits of a turn.")
         return cls(resolution=2.0 * math.pi / 2**bits, **values)
 
