@@ -1119,14 +1119,14 @@ inline V quantized(V value, V resolution) {
 
 template <class V>
 inline Values<V, 6> measured(V position, V velocity, V dt, V joint_number, V last_position, V last_velocity, V samples,
-        V resolution, V bias, V noise, V lag, V of_register, V velocity_resolution, V share, V seed) {
+        V resolution, V bias, V noise, V lag, V of_register, V velocity_resolution, V kept, V seed) {
     const V drawn = pick(noise > splat<V>(0.0f), gaussian(seed, joint_number, samples), splat<V>(0.0f));
     const V now = quantized(position + bias + noise * drawn, resolution);
     const V difference = (now - last_position) / dt;
     const V stored = quantized(velocity, velocity_resolution);
     const V chosen = pick(of_register > splat<V>(0.5f), stored, difference);
     const V raw = pick(last_position != last_position, velocity, chosen);
-    const V filtered = started(last_velocity, raw) + share * (raw - started(last_velocity, raw));
+    const V filtered = raw + kept * (started(last_velocity, raw) - raw);
     const V after = pick(samples < splat<V>(8.388606e+06f), samples + splat<V>(2.0f), splat<V>(0.0f));
     return {{now, filtered, lag, now, filtered, after}};
 }
@@ -1134,8 +1134,8 @@ inline Values<V, 6> measured(V position, V velocity, V dt, V joint_number, V las
 template <class V>
 inline Values<V, 8> encoder_prepare(V resolution, V bias, V noise, V latency, V latency_steps, V velocity,
         V velocity_resolution, V velocity_filter, V seed, V dt) {
-    return {{resolution, bias, noise, latency_steps + latency / dt, velocity, velocity_resolution, dt / (velocity_filter
-            + dt), seed}};
+    return {{resolution, bias, noise, latency_steps + latency / dt, velocity, velocity_resolution, velocity_filter /
+            (velocity_filter + dt), seed}};
 }
 
 template <class V>
@@ -1311,6 +1311,8 @@ struct ControllerPD {
     static constexpr int kOver[] = {-1};
     // numbers of the signals that it asks for
     static constexpr int kAsks[] = {-1};
+    // states that are unknown after a reset
+    static constexpr bool kUnset[] = {false};
     // values for which the law is compiled as constants, NaN for none
     static constexpr bool kHasUsual = false;
     static constexpr float kUsual[] = {kNaN, kNaN, kNaN};
@@ -1346,6 +1348,8 @@ struct ControllerPID {
     static constexpr int kOver[] = {-1};
     // numbers of the signals that it asks for
     static constexpr int kAsks[] = {-1};
+    // states that are unknown after a reset
+    static constexpr bool kUnset[] = {false};
     // values for which the law is compiled as constants, NaN for none
     static constexpr bool kHasUsual = false;
     static constexpr float kUsual[] = {kNaN, kNaN, kNaN, kNaN, kNaN};
@@ -1381,6 +1385,8 @@ struct ControllerGearedPD {
     static constexpr int kOver[] = {-1};
     // numbers of the signals that it asks for
     static constexpr int kAsks[] = {-1};
+    // states that are unknown after a reset
+    static constexpr bool kUnset[] = {false};
     // values for which the law is compiled as constants, NaN for none
     static constexpr bool kHasUsual = false;
     static constexpr float kUsual[] = {kNaN, kNaN, kNaN, kNaN};
@@ -1416,6 +1422,8 @@ struct ControllerGearedPID {
     static constexpr int kOver[] = {-1};
     // numbers of the signals that it asks for
     static constexpr int kAsks[] = {-1};
+    // states that are unknown after a reset
+    static constexpr bool kUnset[] = {false};
     // values for which the law is compiled as constants, NaN for none
     static constexpr bool kHasUsual = false;
     static constexpr float kUsual[] = {kNaN, kNaN, kNaN, kNaN, kNaN, kNaN};
@@ -1451,6 +1459,8 @@ struct ControllerServo {
     static constexpr int kOver[] = {-1};
     // numbers of the signals that it asks for
     static constexpr int kAsks[] = {7};
+    // states that are unknown after a reset
+    static constexpr bool kUnset[] = {false, true, false};
     // values for which the law is compiled as constants, NaN for none
     static constexpr bool kHasUsual = false;
     static constexpr float kUsual[] = {kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN};
@@ -1491,6 +1501,8 @@ struct RateHold {
     static constexpr int kOver[] = {-1};
     // numbers of the signals that it asks for
     static constexpr int kAsks[] = {-1};
+    // states that are unknown after a reset
+    static constexpr bool kUnset[] = {true, false};
     // values for which the law is compiled as constants, NaN for none
     static constexpr bool kHasUsual = false;
     static constexpr float kUsual[] = {kNaN, kNaN};
@@ -1529,6 +1541,8 @@ struct EffortDelayTimed {
     static constexpr int kOver[] = {-1};
     // numbers of the signals that it asks for
     static constexpr int kAsks[] = {-1};
+    // states that are unknown after a reset
+    static constexpr bool kUnset[] = {false};
     // values for which the law is compiled as constants, NaN for none
     static constexpr bool kHasUsual = false;
     static constexpr float kUsual[] = {kNaN};
@@ -1562,6 +1576,8 @@ struct ElectricalWinding {
     static constexpr int kOver[] = {-1};
     // numbers of the signals that it asks for
     static constexpr int kAsks[] = {0, 3, 4, 6, 7};
+    // states that are unknown after a reset
+    static constexpr bool kUnset[] = {false, false, false, false};
     // values for which the law is compiled as constants, NaN for none
     static constexpr bool kHasUsual = true;
     static constexpr float kUsual[] = {kNaN, kNaN, kNaN, 0.0f, kNaN, kNaN, kNaN, 0.0f, 0.0f, 0.0f, 0.0f, 0.0f};
@@ -1603,6 +1619,8 @@ struct ClampingDCMotor {
     static constexpr int kOver[] = {-1};
     // numbers of the signals that it asks for
     static constexpr int kAsks[] = {-1};
+    // states that are unknown after a reset
+    static constexpr bool kUnset[] = {false};
     // values for which the law is compiled as constants, NaN for none
     static constexpr bool kHasUsual = false;
     static constexpr float kUsual[] = {kNaN, kNaN, kNaN};
@@ -1637,6 +1655,8 @@ struct ClampingDCMotorCutoff {
     static constexpr int kOver[] = {-1};
     // numbers of the signals that it asks for
     static constexpr int kAsks[] = {-1};
+    // states that are unknown after a reset
+    static constexpr bool kUnset[] = {false};
     // values for which the law is compiled as constants, NaN for none
     static constexpr bool kHasUsual = false;
     static constexpr float kUsual[] = {kNaN, kNaN, kNaN};
@@ -1671,6 +1691,8 @@ struct ClampingPositionBased {
     static constexpr int kOver[] = {0};
     // numbers of the signals that it asks for
     static constexpr int kAsks[] = {-1};
+    // states that are unknown after a reset
+    static constexpr bool kUnset[] = {false};
     // values for which the law is compiled as constants, NaN for none
     static constexpr bool kHasUsual = false;
     static constexpr float kUsual[] = {kNaN};
@@ -1704,6 +1726,8 @@ struct ClampingEnvelope {
     static constexpr int kOver[] = {1, 1};
     // numbers of the signals that it asks for
     static constexpr int kAsks[] = {6, 7};
+    // states that are unknown after a reset
+    static constexpr bool kUnset[] = {false};
     // values for which the law is compiled as constants, NaN for none
     static constexpr bool kHasUsual = false;
     static constexpr float kUsual[] = {kNaN, kNaN, kNaN, kNaN, kNaN};
@@ -1740,6 +1764,8 @@ struct ClampingMaxEffort {
     static constexpr int kOver[] = {-1};
     // numbers of the signals that it asks for
     static constexpr int kAsks[] = {-1};
+    // states that are unknown after a reset
+    static constexpr bool kUnset[] = {false};
     // values for which the law is compiled as constants, NaN for none
     static constexpr bool kHasUsual = false;
     static constexpr float kUsual[] = {kNaN};
@@ -1773,6 +1799,8 @@ struct ThermalTwoNode {
     static constexpr int kOver[] = {-1};
     // numbers of the signals that it asks for
     static constexpr int kAsks[] = {5};
+    // states that are unknown after a reset
+    static constexpr bool kUnset[] = {true, true, false, false, false, false};
     // values for which the law is compiled as constants, NaN for none
     static constexpr bool kHasUsual = false;
     static constexpr float kUsual[] = {kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN};
@@ -1814,6 +1842,8 @@ struct SupplyBattery {
     static constexpr int kOver[] = {-1};
     // numbers of the signals that it asks for
     static constexpr int kAsks[] = {9, 11};
+    // states that are unknown after a reset
+    static constexpr bool kUnset[] = {true, false};
     // values for which the law is compiled as constants, NaN for none
     static constexpr bool kHasUsual = false;
     static constexpr float kUsual[] = {kNaN, kNaN, kNaN, kNaN, kNaN};
@@ -1850,6 +1880,8 @@ struct TransmissionGear {
     static constexpr int kOver[] = {-1};
     // numbers of the signals that it asks for
     static constexpr int kAsks[] = {-1};
+    // states that are unknown after a reset
+    static constexpr bool kUnset[] = {false};
     // values for which the law is compiled as constants, NaN for none
     static constexpr bool kHasUsual = false;
     static constexpr float kUsual[] = {kNaN, kNaN, kNaN};
@@ -1894,6 +1926,8 @@ struct TransmissionElastic {
     static constexpr int kOver[] = {-1};
     // numbers of the signals that it asks for
     static constexpr int kAsks[] = {0, 1, 2};
+    // states that are unknown after a reset
+    static constexpr bool kUnset[] = {true, true, true, false};
     // values for which the law is compiled as constants, NaN for none
     static constexpr bool kHasUsual = false;
     static constexpr float kUsual[] = {kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN};
@@ -1949,6 +1983,8 @@ struct LinkageShaft {
     static constexpr int kOver[] = {-1};
     // numbers of the signals that it asks for
     static constexpr int kAsks[] = {-1};
+    // states that are unknown after a reset
+    static constexpr bool kUnset[] = {false};
     // values for which the law is compiled as constants, NaN for none
     static constexpr bool kHasUsual = false;
     static constexpr float kUsual[] = {kNaN};
@@ -1982,6 +2018,8 @@ struct PassiveCogging {
     static constexpr int kOver[] = {-1};
     // numbers of the signals that it asks for
     static constexpr int kAsks[] = {-1};
+    // states that are unknown after a reset
+    static constexpr bool kUnset[] = {false};
     // values for which the law is compiled as constants, NaN for none
     static constexpr bool kHasUsual = false;
     static constexpr float kUsual[] = {kNaN, kNaN, kNaN};
@@ -2016,6 +2054,8 @@ struct PassiveFriction {
     static constexpr int kOver[] = {-1};
     // numbers of the signals that it asks for
     static constexpr int kAsks[] = {0, 1, 2};
+    // states that are unknown after a reset
+    static constexpr bool kUnset[] = {false, true, true};
     // values for which the law is compiled as constants, NaN for none
     static constexpr bool kHasUsual = true;
     static constexpr float kUsual[] = {kNaN, kNaN, kNaN, kNaN, 2.0f, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, 0.0f};
@@ -2060,6 +2100,8 @@ struct PassiveFrictionCurve {
     static constexpr int kOver[] = {2};
     // numbers of the signals that it asks for
     static constexpr int kAsks[] = {0, 1, 2};
+    // states that are unknown after a reset
+    static constexpr bool kUnset[] = {false, true, true};
     // values for which the law is compiled as constants, NaN for none
     static constexpr bool kHasUsual = false;
     static constexpr float kUsual[] = {kNaN};
@@ -2095,6 +2137,8 @@ struct PassiveLuGreFriction {
     static constexpr int kOver[] = {-1};
     // numbers of the signals that it asks for
     static constexpr int kAsks[] = {0, 1, 2};
+    // states that are unknown after a reset
+    static constexpr bool kUnset[] = {false, true, true};
     // values for which the law is compiled as constants, NaN for none
     static constexpr bool kHasUsual = false;
     static constexpr float kUsual[] = {kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN};
@@ -2135,6 +2179,8 @@ struct FeedbackEncoder {
     static constexpr int kOver[] = {-1};
     // numbers of the signals that it asks for
     static constexpr int kAsks[] = {13};
+    // states that are unknown after a reset
+    static constexpr bool kUnset[] = {true, true, false};
     // values for which the law is compiled as constants, NaN for none
     static constexpr bool kHasUsual = true;
     static constexpr float kUsual[] = {kNaN, kNaN, 0.0f, kNaN, kNaN, kNaN, kNaN, kNaN};
@@ -2145,9 +2191,9 @@ struct FeedbackEncoder {
     template <class V>
     static inline Values<V, kResults + kStates> law(V position, V velocity, V dt, V joint_number, V last_position,
             V last_velocity, V samples, V resolution, V bias, V noise, V lag, V of_register, V velocity_resolution,
-            V share, V seed) {
+            V kept, V seed) {
         return measured(position, velocity, dt, joint_number, last_position, last_velocity, samples, resolution, bias,
-                noise, lag, of_register, velocity_resolution, share, seed);
+                noise, lag, of_register, velocity_resolution, kept, seed);
     }
     template <class V>
     static inline Values<V, kPrepared> prepare(V resolution, V bias, V noise, V latency, V latency_steps, V velocity,
@@ -2173,6 +2219,8 @@ struct DelayTimed {
     static constexpr int kOver[] = {-1};
     // numbers of the signals that it asks for
     static constexpr int kAsks[] = {12};
+    // states that are unknown after a reset
+    static constexpr bool kUnset[] = {true, false, false};
     // values for which the law is compiled as constants, NaN for none
     static constexpr bool kHasUsual = true;
     static constexpr float kUsual[] = {kNaN, 0.0f, kNaN, kNaN, kNaN};

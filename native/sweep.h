@@ -494,6 +494,13 @@ template <class Law, bool COMMANDED, class A, class S, class T>
 struct MotorLoop;
 template <class Law, bool COMMANDED, size_t... A, size_t... S, size_t... T>
 struct MotorLoop<Law, COMMANDED, std::index_sequence<A...>, std::index_sequence<S...>, std::index_sequence<T...>> {
+    // A state that is unknown after a reset is so where a sensor of the joint hides it.
+    template <size_t N>
+    static float known(float state, int32_t is_visible) {
+        if constexpr (COMMANDED && Law::kUnset[N]) return nan_unless(is_visible != 0, state);
+        return state;
+    }
+
     template <class At>
     FLATTENED static void run(int64_t count, const At at, const float* q, const float* qd, const float* q_target,
                               const float* qd_target, const float* feedforward, float* RESTRICT out_q,
@@ -503,14 +510,10 @@ struct MotorLoop<Law, COMMANDED, std::index_sequence<A...>, std::index_sequence<
         INDEPENDENT
         for (int64_t k = 0; k < count; ++k) {
             const int64_t i = at(k);
-            // a state that is not known is that of the joint
-            [[maybe_unused]] const auto known = [&](float value) {
-                return COMMANDED ? nan_unless(visible[i] != 0, value) : value;
-            };
             const float third = COMMANDED ? q_target[i] : 0.0f, fourth = COMMANDED ? qd_target[i] : 0.0f,
                         last = COMMANDED ? feedforward[i] : 0.0f;
-            const auto found =
-                Law::motor(q[i], qd[i], third, fourth, last, asked[i]..., known(state[k])..., taken[i]...);
+            const auto found = Law::motor(q[i], qd[i], third, fourth, last, asked[i]...,
+                                          known<S>(state[k], visible[i])..., taken[i]...);
             bool good = finite(q[i]) & finite(qd[i]) & finite(found.at[kPosition]) & finite(found.at[kVelocity]);
             ((good = good & signal_is_good(Law::kAsks[A], asked[i])), ...);
             if constexpr (COMMANDED) {

@@ -492,6 +492,8 @@ def _struct(translator: Translator, law: catalogue.Law) -> str:
         f"    static constexpr int kOver[] = {{{', '.join(over) or '-1'}}};",
         "    // numbers of the signals that it asks for",
         f"    static constexpr int kAsks[] = {{{', '.join(map(str, asks)) or '-1'}}};",
+        "    // states that are unknown after a reset",
+        f"    static constexpr bool kUnset[] = {{{', '.join(_unset(component)) or 'false'}}};",
         "    // values for which the law is compiled as constants, NaN for none",
         f"    static constexpr bool kHasUsual = {str(bool(component.USUAL)).lower()};",
         *(
@@ -517,6 +519,10 @@ def _struct(translator: Translator, law: catalogue.Law) -> str:
         "};",
     ]
     return "\n".join(lines)
+
+
+def _unset(component: Any) -> list[str]:
+    return [str(math.isnan(component.START.get(name, 0.0))).lower() for name in component.STATE]
 
 
 def _usual_text(component: Any, names: Sequence[str]) -> str:

@@ -202,7 +202,7 @@ def test_header_of_a_made_up_stateful_limit_builds(monkeypatch: pytest.MonkeyPat
     after = next(at for at, law in enumerate(catalogue.LAWS, 1) if law.name == "ClampingDCMotor")
     replace_laws(monkeypatch, (*catalogue.LAWS[:after], line, *catalogue.LAWS[after:]))
     text = laws_header.header()
-    order = "ElectricalWinding, ClampingDCMotor, ClampingHeat, ClampingDCMotorCutoff, ClampingPositionBased, "
+    order = "RateHold, EffortDelayTimed, ElectricalWinding, ClampingDCMotor, ClampingHeat, ClampingDCMotorCutoff, "
     assert f"using EffortStages = List<{order}" in text
     (tmp_path / "generated_laws.h").write_text(text)
     file = tmp_path / "trial.cpp"

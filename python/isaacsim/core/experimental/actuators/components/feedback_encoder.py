@@ -2,7 +2,7 @@
 
     q_m = quantized(q + bias + noise·ν)           ν standard normal; quantized: to multiples of the resolution
     u   = (q_m − q_m′)/dt, or quantized(v)        velocity by difference, or of a register; ′ the step before
-    v_m = v_m′ + dt/(T + dt)·(u − v_m′)           T the time constant of the filter
+    v_m = u + T/(T + dt)·(v_m′ − u)               T the time constant of the filter
 
 Position and velocity act `latency_steps + latency/dt` steps late, see `late.py`. In the first step after a reset, u is
 the velocity of the joint, and v_m is u.
@@ -59,7 +59,7 @@ def encoder_prepare(
     seed: float,
     dt: float,
 ):
-    """Return the parameters, the latency in steps, and the share of a new velocity in the filtered one."""
+    """Return the parameters, the latency in steps, and the share of the filtered velocity that stays."""
     return (
         resolution,
         bias,
@@ -67,7 +67,7 @@ def encoder_prepare(
         latency_steps + latency / dt,
         velocity,
         velocity_resolution,
-        dt / (velocity_filter + dt),
+        velocity_filter / (velocity_filter + dt),
         seed,
     )
 
@@ -87,7 +87,7 @@ def measured(
     lag: float,
     of_register: float,
     velocity_resolution: float,
-    share: float,
+    kept: float,
     seed: float,
 ):
     """Return measured position and velocity, by how many steps they act late, and position, velocity and sample."""
@@ -97,7 +97,7 @@ def measured(
     stored = quantized(velocity, velocity_resolution)
     chosen = stored if of_register > 0.5 else difference
     raw = velocity if wp.isnan(last_position) else chosen
-    filtered = started(last_velocity, raw) + share * (raw - started(last_velocity, raw))
+    filtered = raw + kept * (started(last_velocity, raw) - raw)
     after = samples + 2.0 if samples < MOST_SAMPLES else 0.0
     return now, filtered, lag, now, filtered, after
 

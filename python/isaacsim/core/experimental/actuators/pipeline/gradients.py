@@ -91,6 +91,10 @@ def require_gradients(label: str, step: Step) -> None:
         )
         refuse(label, ": ".join(filter(None, (", ".join(names), why))))
     _refuse_laws(label, [law for law, _ in step.plan.laws])
+    hidden = np.logical_or.reduce([one.used for one in step.plan.feedback if KINDS[one.law.KIND].senses] or [False])
+    for gear in step.plan.transmissions:
+        if any(math.isnan(start) for start in gear.law.START.values()) and (gear.used & hidden).any():
+            refuse(label, f"a sensor beside {gear.law.__name__}, whose motor moves by itself, has none. Leave one out")
     if isinstance(step, WarpStep) and not wp.get_device(step.device).is_cpu and step.plan.num_measured == 4:
         refuse(label, "a delay in seconds or between steps has none on a GPU. Step on the CPU, or take DelayConfig")
 

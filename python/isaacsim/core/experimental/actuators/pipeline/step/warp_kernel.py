@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from string import Template
@@ -420,8 +421,9 @@ class _Law:
         return self.after_state(_under("if fault == 0:", lines))
 
     def unless_hidden(self, lines: Sequence[str], seen: str) -> list[str]:
-        """Return lines that read the state of a transmission, with an unknown state where the joint is `seen`."""
-        kept = self._state("kept")
+        """Return lines without the states that are unknown after a reset, where the joint is `seen`; of a transmission."""
+        named = zip(self._state("kept"), self.owner.STATE, strict=True)
+        kept = [name for name, state in named if math.isnan(self.owner.START.get(state, 0.0))]
         place = next((at for at, line in enumerate(lines) if line.startswith("if fault == 0:")), 0)
         hidden = _under(f"if {seen}:", [f"{name} = wp.float32(wp.nan)" for name in kept]) if kept else []
         return [*lines[:place], *hidden, *lines[place:]]
