@@ -421,7 +421,7 @@ class _Law:
         return self.after_state(_under("if fault == 0:", lines))
 
     def unless_hidden(self, lines: Sequence[str], seen: str) -> list[str]:
-        """Return lines without the states that are unknown after a reset, where the joint is `seen`; of a transmission."""
+        """Return lines of a transmission, without what is unknown after a reset where the joint is `seen`."""
         named = zip(self._state("kept"), self.owner.STATE, strict=True)
         kept = [name for name, state in named if math.isnan(self.owner.START.get(state, 0.0))]
         place = next((at for at, line in enumerate(lines) if line.startswith("if fault == 0:")), 0)
