@@ -1119,23 +1119,23 @@ inline V quantized(V value, V resolution) {
 
 template <class V>
 inline Values<V, 6> measured(V position, V velocity, V dt, V joint_number, V last_position, V last_velocity, V samples,
-        V resolution, V bias, V noise, V lag, V of_register, V velocity_resolution, V kept, V seed) {
+        V resolution, V bias, V noise, V lag, V of_register, V velocity_resolution, V kept, V share, V seed) {
     const V drawn = pick(noise > splat<V>(0.0f), gaussian(seed, joint_number, samples), splat<V>(0.0f));
     const V now = quantized(position + bias + noise * drawn, resolution);
     const V difference = (now - last_position) / dt;
     const V stored = quantized(velocity, velocity_resolution);
     const V chosen = pick(of_register > splat<V>(0.5f), stored, difference);
     const V raw = pick(last_position != last_position, velocity, chosen);
-    const V filtered = raw + kept * (started(last_velocity, raw) - raw);
+    const V filtered = kept * started(last_velocity, raw) + share * raw;
     const V after = pick(samples < splat<V>(8.388606e+06f), samples + splat<V>(2.0f), splat<V>(0.0f));
     return {{now, filtered, lag, now, filtered, after}};
 }
 
 template <class V>
-inline Values<V, 8> encoder_prepare(V resolution, V bias, V noise, V latency, V latency_steps, V velocity,
+inline Values<V, 9> encoder_prepare(V resolution, V bias, V noise, V latency, V latency_steps, V velocity,
         V velocity_resolution, V velocity_filter, V seed, V dt) {
     return {{resolution, bias, noise, latency_steps + latency / dt, velocity, velocity_resolution, velocity_filter /
-            (velocity_filter + dt), seed}};
+            (velocity_filter + dt), dt / (velocity_filter + dt), seed}};
 }
 
 template <class V>
@@ -2169,12 +2169,12 @@ struct FeedbackEncoder {
     static constexpr const char *kName = "FeedbackEncoder", *kKind = "feedback";
     static constexpr bool kLimits = false, kConverts = false;
     static constexpr bool kCouples = false;
-    static constexpr int kResults = 3, kGives = 2, kLate = 2, kParameters = 9, kPrepared = 8, kStates = 3, kCurves = 0, kAsked = 1, kArguments = 15;
+    static constexpr int kResults = 3, kGives = 2, kLate = 2, kParameters = 9, kPrepared = 9, kStates = 3, kCurves = 0, kAsked = 1, kArguments = 16;
     static constexpr bool kPrepares = true;
     // whether what is prepared depends on the time step
     static constexpr bool kTimed = true;
     // the parameter that each prepared number is as it stands, -1 for one that is derived
-    static constexpr int kPasses[] = {0, 1, 2, -1, 5, 6, -1, 8};
+    static constexpr int kPasses[] = {0, 1, 2, -1, 5, 6, -1, -1, 8};
     // what each curve runs over: 0 for the position, 1 for the velocity, 2 for the speed
     static constexpr int kOver[] = {-1};
     // numbers of the signals that it asks for
@@ -2183,7 +2183,7 @@ struct FeedbackEncoder {
     static constexpr bool kUnset[] = {true, true, false};
     // values for which the law is compiled as constants, NaN for none
     static constexpr bool kHasUsual = true;
-    static constexpr float kUsual[] = {kNaN, kNaN, 0.0f, kNaN, kNaN, kNaN, kNaN, kNaN};
+    static constexpr float kUsual[] = {kNaN, kNaN, 0.0f, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN};
     static constexpr float kUsualAsked[] = {kNaN};
     // position, velocity
     static constexpr bool kReads[] = {true, true};
@@ -2191,9 +2191,9 @@ struct FeedbackEncoder {
     template <class V>
     static inline Values<V, kResults + kStates> law(V position, V velocity, V dt, V joint_number, V last_position,
             V last_velocity, V samples, V resolution, V bias, V noise, V lag, V of_register, V velocity_resolution,
-            V kept, V seed) {
+            V kept, V share, V seed) {
         return measured(position, velocity, dt, joint_number, last_position, last_velocity, samples, resolution, bias,
-                noise, lag, of_register, velocity_resolution, kept, seed);
+                noise, lag, of_register, velocity_resolution, kept, share, seed);
     }
     template <class V>
     static inline Values<V, kPrepared> prepare(V resolution, V bias, V noise, V latency, V latency_steps, V velocity,

@@ -64,6 +64,7 @@ TESTED_IN = {
     "action_graphs.runner.kit_nodes.*": "action_graphs/runner/kit_nodes/test_kit_nodes.py",
     "specs.*": "specs/test_fields.py",
     # parts of something that is tested as one
+    "pipeline.gradient_recorder": "pipeline/test_gradients.py",
     "compat.isaac_lab.actions": "compat/isaac_lab/test_models.py",
     "compat.isaac_lab.cfgs": "compat/isaac_lab/test_models.py",
     "compat.isaac_lab.kinds": "compat/isaac_lab/test_groups.py",

@@ -98,7 +98,12 @@ RANGES = {
 # laws that only publish signals have no gradients
 # a linkage, which couples joints, has no gradients
 SINGLE = [law for law in catalogue.laws() if KINDS[law.kind].gives and not KINDS[law.kind].couples]
-LAWS = sorted(law.name for law in SINGLE if law.component.LAW is not None)
+# delays have tests of their own, and sensors that act late and rates have none
+LAWS = sorted(
+    law.name
+    for law in SINGLE
+    if law.component.LAW is not None and not law.component.LATE and law.component.TICK is None
+)
 Values = dict[str, np.ndarray]
 
 

@@ -443,7 +443,7 @@ def entries() -> dict[str, Callable[[], Entry]]:
                 [([0, 2], [False, True], [[1.0, 1.0, 1.0, -1.0], [0.5, 0.5, 0.5, -0.5], *[[0.5, 1.0]] * 5], [2, 2], [])]
             ],
         ),
-        "Plan.measure": of_plan("measure", lambda b: [floats(b.robots, b.slots) for _ in range(2)]),
+        "Plan.measure": of_plan("measure", lambda b: [[floats(b.robots, b.slots) for _ in range(4)]]),
         "Plan.observe": of_plan(
             "observe",
             lambda b: [

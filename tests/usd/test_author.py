@@ -652,7 +652,9 @@ REFUSALS = {
     ),
     **{
         f"delay {value!r}": Refusal(
-            (f"delay = {value!r}", "must be a config of a command delay (DelayConfig)"), {"delay": value}, TypeError
+            (f"delay = {value!r}", "must be a config of a command delay (DelayConfig, TimedDelayConfig)"),
+            {"delay": value},
+            TypeError,
         )
         for value in (3, [DelayConfig(1)], DelayConfig, PD)
     },

@@ -78,7 +78,7 @@ def test_stages_of_all_kinds_compile_for_cuda(phase: str, tmp_path: Path) -> Non
     plan = compile_plan([*joint_entries(), *asking_entries(), *sensing_entries(), *heating], ROBOTS)
     stages, feedback = (tuple(stage.law for stage in some) for some in (plan.stages, plan.feedback))
     assert plan.asked and plan.published and feedback
-    module = step_kernel(plan.controllers, stages, feedback, "columns", phase, True).module
+    module = step_kernel(plan.controllers, stages, feedback, (False,) * len(feedback), "columns", phase, True).module
     (file, *_) = wp.compile_aot_module(module, arch=90, module_dir=tmp_path, use_ptx=True)
     assert ".visible .entry" in Path(file).read_text().replace("\0", "")
 
@@ -89,7 +89,7 @@ def test_mixed_plan_compiles_for_cuda(arch: int, binding: str, phase: str, tmp_p
     """For the processors of the A100 and of the H100 and H200, in one go and in two phases, with both bindings."""
     plan = mixed_plan()
     stages = tuple(stage.law for stage in plan.stages)
-    module = step_kernel(plan.controllers, stages, (), binding, phase, False).module
+    module = step_kernel(plan.controllers, stages, (), (), binding, phase, False).module
     (file, *_) = wp.compile_aot_module(module, arch=arch, module_dir=tmp_path, use_ptx=True)
     text = Path(file).read_text().replace("\0", "")
     assert "step_kernel" in text

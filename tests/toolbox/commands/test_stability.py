@@ -83,7 +83,7 @@ def test_latency_has_a_column_and_the_damping_that_it_needs(tmp_path: Path, caps
         save_motors(file := tmp_path / "motors.yaml", {".*": motor})
         main(["stability", arm, "--config", str(file), "--dt", "0.002"])
         found.append(capsys.readouterr().out)
-    assert "latency" not in found[0] and "latency [s]" in found[1]
+    assert "latency [s]" not in found[0] and "latency [s]" in found[1]
     words = "The effort of shoulder acts 0.008 s late: its kp = 200 needs more than kd = 1.6, and it has 0.5."
     assert words in " ".join(found[1].split())
 

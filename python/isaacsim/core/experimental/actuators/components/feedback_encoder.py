@@ -2,7 +2,7 @@
 
     q_m = quantized(q + bias + noise·ν)           ν standard normal; quantized: to multiples of the resolution
     u   = (q_m − q_m′)/dt, or quantized(v)        velocity by difference, or of a register; ′ the step before
-    v_m = u + T/(T + dt)·(v_m′ − u)               T the time constant of the filter
+    v_m = (T·v_m′ + dt·u)/(T + dt)                T the time constant of the filter
 
 Position and velocity act `latency_steps + latency/dt` steps late, see `late.py`. In the first step after a reset, u is
 the velocity of the joint, and v_m is u.
@@ -59,7 +59,7 @@ def encoder_prepare(
     seed: float,
     dt: float,
 ):
-    """Return the parameters, the latency in steps, and the share of the filtered velocity that stays."""
+    """Return the parameters, the latency in steps, and the shares of old and new velocity in the filter."""
     return (
         resolution,
         bias,
@@ -68,6 +68,7 @@ def encoder_prepare(
         velocity,
         velocity_resolution,
         velocity_filter / (velocity_filter + dt),
+        dt / (velocity_filter + dt),
         seed,
     )
 
@@ -88,6 +89,7 @@ def measured(
     of_register: float,
     velocity_resolution: float,
     kept: float,
+    share: float,
     seed: float,
 ):
     """Return measured position and velocity, by how many steps they act late, and position, velocity and sample."""
@@ -97,7 +99,7 @@ def measured(
     stored = quantized(velocity, velocity_resolution)
     chosen = stored if of_register > 0.5 else difference
     raw = velocity if wp.isnan(last_position) else chosen
-    filtered = raw + kept * (started(last_velocity, raw) - raw)
+    filtered = kept * started(last_velocity, raw) + share * raw
     after = samples + 2.0 if samples < MOST_SAMPLES else 0.0
     return now, filtered, lag, now, filtered, after
 

@@ -80,7 +80,7 @@ class LateCommands:
         given = [np.asarray(numpy_view(one)) for one in parameters[-len(DelayTimed.PARAMETERS) :]]
         seconds, steps, random_steps = (values.ravel() for values in given[:3])
         if random_steps.any():
-            refuse(self._label, "a delay that is drawn anew has none. Set random_steps to 0")
+            refuse(self._label, "a delay that is drawn anew (DelayTimed) has none. Set random_steps to 0")
         newest, *rings = (numpy_view(one) for one in arrays[len(DelayTimed.STATE) :])
         now = [self._gathered(signals[c], indices[c]) for c in _COMMANDS]
         depth, fresh = len(rings[0]), np.isnan(newest)

@@ -6,7 +6,6 @@ import math
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
-from .arguments import whole_of
 from .fields import parameter
 from .late import LateConfig, described, most_of, seconds_of, seed_of, steps_of
 
@@ -60,7 +59,7 @@ class EncoderConfig(LateConfig):
     Backlash and spring of an `ElasticTransmissionConfig` show at the joint only.
     """
     max_steps: int = parameter(0, **most_of("encoder"))
-    """Number of steps of latency that are kept, the most that it may become; 0 for what it needs at 0.25 ms."""
+    """Physics steps for which the past is kept, the longest possible latency; 0 for what it needs at 0.25 ms."""
 
     @classmethod
     def from_bits(cls, bits: int, **values: Any) -> Self:
@@ -77,7 +76,8 @@ class EncoderConfig(LateConfig):
             >>> EncoderConfig.from_bits(12, latency=0.008).resolution
             0.0015339807878856412
         """
-        if not 1 <= whole_of("bits", bits, 1) <= 32:
+        # callers without type checks may give anything
+        if isinstance(bits, bool) or not isinstance(bits, int) or not 1 <= bits <= 32:  # pyright: ignore
             raise ValueError(f"bits = {bits!r}: must be an integer >= 1 and <= 32. Give the bits of a turn.")
         return cls(resolution=2.0 * math.pi / 2**bits, **values)
 

@@ -94,7 +94,7 @@ class TimedDelayConfig(LateConfig):
     seed: int = parameter(0, **seed_of("timedDelay"))
     """Seed of the draws."""
     max_steps: int = parameter(0, **most_of("timedDelay"))
-    """Number of steps that are kept, the most that the delay may become; 0 for what it needs at 0.25 ms and longer."""
+    """Physics steps for which the past is kept, the longest delay; 0 for what it needs at 0.25 ms and longer."""
 
     def delay_parts(self) -> tuple[Any, Any]:
         """Return the delay in steps, the largest that may be drawn, and in seconds; they add up."""
@@ -118,7 +118,7 @@ class EffortDelayConfig(LateConfig):
     steps: float = parameter(0.0, **steps_of("effortDelay"))
     """Delay in physics steps, added to `seconds`."""
     max_steps: int = parameter(0, **most_of("effortDelay"))
-    """Number of steps that are kept, the most that the delay may become; 0 for what it needs at 0.25 ms and longer."""
+    """Physics steps for which the past is kept, the longest delay; 0 for what it needs at 0.25 ms and longer."""
 
     def delay_parts(self) -> tuple[Any, Any]:
         """Return the delay in steps and in seconds; they add up."""

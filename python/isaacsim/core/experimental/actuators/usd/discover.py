@@ -315,7 +315,8 @@ def _refuse_several(path: str, configs: Mapping[str, list[Any]], issues: list[st
     """The kinds of which a prim has several and may have one; controllers are reported elsewhere."""
     several = [kind for kind in KINDS if len(configs[kind]) > 1 and not (KINDS[kind].many or kind == "controller")]
     for kind in several:
-        has = [config.SCHEMA for config in configs[kind]]
+        # one with problems is None
+        has = [config.SCHEMA for config in configs[kind] if config is not None]
         issues.append(f"<{path}> has {kind} schemas {has}: must have at most one. Apply one of them.")
     return several
 

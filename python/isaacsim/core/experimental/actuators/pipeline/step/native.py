@@ -50,9 +50,8 @@ class NativeStep:
 
         Published values of laws are written here at the start of a step, see `publish`.
         """
-        self.measured = tuple(np.full(size, np.nan, np.float32) for _ in range(plan.num_measured))
-        """Position, velocity and targets that controllers get, see `Plan.num_measured`; NaN since a reset."""
-        self._core.measure(self.measured)
+        self._measured = tuple(np.full(size, np.nan, np.float32) for _ in range(plan.num_measured))
+        self._core.measure(self._measured)
         self._give_signals()
         self._give_laws()
         self.scattered: list[tuple[np.ndarray, np.ndarray]] = []
@@ -193,6 +192,11 @@ class NativeStep:
     def motor_efforts(self) -> np.ndarray:
         """Efforts of the motors behind all limits, 0 on a fault, if observed; `(robots, slots)`."""
         return cast(np.ndarray, self._motor)
+
+    @property
+    def measured(self) -> tuple[np.ndarray, ...]:
+        """Position, velocity and targets that controllers get, see `Plan.num_measured`; NaN since a reset."""
+        return self._measured
 
     @property
     def computed(self) -> np.ndarray:

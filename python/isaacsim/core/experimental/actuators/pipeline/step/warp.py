@@ -68,8 +68,7 @@ class WarpStep:
 
         Published values of laws are written here at the start of a step, see `publish`.
         """
-        self.measured = tuple(self._zeros(fill=math.nan) for _ in range(plan.num_measured))
-        """Position, velocity and targets that controllers get, see `Plan.num_measured`; NaN since a reset."""
+        self._measured = tuple(self._zeros(fill=math.nan) for _ in range(plan.num_measured))
         self._published = self._published_places()
         # signal and slots of each total, and the signal it is written to
         self._totals: list[tuple[wp.array, wp.array, wp.array]] = []
@@ -227,7 +226,7 @@ class WarpStep:
                     each = one.count * math.prod(values.shape[one.axis_of(name) + 1 :])
                     inputs = [mask, each, start, law[keeper] if keeper >= 0 else None]
                     wp.launch(clear_kernel, values.size, inputs, [values.flatten()], device=self.device)
-        for measured in self.measured:
+        for measured in self._measured:
             inputs = [mask, plan.num_slots, math.nan, None]
             wp.launch(clear_kernel, measured.size, inputs, [measured.flatten()], device=self.device)
         # readers get the reset value before the next step; values that a reset keeps stay published
@@ -306,6 +305,11 @@ class WarpStep:
     def motor_efforts(self) -> np.ndarray:
         """Efforts of the motors behind all limits, 0 on a fault, if observed; `(robots, slots)`."""
         return self._observed[2].numpy()
+
+    @property
+    def measured(self) -> tuple[wp.array, ...]:
+        """Position, velocity and targets that controllers get, see `Plan.num_measured`; NaN since a reset."""
+        return self._measured
 
     @property
     def computed(self) -> wp.array:
@@ -467,7 +471,7 @@ class WarpStep:
         arguments += [self.signals[name] for name in self.plan.asked]
         arguments += [*self._arguments_of(before), *self._arguments_of(self._after)]
         arguments += [int(self._now is not self._after)]
-        measured = self.measured if phase in ("step", "command") else ()
+        measured = self._measured if phase in ("step", "command") else ()
         arguments += [self._faults, *measured, *observed, *self._handed_over, *self._shafts, *efforts]
         kernel, shape = self._kernels[_kind(binding), phase], (self.plan.num_robots, self.plan.num_slots)
         return wp.launch(kernel, shape, arguments, device=self.device, record_cmd=True)
