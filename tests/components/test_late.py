@@ -180,7 +180,7 @@ def test_actuators_with_two_states_have_the_bits_of_one(engine: str, name: str, 
 @pytest.mark.parametrize(
     ("config", "kept"),
     [
-        (EffortDelayConfig(), 1),
+        (EffortDelayConfig(), 0),
         (EffortDelayConfig(steps=2.5), 3),
         (EffortDelayConfig(seconds=0.01), 40),
         (EffortDelayConfig(seconds=0.01, max_steps=5), 5),
@@ -195,7 +195,7 @@ def test_what_is_kept(config: Any, kept: int) -> None:
     assert kept_steps(config) == kept
 
 
-@pytest.mark.parametrize("most", [0, -1, 4097, True])
+@pytest.mark.parametrize("most", [-1, 4097, True])
 def test_rows_out_of_range_are_refused(most: int) -> None:
     values = [wp.zeros(1, dtype=wp.float32, device="cpu")] * 2
     with pytest.raises(ValueError, match=r"max_steps = .*: must be an integer >= 0 and <= 4096"):

@@ -59,7 +59,7 @@ class EncoderConfig(LateConfig):
     Backlash and spring of an `ElasticTransmissionConfig` show at the joint only.
     """
     max_steps: int = parameter(0, **most_of("encoder"))
-    """Physics steps for which the past is kept, the longest possible latency; 0 for what it needs at 0.25 ms."""
+    """Number of physics steps that are kept, the longest latency; 0 for what it needs at 0.25 ms and longer."""
 
     @classmethod
     def from_bits(cls, bits: int, **values: Any) -> Self:

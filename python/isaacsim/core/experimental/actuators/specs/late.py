@@ -94,7 +94,7 @@ class TimedDelayConfig(LateConfig):
     seed: int = parameter(0, **seed_of("timedDelay"))
     """Seed of the draws."""
     max_steps: int = parameter(0, **most_of("timedDelay"))
-    """Physics steps for which the past is kept, the longest delay; 0 for what it needs at 0.25 ms and longer."""
+    """Number of physics steps that are kept, the longest delay; 0 for what it needs at 0.25 ms and longer."""
 
     def delay_parts(self) -> tuple[Any, Any]:
         """Return the delay in steps, the largest that may be drawn, and in seconds; they add up."""
@@ -118,7 +118,7 @@ class EffortDelayConfig(LateConfig):
     steps: float = parameter(0.0, **steps_of("effortDelay"))
     """Delay in physics steps, added to `seconds`."""
     max_steps: int = parameter(0, **most_of("effortDelay"))
-    """Physics steps for which the past is kept, the longest delay; 0 for what it needs at 0.25 ms and longer."""
+    """Number of physics steps that are kept, the longest delay; 0 for what it needs at 0.25 ms and longer."""
 
     def delay_parts(self) -> tuple[Any, Any]:
         """Return the delay in steps and in seconds; they add up."""
