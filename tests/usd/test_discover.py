@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import itertools
 import math
 import os
 import pickle
@@ -1057,7 +1058,8 @@ BAD = {
 
 def own(config, *names, rows=()) -> str:
     """Text of an actuator that applies a schema of ours by some of its names."""
-    return actuator(*rows, schemas=(*names, *(() if config.KIND == "controller" else (PD,)), CLAMP, DELAY))
+    others = () if config.KIND == "controller" else (PD,), (CLAMP,), () if config.KIND == "delay" else (DELAY,)
+    return actuator(*rows, schemas=(*names, *itertools.chain.from_iterable(others)))
 
 
 def said_of(text: str) -> tuple[Any, ...]:
