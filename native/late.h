@@ -13,7 +13,8 @@ using namespace actuators;
 // The result `lag` steps ago, interpolated, of a ring whose newest row is `row`; `now` is what that row holds.
 inline float late_value(const float* ring, int64_t pitch, int32_t row, int32_t depth, float lag, float now) {
     const float most = static_cast<float>(depth - kSpareRows);
-    const float bounded = lag < most ? lag : most;
+    // a delay below zero, of an array that is not checked, is none
+    const float below = lag < most ? lag : most, bounded = below > 0.0f ? below : 0.0f;
     const int32_t steps = static_cast<int32_t>(bounded);
     const float rest = bounded - static_cast<float>(steps);
     const int32_t first = row - steps, second = first - 1;

@@ -86,7 +86,7 @@ class LateCommands:
         depth, fresh = len(rings[0]), np.isnan(newest)
         row = np.where(fresh | (newest >= depth - 1), 0, np.nan_to_num(newest) + 1).astype(int)
         wanted = steps + seconds / np.float32(dt)
-        bounded = np.minimum(wanted, depth - SPARE_ROWS).astype(np.float32)
+        bounded = np.clip(wanted, 0.0, depth - SPARE_ROWS).astype(np.float32)
         whole = bounded.astype(int)
         first, second, share = (row - whole) % depth, (row - whole - 1) % depth, bounded - whole.astype(np.float32)
         good = np.logical_and.reduce([np.isfinite(one) for one in now])

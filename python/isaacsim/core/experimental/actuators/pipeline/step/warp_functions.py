@@ -195,7 +195,8 @@ def acting(value: float, lag: float, newest: float, ring: wp.array2d[float], j: 
     most = float(depth - SPARE)
     bounded = wp.float32(most)
     if lag < most:
-        bounded = lag
+        # a delay below zero, of an array that is not checked, is none
+        bounded = wp.max(lag, 0.0)
     steps = int(bounded)
     rest = bounded - float(steps)
     one = ring[wrapped(row - steps, depth), j]
