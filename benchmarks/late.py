@@ -40,7 +40,7 @@ STAGES: dict[str, tuple[Any, Any]] = {
     "encoder with noise": (EncoderConfig(resolution=STEP, noise=0.001), EncoderConfig(velocity="register")),
     "delay of 2 steps": (DelayConfig(2), DelayConfig(0)),
     "delay of 7.5 ms": (TimedDelayConfig(seconds=0.0075), TimedDelayConfig(max_steps=2)),
-    "delay drawn anew": (TimedDelayConfig(steps=1, random_steps=3), TimedDelayConfig(max_steps=2)),
+    "redrawn delay": (TimedDelayConfig(steps=1, random_steps=3), TimedDelayConfig(max_steps=2)),
     "effort delay": (EffortDelayConfig(steps=1.5), EffortDelayConfig(max_steps=2)),
     "every 4th step": (RateConfig(decimation=4), RateConfig(decimation=1)),
 }

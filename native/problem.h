@@ -21,6 +21,7 @@ constexpr int kMostCurves = 4;
 // Copies of each number of a curve row, so that a vector of any width is one load.
 constexpr int kRepeated = 16;
 
+// Signals that controllers get and a step shows, see `Problem::measured`.
 constexpr int kMeasured = 4;
 
 constexpr int kCommands = 3;  // the last three are delayed
@@ -311,10 +312,10 @@ struct Problem {
     int transmissions = 0, first_transmission = 0, motor_arrays = 0;
     // first of `kFeltSignals` scratch arrays with inertia and load as motors feel them; 0 if no law asks for them
     int felt_arrays = 0;
-    // stage from which on signals are those of the joints, -1 without linkages, and the first of `kSignals` scratch
-    // arrays with those of the shafts
     // per element of a block, false where a sensor of the joint hides the state of its transmission from controllers
     const int32_t* visible = nullptr;
+    // stage from which on signals are those of the joints, -1 without linkages, and the first of `kSignals` scratch
+    // arrays with those of the shafts
     std::vector<Linkage> linkages;
     int linkage_stage = -1, link_arrays = 0;
     std::vector<NetworkUse> networks;

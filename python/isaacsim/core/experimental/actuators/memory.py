@@ -44,3 +44,8 @@ def _placed(array: Any) -> np.ndarray:
     if isinstance(array, wp.array) and array.device != wp.get_device("cpu"):
         return np.asarray(SimpleNamespace(__array_interface__=array.__cuda_array_interface__))
     return numpy_view(array)
+
+
+def on_host(array: Array) -> np.ndarray:
+    """Return the numbers of an array, copied from a GPU."""
+    return array.numpy() if isinstance(array, wp.array) else array

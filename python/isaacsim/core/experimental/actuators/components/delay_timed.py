@@ -1,4 +1,4 @@
-"""Command delay in seconds or between steps, constant or drawn anew.
+"""Command delay in seconds or between steps, constant or redrawn.
 
     delay in steps = steps + seconds/dt + drawn                drawn  an integer from 0 to random_steps, each as likely
 
@@ -18,12 +18,11 @@ Source: DelayBuffer of mjlab 1.0 (lags, hold probability, update period and phas
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import warp as wp
 
 from ..specs.late import LateConfig, TimedDelayConfig
-from .base import resolved_scalars
 from .functions import nearest, uniform
 from .late import LateComponent
 from .law import UNSET
@@ -118,8 +117,3 @@ class DelayTimed(LateComponent):
     CONFIG: ClassVar[type[LateConfig]] = TimedDelayConfig
     PREPARE = timed_prepare
     LAW = timed_lag
-
-    @classmethod
-    def resolve_arguments(cls, args: dict[str, Any]) -> dict[str, Any]:
-        """Fill each value with its default where absent and check it."""
-        return resolved_scalars(TimedDelayConfig, args)

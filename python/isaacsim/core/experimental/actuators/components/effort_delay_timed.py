@@ -10,12 +10,12 @@ Source: the effort delay of PACE 0.2 (Bjelonic et al., 2025), between steps by i
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import warp as wp
 
 from ..specs.late import EffortDelayConfig, LateConfig
-from .base import EffortDelay, resolved_scalars
+from .base import EffortDelay
 from .late import LateComponent
 
 
@@ -51,8 +51,3 @@ class EffortDelayTimed(LateComponent, EffortDelay):
     CONFIG: ClassVar[type[LateConfig]] = EffortDelayConfig
     PREPARE = effort_delay_prepare
     LAW = late_effort
-
-    @classmethod
-    def resolve_arguments(cls, args: dict[str, Any]) -> dict[str, Any]:
-        """Fill each value with its default where absent and check it."""
-        return resolved_scalars(EffortDelayConfig, args)

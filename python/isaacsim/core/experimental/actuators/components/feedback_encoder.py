@@ -26,7 +26,7 @@ import warp as wp
 from ..specs.encoder import EncoderConfig
 from ..specs.fields import parameters_of
 from ..specs.late import LateConfig
-from .base import Feedback, resolved_scalars
+from .base import Feedback
 from .functions import gaussian, nearest
 from .late import LateComponent
 from .law import UNSET, started
@@ -165,8 +165,3 @@ class FeedbackEncoder(LateComponent, Feedback):
             raise ValueError(f"side = {found}: must be one for all joints of an actuator. Give each its own actuator.")
         made.side = found[0]
         return made
-
-    @classmethod
-    def resolve_arguments(cls, args: dict[str, Any]) -> dict[str, Any]:
-        """Fill each value with its default where absent and check it."""
-        return resolved_scalars(EncoderConfig, args)

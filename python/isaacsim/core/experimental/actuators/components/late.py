@@ -12,13 +12,13 @@ kept.
 
 from __future__ import annotations
 
-from typing import ClassVar, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import warp as wp
 
 from ..specs.late import MAX_DELAY_STEPS, SHORTEST_STEP, LateConfig
-from .base import Component
+from .base import Component, resolved_scalars
 
 SPARE_ROWS = 2
 """Rows beyond the largest delay: the one before it, and one that a step with a later fault may have overwritten."""
@@ -58,6 +58,11 @@ class LateComponent(Component):
             )
         super().__init__(*values, **named)
         self.max_steps = int(max_steps)
+
+    @classmethod
+    def resolve_arguments(cls, args: dict[str, Any]) -> dict[str, Any]:
+        """Fill each value with its default where absent and check it."""
+        return resolved_scalars(cls.CONFIG, args)
 
     @property
     def depth(self) -> int:

@@ -17,6 +17,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
+import numpy as np
 import warp as wp
 
 from ..specs.rate import RateConfig
@@ -67,6 +68,12 @@ def hold(
     after = start if first else (clock + 1.0 - steps if due else clock + 1.0)
     acting = effort if due else held
     return acting, after, acting
+
+
+def steps_in_period(decimation: np.ndarray, frequency: np.ndarray, dt: float) -> np.ndarray:
+    """Return the number of physics steps in a period, at least 1 and not always whole; shaped like the arguments."""
+    asked = np.divide(1.0, frequency * dt, out=np.array(decimation, float), where=frequency > 0.0)
+    return np.maximum(asked, 1.0)
 
 
 class RateHold(Rate):

@@ -17,11 +17,11 @@ import warp as wp
 
 from ..components import newton_classes
 from ..cores import missing_core
-from ..memory import warp_view
+from ..memory import on_host, warp_view
 from .actuator import Actuator, PlannedActuator
 from .entry import ActuatorEntry
 from .linkages import linked_joints
-from .measured import measured_by, on_host
+from .measured import measured_by
 from .parameters import Parameters
 from .plan import array_stages, compile_plan, in_sequence, is_built_in
 from .step.binding import COLUMN_NAMES, Columns, check_custom

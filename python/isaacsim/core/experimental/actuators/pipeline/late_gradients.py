@@ -74,7 +74,7 @@ class LateCommands:
         `state` is that of the rest, and the arrays of the delay.
 
         Raises:
-            NotImplementedError: The delay is drawn anew.
+            NotImplementedError: The delay is redrawn.
         """
         inner_state, arrays = state
         given = [np.asarray(numpy_view(one)) for one in parameters[-len(DelayTimed.PARAMETERS) :]]

@@ -1,13 +1,12 @@
-"""What controllers measure: position and velocity of their sensors, of the joint."""
+"""Position and velocity of the joint as its controller measures them."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 import numpy as np
-import warp as wp
 
-from ..memory import Array
+from ..memory import on_host
 
 if TYPE_CHECKING:
     from .step.interface import Step
@@ -30,8 +29,3 @@ def measured_by(step: Step) -> tuple[np.ndarray, np.ndarray] | None:
         positions[:, slots] = (positions[:, slots] - offset) / ratio
         velocities[:, slots] /= ratio
     return positions, velocities
-
-
-def on_host(array: Array) -> np.ndarray:
-    """Return the numbers of an array, copied from a GPU."""
-    return array.numpy() if isinstance(array, wp.array) else array

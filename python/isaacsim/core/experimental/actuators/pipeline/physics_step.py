@@ -1,4 +1,4 @@
-"""What the laws of a plan require of the physics step: that of the training of a network, and enough of the past.
+"""Requirements of laws on the physics step: that of a network's training, and enough history for delays.
 
 Both count in periods of the controller, where it has a rate.
 """
@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 
 from ..components.late import SPARE_ROWS
+from ..components.rate_hold import steps_in_period
 from ..specs.stages import KINDS
 
 if TYPE_CHECKING:
@@ -56,7 +57,7 @@ class TrainedStep:
         """
         if dt is None or not self._has_rate:
             return self._network.law.require_dt(dt)
-        steps = np.broadcast_to(steps_in_period(self._step, dt), self._step.plan.shape)
+        steps = np.broadcast_to(periods_of(self._step, dt), self._step.plan.shape)
         for period in np.unique(steps[:, self._network.used]):
             self._network.law.require_dt(float(period) * dt)
 
@@ -80,7 +81,7 @@ class KeptDelays:
         if dt is None or dt == self._known:
             return
         for stage in _late_stages(self._step.plan):
-            self._require(stage, dt if KINDS[stage.law.KIND].takes_effort else dt * steps_in_period(self._step, dt))
+            self._require(stage, dt if KINDS[stage.law.KIND].takes_effort else dt * periods_of(self._step, dt))
         self._known = dt
 
     def _require(self, stage: PlannedStage, dt: np.ndarray | float) -> None:
@@ -97,13 +98,12 @@ class KeptDelays:
             )
 
 
-def steps_in_period(step: Step, dt: float) -> np.ndarray | float:
+def periods_of(step: Step, dt: float) -> np.ndarray | float:
     """Return the number of physics steps in a period of each controller, `(robots, slots)`; 1 without a rate."""
     for stage in step.plan.stages:
         if stage.law.TICK is not None and {"decimation", "frequency"} <= stage.rows.keys():
             decimation, frequency = (step.values(stage.rows[name]) for name in ("decimation", "frequency"))
-            of_frequency = 1.0 / (np.where(frequency > 0.0, frequency, 1.0) * dt)
-            return np.maximum(np.where(frequency > 0.0, of_frequency, decimation), 1.0)
+            return steps_in_period(decimation, frequency, dt)
     return 1.0
 
 

@@ -1,4 +1,4 @@
-"""Configs of what acts late: commands and efforts, by a time or by a number of steps, which may be drawn anew."""
+"""Configs of what acts late: commands and efforts, by a time or by a number of steps, which may be redrawn."""
 
 from __future__ import annotations
 
@@ -67,10 +67,10 @@ class LateConfig(Config):
 
 @dataclass
 class TimedDelayConfig(LateConfig):
-    """Command delay in seconds or between steps, constant or drawn anew: targets and feedforward act that much later.
+    """Command delay in seconds or between steps, constant or redrawn: targets and feedforward act that much later.
 
     The delay is `steps + seconds/dt + drawn`. Between two steps, commands are interpolated linearly. `drawn` is an
-    integer from 0 to `random_steps`, each as likely, drawn anew every `redraw_steps` steps except with probability
+    integer from 0 to `random_steps`, each as likely, redrawn every `redraw_steps` steps except with probability
     `hold_probability`; all joints of a robot with the same seed and the same rule draw the same. `DelayConfig` is a
     whole constant number of steps, and the faster. The schema is our own.
     """

@@ -13,7 +13,7 @@ import warp as wp
 
 from ...components.catalogue import law_of
 from ...errors import NotCopied
-from ...memory import numpy_view
+from ...memory import numpy_view, on_host
 from ...pipeline.assembly import Assembly
 from ...pipeline.feedback import gears, has_dry_friction, has_passive_stages
 from ...pipeline.measured import measured_by
@@ -399,7 +399,7 @@ class _Part:
         self._follow()
         for name, array, index in self._sources:
             if name == "velocities":
-                to[self._in] = _host(array)[index]
+                to[self._in] = on_host(array)[index]
 
     def before(self) -> None:
         """Read the commands that leave the delay in this step."""
@@ -411,7 +411,7 @@ class _Part:
     def after(self, row: dict[str, np.ndarray]) -> None:
         """Write the signals of a step into a row."""
         for name, array, index in self._sources:
-            row[name][self._in] = _host(array)[index]
+            row[name][self._in] = on_host(array)[index]
         if self._wants_delayed:
             found = self._delayed_targets()
             for name in self._wants_delayed:
@@ -436,7 +436,7 @@ class _Part:
         for law, arrays in zip(self._step.plan.stateful, self._step.now.laws, strict=True):
             for name, state in recorded_states(law.law).items():
                 if name in names:
-                    values = _host(arrays[law.law.STATE.index(state)])
+                    values = on_host(arrays[law.law.STATE.index(state)])
                     slots = np.flatnonzero(law.used).tolist()
                     mine = [slot for slot in self.slots if slot in slots]
                     columns = np.ix_(self._robots, [slots.index(slot) for slot in mine])
@@ -457,7 +457,7 @@ class _Part:
     def _measured(self) -> Sequence[np.ndarray]:
         """Return position and velocity that the controllers got, of all robots and slots."""
         binding = self._assembly.bound[self._number]
-        true = [_host(_on_host(binding.inputs[number]))[:, list(binding.columns)] for number in range(2)]
+        true = [on_host(_on_host(binding.inputs[number]))[:, list(binding.columns)] for number in range(2)]
         return measured_by(self._step) or true
 
     def _follow(self) -> None:
@@ -477,36 +477,36 @@ class _Part:
 
     def _targets(self, number: int) -> np.ndarray:
         array, index = self._all_targets[number]
-        return _host(array)[index].copy()
+        return on_host(array)[index].copy()
 
     def _delay(self, targets: list[np.ndarray]) -> list[np.ndarray]:
         """Replace targets by those of `lag` steps ago; see `delayed` of the step."""
         plan, state = self._step.plan, self._step.now
         slots = np.flatnonzero(plan.delayed)
         lag = np.clip(self._step.values(plan.lag)[:, slots], 0, plan.depth)
-        pushes = _host(state.num_pushes).reshape(lag.shape)
-        newest = int(_host(state.write_idx)[0])
+        pushes = on_host(state.num_pushes).reshape(lag.shape)
+        newest = int(on_host(state.write_idx)[0])
         row = (newest + 1 - lag) % plan.depth
         waits = (lag > 0) & (pushes > 0)
         columns = np.arange(lag.size).reshape(lag.shape)
         for target, buffer in zip(targets, (state.buffer_pos, state.buffer_vel), strict=True):
-            target[:, slots] = np.where(waits, _host(buffer)[row, columns], target[:, slots])
+            target[:, slots] = np.where(waits, on_host(buffer)[row, columns], target[:, slots])
         return targets
 
     def _delayed_targets(self) -> list[np.ndarray]:
         """Return the targets that the controllers got, of all robots and slots."""
         if len(self._step.measured) == 4:
-            return list(map(_host, self._step.measured[2:]))
+            return list(map(on_host, self._step.measured[2:]))
         return self._delayed_between() if hasattr(self._step, "inserts") else self._delayed
 
     def _delayed_between(self) -> list[np.ndarray]:
         """Return the targets between the phases, with those that components delayed there."""
         shape = self._assembly.num_robots, len(self._step.plan.dof_names)
-        found = [_host(array).reshape(shape).copy() for array in self._step.handed[2:4]]
+        found = [on_host(array).reshape(shape).copy() for array in self._step.handed[2:4]]
         for insert in self._step.inserts:
             if insert.array_stages.delay is not None:
                 for target, acting in zip(found, insert.acting, strict=False):
-                    target[:, insert.slots] = _host(acting).reshape(shape[0], -1)
+                    target[:, insert.slots] = on_host(acting).reshape(shape[0], -1)
         return found
 
 
@@ -527,8 +527,3 @@ def _run(numbers: list[int]) -> slice | list[int]:
 def _on_host(array: object) -> np.ndarray | wp.array:
     """Return a NumPy view of an array, or one of a GPU as it is."""
     return array if isinstance(array, wp.array) and not wp.get_device(array.device).is_cpu else numpy_view(array)
-
-
-def _host(array: np.ndarray | wp.array) -> np.ndarray:
-    """Return the numbers of an array, copied from a GPU."""
-    return array.numpy() if isinstance(array, wp.array) else array

@@ -19,6 +19,7 @@ from typing import Any, Final
 
 import numpy as np
 
+from ...components.rate_hold import steps_in_period
 from ...pipeline.actuator import Actuator
 from ...pipeline.feedback import config_of
 from ...specs.encoder import EncoderConfig
@@ -96,9 +97,7 @@ class Timing:
 
     def periods(self, dt: float) -> np.ndarray:
         """Return the physics steps of a period, `(J,)`, at least 1 and not always whole."""
-        rate = self._row("frequency")
-        asked = np.divide(1.0, rate * dt, out=self._row("decimation").copy(), where=rate > 0.0)
-        return np.maximum(asked, 1.0)
+        return steps_in_period(self._row("decimation"), self._row("frequency"), dt)
 
     def pattern(self, dt: float) -> np.ndarray:
         """Return which joints compute in each physics step until all is repeated, a mask `(steps, J)`."""
