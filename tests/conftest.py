@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import os
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -26,7 +27,11 @@ LONG = {
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Collect tests without collecting garbage, and let pytest-xdist take files in our order, not the fullest first."""
+    """Collect tests without collecting garbage, and let pytest-xdist take files in our order, not the fullest first.
+
+    Tables have the width of a file, whatever the terminal of whoever runs the tests.
+    """
+    os.environ.pop("COLUMNS", None)
     gc.disable()
     if hasattr(config.option, "loadscopereorder"):
         config.option.loadscopereorder = False

@@ -57,11 +57,12 @@ def _drawn(table: Table) -> RichTable:
     drawn = RichTable(title=title, title_justify="left", box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False)
     for key, heading in table.columns.items():
         values = [row.get(key) for row in rows]
+        widths = [*(len(_text(value)) for value in values), *map(len, heading.split())]
         drawn.add_column(
             escape(heading),
             justify="right" if all(map(_is_number, values)) else "left",
             overflow="fold",
-            min_width=min(_SHORT, max(len(_text(value)) for value in values)),
+            min_width=min(_SHORT, max(widths)),
         )
     for row in rows:
         drawn.add_row(*(escape(_text(row.get(key))) for key in table.columns))
