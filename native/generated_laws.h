@@ -9,7 +9,7 @@
 namespace ACTUATORS_VARIANT {
 
 // Of each signal that laws may ask for, whether infinity is one of its values.
-constexpr bool kUnbounded[] = {false, false, false, false, false, false, false, true, false, false, false, false, false, false};
+constexpr bool kUnbounded[] = {false, false, false, false, false, false, false, false, false, false, true, false, false, false, false, false, false};
 
 template <class V>
 inline Values<V, 3> curve_row(V x, V point, V value, V slope, V row_point, V row_value, V row_slope) {
@@ -974,10 +974,11 @@ inline Values<V, 3> friction_step(V level, V effort, V velocity, V drag, V visco
 }
 
 template <class V>
-inline Values<V, 4> friction(V effort, V position, V velocity, V dt, V inertia, V load, V load_is_whole, V dry_effort,
-        V previous_velocity, V previous_effort, V coulomb, V viscous, V excess, V speed_factor, V stribeck_exponent,
-        V assumed_inertia, V motor_load, V external_load, V stribeck_motor_load, V stribeck_external_load,
-        V quadratic_motor_load, V quadratic_external_load, V when_opposed, V has_load) {
+inline Values<V, 4> friction(V effort, V position, V velocity, V dt, V inertia, V load, V load_is_whole,
+        V motor_damping, V motor_lift, V dry_effort, V previous_velocity, V previous_effort, V coulomb, V viscous,
+        V excess, V speed_factor, V stribeck_exponent, V assumed_inertia, V motor_load, V external_load,
+        V stribeck_motor_load, V stribeck_external_load, V quadratic_motor_load, V quadratic_external_load,
+        V when_opposed, V has_load) {
     const V known = known_inertia(inertia, assumed_inertia);
     const V momentum_rate = rate_of_momentum(known, dt);
     const auto results_1 = step_before(load_is_whole, load, started(previous_effort, effort), velocity -
@@ -991,8 +992,9 @@ inline Values<V, 4> friction(V effort, V position, V velocity, V dt, V inertia, 
     const V level = friction_level(effort, external, velocity, coulomb, excess, speed_factor, stribeck_exponent,
             motor_load, external_load, stribeck_motor_load, stribeck_external_load, quadratic_motor_load,
             quadratic_external_load, when_opposed, has_load);
-    const auto results_3 = friction_step(level, effort, velocity, dt * viscous, viscous, known, momentum_rate, share,
-            carried, before, gained);
+    const V damping = viscous + motor_damping;
+    const auto results_3 = friction_step(level, effort + motor_lift, velocity, dt * damping, damping, known,
+            momentum_rate, share, carried, before, gained);
     const V total = results_3.at[0];
     const V dry = results_3.at[1];
     const V rest = results_3.at[2];
@@ -1031,7 +1033,8 @@ inline Values<V, 14> friction_prepare(V coulomb, V viscous, V breakaway, V strib
 
 template <class V>
 inline Values<V, 4> friction_of_curve(V effort, V position, V velocity, V dt, V inertia, V load, V load_is_whole,
-        V dry_effort, V previous_velocity, V previous_effort, V assumed_inertia, V level) {
+        V motor_damping, V motor_lift, V dry_effort, V previous_velocity, V previous_effort, V assumed_inertia,
+        V level) {
     const V known = known_inertia(inertia, assumed_inertia);
     const auto results_1 = step_before(load_is_whole, load, started(previous_effort, effort), velocity -
             started(previous_velocity, velocity));
@@ -1041,8 +1044,8 @@ inline Values<V, 4> friction_of_curve(V effort, V position, V velocity, V dt, V 
     const V share = results_2.at[0];
     const V carried = results_2.at[1];
     const V momentum_rate = rate_of_momentum(known, dt);
-    const auto results_3 = friction_step(level, effort, velocity, splat<V>(0.0f), splat<V>(0.0f), known, momentum_rate,
-            share, carried, before, gained);
+    const auto results_3 = friction_step(level, effort + motor_lift, velocity, dt * motor_damping, motor_damping, known,
+            momentum_rate, share, carried, before, gained);
     const V total = results_3.at[0];
     const V dry = results_3.at[1];
     const V rest = results_3.at[2];
@@ -1059,9 +1062,9 @@ inline Values<V, 3> bristles(V deflection, V velocity, V rate_now, V fading, V d
 }
 
 template <class V>
-inline Values<V, 4> lu_gre(V effort, V position, V velocity, V dt, V inertia, V load, V load_is_whole, V deflection,
-        V previous_velocity, V previous_effort, V bristle_stiffness, V bristle_damping, V viscous, V coulomb, V excess,
-        V speed_factor, V assumed_inertia, V mujoco_discretization) {
+inline Values<V, 4> lu_gre(V effort, V position, V velocity, V dt, V inertia, V load, V load_is_whole, V motor_damping,
+        V motor_lift, V deflection, V previous_velocity, V previous_effort, V bristle_stiffness, V bristle_damping,
+        V viscous, V coulomb, V excess, V speed_factor, V assumed_inertia, V mujoco_discretization) {
     const V level = coulomb + excess * law_stribeck(velocity * speed_factor, splat<V>(2.0f));
     const V floor = pick(level < splat<V>(1e-30f), splat<V>(1e-30f), level);
     const V steepness = bristle_stiffness / floor;
@@ -1081,12 +1084,13 @@ inline Values<V, 4> lu_gre(V effort, V position, V velocity, V dt, V inertia, V 
             started(previous_velocity, velocity));
     const V before = results_2.at[0];
     const V gained = results_2.at[1];
-    const V drag = dt * (bristle_drag + viscous);
+    const V damping = viscous + motor_damping;
+    const V drag = dt * (bristle_drag + damping);
     const V inverse = splat<V>(1.0f) / (known + drag);
     const V light = pick(drag > splat<V>(0.0f), known * inverse, splat<V>(1.0f));
     const V next_velocity = velocity + gained;
-    V lasting = effort - bristle_stiffness * bent - bristle_damping * rate - bristle_drag * gained;
-    lasting = lasting - viscous * next_velocity;
+    V lasting = effort + motor_lift - bristle_stiffness * bent - bristle_damping * rate - bristle_drag * gained;
+    lasting = lasting - damping * next_velocity;
     V total = light * lasting + drag * inverse * before;
     const V as_mujoco = effort - bristle_stiffness * deflection - bristle_damping * rate_now - viscous * velocity;
     total = pick(mujoco_discretization > splat<V>(0.5f), as_mujoco, total);
@@ -1101,6 +1105,29 @@ inline Values<V, 8> lu_gre_prepare(V bristle_stiffness, V bristle_damping, V vis
     return {{usable(bristle_stiffness), usable(bristle_damping), usable(viscous), usable(coulomb),
             nan_unless(finite(breakaway), excess), inverse_speed(stribeck_velocity), assumed_inertia,
             mujoco_discretization}};
+}
+
+template <class V>
+inline Values<V, 2> remember(V effort, V position, V velocity, V dt, V inertia, V load, V load_is_whole,
+        V coupled_inertia, V previous_velocity, V previous_effort, V assumed_inertia) {
+    return {{velocity, effort}};
+}
+
+template <class V>
+inline V stepped_inertia(V coupled_inertia, V inertia, V assumed_inertia) {
+    const V alone = pick(inertia > splat<V>(0.0f), splat<V>(0.5f) * inertia, assumed_inertia);
+    const V known = pick(coupled_inertia > splat<V>(0.0f), coupled_inertia, alone);
+    return nan_unless(known > splat<V>(0.0f), known);
+}
+
+template <class V>
+inline Values<V, 2> end_of_step(V position, V velocity, V dt, V inertia, V load, V load_is_whole, V coupled_inertia,
+        V previous_velocity, V previous_effort, V assumed_inertia) {
+    const V gain = dt / stepped_inertia(coupled_inertia, inertia, assumed_inertia);
+    const auto told = (load_is_whole > splat<V>(0.5f)) | (previous_velocity != previous_velocity);
+    const V gained = pick(told, negative(gain) * load, velocity - previous_velocity - gain * started(previous_effort,
+            splat<V>(0.0f)));
+    return {{velocity + gained, gain}};
 }
 
 template <class V>
@@ -1301,6 +1328,7 @@ struct ControllerPD {
     static constexpr const char *kName = "ControllerPD", *kKind = "controller";
     static constexpr bool kLimits = false, kConverts = false;
     static constexpr bool kCouples = false;
+    static constexpr bool kFollows = false;
     static constexpr int kResults = 1, kGives = 1, kLate = 0, kParameters = 3, kPrepared = 3, kStates = 0, kCurves = 0, kAsked = 0, kArguments = 9;
     static constexpr bool kPrepares = false;
     // whether what is prepared depends on the time step
@@ -1332,12 +1360,14 @@ struct ControllerPD {
     }
     static constexpr bool kFelt = false;
     static constexpr bool kTicks = false;
+    static constexpr bool kEnds = false;
 };
 
 struct ControllerPID {
     static constexpr const char *kName = "ControllerPID", *kKind = "controller";
     static constexpr bool kLimits = false, kConverts = false;
     static constexpr bool kCouples = false;
+    static constexpr bool kFollows = false;
     static constexpr int kResults = 1, kGives = 1, kLate = 0, kParameters = 5, kPrepared = 5, kStates = 1, kCurves = 0, kAsked = 0, kArguments = 12;
     static constexpr bool kPrepares = false;
     // whether what is prepared depends on the time step
@@ -1369,12 +1399,14 @@ struct ControllerPID {
     }
     static constexpr bool kFelt = false;
     static constexpr bool kTicks = false;
+    static constexpr bool kEnds = false;
 };
 
 struct ControllerGearedPD {
     static constexpr const char *kName = "ControllerGearedPD", *kKind = "controller";
     static constexpr bool kLimits = false, kConverts = false;
     static constexpr bool kCouples = false;
+    static constexpr bool kFollows = false;
     static constexpr int kResults = 1, kGives = 1, kLate = 0, kParameters = 4, kPrepared = 4, kStates = 0, kCurves = 0, kAsked = 0, kArguments = 10;
     static constexpr bool kPrepares = false;
     // whether what is prepared depends on the time step
@@ -1406,12 +1438,14 @@ struct ControllerGearedPD {
     }
     static constexpr bool kFelt = false;
     static constexpr bool kTicks = false;
+    static constexpr bool kEnds = false;
 };
 
 struct ControllerGearedPID {
     static constexpr const char *kName = "ControllerGearedPID", *kKind = "controller";
     static constexpr bool kLimits = false, kConverts = false;
     static constexpr bool kCouples = false;
+    static constexpr bool kFollows = false;
     static constexpr int kResults = 1, kGives = 1, kLate = 0, kParameters = 6, kPrepared = 6, kStates = 1, kCurves = 0, kAsked = 0, kArguments = 13;
     static constexpr bool kPrepares = false;
     // whether what is prepared depends on the time step
@@ -1443,12 +1477,14 @@ struct ControllerGearedPID {
     }
     static constexpr bool kFelt = false;
     static constexpr bool kTicks = false;
+    static constexpr bool kEnds = false;
 };
 
 struct ControllerServo {
     static constexpr const char *kName = "ControllerServo", *kKind = "controller";
     static constexpr bool kLimits = false, kConverts = false;
     static constexpr bool kCouples = false;
+    static constexpr bool kFollows = false;
     static constexpr int kResults = 1, kGives = 1, kLate = 0, kParameters = 10, kPrepared = 9, kStates = 3, kCurves = 0, kAsked = 1, kArguments = 19;
     static constexpr bool kPrepares = true;
     // whether what is prepared depends on the time step
@@ -1458,7 +1494,7 @@ struct ControllerServo {
     // what each curve runs over: 0 for the position, 1 for the velocity, 2 for the speed
     static constexpr int kOver[] = {-1};
     // numbers of the signals that it asks for
-    static constexpr int kAsks[] = {7};
+    static constexpr int kAsks[] = {10};
     // states that are unknown after a reset
     static constexpr bool kUnset[] = {false, true, false};
     // values for which the law is compiled as constants, NaN for none
@@ -1485,12 +1521,14 @@ struct ControllerServo {
     }
     static constexpr bool kFelt = false;
     static constexpr bool kTicks = false;
+    static constexpr bool kEnds = false;
 };
 
 struct RateHold {
     static constexpr const char *kName = "RateHold", *kKind = "rate";
     static constexpr bool kLimits = false, kConverts = false;
     static constexpr bool kCouples = false;
+    static constexpr bool kFollows = false;
     static constexpr int kResults = 1, kGives = 1, kLate = 0, kParameters = 3, kPrepared = 2, kStates = 2, kCurves = 0, kAsked = 0, kArguments = 8;
     static constexpr bool kPrepares = true;
     // whether what is prepared depends on the time step
@@ -1525,12 +1563,14 @@ struct RateHold {
     static inline V tick(V dt, V clock, V held, V steps, V start) {
         return is_due(dt, clock, held, steps, start);
     }
+    static constexpr bool kEnds = false;
 };
 
 struct EffortDelayTimed {
     static constexpr const char *kName = "EffortDelayTimed", *kKind = "effort_delay";
     static constexpr bool kLimits = false, kConverts = false;
     static constexpr bool kCouples = false;
+    static constexpr bool kFollows = false;
     static constexpr int kResults = 2, kGives = 1, kLate = 1, kParameters = 2, kPrepared = 1, kStates = 0, kCurves = 0, kAsked = 0, kArguments = 5;
     static constexpr bool kPrepares = true;
     // whether what is prepared depends on the time step
@@ -1560,12 +1600,14 @@ struct EffortDelayTimed {
     }
     static constexpr bool kFelt = false;
     static constexpr bool kTicks = false;
+    static constexpr bool kEnds = false;
 };
 
 struct ElectricalWinding {
     static constexpr const char *kName = "ElectricalWinding", *kKind = "electrical";
     static constexpr bool kLimits = false, kConverts = false;
     static constexpr bool kCouples = false;
+    static constexpr bool kFollows = false;
     static constexpr int kResults = 1, kGives = 1, kLate = 0, kParameters = 11, kPrepared = 12, kStates = 4, kCurves = 0, kAsked = 5, kArguments = 25;
     static constexpr bool kPrepares = true;
     // whether what is prepared depends on the time step
@@ -1575,7 +1617,7 @@ struct ElectricalWinding {
     // what each curve runs over: 0 for the position, 1 for the velocity, 2 for the speed
     static constexpr int kOver[] = {-1};
     // numbers of the signals that it asks for
-    static constexpr int kAsks[] = {0, 3, 4, 6, 7};
+    static constexpr int kAsks[] = {0, 6, 7, 9, 10};
     // states that are unknown after a reset
     static constexpr bool kUnset[] = {false, false, false, false};
     // values for which the law is compiled as constants, NaN for none
@@ -1603,12 +1645,14 @@ struct ElectricalWinding {
     }
     static constexpr bool kFelt = false;
     static constexpr bool kTicks = false;
+    static constexpr bool kEnds = false;
 };
 
 struct ClampingDCMotor {
     static constexpr const char *kName = "ClampingDCMotor", *kKind = "clamping";
     static constexpr bool kLimits = true, kConverts = false;
     static constexpr bool kCouples = false;
+    static constexpr bool kFollows = false;
     static constexpr int kResults = 1, kGives = 1, kLate = 0, kParameters = 3, kPrepared = 3, kStates = 0, kCurves = 0, kAsked = 0, kArguments = 7;
     static constexpr bool kPrepares = true;
     // whether what is prepared depends on the time step
@@ -1639,12 +1683,14 @@ struct ClampingDCMotor {
     }
     static constexpr bool kFelt = false;
     static constexpr bool kTicks = false;
+    static constexpr bool kEnds = false;
 };
 
 struct ClampingDCMotorCutoff {
     static constexpr const char *kName = "ClampingDCMotorCutoff", *kKind = "clamping";
     static constexpr bool kLimits = true, kConverts = false;
     static constexpr bool kCouples = false;
+    static constexpr bool kFollows = false;
     static constexpr int kResults = 1, kGives = 1, kLate = 0, kParameters = 3, kPrepared = 3, kStates = 0, kCurves = 0, kAsked = 0, kArguments = 7;
     static constexpr bool kPrepares = true;
     // whether what is prepared depends on the time step
@@ -1675,12 +1721,14 @@ struct ClampingDCMotorCutoff {
     }
     static constexpr bool kFelt = false;
     static constexpr bool kTicks = false;
+    static constexpr bool kEnds = false;
 };
 
 struct ClampingPositionBased {
     static constexpr const char *kName = "ClampingPositionBased", *kKind = "clamping";
     static constexpr bool kLimits = true, kConverts = false;
     static constexpr bool kCouples = false;
+    static constexpr bool kFollows = false;
     static constexpr int kResults = 1, kGives = 1, kLate = 0, kParameters = 0, kPrepared = 0, kStates = 0, kCurves = 1, kAsked = 0, kArguments = 5;
     static constexpr bool kPrepares = false;
     // whether what is prepared depends on the time step
@@ -1710,12 +1758,14 @@ struct ClampingPositionBased {
     }
     static constexpr bool kFelt = false;
     static constexpr bool kTicks = false;
+    static constexpr bool kEnds = false;
 };
 
 struct ClampingEnvelope {
     static constexpr const char *kName = "ClampingEnvelope", *kKind = "clamping";
     static constexpr bool kLimits = true, kConverts = false;
     static constexpr bool kCouples = false;
+    static constexpr bool kFollows = false;
     static constexpr int kResults = 1, kGives = 1, kLate = 0, kParameters = 5, kPrepared = 5, kStates = 0, kCurves = 2, kAsked = 2, kArguments = 13;
     static constexpr bool kPrepares = true;
     // whether what is prepared depends on the time step
@@ -1725,7 +1775,7 @@ struct ClampingEnvelope {
     // what each curve runs over: 0 for the position, 1 for the velocity, 2 for the speed
     static constexpr int kOver[] = {1, 1};
     // numbers of the signals that it asks for
-    static constexpr int kAsks[] = {6, 7};
+    static constexpr int kAsks[] = {9, 10};
     // states that are unknown after a reset
     static constexpr bool kUnset[] = {false};
     // values for which the law is compiled as constants, NaN for none
@@ -1748,12 +1798,14 @@ struct ClampingEnvelope {
     }
     static constexpr bool kFelt = false;
     static constexpr bool kTicks = false;
+    static constexpr bool kEnds = false;
 };
 
 struct ClampingMaxEffort {
     static constexpr const char *kName = "ClampingMaxEffort", *kKind = "clamping";
     static constexpr bool kLimits = true, kConverts = false;
     static constexpr bool kCouples = false;
+    static constexpr bool kFollows = false;
     static constexpr int kResults = 1, kGives = 1, kLate = 0, kParameters = 1, kPrepared = 1, kStates = 0, kCurves = 0, kAsked = 0, kArguments = 5;
     static constexpr bool kPrepares = false;
     // whether what is prepared depends on the time step
@@ -1783,12 +1835,14 @@ struct ClampingMaxEffort {
     }
     static constexpr bool kFelt = false;
     static constexpr bool kTicks = false;
+    static constexpr bool kEnds = false;
 };
 
 struct ThermalTwoNode {
     static constexpr const char *kName = "ThermalTwoNode", *kKind = "thermal";
     static constexpr bool kLimits = false, kConverts = false;
     static constexpr bool kCouples = false;
+    static constexpr bool kFollows = false;
     static constexpr int kResults = 0, kGives = 0, kLate = 0, kParameters = 11, kPrepared = 13, kStates = 6, kCurves = 0, kAsked = 1, kArguments = 24;
     static constexpr bool kPrepares = true;
     // whether what is prepared depends on the time step
@@ -1798,7 +1852,7 @@ struct ThermalTwoNode {
     // what each curve runs over: 0 for the position, 1 for the velocity, 2 for the speed
     static constexpr int kOver[] = {-1};
     // numbers of the signals that it asks for
-    static constexpr int kAsks[] = {5};
+    static constexpr int kAsks[] = {8};
     // states that are unknown after a reset
     static constexpr bool kUnset[] = {true, true, false, false, false, false};
     // values for which the law is compiled as constants, NaN for none
@@ -1826,12 +1880,14 @@ struct ThermalTwoNode {
     }
     static constexpr bool kFelt = false;
     static constexpr bool kTicks = false;
+    static constexpr bool kEnds = false;
 };
 
 struct SupplyBattery {
     static constexpr const char *kName = "SupplyBattery", *kKind = "supply";
     static constexpr bool kLimits = false, kConverts = false;
     static constexpr bool kCouples = false;
+    static constexpr bool kFollows = false;
     static constexpr int kResults = 0, kGives = 0, kLate = 0, kParameters = 5, kPrepared = 5, kStates = 2, kCurves = 0, kAsked = 2, kArguments = 13;
     static constexpr bool kPrepares = true;
     // whether what is prepared depends on the time step
@@ -1841,7 +1897,7 @@ struct SupplyBattery {
     // what each curve runs over: 0 for the position, 1 for the velocity, 2 for the speed
     static constexpr int kOver[] = {-1};
     // numbers of the signals that it asks for
-    static constexpr int kAsks[] = {9, 11};
+    static constexpr int kAsks[] = {12, 14};
     // states that are unknown after a reset
     static constexpr bool kUnset[] = {true, false};
     // values for which the law is compiled as constants, NaN for none
@@ -1864,12 +1920,14 @@ struct SupplyBattery {
     }
     static constexpr bool kFelt = false;
     static constexpr bool kTicks = false;
+    static constexpr bool kEnds = false;
 };
 
 struct TransmissionGear {
     static constexpr const char *kName = "TransmissionGear", *kKind = "transmission";
     static constexpr bool kLimits = false, kConverts = true;
     static constexpr bool kCouples = false;
+    static constexpr bool kFollows = false;
     static constexpr int kResults = 1, kGives = 1, kLate = 0, kParameters = 3, kPrepared = 3, kStates = 0, kCurves = 0, kAsked = 0, kArguments = 7;
     static constexpr bool kPrepares = false;
     // whether what is prepared depends on the time step
@@ -1910,12 +1968,14 @@ struct TransmissionGear {
         return felt_by_motor(inertia, load, ratio, offset, of_motor);
     }
     static constexpr bool kTicks = false;
+    static constexpr bool kEnds = false;
 };
 
 struct TransmissionElastic {
     static constexpr const char *kName = "TransmissionElastic", *kKind = "transmission";
     static constexpr bool kLimits = false, kConverts = true;
     static constexpr bool kCouples = false;
+    static constexpr bool kFollows = false;
     static constexpr int kResults = 1, kGives = 1, kLate = 0, kParameters = 9, kPrepared = 9, kStates = 4, kCurves = 0, kAsked = 3, kArguments = 20;
     static constexpr bool kPrepares = true;
     // whether what is prepared depends on the time step
@@ -1967,12 +2027,14 @@ struct TransmissionElastic {
                 offset, of_motor, rotor_inertia, stiffness, damping, half_backlash, drag, assumed_inertia);
     }
     static constexpr bool kTicks = false;
+    static constexpr bool kEnds = false;
 };
 
 struct LinkageShaft {
     static constexpr const char *kName = "LinkageShaft", *kKind = "linkage";
     static constexpr bool kLimits = false, kConverts = false;
     static constexpr bool kCouples = true;
+    static constexpr bool kFollows = false;
     static constexpr int kResults = 1, kGives = 1, kLate = 0, kParameters = 0, kPrepared = 0, kStates = 0, kCurves = 0, kAsked = 0, kArguments = 4;
     static constexpr bool kPrepares = false;
     // whether what is prepared depends on the time step
@@ -2002,12 +2064,14 @@ struct LinkageShaft {
     }
     static constexpr bool kFelt = false;
     static constexpr bool kTicks = false;
+    static constexpr bool kEnds = false;
 };
 
 struct PassiveCogging {
     static constexpr const char *kName = "PassiveCogging", *kKind = "passive";
     static constexpr bool kLimits = false, kConverts = false;
     static constexpr bool kCouples = false;
+    static constexpr bool kFollows = true;
     static constexpr int kResults = 1, kGives = 1, kLate = 0, kParameters = 3, kPrepared = 3, kStates = 0, kCurves = 0, kAsked = 0, kArguments = 7;
     static constexpr bool kPrepares = false;
     // whether what is prepared depends on the time step
@@ -2038,13 +2102,15 @@ struct PassiveCogging {
     }
     static constexpr bool kFelt = false;
     static constexpr bool kTicks = false;
+    static constexpr bool kEnds = false;
 };
 
 struct PassiveFriction {
     static constexpr const char *kName = "PassiveFriction", *kKind = "passive";
     static constexpr bool kLimits = false, kConverts = false;
     static constexpr bool kCouples = false;
-    static constexpr int kResults = 1, kGives = 1, kLate = 0, kParameters = 13, kPrepared = 14, kStates = 3, kCurves = 0, kAsked = 3, kArguments = 24;
+    static constexpr bool kFollows = true;
+    static constexpr int kResults = 1, kGives = 1, kLate = 0, kParameters = 13, kPrepared = 14, kStates = 3, kCurves = 0, kAsked = 5, kArguments = 26;
     static constexpr bool kPrepares = true;
     // whether what is prepared depends on the time step
     static constexpr bool kTimed = false;
@@ -2053,26 +2119,26 @@ struct PassiveFriction {
     // what each curve runs over: 0 for the position, 1 for the velocity, 2 for the speed
     static constexpr int kOver[] = {-1};
     // numbers of the signals that it asks for
-    static constexpr int kAsks[] = {0, 1, 2};
+    static constexpr int kAsks[] = {0, 1, 2, 4, 5};
     // states that are unknown after a reset
     static constexpr bool kUnset[] = {false, true, true};
     // values for which the law is compiled as constants, NaN for none
     static constexpr bool kHasUsual = true;
     static constexpr float kUsual[] = {kNaN, kNaN, kNaN, kNaN, 2.0f, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, 0.0f};
-    static constexpr float kUsualAsked[] = {kNaN, kNaN, 0.0f};
+    static constexpr float kUsualAsked[] = {kNaN, kNaN, 0.0f, 0.0f, 0.0f};
     // effort, position, velocity
     static constexpr bool kReads[] = {true, false, true};
 
     template <class V>
     static inline Values<V, kResults + kStates> law(V effort, V position, V velocity, V dt, V inertia, V load,
-            V load_is_whole, V dry_effort, V previous_velocity, V previous_effort, V coulomb, V viscous, V excess,
-            V speed_factor, V stribeck_exponent, V assumed_inertia, V motor_load, V external_load,
-            V stribeck_motor_load, V stribeck_external_load, V quadratic_motor_load, V quadratic_external_load,
-            V when_opposed, V has_load) {
-        return friction(effort, position, velocity, dt, inertia, load, load_is_whole, dry_effort, previous_velocity,
-                previous_effort, coulomb, viscous, excess, speed_factor, stribeck_exponent, assumed_inertia, motor_load,
-                external_load, stribeck_motor_load, stribeck_external_load, quadratic_motor_load,
-                quadratic_external_load, when_opposed, has_load);
+            V load_is_whole, V motor_damping, V motor_lift, V dry_effort, V previous_velocity, V previous_effort,
+            V coulomb, V viscous, V excess, V speed_factor, V stribeck_exponent, V assumed_inertia, V motor_load,
+            V external_load, V stribeck_motor_load, V stribeck_external_load, V quadratic_motor_load,
+            V quadratic_external_load, V when_opposed, V has_load) {
+        return friction(effort, position, velocity, dt, inertia, load, load_is_whole, motor_damping, motor_lift,
+                dry_effort, previous_velocity, previous_effort, coulomb, viscous, excess, speed_factor,
+                stribeck_exponent, assumed_inertia, motor_load, external_load, stribeck_motor_load,
+                stribeck_external_load, quadratic_motor_load, quadratic_external_load, when_opposed, has_load);
     }
     template <class V>
     static inline Values<V, kPrepared> prepare(V coulomb, V viscous, V breakaway, V stribeck_velocity,
@@ -2084,13 +2150,15 @@ struct PassiveFriction {
     }
     static constexpr bool kFelt = false;
     static constexpr bool kTicks = false;
+    static constexpr bool kEnds = false;
 };
 
 struct PassiveFrictionCurve {
     static constexpr const char *kName = "PassiveFrictionCurve", *kKind = "passive";
     static constexpr bool kLimits = false, kConverts = false;
     static constexpr bool kCouples = false;
-    static constexpr int kResults = 1, kGives = 1, kLate = 0, kParameters = 1, kPrepared = 1, kStates = 3, kCurves = 1, kAsked = 3, kArguments = 12;
+    static constexpr bool kFollows = true;
+    static constexpr int kResults = 1, kGives = 1, kLate = 0, kParameters = 1, kPrepared = 1, kStates = 3, kCurves = 1, kAsked = 5, kArguments = 14;
     static constexpr bool kPrepares = false;
     // whether what is prepared depends on the time step
     static constexpr bool kTimed = false;
@@ -2099,21 +2167,22 @@ struct PassiveFrictionCurve {
     // what each curve runs over: 0 for the position, 1 for the velocity, 2 for the speed
     static constexpr int kOver[] = {2};
     // numbers of the signals that it asks for
-    static constexpr int kAsks[] = {0, 1, 2};
+    static constexpr int kAsks[] = {0, 1, 2, 4, 5};
     // states that are unknown after a reset
     static constexpr bool kUnset[] = {false, true, true};
     // values for which the law is compiled as constants, NaN for none
     static constexpr bool kHasUsual = false;
     static constexpr float kUsual[] = {kNaN};
-    static constexpr float kUsualAsked[] = {kNaN, kNaN, kNaN};
+    static constexpr float kUsualAsked[] = {kNaN, kNaN, kNaN, kNaN, kNaN};
     // effort, position, velocity
     static constexpr bool kReads[] = {true, false, true};
 
     template <class V>
     static inline Values<V, kResults + kStates> law(V effort, V position, V velocity, V dt, V inertia, V load,
-            V load_is_whole, V dry_effort, V previous_velocity, V previous_effort, V assumed_inertia, V level) {
-        return friction_of_curve(effort, position, velocity, dt, inertia, load, load_is_whole, dry_effort,
-                previous_velocity, previous_effort, assumed_inertia, level);
+            V load_is_whole, V motor_damping, V motor_lift, V dry_effort, V previous_velocity, V previous_effort,
+            V assumed_inertia, V level) {
+        return friction_of_curve(effort, position, velocity, dt, inertia, load, load_is_whole, motor_damping,
+                motor_lift, dry_effort, previous_velocity, previous_effort, assumed_inertia, level);
     }
     template <class V>
     static inline Values<V, kPrepared> prepare(V assumed_inertia, V) {
@@ -2121,13 +2190,15 @@ struct PassiveFrictionCurve {
     }
     static constexpr bool kFelt = false;
     static constexpr bool kTicks = false;
+    static constexpr bool kEnds = false;
 };
 
 struct PassiveLuGreFriction {
     static constexpr const char *kName = "PassiveLuGreFriction", *kKind = "passive";
     static constexpr bool kLimits = false, kConverts = false;
     static constexpr bool kCouples = false;
-    static constexpr int kResults = 1, kGives = 1, kLate = 0, kParameters = 8, kPrepared = 8, kStates = 3, kCurves = 0, kAsked = 3, kArguments = 18;
+    static constexpr bool kFollows = true;
+    static constexpr int kResults = 1, kGives = 1, kLate = 0, kParameters = 8, kPrepared = 8, kStates = 3, kCurves = 0, kAsked = 5, kArguments = 20;
     static constexpr bool kPrepares = true;
     // whether what is prepared depends on the time step
     static constexpr bool kTimed = false;
@@ -2136,24 +2207,24 @@ struct PassiveLuGreFriction {
     // what each curve runs over: 0 for the position, 1 for the velocity, 2 for the speed
     static constexpr int kOver[] = {-1};
     // numbers of the signals that it asks for
-    static constexpr int kAsks[] = {0, 1, 2};
+    static constexpr int kAsks[] = {0, 1, 2, 4, 5};
     // states that are unknown after a reset
     static constexpr bool kUnset[] = {false, true, true};
     // values for which the law is compiled as constants, NaN for none
     static constexpr bool kHasUsual = false;
     static constexpr float kUsual[] = {kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN};
-    static constexpr float kUsualAsked[] = {kNaN, kNaN, kNaN};
+    static constexpr float kUsualAsked[] = {kNaN, kNaN, kNaN, kNaN, kNaN};
     // effort, position, velocity
     static constexpr bool kReads[] = {true, false, true};
 
     template <class V>
     static inline Values<V, kResults + kStates> law(V effort, V position, V velocity, V dt, V inertia, V load,
-            V load_is_whole, V deflection, V previous_velocity, V previous_effort, V bristle_stiffness,
-            V bristle_damping, V viscous, V coulomb, V excess, V speed_factor, V assumed_inertia,
+            V load_is_whole, V motor_damping, V motor_lift, V deflection, V previous_velocity, V previous_effort,
+            V bristle_stiffness, V bristle_damping, V viscous, V coulomb, V excess, V speed_factor, V assumed_inertia,
             V mujoco_discretization) {
-        return lu_gre(effort, position, velocity, dt, inertia, load, load_is_whole, deflection, previous_velocity,
-                previous_effort, bristle_stiffness, bristle_damping, viscous, coulomb, excess, speed_factor,
-                assumed_inertia, mujoco_discretization);
+        return lu_gre(effort, position, velocity, dt, inertia, load, load_is_whole, motor_damping, motor_lift,
+                deflection, previous_velocity, previous_effort, bristle_stiffness, bristle_damping, viscous, coulomb,
+                excess, speed_factor, assumed_inertia, mujoco_discretization);
     }
     template <class V>
     static inline Values<V, kPrepared> prepare(V bristle_stiffness, V bristle_damping, V viscous, V coulomb,
@@ -2163,12 +2234,59 @@ struct PassiveLuGreFriction {
     }
     static constexpr bool kFelt = false;
     static constexpr bool kTicks = false;
+    static constexpr bool kEnds = false;
+};
+
+struct ImplicitEffort {
+    static constexpr const char *kName = "ImplicitEffort", *kKind = "effort_mode";
+    static constexpr bool kLimits = false, kConverts = false;
+    static constexpr bool kCouples = false;
+    static constexpr bool kFollows = true;
+    static constexpr int kResults = 0, kGives = 0, kLate = 0, kParameters = 1, kPrepared = 1, kStates = 2, kCurves = 0, kAsked = 4, kArguments = 11;
+    static constexpr bool kPrepares = false;
+    // whether what is prepared depends on the time step
+    static constexpr bool kTimed = false;
+    // the parameter that each prepared number is as it stands, -1 for one that is derived
+    static constexpr int kPasses[] = {0};
+    // what each curve runs over: 0 for the position, 1 for the velocity, 2 for the speed
+    static constexpr int kOver[] = {-1};
+    // numbers of the signals that it asks for
+    static constexpr int kAsks[] = {0, 1, 2, 3};
+    // states that are unknown after a reset
+    static constexpr bool kUnset[] = {true, true};
+    // values for which the law is compiled as constants, NaN for none
+    static constexpr bool kHasUsual = false;
+    static constexpr float kUsual[] = {kNaN};
+    static constexpr float kUsualAsked[] = {kNaN, kNaN, kNaN, kNaN};
+    // effort, position, velocity
+    static constexpr bool kReads[] = {true, false, true};
+
+    template <class V>
+    static inline Values<V, kResults + kStates> law(V effort, V position, V velocity, V dt, V inertia, V load,
+            V load_is_whole, V coupled_inertia, V previous_velocity, V previous_effort, V assumed_inertia) {
+        return remember(effort, position, velocity, dt, inertia, load, load_is_whole, coupled_inertia,
+                previous_velocity, previous_effort, assumed_inertia);
+    }
+    template <class V>
+    static inline Values<V, kPrepared> prepare(V assumed_inertia, V) {
+        return {{assumed_inertia}};
+    }
+    static constexpr bool kFelt = false;
+    static constexpr bool kTicks = false;
+    static constexpr bool kEnds = true;
+    template <class V>
+    static inline Values<V, 2> end(V position, V velocity, V dt, V inertia, V load, V load_is_whole, V coupled_inertia,
+            V previous_velocity, V previous_effort, V assumed_inertia) {
+        return end_of_step(position, velocity, dt, inertia, load, load_is_whole, coupled_inertia, previous_velocity,
+                previous_effort, assumed_inertia);
+    }
 };
 
 struct FeedbackEncoder {
     static constexpr const char *kName = "FeedbackEncoder", *kKind = "feedback";
     static constexpr bool kLimits = false, kConverts = false;
     static constexpr bool kCouples = false;
+    static constexpr bool kFollows = false;
     static constexpr int kResults = 3, kGives = 2, kLate = 2, kParameters = 9, kPrepared = 9, kStates = 3, kCurves = 0, kAsked = 1, kArguments = 16;
     static constexpr bool kPrepares = true;
     // whether what is prepared depends on the time step
@@ -2178,7 +2296,7 @@ struct FeedbackEncoder {
     // what each curve runs over: 0 for the position, 1 for the velocity, 2 for the speed
     static constexpr int kOver[] = {-1};
     // numbers of the signals that it asks for
-    static constexpr int kAsks[] = {13};
+    static constexpr int kAsks[] = {16};
     // states that are unknown after a reset
     static constexpr bool kUnset[] = {true, true, false};
     // values for which the law is compiled as constants, NaN for none
@@ -2203,12 +2321,14 @@ struct FeedbackEncoder {
     }
     static constexpr bool kFelt = false;
     static constexpr bool kTicks = false;
+    static constexpr bool kEnds = false;
 };
 
 struct DelayTimed {
     static constexpr const char *kName = "DelayTimed", *kKind = "delay";
     static constexpr bool kLimits = false, kConverts = false;
     static constexpr bool kCouples = false;
+    static constexpr bool kFollows = false;
     static constexpr int kResults = 1, kGives = 0, kLate = 3, kParameters = 6, kPrepared = 5, kStates = 3, kCurves = 0, kAsked = 1, kArguments = 10;
     static constexpr bool kPrepares = true;
     // whether what is prepared depends on the time step
@@ -2218,7 +2338,7 @@ struct DelayTimed {
     // what each curve runs over: 0 for the position, 1 for the velocity, 2 for the speed
     static constexpr int kOver[] = {-1};
     // numbers of the signals that it asks for
-    static constexpr int kAsks[] = {12};
+    static constexpr int kAsks[] = {15};
     // states that are unknown after a reset
     static constexpr bool kUnset[] = {true, false, false};
     // values for which the law is compiled as constants, NaN for none
@@ -2241,11 +2361,12 @@ struct DelayTimed {
     }
     static constexpr bool kFelt = false;
     static constexpr bool kTicks = false;
+    static constexpr bool kEnds = false;
 };
 
 using Functions = List<FunctionExp, FunctionLog, FunctionSqrt, FunctionTanh, FunctionSin, FunctionCos, FunctionPow, FunctionDecay, FunctionStribeck>;
 using Controllers = List<ControllerPD, ControllerPID, ControllerGearedPD, ControllerGearedPID, ControllerServo>;
-using EffortStages = List<RateHold, EffortDelayTimed, ElectricalWinding, ClampingDCMotor, ClampingDCMotorCutoff, ClampingPositionBased, ClampingEnvelope, ClampingMaxEffort, ThermalTwoNode, SupplyBattery, TransmissionGear, TransmissionElastic, LinkageShaft, PassiveCogging, PassiveFriction, PassiveFrictionCurve, PassiveLuGreFriction>;
+using EffortStages = List<RateHold, EffortDelayTimed, ElectricalWinding, ClampingDCMotor, ClampingDCMotorCutoff, ClampingPositionBased, ClampingEnvelope, ClampingMaxEffort, ThermalTwoNode, SupplyBattery, TransmissionGear, TransmissionElastic, LinkageShaft, PassiveCogging, PassiveFriction, PassiveFrictionCurve, PassiveLuGreFriction, ImplicitEffort>;
 using Feedbacks = List<FeedbackEncoder, DelayTimed>;
 
 }  // namespace ACTUATORS_VARIANT

@@ -438,6 +438,7 @@ void Plan::prepare() {
     p_.motor_arrays = p_.derived;
     if (p_.transmissions) p_.derived += kMotorArrays;
     find_felt();
+    find_ends();
     p_.link_arrays = p_.derived;
     if (!p_.linkages.empty()) p_.derived += kSignals;
     for (Linkage& one : p_.linkages) places_of(one.slots, one.places);
@@ -473,17 +474,18 @@ void Plan::places_of(const std::vector<int32_t>& slots, std::vector<int32_t>& pl
 
 // Find the slots whose laws request signals.
 void Plan::find_asking() {
-    std::vector<uint16_t> asking(p_.slots);
+    std::vector<uint32_t> asking(p_.slots);
     bool any = false;
     const auto look = [&](const std::vector<MemberUse>& members) {
         for (const MemberUse& one : members)
             for (int k = 0; k < one.facts.asked; ++k) {
+                if (is_of_engine(one.facts.asks[k])) continue;
                 any = true;
-                for (const int32_t slot : one.slots) asking[slot] |= static_cast<uint16_t>(1 << one.facts.asks[k]);
+                for (const int32_t slot : one.slots) asking[slot] |= uint32_t{1} << one.facts.asks[k];
             }
     };
     look(controllers_), look(limits_), look(feedback_);
-    p_.asking = any ? std::move(asking) : std::vector<uint16_t>{};
+    p_.asking = any ? std::move(asking) : std::vector<uint32_t>{};
 }
 
 // Give laws of motors that ask for inertia or load the scratch arrays with what the motor feels.
@@ -505,6 +507,33 @@ void Plan::find_felt() {
     if (!p_.transmissions) return;
     look(controllers_, p_.controllers, controllers_.size());
     look(limits_, p_.limits, p_.first_transmission);
+}
+
+// Give laws the scratch arrays with what efforts at the end of the step replace.
+void Plan::find_ends() {
+    p_.end_arrays = p_.still_arrays = 0;
+    sees_end_ = Aligned<int32_t>(p_.robots_per_block * p_.period);
+    std::fill_n(sees_end_.data(), sees_end_.size(), 1);
+    // sensors remember, and some are late
+    for (const Use& use : p_.feedback)
+        for (int64_t n = 0; use.senses && n < p_.robots_per_block * use.slots; ++n) sees_end_.data()[use.places[n]] = 0;
+    p_.sees_end = sees_end_.data();
+    bool any = p_.ends >= 0;
+    for (const MemberUse& one : limits_)
+        for (int k = 0; k < one.facts.asked; ++k) any |= is_of_engine(one.facts.asks[k]);
+    if (!any) return;
+    // index 0 stands for none
+    const int first = std::max(p_.derived, 1);
+    p_.derived = first + (p_.ends >= 0 ? kEndArrays : 2);
+    (p_.ends >= 0 ? p_.end_arrays : p_.still_arrays) = first;
+    for (size_t n = 0; n < limits_.size(); ++n)
+        for (int k = 0; k < limits_[n].facts.asked; ++k) {
+            const int signal = limits_[n].facts.asks[k];
+            if (is_of_engine(signal))
+                p_.limits[n].felt[k] = first + (p_.ends >= 0 ? kDamping : 0) + signal - kMotorDamping;
+            else if (p_.ends >= 0 && signal == kInertia && static_cast<int>(n) != p_.ends)
+                p_.limits[n].felt[k] = first + (limits_[n].facts.follows ? kInertiaOfJoint : kInertiaOfMotor);
+        }
 }
 
 void Plan::set_linkages(std::vector<Linkage> linkages) {
@@ -529,6 +558,8 @@ void Plan::find_transmissions() {
     for (size_t k = 0; k < limits_.size(); ++k) {
         if (limits_[k].facts.couples) p_.linkage_stage = static_cast<int>(k);
         if (limits_[k].facts.ticks) p_.rate = static_cast<int>(k);
+        if (limits_[k].facts.ends) p_.ends = static_cast<int>(k);
+        if (!limits_[k].facts.follows) p_.first_following = static_cast<int>(k) + 1;
         if (!limits_[k].facts.converts) continue;
         const int number = static_cast<int>(k);
         if (!p_.transmissions) p_.first_transmission = number;
@@ -583,7 +614,7 @@ Use Plan::use_of(MemberUse& member, size_t number, bool in_periods) {
     use.limits = member.facts.limits;
     for (int k = 0; k < member.facts.asked; ++k) {
         use.asked[k] = p_.asked[member.facts.asks[k]];
-        if (!use.asked[k])
+        if (!use.asked[k] && !is_of_engine(member.facts.asks[k]))
             throw std::runtime_error(std::string(member.facts.name) +
                                      " requests a signal that is missing. Call give_signal() first.");
     }

@@ -210,6 +210,7 @@ class Plan {
     void find_asking();
     void find_transmissions();
     void find_felt();
+    void find_ends();
     void places_of(const std::vector<int32_t>& slots, std::vector<int32_t>& places) const;
     Row row_of(size_t number);
     Use use_of(MemberUse& member, size_t number, bool in_periods = false);
@@ -271,7 +272,7 @@ class Plan {
     std::optional<float> timed_dt_;
     // scratch array with the gathered pieces of each row, else -1
     std::vector<int> gathered_in_;
-    Aligned<int32_t> driven_, shared_lag_, visible_;
+    Aligned<int32_t> driven_, shared_lag_, visible_, sees_end_;
     Aligned<float> scratch_, computed_, dt_row_, periods_;
 };
 

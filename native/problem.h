@@ -13,7 +13,7 @@
 namespace actuators {
 
 // Largest number of parameters, and of states, of a law; checked at compile time.
-constexpr int kMost = 16;
+constexpr int kMost = 20;
 
 // Largest number of curves of a law.
 constexpr int kMostCurves = 4;
@@ -33,10 +33,41 @@ constexpr int kSpareRows = 2;
 constexpr int kEffortFault = 1 << kSignals;
 
 // Largest number of requested signals of all laws together, in addition to the signals above.
-constexpr int kMostAsked = 16;
+constexpr int kMostAsked = 24;
 constexpr int kAskedFault = 2 * kEffortFault;
 // Those that a motor feels otherwise than its joint, and their number; checked against the generated laws.
 constexpr int kInertia = 0, kLoad = 1, kFeltSignals = 2;
+// Those that efforts at the end of the step replace for friction, and the last two of them, which the engine writes.
+constexpr int kMotorDamping = 4, kMotorLift = 5;
+
+constexpr bool is_of_engine(int signal) {
+    return signal == kMotorDamping || signal == kMotorLift;
+}
+
+// Scratch arrays of efforts at the end of the step, see end_of_step.h.
+enum EndArray {
+    kFreeVelocity,  // after the step without the motor, and its gain per effort; 0 for an explicit effort
+    kGain,
+    kEndPosition,  // at the end of the step, under the effort of the stages so far
+    kEndVelocity,
+    kSlope,         // of the effort by the final velocity
+    kSeenPosition,  // of the end of the step, as controllers measure them
+    kSeenVelocity,
+    kBefore,  // efforts and slopes before a stage
+    kSlopeBefore,
+    kLow,  // bracket of the effort, and by how much the stage is above and below its ends
+    kHigh,
+    kAbove,
+    kBelow,
+    kMotorVelocity,  // final velocity of the motor without the friction behind it, and its slope there
+    kMotorSlope,
+    kInertiaOfMotor,  // for stages of the motor: 0 where the effort is that of the end, as their velocity is, too
+    kInertiaOfJoint,  // for stages of the joint
+    kDamping,         // the signals `kMotorDamping` and `kMotorLift`
+    kLift,
+    kCurveSlopes,
+    kEndArrays = kCurveSlopes + 4
+};
 
 // Scratch arrays of transmissions: all motor signals as seen by controllers, then the true motor position and velocity.
 constexpr int kMotorArrays = kSignals + 2;
@@ -283,6 +314,14 @@ struct Route {
     std::vector<Places> commanded_motor, true_motor, felt;
     // which controllers of a rate run in a step
     Places due = nullptr;
+    // efforts at the end of the step: what joints do without their motors, each controller, its states, null without
+    // any, and each stage at the end, null for one that is not, and at the start
+    Places end = nullptr;
+    std::vector<Places> laws_at_end, law_states_at_end, stages_at_end, stages;
+    // stages that depend on position or velocity
+    std::vector<bool> moves;
+    // true if controllers are not lines over position and velocity
+    bool bends = false;
     std::vector<Limits> limits;
     // true if all limits run in one sweep
     bool one_sweep = false;
@@ -318,10 +357,17 @@ struct Problem {
     // arrays with those of the shafts
     std::vector<Linkage> linkages;
     int linkage_stage = -1, link_arrays = 0;
+    // stage of the effort mode, -1 without one, and the first of `kEndArrays` scratch arrays; also the first of the two
+    // for the signals of a motor whose effort is explicit, 0 for none
+    int ends = -1, end_arrays = 0, still_arrays = 0;
+    // first stage that follows all limits
+    int first_following = 0;
+    // per element of a block, false where a sensor measures for the controller
+    const int32_t* sees_end = nullptr;
     std::vector<NetworkUse> networks;
     // requested signals, null if unused, and a bit mask of requested signals per slot
     const float* asked[kMostAsked] = {};
-    std::vector<uint16_t> asking;
+    std::vector<uint32_t> asking;
     // published states, and totals computed by the step
     std::vector<Published> published;
     std::vector<Total> totals;

@@ -8,6 +8,7 @@
 
 #include "curves.h"
 #include "delay.h"
+#include "end_of_step.h"
 #include "signals.h"
 #include "sweep.h"
 #include "variants.h"
@@ -525,6 +526,226 @@ NOINLINE void find_faults(const Problem& p, const Block& b, const float* const* 
     }
 }
 
+// ---- efforts at the end of the step
+
+// Largest number of times that a stage is evaluated, and relative change at which its effort is solved.
+constexpr int kMostRounds = 16;
+constexpr float kNear = 1e-6f;
+
+// Note the end of the step under given efforts; it is its start where the effort is explicit.
+void note_end(const Problem& p, const Block& b, const Truth& truth, const float* efforts) {
+    const float *const q = truth.joints[0], *const qd = truth.joints[1], *const free = end_array(p, b, kFreeVelocity),
+                       *const gain = end_array(p, b, kGain);
+    float *RESTRICT const end_q = end_array(p, b, kEndPosition), *RESTRICT const end_qd = end_array(p, b, kEndVelocity);
+    const float dt = p.dt;
+    INDEPENDENT
+    for (int64_t i = 0; i < b.size; ++i) {
+        const float after = free[i] + gain[i] * efforts[i], moved = q[i] + dt * after;
+        end_qd[i] = chosen(gain[i] != 0.0f, after, qd[i]);
+        end_q[i] = chosen(gain[i] != 0.0f, moved, q[i]);
+    }
+}
+
+// What joints do without their motors; `none` are efforts of zero.
+NOINLINE void find_ends(const Problem& p, const Block& b, const Truth& truth, float* none) {
+    float *const gain = end_array(p, b, kGain), dt = p.dt;
+    std::copy_n(b.input[kVelocity], b.size, end_array(p, b, kFreeVelocity));
+    std::fill_n(gain, b.size, 0.0f);
+    p.route.end(p, b, p.limits[p.ends], nullptr);
+    std::fill_n(none, b.size, 0.0f);
+    note_end(p, b, truth, none);
+    // inertia for the stages
+    const float* const known = p.asked[kInertia] + b.first;
+    float *RESTRICT const of_motor = end_array(p, b, kInertiaOfMotor),
+                          *RESTRICT const of_joint = end_array(p, b, kInertiaOfJoint);
+    INDEPENDENT
+    for (int64_t i = 0; i < b.size; ++i) {
+        const bool ends = gain[i] != 0.0f;
+        of_motor[i] = chosen(ends, 0.0f, known[i]);
+        of_joint[i] = chosen(ends, dt / gain[i], known[i]);
+    }
+}
+
+// Slope of an effort by the final velocity; one that is above zero, or not known, counts as zero.
+inline float bounded_slope(float slope) {
+    return chosen(slope < 0.0f && slope >= -kMax, slope, 0.0f);
+}
+
+// Position and velocity for controllers: those of the end of the step, or as sensors measure them.
+void see_end(const Problem& p, const Block& b, const float* const* measured) {
+    for (int s = 0; s < 2; ++s) {
+        const float *const seen = measured[s], *const end = end_array(p, b, kEndPosition + s);
+        float* RESTRICT const to = end_array(p, b, kSeenPosition + s);
+        INDEPENDENT
+        for (int64_t i = 0; i < b.size; ++i) to[i] = chosen(p.sees_end[i] != 0, end[i], seen[i]);
+    }
+}
+
+// Write the states of controllers at the end of the step, which limits may have changed.
+void write_states_at_end(const Problem& p, Block commanded) {
+    const float* const measured[] = {commanded.input[kPosition], commanded.input[kVelocity]};
+    see_end(p, commanded, measured);
+    act_on(commanded, end_array(p, commanded, kSeenPosition), end_array(p, commanded, kSeenVelocity));
+    for (size_t k = 0; k < p.controllers.size(); ++k)
+        if (p.route.law_states_at_end[k]) p.route.law_states_at_end[k](p, commanded, p.controllers[k], nullptr);
+}
+
+// Efforts before a stage, and their slopes: those of the controller and the stages before, as a line.
+struct Line {
+    const float *efforts, *slopes, *gain;
+    float at(int64_t i, float effort) const { return efforts[i] + slopes[i] * (gain[i] * (effort - efforts[i])); }
+};
+
+// Improve the solutions `tried` of a stage, given what it makes of them and its slopes: by Newton's method, or within
+// the bracket by a secant where that leaves it. Returns true if any has to be tried again.
+bool improve(const Problem& p, const Block& b, const float* RESTRICT tried, float* RESTRICT efforts) {
+    const float* RESTRICT const gain = end_array(p, b, kGain);
+    float *RESTRICT const slopes = end_array(p, b, kSlope), *RESTRICT const low = end_array(p, b, kLow),
+                          *RESTRICT const high = end_array(p, b, kHigh),
+                          *RESTRICT const above = end_array(p, b, kAbove),
+                          *RESTRICT const below = end_array(p, b, kBelow);
+    int32_t again = 0;
+    INDEPENDENT
+    for (int64_t i = 0; i < b.size; ++i) {
+        const float x = tried[i], found = efforts[i], off = found - x, slope = bounded_slope(slopes[i]),
+                    yielding = slope * gain[i];
+        const bool rises = off > 0.0f;
+        low[i] = chosen(rises, x, low[i]), above[i] = chosen(rises, off, above[i]);
+        high[i] = chosen(rises, high[i], x), below[i] = chosen(rises, below[i], off);
+        const float newton = chosen(yielding == 0.0f, found, x + off / (1.0f - yielding)), lowest = low[i],
+                    highest = high[i];
+        const float secant = lowest + (highest - lowest) * (above[i] / (above[i] - below[i]));
+        const bool inside = newton > lowest && newton < highest;
+        const bool settled = !(magnitude(off) > kNear * (magnitude(found) + magnitude(x))) || gain[i] == 0.0f;
+        efforts[i] = chosen(settled || inside, newton, secant);
+        slopes[i] = slope;
+        again |= static_cast<int32_t>(!settled);
+    }
+    return again;
+}
+
+// A bracket without ends.
+void open_bracket(const Problem& p, const Block& b) {
+    std::fill_n(end_array(p, b, kLow), b.size, -kInfinity);
+    std::fill_n(end_array(p, b, kHigh), b.size, kInfinity);
+    std::fill_n(end_array(p, b, kAbove), b.size, 1.0f);
+    std::fill_n(end_array(p, b, kBelow), b.size, -1.0f);
+}
+
+// Efforts of controllers at the end of the step.
+NOINLINE void command_at_end(const Problem& p, Block& b, const Truth& truth, float* efforts, float* tried,
+                             const Scratch& scratch) {
+    float* const slopes = end_array(p, b, kSlope);
+    find_ends(p, b, truth, efforts);
+    signals_of_controllers(p, b, scratch);
+    const float* const measured[] = {b.input[kPosition], b.input[kVelocity]};
+    open_bracket(p, b);
+    for (int round = 0; round < kMostRounds; ++round) {
+        std::copy_n(efforts, b.size, tried);
+        see_end(p, b, measured);
+        act_on(b, end_array(p, b, kSeenPosition), end_array(p, b, kSeenVelocity));
+        look_up_for_controllers(p, b, scratch);
+        std::fill_n(efforts, b.size, 0.0f);
+        std::fill_n(slopes, b.size, 0.0f);
+        for (size_t k = 0; k < p.controllers.size(); ++k) p.route.laws_at_end[k](p, b, p.controllers[k], efforts);
+        if (p.free_slots) leave_free(p, b, efforts);
+        for (int64_t i = 0; i < b.size; ++i) slopes[i] = chosen(p.sees_end[i] != 0, slopes[i], 0.0f);
+        const bool again = improve(p, b, tried, efforts) && p.route.bends;
+        note_end(p, b, truth, efforts);
+        if (!again) break;
+    }
+    // as measured, for `write_states_at_end`
+    act_on(b, measured[0], measured[1]);
+}
+
+// Curve values of a stage, and their slopes, at the signals of a block.
+void look_up_at_end(const Problem& p, const Block& b, const Use& use, const Scratch& scratch) {
+    if (use.curve < 0) return;
+    look_up(use, b, scratch);
+    for (size_t n = 0; n < use.curves.size(); ++n)
+        look_up<true>(use.curves[n], b, end_array(p, b, kCurveSlopes + static_cast<int>(n)), scratch.at(Scratch::kOver),
+                      scratch.at(Scratch::kValues));
+}
+
+// One stage at the end of the step; its states are those of the solution. The stage is evaluated where those before it
+// leave the joint, and again where it leaves the joint itself, as long as that changes its effort.
+void stage_at_end(const Problem& p, const Block& b, int number, const Truth& truth, float* efforts, float* tried,
+                  const Scratch& scratch) {
+    const Use& use = p.limits[number];
+    float *const before = end_array(p, b, kBefore), *const slope_before = end_array(p, b, kSlopeBefore),
+                 *const slopes = end_array(p, b, kSlope);
+    std::copy_n(efforts, b.size, before);
+    std::copy_n(slopes, b.size, slope_before);
+    open_bracket(p, b);
+    const Line line{before, slope_before, end_array(p, b, kGain)};
+    const bool moves = p.route.moves[number];
+    for (int round = 0; round < kMostRounds; ++round) {
+        std::copy_n(efforts, b.size, tried);
+        if (round) {
+            for (int64_t i = 0; i < b.size; ++i) efforts[i] = line.at(i, tried[i]);
+            std::copy_n(slope_before, b.size, slopes);
+        }
+        look_up_at_end(p, b, use, scratch);
+        p.route.stages_at_end[number](p, b, use, efforts);
+        const bool again = improve(p, b, tried, efforts) && moves;
+        note_end(p, b, truth, efforts);
+        if (!again) break;
+    }
+    if (p.limited_by && use.limits)
+        for (int64_t i = 0; i < b.size; ++i)
+            if (before[i] != efforts[i]) p.limited_by[b.first + i] = static_cast<uint8_t>(number + 1);
+    if (!use.states) return;
+    for (int64_t i = 0; i < b.size; ++i) tried[i] = line.at(i, efforts[i]);
+    if (use.curve >= 0) look_up(use, b, scratch);
+    p.route.stages[number](p, b, use, tried);
+}
+
+// Tell friction how the effort of the motor falls with the final velocity.
+void lift(const Problem& p, const Block& b) {
+    const float *const gain = end_array(p, b, kGain), *const slopes = end_array(p, b, kSlope),
+                       *const end_qd = end_array(p, b, kEndVelocity);
+    float *RESTRICT const damping = end_array(p, b, kDamping), *RESTRICT const lifts = end_array(p, b, kLift);
+    INDEPENDENT
+    for (int64_t i = 0; i < b.size; ++i) {
+        damping[i] = chosen(gain[i] != 0.0f, -slopes[i], 0.0f);
+        lifts[i] = damping[i] * end_qd[i];
+    }
+}
+
+// All stages after the controllers, at the end of the step. Returns true if an effort is not finite.
+NOINLINE bool limit_at_end(const Problem& p, Block& b, float* efforts, float* there, const Truth& truth,
+                           const Block& commanded, const Scratch& scratch) {
+    const float *const end_q = end_array(p, b, kEndPosition), *const end_qd = end_array(p, b, kEndVelocity);
+    float *const motor_qd = end_array(p, b, kMotorVelocity), *const motor_slope = end_array(p, b, kMotorSlope);
+    const auto leave_motor = [&] {
+        write_states_at_end(p, commanded);
+        if (!p.motor) return;
+        std::copy_n(efforts, b.size, p.motor + b.first);
+        std::copy_n(end_qd, b.size, motor_qd);
+        std::copy_n(end_array(p, b, kSlope), b.size, motor_slope);
+    };
+    for (int k = 0; k < static_cast<int>(p.limits.size()); ++k) {
+        const Use& use = p.limits[k];
+        if (k == p.first_following) leave_motor();
+        const bool ends = p.route.stages_at_end[k] != nullptr, follows = k >= p.first_following;
+        if (ends || !follows)
+            act_on(b, end_q, end_qd);
+        else
+            act_on(b, truth.joints[0], truth.joints[1]);
+        if (ends) {
+            stage_at_end(p, b, k, truth, efforts, there, scratch);
+            continue;
+        }
+        if (use.curve >= 0) look_up(use, b, scratch);
+        if (follows && k != p.ends) lift(p, b);
+        p.route.stages[k](p, b, use, efforts);
+        if (follows && k != p.ends) note_end(p, b, truth, efforts);
+    }
+    for (int64_t i = 0; p.motor && i < b.size; ++i) p.motor[b.first + i] += motor_slope[i] * (end_qd[i] - motor_qd[i]);
+    b.given = efforts;
+    return (b.driven ? sweep<Given, true> : sweep<Given, false>)(p, b);
+}
+
 // ---- rates of controllers
 
 // Find the elements whose controllers run in this step. Returns false if there are none.
@@ -631,6 +852,7 @@ void step_block(const Problem& p, int64_t number, const Scratch& scratch) {
     float *here = scratch.at(Scratch::kHere), *const there = scratch.at(Scratch::kThere);
     const Truth truth{{b.input[kPosition], b.input[kVelocity]}, {signals[kPosition], signals[kVelocity]}};
     if (p.felt_arrays) feel(p, b);
+    if (p.still_arrays) std::fill_n(b.derived + p.still_arrays * b.pitch, 2 * b.pitch, 0.0f);
     if (p.phase == Phase::kCommand) {
         command_due(p, b, signals, p.handover.efforts + b.first, scratch);
         return hand_over(p, b, signals);
@@ -645,18 +867,23 @@ void step_block(const Problem& p, int64_t number, const Scratch& scratch) {
         } else {
             // write directly to the observed efforts, if no limit works in place
             const bool directly = p.computed && p.route.one_sweep;
-            command_due(p, b, signals, directly ? computed_out : here, scratch);
+            if (p.ends >= 0)
+                command_at_end(p, b, truth, here, there, scratch);
+            else
+                command_due(p, b, signals, directly ? computed_out : here, scratch);
             if (p.computed && !directly) std::copy_n(here, b.size, computed_out);
             if (directly) here = computed_out;
         }
+        const Block commanded = b;
         // the remaining stages act on the true signals
         act_on(b, truth.shafts[0], truth.shafts[1]);
         if (p.transmissions) act_on_motors(p, b, here, scratch);
         if (p.limited_by) std::fill_n(p.limited_by + b.first, b.size, uint8_t{0});
-        bad |= limit(p, b, here, there, truth, scratch);
+        bad |= p.ends >= 0 ? limit_at_end(p, b, here, there, truth, commanded, scratch)
+                           : limit(p, b, here, there, truth, scratch);
     }
 
-    if (p.motor && p.motor_stages == static_cast<int>(p.limits.size()))
+    if (p.motor && p.ends < 0 && p.motor_stages == static_cast<int>(p.limits.size()))
         std::copy_n(b.efforts, b.size, p.motor + b.first);
 
     // guard
@@ -750,6 +977,21 @@ void choose(Problem& p) {
     }
     if (p.rate >= 0) p.route.due = find_due(EffortStages{}, p.limits[p.rate].law);
     masked ? choose_limits<true>(p) : choose_limits<false>(p);
+    if (p.ends >= 0) {
+        p.route.end = find_end(EffortStages{}, p.limits[p.ends].law);
+        p.route.bends = false;
+        for (const Use& use : p.controllers) {
+            p.route.bends |= !is_linear(Controllers{}, use.law);
+            p.route.laws_at_end.push_back(find_law_at_end(Controllers{}, use.law));
+            p.route.law_states_at_end.push_back(find_law_states_at_end(Controllers{}, use.law));
+        }
+        for (const Use& use : p.limits) {
+            p.route.stages_at_end.push_back(find_stage_at_end(EffortStages{}, use.law));
+            p.route.stages.push_back(find_limit_places(EffortStages{}, use.law));
+            p.route.moves.push_back(moves_with_joint(EffortStages{}, use.law));
+        }
+        return;
+    }
     p.route.one_sweep = p.route.limits.empty() || (p.route.limits.size() == 1 && !p.route.limits[0].places);
     if (p.route.law_of_all < 0) return;
     const int law = p.controllers[p.route.law_of_all].law;
@@ -768,7 +1010,7 @@ template <class... Laws>
 std::vector<LawFacts> facts(List<Laws...>) {
     return {{Laws::kName, Laws::kParameters, Laws::kPrepared, Laws::kStates, Laws::kCurves, Laws::kOver, Laws::kAsked,
              Laws::kAsks, Laws::kGives, Laws::kLate, Laws::kLimits, Laws::kConverts, Laws::kCouples, Laws::kTicks,
-             Laws::kPrepares, Laws::kTimed, Laws::kPasses}...};
+             Laws::kFollows, Laws::kEnds, Laws::kPrepares, Laws::kTimed, Laws::kPasses}...};
 }
 
 // Call with the given list.

@@ -32,6 +32,10 @@ struct LawFacts {
     bool converts, couples;
     // true if it is a rate, which holds efforts of controllers
     bool ticks;
+    // true if it follows all limits: what acts on the joint, or remembers its effort
+    bool follows;
+    // true if it is an effort mode, with efforts at the end of the step
+    bool ends;
     bool prepares;
     // true if preparation depends on the time step
     bool timed;

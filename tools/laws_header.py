@@ -34,7 +34,7 @@ from isaacsim.core.experimental.actuators.components.law import (
     signals_of,
 )
 from isaacsim.core.experimental.actuators.specs.signals import SIGNALS
-from isaacsim.core.experimental.actuators.specs.stages import KINDS
+from isaacsim.core.experimental.actuators.specs.stages import KINDS, follows_limits
 
 TARGET = Path(__file__).resolve().parents[1] / "native" / "generated_laws.h"
 WIDTH = 120
@@ -482,6 +482,7 @@ def _struct(translator: Translator, law: catalogue.Law) -> str:
         f'    static constexpr const char *kName = "{law.name}", *kKind = "{law.kind}";',
         f"    static constexpr bool kLimits = {str(kind.is_limit).lower()}, kConverts = {str(kind.converts).lower()};",
         f"    static constexpr bool kCouples = {str(kind.couples).lower()};",
+        f"    static constexpr bool kFollows = {str(follows_limits(law.kind)).lower()};",
         f"    static constexpr int {', '.join(f'{name} = {value}' for name, value in counts.items())};",
         f"    static constexpr bool kPrepares = {str(component.PREPARE is not None).lower()};",
         "    // whether what is prepared depends on the time step",
@@ -516,6 +517,8 @@ def _struct(translator: Translator, law: catalogue.Law) -> str:
         *(_felt_lines(translator, component) if component.FELT is not None else ()),
         f"    static constexpr bool kTicks = {str(component.TICK is not None).lower()};",
         *(_tick_lines(translator, component) if component.TICK is not None else ()),
+        f"    static constexpr bool kEnds = {str(component.END is not None).lower()};",
+        *(_end_lines(translator, component) if component.END is not None else ()),
         "};",
     ]
     return "\n".join(lines)
@@ -595,6 +598,17 @@ def _tick_lines(translator: Translator, component: Any) -> list[str]:
     return [
         "    template <class V>",
         *wrapped(f"    static inline V tick({_numbers(function.arguments)}) {{"),
+        *wrapped(f"        return {function.name}({', '.join(function.arguments)});"),
+        "    }",
+    ]
+
+
+def _end_lines(translator: Translator, component: Any) -> list[str]:
+    """The function of an effort mode that says what a joint does in a step without its motor."""
+    function = translator.function(component.END)
+    return [
+        "    template <class V>",
+        *wrapped(f"    static inline Values<V, {function.results}> end({_numbers(function.arguments)}) {{"),
         *wrapped(f"        return {function.name}({', '.join(function.arguments)});"),
         "    }",
     ]

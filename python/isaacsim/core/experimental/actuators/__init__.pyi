@@ -25,6 +25,7 @@ from .components.delay_timed import DelayTimed as DelayTimed
 from .components.effort_delay_timed import EffortDelayTimed as EffortDelayTimed
 from .components.electrical_winding import ElectricalWinding as ElectricalWinding
 from .components.feedback_encoder import FeedbackEncoder as FeedbackEncoder
+from .components.implicit_effort import ImplicitEffort as ImplicitEffort
 from .components.linkage_shaft import LinkageShaft as LinkageShaft
 from .components.passive_cogging import PassiveCogging as PassiveCogging
 from .components.passive_friction import PassiveFriction as PassiveFriction
@@ -76,6 +77,7 @@ from .specs.configs import FrictionConfig as FrictionConfig
 from .specs.configs import FrictionCurveConfig as FrictionCurveConfig
 from .specs.configs import GearedPDControlConfig as GearedPDControlConfig
 from .specs.configs import GearedPIDControlConfig as GearedPIDControlConfig
+from .specs.configs import ImplicitConfig as ImplicitConfig
 from .specs.configs import LinkageConfig as LinkageConfig
 from .specs.configs import LuGreFrictionConfig as LuGreFrictionConfig
 from .specs.configs import MaxEffortClampingConfig as MaxEffortClampingConfig
@@ -185,6 +187,8 @@ __all__ = [
     "GearedPDControlConfig",
     "GearedPIDControlConfig",
     "Host",
+    "ImplicitConfig",
+    "ImplicitEffort",
     "InspectedActuator",
     "InspectedJoint",
     "InspectedRobot",

@@ -107,6 +107,8 @@ class Component(NotCopied):
     """Scalar `wp.func` from five signals of the joint to those of the motor; transmissions only. See `law.py`."""
     TICK: ClassVar[Any] = None
     """Scalar `wp.func` that says whether the controller runs in a step; rates only. See `law.py`."""
+    END: ClassVar[Any] = None
+    """Scalar `wp.func` that returns what a joint does in a step without its motor; effort modes only. See `law.py`."""
     FELT: ClassVar[Any] = None
     """Scalar `wp.func` from inertia and load at the joint to those that the motor feels; transmissions only."""
     _NEUTRAL: ClassVar[float] = 0.0
@@ -440,6 +442,12 @@ class EffortDelay(EffortStage):
     """A delay of the effort between the controller and the motor; a `LAW` that only plans run."""
 
     KIND: ClassVar[str] = "effort_delay"
+
+
+class EffortMode(Component):
+    """When efforts are computed: the laws `LAW`, which remembers, and `END`; plans run it."""
+
+    KIND: ClassVar[str] = "effort_mode"
 
 
 class Electrical(EffortStage):

@@ -31,6 +31,7 @@ from ..specs.configs import (
     FrictionCurveConfig,
     GearedPDControlConfig,
     GearedPIDControlConfig,
+    ImplicitConfig,
     LinkageConfig,
     LuGreFrictionConfig,
     MaxEffortClampingConfig,
@@ -169,6 +170,7 @@ LAWS = (
     Law(FrictionConfig, "PassiveFriction"),
     Law(FrictionCurveConfig, "PassiveFrictionCurve"),
     Law(LuGreFrictionConfig, "PassiveLuGreFriction"),
+    Law(ImplicitConfig, "ImplicitEffort"),
     Law(DelayConfig, "Delay"),
 )
 

@@ -2,6 +2,10 @@
 
 It goes on from the step before: from its dry friction, its effort without that and its velocity. Where the load of the
 joint is whole, it is taken instead of these.
+
+Where the effort of the motor is that of the end of the step, it falls with the velocity v⁺ there, by a damping s:
+effort + lift − s·v⁺, with lift = s·v⁺ of the motor alone. The friction then is that of a joint with the effort
+effort + lift and a viscous friction that is larger by s, and both are solved at once.
 """
 
 # wp.func returns what Warp says

@@ -40,6 +40,14 @@ number of physics steps in a period; those laws get the period as their `dt`.
 Signals in `ASKS` of the class, see `specs/signals.py`, precede the state. States and curves are in the order of `STATE`
 and `CURVES`.
 
+An effort mode has two laws. `LAW` is that of a stage after the controller, and returns what the next step has to know.
+`END` takes
+
+    (position, velocity, dt, *state, *prepared)
+
+and returns the velocity after the step without the motor, and the gain of velocity per effort. The laws of controllers
+and stages up to the limits then get the position and velocity at the end of the step, see `implicit_effort.py`.
+
 A law with `LATE` returns, after its results and before the state, by how many steps the results act late; the plan
 keeps the rings of its past results that `LATE` names, see `late.py`. With it, a law of kind delay takes only
 ([dt with a state,] *state, *prepared), and what acts late is the commands; it is the only law of that kind.
@@ -99,13 +107,14 @@ class LawClass(Protocol):
     MOTOR: Any
     FELT: Any
     TICK: Any
+    END: Any
 
     def neutral(self) -> tuple[float, ...]:
         """Value of each parameter with which the law does nothing."""
         ...
 
 
-_FUNCTIONS: Final = ("LAW", "PREPARE", "MOTOR", "FELT", "TICK")
+_FUNCTIONS: Final = ("LAW", "PREPARE", "MOTOR", "FELT", "TICK", "END")
 
 UNSET: Final = math.nan
 """In `START`: a state that is unknown before the first step; the law replaces it by means of `started`."""
@@ -231,6 +240,7 @@ def _expected_arguments(owner: LawClass, signals: Sequence[str]) -> dict[str, tu
         "MOTOR": (*MOTOR_SIGNALS, *owner.ASKS, *owner.STATE, *prepared),
         "FELT": (*FELT_SIGNALS, *owner.STATE, *prepared),
         "TICK": ("dt", *owner.STATE, *prepared),
+        "END": ("position", "velocity", "dt", *owner.ASKS, *owner.STATE, *prepared),
     }
 
 

@@ -185,6 +185,8 @@ def friction(
     inertia: float,
     load: float,
     load_is_whole: float,
+    motor_damping: float,
+    motor_lift: float,
     dry_effort: float,
     previous_velocity: float,
     previous_effort: float,
@@ -228,8 +230,9 @@ def friction(
         when_opposed,
         has_load,
     )
+    damping = viscous + motor_damping
     total, dry, rest = friction_step(
-        level, effort, velocity, dt * viscous, viscous, known, momentum_rate, share, carried, before, gained
+        level, effort + motor_lift, velocity, dt * damping, damping, known, momentum_rate, share, carried, before, gained
     )
     return total, dry, velocity, rest
 
@@ -278,8 +281,14 @@ class PassiveFriction(Passive):
     NEUTRAL: ClassVar[tuple[float, ...]] = (0.0, 0.0, 0.0, 1.0, 2.0, 1.0, *[0.0] * 7)
     STATE: ClassVar[tuple[str, ...]] = ("dry_effort", "previous_velocity", "previous_effort")
     START: ClassVar[Mapping[str, float]] = {"previous_velocity": UNSET, "previous_effort": UNSET}
-    ASKS: ClassVar[tuple[str, ...]] = ("inertia", "load", "load_is_whole")
-    USUAL: ClassVar[Mapping[str, float]] = {"load_is_whole": 0.0, "stribeck_exponent": 2.0, "has_load": 0.0}
+    ASKS: ClassVar[tuple[str, ...]] = ("inertia", "load", "load_is_whole", "motor_damping", "motor_lift")
+    USUAL: ClassVar[Mapping[str, float]] = {
+        "load_is_whole": 0.0,
+        "motor_damping": 0.0,
+        "motor_lift": 0.0,
+        "stribeck_exponent": 2.0,
+        "has_load": 0.0,
+    }
     PREPARE = friction_prepare
     LAW = friction
 

@@ -31,6 +31,8 @@ def friction_of_curve(
     inertia: float,
     load: float,
     load_is_whole: float,
+    motor_damping: float,
+    motor_lift: float,
     dry_effort: float,
     previous_velocity: float,
     previous_effort: float,
@@ -45,7 +47,17 @@ def friction_of_curve(
     share, carried = friction_before(load_is_whole, dry_effort)
     momentum_rate = rate_of_momentum(known, dt)
     total, dry, rest = friction_step(
-        level, effort, velocity, 0.0, 0.0, known, momentum_rate, share, carried, before, gained
+        level,
+        effort + motor_lift,
+        velocity,
+        dt * motor_damping,
+        motor_damping,
+        known,
+        momentum_rate,
+        share,
+        carried,
+        before,
+        gained,
     )
     return total, dry, velocity, rest
 
@@ -69,7 +81,7 @@ class PassiveFrictionCurve(Passive):
     CURVES: ClassVar[Mapping[str, str]] = {"level": "speed"}
     STATE: ClassVar[tuple[str, ...]] = ("dry_effort", "previous_velocity", "previous_effort")
     START: ClassVar[Mapping[str, float]] = {"previous_velocity": UNSET, "previous_effort": UNSET}
-    ASKS: ClassVar[tuple[str, ...]] = ("inertia", "load", "load_is_whole")
+    ASKS: ClassVar[tuple[str, ...]] = ("inertia", "load", "load_is_whole", "motor_damping", "motor_lift")
     LAW = friction_of_curve
 
     def __init__(

@@ -86,6 +86,8 @@ def lu_gre(
     inertia: float,
     load: float,
     load_is_whole: float,
+    motor_damping: float,
+    motor_lift: float,
     deflection: float,
     previous_velocity: float,
     previous_effort: float,
@@ -114,12 +116,13 @@ def lu_gre(
     before, gained = step_before(
         load_is_whole, load, started(previous_effort, effort), velocity - started(previous_velocity, velocity)
     )
-    drag = dt * (bristle_drag + viscous)
+    damping = viscous + motor_damping
+    drag = dt * (bristle_drag + damping)
     inverse = 1.0 / (known + drag)
     light = known * inverse if drag > 0.0 else 1.0
     next_velocity = velocity + gained
-    lasting = effort - bristle_stiffness * bent - bristle_damping * rate - bristle_drag * gained
-    lasting = lasting - viscous * next_velocity
+    lasting = effort + motor_lift - bristle_stiffness * bent - bristle_damping * rate - bristle_drag * gained
+    lasting = lasting - damping * next_velocity
     total = light * lasting + drag * inverse * before
     # as MuJoCo has it
     as_mujoco = effort - bristle_stiffness * deflection - bristle_damping * rate_now - viscous * velocity
@@ -158,7 +161,7 @@ class PassiveLuGreFriction(Passive):
     NEUTRAL: ClassVar[tuple[float, ...]] = (0.0, 0.0, 0.0, 0.0, 0.0, 1.0, 1.0, 0.0)
     STATE: ClassVar[tuple[str, ...]] = ("deflection", "previous_velocity", "previous_effort")
     START: ClassVar[Mapping[str, float]] = {"previous_velocity": UNSET, "previous_effort": UNSET}
-    ASKS: ClassVar[tuple[str, ...]] = ("inertia", "load", "load_is_whole")
+    ASKS: ClassVar[tuple[str, ...]] = ("inertia", "load", "load_is_whole", "motor_damping", "motor_lift")
     PREPARE = lu_gre_prepare
     LAW = lu_gre
 

@@ -320,7 +320,7 @@ class Plan:
     def asked(self) -> dict[str, np.ndarray]:
         """Signals that laws ask for, in the order of `SIGNALS`, each with True for slots with such a law."""
         found: dict[str, np.ndarray] = {}
-        for name in SIGNALS:
+        for name in (name for name, signal in SIGNALS.items() if not signal.is_of_engine):
             asking = [used for law, used in self.laws if name in law.ASKS]
             if asking:
                 found[name] = np.logical_or.reduce(asking)
@@ -567,6 +567,7 @@ def _require_laws(entry: ActuatorEntry) -> None:
     _require_laws_of_motor(entry, custom)
     _require_laws_of_feedback(entry, custom)
     _require_laws_of_rate(entry, custom)
+    _require_laws_of_effort_mode(entry, custom)
 
 
 def _require_laws_of_stages(entry: ActuatorEntry) -> None:
@@ -760,6 +761,7 @@ def _add_stages(plan: Plan, planned: Sequence[ActuatorEntry], entries: Sequence[
     plan.stages.sort(
         key=lambda stage: (
             follows_limits(stage.law.KIND),
+            stage.law.END is not None,
             stage.is_behind,
             KINDS[stage.law.KIND].couples,
             KINDS[stage.law.KIND].converts,
@@ -820,6 +822,31 @@ def _require_laws_of_rate(entry: ActuatorEntry, custom: ArrayStages | None) -> N
             f"{subject} beside {type(entry.delay).__name__}, which counts physics steps: must be a DelayTimed, which "
             "counts those of the controller. Replace it."
         )
+
+
+def _require_laws_of_effort_mode(entry: ActuatorEntry, custom: ArrayStages | None) -> None:
+    """Refuse an effort at the end of the step beside what acts at its start, or later.
+
+    Raises:
+        TypeError: There is such a stage.
+    """
+    modes = [type(stage) for stage in entry.stages if getattr(type(stage), "END", None) is not None]
+    if not modes:
+        return
+    subject = f"actuator {entry.label!r}: {modes[0].__name__}"
+    if custom is not None:
+        raise TypeError(f"{subject} beside a stage that computes arrays: must be left out. Give the latter a LAW.")
+    if network_law_of(entry.controller) is not None:
+        raise TypeError(
+            f"{subject} beside {type(entry.controller).__name__}: must be left out, as a network has no effort at the "
+            "end of the step. Use the explicit mode."
+        )
+    for kind, stage in entry.by_kind:
+        if kind in ("rate", "effort_delay") or KINDS[kind].is_before_joint:
+            raise TypeError(
+                f"{subject} beside {type(stage).__name__}: must be left out, as its effort is not that of the end of the "
+                "step. Use the explicit mode, or leave out the other."
+            )
 
 
 def _require_laws_of_motor(entry: ActuatorEntry, custom: ArrayStages | None) -> None:

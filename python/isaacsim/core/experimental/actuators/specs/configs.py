@@ -31,6 +31,7 @@ from .engine_friction import engine_problems
 from .envelope import EnvelopeClampingConfig
 from .fields import parameter, parameters_of
 from .late import MAX_DELAY_STEPS, EffortDelayConfig, TimedDelayConfig
+from .implicit import ImplicitConfig
 from .linkage import LinkageConfig
 from .rate import RateConfig
 from .servo import ServoControlConfig
@@ -615,6 +616,7 @@ _OTHERS: tuple[type[Config], ...] = (
     TransmissionConfig,
     ElasticTransmissionConfig,
     LinkageConfig,
+    ImplicitConfig,
 )
 
 CONFIGS: tuple[type[Config], ...] = (

@@ -40,6 +40,11 @@ class Signal:
         return self.name in ("robot_number", "joint_number")
 
     @property
+    def is_of_engine(self) -> bool:
+        """True if the engine computes it within a step, for the stages that follow."""
+        return self.name in ("motor_damping", "motor_lift")
+
+    @property
     def is_unbounded(self) -> bool:
         """True if infinity is one of its values, which stands for no bound; else it is a fault."""
         return math.isinf(self.neutral)
@@ -52,6 +57,11 @@ SIGNALS: Final[dict[str, Signal]] = {
         Signal("inertia", "kg·m² or kg", 0.0, "effective inertia of the joint, 0 where it is not known"),
         Signal("load", "N·m or N", 0.0, "effort that balances gravity, Coriolis forces and others at the joint"),
         Signal("load_is_whole", "", 0.0, "1 where the load includes contacts and coupling, else 0"),
+        # 1 / Σ_j |(M^-1)_ij|·√((M^-1)_ii / (M^-1)_jj)
+        Signal("coupled_inertia", "kg·m² or kg", 0.0, "inertia with which a joint may be stepped by itself, 0 if unknown"),
+        # of a motor with an effort at the end of the step: written by the engine for the friction behind it
+        Signal("motor_damping", "N·m·s/rad or N·s/m", 0.0, "by how much the effort falls with the final velocity"),
+        Signal("motor_lift", "N·m or N", 0.0, "by how much the effort at a final velocity of zero is larger"),
         Signal("temperature", "°C", 25.0, "temperature of the winding"),
         Signal("housing_temperature", "°C", 25.0, "temperature of the housing of the motor"),
         Signal("winding_loss", "W/(N·m)² or W/N²", 0.0, "heat of the winding per square of the effort, 0 if not known"),

@@ -102,6 +102,8 @@ KINDS: Final[dict[str, Kind]] = {
         Kind("linkage", "Linkage", "a linkage", _EFFORT, couples=True),
         # friction and cogging of the joint: after all limits, and no limit
         Kind("passive", "Passive", "a passive law", _EFFORT, many=True, alone=True),
+        # at which end of the step all efforts are computed: last, as it remembers the effort of the joint
+        Kind("effort_mode", "EffortMode", "an effort mode", _EFFORT, gives=0),
     )
 }
 """The kinds by name, in the order in which their stages act."""

@@ -1,0 +1,228 @@
+// Efforts at the end of the step, see components/implicit_effort.py: laws on the position and velocity there, with the
+// slope of the effort by the final velocity, which moves the position, too.
+#pragma once
+#include "dual.h"
+#include "sweep.h"
+
+namespace ACTUATORS_VARIANT {
+
+inline float* end_array(const Problem& p, const Block& b, int array) {
+    return b.derived + (p.end_arrays + array) * b.pitch;
+}
+
+// Call with the position in the block of each element of a law.
+template <class Run>
+void over_elements(const Problem& p, const Use& use, const Run& run) {
+    const int32_t* const places = use.places;
+    if (use.every && p.layout != Layout::kGaps)
+        run([](int64_t n) { return n; });
+    else
+        run([places](int64_t n) -> int64_t { return places[n]; });
+}
+
+using Number = Dual<float>;
+inline Number constant(float value) {
+    return {value, {}};
+}
+inline Number moving(float value, float rate) {
+    return {value, {rate, false}};
+}
+inline float slope_of(Number found) {
+    return found.d.zero ? 0.0f : found.d.by;
+}
+
+// What joints do in a step without their motors.
+template <class Law, size_t... A, size_t... S, size_t... T>
+void end_by_places(const Problem& p, const Block& b, const Use& use, std::index_sequence<A...>,
+                   std::index_sequence<S...>, std::index_sequence<T...>) {
+    const Arrays<Law> own(use, b);
+    const float *const q = b.input[kPosition], *const qd = b.input[kVelocity], dt = p.dt;
+    float *RESTRICT const free = end_array(p, b, kFreeVelocity), *RESTRICT const gain = end_array(p, b, kGain);
+    over_elements(p, use, [&](const auto at) {
+        INDEPENDENT
+        for (int64_t n = 0; n < b.robots * use.slots; ++n) {
+            const int64_t i = at(n);
+            const auto found = Law::end(q[i], qd[i], dt, own.asked[A][i]..., own.state[S][n]..., own.taken[T][i]...);
+            free[i] = found.at[0], gain[i] = found.at[1];
+        }
+    });
+}
+
+// A controller on the signals of the end of the step, without its states.
+template <class Law, class A, class S, class T>
+struct LawAtEnd;
+template <class Law, size_t... A, size_t... S, size_t... T>
+struct LawAtEnd<Law, std::index_sequence<A...>, std::index_sequence<S...>, std::index_sequence<T...>> {
+    template <class At>
+    FLATTENED static void run(int64_t count, const At at, const float* q, const float* qd, const float* q_target,
+                              const float* qd_target, const float* feedforward, const float* dt,
+                              float* RESTRICT efforts, float* RESTRICT slopes, Numbers<A>... asked, State<S>... state,
+                              Numbers<T>... taken) {
+        INDEPENDENT
+        for (int64_t n = 0; n < count; ++n) {
+            const int64_t i = at(n);
+            const auto found =
+                Law::template law<Number>(moving(q[i], dt[i]), moving(qd[i], 1.0f), constant(q_target[i]),
+                                          constant(qd_target[i]), constant(feedforward[i]), constant(dt[i]),
+                                          constant(asked[i])..., constant(state[n])..., constant(taken[i])...);
+            float rest = (q[i] - q[i]) + (qd[i] - qd[i]) + (q_target[i] - q_target[i]) + (qd_target[i] - qd_target[i]) +
+                         (feedforward[i] - feedforward[i]);
+            for (int r = 0; r < Law::kResults + Law::kStates; ++r) rest += found.at[r].value - found.at[r].value;
+            bool good = rest == 0.0f;
+            ((good = good & signal_is_good(Law::kAsks[A], asked[i])), ...);
+            efforts[i] = nan_unless(good, found.at[0].value);
+            slopes[i] = slope_of(found.at[0]);
+        }
+    }
+
+    template <class At>
+    static void run(const Block& b, const Use& use, const At at, float* efforts, float* slopes) {
+        const Arrays<Law> own(use, b);
+        const Inputs in(b);
+        run(b.robots * use.slots, at, in.q, in.qd, in.q_target, in.qd_target, in.feedforward, in.dt, efforts, slopes,
+            own.asked[A]..., own.state[S]..., own.taken[T]...);
+    }
+};
+
+template <class Law>
+void law_at_end(const Problem& p, const Block& b, const Use& use, float* efforts) {
+    over_elements(p, use, [&](const auto at) {
+        LawAtEnd<Law, Asked<Law>, States<Law>, Taken<Law>>::run(b, use, at, efforts, end_array(p, b, kSlope));
+    });
+}
+
+// Write the states of a controller at the end of the step.
+template <class Law>
+void law_states_at_end(const Problem& p, const Block& b, const Use& use, float*) {
+    const Arrays<Law> own(use, b);
+    const Inputs in(b);
+    over_elements(p, use, [&](const auto at) {
+        for (int64_t n = 0; n < b.robots * use.slots; ++n) effort_of<Law>(in, own, at(n), n);
+    });
+}
+
+// A stage on position and velocity of the end of the step, without its states: replaces efforts and slopes.
+template <class Stage, class A, class S, class T>
+struct StageAtEnd;
+template <class Stage, size_t... A, size_t... S, size_t... T>
+struct StageAtEnd<Stage, std::index_sequence<A...>, std::index_sequence<S...>, std::index_sequence<T...>> {
+    // curves move with the velocity, and with the position, as their slopes tell
+    template <size_t N>
+    static Number taken_at(const float* taken, const float* slopes, int64_t pitch, int64_t i, float qd, float dt) {
+        if constexpr (N < Stage::kPrepared) {
+            return constant(taken[i]);
+        } else {
+            constexpr int kOver = Stage::kOver[N - Stage::kPrepared];
+            const float slope = slopes[(N - Stage::kPrepared) * pitch + i];
+            const float rate = kOver == kOverPosition ? dt : kOver == kOverSpeed && qd < 0.0f ? -1.0f : 1.0f;
+            return moving(taken[i], slope * rate);
+        }
+    }
+
+    template <class At>
+    FLATTENED static void run(int64_t count, const At at, const float* q, const float* qd, float dt,
+                              const float* curve_slopes, int64_t pitch, float* efforts, float* slopes,
+                              Numbers<A>... asked, State<S>... state, Numbers<T>... taken) {
+        INDEPENDENT
+        for (int64_t n = 0; n < count; ++n) {
+            const int64_t i = at(n);
+            const auto found = Stage::template law<Number>(
+                moving(efforts[i], slopes[i]), moving(q[i], dt), moving(qd[i], 1.0f), constant(dt),
+                constant(asked[i])..., constant(state[n])..., taken_at<T>(taken, curve_slopes, pitch, i, qd[i], dt)...);
+            float rest = efforts[i] - efforts[i];
+            for (int r = 0; r < Stage::kResults + Stage::kStates; ++r) rest += found.at[r].value - found.at[r].value;
+            bool good = rest == 0.0f;
+            ((good = good & signal_is_good(Stage::kAsks[A], asked[i])), ...);
+            efforts[i] = nan_unless(good, found.at[0].value);
+            slopes[i] = slope_of(found.at[0]);
+        }
+    }
+
+    template <class At>
+    static void run(const Problem& p, const Block& b, const Use& use, const At at, float* efforts) {
+        const Arrays<Stage> own(use, b);
+        run(b.robots * use.slots, at, b.input[kPosition], b.input[kVelocity], p.dt, end_array(p, b, kCurveSlopes),
+            b.pitch, efforts, end_array(p, b, kSlope), own.asked[A]..., own.state[S]..., own.taken[T]...);
+    }
+};
+
+template <class Stage>
+void stage_at_end(const Problem& p, const Block& b, const Use& use, float* efforts) {
+    over_elements(p, use, [&](const auto at) {
+        StageAtEnd<Stage, Asked<Stage>, States<Stage>, Taken<Stage>>::run(p, b, use, at, efforts);
+    });
+}
+
+// ---- choice of kernels
+
+template <class... Laws>
+Places find_end(List<Laws...>, int law) {
+    Places found = nullptr;
+    int at = 0;
+    const auto look = [&](auto one) {
+        using Law = typename decltype(one)::type;
+        if constexpr (Law::kEnds) {
+            if (at == law)
+                found = [](const Problem& p, const Block& b, const Use& use, float*) {
+                    end_by_places<Law>(p, b, use, Asked<Law>{}, States<Law>{}, Taken<Law>{});
+                };
+        }
+        ++at;
+    };
+    (look(std::common_type<Laws>{}), ...);
+    return found;
+}
+
+template <class... Laws>
+Places find_law_at_end(List<Laws...>, int law) {
+    static constexpr Places all[] = {law_at_end<Laws>...};
+    return all[law];
+}
+
+template <class... Laws>
+Places find_law_states_at_end(List<Laws...>, int law) {
+    static constexpr Places all[] = {(Laws::kStates ? law_states_at_end<Laws> : nullptr)...};
+    return all[law];
+}
+
+// True for a stage on the signals at the end of the step: one that changes the effort, and does not itself step the
+// joint with the slope of the motor.
+template <class Stage>
+constexpr bool is_at_end() {
+    bool found = Stage::kGives == 1 && !Stage::kConverts && !Stage::kCouples && !Stage::kLate && !Stage::kTicks;
+    for (const int signal : Stage::kAsks) found &= !is_of_engine(signal);
+    return found;
+}
+
+// True for a controller whose effort is a line over position and velocity: one step of Newton's method solves it.
+template <class... Laws>
+bool is_linear(List<Laws...>, int law) {
+    using Linear = List<ControllerPD, ControllerPID, ControllerGearedPD, ControllerGearedPID>;
+    static constexpr bool all[] = {(number_in<Laws>(Linear{}) >= 0)...};
+    return all[law];
+}
+
+// True for a stage that depends on the position or velocity.
+template <class... Stages>
+bool moves_with_joint(List<Stages...>, int law) {
+    static constexpr bool all[] = {
+        (Stages::kCurves > 0 || Stages::kStates > 0 || Stages::kReads[1] || Stages::kReads[2])...};
+    return all[law];
+}
+
+template <class... Stages>
+Places find_stage_at_end(List<Stages...>, int law) {
+    Places found = nullptr;
+    int at = 0;
+    const auto look = [&](auto one) {
+        using Stage = typename decltype(one)::type;
+        if constexpr (is_at_end<Stage>()) {
+            if (at == law) found = stage_at_end<Stage>;
+        }
+        ++at;
+    };
+    (look(std::common_type<Stages>{}), ...);
+    return found;
+}
+
+}  // namespace ACTUATORS_VARIANT

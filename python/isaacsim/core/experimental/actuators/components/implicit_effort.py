@@ -1,0 +1,108 @@
+"""Effort at the end of the physics step: what a joint does in a step without its motor, and how it yields to it.
+
+    v⁺ = v₀ + g·τ,   q⁺ = q + h·v⁺              velocity and position at the end of a step under the effort τ
+    g  = h/I                                    gain of velocity per effort, I the effective inertia of the joint
+    v₀ = v − g·load                             where the load is whole, and in the first step after a reset
+    v₀ = v + (v − v′) − g·u′                    else: the load is what moved the joint in the step before
+    τ  = F(q⁺, v⁺)                              F: controller, winding and limits, one after the other
+
+h is the physics step; v′ and u′ are velocity and effort of the step before. The load in v₀ makes a joint rest where it
+rests with an explicit effort. Each stage s of F is solved by one step of Newton's method from the effort e that solves
+those before it, with the slope F′ of all of them by v⁺ (q⁺ moves with it):
+
+    τ = e + (s(e, q⁺, v⁺) − e) / (1 − g·F′),    F′ = ∂s/∂e·F′ + ∂s/∂v + h·∂s/∂q,   at most 0
+
+which is exact for PD and PID with limits that are constant, or lines where they act. A slope above zero, which would be
+a motor that drives itself, counts as 0. Friction behind the limits gets this slope: see `friction_step.py`.
+
+I is `coupled_inertia`: less than the effective inertia, so that joints of a chain that are stepped one by one do not
+overshoot together; without it half the effective inertia, and else what is assumed.
+Edges: an inertia that is not known gives NaN, which the plan's guard turns into zero and a fault.
+Source: backward Euler in the velocity; a diagonal R·D with the row sums R of the correlations of D⁻½·M⁻¹·D⁻½,
+D = diag(M⁻¹), bounds M⁻¹ from above (Gershgorin), which makes the steps contract.
+"""
+
+# wp.func returns what Warp says
+# pyright: reportReturnType=false
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+import warp as wp
+
+from ..specs.implicit import ImplicitConfig
+from .base import EffortMode, resolved_scalars
+from .law import UNSET, started
+
+
+@wp.func
+def stepped_inertia(coupled_inertia: float, inertia: float, assumed_inertia: float) -> float:
+    """Return the inertia with which joints may be stepped one by one; NaN where none is known."""
+    alone = 0.5 * inertia if inertia > 0.0 else assumed_inertia
+    known = coupled_inertia if coupled_inertia > 0.0 else alone
+    return known if known > 0.0 else wp.nan
+
+
+@wp.func
+def end_of_step(
+    position: float,
+    velocity: float,
+    dt: float,
+    inertia: float,
+    load: float,
+    load_is_whole: float,
+    coupled_inertia: float,
+    previous_velocity: float,
+    previous_effort: float,
+    assumed_inertia: float,
+):
+    """Return the velocity after the step without the motor, and the gain of velocity per effort of it."""
+    gain = dt / stepped_inertia(coupled_inertia, inertia, assumed_inertia)
+    told = load_is_whole > 0.5 or wp.isnan(previous_velocity)
+    gained = -gain * load if told else (velocity - previous_velocity) - gain * started(previous_effort, 0.0)
+    return velocity + gained, gain
+
+
+@wp.func
+def remember(
+    effort: float,
+    position: float,
+    velocity: float,
+    dt: float,
+    inertia: float,
+    load: float,
+    load_is_whole: float,
+    coupled_inertia: float,
+    previous_velocity: float,
+    previous_effort: float,
+    assumed_inertia: float,
+):
+    """Return velocity and effort, for the next step."""
+    return velocity, effort
+
+
+class ImplicitEffort(EffortMode):
+    """Effort at the end of the step, of `N` joints.
+
+    Args:
+        assumed_inertia: Effective inertia [kg·m² or kg] where the simulator does not provide it, shape `(N,)`.
+
+    Raises:
+        TypeError: An array is missing.
+        ValueError: The arrays differ in shape.
+    """
+
+    PARAMETERS: ClassVar[tuple[str, ...]] = ("assumed_inertia",)
+    NEUTRAL: ClassVar[tuple[float, ...]] = (1.0,)
+    STATE: ClassVar[tuple[str, ...]] = ("previous_velocity", "previous_effort")
+    START: ClassVar[Mapping[str, float]] = {"previous_velocity": UNSET, "previous_effort": UNSET}
+    ASKS: ClassVar[tuple[str, ...]] = ("inertia", "load", "load_is_whole", "coupled_inertia")
+    LAW = remember
+    END = end_of_step
+
+    @classmethod
+    def resolve_arguments(cls, args: dict[str, Any]) -> dict[str, Any]:
+        """Fill each value with its default where absent and check it."""
+        return resolved_scalars(ImplicitConfig, args)

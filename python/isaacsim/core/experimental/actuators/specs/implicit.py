@@ -1,0 +1,42 @@
+"""Config of an effort that is computed for the end of the physics step."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar, Final, Literal, get_args
+
+from .config import Config
+from .fields import parameter
+
+EffortMode = Literal["explicit", "implicit"]
+"""When an effort is that of its law: at the start of the physics step, or at its end."""
+EFFORT_MODES: Final[tuple[str, ...]] = get_args(EffortMode)
+
+
+@dataclass
+class ImplicitConfig(Config):
+    """Effort at the end of the physics step, which is stable at any gain.
+
+    Controller, winding and limits see the position and velocity with which the joint ends the step, under their own
+    effort; `effort_mode="implicit"` adds this stage. Without it an effort is explicit: that of the start of the step,
+    which a real motor controller computes, and which vibrates if gains are too large for step and inertia. Isaac Lab
+    calls another thing implicit: the drive of its simulator. Not with a rate, an effort delay, a network or a
+    transmission; a sensor that is late is read as it is. The schema is our own.
+    """
+
+    SCHEMA: ClassVar[str] = "ActuatorImplicitAPI"
+    KIND: ClassVar[str] = "effort_mode"
+
+    assumed_inertia: float = parameter(
+        0.0,
+        attribute="actuator:implicit:assumedInertia",
+        type="float",
+        unit="kg·m² or kg",
+        fallback=0.0,
+        lower=0.0,
+    )
+    """Effective inertia of the joint [kg·m² or kg] where the simulator provides none.
+
+    Too small an estimate is stable, and slower; twice the true one vibrates. With 0 every step on such a simulator is a
+    fault.
+    """
