@@ -615,8 +615,10 @@ bool improve(const Problem& p, const Block& b, const float* RESTRICT tried, floa
         const float newton = chosen(yielding == 0.0f, found, x + off / (1.0f - yielding)), lowest = low[i],
                     highest = high[i];
         const float secant = lowest + (highest - lowest) * (above[i] / (above[i] - below[i]));
-        const bool inside = newton > lowest && newton < highest;
-        const bool settled = !(magnitude(off) > kNear * (magnitude(found) + magnitude(x))) || gain[i] == 0.0f;
+        // true without a bracket, too
+        const bool inside = !(newton <= lowest || newton >= highest);
+        const bool settled =
+            !(magnitude(newton - x) > kNear * (magnitude(newton) + magnitude(x))) || gain[i] == 0.0f;
         efforts[i] = chosen(settled || inside, newton, secant);
         slopes[i] = slope;
         again |= static_cast<int32_t>(!settled);

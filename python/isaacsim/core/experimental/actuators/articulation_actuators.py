@@ -40,6 +40,7 @@ from .pipeline.step.fault import Fault
 from .pipeline.user_components import entries_from_configs, in_joint_order, rotors_of_configs
 from .specs.actuator_spec import ActuatorSpec
 from .specs.arguments import flag_of
+from .specs.effort_modes import EffortModes, in_effort_mode
 from .specs.motors import Motors
 from .untraced import untraced
 from .usd.axes import disambiguate
@@ -118,6 +119,9 @@ class ArticulationActuators(ActuatorSet):
         device: Warp device; None means the articulation's, which is taken with a warning in place of another one.
         trusted: Allow Torch to run networks of the robot that are not recognized, and with that any code in these
             files; default False. `trust_checkpoints` permits single files.
+        effort_mode: "explicit", as a motor controller computes efforts, or "implicit", those of the end of the physics
+            step, which are stable at any gain; for all actuators, or by pattern of joint names. None keeps what the
+            actuators have: an `ImplicitConfig` or none, which is explicit.
 
     Raises:
         ActuatorParseError: Actuator prims cannot be used; lists every problem.
@@ -147,6 +151,7 @@ class ArticulationActuators(ActuatorSet):
         auto_step_pre_physics: bool = True,
         device: Any = None,
         trusted: bool = False,
+        effort_mode: EffortModes | None = None,
         _skip_discovery: bool = False,
     ) -> None:
         host = current_host()
@@ -167,6 +172,7 @@ class ArticulationActuators(ActuatorSet):
 
             found = host.stage, robots.prototype_path, robots.prototype_dof_paths, robots.articulation.dof_names
             specs = discover(*found, si=not robots.in_stage_units, files=True, trusted=trusted)
+            specs = in_effort_mode(specs, [spec.dof_names for spec in specs], effort_mode)
             entries, axes, properties = _built(specs, robots)
             if not specs:
                 warnings.warn(no_actuators_message(*found), stacklevel=2)
@@ -181,6 +187,7 @@ class ArticulationActuators(ActuatorSet):
         auto_step_pre_physics: bool = True,
         device: Any = None,
         trusted: bool = False,
+        effort_mode: EffortModes | None = None,
     ) -> Self:
         """Return a wrapper with motors described by configs; actuator prims on the stage are not read.
 
@@ -201,6 +208,7 @@ class ArticulationActuators(ActuatorSet):
             auto_step_pre_physics: Step before every physics step by itself.
             device: As for the constructor.
             trusted: Allow Torch to run networks that are not recognized; see `trust_checkpoints`.
+            effort_mode: As for the constructor.
 
         Raises:
             ValueError: A pattern matches nothing, a joint has two motors, or a value cannot be used; lists every
@@ -242,6 +250,7 @@ class ArticulationActuators(ActuatorSet):
                 stacklevel=2,
             )
         specs = [motor.spec for motor in motors_found if motor.spec is not None]
+        specs = in_effort_mode(specs, [spec.dof_names for spec in specs], effort_mode)
         self = cls.__new__(cls)
         properties = [
             JointValues(name, [(joints[at], names[at]) for at in motor.columns], values)
@@ -260,6 +269,7 @@ class ArticulationActuators(ActuatorSet):
         *,
         auto_step_pre_physics: bool = True,
         device: Any = None,
+        effort_mode: EffortModes | None = None,
     ) -> Self:
         """Return a wrapper with actuators built in Python; prims on the stage are not read.
 
@@ -273,6 +283,7 @@ class ArticulationActuators(ActuatorSet):
                 `(num_robots,)`, and the name of the joint it drives, or its path where several have that name.
             auto_step_pre_physics: Step before every physics step by itself.
             device: As for the constructor.
+            effort_mode: As for the constructor.
 
         Raises:
             ValueError: An unknown or repeated joint name, or an array of the wrong length.
@@ -284,7 +295,7 @@ class ArticulationActuators(ActuatorSet):
         known = disambiguate(names, joints)
         ordered = in_joint_order(actuators, known, f"<{robots.articulation.paths[0]}>")
         with quiet_warp():
-            built = entries_from_configs(ordered, robots.num_robots, robots.device)
+            built = entries_from_configs(ordered, robots.num_robots, robots.device, effort_mode)
         axes = [(joints[at], names[at]) for at in (known.index(name) for _, name in ordered)]
         self = cls.__new__(cls)
         self._build(host, robots, built, axes, auto_step_pre_physics, device, _rotors_of(ordered, axes))

@@ -11,6 +11,7 @@ from ..actuator_set import ActuatorSet
 from ..components.device import device_of
 from ..components.quiet_warp import quiet_warp
 from ..pipeline.assembly import Assembly
+from ..pipeline.coupling import inertias_of
 from ..pipeline.entry import ActuatorEntry, entry_from_spec
 from ..pipeline.friction import EngineFriction, has_friction_stage, require_no_sweeps, without_engine_friction
 from ..pipeline.linkages import rotor_armatures
@@ -18,6 +19,7 @@ from ..pipeline.motors import Motor, resolve_motors
 from ..pipeline.step.fault import Fault
 from ..pipeline.user_components import entries_from_configs, in_joint_order, rotors_of_configs
 from ..specs.arguments import names_of, number_of
+from ..specs.effort_modes import EffortModes, in_effort_mode
 from ..specs.motors import Motors
 
 AnyMotors = Motors | Sequence[tuple[Any, str]]
@@ -51,6 +53,7 @@ class Actuated(ActuatorSet):
             `ActuatorConfig` and a joint name, as for `from_actuators`.
         num_robots: Number of robots, one per row.
         device: Device of the efforts, as Warp names it.
+        effort_mode: As for `ArticulationActuators`.
 
     Raises:
         ValueError: A joint name or pattern that does not fit, no motor, or an array of the wrong length.
@@ -60,7 +63,14 @@ class Actuated(ActuatorSet):
     """True if the simulator has friction that can be set; with arrays alone there is no simulator."""
     _INSTEAD = "Make another one of the same motors, and use save_state() and restore_state()."
 
-    def __init__(self, dof_names: Sequence[str], motors: AnyMotors, num_robots: int, device: Any) -> None:
+    def __init__(
+        self,
+        dof_names: Sequence[str],
+        motors: AnyMotors,
+        num_robots: int,
+        device: Any,
+        effort_mode: EffortModes | None = None,
+    ) -> None:
         names = _unique("dof_names", dof_names)
         if not (1 <= (count := number_of("num_robots", num_robots)) <= _MOST_ROBOTS and count.is_integer()):
             raise ValueError(
@@ -69,7 +79,7 @@ class Actuated(ActuatorSet):
         self._names, self._num_robots, self._device = names, int(num_robots), device_of(device)
         self._closed = False
         with quiet_warp():
-            entries, self._motors, self._friction = self._entries(motors)
+            entries, self._motors, self._friction = self._entries(motors, effort_mode)
             self._with_friction_stage = [
                 names.index(name) for entry in entries if has_friction_stage(entry) for name in entry.dof_names
             ]
@@ -138,6 +148,52 @@ class Actuated(ActuatorSet):
 
     # end of life
 
+    def set_mass_matrix(self, mass_matrix: Any) -> None:
+        """Set the inertia of the joints, for laws that step a joint: friction, windings and implicit efforts.
+
+        Args:
+            mass_matrix: Of the joints [kg·m² or kg], armatures included, `(DOFs, DOFs)` or `(num_robots, DOFs, DOFs)`;
+                of a floating base, the Schur complement. Holds from the next step on, until it is set again.
+
+        Raises:
+            ValueError: Another shape, or not symmetric and positive definite.
+        """
+        self._require_open()
+        given = np.asarray(mass_matrix, np.float64)
+        count = len(self._names)
+        if given.shape not in ((count, count), (self._num_robots, count, count)):
+            raise ValueError(
+                f"mass_matrix has the shape {given.shape}: must be {(count, count)} or "
+                f"{(self._num_robots, count, count)}. Give rows and columns in the order of dof_names."
+            )
+        if not np.isfinite(given).all() or not np.allclose(given, np.swapaxes(given, -1, -2), rtol=1e-4):
+            raise ValueError("mass_matrix: must be finite and symmetric. Give that of all joints, armatures included.")
+        for name, values in zip(("inertia", "coupled_inertia"), inertias_of(given), strict=True):
+            self._set_signal(name, values)
+
+    def set_loads(self, loads: Any, *, are_whole: bool = False) -> None:
+        """Set the efforts that balance what else acts on the joints, for laws that step a joint.
+
+        Without them a law takes the load of the step before, which the velocities tell.
+
+        Args:
+            loads: Gravity and Coriolis efforts as inverse dynamics gives them [N·m or N], `(DOFs,)` or
+                `(num_robots, DOFs)`. They hold from the next step on, until they are set again.
+            are_whole: True if they include contacts and the coupling of the joints.
+
+        Raises:
+            ValueError: Another shape, or a number that is not finite.
+        """
+        self._require_open()
+        given = np.asarray(loads, np.float64)
+        shape = self._num_robots, len(self._names)
+        if given.shape not in (shape, shape[1:]) or not np.isfinite(given).all():
+            raise ValueError(
+                f"loads has the shape {given.shape}: must be finite numbers {shape[1:]} or {shape}. Give one per joint."
+            )
+        self._set_signal("load", given)
+        self._set_signal("load_is_whole", np.full(shape[1], float(are_whole)))
+
     def close(self) -> None:
         """Release the given components: they keep their values and can be used elsewhere."""
         self._closed = True
@@ -161,7 +217,9 @@ class Actuated(ActuatorSet):
         if not 0.0 < (dt if type(dt) is float else number_of("dt", dt)) < _INFINITY:
             raise ValueError(f"dt = {dt}: must be a finite number of seconds > 0. Give the physics step.")
 
-    def _entries(self, motors: AnyMotors) -> tuple[list[ActuatorEntry], list[Motor], list[EngineFriction]]:
+    def _entries(
+        self, motors: AnyMotors, effort_mode: EffortModes | None
+    ) -> tuple[list[ActuatorEntry], list[Motor], list[EngineFriction]]:
         """Return the actuators in the order of their first joints, motors given by pattern, and engine friction.
 
         Raises:
@@ -171,18 +229,26 @@ class Actuated(ActuatorSet):
         if isinstance(motors, Mapping):
             found = resolve_motors(motors, self._names, self._names, self._num_robots, networks=True)
             specs = [motor.spec for motor in found if motor.spec is not None]
+            specs = in_effort_mode(specs, [spec.dof_names for spec in specs], effort_mode)
             if self._HAS_FRICTION:
                 specs, friction = without_engine_friction(specs)
             entries = [entry_from_spec(spec, self._num_robots, self._device) for spec in specs]
         else:
             ordered = in_joint_order(motors, self._names, "the joints")
-            entries = entries_from_configs(ordered, self._num_robots, self._device)
+            entries = entries_from_configs(ordered, self._num_robots, self._device, effort_mode)
             rotors = rotors_of_configs(ordered)
             found = [Motor(one, (self._names.index(one),), None, {"armature": rotors[one]}) for one in rotors]
         require_no_sweeps(entries)
         if not entries:
             raise ValueError(f"motors = {motors!r}: must drive at least one of {self._names}. Give {{pattern: motor}}.")
         return entries, found, friction
+
+    def _set_signal(self, name: str, values: np.ndarray) -> None:
+        """Set a signal of all joints, `(…, DOFs)`, of the laws that ask for it."""
+        columns = [self._names.index(one) for one in self._assembly.dof_names]
+        every = np.broadcast_to(np.asarray(values, np.float32), (self._num_robots, len(self._names)))
+        for joints, array in self._assembly.signals.get(name, ()):
+            array.assign(np.ascontiguousarray(every[:, [columns[joint] for joint in joints]]))
 
     def _put(self, found: dict[str, np.ndarray], name: str, columns: Sequence[int], values: Any) -> None:
         """Set a property of some joints, NaN for the others where it is new."""

@@ -14,6 +14,7 @@ from ..memory import overlap
 from ..pipeline.step.binding import Columns
 from ..saving import whole_file
 from ..specs.arguments import path_of
+from ..specs.effort_modes import EffortModes
 from ..untraced import leave_out, untraced
 from .actuated import Actuated, AnyMotors
 from .foreign import aligned, copied_back, given_back, is_immutable, library, recognizer, taken, viewed
@@ -61,6 +62,9 @@ class ActuatedArrays(Actuated):
         requires_grad: Whether efforts of tensors that require gradients have them, by positions, velocities, targets,
             feedforward and the parameters of `step`; on the CPU, with Torch. Gradients propagate through the states of
             laws, networks and delays to the last `reset` or `detach`.
+        effort_mode: "explicit", as a motor controller computes efforts, or "implicit", those of the end of the physics
+            step, which are stable at any gain; for all joints, or by pattern. None keeps what the motors have. The
+            inertia of joints is that of `set_mass_matrix`, or else of `ImplicitConfig`.
 
     Raises:
         ValueError: A joint name or pattern that does not fit, no motor, or an array of the wrong length.
@@ -87,8 +91,9 @@ class ActuatedArrays(Actuated):
         *,
         device: Any = "cpu",
         requires_grad: bool = False,
+        effort_mode: EffortModes | None = None,
     ) -> None:
-        super().__init__(dof_names, motors, num_robots, device)
+        super().__init__(dof_names, motors, num_robots, device, effort_mode)
         self._gradients: TorchGradients | None = None
         if requires_grad:
             # imports Torch

@@ -844,8 +844,8 @@ def _require_laws_of_effort_mode(entry: ActuatorEntry, custom: ArrayStages | Non
     for kind, stage in entry.by_kind:
         if kind in ("rate", "effort_delay") or KINDS[kind].is_before_joint:
             raise TypeError(
-                f"{subject} beside {type(stage).__name__}: must be left out, as its effort is not that of the end of the "
-                "step. Use the explicit mode, or leave out the other."
+                f"{subject} beside {type(stage).__name__}: must be left out, as its effort is not that of the end "
+                "of the step. Use the explicit mode, or leave out the other."
             )
 
 

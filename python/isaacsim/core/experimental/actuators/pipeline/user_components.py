@@ -21,6 +21,7 @@ from ..specs.actuator_spec import ActuatorSpec
 from ..specs.arguments import require_type
 from ..specs.configs import Config
 from ..specs.dry_friction import is_dry
+from ..specs.effort_modes import EffortModes, in_effort_mode
 from ..specs.engine_friction import unattached_problems
 from ..specs.fields import shown
 from ..specs.gear_losses import with_losses
@@ -61,14 +62,20 @@ def in_joint_order(pairs: Sequence[tuple[Any, str]], names: Sequence[str], where
 
 
 def entries_from_configs(
-    pairs: Sequence[tuple[Any, str]], num_robots: int, device: wp.DeviceLike
+    pairs: Sequence[tuple[Any, str]],
+    num_robots: int,
+    device: wp.DeviceLike,
+    effort_mode: EffortModes | None = None,
 ) -> list[ActuatorEntry]:
     """Return the entries of Python configs, or of actuators of this package or newton, each for the joint of that name.
 
     Raises:
         ValueError: A config cannot be used, or an array does not fit the robots; nothing is changed then.
     """
-    pairs = _built([(_config_of(given, name, num_robots), name) for given, name in pairs], num_robots, device)
+    names = [name for _, name in pairs]
+    configs = [_config_of(given, name, num_robots) for given, name in pairs]
+    configs = in_effort_mode(configs, [[name] for name in names], effort_mode)
+    pairs = _built(list(zip(configs, names, strict=True)), num_robots, device)
     for config, dof_name in pairs:
         check_config(config)
         # a component that is in use has parameters in a plan: check a copy with arrays

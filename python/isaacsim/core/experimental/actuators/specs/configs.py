@@ -30,8 +30,8 @@ from .encoder import EncoderConfig
 from .engine_friction import engine_problems
 from .envelope import EnvelopeClampingConfig
 from .fields import parameter, parameters_of
-from .late import MAX_DELAY_STEPS, EffortDelayConfig, TimedDelayConfig
 from .implicit import ImplicitConfig
+from .late import MAX_DELAY_STEPS, EffortDelayConfig, TimedDelayConfig
 from .linkage import LinkageConfig
 from .rate import RateConfig
 from .servo import ServoControlConfig

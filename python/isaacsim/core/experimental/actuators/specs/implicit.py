@@ -3,14 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar, Final, Literal, get_args
+from typing import ClassVar
 
 from .config import Config
 from .fields import parameter
-
-EffortMode = Literal["explicit", "implicit"]
-"""When an effort is that of its law: at the start of the physics step, or at its end."""
-EFFORT_MODES: Final[tuple[str, ...]] = get_args(EffortMode)
 
 
 @dataclass

@@ -36,6 +36,7 @@ from ...components.law import (
 from ...specs.signals import SIGNALS
 from ...specs.stages import KINDS, Kind, follows_limits
 from ..plan import base_of
+from . import warp_end
 from . import warp_functions as functions
 from .binding import SIGNALS as INPUTS
 from .fault import EFFORT_FAULT, IDLE, SIGNAL_FAULT, fault_bit, fault_bit_unbounded
@@ -130,6 +131,9 @@ _COMMAND = """
 
     # feedback at the motor; what the law gets is kept as what it measures
     $motor_feedback
+
+    # effort mode: what the joint does in the step without its motor
+    $ends
 
     # law: NaN on a fault
     effort = wp.float32(wp.nan)
@@ -292,6 +296,9 @@ _SIGNAL_NAMES = {
     "velocity_target": "qd_target",
     "feedforward": "ff",
     "dt": "dt",
+    # of a motor whose effort is explicit
+    "motor_damping": "0.0",
+    "motor_lift": "0.0",
 }
 # a command of another joint of the linkage that is not finite is a fault of this one, too
 _FROM_SHAFTS = (
@@ -300,6 +307,9 @@ _FROM_SHAFTS = (
     "if fault == 0 and (late | bad(q, 1) | bad(qd, 2)) != 0:",
     "    fault = EFFORT_FAULT",
 )
+# effort of the motor, with the friction behind it
+_MOTOR_BEFORE = ("motor_qd = end_qd", "motor_slope = slope")
+_MOTOR_AFTER = ("motor = motor + motor_slope * (end_qd - motor_qd)",)
 # number of parameters up to which a kernel reads all of them at its start, whether a slot has the law or not
 _MOST_HOISTED = 4
 # effort of a controller that does not run, which its rate replaces
@@ -329,7 +339,7 @@ _FUNCTIONS: dict[str, Any] = {
     "IDLE": wp.constant(IDLE),
     "newest_after": functions.newest_after,
     "curve_at": curve_at,
-}
+} | warp_end.FUNCTIONS
 
 
 @dataclass(frozen=True)
@@ -377,7 +387,7 @@ class _Law:
         owner = self.owner
         found = {"": owner.LAW, "_prepare": owner.PREPARE}
         found |= {"_motor": owner.MOTOR, "_felt": owner.FELT} if self.kind.converts else {}
-        found |= {"_tick": owner.TICK}
+        found |= {"_tick": owner.TICK, "_end": owner.END}
         return {f"{self.name}{suffix}": function for suffix, function in found.items() if function is not None}
 
     def lines(self) -> list[str]:
@@ -433,6 +443,22 @@ class _Law:
         if self.owner.FELT is None:
             return []
         return self.after_state(self._call(f"{self.name}_felt", names, [], names))
+
+    def value_lines(self, result: str) -> list[str]:
+        """Assign the first result of the law to a variable, and keep no state."""
+        curves = self._curves()
+        names = {name: f"asked_{name}[robot, slot]" for name in self.owner.ASKS} | {**self.signals}
+        signals = [names[name] for name in signals_of(self.owner, self.kind.takes)]
+        unused = [f"{self.name}_unused_{k}" for k in range(len(self.owner.STATE))]
+        lines = [f"{name} = {value}" for name, value in curves.items()]
+        return [*lines, *self._call(self.name, signals, list(curves), [result, *unused])]
+
+    def end_lines(self) -> list[str]:
+        """Find out what the joint does in the step without its motor; of an effort mode."""
+        lines, values = self._prepared(self._row_names)
+        asked = [f"asked_{name}[robot, slot]" for name in self.owner.ASKS]
+        arguments = ", ".join(["q", "qd", "dt", *asked, *self._law_state("kept"), *values])
+        return self.after_state([*lines, f"free_qd, gain = {self.name}_end({arguments})"])
 
     def tick_lines(self) -> list[str]:
         """Find out whether the controller is due, and its time step; of a rate."""
@@ -613,6 +639,7 @@ class _KernelText:
         self._behind: list[str] = []
         # stages that follow the limits change the effort at the joint
         self._joint = ["motor = effort"]
+        self._states_after: list[str] = []
         self._state_out: list[str] = []
         self._sensing = ["seen_q = q", "seen_qd = qd"] if feedback else []
         self._sensing_motor: list[str] = []
@@ -626,6 +653,14 @@ class _KernelText:
         self._tick = ["due = wp.int32(1)", "law_dt = wp.float32(dt)"] if self._is_rated else []
         self._timed = _SIGNAL_NAMES | ({"dt": "law_dt"} if self._is_rated else {})
         self._motor = _Motor(controllers, stages, sensed | {"dt": self._timed["dt"]}, seen)
+        # with an effort mode, laws are solved for the end of the step
+        self._has_mode = any(law.END is not None for law in stages)
+        self._ends: list[str] = []
+        self._see_end = [f"law_{name} = end_{name}" for name in ("q", "qd")]
+        self._see_ahead = ["ahead_q = law_q + dt * apart_qd", "ahead_qd = law_qd + apart_qd"]
+        if seen:
+            self._see_end += _under(f"if {seen}:", ["law_q = seen_q", "law_qd = seen_qd"])
+            self._see_ahead += _under(f"if {seen}:", ["ahead_q = law_q", "ahead_qd = law_qd"])
         for number, law in enumerate(controllers):
             self._add_controller(number, law)
         for number, law in enumerate(stages):
@@ -665,18 +700,77 @@ class _KernelText:
             "motor_feedback": _joined(self._sensing_motor),
             "motor_state": _joined(self._motor.state),
             "limits": _block(self._limits),
-            "joint": _block(self._joint),
+            "ends": _joined(self._ends),
+            "joint": _block(self._of_joint()),
             "state_out": _block(self._state_out),
             "observe": record,
         } | {f"law_{_SIGNAL_NAMES[name]}": self._motor.commanded[name] for name in MOTOR_SIGNALS}
+
+    def _of_joint(self) -> list[str]:
+        """Lines from the end of the limits on."""
+        if not self._has_mode:
+            return self._joint
+        return [*self._states_after, *_MOTOR_BEFORE, *self._joint, *_MOTOR_AFTER]
 
     def _add_controller(self, number: int, owner: LawClass) -> None:
         # controllers of a slot exclude each other: they share the rows of parameters of the same name
         self._rows += [name for name in owner.PARAMETERS if name not in self._rows]
         law = self._law(owner, f"law_{number}", owner.PARAMETERS, self._motor.commanded)
         where = f"if kind == {number}:"
-        self._laws += _under(where, law.after_state(_under(self._runs, law.lines())))
+        lines = self._solved_controller(law, where) if self._has_mode else law.lines()
+        self._laws += _under(where, law.after_state(_under(self._runs, lines)))
         self._add_state_out(where, law, evaluated=self._phase in _EVALUATING[0])
+
+    def _solved_controller(self, law: _Law, where: str) -> list[str]:
+        """Lines of a controller at the end of the step; its state follows the limits."""
+        names = {**law.signals}
+        law = dataclasses.replace(law, signals={**names, "position": "law_q", "velocity": "law_qd"})
+        ahead = dataclasses.replace(law, signals={**names, "position": "ahead_q", "velocity": "ahead_qd"})
+        further = [*self._see_ahead, *ahead.value_lines("further")]
+        solving = warp_end.solving(law.value_lines("found"), further, "0.0", self._see_end)
+        lines = [*self._see_end, *law.lines()]
+        if law.owner.STATE:
+            again = ["commanded = effort", *lines, "effort = commanded"]
+            self._states_after += _under(
+                where, law.after_state(_under("if fault == 0 and wp.isfinite(effort):", again))
+            )
+        return [*solving, *lines, *_under("if wp.isfinite(effort):", ["effort = tried"])]
+
+    def _stage_lines(self, number: int, law: _Law) -> tuple[_Law, list[str]]:
+        """A stage with the signals on which it acts, and its lines."""
+        if not self._has_mode or law.owner.END is not None:
+            return law, law.lines()
+        follows, names = follows_limits(law.owner.KIND), {**law.signals}
+        end = {"position": "end_q", "velocity": "end_qd"}
+        if not warp_end.acts_at_end(law.owner):
+            inertia = {"inertia": "joint_inertia", "motor_damping": "motor_damping", "motor_lift": "motor_lift"}
+            law = dataclasses.replace(law, signals=names | (inertia if follows else end))
+            between = (warp_end.FOR_FRICTION, warp_end.NOTE_END) if follows else ((), ())
+            return law, [*between[0], *law.lines(), *between[1]]
+        names["inertia"] = "joint_inertia" if follows else "motor_inertia"
+        law = dataclasses.replace(law, signals=names | end | {"effort": "given"})
+        further = {"position": "ahead_q", "velocity": "ahead_qd", "effort": "further_given"}
+        ahead = dataclasses.replace(law, signals=names | further)
+        given = "given = line_effort + line_slope * (gain * (tried - line_effort))"
+        shifted = ["further_given = given + line_slope * apart_qd"]
+        shifted += ["ahead_q = end_q + dt * apart_qd", "ahead_qd = end_qd + apart_qd"]
+        solving = warp_end.solving(
+            law.value_lines("found"), [*shifted, *ahead.value_lines("further")], "effort", [given]
+        )
+        lines = ["line_effort = effort", "line_slope = slope", *solving, given, *law.lines()]
+        return law, [*lines, *_under("if wp.isfinite(effort):", ["effort = tried"])]
+
+    def _add_effort_mode(self, number: int, law: _Law) -> None:
+        """Add the lines that say what the joint does in the step without its motor."""
+        self._ends = [
+            *warp_end.EXPLICIT,
+            *_under(self._if_it_has(number), law.end_lines()),
+            "slope = wp.float32(0.0)",
+            "end_qd = end_velocity(free_qd, gain, qd, 0.0)",
+            "end_q = end_position(q, end_qd, gain, dt)",
+            "motor_inertia = 0.0 if gain != 0.0 else asked_inertia[robot, slot]",
+            "joint_inertia = dt / gain if gain != 0.0 else asked_inertia[robot, slot]",
+        ]
 
     def _add_stage(self, number: int, owner: LawClass) -> None:
         rows = self._own_rows(f"limit_{number}", owner)
@@ -684,7 +778,9 @@ class _KernelText:
         where = self._if_it_has(number)
         if law.kind.converts:
             self._motor.add(where, law)
-        lines = law.lines()
+        if owner.END is not None:
+            self._add_effort_mode(number, law)
+        law, lines = self._stage_lines(number, law)
         if owner.TICK is not None:
             self._tick += _under(where, law.tick_lines())
             # held efforts are those before the limits
@@ -723,7 +819,7 @@ class _KernelText:
             lines = [f"row_{row} = {row}[robot, slot]" for row in rows]
             self._slot_has += [line for line in lines if line not in self._slot_has]
         self.functions |= law.functions
-        self._asks |= {*owner.ASKS}
+        self._asks |= {name for name in owner.ASKS if not SIGNALS[name].is_of_engine}
         self._state_arrays += [
             f"{self._num_stateful}_{k}: wp.array{'2d' if state in owner.LATE else ''}[float],"
             for k, state in enumerate(states)

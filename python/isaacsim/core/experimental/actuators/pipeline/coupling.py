@@ -1,0 +1,37 @@
+"""Inertias of joints from the mass matrix of their robot.
+
+With A = M⁻¹, the effective inertia of joint i is 1/A_ii: what its effort accelerates, with all other joints free. The
+coupled inertia is less,
+
+    1 / (A_ii · r_i),   r_i = Σ_j |A_ij| / √(A_ii·A_jj) >= 1
+
+so that diag(A_ii·r_i) is at least A: joints that are stepped one by one, each as if alone, then do not overshoot
+together. Source: Gershgorin, applied to the correlations of A.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+
+def inertias_of(mass_matrix: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return effective and coupled inertias [kg·m² or kg], float64 `(…, joints)`.
+
+    Args:
+        mass_matrix: Symmetric and positive definite, `(…, joints, joints)`, armatures included.
+
+    Raises:
+        ValueError: It is not.
+    """
+    try:
+        # fails unless it is positive definite
+        factor = np.linalg.inv(np.linalg.cholesky(np.asarray(mass_matrix, np.float64)))
+    except np.linalg.LinAlgError as error:
+        raise ValueError(
+            "mass_matrix: must be symmetric and positive definite. Give that of all joints, with their armatures."
+        ) from error
+    inverse = np.swapaxes(factor, -1, -2) @ factor
+    admittance = np.diagonal(inverse, axis1=-2, axis2=-1)
+    scale = 1.0 / np.sqrt(admittance)
+    correlations = np.abs(inverse) * scale[..., :, None] * scale[..., None, :]
+    return 1.0 / admittance, 1.0 / (admittance * correlations.sum(axis=-1))

@@ -1,0 +1,142 @@
+"""Efforts at the end of the step in Warp: source lines that solve each law, and the functions that they call.
+
+The equations are those of `components/implicit_effort.py`; the core has them in `native/end_of_step.h`. A law is solved
+by Newton's method. Its slope by the final velocity is that of a secant, so that results agree with those of the core to
+`NEAR`, not to the last bit.
+"""
+
+# wp.func returns what Warp says
+# pyright: reportReturnType=false
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+import warp as wp
+
+from ...components.law import LawClass
+from ...specs.signals import SIGNALS
+from ...specs.stages import KINDS
+
+NEAR = wp.constant(1.0e-6)
+"""Relative change at which an effort is solved, as in the core."""
+ROUNDS = wp.constant(16)
+"""Largest number of times that a law is evaluated, as in the core."""
+
+
+@wp.func
+def end_velocity(free: float, gain: float, velocity: float, effort: float) -> float:
+    """Return the velocity at the end of the step under an effort; that at its start for an explicit effort."""
+    return free + gain * effort if gain != 0.0 else velocity
+
+
+@wp.func
+def end_position(position: float, after: float, gain: float, dt: float) -> float:
+    """Return the position at the end of the step; that at its start for an explicit effort."""
+    return position + dt * after if gain != 0.0 else position
+
+
+@wp.func
+def bounded_slope(slope: float) -> float:
+    """Return the slope of an effort by the final velocity; 0 for one that is above zero, or not finite."""
+    return slope if (slope < 0.0) and wp.isfinite(slope) else 0.0
+
+
+@wp.func
+def secant_step(velocity: float, towards: float) -> float:
+    """Return the change of velocity, with the sign of `towards`, of which the slope of a law is taken."""
+    length = 0.02 * (1.0 + wp.abs(velocity))
+    return length if towards >= 0.0 else -length
+
+
+@wp.func
+def improved(
+    tried: float, found: float, slope: float, gain: float, low: float, high: float, above: float, below: float
+):
+    """Return a better solution of a law, its bracket and how far the law is off at the ends; 1 to try it again."""
+    off = found - tried
+    rises = off > 0.0
+    lowest = tried if rises else low
+    over = off if rises else above
+    highest = high if rises else tried
+    under = below if rises else off
+    yielding = slope * gain
+    newton = found if yielding == 0.0 else tried + off / (1.0 - yielding)
+    secant = lowest + (highest - lowest) * (over / (over - under))
+    # true without a bracket, too
+    inside = not ((newton <= lowest) or (newton >= highest))
+    apart = wp.abs(newton - tried) > NEAR * (wp.abs(newton) + wp.abs(tried))
+    settled = (not apart) or gain == 0.0
+    solution = newton if settled or inside else secant
+    return solution, lowest, highest, over, under, wp.int32(0) if settled else wp.int32(1)
+
+
+FUNCTIONS: Final[Mapping[str, Any]] = {
+    "end_velocity": end_velocity,
+    "end_position": end_position,
+    "bounded_slope": bounded_slope,
+    "secant_step": secant_step,
+    "improved": improved,
+    "ROUNDS": ROUNDS,
+}
+"""What the lines call, by name."""
+
+EXPLICIT: Final = ("free_qd = wp.float32(qd)", "gain = wp.float32(0.0)")
+"""Lines for a slot without an effort mode."""
+NOTE_END: Final = (
+    "end_qd = end_velocity(free_qd, gain, qd, effort)",
+    "end_q = end_position(q, end_qd, gain, dt)",
+)
+"""Lines that note the end of the step under `effort`."""
+FOR_FRICTION: Final = (
+    "motor_damping = -slope if gain != 0.0 else 0.0",
+    "motor_lift = motor_damping * end_qd",
+)
+"""Lines before a law that steps the joint with the slope of its motor."""
+
+
+def acts_at_end(law: LawClass) -> bool:
+    """Return True for a stage on the signals of the end of the step.
+
+    It changes the effort, and does not itself step the joint with the slope of the motor.
+    """
+    kind = KINDS[law.KIND]
+    own = any(SIGNALS[name].is_of_engine for name in law.ASKS)
+    return kind.gives == 1 and not (kind.is_before_joint or law.LATE or law.TICK or own)
+
+
+def solving(evaluate: Sequence[str], ahead: Sequence[str], start: str, line: Sequence[str]) -> list[str]:
+    """Return lines that solve a law for `tried`, and leave its slope and the end of the step.
+
+    Args:
+        evaluate: Lines that assign `found`, the effort at `law_q` and `law_qd`.
+        ahead: Lines that assign `further`, the effort at a velocity that is larger by `apart_qd`.
+        start: The first effort to try.
+        line: Lines that follow the new end of the step, before the law: the effort of what is before it.
+    """
+    body = [
+        "end_qd = end_velocity(free_qd, gain, qd, tried)",
+        "end_q = end_position(q, end_qd, gain, dt)",
+        *line,
+        *evaluate,
+        # towards the solution, as a law may bend where it is tried
+        "apart_qd = secant_step(end_qd, found - tried)",
+        *ahead,
+        "slope = bounded_slope((further - found) / apart_qd)",
+        "tried, low, high, above, below, again = improved(tried, found, slope, gain, low, high, above, below)",
+        "round = round + 1",
+    ]
+    return [
+        f"tried = wp.float32({start})",
+        "low = wp.float32(-wp.inf)",
+        "high = wp.float32(wp.inf)",
+        "above = wp.float32(1.0)",
+        "below = wp.float32(-1.0)",
+        "again = wp.int32(1)",
+        "round = wp.int32(0)",
+        "while again != 0 and round < ROUNDS:",
+        *(f"    {one}" for one in body),
+        "end_qd = end_velocity(free_qd, gain, qd, tried)",
+        "end_q = end_position(q, end_qd, gain, dt)",
+    ]
