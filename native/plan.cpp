@@ -509,6 +509,14 @@ void Plan::find_felt() {
     look(limits_, p_.limits, p_.first_transmission);
 }
 
+// Scratch array that efforts at the end of the step put in the place of a signal, 0 for none.
+int Plan::end_array_of(int signal, bool follows) const {
+    if (signal == kInertia) return p_.end_arrays + (follows ? kInertiaOfJoint : kInertiaOfMotor);
+    if (signal == kLoad && follows) return p_.end_arrays + kLoadOfJoint;
+    if (signal == kLoadIsWhole && follows) return p_.end_arrays + kIsWhole;
+    return 0;
+}
+
 // Give laws the scratch arrays with what efforts at the end of the step replace.
 void Plan::find_ends() {
     p_.end_arrays = p_.still_arrays = 0;
@@ -531,8 +539,8 @@ void Plan::find_ends() {
             const int signal = limits_[n].facts.asks[k];
             if (is_of_engine(signal))
                 p_.limits[n].felt[k] = first + (p_.ends >= 0 ? kDamping : 0) + signal - kMotorDamping;
-            else if (p_.ends >= 0 && signal == kInertia && static_cast<int>(n) != p_.ends)
-                p_.limits[n].felt[k] = first + (limits_[n].facts.follows ? kInertiaOfJoint : kInertiaOfMotor);
+            else if (p_.ends >= 0 && static_cast<int>(n) != p_.ends)
+                p_.limits[n].felt[k] = end_array_of(signal, limits_[n].facts.follows);
         }
 }
 

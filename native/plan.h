@@ -211,6 +211,7 @@ class Plan {
     void find_transmissions();
     void find_felt();
     void find_ends();
+    int end_array_of(int signal, bool follows) const;
     void places_of(const std::vector<int32_t>& slots, std::vector<int32_t>& places) const;
     Row row_of(size_t number);
     Use use_of(MemberUse& member, size_t number, bool in_periods = false);

@@ -36,7 +36,7 @@ constexpr int kEffortFault = 1 << kSignals;
 constexpr int kMostAsked = 24;
 constexpr int kAskedFault = 2 * kEffortFault;
 // Those that a motor feels otherwise than its joint, and their number; checked against the generated laws.
-constexpr int kInertia = 0, kLoad = 1, kFeltSignals = 2;
+constexpr int kInertia = 0, kLoad = 1, kLoadIsWhole = 2, kFeltSignals = 2;
 // Those that efforts at the end of the step replace for friction, and the last two of them, which the engine writes.
 constexpr int kMotorDamping = 4, kMotorLift = 5;
 
@@ -59,11 +59,14 @@ enum EndArray {
     kHigh,
     kAbove,
     kBelow,
+    kLineVelocity,   // final velocity at which friction takes the motor as a line
     kMotorVelocity,  // final velocity of the motor without the friction behind it, and its slope there
     kMotorSlope,
     kInertiaOfMotor,  // for stages of the motor: 0 where the effort is that of the end, as their velocity is, too
-    kInertiaOfJoint,  // for stages of the joint
-    kDamping,         // the signals `kMotorDamping` and `kMotorLift`
+    kInertiaOfJoint,  // for stages of the joint, with the load that the free velocity tells, which is whole
+    kLoadOfJoint,
+    kIsWhole,
+    kDamping,  // the signals `kMotorDamping` and `kMotorLift`
     kLift,
     kCurveSlopes,
     kEndArrays = kCurveSlopes + 4

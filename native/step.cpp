@@ -439,8 +439,8 @@ struct Kept {
     const float* before;
     int64_t pieces, pitch, count, each;
     const int32_t* places;
-    // true for what comes before the controller, and the controller
-    bool is_commanding;
+    // true for what comes before the controller, and the controller; for a stage that follows all limits
+    bool is_commanding, follows;
 };
 
 // Call with each state array of a block. If the state is updated in place, its previous value is in the memory of the
@@ -448,18 +448,23 @@ struct Kept {
 template <class Each>
 void for_kept(const Problem& p, const Block& b, const Each& each) {
     float* kept = b.kept;
-    bool is_commanding = true;
+    bool is_commanding = true, follows = false;
     const auto one = [&](float* state, const float* before, const auto& use, int64_t pieces, int64_t size) {
         const int64_t first = b.first_robot * use.slots * size, count = b.robots * use.slots * size;
-        Kept k{
-            state + first, before ? before + first : kept, pieces, p.robots * use.slots * size, count, size, use.places,
-            is_commanding};
+        Kept k{state + first, before ? before + first : kept,
+               pieces,        p.robots * use.slots * size,
+               count,         size,
+               use.places,    is_commanding,
+               follows};
         each(k, !before);
         if (!before) kept += pieces * count;
     };
     const auto laws = [&](const std::vector<Use>& uses) {
-        for (const Use& use : uses)
+        for (const Use& use : uses) {
+            follows = &uses == &p.limits && &use - uses.data() >= p.first_following;
             for (int s = 0; s < use.kept() && use.restores; ++s) one(use.state[s], use.before[s], use, 1, 1);
+        }
+        follows = false;
     };
     laws(p.controllers);
     for (const NetworkUse& use : p.networks)
@@ -491,6 +496,15 @@ void put_back(const Problem& p, const Block& b, const IsBad& is_bad, bool all = 
             for (int64_t piece = 0; piece < k.pieces; ++piece)
                 std::copy_n(k.before + piece * pitch + n * k.each, k.each, k.state + piece * k.pitch + n * k.each);
         }
+    });
+}
+
+// Restore the states of the stages that follow all limits, which are to be evaluated again.
+void put_back_following(const Problem& p, const Block& b) {
+    for_kept(p, b, [&](const Kept& k, bool in_place) {
+        const int64_t pitch = in_place ? k.count : k.pitch;
+        for (int64_t piece = 0; k.follows && piece < k.pieces; ++piece)
+            std::copy_n(k.before + piece * pitch, k.count, k.state + piece * k.pitch);
     });
 }
 
@@ -531,6 +545,9 @@ NOINLINE void find_faults(const Problem& p, const Block& b, const float* const* 
 // Largest number of times that a stage is evaluated, and relative change at which its effort is solved.
 constexpr int kMostRounds = 16;
 constexpr float kNear = 1e-6f;
+// The same of a motor with friction behind it: how often it is taken as a line, and how near to that it has to be.
+constexpr int kMostLines = 4;
+constexpr float kNearLine = 1e-4f;
 
 // Note the end of the step under given efforts; it is its start where the effort is explicit.
 void note_end(const Problem& p, const Block& b, const Truth& truth, const float* efforts) {
@@ -554,15 +571,21 @@ NOINLINE void find_ends(const Problem& p, const Block& b, const Truth& truth, fl
     p.route.end(p, b, p.limits[p.ends], nullptr);
     std::fill_n(none, b.size, 0.0f);
     note_end(p, b, truth, none);
-    // inertia for the stages
-    const float* const known = p.asked[kInertia] + b.first;
+    // what the stages get of the joint; the effort mode asks for all of it
+    const float *const known = p.asked[kInertia] + b.first, *const load = p.asked[kLoad] + b.first,
+                       *const whole = p.asked[kLoadIsWhole] + b.first, *const free = end_array(p, b, kFreeVelocity),
+                       *const qd = truth.joints[1];
     float *RESTRICT const of_motor = end_array(p, b, kInertiaOfMotor),
-                          *RESTRICT const of_joint = end_array(p, b, kInertiaOfJoint);
+                          *RESTRICT const of_joint = end_array(p, b, kInertiaOfJoint),
+                          *RESTRICT const told = end_array(p, b, kLoadOfJoint),
+                          *RESTRICT const is_whole = end_array(p, b, kIsWhole);
     INDEPENDENT
     for (int64_t i = 0; i < b.size; ++i) {
         const bool ends = gain[i] != 0.0f;
         of_motor[i] = chosen(ends, 0.0f, known[i]);
         of_joint[i] = chosen(ends, dt / gain[i], known[i]);
+        told[i] = chosen(ends, (qd[i] - free[i]) / gain[i], load[i]);
+        is_whole[i] = chosen(ends, 1.0f, whole[i]);
     }
 }
 
@@ -617,8 +640,7 @@ bool improve(const Problem& p, const Block& b, const float* RESTRICT tried, floa
         const float secant = lowest + (highest - lowest) * (above[i] / (above[i] - below[i]));
         // true without a bracket, too
         const bool inside = !(newton <= lowest || newton >= highest);
-        const bool settled =
-            !(magnitude(newton - x) > kNear * (magnitude(newton) + magnitude(x))) || gain[i] == 0.0f;
+        const bool settled = !(magnitude(newton - x) > kNear * (magnitude(newton) + magnitude(x))) || gain[i] == 0.0f;
         efforts[i] = chosen(settled || inside, newton, secant);
         slopes[i] = slope;
         again |= static_cast<int32_t>(!settled);
@@ -634,10 +656,21 @@ void open_bracket(const Problem& p, const Block& b) {
     std::fill_n(end_array(p, b, kBelow), b.size, -1.0f);
 }
 
+// Efforts of controllers, and their slopes, at given signals. One that a sensor informs does not feel the end of the
+// step.
+void evaluate_controllers(const Problem& p, const Block& b, float* efforts, const Scratch& scratch) {
+    float* const slopes = end_array(p, b, kSlope);
+    look_up_for_controllers(p, b, scratch);
+    std::fill_n(efforts, b.size, 0.0f);
+    std::fill_n(slopes, b.size, 0.0f);
+    for (size_t k = 0; k < p.controllers.size(); ++k) p.route.laws_at_end[k](p, b, p.controllers[k], efforts);
+    if (p.free_slots) leave_free(p, b, efforts);
+    for (int64_t i = 0; i < b.size; ++i) slopes[i] = bounded_slope(chosen(p.sees_end[i] != 0, slopes[i], 0.0f));
+}
+
 // Efforts of controllers at the end of the step.
 NOINLINE void command_at_end(const Problem& p, Block& b, const Truth& truth, float* efforts, float* tried,
                              const Scratch& scratch) {
-    float* const slopes = end_array(p, b, kSlope);
     find_ends(p, b, truth, efforts);
     signals_of_controllers(p, b, scratch);
     const float* const measured[] = {b.input[kPosition], b.input[kVelocity]};
@@ -646,12 +679,7 @@ NOINLINE void command_at_end(const Problem& p, Block& b, const Truth& truth, flo
         std::copy_n(efforts, b.size, tried);
         see_end(p, b, measured);
         act_on(b, end_array(p, b, kSeenPosition), end_array(p, b, kSeenVelocity));
-        look_up_for_controllers(p, b, scratch);
-        std::fill_n(efforts, b.size, 0.0f);
-        std::fill_n(slopes, b.size, 0.0f);
-        for (size_t k = 0; k < p.controllers.size(); ++k) p.route.laws_at_end[k](p, b, p.controllers[k], efforts);
-        if (p.free_slots) leave_free(p, b, efforts);
-        for (int64_t i = 0; i < b.size; ++i) slopes[i] = chosen(p.sees_end[i] != 0, slopes[i], 0.0f);
+        evaluate_controllers(p, b, efforts, scratch);
         const bool again = improve(p, b, tried, efforts) && p.route.bends;
         note_end(p, b, truth, efforts);
         if (!again) break;
@@ -714,36 +742,91 @@ void lift(const Problem& p, const Block& b) {
     }
 }
 
+// True for a stage that steps the joint itself, with the slope of the motor: friction.
+bool steps_joint(const Problem& p, int number) {
+    return number >= p.first_following && number != p.ends && !p.route.stages_at_end[number];
+}
+
+// Note efforts, slopes and final velocities of the motors, whose efforts friction changes.
+void note_motor(const Problem& p, const Block& b, const float* efforts) {
+    if (!p.motor) return;
+    std::copy_n(efforts, b.size, p.motor + b.first);
+    std::copy_n(end_array(p, b, kEndVelocity), b.size, end_array(p, b, kMotorVelocity));
+    std::copy_n(end_array(p, b, kSlope), b.size, end_array(p, b, kMotorSlope));
+}
+
+// Efforts of motors, and their slopes, at a given end of the step; those of friction and what follows it are left out.
+NOINLINE void evaluate_motors(const Problem& p, Block b, Block commanded, float* efforts, const Scratch& scratch) {
+    const float* const measured[] = {commanded.input[kPosition], commanded.input[kVelocity]};
+    float* const slopes = end_array(p, b, kSlope);
+    see_end(p, commanded, measured);
+    act_on(commanded, end_array(p, b, kSeenPosition), end_array(p, b, kSeenVelocity));
+    evaluate_controllers(p, commanded, efforts, scratch);
+    act_on(b, end_array(p, b, kEndPosition), end_array(p, b, kEndVelocity));
+    for (int k = 0; k < p.ends && !steps_joint(p, k); ++k) {
+        if (k == p.first_following) note_motor(p, b, efforts);
+        if (!p.route.stages_at_end[k]) continue;
+        look_up_at_end(p, b, p.limits[k], scratch);
+        p.route.stages_at_end[k](p, b, p.limits[k], efforts);
+        for (int64_t i = 0; i < b.size; ++i) slopes[i] = bounded_slope(slopes[i]);
+    }
+}
+
+// Friction of the joints, of motors whose efforts fall with the final velocity. It changes that velocity, and with it
+// the piece of the line on which a limit leaves a motor: then the motors are evaluated there, and friction again. The
+// last time they keep their efforts, so that no limit is exceeded.
+NOINLINE void step_joints(const Problem& p, Block& b, int first, float* efforts, const Truth& truth,
+                          const Block& commanded, const Scratch& scratch) {
+    float *const slopes = end_array(p, b, kSlope), *const end_qd = end_array(p, b, kEndVelocity),
+                 *const line_qd = end_array(p, b, kLineVelocity), *const line = end_array(p, b, kBefore),
+                 *const line_slopes = end_array(p, b, kSlopeBefore), *const found = end_array(p, b, kLow);
+    const float* const gain = end_array(p, b, kGain);
+    for (int round = 0; round < kMostLines; ++round) {
+        if (round) put_back_following(p, b);
+        if (round + 1 == kMostLines) std::fill_n(slopes, b.size, 0.0f);
+        std::copy_n(efforts, b.size, line);
+        std::copy_n(slopes, b.size, line_slopes);
+        std::copy_n(end_qd, b.size, line_qd);
+        act_on(b, truth.joints[0], truth.joints[1]);
+        for (int k = first; k < p.ends; ++k) {
+            lift(p, b);
+            if (p.limits[k].curve >= 0) look_up(p.limits[k], b, scratch);
+            p.route.stages[k](p, b, p.limits[k], efforts);
+            note_end(p, b, truth, efforts);
+        }
+        if (round + 1 == kMostLines) break;
+        evaluate_motors(p, b, commanded, found, scratch);
+        int32_t apart = 0;
+        for (int64_t i = 0; i < b.size; ++i) {
+            const float expected = line[i] + line_slopes[i] * (end_qd[i] - line_qd[i]), off = found[i] - expected;
+            const bool differs = magnitude(off) > kNearLine * (magnitude(expected) + magnitude(found[i]));
+            apart |= static_cast<int32_t>(gain[i] != 0.0f && differs);
+        }
+        if (!apart) break;
+        std::copy_n(found, b.size, efforts);
+    }
+}
+
 // All stages after the controllers, at the end of the step. Returns true if an effort is not finite.
 NOINLINE bool limit_at_end(const Problem& p, Block& b, float* efforts, float* there, const Truth& truth,
                            const Block& commanded, const Scratch& scratch) {
     const float *const end_q = end_array(p, b, kEndPosition), *const end_qd = end_array(p, b, kEndVelocity);
-    float *const motor_qd = end_array(p, b, kMotorVelocity), *const motor_slope = end_array(p, b, kMotorSlope);
-    const auto leave_motor = [&] {
-        write_states_at_end(p, commanded);
-        if (!p.motor) return;
-        std::copy_n(efforts, b.size, p.motor + b.first);
-        std::copy_n(end_qd, b.size, motor_qd);
-        std::copy_n(end_array(p, b, kSlope), b.size, motor_slope);
-    };
-    for (int k = 0; k < static_cast<int>(p.limits.size()); ++k) {
-        const Use& use = p.limits[k];
-        if (k == p.first_following) leave_motor();
-        const bool ends = p.route.stages_at_end[k] != nullptr, follows = k >= p.first_following;
-        if (ends || !follows)
-            act_on(b, end_q, end_qd);
-        else
-            act_on(b, truth.joints[0], truth.joints[1]);
-        if (ends) {
+    int k = 0;
+    for (; k < p.ends && !steps_joint(p, k); ++k) {
+        if (k == p.first_following) note_motor(p, b, efforts);
+        act_on(b, end_q, end_qd);
+        if (p.route.stages_at_end[k])
             stage_at_end(p, b, k, truth, efforts, there, scratch);
-            continue;
-        }
-        if (use.curve >= 0) look_up(use, b, scratch);
-        if (follows && k != p.ends) lift(p, b);
-        p.route.stages[k](p, b, use, efforts);
-        if (follows && k != p.ends) note_end(p, b, truth, efforts);
+        else
+            p.route.stages[k](p, b, p.limits[k], efforts);
     }
+    if (k <= p.first_following) note_motor(p, b, efforts);
+    if (k < p.ends) step_joints(p, b, k, efforts, truth, commanded, scratch);
+    write_states_at_end(p, commanded);
+    const float *const motor_qd = end_array(p, b, kMotorVelocity), *const motor_slope = end_array(p, b, kMotorSlope);
     for (int64_t i = 0; p.motor && i < b.size; ++i) p.motor[b.first + i] += motor_slope[i] * (end_qd[i] - motor_qd[i]);
+    act_on(b, truth.joints[0], truth.joints[1]);
+    p.route.stages[p.ends](p, b, p.limits[p.ends], efforts);
     b.given = efforts;
     return (b.driven ? sweep<Given, true> : sweep<Given, false>)(p, b);
 }

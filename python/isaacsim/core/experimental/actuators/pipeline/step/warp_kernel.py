@@ -770,6 +770,8 @@ class _KernelText:
             "end_q = end_position(q, end_qd, gain, dt)",
             "motor_inertia = 0.0 if gain != 0.0 else asked_inertia[robot, slot]",
             "joint_inertia = dt / gain if gain != 0.0 else asked_inertia[robot, slot]",
+            "joint_load = (qd - free_qd) / gain if gain != 0.0 else asked_load[robot, slot]",
+            "joint_is_whole = 1.0 if gain != 0.0 else asked_load_is_whole[robot, slot]",
         ]
 
     def _add_stage(self, number: int, owner: LawClass) -> None:
