@@ -24,6 +24,11 @@ NEAR = wp.constant(1.0e-6)
 ROUNDS = wp.constant(16)
 """Largest number of times that a law is evaluated, as in the core."""
 
+LINES = wp.constant(4)
+"""Largest number of times that friction takes the motor behind it as a line, as in the core."""
+NEAR_LINE = wp.constant(1.0e-4)
+"""Relative difference between the motor and its line below which it is that line, as in the core."""
+
 
 @wp.func
 def end_velocity(free: float, gain: float, velocity: float, effort: float) -> float:
@@ -79,6 +84,8 @@ FUNCTIONS: Final[Mapping[str, Any]] = {
     "secant_step": secant_step,
     "improved": improved,
     "ROUNDS": ROUNDS,
+    "LINES": LINES,
+    "NEAR_LINE": NEAR_LINE,
 }
 """What the lines call, by name."""
 
@@ -89,6 +96,16 @@ NOTE_END: Final = (
     "end_q = end_position(q, end_qd, gain, dt)",
 )
 """Lines that note the end of the step under `effort`."""
+OF_JOINT: Final[Mapping[str, str]] = {
+    "inertia": "joint_inertia",
+    "load": "joint_load",
+    "load_is_whole": "joint_is_whole",
+    "motor_damping": "motor_damping",
+    "motor_lift": "motor_lift",
+}
+"""Names of signals of stages behind the motor."""
+AHEAD_OF_END: Final[Mapping[str, str]] = {"end_q": "further_q", "end_qd": "further_qd"}
+"""Names of the end of the step at a velocity that is larger by `apart_qd`."""
 FOR_FRICTION: Final = (
     "motor_damping = -slope if gain != 0.0 else 0.0",
     "motor_lift = motor_damping * end_qd",
@@ -139,4 +156,48 @@ def solving(evaluate: Sequence[str], ahead: Sequence[str], start: str, line: Seq
         *(f"    {one}" for one in body),
         "end_qd = end_velocity(free_qd, gain, qd, tried)",
         "end_q = end_position(q, end_qd, gain, dt)",
+    ]
+
+
+def stepping(friction: Sequence[str], evaluate: Sequence[str], ahead: Sequence[str]) -> list[str]:
+    """Return lines of friction of a joint whose motor falls with the final velocity; see `step_joints` of the core.
+
+    Args:
+        friction: Lines that change `effort`.
+        evaluate: Lines that assign `found`, the effort of the motor at the end of the step.
+        ahead: Lines that assign `further`, its effort at a velocity that is larger by `apart_qd`.
+    """
+    again = [
+        "joint_effort = effort",
+        "expected = motor_effort + line_slope * (end_qd - line_qd)",
+        *evaluate,
+        "apart_qd = secant_step(end_qd, found - expected)",
+        "further_q = end_q + dt * apart_qd",
+        "further_qd = end_qd + apart_qd",
+        *ahead,
+        "if wp.abs(found - expected) > NEAR_LINE * (wp.abs(found) + wp.abs(expected)):",
+        "    again = wp.int32(1)",
+        "    effort = found",
+        "    slope = bounded_slope((further - found) / apart_qd)",
+        "    motor = found",
+        "    motor_qd = end_qd",
+        "    motor_slope = slope",
+    ]
+    body = [
+        "round = round + 1",
+        "again = wp.int32(0)",
+        "if round == LINES:",
+        "    slope = 0.0",
+        "motor_effort = effort",
+        "line_slope = slope",
+        "line_qd = end_qd",
+        *friction,
+        "if round < LINES and gain != 0.0 and wp.isfinite(effort):",
+        *(f"    {line}" for line in again),
+    ]
+    return [
+        "again = wp.int32(1)",
+        "round = wp.int32(0)",
+        "while again != 0 and round < LINES:",
+        *(f"    {one}" for one in body),
     ]

@@ -640,6 +640,10 @@ class _KernelText:
         # stages that follow the limits change the effort at the joint
         self._joint = ["motor = effort"]
         self._states_after: list[str] = []
+        # with an effort mode: laws of the motors, and of what steps the joint behind them
+        self._chain: list[tuple[str, _Law]] = []
+        self._steps_joint: list[str] = []
+        self._at_last: list[str] = []
         self._state_out: list[str] = []
         self._sensing = ["seen_q = q", "seen_qd = qd"] if feedback else []
         self._sensing_motor: list[str] = []
@@ -710,7 +714,8 @@ class _KernelText:
         """Lines from the end of the limits on."""
         if not self._has_mode:
             return self._joint
-        return [*self._states_after, *_MOTOR_BEFORE, *self._joint, *_MOTOR_AFTER]
+        lines = [*_MOTOR_BEFORE, *self._joint, *self._step_joint(), *_MOTOR_AFTER]
+        return [*lines, *self._states_after, *self._at_last]
 
     def _add_controller(self, number: int, owner: LawClass) -> None:
         # controllers of a slot exclude each other: they share the rows of parameters of the same name
@@ -725,6 +730,7 @@ class _KernelText:
         """Lines of a controller at the end of the step; its state follows the limits."""
         names = {**law.signals}
         law = dataclasses.replace(law, signals={**names, "position": "law_q", "velocity": "law_qd"})
+        self._chain.append((where, law))
         ahead = dataclasses.replace(law, signals={**names, "position": "ahead_q", "velocity": "ahead_qd"})
         further = [*self._see_ahead, *ahead.value_lines("further")]
         solving = warp_end.solving(law.value_lines("found"), further, "0.0", self._see_end)
@@ -742,13 +748,14 @@ class _KernelText:
             return law, law.lines()
         follows, names = follows_limits(law.owner.KIND), {**law.signals}
         end = {"position": "end_q", "velocity": "end_qd"}
+        if self._is_behind_motor(law.owner):
+            law = dataclasses.replace(law, signals=names | dict(warp_end.OF_JOINT))
+            return law, [*warp_end.FOR_FRICTION, *law.lines(), *warp_end.NOTE_END]
         if not warp_end.acts_at_end(law.owner):
-            inertia = {"inertia": "joint_inertia", "motor_damping": "motor_damping", "motor_lift": "motor_lift"}
-            law = dataclasses.replace(law, signals=names | (inertia if follows else end))
-            between = (warp_end.FOR_FRICTION, warp_end.NOTE_END) if follows else ((), ())
-            return law, [*between[0], *law.lines(), *between[1]]
-        names["inertia"] = "joint_inertia" if follows else "motor_inertia"
+            return (law := dataclasses.replace(law, signals=names | end)), law.lines()
+        names |= dict(warp_end.OF_JOINT) if follows else {"inertia": "motor_inertia"}
         law = dataclasses.replace(law, signals=names | end | {"effort": "given"})
+        self._chain.append((self._if_it_has(number), law))
         further = {"position": "ahead_q", "velocity": "ahead_qd", "effort": "further_given"}
         ahead = dataclasses.replace(law, signals=names | further)
         given = "given = line_effort + line_slope * (gain * (tried - line_effort))"
@@ -759,6 +766,32 @@ class _KernelText:
         )
         lines = ["line_effort = effort", "line_slope = slope", *solving, given, *law.lines()]
         return law, [*lines, *_under("if wp.isfinite(effort):", ["effort = tried"])]
+
+    def _is_behind_motor(self, owner: LawClass) -> bool:
+        """True for the first law that steps the joint with the slope of its motor, and for those behind it."""
+        steps = follows_limits(owner.KIND) and not warp_end.acts_at_end(owner)
+        return self._has_mode and owner.END is None and (steps or bool(self._steps_joint))
+
+    def _evaluate_chain(self, result: str, names: Mapping[str, str]) -> list[str]:
+        """Lines that assign the effort of the motor at a given end of the step, without friction.
+
+        Args:
+            result: Name of the effort.
+            names: Names of the signals of controllers and stages, in the place of those of the chain.
+        """
+        lines = [f"{result} = wp.float32(0.0)"]
+        for where, law in self._chain:
+            signals = {name: names.get(value, value) for name, value in law.signals.items()} | {"effort": result}
+            lines += _under(where, dataclasses.replace(law, signals=signals).value_lines(result))
+        return lines
+
+    def _step_joint(self) -> list[str]:
+        """Lines of friction, which is evaluated again where the line of the motor bends."""
+        if not self._steps_joint:
+            return []
+        chain = self._evaluate_chain("found", {})
+        further = self._evaluate_chain("further", {"law_q": "ahead_q", "law_qd": "ahead_qd"} | warp_end.AHEAD_OF_END)
+        return warp_end.stepping(self._steps_joint, [*self._see_end, *chain], [*self._see_ahead, *further])
 
     def _add_effort_mode(self, number: int, law: _Law) -> None:
         """Add the lines that say what the joint does in the step without its motor."""
@@ -790,6 +823,10 @@ class _KernelText:
         if self._observed and law.kind.is_limit:
             lines = ["before = effort", *lines, *_under("if effort != before:", [f"limiter = {number + 1}"])]
         block = self._joint if follows_limits(owner.KIND) else self._behind if number > self._linkage else self._limits
+        if self._is_behind_motor(owner):
+            block = self._steps_joint
+        elif owner.END is not None:
+            block = self._at_last
         block += _under(where, law.after_state(_under("if wp.isfinite(effort):", lines)))
         _, at_motor, at_joint = _EVALUATING
         evaluated = self._phase in (at_joint if number > self._linkage else at_motor)
