@@ -956,6 +956,11 @@ inline V friction_level(V effort, V external, V velocity, V coulomb, V excess, V
 }
 
 template <class V>
+inline Values<V, 2> lifted(V effort, V viscous, V motor_damping, V motor_lift) {
+    return {{effort + motor_lift, viscous + pick(motor_damping < splat<V>(0.0f), splat<V>(0.0f), motor_damping)}};
+}
+
+template <class V>
 inline Values<V, 3> friction_step(V level, V effort, V velocity, V drag, V viscous, V known, V momentum_rate, V share,
         V carried, V before, V gained) {
     const V next_velocity = velocity + gained;
@@ -992,12 +997,14 @@ inline Values<V, 4> friction(V effort, V position, V velocity, V dt, V inertia, 
     const V level = friction_level(effort, external, velocity, coulomb, excess, speed_factor, stribeck_exponent,
             motor_load, external_load, stribeck_motor_load, stribeck_external_load, quadratic_motor_load,
             quadratic_external_load, when_opposed, has_load);
-    const V damping = viscous + motor_damping;
-    const auto results_3 = friction_step(level, effort + motor_lift, velocity, dt * damping, damping, known,
-            momentum_rate, share, carried, before, gained);
-    const V total = results_3.at[0];
-    const V dry = results_3.at[1];
-    const V rest = results_3.at[2];
+    const auto results_3 = lifted(effort, viscous, motor_damping, motor_lift);
+    const V lift = results_3.at[0];
+    const V damping = results_3.at[1];
+    const auto results_4 = friction_step(level, lift, velocity, dt * damping, damping, known, momentum_rate, share,
+            carried, before, gained);
+    const V total = results_4.at[0];
+    const V dry = results_4.at[1];
+    const V rest = results_4.at[2];
     return {{total, dry, velocity, rest}};
 }
 
@@ -1044,11 +1051,14 @@ inline Values<V, 4> friction_of_curve(V effort, V position, V velocity, V dt, V 
     const V share = results_2.at[0];
     const V carried = results_2.at[1];
     const V momentum_rate = rate_of_momentum(known, dt);
-    const auto results_3 = friction_step(level, effort + motor_lift, velocity, dt * motor_damping, motor_damping, known,
-            momentum_rate, share, carried, before, gained);
-    const V total = results_3.at[0];
-    const V dry = results_3.at[1];
-    const V rest = results_3.at[2];
+    const auto results_3 = lifted(effort, splat<V>(0.0f), motor_damping, motor_lift);
+    const V lift = results_3.at[0];
+    const V damping = results_3.at[1];
+    const auto results_4 = friction_step(level, lift, velocity, dt * damping, damping, known, momentum_rate, share,
+            carried, before, gained);
+    const V total = results_4.at[0];
+    const V dry = results_4.at[1];
+    const V rest = results_4.at[2];
     return {{total, dry, velocity, rest}};
 }
 
@@ -1084,12 +1094,14 @@ inline Values<V, 4> lu_gre(V effort, V position, V velocity, V dt, V inertia, V 
             started(previous_velocity, velocity));
     const V before = results_2.at[0];
     const V gained = results_2.at[1];
-    const V damping = viscous + motor_damping;
+    const auto results_3 = lifted(effort, viscous, motor_damping, motor_lift);
+    const V lift = results_3.at[0];
+    const V damping = results_3.at[1];
     const V drag = dt * (bristle_drag + damping);
     const V inverse = splat<V>(1.0f) / (known + drag);
     const V light = pick(drag > splat<V>(0.0f), known * inverse, splat<V>(1.0f));
     const V next_velocity = velocity + gained;
-    V lasting = effort + motor_lift - bristle_stiffness * bent - bristle_damping * rate - bristle_drag * gained;
+    V lasting = lift - bristle_stiffness * bent - bristle_damping * rate - bristle_drag * gained;
     lasting = lasting - damping * next_velocity;
     V total = light * lasting + drag * inverse * before;
     const V as_mujoco = effort - bristle_stiffness * deflection - bristle_damping * rate_now - viscous * velocity;

@@ -180,9 +180,9 @@ PYBIND11_MODULE(core, m) {
         .def("update", &Roots::update, py::arg("envs"));
     py::class_<EffectiveInertias>(m, "EffectiveInertias")
         .def(py::init<const py::object&, const py::object&, std::vector<int32_t>, std::vector<int32_t>,
-                      std::vector<int32_t>, std::vector<int32_t>, const py::object&>(),
+                      std::vector<int32_t>, std::vector<int32_t>, const py::object&, const py::object&>(),
              py::arg("factors"), py::arg("inverses"), py::arg("counts"), py::arg("starts"), py::arg("columns"),
-             py::arg("chosen"), py::arg("out"))
+             py::arg("chosen"), py::arg("out"), py::arg("coupled"))
         .def("run", &EffectiveInertias::run);
     py::class_<InTurn>(m, "InTurn")
         .def(py::init<std::vector<py::object>, py::object>(), py::arg("first"), py::arg("last"))

@@ -36,6 +36,7 @@ def test_every_law_of_the_package_has_a_name() -> None:
         "controller": ["pd", "pid", "geared_pd", "geared_pid", "neural", "servo"],
         "rate": ["rate"],
         "effort_delay": ["effort_delay"],
+        "effort_mode": ["implicit"],
         "electrical": ["electrical"],
         "clamping": ["max_effort", "dc_motor", "dc_motor_cutoff", "position_based", "envelope"],
         "thermal": ["thermal"],

@@ -387,7 +387,7 @@ def entries() -> dict[str, Callable[[], Entry]]:
 
     def effective_inertias() -> Entry:
         factors, inverses = np.ones((ROBOTS, 3)), np.ones((ROBOTS, 2))
-        arguments = [factors, inverses, [1, 2], [0, 1], [0, 0, 1], [0, 1], np.zeros((ROBOTS, 2), np.float32)]
+        arguments = [factors, inverses, [1, 2], [0, 1], [0, 0, 1], [0, 1], floats(ROBOTS, 2), floats(ROBOTS, 2)]
         return Entry(core.EffectiveInertias, arguments, lambda made: made.run())
 
     def in_turn() -> Entry:

@@ -115,7 +115,7 @@ def inertia_of(told, assumed):
 
 
 @law_of("PassiveFriction")
-def friction_law(effort, _q, qd, h, told, load, whole, f, qd_before, u_before, coulomb, viscous, static, *rest):
+def friction_law(effort, _q, qd, h, told, load, whole, s, lift, f, qd_before, u_before, coulomb, viscous, static, *rest):
     """Dry friction of the level of model M6, and viscous friction."""
     v_s, alpha, assumed, K_m, K_e, K_ms, K_es, K_mq, K_eq, opposed = rest
     inertia = inertia_of(told, assumed)
@@ -123,21 +123,23 @@ def friction_law(effort, _q, qd, h, told, load, whole, f, qd_before, u_before, c
     excess = np.maximum(static - coulomb, 0)
     loads = K_m, K_e, K_ms, K_es, K_mq, K_eq, opposed
     level = dry_friction_level(effort, tau_e, qd, coulomb, excess, v_s, alpha, *loads)
-    return friction_step(level, effort, qd, h, inertia, viscous, tau_e, whole, f, qd_before, u_before)
+    # a motor whose effort falls with the final velocity, effort + lift - s·v+, damps as viscous friction does
+    viscous = viscous + np.maximum(s, 0)
+    return friction_step(level, effort + lift, qd, h, inertia, viscous, tau_e, whole, f, qd_before, u_before)
 
 
 @law_of("PassiveFrictionCurve")
-def friction_curve_law(effort, _q, qd, h, told, load, whole, f, qd_before, u_before, assumed, level):
+def friction_curve_law(effort, _q, qd, h, told, load, whole, s, lift, f, qd_before, u_before, assumed, level):
     """Dry friction, given the value of its table."""
     inertia = inertia_of(told, assumed)
     tau_e, qd_before, u_before = step_before(effort, qd, h, inertia, load, whole, f, qd_before, u_before)
-    return friction_step(level, effort, qd, h, inertia, 0.0, tau_e, whole, f, qd_before, u_before)
+    return friction_step(level, effort + lift, qd, h, inertia, np.maximum(s, 0), tau_e, whole, f, qd_before, u_before)
 
 
 @law_of("PassiveLuGreFriction")
-def lu_gre_law(effort, _q, qd, h, told, load, whole, z, qd_before, before, s0, s1, s2, coulomb, static, v_s, *rest):
+def lu_gre_law(effort, _q, qd, h, told, load, whole, s, lift, z, qd_before, before, s0, s1, s2, *rest):
     """LuGre friction: the bristles of Canudas de Wit et al., 1995, exactly over a step of constant speed."""
-    assumed, as_mujoco = rest
+    coulomb, static, v_s, assumed, as_mujoco = rest
     g = np.maximum(coulomb + np.maximum(static - coulomb, 0) * np.exp(-((qd / v_s) ** 2)), 1e-30)
     a = np.maximum(-s0 * np.abs(qd) / g, -1e30)
     grown = np.where(a * h == 0, h, np.expm1(a * h) / np.where(a == 0, 1, a))
@@ -147,8 +149,10 @@ def lu_gre_law(effort, _q, qd, h, told, load, whole, z, qd_before, before, s0, s
     tau_e, _, _ = step_before(effort, qd, h, inertia, load, whole, 0, qd_before, before)
     drag = s1 * np.exp(a * h) * (1 - np.clip(s0 * z / g, -1, 1) * np.sign(qd))
     bristles = -s0 * z_after - s1 * grown / h * (qd + a * z)
-    after = (inertia * qd + h * (effort + tau_e + bristles + drag * qd)) / (inertia + h * (drag + s2))
-    implicit = effort + bristles - drag * (after - qd) - s2 * after
+    # as `friction_law` has it
+    falling = s2 + np.maximum(s, 0)
+    after = (inertia * qd + h * (effort + lift + tau_e + bristles + drag * qd)) / (inertia + h * (drag + falling))
+    implicit = effort + lift + bristles - drag * (after - qd) - falling * after
     # MuJoCo: all of it now
     now = effort - s0 * z - s1 * (qd + a * z) - s2 * qd
     total = np.where(as_mujoco > 0.5, now, implicit)
@@ -167,6 +171,12 @@ def gear_law(effort, _q, _qd, _dt, ratio, offset, of_motor):
 def shaft_law(effort, _q, _qd, _dt):
     """The effort of one shaft; `tests/pipeline/test_linkages.py` has the linkage as a whole."""
     return (effort,)
+
+
+@law_of("ImplicitEffort")
+def effort_mode_law(effort, _q, qd, _dt, *_):
+    """What the next step has to know; `tests/components/test_implicit_effort.py` has the mode as a whole."""
+    return qd, effort
 
 
 @law_of("PassiveCogging")

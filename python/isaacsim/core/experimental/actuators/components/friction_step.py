@@ -31,6 +31,12 @@ def rate_of_momentum(known: float, dt: float) -> float:
 
 
 @wp.func
+def lifted(effort: float, viscous: float, motor_damping: float, motor_lift: float):
+    """Return the effort of the motor at a final velocity of zero, and all that damps; an effort that rises does not."""
+    return effort + motor_lift, viscous + (0.0 if motor_damping < 0.0 else motor_damping)
+
+
+@wp.func
 def step_before(load_is_whole: float, load: float, before: float, gained: float):
     """Return effort and gain of velocity of the step before; with a load that is whole, what balances it, and none."""
     told = load_is_whole > 0.5

@@ -36,7 +36,7 @@ import warp as wp
 
 from ..specs.configs import FrictionConfig
 from .base import Passive, resolved_scalars
-from .friction_step import friction_before, friction_step, known_inertia, rate_of_momentum, step_before
+from .friction_step import friction_before, friction_step, known_inertia, lifted, rate_of_momentum, step_before
 from .functions import stribeck
 from .law import UNSET, started
 from .ranges import usable
@@ -230,19 +230,9 @@ def friction(
         when_opposed,
         has_load,
     )
-    damping = viscous + motor_damping
+    lift, damping = lifted(effort, viscous, motor_damping, motor_lift)
     total, dry, rest = friction_step(
-        level,
-        effort + motor_lift,
-        velocity,
-        dt * damping,
-        damping,
-        known,
-        momentum_rate,
-        share,
-        carried,
-        before,
-        gained,
+        level, lift, velocity, dt * damping, damping, known, momentum_rate, share, carried, before, gained
     )
     return total, dry, velocity, rest
 

@@ -18,7 +18,7 @@ import warp as wp
 from ..specs.configs import FrictionCurveConfig
 from ..specs.fields import parameters_of
 from .base import Passive, repeated
-from .friction_step import friction_before, friction_step, known_inertia, rate_of_momentum, step_before
+from .friction_step import friction_before, friction_step, known_inertia, lifted, rate_of_momentum, step_before
 from .law import UNSET, started
 
 
@@ -46,18 +46,9 @@ def friction_of_curve(
     )
     share, carried = friction_before(load_is_whole, dry_effort)
     momentum_rate = rate_of_momentum(known, dt)
+    lift, damping = lifted(effort, 0.0, motor_damping, motor_lift)
     total, dry, rest = friction_step(
-        level,
-        effort + motor_lift,
-        velocity,
-        dt * motor_damping,
-        motor_damping,
-        known,
-        momentum_rate,
-        share,
-        carried,
-        before,
-        gained,
+        level, lift, velocity, dt * damping, damping, known, momentum_rate, share, carried, before, gained
     )
     return total, dry, velocity, rest
 

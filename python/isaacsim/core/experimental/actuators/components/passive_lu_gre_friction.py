@@ -34,7 +34,7 @@ import warp as wp
 
 from ..specs.configs import LuGreFrictionConfig
 from .base import Passive, resolved_scalars
-from .friction_step import known_inertia, step_before
+from .friction_step import known_inertia, lifted, step_before
 from .functions import exp, mean_of_decay, stribeck
 from .law import UNSET, started, within
 from .passive_friction import inverse_speed
@@ -116,12 +116,12 @@ def lu_gre(
     before, gained = step_before(
         load_is_whole, load, started(previous_effort, effort), velocity - started(previous_velocity, velocity)
     )
-    damping = viscous + motor_damping
+    lift, damping = lifted(effort, viscous, motor_damping, motor_lift)
     drag = dt * (bristle_drag + damping)
     inverse = 1.0 / (known + drag)
     light = known * inverse if drag > 0.0 else 1.0
     next_velocity = velocity + gained
-    lasting = effort + motor_lift - bristle_stiffness * bent - bristle_damping * rate - bristle_drag * gained
+    lasting = lift - bristle_stiffness * bent - bristle_damping * rate - bristle_drag * gained
     lasting = lasting - damping * next_velocity
     total = light * lasting + drag * inverse * before
     # as MuJoCo has it

@@ -200,11 +200,17 @@ class Pipeline:
     def values(self) -> list[np.ndarray]:
         """Current signals that its laws ask for, and parameters, in the order of the laws; each `(count,)`."""
         asked = {name: array.numpy()[:, self._slots].ravel() for name, array in self._step.signals.items()}
-        return [asked[name] if row is None else self.values_of(row) for name, row in self._given]
+        # what the engine writes within a step is zero without an effort mode
+        none = np.zeros(self.count, np.float32)
+        return [asked.get(name, none) if row is None else self.values_of(row) for name, row in self._given]
 
     def live(self) -> list[wp.array]:
         """The arrays that `values` copies, `(count,)`, of a plan with one slot."""
-        return [self._step.signals[name].flatten() if row is None else row.live for name, row in self._given]
+        none = wp.zeros(self.count, dtype=wp.float32, device=self._step.device)
+        return [
+            row.live if row is not None else self._step.signals[name].flatten() if name in self._step.signals else none
+            for name, row in self._given
+        ]
 
     def values_of(self, row: Row) -> np.ndarray:
         """Current values of a parameter, or of the lag."""

@@ -1,7 +1,8 @@
 """Signals of joints for laws: effective inertia and load, in arrays that follow the simulations.
 
-The effective inertia of a joint is 1/(M⁻¹)ᵢᵢ, from the factors of the mass matrices that MuJoCo's step needs. The load
-is the effort that balances gravity and Coriolis forces. Both are those of the state before the step.
+The effective inertia of a joint is 1/(M⁻¹)ᵢᵢ, from the factors of the mass matrices that MuJoCo's step needs; the
+coupled one, see `pipeline/coupling.py`, is less by the coupling with the other joints. The load is the effort that
+balances gravity and Coriolis forces. All are those of the state before the step.
 """
 
 # MuJoCo ships no type stubs
@@ -18,7 +19,9 @@ import numpy as np
 from ...native import core
 from ..transfer import Item, transfer
 
-SIGNALS = ("inertia", "load")
+INERTIAS = ("inertia", "coupled_inertia")
+"""Names of those that come from the mass matrix."""
+SIGNALS = (*INERTIAS, "load")
 """Names of the signals that are kept."""
 
 
@@ -51,11 +54,13 @@ class JointSignals:
         """Follow a batch from now on; return what has to be copied after each physics step."""
         model = self._model
         self.follow = None
-        if (inertias := self.arrays.get("inertia")) is not None:
+        inertias, coupled = map(self.arrays.get, INERTIAS)
+        if inertias is not None or coupled is not None:
             factors = batch.bind("qLD"), batch.bind("qLDiagInv")
             counts, starts, columns = (one.tolist() for one in (model.M_rownnz, model.M_rowadr, model.M_colind))
             make: Any = _EffectiveInertias if core is None else core.EffectiveInertias
-            self.follow = make(*factors, counts, starts, columns, self._columns, inertias).run
+            alone = np.zeros(self._shape, np.float32) if inertias is None else inertias
+            self.follow = make(*factors, counts, starts, columns, self._columns, alone, coupled).run
         items: list[Item] = []
         if (loads := self.arrays.get("load")) is not None:
             items.append((batch.bind("qfrc_bias"), self._columns, loads, range(self._shape[1])))
@@ -82,8 +87,10 @@ class _EffectiveInertias:
         columns: list[int],
         chosen: list[int],
         out: np.ndarray,
+        coupled: np.ndarray | None,
     ) -> None:
         self._factors, self._inverses, self._chosen, self._out = factors, inverses, chosen, out
+        self._coupled = coupled
         self._rows = [
             list(zip(range(start, start + count - 1), columns[start : start + count - 1], strict=True))
             for start, count in zip(starts, counts, strict=True)
@@ -91,13 +98,20 @@ class _EffectiveInertias:
 
     def run(self) -> None:
         """Compute all of them."""
+        rows = np.zeros((len(self._out), len(self._chosen), self._inverses.shape[1]))
         for k, i in enumerate(self._chosen):
             row = {i: np.ones(len(self._out))}
             row |= {column: np.zeros(len(self._out)) for _, column in self._rows[i]}
-            admittance = np.zeros(len(self._out))
             for j in sorted(row, reverse=True):
-                admittance += row[j] ** 2 * self._inverses[:, j]
+                rows[:, k, j] = row[j]
                 for at, column in self._rows[j]:
                     row[column] = row[column] - self._factors[:, at] * row[j]
-            with np.errstate(divide="ignore"):
-                self._out[:, k] = np.where(admittance > 0, 1 / admittance, 0)
+        # of the matrix M⁻¹ = L⁻¹·D⁻¹·L⁻ᵀ, the rows and columns of the axes
+        inverse = (rows * self._inverses[:, None]) @ np.swapaxes(rows, -1, -2)
+        admittance = np.diagonal(inverse, axis1=-2, axis2=-1)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            self._out[:] = np.where(admittance > 0, 1 / admittance, 0)
+            if self._coupled is not None:
+                scale = 1 / np.sqrt(admittance)
+                correlations = np.abs(inverse) * scale[:, :, None] * scale[:, None]
+                self._coupled[:] = np.where(admittance > 0, 1 / (admittance * correlations.sum(axis=-1)), 0)
