@@ -1120,12 +1120,6 @@ inline Values<V, 8> lu_gre_prepare(V bristle_stiffness, V bristle_damping, V vis
 }
 
 template <class V>
-inline Values<V, 2> remember(V effort, V position, V velocity, V dt, V inertia, V load, V load_is_whole,
-        V coupled_inertia, V previous_velocity, V previous_effort, V assumed_inertia) {
-    return {{velocity, effort}};
-}
-
-template <class V>
 inline V stepped_inertia(V coupled_inertia, V inertia, V assumed_inertia) {
     const V alone = pick(inertia > splat<V>(0.0f), splat<V>(0.5f) * inertia, assumed_inertia);
     const V known = pick(coupled_inertia > splat<V>(0.0f), coupled_inertia, alone);
@@ -1133,13 +1127,32 @@ inline V stepped_inertia(V coupled_inertia, V inertia, V assumed_inertia) {
 }
 
 template <class V>
+inline V unmodelled_load(V velocity, V dt, V load, V inertia, V known, V previous_velocity, V previous_effort,
+        V unmodelled, V load_share) {
+    const V gained = velocity - started(previous_velocity, velocity);
+    const V seen = known * gained / dt - started(previous_effort, splat<V>(0.0f)) + load;
+    const V coupling = pick(inertia > known, known / inertia, splat<V>(1.0f));
+    const V rest = unmodelled + load_share * coupling * coupling * (seen - unmodelled);
+    return pick(previous_velocity != previous_velocity, splat<V>(0.0f), rest);
+}
+
+template <class V>
+inline Values<V, 3> remember(V effort, V position, V velocity, V dt, V inertia, V load, V load_is_whole,
+        V coupled_inertia, V previous_velocity, V previous_effort, V unmodelled, V assumed_inertia, V load_share) {
+    const V known = stepped_inertia(coupled_inertia, inertia, assumed_inertia);
+    const V rest = unmodelled_load(velocity, dt, load, inertia, known, previous_velocity, previous_effort, unmodelled,
+            load_share);
+    return {{velocity, effort, rest}};
+}
+
+template <class V>
 inline Values<V, 2> end_of_step(V position, V velocity, V dt, V inertia, V load, V load_is_whole, V coupled_inertia,
-        V previous_velocity, V previous_effort, V assumed_inertia) {
-    const V gain = dt / stepped_inertia(coupled_inertia, inertia, assumed_inertia);
-    const auto told = (load_is_whole > splat<V>(0.5f)) | (previous_velocity != previous_velocity);
-    const V gained = pick(told, negative(gain) * load, velocity - previous_velocity - gain * started(previous_effort,
-            splat<V>(0.0f)));
-    return {{velocity + gained, gain}};
+        V previous_velocity, V previous_effort, V unmodelled, V assumed_inertia, V load_share) {
+    const V known = stepped_inertia(coupled_inertia, inertia, assumed_inertia);
+    const V gain = dt / known;
+    const V rest = unmodelled_load(velocity, dt, load, inertia, known, previous_velocity, previous_effort, unmodelled,
+            load_share);
+    return {{velocity + gain * (pick(load_is_whole > splat<V>(0.5f), splat<V>(0.0f), rest) - load), gain}};
 }
 
 template <class V>
@@ -2254,43 +2267,44 @@ struct ImplicitEffort {
     static constexpr bool kLimits = false, kConverts = false;
     static constexpr bool kCouples = false;
     static constexpr bool kFollows = true;
-    static constexpr int kResults = 0, kGives = 0, kLate = 0, kParameters = 1, kPrepared = 1, kStates = 2, kCurves = 0, kAsked = 4, kArguments = 11;
+    static constexpr int kResults = 0, kGives = 0, kLate = 0, kParameters = 2, kPrepared = 2, kStates = 3, kCurves = 0, kAsked = 4, kArguments = 13;
     static constexpr bool kPrepares = false;
     // whether what is prepared depends on the time step
     static constexpr bool kTimed = false;
     // the parameter that each prepared number is as it stands, -1 for one that is derived
-    static constexpr int kPasses[] = {0};
+    static constexpr int kPasses[] = {0, 1};
     // what each curve runs over: 0 for the position, 1 for the velocity, 2 for the speed
     static constexpr int kOver[] = {-1};
     // numbers of the signals that it asks for
     static constexpr int kAsks[] = {0, 1, 2, 3};
     // states that are unknown after a reset
-    static constexpr bool kUnset[] = {true, true};
+    static constexpr bool kUnset[] = {true, true, false};
     // values for which the law is compiled as constants, NaN for none
     static constexpr bool kHasUsual = false;
-    static constexpr float kUsual[] = {kNaN};
+    static constexpr float kUsual[] = {kNaN, kNaN};
     static constexpr float kUsualAsked[] = {kNaN, kNaN, kNaN, kNaN};
     // effort, position, velocity
     static constexpr bool kReads[] = {true, false, true};
 
     template <class V>
     static inline Values<V, kResults + kStates> law(V effort, V position, V velocity, V dt, V inertia, V load,
-            V load_is_whole, V coupled_inertia, V previous_velocity, V previous_effort, V assumed_inertia) {
+            V load_is_whole, V coupled_inertia, V previous_velocity, V previous_effort, V unmodelled, V assumed_inertia,
+            V load_share) {
         return remember(effort, position, velocity, dt, inertia, load, load_is_whole, coupled_inertia,
-                previous_velocity, previous_effort, assumed_inertia);
+                previous_velocity, previous_effort, unmodelled, assumed_inertia, load_share);
     }
     template <class V>
-    static inline Values<V, kPrepared> prepare(V assumed_inertia, V) {
-        return {{assumed_inertia}};
+    static inline Values<V, kPrepared> prepare(V assumed_inertia, V load_share, V) {
+        return {{assumed_inertia, load_share}};
     }
     static constexpr bool kFelt = false;
     static constexpr bool kTicks = false;
     static constexpr bool kEnds = true;
     template <class V>
     static inline Values<V, 2> end(V position, V velocity, V dt, V inertia, V load, V load_is_whole, V coupled_inertia,
-            V previous_velocity, V previous_effort, V assumed_inertia) {
+            V previous_velocity, V previous_effort, V unmodelled, V assumed_inertia, V load_share) {
         return end_of_step(position, velocity, dt, inertia, load, load_is_whole, coupled_inertia, previous_velocity,
-                previous_effort, assumed_inertia);
+                previous_effort, unmodelled, assumed_inertia, load_share);
     }
 };
 

@@ -1,13 +1,15 @@
 """Effort at the end of the physics step: what a joint does in a step without its motor, and how it yields to it.
 
     v⁺ = v₀ + g·τ,   q⁺ = q + h·v⁺              velocity and position at the end of a step under the effort τ
-    g  = h/I                                    gain of velocity per effort, I the effective inertia of the joint
-    v₀ = v − g·load                             where the load is whole, and in the first step after a reset
-    v₀ = v + (v − v′) − g·u′                    else: the load is what moved the joint in the step before
+    g  = h/I                                    gain of velocity per effort, I an inertia of the joint
+    v₀ = v + g·(ℓ − load)                       velocity without the motor; load balances what the simulator tells
+    ℓ⁺ = ℓ + w·(I·(v − v′)/h − u′ + load − ℓ)   what else acts, as the step before shows; w = load_share·(I/I_e)²
     τ  = F(q⁺, v⁺)                              F: controller, winding and limits, one after the other
 
 h is the physics step; v′ and u′ are velocity and effort of the step before. The load in v₀ makes a joint rest where it
-rests with an explicit effort. Each stage s of F is solved by one step of Newton's method from the effort e that solves
+rests with an explicit effort. ℓ is 0 in the first step after a reset, and where the load is whole; w is below the
+smallest ratio of I to the inertia that the joint really moves, for a load that is followed faster makes coupled joints,
+and joints in contact, vibrate. Each stage s of F is solved by one step of Newton's method from the effort e that solves
 those before it, with the slope F′ of all of them by v⁺ (q⁺ moves with it):
 
     τ = e + (s(e, q⁺, v⁺) − e) / (1 − g·F′),    F′ = ∂s/∂e·F′ + ∂s/∂v + h·∂s/∂q,   at most 0
@@ -15,7 +17,7 @@ those before it, with the slope F′ of all of them by v⁺ (q⁺ moves with it)
 which is exact for PD and PID with limits that are constant, or lines where they act. A slope above zero, which would be
 a motor that drives itself, counts as 0. Friction behind the limits gets this slope: see `friction_step.py`.
 
-I is `coupled_inertia`: less than the effective inertia, so that joints of a chain that are stepped one by one do not
+I is `coupled_inertia`: less than the effective inertia I_e, so that joints of a chain that are stepped one by one do not
 overshoot together; without it half the effective inertia, and else what is assumed.
 Edges: an inertia that is not known gives NaN, which the plan's guard turns into zero and a fault.
 Source: backward Euler in the velocity; a diagonal R·D with the row sums R of the correlations of D⁻½·M⁻¹·D⁻½,
@@ -46,6 +48,26 @@ def stepped_inertia(coupled_inertia: float, inertia: float, assumed_inertia: flo
 
 
 @wp.func
+def unmodelled_load(
+    velocity: float,
+    dt: float,
+    load: float,
+    inertia: float,
+    known: float,
+    previous_velocity: float,
+    previous_effort: float,
+    unmodelled: float,
+    load_share: float,
+) -> float:
+    """Return what acts on the joint besides its motor and the load that is known; 0 in the first step after a reset."""
+    gained = velocity - started(previous_velocity, velocity)
+    seen = known * gained / dt - started(previous_effort, 0.0) + load
+    coupling = known / inertia if inertia > known else 1.0
+    rest = unmodelled + load_share * coupling * coupling * (seen - unmodelled)
+    return 0.0 if wp.isnan(previous_velocity) else rest
+
+
+@wp.func
 def end_of_step(
     position: float,
     velocity: float,
@@ -56,13 +78,17 @@ def end_of_step(
     coupled_inertia: float,
     previous_velocity: float,
     previous_effort: float,
+    unmodelled: float,
     assumed_inertia: float,
+    load_share: float,
 ):
     """Return the velocity after the step without the motor, and the gain of velocity per effort of it."""
-    gain = dt / stepped_inertia(coupled_inertia, inertia, assumed_inertia)
-    told = load_is_whole > 0.5 or wp.isnan(previous_velocity)
-    gained = -gain * load if told else (velocity - previous_velocity) - gain * started(previous_effort, 0.0)
-    return velocity + gained, gain
+    known = stepped_inertia(coupled_inertia, inertia, assumed_inertia)
+    gain = dt / known
+    rest = unmodelled_load(
+        velocity, dt, load, inertia, known, previous_velocity, previous_effort, unmodelled, load_share
+    )
+    return velocity + gain * ((0.0 if load_is_whole > 0.5 else rest) - load), gain
 
 
 @wp.func
@@ -77,10 +103,16 @@ def remember(
     coupled_inertia: float,
     previous_velocity: float,
     previous_effort: float,
+    unmodelled: float,
     assumed_inertia: float,
+    load_share: float,
 ):
-    """Return velocity and effort, for the next step."""
-    return velocity, effort
+    """Return velocity, effort and what acted besides it, for the next step."""
+    known = stepped_inertia(coupled_inertia, inertia, assumed_inertia)
+    rest = unmodelled_load(
+        velocity, dt, load, inertia, known, previous_velocity, previous_effort, unmodelled, load_share
+    )
+    return velocity, effort, rest
 
 
 class ImplicitEffort(EffortMode):
@@ -88,15 +120,16 @@ class ImplicitEffort(EffortMode):
 
     Args:
         assumed_inertia: Effective inertia [kg·m² or kg] where the simulator does not provide it, shape `(N,)`.
+        load_share: Share of the load that a step shows that the next one takes over, shape `(N,)`.
 
     Raises:
         TypeError: An array is missing.
         ValueError: The arrays differ in shape.
     """
 
-    PARAMETERS: ClassVar[tuple[str, ...]] = ("assumed_inertia",)
-    NEUTRAL: ClassVar[tuple[float, ...]] = (1.0,)
-    STATE: ClassVar[tuple[str, ...]] = ("previous_velocity", "previous_effort")
+    PARAMETERS: ClassVar[tuple[str, ...]] = ("assumed_inertia", "load_share")
+    NEUTRAL: ClassVar[tuple[float, ...]] = (1.0, 1.0)
+    STATE: ClassVar[tuple[str, ...]] = ("previous_velocity", "previous_effort", "unmodelled_load")
     START: ClassVar[Mapping[str, float]] = {"previous_velocity": UNSET, "previous_effort": UNSET}
     ASKS: ClassVar[tuple[str, ...]] = ("inertia", "load", "load_is_whole", "coupled_inertia")
     LAW = remember

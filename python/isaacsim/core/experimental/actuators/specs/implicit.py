@@ -36,3 +36,17 @@ class ImplicitConfig(Config):
     Too small an estimate is stable, and slower; twice the true one vibrates. With 0 every step on such a simulator is a
     fault.
     """
+    load_share: float = parameter(
+        0.05,
+        attribute="actuator:implicit:loadShare",
+        type="float",
+        unit="",
+        fallback=0.05,
+        lower=0.0,
+        upper=1.0,
+    )
+    """Share of the load that a physics step shows which the next one takes over, of what the simulator does not tell.
+
+    The joint sags under such a load until it is known, 1/`load_share` steps. A larger share is faster, and may vibrate in
+    contact; of coupled joints it is less.
+    """
