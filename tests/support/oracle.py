@@ -115,7 +115,9 @@ def inertia_of(told, assumed):
 
 
 @law_of("PassiveFriction")
-def friction_law(effort, _q, qd, h, told, load, whole, s, lift, f, qd_before, u_before, coulomb, viscous, static, *rest):
+def friction_law(
+    effort, _q, qd, h, told, load, whole, s, lift, f, qd_before, u_before, coulomb, viscous, static, *rest
+):
     """Dry friction of the level of model M6, and viscous friction."""
     v_s, alpha, assumed, K_m, K_e, K_ms, K_es, K_mq, K_eq, opposed = rest
     inertia = inertia_of(told, assumed)

@@ -17,8 +17,8 @@ those before it, with the slope F′ of all of them by v⁺ (q⁺ moves with it)
 which is exact for PD and PID with limits that are constant, or lines where they act. A slope above zero, which would be
 a motor that drives itself, counts as 0. Friction behind the limits gets this slope: see `friction_step.py`.
 
-I is `coupled_inertia`: less than the effective inertia I_e, so that joints of a chain that are stepped one by one do not
-overshoot together; without it half the effective inertia, and else what is assumed.
+I is `coupled_inertia`: less than the effective inertia I_e, so that joints of a chain that are stepped one by one do
+not overshoot together; without it half the effective inertia, and else what is assumed.
 Edges: an inertia that is not known gives NaN, which the plan's guard turns into zero and a fault.
 Source: backward Euler in the velocity; a diagonal R·D with the row sums R of the correlations of D⁻½·M⁻¹·D⁻½,
 D = diag(M⁻¹), bounds M⁻¹ from above (Gershgorin), which makes the steps contract.

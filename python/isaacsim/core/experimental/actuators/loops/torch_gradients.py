@@ -192,7 +192,9 @@ class TorchGradients:
             where = f"tensors must be on the CPU for gradients in Torch, and the actuators are on {device}"
             refuse(label, f"{where}. {remedy}")
         require_gradients(label, step)
-        if asked := [name for name in step.plan.asked if not SIGNALS[name].is_number]:
+        # signals of an effort mode are constants here
+        laws = [law for law, _ in step.plan.laws if law.END is None]
+        if asked := [name for name in step.plan.asked if _has_gradient(name, laws)]:
             why = f"in Torch the signals {asked}, which its laws ask for, have no gradients"
             refuse(label, f"{why}. {remedy}")
         if step.plan.networks and not isinstance(step, NativeStep):
@@ -330,6 +332,8 @@ class TorchGradients:
         signals = [None if one is None else _flat(one) for one in tensors[:_SIGNALS]]
         notes = [self._note(part, signals, dt) for part in self._parts]
         efforts = run().clone()
+        for part, note in zip(self._parts, notes, strict=True):
+            part.pipeline.finish(note, part.step.now)
         states = self._torch.zeros(()).expand(self._size)
         shapes = [None if one is None else one.shape for one in tensors]
         numbers = [part.network and part.network.weights.numbers for part in self._parts]
@@ -391,6 +395,11 @@ class TorchGradients:
         """Return each actuator and its columns."""
         columns = iter(self._assembly.columns)
         return [(one, [next(columns) for _ in one.dof_names]) for one in self._assembly.actuators]
+
+
+def _has_gradient(name: str, laws: Sequence[Any]) -> bool:
+    """Return True if a signal would need gradients: one of these laws asks for it, and it is no number of joints."""
+    return not SIGNALS[name].is_number and any(name in law.ASKS for law in laws)
 
 
 _BUFFERS = ("buffer_pos", "buffer_vel", "buffer_act")

@@ -31,11 +31,13 @@ import warp as wp
 from .. import native
 from ..components.base import clear_kernel
 from ..components.delay_timed import DelayTimed
+from ..components.implicit_effort import ImplicitEffort
 from ..components.law import FELT_SIGNALS, LawClass
 from ..memory import Array, numpy_view
 from ..specs.signals import SIGNALS
 from ..specs.stages import KINDS
 from .gradient_recorder import GradientRecorder, refuse
+from .implicit_gradients import NUM_STATES, EndOfStep
 from .late_gradients import NUM_ARRAYS, LateCommands
 from .plan import Placement, Plan, PlannedStage, Row, StatefulLaw, has_law
 from .step.binding import Indices
@@ -95,7 +97,10 @@ def require_gradients(label: str, step: Step) -> None:
     for gear in step.plan.transmissions:
         if any(math.isnan(start) for start in gear.law.START.values()) and (gear.used & hidden).any():
             refuse(label, f"a sensor beside {gear.law.__name__}, whose motor moves by itself, has none. Leave one out")
-    if isinstance(step, WarpStep) and not wp.get_device(step.device).is_cpu and step.plan.num_measured == 4:
+    on_gpu = isinstance(step, WarpStep) and not wp.get_device(step.device).is_cpu
+    if on_gpu and any(law.END is not None for law, _ in step.plan.laws):
+        refuse(label, "an effort at the end of the step has none on a GPU. Step on the CPU, or take the explicit mode")
+    if on_gpu and step.plan.num_measured == 4:
         refuse(label, "a delay in seconds or between steps has none on a GPU. Step on the CPU, or take DelayConfig")
 
 
@@ -108,6 +113,10 @@ def _refuse_laws(label: str, laws: Sequence[LawClass]) -> None:
         (
             "a sensor or an effort that acts late, and a rate ({}), have none. Leave it out",
             [law for law in laws if (law.LATE and law is not DelayTimed) or law.TICK is not None],
+        ),
+        (
+            "friction ({}) of a motor whose effort is that of the end of the step has none. Leave one out",
+            _stepping(laws),
         ),
         (
             "what a law publishes, or leaves besides efforts ({}), has none. Leave it out",
@@ -130,9 +139,15 @@ def _feeling(laws: Sequence[LawClass]) -> list[LawClass]:
     return [law for law in laws if KINDS[law.KIND].coordinates == "motor" and {*FELT_SIGNALS} & {*law.ASKS}]
 
 
+def _stepping(laws: Sequence[LawClass]) -> list[LawClass]:
+    """Return the laws that step the joint with the slope of their motor, if that has one."""
+    has_mode = any(law.END is not None for law in laws)
+    return [law for law in laws if has_mode and any(SIGNALS[name].is_of_engine for name in law.ASKS)]
+
+
 def _is_hidden(law: LawClass, read: set[str]) -> bool:
     """Return True if a law has outputs besides efforts and its state: a signal that laws read in the next step."""
-    return not read.isdisjoint(law.PUBLISHES) or not (KINDS[law.KIND].gives or law.LATE)
+    return not read.isdisjoint(law.PUBLISHES) or not (KINDS[law.KIND].gives or law.LATE or law.END)
 
 
 def _custom_components(step: Step) -> list[str]:
@@ -154,14 +169,20 @@ class Pipeline:
         plan: Plan = step.plan
         self._step, self._plan, self._slots, first = step, plan, list(slots), slots[0]
         controller = _controller_of(plan, first)
-        stages = [stage for stage in plan.stages if stage.used[first]]
+        modes = [stage for stage in plan.stages if stage.used[first] and stage.law.END is not None]
+        stages = [stage for stage in plan.stages if stage.used[first] and stage.law.END is None]
         # at most one
         sensors = [stage for stage in plan.feedback if stage.used[first] and KINDS[stage.law.KIND].senses]
         planned = [controller, *stages, *sensors]
         late = [stage for stage in plan.feedback if stage.used[first] and not KINDS[stage.law.KIND].senses]
         self.is_late: bool = bool(late)
         """True if a law delays its commands; states, signals and parameters of that law come last."""
-        self._given = list(itertools.chain.from_iterable(map(_given_to, [*planned, *late])))
+        self._has_mode = bool(modes)
+        given = [_given_to(stage) for stage in planned]
+        if modes:
+            # a winding at the velocity of the end of the step does not step the joint itself
+            given = [[("" if name == "inertia" and row is None else name, row) for name, row in one] for one in given]
+        self._given = list(itertools.chain(*given, *map(_given_to, [*modes, *late])))
         self.rows: list[tuple[str, Row]] = [(name, row) for name, row in self._given if row is not None]
         """Parameters: those of the controller, of the stages after it, of the sensor."""
         self.depth = plan.depth if plan.delayed[first] else 0
@@ -174,6 +195,8 @@ class Pipeline:
         curves = [_rows_of(one, first) for one in planned]
         laws = [one and one.law for one in (*planned, *([] if sensors else [None]))]
         recorder = self._new_recorder(laws, curves, networks)
+        recorder = EndOfStep(recorder, self.count) if modes else recorder
+        self._end = recorder
         self.recorder = LateCommands(recorder, self.count, plan.labels[first]) if late else recorder
         """Records steps and runs their backward passes."""
 
@@ -206,7 +229,8 @@ class Pipeline:
 
     def live(self) -> list[wp.array]:
         """The arrays that `values` copies, `(count,)`, of a plan with one slot."""
-        none = wp.zeros(self.count, dtype=wp.float32, device=self._step.device)
+        device = self._step.device if isinstance(self._step, WarpStep) else "cpu"
+        none = wp.zeros(self.count, dtype=wp.float32, device=device)
         return [
             row.live if row is not None else self._step.signals[name].flatten() if name in self._step.signals else none
             for name, row in self._given
@@ -218,14 +242,15 @@ class Pipeline:
 
     def state(self, rings: Sequence[Any], pushes: Any, newest: Any, laws: Sequence[Any]) -> Any:
         """Return a state of these slots as an argument of the recorder."""
-        if self.is_late:
-            rest = self._state(rings, pushes, newest, laws[:-NUM_ARRAYS])
-            return rest, laws[-NUM_ARRAYS:]
-        return self._state(rings, pushes, newest, laws)
+        last = len(laws) - NUM_ARRAYS * self.is_late
+        first = last - NUM_STATES * self._has_mode
+        found = self._state(rings, pushes, newest, laws[:first])
+        found = (found, laws[first:last]) if self._has_mode else found
+        return (found, laws[last:]) if self.is_late else found
 
     def state_of(self, state: StepState) -> Any:
         """Return a state of the plan, of one slot, as an argument of the recorder."""
-        if not self.is_late:
+        if not (self.is_late or self._has_mode):
             return state if isinstance(self._step, WarpStep) else self._step.as_bound(state)
         ring = [state.buffer_pos, state.buffer_vel, state.buffer_act]
         arrays = [ring, state.num_pushes, state.write_idx, self.arrays_of(state)]
@@ -236,12 +261,22 @@ class Pipeline:
         return self.state(*arrays)
 
     def arrays_of(self, state: StepState) -> list[Any]:
-        """Return the arrays of the laws of a state, those of a law that delays commands last."""
-        numbers = sorted(range(len(state.laws)), key=self._is_late_law)
+        """Return the arrays of the laws of a state: of an effort mode last but a law that delays commands."""
+        numbers = sorted(range(len(state.laws)), key=self._rank)
         return [array for number in numbers for array in state.laws[number]]
 
-    def _is_late_law(self, number: int) -> bool:
-        return getattr(self._plan.stateful[number].law, "KIND", "") == "delay"
+    def finish(self, noted: Any, after: StepState) -> None:
+        """Complete the record of a step with the state after it; only efforts at the end of the step need that."""
+        if not isinstance(self._end, EndOfStep):
+            return
+        number = next(n for n, one in enumerate(self._plan.stateful) if getattr(one.law, "END", None) is not None)
+        efforts = numpy_view(after.laws[number][ImplicitEffort.STATE.index("previous_effort")])
+        places = self.places(self._plan.stateful[number].used)
+        self._end.finish(noted.inner if self.is_late else noted, efforts.reshape(-1)[places])
+
+    def _rank(self, number: int) -> int:
+        law = self._plan.stateful[number].law
+        return 2 if getattr(law, "KIND", "") == "delay" else int(getattr(law, "END", None) is not None)
 
     def _state(self, rings: Sequence[Any], pushes: Any, newest: Any, laws: Sequence[Any]) -> Any:
         if isinstance(self._step, WarpStep):
@@ -257,7 +292,7 @@ class Pipeline:
     def law_states(self, placement: Placement) -> Iterator[tuple[int, int, StatefulLaw[LawClass | NetworkLaw], Any]]:
         """States of its laws: number of the law, number in its `STATE`, the law, and index into that array."""
         stages = {stage for *_, stage in placement.stages}
-        for number in sorted(range(len(self._plan.stateful)), key=self._is_late_law):
+        for number in sorted(range(len(self._plan.stateful)), key=self._rank):
             one = self._plan.stateful[number]
             if one.stage in stages or (one.stage is None and one.law is placement.controller):
                 for k, name in enumerate(one.names):
@@ -333,6 +368,8 @@ class OnTape:
     ) -> None:
         """Add the backward pass of a recorded step to the tape."""
         bound, pipeline = self._of(binding), self._pipeline
+        if after is not None:
+            pipeline.finish(noted, after)
         parameters = pipeline.live()
         befores, afters = _arrays_of(now, pipeline), _arrays_of(after, pipeline)
         for array in (*befores, *afters):

@@ -45,8 +45,8 @@ class ImplicitConfig(Config):
         lower=0.0,
         upper=1.0,
     )
-    """Share of the load that a physics step shows which the next one takes over, of what the simulator does not tell.
+    """Share of the load that a physics step shows, which the next one takes over, of what the simulator does not tell.
 
-    The joint sags under such a load until it is known, 1/`load_share` steps. A larger share is faster, and may vibrate in
-    contact; of coupled joints it is less.
+    The joint sags under such a load until it is known, 1/`load_share` steps. A larger share is faster, and may vibrate
+    in contact; of coupled joints it is less.
     """
