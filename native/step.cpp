@@ -783,7 +783,10 @@ NOINLINE void step_joints(const Problem& p, Block& b, int first, float* efforts,
     const float* const gain = end_array(p, b, kGain);
     for (int round = 0; round < kMostLines; ++round) {
         if (round) put_back_following(p, b);
-        if (round + 1 == kMostLines) std::fill_n(slopes, b.size, 0.0f);
+        if (round + 1 == kMostLines) {
+            std::fill_n(slopes, b.size, 0.0f);
+            std::fill_n(end_array(p, b, kMotorSlope), b.size, 0.0f);
+        }
         std::copy_n(efforts, b.size, line);
         std::copy_n(slopes, b.size, line_slopes);
         std::copy_n(end_qd, b.size, line_qd);

@@ -120,7 +120,7 @@ class _Part:
             self.places,
             gradients.signals,
             [self.places] * _SIGNALS,
-            [given.get(name) for name, _ in pipeline.rows],
+            pipeline.in_order(given),
             states,
             states,
             by_numbers,

@@ -227,6 +227,10 @@ class Pipeline:
         none = np.zeros(self.count, np.float32)
         return [asked.get(name, none) if row is None else self.values_of(row) for name, row in self._given]
 
+    def in_order(self, gradients: Mapping[str, Any]) -> list[Any]:
+        """Return gradients by name of the parameter in the order of `values`; None for the others, and for signals."""
+        return [None if row is None else gradients.get(name) for name, row in self._given]
+
     def live(self) -> list[wp.array]:
         """The arrays that `values` copies, `(count,)`, of a plan with one slot."""
         device = self._step.device if isinstance(self._step, WarpStep) else "cpu"

@@ -188,6 +188,7 @@ def stepping(friction: Sequence[str], evaluate: Sequence[str], ahead: Sequence[s
         "again = wp.int32(0)",
         "if round == LINES:",
         "    slope = 0.0",
+        "    motor_slope = 0.0",
         "motor_effort = effort",
         "line_slope = slope",
         "line_qd = end_qd",

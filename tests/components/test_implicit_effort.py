@@ -1,0 +1,271 @@
+"""Efforts at the end of the step: the fixed point, joints of any gain that settle, friction, states and faults."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import oracle
+import pytest
+from isaacsim.core.experimental.actuators import (
+    ActuatedArrays,
+    CoggingConfig,
+    DCMotorClampingConfig,
+    ElectricalConfig,
+    EncoderConfig,
+    FrictionConfig,
+    ImplicitConfig,
+    LuGreFrictionConfig,
+    MaxEffortClampingConfig,
+    PDControlConfig,
+    PIDControlConfig,
+    PositionBasedClampingConfig,
+    native,
+)
+from one_inertia import state_of
+
+DT = float(np.float32(0.005))
+COUNT = 1000
+
+
+@pytest.fixture(params=["core", "Warp"])
+def backend(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
+    """The engine that steps."""
+    if request.param == "Warp":
+        monkeypatch.setattr(native, "core", None)
+    elif native.core is None:
+        pytest.skip("the native core was not built")
+    return request.param
+
+
+def joints_of(stages: list[Any], inertia: np.ndarray | float, load: Any = None, **mode: float) -> ActuatedArrays:
+    """Robots of one joint with efforts at the end of the step, that know inertia and load unless this is None."""
+    inertia = np.atleast_1d(inertia)
+    arrays = ActuatedArrays(["j"], {"j": [*stages, ImplicitConfig(**mode)]}, len(inertia))
+    arrays.set_mass_matrix(inertia[:, None, None])
+    if load is not None:
+        arrays.set_loads(-np.asarray(load)[:, None], are_whole=True)
+    return arrays
+
+
+def column(values: Any) -> np.ndarray:
+    """Numbers per robot as an array that actuators take."""
+    return np.ascontiguousarray(np.asarray(values, np.float32).reshape(-1, 1))
+
+
+def bisected(residual: Callable[[np.ndarray], np.ndarray], most: float = 1e6) -> np.ndarray:
+    """The zero of a falling function of each joint."""
+    low, high = np.full(COUNT, -most), np.full(COUNT, most)
+    for _ in range(100):
+        middle = (low + high) / 2
+        above = residual(middle) > 0
+        low, high = np.where(above, middle, low), np.where(above, high, middle)
+    return (low + high) / 2
+
+
+LIMITS = {
+    "none": ([], lambda effort, q, v: effort),
+    "constant": ([MaxEffortClampingConfig(15.0)], lambda effort, q, v: np.clip(effort, -15, 15)),
+    "motor": (
+        [DCMotorClampingConfig(30.0, 10.0, 23.0)],
+        lambda effort, q, v: np.vectorize(oracle.dc_motor_clamp)(effort, v, 30.0, 10.0, 23.0),
+    ),
+    "table": (
+        [PositionBasedClampingConfig([-2.0, 0.0, 2.0], [5.0, 20.0, 8.0])],
+        lambda effort, q, v: np.clip(
+            effort, -np.interp(q, [-2, 0, 2], [5, 20, 8]), np.interp(q, [-2, 0, 2], [5, 20, 8])
+        ),
+    ),
+}
+
+
+@pytest.mark.usefixtures("backend")
+@pytest.mark.parametrize("gains", [(25.0, 0.5), (2000.0, 20.0), (20000.0, 100.0)], ids=str)
+@pytest.mark.parametrize("limit", LIMITS)
+def test_effort_is_that_of_the_end_of_the_step(
+    gains: tuple[float, float], limit: str, rng: np.random.Generator
+) -> None:
+    """The law of position and velocity that it leads to, of inertias and loads of many magnitudes."""
+    (kp, kd), (stages, limited) = gains, LIMITS[limit]
+    q, qd, target, speed, fed, load = (
+        np.float32(rng.normal(size=COUNT) * most).astype(float) for most in (1, 4, 1, 2, 3, 5)
+    )
+    inertia = np.float32(10.0 ** rng.uniform(-3, 0, COUNT)).astype(float)
+    arrays = joints_of([PDControlConfig(kp, kd), *stages], inertia, load)
+    found = arrays.step(*map(column, (q, qd, target)), DT, qd_target=column(speed), feedforward=column(fed))
+
+    def residual(effort: np.ndarray) -> np.ndarray:
+        after = qd + DT * (effort + load) / inertia
+        position = q + DT * after
+        demand = oracle.pd_effort(position, after, target, speed, fed, kp, kd, 0.0)
+        return limited(demand, position, after) - effort
+
+    wanted = bisected(residual)
+    # the position has 24 bits, of which the stiffness makes an effort
+    np.testing.assert_allclose(found[:, 0], wanted, rtol=5e-5, atol=1e-5 + 2e-7 * kp)
+
+
+@pytest.mark.usefixtures("backend")
+@pytest.mark.parametrize("limit", [1e9, 20.0], ids=["free", "limited"])
+@pytest.mark.parametrize("friction", [(1.0, 0.0), (0.0, 0.3), (3.0, 0.3)], ids=str)
+def test_friction_is_solved_with_the_motor(
+    friction: tuple[float, float], limit: float, rng: np.random.Generator
+) -> None:
+    """Effort of the motor and friction are those of one velocity, also where friction makes the motor reach a limit."""
+    (coulomb, viscous), (kp, kd) = friction, (400.0, 5.0)
+    q, qd, target, load = (np.float32(rng.normal(size=COUNT) * most).astype(float) for most in (1, 4, 1, 5))
+    inertia = np.float32(10.0 ** rng.uniform(-2, 0, COUNT)).astype(float)
+    stages = [PDControlConfig(kp, kd), MaxEffortClampingConfig(limit), FrictionConfig(coulomb, viscous=viscous)]
+    arrays = joints_of(stages, inertia, load)
+    found = arrays.step(*map(column, (q, qd, target)), DT)[:, 0]
+
+    def total(after: np.ndarray) -> np.ndarray:
+        demand = kp * (target - q - DT * after) - kd * after
+        return np.clip(demand, -limit, limit) - viscous * after - coulomb * np.sign(after)
+
+    after = bisected(lambda v: qd + DT * (total(v) + load) / inertia - v, 1e3)
+    np.testing.assert_allclose(found, inertia * (after - qd) / DT - load, rtol=1e-4, atol=2e-3)
+
+
+@pytest.mark.usefixtures("backend")
+@pytest.mark.parametrize("told", [True, False], ids=["told", "felt"])
+@pytest.mark.parametrize("factor", [0.5, 1.0])
+def test_joint_of_any_gain_settles_where_an_explicit_one_rests(factor: float, told: bool) -> None:
+    """Stability numbers 0.5 … 1000 with a load, the inertia right or half of it: no sag, and no vibration."""
+    inertia, load = 0.02, 5.0
+    numbers = np.array([0.5, 2.0, 20.0, 200.0, 1000.0])
+    kp = numbers * 2 * inertia / DT**2
+    motor = [PDControlConfig(0.0, 0.0)]
+    arrays = joints_of(motor, np.full(5, inertia * factor), np.full(5, load) if told else None)
+    controller = arrays.actuators[0].controller
+    controller.kp.assign(kp.astype(np.float32))
+    controller.kd.assign((kp * DT / 2).astype(np.float32))
+    q, qd, target = np.zeros(5), np.zeros(5), column(np.full(5, 0.5))
+    for step in range(1500):
+        effort = np.array(arrays.step(column(q), column(qd), target, DT), float)[:, 0]
+        qd = qd + DT * (effort + load) / inertia
+        q = q + DT * qd
+        if step > 1300:
+            # a position has 24 bits
+            assert np.abs(qd).max() < 3e-5
+    np.testing.assert_allclose(q - 0.5, load / kp, rtol=1e-4, atol=1e-7)
+    assert not arrays.faults
+
+
+def test_explicit_joints_keep_their_bits(rng: np.random.Generator) -> None:
+    """Beside a joint with an effort at the end of the step."""
+    stages = [PDControlConfig(80.0, 2.0), DCMotorClampingConfig(30.0, 10.0, 20.0), FrictionConfig(0.5, viscous=0.1)]
+    mode = ImplicitConfig(assumed_inertia=0.1)
+    alone = ActuatedArrays(["b"], {"b": [*stages[:2], FrictionConfig(0.5, viscous=0.1, assumed_inertia=0.1)]}, 50)
+    both = ActuatedArrays(
+        ["a", "b"],
+        {"a": [*stages[:2], mode], "b": [*stages[:2], FrictionConfig(0.5, viscous=0.1, assumed_inertia=0.1)]},
+        50,
+    )
+    for _ in range(4):
+        q, qd, target = (rng.normal(size=(50, 2)).astype(np.float32) for _ in range(3))
+        expected = np.array(alone.step(*(np.ascontiguousarray(one[:, 1:]) for one in (q, qd, target)), DT))
+        np.testing.assert_array_equal(both.step(q, qd, target, DT)[:, 1:], expected)
+
+
+@pytest.mark.parametrize(
+    "stages",
+    [
+        [PIDControlConfig(200.0, 50.0, 5.0, integral_max=2.0), MaxEffortClampingConfig(20.0)],
+        [PDControlConfig(200.0, 5.0), ElectricalConfig(torque_constant=0.5, resistance=1.0, voltage=12.0)],
+        [
+            PDControlConfig(200.0, 5.0),
+            ElectricalConfig(torque_constant=0.5, resistance=1.0, inductance=0.005, voltage=12.0),
+        ],
+        [PDControlConfig(200.0, 5.0), LuGreFrictionConfig(100.0, 1.0, coulomb=1.0, static=1.5, stribeck_velocity=0.1)],
+        [PDControlConfig(2000.0, 5.0), CoggingConfig(amplitude=0.5, periods=12), FrictionConfig(coulomb=0.5)],
+    ],
+    ids=["integral", "winding", "inductance", "bristles", "cogging"],
+)
+def test_engines_agree_step_by_step(
+    stages: list[Any], rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Efforts and states of the core and of Warp over a motion."""
+    if native.core is None:
+        pytest.skip("the native core was not built")
+    inertia, load = 10.0 ** rng.uniform(-2, 0, 60), rng.normal(size=60) * 3
+    target = column(rng.uniform(-1, 1, 60))
+    found = []
+    for core in (native.core, None):
+        monkeypatch.setattr(native, "core", core)
+        arrays = joints_of(stages, inertia)
+        q, qd, efforts = np.zeros(60), np.zeros(60), []
+        for _ in range(40):
+            effort = np.array(arrays.step(column(q), column(qd), target, DT), float)[:, 0]
+            qd = qd + DT * (effort + load) / inertia
+            q = q + DT * qd
+            efforts.append(effort)
+        found.append((np.array(efforts), arrays.save_state()))
+    (one, states), (other, others) = found
+    np.testing.assert_allclose(one, other, rtol=1e-3, atol=5e-3)
+    assert states.keys() == others.keys()
+    numbers = [name for name in states if np.asarray(states[name]).dtype == np.float32]
+    for name in numbers:
+        np.testing.assert_allclose(states[name], others[name], rtol=1e-2, atol=2e-2, err_msg=name)
+
+
+@pytest.mark.usefixtures("backend")
+def test_integral_is_that_of_the_end_of_the_step() -> None:
+    """It adds up the error that the joint has there."""
+    arrays = joints_of([PIDControlConfig(200.0, 50.0, 5.0)], np.full(1, 0.05), np.zeros(1))
+    q, qd, target = (column([one]) for one in (0.1, 1.0, 0.4))
+    effort = float(arrays.step(q, qd, target, DT)[0, 0])
+    after = 1.0 + DT * effort / 0.05
+    integral = DT * (0.4 - 0.1 - DT * after)
+    np.testing.assert_allclose(state_of(arrays, "integral"), integral, rtol=1e-5)
+    np.testing.assert_allclose(effort, 200 * (0.3 - DT * after) - 5 * after + 50 * integral, rtol=1e-5)
+
+
+@pytest.mark.usefixtures("backend")
+def test_motor_keeps_its_limit_behind_friction(rng: np.random.Generator) -> None:
+    """What comes out of the limits is recorded, as it acts."""
+    stages = [PDControlConfig(20000.0, 100.0), MaxEffortClampingConfig(5.0), FrictionConfig(coulomb=8.0)]
+    arrays = joints_of(stages, np.full(200, 0.02), rng.normal(size=200) * 9)
+    q, qd, target = (column(rng.normal(size=200)) for _ in range(3))
+    with arrays.record() as recording:
+        arrays.step(q, qd, target, DT)
+    assert np.abs(recording.motor_efforts).max() <= 5.0
+
+
+@pytest.mark.usefixtures("backend")
+def test_sensor_keeps_its_controller_explicit(rng: np.random.Generator) -> None:
+    """What is measured has no value at the end of the step; limits act there in any case."""
+    stages = [EncoderConfig(velocity="register"), PDControlConfig(400.0, 5.0)]
+    arrays = joints_of(stages, np.full(60, 0.02), np.zeros(60))
+    q, qd, target = (column(rng.normal(size=60)) for _ in range(3))
+    np.testing.assert_allclose(arrays.step(q, qd, target, DT), 400 * (target - q) - 5 * qd, rtol=1e-5, atol=1e-4)
+
+
+@pytest.mark.usefixtures("backend")
+def test_unknown_inertia_is_a_fault_of_its_joint_only() -> None:
+    """Without an effective or assumed inertia the joint has no effort, and it is said."""
+    motors = {"a": [PDControlConfig(20.0, 1.0), ImplicitConfig()], "b": PDControlConfig(20.0, 1.0)}
+    arrays = ActuatedArrays(
+        ["a", "b"], {name: motor if isinstance(motor, list) else [motor] for name, motor in motors.items()}
+    )
+    zero, target = np.zeros(2, np.float32), np.ones(2, np.float32)
+    np.testing.assert_array_equal(arrays.step(zero, zero, target, DT), [0.0, 20.0])
+    assert [(fault.dof_name, fault.inputs) for fault in arrays.faults] == [("a", ("effort",))]
+    arrays.reset()
+    arrays.set_mass_matrix(np.eye(2))
+    assert arrays.step(zero, zero, target, DT)[0] > 19
+
+
+def test_load_that_is_not_told_is_learned_from_the_motion() -> None:
+    """A share of it per step; the first step after a reset knows none."""
+    arrays = joints_of([PDControlConfig(2000.0, 10.0)], 0.1, load_share=0.5)
+    zero = column([0.0])
+    efforts = [float(arrays.step(zero, column([v]), zero, DT)[0, 0]) for v in (0.0, 0.01)]
+    known = 0.5 * (0.1 * 0.01 / DT - efforts[0])
+    free = 0.01 + DT * known / 0.1
+    wanted = (2000 * -DT * free - 10 * free) / (1 + DT / 0.1 * (10 + DT * 2000))
+    np.testing.assert_allclose(efforts, [0.0, wanted], rtol=1e-4)
+    np.testing.assert_allclose(state_of(arrays, "unmodelled_load"), known, rtol=1e-5)
+    arrays.reset()
+    assert float(arrays.step(zero, column([0.01]), zero, DT)[0, 0]) != efforts[1]

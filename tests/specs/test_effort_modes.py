@@ -1,0 +1,69 @@
+"""Effort modes as stages: for all actuators, by pattern, and what is refused."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+from isaacsim.core.experimental.actuators import FrictionConfig, ImplicitConfig, MotorConfig, PDControlConfig
+from isaacsim.core.experimental.actuators.specs.effort_modes import in_effort_mode
+
+JOINTS = [["hip"], ["knee", "ankle"]]
+
+
+def motors() -> list[MotorConfig]:
+    """An explicit motor with friction, and an implicit one with an inertia of its own."""
+    control = PDControlConfig(80.0, 2.0)
+    return [
+        MotorConfig(control, others=[FrictionConfig(coulomb=1.0)]),
+        MotorConfig(control, others=[ImplicitConfig(assumed_inertia=0.3)]),
+    ]
+
+
+def modes_of(parts: list[MotorConfig]) -> list[bool]:
+    """Which of them are implicit."""
+    return [any(isinstance(stage, ImplicitConfig) for stage in one.others) for one in parts]
+
+
+@pytest.mark.parametrize(
+    ("modes", "implicit"),
+    [
+        (None, [False, True]),
+        ("implicit", [True, True]),
+        ("explicit", [False, False]),
+        ({"hip": "implicit"}, [True, True]),
+        ({"knee|ankle": "explicit"}, [False, False]),
+        ({".*": "implicit"}, [True, True]),
+    ],
+    ids=str,
+)
+def test_mode_is_a_stage(modes: Any, implicit: list[bool]) -> None:
+    """Added or removed, of those that are named; other stages stay, and so do the configs that were given."""
+    given = motors()
+    found = in_effort_mode(given, JOINTS, modes)
+    assert modes_of(found) == implicit
+    assert found[0].others[0] == FrictionConfig(coulomb=1.0)
+    assert modes_of(given) == [False, True]
+
+
+def test_stage_that_is_there_keeps_its_values() -> None:
+    """An inertia that it assumes is not lost."""
+    (_, second) = in_effort_mode(motors(), JOINTS, "implicit")
+    assert second.others == [ImplicitConfig(assumed_inertia=0.3)]
+
+
+@pytest.mark.parametrize(
+    ("modes", "message"),
+    [
+        ("backward", "effort_mode = 'backward': must be one of 'explicit', 'implicit'. Choose one."),
+        ({"hip": 1}, "effort_mode = 1: must be one of"),
+        ({"toe": "implicit"}, "effort_mode: 'toe' matches no joint"),
+        ({"knee": "explicit"}, "effort_mode of joints knee, ankle: must be one for all joints of an actuator"),
+    ],
+    ids=str,
+)
+def test_what_cannot_be_a_mode_is_refused(modes: Mapping[str, Any] | str, message: str) -> None:
+    """With the value, the rule and a remedy."""
+    with pytest.raises(ValueError, match=message):
+        in_effort_mode(motors(), JOINTS, modes)  # pyright: ignore[reportArgumentType]
