@@ -55,10 +55,8 @@ enum EndArray {
     kSeenVelocity,
     kBefore,  // efforts and slopes before a stage
     kSlopeBefore,
-    kLow,  // bracket of the effort, and by how much the stage is above and below its ends
+    kLow,  // bracket of the effort
     kHigh,
-    kAbove,
-    kBelow,
     kLineVelocity,   // final velocity at which friction takes the motor as a line
     kMotorVelocity,  // final velocity of the motor without the friction behind it, and its slope there
     kMotorSlope,

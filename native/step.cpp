@@ -543,7 +543,7 @@ NOINLINE void find_faults(const Problem& p, const Block& b, const float* const* 
 // ---- efforts at the end of the step
 
 // Largest number of times that a stage is evaluated, and relative change at which its effort is solved.
-constexpr int kMostRounds = 16;
+constexpr int kMostRounds = 24;
 constexpr float kNear = 1e-6f;
 // The same of a motor with friction behind it: how often it is taken as a line, and how near to that it has to be.
 constexpr int kMostLines = 4;
@@ -619,30 +619,24 @@ struct Line {
     float at(int64_t i, float effort) const { return efforts[i] + slopes[i] * (gain[i] * (effort - efforts[i])); }
 };
 
-// Improve the solutions `tried` of a stage, given what it makes of them and its slopes: by Newton's method, or within
-// the bracket by a secant where that leaves it. Returns true if any has to be tried again.
+// Improve the solutions `tried` of a law, given what it makes of them and its slopes: by Newton's method, or by the
+// middle of the bracket where that leaves it. Returns true if any has to be tried again.
 bool improve(const Problem& p, const Block& b, const float* RESTRICT tried, float* RESTRICT efforts) {
     const float* RESTRICT const gain = end_array(p, b, kGain);
     float *RESTRICT const slopes = end_array(p, b, kSlope), *RESTRICT const low = end_array(p, b, kLow),
-                          *RESTRICT const high = end_array(p, b, kHigh),
-                          *RESTRICT const above = end_array(p, b, kAbove),
-                          *RESTRICT const below = end_array(p, b, kBelow);
+                          *RESTRICT const high = end_array(p, b, kHigh);
     int32_t again = 0;
     INDEPENDENT
     for (int64_t i = 0; i < b.size; ++i) {
         const float x = tried[i], found = efforts[i], off = found - x, slope = bounded_slope(slopes[i]),
                     yielding = slope * gain[i];
-        const bool rises = off > 0.0f;
-        low[i] = chosen(rises, x, low[i]), above[i] = chosen(rises, off, above[i]);
-        high[i] = chosen(rises, high[i], x), below[i] = chosen(rises, below[i], off);
-        const float newton = chosen(yielding == 0.0f, found, x + off / (1.0f - yielding)), lowest = low[i],
-                    highest = high[i];
-        const float secant = lowest + (highest - lowest) * (above[i] / (above[i] - below[i]));
+        const float lowest = chosen(off > 0.0f, x, low[i]), highest = chosen(off > 0.0f, high[i], x);
+        const float newton = chosen(yielding == 0.0f, found, x + off / (1.0f - yielding));
         // true without a bracket, too
         const bool inside = !(newton <= lowest || newton >= highest);
         const bool settled = !(magnitude(newton - x) > kNear * (magnitude(newton) + magnitude(x))) || gain[i] == 0.0f;
-        efforts[i] = chosen(settled || inside, newton, secant);
-        slopes[i] = slope;
+        efforts[i] = chosen(settled || inside, newton, 0.5f * lowest + 0.5f * highest);
+        low[i] = lowest, high[i] = highest, slopes[i] = slope;
         again |= static_cast<int32_t>(!settled);
     }
     return again;
@@ -652,8 +646,6 @@ bool improve(const Problem& p, const Block& b, const float* RESTRICT tried, floa
 void open_bracket(const Problem& p, const Block& b) {
     std::fill_n(end_array(p, b, kLow), b.size, -kInfinity);
     std::fill_n(end_array(p, b, kHigh), b.size, kInfinity);
-    std::fill_n(end_array(p, b, kAbove), b.size, 1.0f);
-    std::fill_n(end_array(p, b, kBelow), b.size, -1.0f);
 }
 
 // Efforts of controllers, and their slopes, at given signals. One that a sensor informs does not feel the end of the

@@ -99,7 +99,8 @@ def test_unknown_keys_are_refused_with_a_suggestion() -> None:
         }
     ) == [
         "'a' has 'clampings': must be one of feedback, controller, rate, effort_delay, electrical, clamping, thermal, "
-        "supply, transmission, linkage, passive, delay, armature, friction, viscous_friction. Did you mean clamping?",
+        "supply, transmission, linkage, passive, effort_mode, delay, "
+        "armature, friction, viscous_friction. Did you mean clamping?",
         "'b'.controller has 'kq': must be one of law, kp, kd, const_effort. Did you mean kp?",
         "'c'.controller.law = 'pdd': must be one of pd, pid, geared_pd, geared_pid, neural, servo. Did you mean pd?",
         "'d'.controller has no law: must be one of pd, pid, geared_pd, geared_pid, neural, servo. "

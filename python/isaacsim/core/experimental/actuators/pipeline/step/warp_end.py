@@ -21,7 +21,7 @@ from ...specs.stages import KINDS
 
 NEAR = wp.constant(1.0e-6)
 """Relative change at which an effort is solved, as in the core."""
-ROUNDS = wp.constant(16)
+ROUNDS = wp.constant(24)
 """Largest number of times that a law is evaluated, as in the core."""
 
 LINES = wp.constant(4)
@@ -56,25 +56,19 @@ def secant_step(velocity: float, towards: float) -> float:
 
 
 @wp.func
-def improved(
-    tried: float, found: float, slope: float, gain: float, low: float, high: float, above: float, below: float
-):
-    """Return a better solution of a law, its bracket and how far the law is off at the ends; 1 to try it again."""
+def improved(tried: float, found: float, slope: float, gain: float, low: float, high: float):
+    """Return a better solution of a law and its bracket, of which it may be the middle; 1 to try it again."""
     off = found - tried
-    rises = off > 0.0
-    lowest = tried if rises else low
-    over = off if rises else above
-    highest = high if rises else tried
-    under = below if rises else off
+    lowest = tried if off > 0.0 else low
+    highest = high if off > 0.0 else tried
     yielding = slope * gain
     newton = found if yielding == 0.0 else tried + off / (1.0 - yielding)
-    secant = lowest + (highest - lowest) * (over / (over - under))
     # true without a bracket, too
     inside = not ((newton <= lowest) or (newton >= highest))
     apart = wp.abs(newton - tried) > NEAR * (wp.abs(newton) + wp.abs(tried))
     settled = (not apart) or gain == 0.0
-    solution = newton if settled or inside else secant
-    return solution, lowest, highest, over, under, wp.int32(0) if settled else wp.int32(1)
+    solution = newton if settled or inside else 0.5 * lowest + 0.5 * highest
+    return solution, lowest, highest, wp.int32(0) if settled else wp.int32(1)
 
 
 FUNCTIONS: Final[Mapping[str, Any]] = {
@@ -141,15 +135,13 @@ def solving(evaluate: Sequence[str], ahead: Sequence[str], start: str, line: Seq
         "apart_qd = secant_step(end_qd, found - tried)",
         *ahead,
         "slope = bounded_slope((further - found) / apart_qd)",
-        "tried, low, high, above, below, again = improved(tried, found, slope, gain, low, high, above, below)",
+        "tried, low, high, again = improved(tried, found, slope, gain, low, high)",
         "round = round + 1",
     ]
     return [
         f"tried = wp.float32({start})",
         "low = wp.float32(-wp.inf)",
         "high = wp.float32(wp.inf)",
-        "above = wp.float32(1.0)",
-        "below = wp.float32(-1.0)",
         "again = wp.int32(1)",
         "round = wp.int32(0)",
         "while again != 0 and round < ROUNDS:",
