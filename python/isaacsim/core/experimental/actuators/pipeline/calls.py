@@ -90,7 +90,12 @@ _INDEX_NAMES = ("pos_indices", "indices", "target_pos_indices", "indices", "indi
 
 
 def is_native(actuator: ActuatorLike) -> bool:
-    """Return True if the core can step an actuator: it has all its laws, and the arrays are on the CPU, not empty."""
+    """Return True if the core can step an actuator: it has all its laws, and the arrays are on the CPU, not empty.
+
+    The core does not solve for efforts of the end of the step of several joints.
+    """
+    if getattr(actuator, "_effort_mode", None) is not None:
+        return False
     if native.core is None or not actuator.device.is_cpu or not actuator.num_actuators:
         return False
     entry = _entry_of(actuator)
