@@ -26,6 +26,7 @@ from ..specs.arguments import number_of
 from ..specs.implicit_options import ImplicitOptions
 from .calls import ActuatorLike, Calls, Contents, contents_of, custom_of, unchanged
 from .group_solver import GroupSolver, Rows
+from .launches import Launches
 from .joint_space_response import BiasForce, Blocks, blocks_of
 from .sim_arrays import find_arrays
 from .step.binding import Indices
@@ -80,6 +81,7 @@ class GroupEffort:
         self._spare: dict[int, wp.array] = {}
         self._found: dict[int, tuple[int, int]] = {}
         self._own_inverse: wp.array | None = None
+        self._launches = Launches(device)
         self.laws()
 
     def laws(self) -> TrialLaws:
@@ -173,12 +175,12 @@ class GroupEffort:
         """Copy measurements, and commands as they act in this step, into the arrays of the solver."""
         solver, actuator = self._solver, self._actuator
         inputs, _ = binding.warp_views()
-        count, device = actuator.num_actuators, actuator.device
+        count, launches = actuator.num_actuators, self._launches
         measured, commands = [*inputs[:2], *inputs[5:7]], [*inputs[2:5], *inputs[7:9]]
-        outputs = [solver.position, solver.velocity]
-        wp.launch(_measure_kernel, count, measured, outputs, device=device, record_tape=False)
+        launches.for_arguments(*inputs)
+        launches.run("measure", _measure_kernel, count, measured, [solver.position, solver.velocity])
         if actuator.delay is None:
-            wp.launch(_command_kernel, count, commands, solver.commands, device=device, record_tape=False)
+            launches.run("command", _command_kernel, count, commands, solver.commands)
             return
         delayed = actuator.delay.get_delayed_targets(*commands, now.delay_state)
         for array, values in zip(solver.commands, delayed, strict=True):

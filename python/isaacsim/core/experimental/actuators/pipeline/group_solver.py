@@ -18,7 +18,7 @@ Unconstrained Optimization and Nonlinear Equations, 1996).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -26,6 +26,7 @@ import numpy as np
 import warp as wp
 
 from ..specs.implicit_options import ImplicitOptions
+from .launches import Launches
 
 wp.set_module_options({"enable_backward": False})
 
@@ -112,6 +113,8 @@ class GroupSolver:
         self._accepted, self._done = (zeros(wp.int32, groups) for _ in range(2))
         self._state = zeros(wp.int32, count)
         self._matrix = zeros(wp.float64, groups, most, most)
+        self._bias = zeros(wp.float32, int((rows.starts + rows.counts).max()))
+        self._launches = Launches(device)
 
     def solve(self, inverse: wp.array, dt: float, bias: wp.array | None, compute: Callable[[], None]) -> None:
         """Compute `impulse`, and the state at the end of the step.
@@ -122,6 +125,7 @@ class GroupSolver:
             bias: Bias force of each row of the matrices [N·m or N], float32; None for none.
             compute: Adds the efforts of the laws at `end_position` and `end_velocity` to `effort`.
         """
+        self._launches.for_arguments(inverse, dt)
         self._begin(inverse, dt, bias, compute)
         options = self._options
         tries = max(options.ls_iterations, 1)
@@ -142,18 +146,20 @@ class GroupSolver:
         self._try(inverse, dt, compute)
 
     def _begin(self, inverse: wp.array, dt: float, bias: wp.array | None, compute: Callable[[], None]) -> None:
-        rows = self._rows
-        inputs = [*rows.arrays, rows.first, rows.number, inverse, bias, dt, self.position, self.velocity]
+        rows, given = self._rows, None
+        if bias is not None:
+            given = self._bias
+            wp.copy(given, bias)
+        inputs = [*rows.arrays, rows.first, rows.number, inverse, given, dt, self.position, self.velocity]
         outputs = [self._free, self._state, self.end_position, self.end_velocity, self.effort]
-        self._launch(_begin_kernel, inputs + self.commands, outputs)
+        self._launch(("begin", given is None), _begin_kernel, inputs + self.commands, outputs)
         is_explicit = self._options.warm_start is ImplicitOptions.WarmStart.EXPLICIT
         if is_explicit:
             compute()
         inputs = [float(is_explicit), dt, self.effort, self._state]
         outputs = [self.impulse, self._change, self._slope_q, self._slope_v]
-        self._launch(_start_kernel, inputs, outputs)
-        for flags in (self._accepted, self._done):
-            flags.zero_()
+        self._launch("start", _start_kernel, inputs, outputs)
+        self._accepted.zero_()
         self._try(inverse, dt, compute)
         self._judge(dt, whole=True, final=False, last=False)
         self._done.zero_()
@@ -163,25 +169,27 @@ class GroupSolver:
         inputs = [*self._rows.arrays, inverse, dt, self.position, self.velocity, self._free, self._state]
         inputs += [self.impulse, self._change, self._length]
         outputs = [self._exact_q, self._exact_v, self.end_position, self.end_velocity, self.effort]
-        self._launch(_try_kernel, inputs, outputs)
+        self._launch("try", _try_kernel, inputs, outputs)
         compute()
 
     def _find_slopes(self, dt: float, compute: Callable[[], None]) -> None:
         """Compute the slopes of the laws at the state of the last try; the efforts there are known."""
         fd = float(self._options.fd_epsilon)
-        self._launch(_step_aside_kernel, [dt, fd, self._exact_v], [self.end_position, self.effort, self._base])
+        inputs = [dt, fd, self._exact_v]
+        self._launch("aside", _step_aside_kernel, inputs, [self.end_position, self.effort, self._base])
         compute()
-        inputs = [fd, self._exact_q, self._base]
-        self._launch(_slope_q_kernel, inputs, [self.end_position, self.end_velocity, self.effort, self._slope_q])
+        outputs = [self.end_position, self.end_velocity, self.effort, self._slope_q]
+        self._launch("slope q", _slope_q_kernel, [fd, self._exact_q, self._base], outputs)
         compute()
-        self._launch(_slope_v_kernel, [self._exact_v, self._base], [self.end_velocity, self.effort, self._slope_v])
+        outputs = [self.end_velocity, self.effort, self._slope_v]
+        self._launch("slope v", _slope_v_kernel, [self._exact_v, self._base], outputs)
 
     def _find_change(self, inverse: wp.array, dt: float, *, last: bool) -> None:
         _, _, _, sizes, joints = self._rows.arrays
         inputs = [*self._rows.arrays[:2], sizes, joints, inverse, dt, self._state, self._slope_q, self._slope_v]
         inputs += [self._residual, float(self._options.derivative_floor), int(last)]
         outputs = [self._matrix, self._change, self._length, self._accepted, self._done]
-        self._launch(_change_kernel, inputs, outputs, self._groups)
+        self._launch(("change", last), _change_kernel, inputs, outputs, self._groups)
 
     def _judge(self, dt: float, *, whole: bool, final: bool, last: bool) -> None:
         _, _, _, sizes, joints = self._rows.arrays
@@ -190,11 +198,12 @@ class GroupSolver:
         inputs += [self.effort, self._slope_q, self._slope_v, int(whole), int(final), _LAST_FALL if last else 0.0]
         inputs += [float(options.residual_tol), float(options.update_tol)]
         outputs = [self.impulse, self._change, self._residual, self._norm, self._length, self._accepted, self._done]
-        self._launch(_judge_kernel, inputs, outputs, self._groups)
+        self._launch(("judge", whole, final, last), _judge_kernel, inputs, outputs, self._groups)
 
-    def _launch(self, kernel: Any, inputs: Sequence[Any], outputs: Sequence[Any], size: int | None = None) -> None:
-        count = len(self.position) if size is None else size
-        wp.launch(kernel, count, inputs, outputs, device=self._device, record_tape=False)
+    def _launch(
+        self, name: Hashable, kernel: Any, inputs: Sequence[Any], outputs: Sequence[Any], size: int | None = None
+    ) -> None:
+        self._launches.run(name, kernel, len(self.position) if size is None else size, inputs, outputs)
 
     def _all(self, flags: wp.array) -> bool:
         """Return True if all flags are set; False while a graph is captured, which has all iterations."""

@@ -27,6 +27,7 @@ from ..components.law import value_or_zero
 from ..memory import warp_view
 from ..specs.stages import KINDS
 from .calls import ActuatorLike, step_of
+from .launches import Launches
 from .plan import has_law, network_law_of
 from .step.binding import Indices
 from .step.interface import Step
@@ -131,6 +132,7 @@ class TrialLaws:
         self._own_order = wp.array(np.arange(count, dtype=np.uint32), dtype=wp.uint32, device=device)
         self._bind(self.law, arrays.commands[2], arrays.effort, self._own_order)
         self._output: tuple[Any, Any] = (None, None)
+        self._launches = Launches(device)
 
     def _part(self, label: str, stages: tuple[Any, ...]) -> Any:
         return _Part(label, stages, self._count, self._device)
@@ -181,7 +183,8 @@ class TrialLaws:
         # feedforward is in the impulse; if it is not finite, that is a fault
         inputs = [impulse, dt, self._arrays.commands[2]]
         outputs = [self._found, self._forward]
-        wp.launch(_effort_kernel, self._count, inputs, outputs, device=self._device, record_tape=False)
+        self._launches.for_arguments(dt)
+        self._launches.run("effort", _effort_kernel, self._count, inputs, outputs)
         if self._output[0] is not efforts or self._output[1] is not indices:
             self._bind(self.limits, self._forward, efforts, indices)
             self._output = efforts, indices
