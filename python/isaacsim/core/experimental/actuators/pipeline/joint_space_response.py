@@ -27,6 +27,7 @@ from ..errors import NotCopied
 from ..memory import warp_view
 from ..specs.fields import shown
 from ..values import as_numpy
+from .mujoco_coordinates import to_newton
 
 wp.set_module_options({"enable_backward": False})
 
@@ -152,14 +153,17 @@ class JointSpaceResponse(NotCopied):
         Raises:
             TypeError: The response has no model.
         """
-        newton, scratch = sys.modules.get("newton"), getattr(self, "_scratch", None)
-        if newton is None or scratch is None:
+        if self.model is None:
             raise TypeError("this response has no model: must have its matrices given. Call refresh_from_matrices.")
-        # forward kinematics writes the bodies of the scratch state only
-        scratch.joint_q, scratch.joint_qd = state.joint_q, state.joint_qd
-        newton.eval_fk(self.model, state.joint_q, state.joint_qd, scratch)
-        newton.eval_mass_matrix(self.model, scratch, H=self._masses)
+        sys.modules["newton"].eval_mass_matrix(self.model, self._at(state), H=self._masses)
         self._invert()
+
+    def _at(self, state: Any) -> Any:
+        """Return a state with the same joints and the poses of the bodies; the given one stays as it is."""
+        scratch = self._scratch
+        scratch.joint_q, scratch.joint_qd = state.joint_q, state.joint_qd
+        sys.modules["newton"].eval_fk(self.model, state.joint_q, state.joint_qd, scratch)
+        return scratch
 
     def refresh_from_matrices(self, matrices: Any) -> None:
         """Take other mass matrices; once per step.
@@ -191,20 +195,15 @@ class JointSpaceResponse(NotCopied):
                 one.
             dof_map: DOF of the model of each DOF of the solver, int32 `(worlds, DOFs)`, negative for none; None if
                 they are the same.
-            state: State of the model; converts the coordinates of MuJoCo in newton's own class, needless without free
-                and ball joints.
+            state: State of the model at which the solver's coordinates of free and ball joints are those of MuJoCo, and
+                are converted; None if they are those of newton.
 
         Raises:
             TypeError: The response has no model.
-            ValueError: `state` is given, and the model has free or ball joints; or worlds differ, and there is no map.
+            ValueError: Worlds differ, and there is no map.
         """
         if self.model is None:
             raise TypeError("this response has no model: must have its matrices given. Call refresh_from_matrices.")
-        if state is not None and self.blocks.refused:
-            raise ValueError(
-                f"state is given, and DOF {min(self.blocks.refused)} has other coordinates in MuJoCo: must be without "
-                "free and ball joints. Use newton's own JointSpaceResponse, which actuators take, too."
-            )
         worlds, width = self._solver_shape(dof_map)
         if self._columns is None or self._columns[0].shape != (worlds, width):
             device = self._inverse.device
@@ -218,6 +217,8 @@ class JointSpaceResponse(NotCopied):
             solve_inverse(solution, unit)
             inputs = [solution, column, dof_map, block, place]
             wp.launch(_column_kernel, unit.shape, inputs, [self._inverse], device=device)
+        if state is not None:
+            to_newton(self.model, self._at(state), block, place, self._inverse)
 
     def _solver_shape(self, dof_map: wp.array | None) -> tuple[int, int]:
         if dof_map is not None:
