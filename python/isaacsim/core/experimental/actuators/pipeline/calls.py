@@ -345,11 +345,11 @@ def _step_state(step: Step, actuator: ActuatorLike, label: str, state: Any) -> S
     """Return the state of a step with the arrays of an actuator's state."""
     if isinstance(step, ArrayStagesStep):
         given = actuator.State() if state is None else state
-        return ArrayStagesState(_planned_state(step.around, label, state), [given])
-    return _planned_state(step, label, state)
+        return ArrayStagesState(planned_state(step.around, label, state), [given])
+    return planned_state(step, label, state)
 
 
-def _planned_state(step: Step, label: str, state: Any) -> StepState:
+def planned_state(step: Step, label: str, state: Any) -> StepState:
     """Return the state of a plan with the arrays of an actuator's state, or a fresh one for None."""
     fresh, plan = step.new_state(), step.plan
     if state is None:

@@ -95,7 +95,8 @@ class GroupEffort:
             return laws
         require_solvable(actuator)
         solver = self._solver
-        arrays = TrialArrays(solver.end_position, solver.end_velocity, solver.commands, solver.effort)
+        start, end = (solver.position, solver.velocity), (solver.end_position, solver.end_velocity)
+        arrays = TrialArrays(start, end, solver.commands, solver.effort)
         made = TrialLaws(actuator, arrays)
         before = actuator.compiled() if laws is None else laws.limits
         made.limits.set_faults([] if laws is None else before.faults(), before.steps)
@@ -129,15 +130,16 @@ class GroupEffort:
         """Clear all faults, and count steps from 0 again."""
         laws = self.laws()
         self._found.clear()
-        for step in (laws.law, laws.limits, self._actuator.compiled()):
+        for step in (*laws.inner, laws.limits, self._actuator.compiled()):
             step.clear_faults()
 
     def _note(self, laws: TrialLaws, step: int) -> None:
         """Take over faults of laws at tried states, which are those of a parameter."""
-        for robot, _, code, _ in (found := laws.law.faults()):
-            self._found.setdefault(robot, (code, step))
-        if found:
-            laws.law.clear_faults()
+        for one in laws.inner:
+            for robot, _, code, _ in (found := one.faults()):
+                self._found.setdefault(robot, (code, step))
+            if found:
+                one.clear_faults()
 
     def step(
         self, calls: Calls, explicit: Callable[[Mapping[str, Any]], None], given: tuple[Any, ...], bias_force: Any
@@ -161,6 +163,8 @@ class GroupEffort:
         inverse = self._response.inverse_blocks
         self._gather(binding, now)
         self._prepare(binding, sim_control, now, seconds)
+        if laws.network is not None:
+            laws.network.refresh(now, self._diagonal(), seconds)
         if actuator.is_stateful():
             explicit(self._beside(binding))
         laws.hold(after)
@@ -192,20 +196,23 @@ class GroupEffort:
         if not overrides_preparation(law):
             return
         count, device = actuator.num_actuators, actuator.device
-        if self._own_inverse is None:
-            self._own_inverse = wp.zeros(count, dtype=wp.float32, device=device)
-        arrays = [*self._rows.arrays[:2], self._response.inverse_blocks]
-        wp.launch(_own_inverse_kernel, count, arrays, [self._own_inverse], device=device, record_tape=False)
         inputs, _ = binding.warp_views()
         targets, indices = inputs[2:4], inputs[7:9]
         if actuator.delay is not None:
             order = wp.array(np.arange(count, dtype=np.uint32), dtype=wp.uint32, device=device)
             targets, indices = solver.commands[:2], [order, order]
-        named: dict[str, Any] = {"inv_mass": self._own_inverse, "device": device}
+        named: dict[str, Any] = {"inv_mass": self._diagonal(), "device": device}
         if names := custom_of(actuator):
             named["custom_inputs"] = dict(zip(names, find_arrays(sim_control, names), strict=True))
         state = getattr(now, "controller_state", None)
         law.prepare_implicit(*inputs[:2], *targets, *inputs[5:7], *indices, state, seconds, **named)
+
+    def _diagonal(self) -> wp.array:
+        """Return the response of each joint to its own impulse [1/(kg·m²) or 1/kg], float32 `(N,)`."""
+        if self._own_inverse is None:
+            self._own_inverse = wp.zeros(self._actuator.num_actuators, dtype=wp.float32, device=self._actuator.device)
+        self._rows.diagonal(self._response.inverse_blocks, self._own_inverse)
+        return self._own_inverse
 
     def _beside(self, binding: Indices) -> dict[str, Any]:
         """Return arrays of control for the explicit step: those of the program, with outputs that nobody reads."""
@@ -295,10 +302,3 @@ def _command_kernel(
     velocity[i] = velocity_targets[velocity_indices[i]]
     forward[i] = value_or_zero(feedforward, int(velocity_indices[i]))
 
-
-@wp.kernel
-def _own_inverse_kernel(
-    block: wp.array[int], place: wp.array[int], inverse: wp.array3d[float], found: wp.array[float]
-):
-    i = wp.tid()
-    found[i] = inverse[block[i], place[i], place[i]]

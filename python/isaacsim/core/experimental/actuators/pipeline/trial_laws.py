@@ -4,7 +4,8 @@
     limits(effort, q, v)                                what limits make of the effort that was found
 
 Both are compiled steps of their own, which read and write arrays of a solver. An integral is held: that of PID is the
-bias of a PD law, `const + ki·I⁺`, with I⁺ of the error at the start of the step, as newton does it.
+bias of a PD law, `const + ki·I⁺`, with I⁺ of the error at the start of the step, as newton does it. A network is
+linear, see `linear_network.py`.
 """
 
 # kernels read arrays as numbers
@@ -28,6 +29,7 @@ from ..memory import warp_view
 from ..specs.stages import KINDS
 from .calls import ActuatorLike, step_of
 from .launches import Launches
+from .linear_network import LinearNetwork
 from .plan import has_law, network_law_of
 from .step.binding import Indices
 from .step.interface import Step
@@ -43,7 +45,7 @@ def require_solvable(actuator: ActuatorLike) -> None:
 
     Raises:
         NotImplementedError: By name: it has no controller, or a stage that remembers more than an integral, computes
-            arrays, is a network, or is of another kind than controllers, limits and delays.
+            arrays, or is of another kind than controllers, limits and delays.
     """
     if actuator.controller is None:
         raise NotImplementedError(
@@ -53,8 +55,8 @@ def require_solvable(actuator: ActuatorLike) -> None:
     for stage in actuator.stages:
         if (reason := _reason_against(stage)) is not None:
             raise NotImplementedError(
-                f"{type(stage).__name__} {reason}: must be a controller or limit with a law and no memory, a PID law or "
-                "a Delay in the implicit effort mode. Leave the actuator explicit."
+                f"{type(stage).__name__} {reason}: must be a controller or limit with a law and no memory, a PID law, a "
+                "network or a Delay in the implicit effort mode. Leave the actuator explicit."
             )
 
 
@@ -63,7 +65,7 @@ def _reason_against(stage: Any) -> str | None:
     if not has_law(stage):
         return "computes arrays"
     if network_law_of(stage) is not None:
-        return "is a network"
+        return None
     if kind == "delay":
         return None if isinstance(stage, Delay) else "delays commands by a law of its own"
     if kind not in ("controller", "clamping"):
@@ -92,14 +94,14 @@ class TrialArrays:
     """Arrays of a solver that the laws read and write, float32 `(N,)` each.
 
     Args:
-        position: Positions that are tried [rad or m].
-        velocity: Velocities that are tried [rad/s or m/s].
+        start: Positions [rad or m] and velocities [rad/s or m/s] at the start of the step.
+        tried: Those that are tried.
         commands: Position targets, velocity targets and feedforward.
         effort: Array that the efforts of the laws are added to [N·m or N].
     """
 
-    position: wp.array
-    velocity: wp.array
+    start: tuple[wp.array, wp.array]
+    tried: tuple[wp.array, wp.array]
     commands: Sequence[wp.array]
     effort: wp.array
 
@@ -113,6 +115,9 @@ class TrialLaws:
 
     Attributes:
         computed: Efforts of the controller before the limits at the last `compute` [N·m or N], float32 `(N,)`.
+        network: The network that is the controller, None for other laws; to be refreshed before `hold`.
+        limits: Compiled step of the limits.
+        inner: Compiled steps of the other laws.
     """
 
     def __init__(self, actuator: ActuatorLike, arrays: TrialArrays) -> None:
@@ -124,13 +129,18 @@ class TrialLaws:
         self._actuator, self._arrays, self._count, self._device = actuator, arrays, count, device
         self._bias, self._forward, self._found = zeros(), zeros(), zeros()
         label, limits = actuator.label or "actuator", tuple(actuator.clamping)
+        self.network: LinearNetwork | None = None
+        if network_law_of(actuator.controller) is not None:
+            self.network = LinearNetwork(self._part(label, (actuator.controller,)), *arrays.start, arrays.commands)
         law, computed = self._held_law(), zeros()
-        self.law = step_of(self._part(label, (law, *limits)), computed)
-        self.computed = computed if self.law.computed is None else warp_view(self.law.computed).flatten()
+        self._law = step_of(self._part(label, (law, *limits)), computed)
+        self.inner = [self._law] if self.network is None else [self._law, self.network.step]
+        self.computed = computed if self._law.computed is None else warp_view(self._law.computed).flatten()
         constant = ControllerPD(zeros(), zeros(), self._found)
         self.limits = step_of(self._part(label, (constant, *limits)), zeros())
         self._own_order = wp.array(np.arange(count, dtype=np.uint32), dtype=wp.uint32, device=device)
-        self._bind(self.law, arrays.commands[2], arrays.effort, self._own_order)
+        commands = arrays.commands if self.network is None else [*arrays.start, zeros()]
+        self._bind(self._law, commands, arrays.effort, self._own_order)
         self._output: tuple[Any, Any] = (None, None)
         self._launches = Launches(device)
 
@@ -140,13 +150,15 @@ class TrialLaws:
     def _held_law(self) -> Any:
         law = self._actuator.controller
         name = _held_name(law)
+        if self.network is not None:
+            return self.network.law
         if name is None:
             return law
         held: Any = component_class(name)
         return held(**{one: self._bias if one == "const_effort" else getattr(law, one) for one in held.PARAMETERS})
 
-    def _bind(self, step: Step, feedforward: wp.array, efforts: Any, indices: wp.array) -> None:
-        inputs = [self._arrays.position, self._arrays.velocity, *self._arrays.commands[:2], feedforward]
+    def _bind(self, step: Step, commands: Sequence[wp.array], efforts: Any, indices: wp.array) -> None:
+        inputs = [*self._arrays.tried, *commands]
         names = ("position", "velocity", "position target", "velocity target", "feedforward", "effort", "computed")
         binding = Indices(inputs, [self._own_order] * 5, efforts, indices, None, self._actuator.label, names)
         step.bind(binding)
@@ -161,15 +173,15 @@ class TrialLaws:
         if _held_name(law) is not None:
             inputs = [law.const_effort, law.ki, state.controller_state.integral]
             wp.launch(_hold_kernel, self._count, inputs, [self._bias], device=self._device, record_tape=False)
-        if self.law.signals:
+        if self._law.signals:
             for name, array in self._actuator.compiled().signals.items():
-                for step in (self.law, self.limits):
+                for step in (self._law, self.limits):
                     if name in step.signals:
                         wp.copy(step.signals[name], array)
 
     def compute(self, dt: float) -> None:
         """Add the efforts at the tried state to the array of the solver."""
-        self.law.step(dt)
+        self._law.step(dt)
 
     def apply(self, impulse: wp.array, dt: float, efforts: Any, indices: wp.array) -> None:
         """Add the efforts of impulses, behind the limits at the tried state, to an array.
@@ -186,7 +198,7 @@ class TrialLaws:
         self._launches.for_arguments(dt)
         self._launches.run("effort", _effort_kernel, self._count, inputs, outputs)
         if self._output[0] is not efforts or self._output[1] is not indices:
-            self._bind(self.limits, self._forward, efforts, indices)
+            self._bind(self.limits, [*self._arrays.commands[:2], self._forward], efforts, indices)
             self._output = efforts, indices
         self.limits.step(dt)
 
