@@ -281,6 +281,8 @@ class Actuator(Staged, NotCopied):
         from .group_effort import GroupEffort
 
         self._effort_mode = GroupEffort(self, response, options)
+        # now, as a graph may capture the first step
+        self._effort_mode.laws()
 
     def set_effort_mode_explicit(self) -> None:
         """Compute efforts of the start of the step from now on, as at first."""
@@ -289,6 +291,11 @@ class Actuator(Staged, NotCopied):
             faults, steps = mode.faults(), mode.steps
             self._effort_mode = None
             self.compiled().set_faults(faults, steps)
+
+    @property
+    def effort_mode(self) -> str:
+        """When efforts are those of the laws: "explicit", at the start of the step, or "implicit", at its end."""
+        return "explicit" if self._effort_mode is None else "implicit"
 
     @property
     def drive(self) -> Any:
@@ -450,19 +457,19 @@ class Actuator(Staged, NotCopied):
         """
         if self._effort_mode is not None:
             return self._step_implicit((sim_state, sim_control, current_act_state, next_act_state, dt), bias_force)
+        calls = self._compiled.calls
+        if calls is not None and not self.requires_grad:
+            if calls.again(sim_state, sim_control, current_act_state, next_act_state, dt):
+                return
         self._step_explicit(sim_state, sim_control, current_act_state, next_act_state, dt)
 
     def _step_explicit(
         self, sim_state: Any, sim_control: Any, current_act_state: Any, next_act_state: Any, dt: float | None
     ) -> None:
-        """Add the efforts of the start of the step."""
+        """Add the efforts of the start of the step, with arguments that the core does not know yet or on a tape."""
         compiled = self._compiled
         if self.requires_grad and (tape := _tape_now()) is not None and self.num_actuators:
             return self._step_on_tape(tape, sim_state, sim_control, current_act_state, next_act_state, dt)
-        if compiled.calls is not None and compiled.calls.again(
-            sim_state, sim_control, current_act_state, next_act_state, dt
-        ):
-            return
         self.require_states(current_act_state, next_act_state)
         if not self.num_actuators:
             return
@@ -480,7 +487,9 @@ class Actuator(Staged, NotCopied):
             return
         if compiled.calls is None or not compiled.calls.is_current():
             compiled.calls = self._new_calls()
-        mode.step(compiled.calls, lambda control: self._step_explicit(sim_state, control, now, after, dt), given, bias_force)
+        mode.step(
+            compiled.calls, lambda control: self._step_explicit(sim_state, control, now, after, dt), given, bias_force
+        )
 
     def _step_on_tape(
         self, tape: wp.Tape, sim_state: Any, sim_control: Any, now: State | None, after: State | None, dt: float | None

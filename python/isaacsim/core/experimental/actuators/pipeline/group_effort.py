@@ -70,7 +70,9 @@ class GroupEffort:
         blocks = blocks_of(response)
         device = response.inverse_blocks.device
         if device != actuator.device:
-            raise ValueError(f"response is on {device}: must be on {actuator.device}, as the actuator is. Make it there.")
+            raise ValueError(
+                f"response is on {device}: must be on {actuator.device}, as the actuator is. Make it there."
+            )
         self._actuator, self._response = actuator, response
         self._rows = _rows_of(actuator, blocks)
         self._bias = BiasForce(response)
@@ -82,7 +84,6 @@ class GroupEffort:
         self._found: dict[int, tuple[int, int]] = {}
         self._own_inverse: wp.array | None = None
         self._launches = Launches(device)
-        self.laws()
 
     def laws(self) -> TrialLaws:
         """Return the laws, compiled again if the parts of the actuator have changed.
@@ -301,4 +302,3 @@ def _command_kernel(
     position[i] = position_targets[position_indices[i]]
     velocity[i] = velocity_targets[velocity_indices[i]]
     forward[i] = value_or_zero(feedforward, int(velocity_indices[i]))
-

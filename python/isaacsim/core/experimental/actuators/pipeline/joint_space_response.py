@@ -113,11 +113,15 @@ class JointSpaceResponse(NotCopied):
         self = object.__new__(cls)
         shape = np.shape(matrices)
         if len(shape) != 3 or shape[1] != shape[2] or 0 in shape:
-            raise ValueError(f"matrices have shape {shape}: must be (articulations, rows, rows). Give a matrix of each.")
+            raise ValueError(
+                f"matrices have shape {shape}: must be (articulations, rows, rows). Give a matrix of each."
+            )
         self.model = None
         self.blocks = _blocks_of_rows(shape[0], shape[1], dofs)
         where = device if device is not None else getattr(matrices, "device", "cpu")
-        self._allocate(wp.get_device(where if isinstance(matrices, wp.array) or device is not None else "cpu"), shape[1])
+        self._allocate(
+            wp.get_device(where if isinstance(matrices, wp.array) or device is not None else "cpu"), shape[1]
+        )
         self._armature = None
         if armature is not None:
             values = np.broadcast_to(as_numpy(armature), shape[:2]).astype(np.float32)
@@ -174,9 +178,9 @@ class JointSpaceResponse(NotCopied):
         Raises:
             ValueError: It has another shape.
         """
-        if tuple(matrices.shape) != tuple(self._masses.shape):
+        if tuple(np.shape(matrices)) != tuple(self._masses.shape):
             raise ValueError(
-                f"matrices have shape {tuple(matrices.shape)}: must be {tuple(self._masses.shape)}. Give one matrix of "
+                f"matrices have shape {tuple(np.shape(matrices))}: must be {tuple(self._masses.shape)}. Give one matrix of "
                 "each articulation."
             )
         if isinstance(matrices, wp.array) and matrices.dtype is wp.float32:
@@ -377,7 +381,10 @@ def _invert_kernel(
             for k in range(j):
                 value -= factors[b, i, k] * factors[b, j, k]
             if i == j:
-                factors[b, j, j] = wp.sqrt(wp.max(value, least))
+                # NaN stays, and is a fault of the joints
+                if value < least:
+                    value = least
+                factors[b, j, j] = wp.sqrt(value)
             else:
                 factors[b, i, j] = value / factors[b, j, j]
     for column in range(n):
