@@ -30,6 +30,7 @@ from .launches import Launches
 from .joint_space_response import BiasForce, Blocks, blocks_of
 from .sim_arrays import find_arrays
 from .step.binding import Indices
+from .step.fault import EFFORT_FAULT, SIGNAL_FAULT
 from .trial_laws import TrialArrays, TrialLaws, overrides_preparation, require_solvable
 
 wp.set_module_options({"enable_backward": False})
@@ -138,7 +139,9 @@ class GroupEffort:
         """Take over faults of laws at tried states, which are those of a parameter."""
         for one in laws.inner:
             for robot, _, code, _ in (found := one.faults()):
-                self._found.setdefault(robot, (code, step))
+                # those of inputs are known from the step of the limits
+                if own := code & (EFFORT_FAULT | SIGNAL_FAULT):
+                    self._found.setdefault(robot, (own, step))
             if found:
                 one.clear_faults()
 
