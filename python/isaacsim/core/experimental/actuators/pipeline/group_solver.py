@@ -9,6 +9,9 @@ else is float64: F of a state is that of the state in single precision, plus slo
 last step with the slopes at hand, if it makes the residual ten times smaller, takes out the error of the differences.
 Joints with an input that is not finite have no effort, and are no part of the equations; NaN in their rows of A is NaN
 in their effort.
+
+A kernel takes each group, joints of one matrix, from one evaluation of the laws to the next, by what it has asked for:
+see the phases below. Groups need not be alike, and a graph may hold all evaluations that there can be.
 Source: newton.actuators 1.8, implicit effort mode; damped Newton iteration (Dennis and Schnabel, Numerical Methods for
 Unconstrained Optimization and Nonlinear Equations, 1996).
 """
@@ -18,7 +21,7 @@ Unconstrained Optimization and Nonlinear Equations, 1996).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -35,9 +38,21 @@ _VELOCITY_STEP = wp.constant(wp.float64(2.0**-6))
 _POSITION_STEP = wp.constant(wp.float64(2.0**-10))
 # by how much |r|² has to fall, per length of the step, and in the last step
 _DECREASE = wp.constant(wp.float64(1.0e-4))
-_LAST_FALL = 0.01
+_LAST_FALL = wp.constant(wp.float64(0.01))
 
+# what a joint is
 _SOLVED, _BAD_INPUT, _BAD_RESPONSE = wp.constant(1), wp.constant(0), wp.constant(-1)
+
+# the state at which a group has asked for the efforts of the laws: that of the start of the step, …
+_AT_START = wp.constant(0)
+# … the first one that is tried, one aside in position and one in velocity, for slopes, …
+_AT_FIRST, _ASIDE_Q, _ASIDE_V = wp.constant(1), wp.constant(2), wp.constant(3)
+# … the end of a step of some length, or of the last step; or the end of the physics step, which it has found
+_AT_TRY, _AT_LAST, _FOUND = wp.constant(4), wp.constant(5), wp.constant(6)
+# evaluations for the last two, the first two, and the slopes of an iteration
+_OTHERS, _SLOPES = 4, 2
+# no group has found it before
+_LEAST = 6
 
 
 @dataclass(eq=False)
@@ -52,7 +67,8 @@ class Rows:
         device: Warp device.
 
     Attributes:
-        arrays: Matrix, row and group of each joint, int32 `(N,)`; size of each group, and its joints, `(groups, ·)`.
+        sizes: Number of joints of each group, int32 `(groups,)`.
+        joints: Joints of each group, int32 `(groups, ·)`.
     """
 
     block: np.ndarray
@@ -60,7 +76,8 @@ class Rows:
     starts: np.ndarray
     counts: np.ndarray
     device: Any
-    arrays: list[wp.array] = field(init=False)
+    sizes: wp.array = field(init=False)
+    joints: wp.array = field(init=False)
 
     def __post_init__(self) -> None:
         _, group = np.unique(self.block, return_inverse=True)
@@ -68,18 +85,68 @@ class Rows:
         joints = np.zeros((len(sizes), sizes.max()), np.int32)
         for number in range(len(sizes)):
             joints[number, : sizes[number]] = np.flatnonzero(group == number)
-        given = self.block, self.place, group, sizes, joints
-        self.arrays = [self._int(one) for one in given]
+        self.sizes, self.joints = self._int(sizes), self._int(joints)
+        self.block_array, self.place_array = self._int(self.block), self._int(self.place)
+        """Matrix and row of each joint, int32 `(N,)`."""
         self.first, self.number = self._int(self.starts), self._int(self.counts)
         """First row and number of rows of each matrix, int32."""
 
     def diagonal(self, inverse: wp.array, found: wp.array) -> None:
         """Write the response of each joint to its own impulse [1/(kg·m²) or 1/kg], float32 `(N,)`."""
-        inputs = [*self.arrays[:2], inverse]
+        inputs = [self.block_array, self.place_array, inverse]
         wp.launch(_diagonal_kernel, len(found), inputs, [found], device=self.device, record_tape=False)
 
     def _int(self, values: np.ndarray) -> wp.array:
         return wp.array(np.asarray(values, np.int32), dtype=wp.int32, device=self.device)
+
+
+@wp.struct
+class _Data:
+    """Arrays by joint, `(N,)`, and by group."""
+
+    block: wp.array(dtype=int)
+    place: wp.array(dtype=int)
+    sizes: wp.array(dtype=int)
+    joints: wp.array2d(dtype=int)
+    first: wp.array(dtype=int)
+    number: wp.array(dtype=int)
+    position: wp.array(dtype=float)
+    velocity: wp.array(dtype=float)
+    position_target: wp.array(dtype=float)
+    velocity_target: wp.array(dtype=float)
+    feedforward: wp.array(dtype=float)
+    end_position: wp.array(dtype=float)
+    end_velocity: wp.array(dtype=float)
+    effort: wp.array(dtype=float)
+    base: wp.array(dtype=float)
+    impulse: wp.array(dtype=wp.float64)
+    change: wp.array(dtype=wp.float64)
+    residual: wp.array(dtype=wp.float64)
+    free: wp.array(dtype=wp.float64)
+    exact_q: wp.array(dtype=wp.float64)
+    exact_v: wp.array(dtype=wp.float64)
+    slope_q: wp.array(dtype=wp.float64)
+    slope_v: wp.array(dtype=wp.float64)
+    state: wp.array(dtype=int)
+    norm: wp.array(dtype=wp.float64)
+    length: wp.array(dtype=wp.float64)
+    phase: wp.array(dtype=int)
+    iteration: wp.array(dtype=int)
+    tries: wp.array(dtype=int)
+    matrix: wp.array3d(dtype=wp.float64)
+
+
+@wp.struct
+class _Options:
+    """Numbers of `ImplicitOptions`."""
+
+    from_explicit: int
+    max_iters: int
+    ls_iterations: int
+    residual_tol: wp.float64
+    update_tol: wp.float64
+    fd_epsilon: wp.float64
+    derivative_floor: wp.float64
 
 
 class GroupSolver:
@@ -100,26 +167,17 @@ class GroupSolver:
     """
 
     def __init__(self, rows: Rows, options: ImplicitOptions) -> None:
-        count, (groups, most), device = len(rows.block), rows.arrays[4].shape, rows.device
-
-        def zeros(dtype: Any, *shape: int) -> wp.array:
-            return wp.zeros(shape, dtype=dtype, device=device)
-
-        self._rows, self._options, self._device, self._groups = rows, options, device, groups
-        self.position, self.velocity, self.end_position, self.end_velocity, self.effort, self._base = (
-            zeros(wp.float32, count) for _ in range(6)
-        )
-        self.commands = [zeros(wp.float32, count) for _ in range(3)]
-        self.impulse, self._change, self._residual, self._free, self._exact_q, self._exact_v = (
-            zeros(wp.float64, count) for _ in range(6)
-        )
-        self._slope_q, self._slope_v = (zeros(wp.float64, count) for _ in range(2))
-        self._norm, self._length = (zeros(wp.float64, groups) for _ in range(2))
-        self._accepted, self._done = (zeros(wp.int32, groups) for _ in range(2))
-        self._state = zeros(wp.int32, count)
-        self._matrix = zeros(wp.float64, groups, most, most)
-        self._bias = zeros(wp.float32, int((rows.starts + rows.counts).max()))
-        self._launches = Launches(device)
+        self._rows, self._device, self._groups = rows, rows.device, rows.joints.shape[0]
+        self._data, self._options = _data_of(rows), _options_of(options)
+        data = self._data
+        self.position, self.velocity, self.impulse = data.position, data.velocity, data.impulse
+        self.commands = [data.position_target, data.velocity_target, data.feedforward]
+        self.end_position, self.end_velocity, self.effort = data.end_position, data.end_velocity, data.effort
+        self._most = options.max_iters * (_SLOPES + max(options.ls_iterations, 1)) + _OTHERS
+        self._bias = wp.zeros(int((rows.starts + rows.counts).max()), dtype=wp.float32, device=self._device)
+        self._launches = Launches(self._device)
+        # on the CPU the same memory
+        self._phases = data.phase.numpy() if self._device.is_cpu else None
 
     def solve(self, inverse: wp.array, dt: float, bias: wp.array | None, compute: Callable[[], None]) -> None:
         """Compute `impulse`, and the state at the end of the step.
@@ -130,91 +188,47 @@ class GroupSolver:
             bias: Bias force of each row of the matrices [N·m or N], float32; None for none.
             compute: Adds the efforts of the laws at `end_position` and `end_velocity` to `effort`.
         """
-        self._launches.for_arguments(inverse, dt)
-        self._begin(inverse, dt, bias, compute)
-        options = self._options
-        tries = max(options.ls_iterations, 1)
-        for iteration in range(options.max_iters):
-            self._find_slopes(dt, compute)
-            self._find_change(inverse, dt, last=False)
-            whole = iteration == 0 or not options.ls_iterations
-            for number in range(tries):
-                self._try(inverse, dt, compute)
-                self._judge(dt, whole=whole, final=number == tries - 1, last=False)
-                if self._all(self._accepted):
-                    break
-            if self._all(self._done):
-                break
-        self._find_change(inverse, dt, last=True)
-        self._try(inverse, dt, compute)
-        self._judge(dt, whole=False, final=True, last=True)
-        self._try(inverse, dt, compute)
-
-    def _begin(self, inverse: wp.array, dt: float, bias: wp.array | None, compute: Callable[[], None]) -> None:
-        rows, given = self._rows, None
+        launches, given = self._launches, None
+        launches.for_arguments(inverse, dt)
         if bias is not None:
             given = self._bias
             wp.copy(given, bias)
-        inputs = [*rows.arrays, rows.first, rows.number, inverse, given, dt, self.position, self.velocity]
-        outputs = [self._free, self._state, self.end_position, self.end_velocity, self.effort]
-        self._launch(("begin", given is None), _begin_kernel, inputs + self.commands, outputs)
-        is_explicit = self._options.warm_start is ImplicitOptions.WarmStart.EXPLICIT
-        if is_explicit:
+        numbers = [self._data, self._options, inverse, dt]
+        launches.run(("begin", given is None), _begin_kernel, self._groups, [*numbers, given], [])
+        for number in range(self._most):
             compute()
-        inputs = [float(is_explicit), dt, self.effort, self._state]
-        outputs = [self.impulse, self._change, self._slope_q, self._slope_v]
-        self._launch("start", _start_kernel, inputs, outputs)
-        self._accepted.zero_()
-        self._try(inverse, dt, compute)
-        self._judge(dt, whole=True, final=False, last=False)
-        self._done.zero_()
-
-    def _try(self, inverse: wp.array, dt: float, compute: Callable[[], None]) -> None:
-        """Compute the laws at the end of the step under `impulse + length · change`."""
-        inputs = [*self._rows.arrays, inverse, dt, self.position, self.velocity, self._free, self._state]
-        inputs += [self.impulse, self._change, self._length]
-        outputs = [self._exact_q, self._exact_v, self.end_position, self.end_velocity, self.effort]
-        self._launch("try", _try_kernel, inputs, outputs)
+            launches.run("advance", _advance_kernel, self._groups, numbers, [])
+            if number >= _LEAST - 2 and self._is_found():
+                break
         compute()
 
-    def _find_slopes(self, dt: float, compute: Callable[[], None]) -> None:
-        """Compute the slopes of the laws at the state of the last try; the efforts there are known."""
-        fd = float(self._options.fd_epsilon)
-        inputs = [dt, fd, self._exact_v]
-        self._launch("aside", _step_aside_kernel, inputs, [self.end_position, self.effort, self._base])
-        compute()
-        outputs = [self.end_position, self.end_velocity, self.effort, self._slope_q]
-        self._launch("slope q", _slope_q_kernel, [fd, self._exact_q, self._base], outputs)
-        compute()
-        outputs = [self.end_velocity, self.effort, self._slope_v]
-        self._launch("slope v", _slope_v_kernel, [self._exact_v, self._base], outputs)
-
-    def _find_change(self, inverse: wp.array, dt: float, *, last: bool) -> None:
-        _, _, _, sizes, joints = self._rows.arrays
-        inputs = [*self._rows.arrays[:2], sizes, joints, inverse, dt, self._state, self._slope_q, self._slope_v]
-        inputs += [self._residual, float(self._options.derivative_floor), int(last)]
-        outputs = [self._matrix, self._change, self._length, self._accepted, self._done]
-        self._launch(("change", last), _change_kernel, inputs, outputs, self._groups)
-
-    def _judge(self, dt: float, *, whole: bool, final: bool, last: bool) -> None:
-        _, _, _, sizes, joints = self._rows.arrays
-        options = self._options
-        inputs = [sizes, joints, dt, self._state, self._exact_q, self._exact_v, self.end_position, self.end_velocity]
-        inputs += [self.effort, self._slope_q, self._slope_v, int(whole), int(final), _LAST_FALL if last else 0.0]
-        inputs += [float(options.residual_tol), float(options.update_tol)]
-        outputs = [self.impulse, self._change, self._residual, self._norm, self._length, self._accepted, self._done]
-        self._launch(("judge", whole, final, last), _judge_kernel, inputs, outputs, self._groups)
-
-    def _launch(
-        self, name: Hashable, kernel: Any, inputs: Sequence[Any], outputs: Sequence[Any], size: int | None = None
-    ) -> None:
-        self._launches.run(name, kernel, len(self.position) if size is None else size, inputs, outputs)
-
-    def _all(self, flags: wp.array) -> bool:
-        """Return True if all flags are set; False while a graph is captured, which has all iterations."""
-        if not self._device.is_cpu and self._device.is_capturing:
+    def _is_found(self) -> bool:
+        """Return True if all groups have found their efforts; False while a graph is captured."""
+        if self._phases is None and self._device.is_capturing:
             return False
-        return bool(flags.numpy().all())
+        phases = self._data.phase.numpy() if self._phases is None else self._phases
+        return bool((phases == _FOUND).all())
+
+
+def _data_of(rows: Rows) -> Any:
+    """Return new arrays, zero, with the rows of the joints."""
+    count, (groups, most), data = len(rows.block), rows.joints.shape, _Data()
+    shapes = {"norm": groups, "length": groups, "phase": groups, "iteration": groups, "tries": groups}
+    for name, kind in _Data.vars.items():
+        given = getattr(rows, f"{name}_array", None) or getattr(rows, name, None)
+        if not isinstance(given, wp.array):
+            shape = (groups, most, most) if name == "matrix" else shapes.get(name, count)
+            given = wp.zeros(shape, dtype=kind.type.dtype, device=rows.device)
+        setattr(data, name, given)
+    return data
+
+
+def _options_of(options: ImplicitOptions) -> Any:
+    found = _Options()
+    found.from_explicit = int(options.warm_start is ImplicitOptions.WarmStart.EXPLICIT)
+    for name in ("max_iters", "ls_iterations", "residual_tol", "update_tol", "fd_epsilon", "derivative_floor"):
+        setattr(found, name, getattr(options, name))
+    return found
 
 
 @wp.kernel
@@ -224,321 +238,250 @@ def _diagonal_kernel(block: wp.array[int], place: wp.array[int], inverse: wp.arr
 
 
 @wp.func
-def end_velocity_of(
-    i: int,
-    block: wp.array[int],
-    place: wp.array[int],
-    group: wp.array[int],
-    sizes: wp.array[int],
-    joints: wp.array2d[int],
-    inverse: wp.array3d[float],
-    state: wp.array[int],
-    impulse: wp.array[wp.float64],
-    change: wp.array[wp.float64],
-    length: wp.float64,
-) -> wp.float64:
-    """Return by how much the impulses of its group change the velocity of a joint [rad/s or m/s]."""
-    g = group[i]
-    found = wp.float64(0.0)
-    for k in range(sizes[g]):
-        other = joints[g, k]
-        if state[other] == _SOLVED:
-            found += wp.float64(inverse[block[i], place[i], place[other]]) * (impulse[other] + length * change[other])
-    return found
+def effort_of(d: _Data, i: int) -> wp.float64:
+    """Return the effort of a joint at the exact state, for that in single precision."""
+    q = d.slope_q[i] * (d.exact_q[i] - wp.float64(d.end_position[i]))
+    v = d.slope_v[i] * (d.exact_v[i] - wp.float64(d.end_velocity[i]))
+    return wp.float64(d.effort[i]) + q + v
 
 
-@wp.kernel
-def _begin_kernel(
-    block: wp.array[int],
-    place: wp.array[int],
-    group: wp.array[int],
-    sizes: wp.array[int],
-    joints: wp.array2d[int],
-    first: wp.array[int],
-    number: wp.array[int],
-    inverse: wp.array3d[float],
-    bias: wp.array[float],
-    dt: float,
-    position: wp.array[float],
-    velocity: wp.array[float],
-    position_target: wp.array[float],
-    velocity_target: wp.array[float],
-    feedforward: wp.array[float],
-    free: wp.array[wp.float64],
-    state: wp.array[int],
-    end_position: wp.array[float],
-    end_velocity: wp.array[float],
-    effort: wp.array[float],
-):
-    i = wp.tid()
-    b = block[i]
-    gained = wp.float64(0.0)
-    if bias:
-        for k in range(number[b]):
-            gained += wp.float64(inverse[b, place[i], k]) * wp.float64(bias[first[b] + k])
-    gained = -wp.float64(dt) * gained
-    free[i] = wp.float64(velocity[i]) + gained
-    known = int(_SOLVED)
-    for k in range(sizes[group[i]]):
-        if not wp.isfinite(inverse[b, place[i], place[joints[group[i], k]]]):
-            known = int(_BAD_RESPONSE)
-    if not wp.isfinite(gained):
-        known = int(_BAD_RESPONSE)
-    if not (wp.isfinite(position[i]) and wp.isfinite(velocity[i]) and wp.isfinite(position_target[i])):
-        known = int(_BAD_INPUT)
-    if not (wp.isfinite(velocity_target[i]) and wp.isfinite(feedforward[i])):
-        known = int(_BAD_INPUT)
-    state[i] = known
-    end_position[i] = position[i]
-    end_velocity[i] = velocity[i]
-    effort[i] = 0.0
+@wp.func
+def ask_at_end(d: _Data, inverse: wp.array3d[float], g: int, h: wp.float64, phase: int):
+    """Ask for the efforts at the end of the step under `impulse + length · change`."""
+    d.phase[g] = phase
+    for r in range(d.sizes[g]):
+        i = d.joints[g, r]
+        q = wp.float64(d.position[i])
+        v = wp.float64(d.velocity[i])
+        if d.state[i] == _SOLVED:
+            v = d.free[i]
+            for c in range(d.sizes[g]):
+                k = d.joints[g, c]
+                # a joint that is left out may have NaN
+                if d.state[k] == _SOLVED:
+                    own = wp.float64(inverse[d.block[i], d.place[i], d.place[k]])
+                    v += own * (d.impulse[k] + d.length[g] * d.change[k])
+            q += h * v
+        d.exact_q[i] = q
+        d.exact_v[i] = v
+        d.end_position[i] = wp.float32(q)
+        d.end_velocity[i] = wp.float32(v)
+        d.effort[i] = 0.0
 
 
-@wp.kernel
-def _start_kernel(
-    with_effort: float,
-    dt: float,
-    effort: wp.array[float],
-    state: wp.array[int],
-    impulse: wp.array[wp.float64],
-    change: wp.array[wp.float64],
-    slope_q: wp.array[wp.float64],
-    slope_v: wp.array[wp.float64],
-):
-    i = wp.tid()
-    change[i] = wp.float64(0.0)
-    slope_q[i] = wp.float64(0.0)
-    slope_v[i] = wp.float64(0.0)
-    impulse[i] = wp.float64(0.0)
-    if state[i] == _SOLVED and with_effort > 0.5:
-        impulse[i] = wp.float64(dt) * wp.float64(effort[i])
-    if state[i] == _BAD_RESPONSE:
-        impulse[i] = wp.float64(wp.nan)
+@wp.func
+def velocity_step(o: _Options, v: wp.float64) -> wp.float64:
+    """Return the difference of velocities for slopes."""
+    return wp.max(o.fd_epsilon, _VELOCITY_STEP) * (wp.float64(1.0) + wp.abs(v))
 
 
-@wp.kernel
-def _try_kernel(
-    block: wp.array[int],
-    place: wp.array[int],
-    group: wp.array[int],
-    sizes: wp.array[int],
-    joints: wp.array2d[int],
-    inverse: wp.array3d[float],
-    dt: float,
-    position: wp.array[float],
-    velocity: wp.array[float],
-    free: wp.array[wp.float64],
-    state: wp.array[int],
-    impulse: wp.array[wp.float64],
-    change: wp.array[wp.float64],
-    length: wp.array[wp.float64],
-    exact_q: wp.array[wp.float64],
-    exact_v: wp.array[wp.float64],
-    end_position: wp.array[float],
-    end_velocity: wp.array[float],
-    effort: wp.array[float],
-):
-    i = wp.tid()
-    v = wp.float64(velocity[i])
-    q = wp.float64(position[i])
-    if state[i] == _SOLVED:
-        gained = end_velocity_of(
-            i, block, place, group, sizes, joints, inverse, state, impulse, change, length[group[i]]
-        )
-        v = free[i] + gained
-        q += wp.float64(dt) * v
-    exact_q[i] = q
-    exact_v[i] = v
-    end_position[i] = wp.float32(q)
-    end_velocity[i] = wp.float32(v)
-    effort[i] = 0.0
+@wp.func
+def ask_aside_q(d: _Data, o: _Options, g: int, h: wp.float64):
+    """Ask for the efforts aside in position; those where they are known now are kept."""
+    d.phase[g] = _ASIDE_Q
+    for r in range(d.sizes[g]):
+        i = d.joints[g, r]
+        d.base[i] = d.effort[i]
+        d.effort[i] = 0.0
+        aside = wp.max(h * velocity_step(o, d.exact_v[i]), _POSITION_STEP)
+        d.end_position[i] = wp.float32(wp.float64(d.end_position[i]) + aside)
 
 
-@wp.kernel
-def _step_aside_kernel(
-    dt: float,
-    epsilon: float,
-    exact_v: wp.array[wp.float64],
-    end_position: wp.array[float],
-    effort: wp.array[float],
-    base: wp.array[float],
-):
-    i = wp.tid()
-    base[i] = effort[i]
-    effort[i] = 0.0
-    step = wp.max(wp.float64(epsilon), _VELOCITY_STEP) * (wp.float64(1.0) + wp.abs(exact_v[i]))
-    aside = wp.max(wp.float64(dt) * step, _POSITION_STEP)
-    end_position[i] = wp.float32(wp.float64(end_position[i]) + aside)
+@wp.func
+def ask_aside_v(d: _Data, o: _Options, g: int):
+    """Take the slopes by position, and ask for the efforts aside in velocity."""
+    d.phase[g] = _ASIDE_V
+    for r in range(d.sizes[g]):
+        i = d.joints[g, r]
+        back = wp.float32(d.exact_q[i])
+        aside = wp.float64(d.end_position[i]) - wp.float64(back)
+        d.slope_q[i] = (wp.float64(d.effort[i]) - wp.float64(d.base[i])) / aside
+        d.effort[i] = 0.0
+        d.end_position[i] = back
+        v = wp.float64(d.end_velocity[i])
+        d.end_velocity[i] = wp.float32(v + velocity_step(o, d.exact_v[i]))
 
 
-@wp.kernel
-def _slope_q_kernel(
-    epsilon: float,
-    exact_q: wp.array[wp.float64],
-    base: wp.array[float],
-    end_position: wp.array[float],
-    end_velocity: wp.array[float],
-    effort: wp.array[float],
-    slope: wp.array[wp.float64],
-):
-    i = wp.tid()
-    back = wp.float32(exact_q[i])
-    aside = wp.float64(end_position[i]) - wp.float64(back)
-    slope[i] = (wp.float64(effort[i]) - wp.float64(base[i])) / aside
-    effort[i] = 0.0
-    end_position[i] = back
-    v = wp.float64(end_velocity[i])
-    step = wp.max(wp.float64(epsilon), _VELOCITY_STEP) * (wp.float64(1.0) + wp.abs(v))
-    end_velocity[i] = wp.float32(v + step)
+@wp.func
+def take_slopes_v(d: _Data, g: int):
+    """Take the slopes by velocity."""
+    for r in range(d.sizes[g]):
+        i = d.joints[g, r]
+        back = wp.float32(d.exact_v[i])
+        aside = wp.float64(d.end_velocity[i]) - wp.float64(back)
+        d.slope_v[i] = (wp.float64(d.effort[i]) - wp.float64(d.base[i])) / aside
+        d.end_velocity[i] = back
 
 
-@wp.kernel
-def _slope_v_kernel(
-    exact_v: wp.array[wp.float64],
-    base: wp.array[float],
-    end_velocity: wp.array[float],
-    effort: wp.array[float],
-    slope: wp.array[wp.float64],
-):
-    i = wp.tid()
-    back = wp.float32(exact_v[i])
-    aside = wp.float64(end_velocity[i]) - wp.float64(back)
-    slope[i] = (wp.float64(effort[i]) - wp.float64(base[i])) / aside
-    end_velocity[i] = back
-    effort[i] = base[i]
-
-
-@wp.kernel
-def _change_kernel(
-    block: wp.array[int],
-    place: wp.array[int],
-    sizes: wp.array[int],
-    joints: wp.array2d[int],
-    inverse: wp.array3d[float],
-    dt: float,
-    state: wp.array[int],
-    slope_q: wp.array[wp.float64],
-    slope_v: wp.array[wp.float64],
-    residual: wp.array[wp.float64],
-    floor: float,
-    last: int,
-    matrix: wp.array3d[wp.float64],
-    change: wp.array[wp.float64],
-    length: wp.array[wp.float64],
-    accepted: wp.array[int],
-    done: wp.array[int],
-):
-    g = wp.tid()
-    n = sizes[g]
-    h = wp.float64(dt)
-    least = wp.float64(floor)
-    # a last step needs efforts of the last state, which a group without a good length does not have
-    skip = done[g] != 0
-    if last != 0:
-        skip = accepted[g] == 0
-    if skip:
-        if last == 0:
-            accepted[g] = 1
-        for r in range(n):
-            change[joints[g, r]] = wp.float64(0.0)
-        return
-    accepted[g] = 0
-    length[g] = wp.float64(1.0)
+@wp.func
+def find_change(d: _Data, o: _Options, inverse: wp.array3d[float], g: int, h: wp.float64):
+    """Solve the linear equations for the change of the impulses, by Gauss' method."""
+    n = d.sizes[g]
+    d.length[g] = wp.float64(1.0)
     for r in range(n):
-        i = joints[g, r]
-        slope = h * slope_q[i] + slope_v[i]
-        change[i] = -residual[i]
+        i = d.joints[g, r]
+        d.change[i] = -d.residual[i]
+        slope = h * d.slope_q[i] + d.slope_v[i]
         for c in range(n):
+            k = d.joints[g, c]
             entry = wp.float64(0.0)
-            k = joints[g, c]
-            if state[i] == _SOLVED and state[k] == _SOLVED:
-                entry = -h * slope * wp.float64(inverse[block[i], place[i], place[k]])
+            if d.state[i] == _SOLVED and d.state[k] == _SOLVED:
+                entry = -h * slope * wp.float64(inverse[d.block[i], d.place[i], d.place[k]])
             if r == c:
                 entry += wp.float64(1.0)
-            matrix[g, r, c] = entry
+            d.matrix[g, r, c] = entry
     for k in range(n):
-        pivot = matrix[g, k, k]
-        if wp.abs(pivot) < least:
-            pivot = wp.where(pivot < wp.float64(0.0), -least, least)
-            matrix[g, k, k] = pivot
+        pivot = d.matrix[g, k, k]
+        if wp.abs(pivot) < o.derivative_floor:
+            pivot = wp.where(pivot < wp.float64(0.0), -o.derivative_floor, o.derivative_floor)
+            d.matrix[g, k, k] = pivot
         for r in range(k + 1, n):
-            factor = matrix[g, r, k] / pivot
+            factor = d.matrix[g, r, k] / pivot
             for c in range(k + 1, n):
-                matrix[g, r, c] = matrix[g, r, c] - factor * matrix[g, k, c]
-            change[joints[g, r]] = change[joints[g, r]] - factor * change[joints[g, k]]
+                d.matrix[g, r, c] = d.matrix[g, r, c] - factor * d.matrix[g, k, c]
+            i = d.joints[g, r]
+            d.change[i] = d.change[i] - factor * d.change[d.joints[g, k]]
     for back in range(n):
         r = n - 1 - back
-        value = change[joints[g, r]]
+        i = d.joints[g, r]
+        value = d.change[i]
         for c in range(r + 1, n):
-            value -= matrix[g, r, c] * change[joints[g, c]]
-        change[joints[g, r]] = value / matrix[g, r, r]
+            value -= d.matrix[g, r, c] * d.change[d.joints[g, c]]
+        d.change[i] = value / d.matrix[g, r, r]
+
+
+@wp.func
+def square_left(d: _Data, g: int, h: wp.float64) -> wp.float64:
+    """Return |r|² at the state whose efforts are known now."""
+    square = wp.float64(0.0)
+    for r in range(d.sizes[g]):
+        i = d.joints[g, r]
+        if d.state[i] == _SOLVED:
+            left = d.impulse[i] + d.length[g] * d.change[i] - h * effort_of(d, i)
+            square += left * left
+    return square
+
+
+@wp.func
+def accept(d: _Data, g: int, h: wp.float64, square: wp.float64) -> wp.float64:
+    """Take the change of the impulses, and return its square."""
+    moved = wp.float64(0.0)
+    for r in range(d.sizes[g]):
+        i = d.joints[g, r]
+        d.residual[i] = wp.float64(0.0)
+        if d.state[i] == _SOLVED:
+            moved += d.change[i] * d.change[i]
+            d.impulse[i] = d.impulse[i] + d.length[g] * d.change[i]
+            d.residual[i] = d.impulse[i] - h * effort_of(d, i)
+        d.change[i] = wp.float64(0.0)
+    d.norm[g] = square
+    return moved
+
+
+@wp.func
+def drop_change(d: _Data, g: int):
+    """Leave the impulses as they are."""
+    for r in range(d.sizes[g]):
+        d.change[d.joints[g, r]] = wp.float64(0.0)
+
+
+@wp.func
+def start(d: _Data, o: _Options, inverse: wp.array3d[float], g: int, h: wp.float64):
+    """Begin at the explicit impulses, or at none."""
+    for r in range(d.sizes[g]):
+        i = d.joints[g, r]
+        d.change[i] = wp.float64(0.0)
+        d.slope_q[i] = wp.float64(0.0)
+        d.slope_v[i] = wp.float64(0.0)
+        d.impulse[i] = wp.float64(0.0)
+        if d.state[i] == _SOLVED and o.from_explicit != 0:
+            d.impulse[i] = h * wp.float64(d.effort[i])
+        if d.state[i] == _BAD_RESPONSE:
+            d.impulse[i] = wp.float64(wp.nan)
+    d.iteration[g] = 0
+    ask_at_end(d, inverse, g, h, _AT_FIRST)
+
+
+@wp.func
+def judge(d: _Data, o: _Options, inverse: wp.array3d[float], g: int, h: wp.float64):
+    """Take the step that was tried, or half of it; then ask for slopes, or for the end of a last step."""
+    square = square_left(d, g, h)
+    whole = d.iteration[g] == 0 or o.ls_iterations == 0
+    if whole or square <= (wp.float64(1.0) - _DECREASE * d.length[g]) * d.norm[g]:
+        moved = accept(d, g, h, square)
+        d.iteration[g] = d.iteration[g] + 1
+        small = square < o.residual_tol * o.residual_tol or moved < o.update_tol * o.update_tol
+        if small or d.iteration[g] >= o.max_iters:
+            find_change(d, o, inverse, g, h)
+            ask_at_end(d, inverse, g, h, _AT_LAST)
+        else:
+            ask_aside_q(d, o, g, h)
+        return
+    d.tries[g] = d.tries[g] + 1
+    d.length[g] = wp.float64(0.5) * d.length[g]
+    if d.tries[g] < o.ls_iterations:
+        ask_at_end(d, inverse, g, h, _AT_TRY)
+    else:
+        drop_change(d, g)
+        ask_at_end(d, inverse, g, h, _FOUND)
 
 
 @wp.kernel
-def _judge_kernel(
-    sizes: wp.array[int],
-    joints: wp.array2d[int],
-    dt: float,
-    state: wp.array[int],
-    exact_q: wp.array[wp.float64],
-    exact_v: wp.array[wp.float64],
-    end_position: wp.array[float],
-    end_velocity: wp.array[float],
-    effort: wp.array[float],
-    slope_q: wp.array[wp.float64],
-    slope_v: wp.array[wp.float64],
-    whole: int,
-    final: int,
-    last_fall: float,
-    residual_tol: float,
-    update_tol: float,
-    impulse: wp.array[wp.float64],
-    change: wp.array[wp.float64],
-    residual: wp.array[wp.float64],
-    norm: wp.array[wp.float64],
-    length: wp.array[wp.float64],
-    accepted: wp.array[int],
-    done: wp.array[int],
-):
+def _begin_kernel(d: _Data, o: _Options, inverse: wp.array3d[float], dt: float, bias: wp.array[float]):
     g = wp.tid()
-    if accepted[g] != 0:
-        return
+    d.phase[g] = _AT_START
+    d.length[g] = wp.float64(0.0)
+    for r in range(d.sizes[g]):
+        i = d.joints[g, r]
+        b = d.block[i]
+        gained = wp.float64(0.0)
+        if bias:
+            for k in range(d.number[b]):
+                gained -= wp.float64(inverse[b, d.place[i], k]) * wp.float64(bias[d.first[b] + k])
+        gained = wp.float64(dt) * gained
+        d.free[i] = wp.float64(d.velocity[i]) + gained
+        known = int(_SOLVED)
+        for c in range(d.sizes[g]):
+            if not wp.isfinite(inverse[b, d.place[i], d.place[d.joints[g, c]]]):
+                known = int(_BAD_RESPONSE)
+        if not wp.isfinite(gained):
+            known = int(_BAD_RESPONSE)
+        if not (wp.isfinite(d.position[i]) and wp.isfinite(d.velocity[i]) and wp.isfinite(d.position_target[i])):
+            known = int(_BAD_INPUT)
+        if not (wp.isfinite(d.velocity_target[i]) and wp.isfinite(d.feedforward[i])):
+            known = int(_BAD_INPUT)
+        d.state[i] = known
+        d.end_position[i] = d.position[i]
+        d.end_velocity[i] = d.velocity[i]
+        d.effort[i] = 0.0
+
+
+@wp.kernel
+def _advance_kernel(d: _Data, o: _Options, inverse: wp.array3d[float], dt: float):
+    g = wp.tid()
     h = wp.float64(dt)
-    size = length[g]
-    square = wp.float64(0.0)
-    moved = wp.float64(0.0)
-    for r in range(sizes[g]):
-        i = joints[g, r]
-        if state[i] == _SOLVED:
-            rounding = slope_q[i] * (exact_q[i] - wp.float64(end_position[i]))
-            rounding += slope_v[i] * (exact_v[i] - wp.float64(end_velocity[i]))
-            left = impulse[i] + size * change[i] - h * (wp.float64(effort[i]) + rounding)
-            square += left * left
-            moved += change[i] * change[i]
-    factor = wp.float64(1.0) - _DECREASE * size
-    if last_fall > 0.0:
-        factor = wp.float64(last_fall)
-    good = whole != 0 or square <= factor * norm[g]
-    if good:
-        norm[g] = square
-        accepted[g] = 1
-        for r in range(sizes[g]):
-            i = joints[g, r]
-            if state[i] == _SOLVED:
-                impulse[i] = impulse[i] + size * change[i]
-                rounding = slope_q[i] * (exact_q[i] - wp.float64(end_position[i]))
-                rounding += slope_v[i] * (exact_v[i] - wp.float64(end_velocity[i]))
-                residual[i] = impulse[i] - h * (wp.float64(effort[i]) + rounding)
-            else:
-                residual[i] = wp.float64(0.0)
-        small = wp.float64(residual_tol) * wp.float64(residual_tol)
-        least = wp.float64(update_tol) * wp.float64(update_tol)
-        if square < small or moved < least:
-            done[g] = 1
+    phase = d.phase[g]
+    if phase == _AT_START:
+        start(d, o, inverse, g, h)
+    elif phase == _AT_FIRST:
+        accept(d, g, h, square_left(d, g, h))
+        ask_aside_q(d, o, g, h)
+    elif phase == _ASIDE_Q:
+        ask_aside_v(d, o, g)
+    elif phase == _ASIDE_V:
+        take_slopes_v(d, g)
+        find_change(d, o, inverse, g, h)
+        d.tries[g] = 0
+        ask_at_end(d, inverse, g, h, _AT_TRY)
+    elif phase == _AT_TRY:
+        judge(d, o, inverse, g, h)
+    elif phase == _AT_LAST:
+        square = square_left(d, g, h)
+        if square <= _LAST_FALL * d.norm[g]:
+            accept(d, g, h, square)
+        drop_change(d, g)
+        ask_at_end(d, inverse, g, h, _FOUND)
     else:
-        length[g] = wp.float64(0.5) * size
-        if final != 0:
-            done[g] = 1
-    if good or final != 0:
-        for r in range(sizes[g]):
-            change[joints[g, r]] = wp.float64(0.0)
+        # others are not there yet, and all laws are evaluated together
+        for r in range(d.sizes[g]):
+            d.effort[d.joints[g, r]] = 0.0
