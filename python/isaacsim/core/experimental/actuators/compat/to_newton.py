@@ -74,8 +74,8 @@ def to_newton(ours: Any, *, num_actuators: int = 1, device: Any = "cpu") -> Any:
             )
         if getattr(ours, "effort_mode", "explicit") != "explicit":
             raise ValueError(
-                f"actuator {ours.label!r}: its effort mode is implicit: must be explicit, as newton's mode has a response "
-                "of its own. Call set_effort_mode_explicit(), and set_effort_mode_implicit() on newton's."
+                f"actuator {ours.label!r}: its effort mode is implicit: must be explicit, as newton has a response of "
+                "its own. Call set_effort_mode_explicit(), and set_effort_mode_implicit() on newton's."
             )
         law, *clamps = (_component(part, peer) for part in (ours.controller, *ours.clamping))
         delay = None if ours.delay is None else _component(ours.delay, peer)

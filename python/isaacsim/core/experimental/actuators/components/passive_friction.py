@@ -232,17 +232,7 @@ def friction(
     )
     damping = viscous + motor_damping
     total, dry, rest = friction_step(
-        level,
-        effort + motor_lift,
-        velocity,
-        dt * damping,
-        damping,
-        known,
-        momentum_rate,
-        share,
-        carried,
-        before,
-        gained,
+        level, effort + motor_lift, velocity, dt * damping, damping, known, momentum_rate, share, carried, before, gained
     )
     return total, dry, velocity, rest
 

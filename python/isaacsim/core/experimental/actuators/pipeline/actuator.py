@@ -275,8 +275,8 @@ class Actuator(Staged, NotCopied):
         """
         if self._fixed:
             raise NotImplementedError(
-                f"actuator {self.label!r}: its effort mode must be explicit here, as a wrapper steps it. Give the wrapper "
-                "an ImplicitConfig, or make an Actuator of its own."
+                f"actuator {self.label!r}: its effort mode must be explicit here, as a wrapper steps it. Give the "
+                "wrapper an ImplicitConfig, or make an Actuator of its own."
             )
         from .group_effort import GroupEffort
 

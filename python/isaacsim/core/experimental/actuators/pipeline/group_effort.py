@@ -21,13 +21,12 @@ import numpy as np
 import warp as wp
 
 from ..components.law import value_or_zero
-from ..memory import warp_view
 from ..specs.arguments import number_of
 from ..specs.implicit_options import ImplicitOptions
 from .calls import ActuatorLike, Calls, Contents, contents_of, custom_of, unchanged
 from .group_solver import GroupSolver, Rows
-from .launches import Launches
 from .joint_space_response import BiasForce, Blocks, blocks_of
+from .launches import Launches
 from .sim_arrays import find_arrays
 from .step.binding import Indices
 from .step.fault import EFFORT_FAULT, SIGNAL_FAULT
@@ -256,8 +255,8 @@ def _rows_of(actuator: ActuatorLike, blocks: Blocks) -> Rows:
     known[known] = blocks.block[dofs[known]] >= 0
     if not known.all():
         raise ValueError(
-            f"{label}: DOF {dofs[~known][0]} is not in an articulation of the response: must be, in the implicit effort "
-            "mode. Leave the actuator explicit, or make the response of a model with it."
+            f"{label}: DOF {dofs[~known][0]} is not in an articulation of the response: must be, in the implicit "
+            "effort mode. Leave the actuator explicit, or make the response of a model with it."
         )
     for dof in dofs:
         if dof in blocks.refused:

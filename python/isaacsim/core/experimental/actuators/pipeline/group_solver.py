@@ -17,7 +17,8 @@ Unconstrained Optimization and Nonlinear Equations, 1996).
 """
 
 # kernels read arrays as numbers
-# pyright: reportArgumentType=false, reportIndexIssue=false, reportCallIssue=false, reportOperatorIssue=false
+# pyright: reportArgumentType=false, reportAssignmentType=false, reportCallIssue=false, reportAttributeAccessIssue=false
+# pyright: reportGeneralTypeIssues=false, reportIndexIssue=false, reportOperatorIssue=false
 
 from __future__ import annotations
 

@@ -10,7 +10,8 @@ newton's own class of this name is taken wherever ours is. This module does not 
 """
 
 # kernels read arrays as numbers
-# pyright: reportArgumentType=false, reportIndexIssue=false, reportCallIssue=false, reportOperatorIssue=false
+# pyright: reportArgumentType=false, reportAssignmentType=false, reportCallIssue=false, reportAttributeAccessIssue=false
+# pyright: reportGeneralTypeIssues=false, reportIndexIssue=false, reportOperatorIssue=false
 
 from __future__ import annotations
 
@@ -91,7 +92,7 @@ class JointSpaceResponse(NotCopied):
         inside = "include_armature" in inspect.signature(evaluate).parameters
         self._armature = None if inside else model.joint_armature
         self._scratch = model.state()
-        self._columns: tuple[wp.array, wp.array] | None = None
+        self._columns: list[wp.array] | None = None
 
     @classmethod
     def from_matrices(
@@ -180,7 +181,7 @@ class JointSpaceResponse(NotCopied):
         """
         if tuple(np.shape(matrices)) != tuple(self._masses.shape):
             raise ValueError(
-                f"matrices have shape {tuple(np.shape(matrices))}: must be {tuple(self._masses.shape)}. Give one matrix of "
+                f"matrices have shape {tuple(np.shape(matrices))}: must be {tuple(self._masses.shape)}. Give one of "
                 "each articulation."
             )
         if isinstance(matrices, wp.array) and matrices.dtype is wp.float32:
@@ -209,13 +210,13 @@ class JointSpaceResponse(NotCopied):
         if self.model is None:
             raise TypeError("this response has no model: must have its matrices given. Call refresh_from_matrices.")
         worlds, width = self._solver_shape(dof_map)
+        device = self._inverse.device
         if self._columns is None or self._columns[0].shape != (worlds, width):
-            device = self._inverse.device
-            self._columns = tuple(wp.zeros((worlds, width), dtype=wp.float32, device=device) for _ in range(2))
+            # a graph may capture later calls
+            self._columns = [wp.zeros((worlds, width), dtype=wp.float32, device=device) for _ in range(2)]
         unit, solution = self._columns
         block, place = self._dof_arrays()
         self._inverse.zero_()
-        device = self._inverse.device
         for column in range(width):
             wp.launch(_unit_kernel, unit.shape, [column], [unit], device=device)
             solve_inverse(solution, unit)

@@ -43,6 +43,7 @@ class Launches:
         """
         known = self._recorded.get(name)
         if known is None:
-            command = wp.launch(kernel, size, inputs, outputs, device=self._device, record_tape=False, record_cmd=True)
+            options: dict[str, Any] = {"device": self._device, "record_tape": False, "record_cmd": True}
+            command: Any = wp.launch(kernel, size, inputs, outputs, **options)
             known = self._recorded[name] = command, (inputs, outputs)
         known[0].launch()

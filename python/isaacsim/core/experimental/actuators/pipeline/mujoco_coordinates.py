@@ -4,13 +4,14 @@
     free:  ω = Pᵀ·R·ω_M,   v = Pᵀ·(v_M + R·ω_M × R·c)
     ball:  ω = Q·Cᵀ·ω_M
 
-MuJoCo moves the origin of a free body in the world, and turns it in its own frame; newton moves its center of mass c, and
-turns it, in the frame P of the parent. R is the orientation of the body, Q the rotation of a ball joint, and C its frame
-in the body.
+MuJoCo moves the origin of a free body in the world, and turns it in its own frame; newton moves its center of mass c,
+and turns it, in the frame P of the parent. R is the orientation of the body, Q the rotation of a ball joint, and C its
+frame in the body.
 """
 
 # kernels read arrays as numbers
-# pyright: reportArgumentType=false, reportIndexIssue=false, reportCallIssue=false, reportOperatorIssue=false
+# pyright: reportArgumentType=false, reportAssignmentType=false, reportCallIssue=false, reportAttributeAccessIssue=false
+# pyright: reportGeneralTypeIssues=false, reportIndexIssue=false, reportOperatorIssue=false
 
 from __future__ import annotations
 

@@ -55,8 +55,8 @@ def require_solvable(actuator: ActuatorLike) -> None:
     for stage in actuator.stages:
         if (reason := _reason_against(stage)) is not None:
             raise NotImplementedError(
-                f"{type(stage).__name__} {reason}: must be a controller or limit with a law and no memory, a PID law, a "
-                "network or a Delay in the implicit effort mode. Leave the actuator explicit."
+                f"{type(stage).__name__} {reason}: must be a controller or limit with a law and no memory, a PID law, "
+                "a network or a Delay in the implicit effort mode. Leave the actuator explicit."
             )
 
 

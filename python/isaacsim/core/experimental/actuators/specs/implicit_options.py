@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from enum import Enum
+from enum import StrEnum
 
 from .arguments import number_of
 
@@ -20,7 +20,7 @@ class ImplicitOptions:
         ValueError: A value is out of range.
     """
 
-    class WarmStart(str, Enum):
+    class WarmStart(StrEnum):
         """Impulse with which the iteration begins."""
 
         EXPLICIT = "explicit"

@@ -58,9 +58,7 @@ SIGNALS: Final[dict[str, Signal]] = {
         Signal("load", "N·m or N", 0.0, "effort that balances gravity, Coriolis forces and others at the joint"),
         Signal("load_is_whole", "", 0.0, "1 where the load includes contacts and coupling, else 0"),
         # 1 / Σ_j |(M^-1)_ij|·√((M^-1)_ii / (M^-1)_jj)
-        Signal(
-            "coupled_inertia", "kg·m² or kg", 0.0, "inertia with which a joint may be stepped by itself, 0 if unknown"
-        ),
+        Signal("coupled_inertia", "kg·m² or kg", 0.0, "inertia with which a joint may be stepped by itself, 0 if unknown"),
         # of a motor with an effort at the end of the step: written by the engine for the friction behind it
         Signal("motor_damping", "N·m·s/rad or N·s/m", 0.0, "by how much the effort falls with the final velocity"),
         Signal("motor_lift", "N·m or N", 0.0, "by how much the effort at a final velocity of zero is larger"),
