@@ -58,12 +58,14 @@ class _FixedList(list[Any]):
 class _Compiled:
     """The compiled step of an actuator, its calls, and the parts that were compiled."""
 
-    __slots__ = ("calls", "computed", "on_tape", "parts", "step")
+    __slots__ = ("beside", "calls", "computed", "on_tape", "parts", "step")
 
     def __init__(self) -> None:
         self.step: Step | None = None
         self.on_tape: OnTape | None = None
         self.calls: Calls | None = None
+        # those of the explicit step beside the implicit mode
+        self.beside: Calls | None = None
         self.parts: list[Contents] = []
         self.computed: wp.array | None = None
 
@@ -280,7 +282,7 @@ class Actuator(Staged, NotCopied):
             )
         from .group_effort import GroupEffort
 
-        self._effort_mode = GroupEffort(self, response, options)
+        self._effort_mode, self._compiled.calls = GroupEffort(self, response, options), None
         # now, as a graph may capture the first step
         self._effort_mode.laws()
 
@@ -289,7 +291,7 @@ class Actuator(Staged, NotCopied):
         mode = self._effort_mode
         if mode is not None:
             faults, steps = mode.faults(), mode.steps
-            self._effort_mode = None
+            self._effort_mode = self._compiled.beside = None
             self.compiled().set_faults(faults, steps)
 
     @property
@@ -455,47 +457,45 @@ class Actuator(Staged, NotCopied):
             ValueError: A stateful actuator gets fewer than two states, an array is missing or does not fit, or `dt` is
                 no number of seconds >= 0, in the implicit effort mode > 0. Nothing is written then.
         """
-        if self._effort_mode is not None:
-            return self._step_implicit((sim_state, sim_control, current_act_state, next_act_state, dt), bias_force)
-        calls = self._compiled.calls
-        if calls is not None and not self.requires_grad:
-            if calls.again(sim_state, sim_control, current_act_state, next_act_state, dt):
-                return
-        self._step_explicit(sim_state, sim_control, current_act_state, next_act_state, dt)
-
-    def _step_explicit(
-        self, sim_state: Any, sim_control: Any, current_act_state: Any, next_act_state: Any, dt: float | None
-    ) -> None:
-        """Add the efforts of the start of the step, with arguments that the core does not know yet or on a tape."""
         compiled = self._compiled
         if self.requires_grad and (tape := _tape_now()) is not None and self.num_actuators:
             return self._step_on_tape(tape, sim_state, sim_control, current_act_state, next_act_state, dt)
+        # none in the implicit mode
+        if compiled.calls is not None and compiled.calls.again(
+            sim_state, sim_control, current_act_state, next_act_state, dt
+        ):
+            return
         self.require_states(current_act_state, next_act_state)
         if not self.num_actuators:
             return
+        if self._effort_mode is not None:
+            return self._step_implicit(
+                (sim_state, sim_control, current_act_state, next_act_state, dt), bias_force, self._effort_mode
+            )
         while compiled.calls is None or not compiled.calls.step(
             sim_state, sim_control, current_act_state, next_act_state, dt
         ):
             compiled.calls = self._new_calls()
 
-    def _step_implicit(self, given: tuple[Any, ...], bias_force: Any) -> None:
+    def _step_implicit(self, given: tuple[Any, ...], bias_force: Any, mode: GroupEffort) -> None:
         """Add the efforts of the end of the step."""
-        mode, compiled = self._effort_mode, self._compiled
         sim_state, _, now, after, dt = given
-        self.require_states(now, after)
-        if mode is None or not self.num_actuators:
-            return
-        if compiled.calls is None or not compiled.calls.is_current():
-            compiled.calls = self._new_calls()
-        mode.step(
-            compiled.calls, lambda control: self._step_explicit(sim_state, control, now, after, dt), given, bias_force
-        )
+        calls = self._compiled.beside
+        if calls is None or not calls.is_current():
+            calls = self._compiled.beside = self._new_calls()
+        mode.step(calls, lambda control: calls.step(sim_state, control, now, after, dt), given, bias_force)
 
     def _step_on_tape(
         self, tape: wp.Tape, sim_state: Any, sim_control: Any, now: State | None, after: State | None, dt: float | None
     ) -> None:
         """Step, and record the step on the tape."""
         from .gradients import off_tape
+
+        if self._effort_mode is not None:
+            raise NotImplementedError(
+                f"{self.label or 'actuator'} has requires_grad = True: must be False in the implicit effort mode, "
+                "which has no gradients. Call set_effort_mode_explicit() first."
+            )
 
         self.require_states(now, after)
         compiled = self._compiled

@@ -145,7 +145,7 @@ class GroupEffort:
                 one.clear_faults()
 
     def step(
-        self, calls: Calls, explicit: Callable[[Mapping[str, Any]], None], given: tuple[Any, ...], bias_force: Any
+        self, calls: Calls, explicit: Callable[[Mapping[str, Any]], Any], given: tuple[Any, ...], bias_force: Any
     ) -> None:
         """Add the efforts of a step to the output array, see `Actuator.step`.
 
