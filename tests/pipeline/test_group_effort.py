@@ -88,7 +88,7 @@ def test_efforts_are_newtons(engine: None, kind: str, links: int) -> None:
         for library in (ours, theirs):
             actuator = made(library, kind, count, seed)
             response = library.JointSpaceResponse(model)
-            actuator.set_effort_mode_implicit(response, solver_options(library))
+            actuator.set_effort_mode_implicit(response)
             states, efforts = [actuator.state(), actuator.state()], []
             for step in range(3):
                 state, control = situation(count, 10 * seed + step)

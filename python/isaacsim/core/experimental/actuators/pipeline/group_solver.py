@@ -37,6 +37,8 @@ wp.set_module_options({"enable_backward": False})
 # differences that single precision resolves: of velocities, relative, and of positions
 _VELOCITY_STEP = wp.constant(wp.float64(2.0**-6))
 _POSITION_STEP = wp.constant(wp.float64(2.0**-10))
+# from the second iteration on efforts are near those that are found, smaller, and bends of limits are close
+_LATER = wp.constant(wp.float64(2.0**-5))
 # by how much |r|² has to fall, per length of the step, and in the last step
 _DECREASE = wp.constant(wp.float64(1.0e-4))
 _LAST_FALL = wp.constant(wp.float64(0.01))
@@ -271,9 +273,12 @@ def ask_at_end(d: _Data, inverse: wp.array3d[float], g: int, h: wp.float64, phas
 
 
 @wp.func
-def velocity_step(o: _Options, v: wp.float64) -> wp.float64:
+def velocity_step(d: _Data, o: _Options, g: int, v: wp.float64) -> wp.float64:
     """Return the difference of velocities for slopes."""
-    return wp.max(o.fd_epsilon, _VELOCITY_STEP) * (wp.float64(1.0) + wp.abs(v))
+    least = _VELOCITY_STEP
+    if d.iteration[g] > 0:
+        least = _VELOCITY_STEP * _LATER
+    return wp.max(o.fd_epsilon, least) * (wp.float64(1.0) + wp.abs(v))
 
 
 @wp.func
@@ -284,7 +289,10 @@ def ask_aside_q(d: _Data, o: _Options, g: int, h: wp.float64):
         i = d.joints[g, r]
         d.base[i] = d.effort[i]
         d.effort[i] = 0.0
-        aside = wp.max(h * velocity_step(o, d.exact_v[i]), _POSITION_STEP)
+        least = _POSITION_STEP
+        if d.iteration[g] > 0:
+            least = _POSITION_STEP * _LATER
+        aside = wp.max(h * velocity_step(d, o, g, d.exact_v[i]), least)
         d.end_position[i] = wp.float32(wp.float64(d.end_position[i]) + aside)
 
 
@@ -300,7 +308,7 @@ def ask_aside_v(d: _Data, o: _Options, g: int):
         d.effort[i] = 0.0
         d.end_position[i] = back
         v = wp.float64(d.end_velocity[i])
-        d.end_velocity[i] = wp.float32(v + velocity_step(o, d.exact_v[i]))
+        d.end_velocity[i] = wp.float32(v + velocity_step(d, o, g, d.exact_v[i]))
 
 
 @wp.func

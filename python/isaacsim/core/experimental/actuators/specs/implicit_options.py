@@ -37,7 +37,7 @@ class ImplicitOptions:
     fd_epsilon: float = 1.0e-4
     """Difference by which slopes are computed, relative to the velocity.
 
-    As laws are computed in single precision, differences are not below 2⁻⁶.
+    As laws are computed in single precision, it is at least 2⁻⁶, and 2⁻¹¹ from the second iteration on.
     """
     derivative_floor: float = 1.0e-8
     """Smallest pivot of the linear equations."""
