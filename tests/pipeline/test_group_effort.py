@@ -452,6 +452,7 @@ def test_a_bad_parameter_or_response_is_a_fault(engine: None, where: str) -> Non
         ({"others": [ours.FrictionConfig(1.0)]}, NotImplementedError, "PassiveFriction is a passive law: must be a"),
         ({"others": [ours.ImplicitConfig(1.0)]}, NotImplementedError, "ImplicitEffort is an effort mode: must be a"),
         ({"response": None}, ValueError, "response = None: must be a JointSpaceResponse"),
+        ({"indices": []}, ValueError, "actuator has 0 joints: must have one in the implicit effort mode"),
         ({"indices": [5]}, ValueError, "DOF 5 is not in an articulation of the response"),
         ({"options": {"warm_start": "Zero"}}, ValueError, "warm_start = 'Zero': must be 'explicit' or 'zero'"),
         ({"options": {"fd_epsilon": 0.0}}, ValueError, "fd_epsilon = 0.0: must be finite and > 0"),
@@ -463,7 +464,8 @@ def test_a_bad_parameter_or_response_is_a_fault(engine: None, where: str) -> Non
 def test_what_cannot_be_solved_is_refused(change: dict[str, Any], error: type[Exception], said: str) -> None:
     """By name, before anything changes."""
     others = [catalogue.build(one, 1, "cpu") for one in change.get("others", ())]
-    law = ControllerPD(floats([1.0]), floats([1.0]))
+    gains = floats(np.ones(len(change.get("indices", [0]))))
+    law = ControllerPD(gains, gains)
     grad = change.get("requires_grad", False)
     actuator = Actuator(indices(change.get("indices", [0])), law, others=others, requires_grad=grad)
     response = change.get("response", JointSpaceResponse.from_matrices([[[1.0]]]))

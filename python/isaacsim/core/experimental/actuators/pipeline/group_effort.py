@@ -54,7 +54,7 @@ class GroupEffort:
     Raises:
         NotImplementedError: The actuator has gradients, or a stage that the mode does not support.
         ValueError: `response` or an option is none, is on another device, or has no row for a joint; or a joint has
-            more coordinates than degrees of freedom.
+            more coordinates than degrees of freedom, or there are no joints.
     """
 
     def __init__(self, actuator: Stepped, response: Any, options: ImplicitOptions | None) -> None:
@@ -251,6 +251,8 @@ def _rows_of(actuator: ActuatorLike, blocks: Blocks) -> Rows:
         ValueError: A joint has none, or more coordinates than degrees of freedom.
     """
     label, dofs = actuator.label or "actuator", actuator.indices.numpy().astype(np.int64)
+    if not len(dofs):
+        raise ValueError(f"{label} has 0 joints: must have one in the implicit effort mode. Leave it explicit.")
     known = dofs < len(blocks.block)
     known[known] = blocks.block[dofs[known]] >= 0
     if not known.all():
