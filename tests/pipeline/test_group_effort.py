@@ -106,6 +106,29 @@ def test_efforts_are_newtons(engine: None, kind: str, links: int) -> None:
             np.testing.assert_allclose(own, expected, rtol=1e-4, atol=1e-4 * (1 + np.abs(expected).max()))
 
 
+@pytest.mark.parametrize("stability", [1.0, 30.0, 1000.0])
+def test_stiff_efforts_are_newtons(stability: float) -> None:
+    """Of one joint at stability numbers far above 1, half of it by each gain."""
+    theirs, model = peer(), newton_chain(1)
+    response = JointSpaceResponse(model)
+    state, _ = situation(1)
+    response.refresh(state)
+    inertia = 1 / float(response.inverse_blocks.numpy()[0, 0, 0])
+    kp, kd = floats([2 * stability * inertia / DT**2]), floats([stability * inertia / DT])
+    for seed in range(10):
+        found = []
+        for library in (ours, theirs):
+            state, control = situation(1, seed)
+            state.body_q = model.state().body_q
+            actuator = library.Actuator(indices([0]), library.DrivePD(kp, kd))
+            own = library.JointSpaceResponse(model)
+            own.refresh(state)
+            actuator.set_effort_mode_implicit(own)
+            actuator.step(state, control, dt=DT, bias_force=floats([4.0]))
+            found.append(control.joint_f.numpy().copy())
+        np.testing.assert_allclose(*found, rtol=1e-4)
+
+
 def test_newtons_own_response_is_taken() -> None:
     """It gives the efforts that our response gives."""
     theirs, model, found = peer(), newton_chain(2), []
