@@ -169,7 +169,11 @@ TESTED = {
         "`step`": (ACTUATOR, "current_state_is_untouched states_in_place_and_in_turn_hold_the_same_bits"),
         "names of targets": (ACTUATOR, "both_names_of_the_targets_are_found"),
         "`controller`, `Controller…`": (LATER, "later_names_are_ours drive_is_the_controller"),
-        "effort mode implicit": (NEWTON, "whole_actuators_that_cannot_be_used_are_refused"),
+        "effort mode implicit": (
+            "pipeline/test_group_effort.py",
+            "efforts_are_newtons a_joint_with_a_bad_input_has_no_effort_and_others_are_solved "
+            "what_cannot_be_solved_is_refused",
+        ),
         "index of a position target": (ACTUATOR, "position_targets_stand_where_their_own_indices_say"),
         "`max_delay = 0`": (COMPONENTS, "depth_of_a_delay"),
         "infinite saturation effort": (

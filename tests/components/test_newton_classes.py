@@ -632,7 +632,7 @@ def test_an_actuator_of_a_wrapper_has_no_effort_modes_of_newtons(authored: Array
         actuator = wrapper.actuators[1]
         actuator.set_effort_mode_explicit()
         with pytest.raises(NotImplementedError, match="must be explicit here"):
-            actuator.set_effort_mode_implicit()
+            actuator.set_effort_mode_implicit(None)
         converted = ours.to_newton(actuator)
         assert type(converted) is newton.Actuator
         held = vars(converted)

@@ -42,6 +42,7 @@ _OTHERS = {
     "InspectedValue": "toolbox.inspection.described",
     "JointFriction": "toolbox.recording.friction",
     "JointMotor": "toolbox.recording.motors",
+    "JointSpaceResponse": "pipeline.joint_space_response",
     "JointStability": "toolbox.stability.table",
     "LogUniform": "specs.distributions",
     "MotorConfig": "specs.motors",

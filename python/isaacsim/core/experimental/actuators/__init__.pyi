@@ -57,6 +57,7 @@ from .networks.trust import trust_checkpoints as trust_checkpoints
 from .pipeline.actuator import Actuator as Actuator
 from .pipeline.actuator_group import ActuatorGroup as ActuatorGroup
 from .pipeline.entry import ActuatorConfig as ActuatorConfig
+from .pipeline.joint_space_response import JointSpaceResponse as JointSpaceResponse
 from .pipeline.parse import ActuatorParsed as ActuatorParsed
 from .pipeline.parse import ComponentKind as ComponentKind
 from .pipeline.parse import SchemaNames as SchemaNames
@@ -195,6 +196,7 @@ __all__ = [
     "InspectedValue",
     "JointFriction",
     "JointMotor",
+    "JointSpaceResponse",
     "JointStability",
     "LinkageConfig",
     "LinkageShaft",

@@ -47,7 +47,7 @@ def to_newton(ours: Any, *, num_actuators: int = 1, device: Any = "cpu") -> Any:
         device: Device of these values, as Warp names it.
 
     Raises:
-        ValueError: The installed newton has no counterpart.
+        ValueError: The installed newton has no counterpart, or the actuator is in the implicit effort mode.
         ModuleNotFoundError: newton is not installed.
         TypeError: It is none of these.
 
@@ -71,6 +71,11 @@ def to_newton(ours: Any, *, num_actuators: int = 1, device: Any = "cpu") -> Any:
         if unknown := list(getattr(ours, "others", ())):
             raise ValueError(
                 f"{type(unknown[0]).__name__}: newton.actuators has no such stage. Convert an actuator without it."
+            )
+        if getattr(ours, "effort_mode", "explicit") != "explicit":
+            raise ValueError(
+                f"actuator {ours.label!r}: its effort mode is implicit: must be explicit, as newton has a response of "
+                "its own. Call set_effort_mode_explicit(), and set_effort_mode_implicit() on newton's."
             )
         law, *clamps = (_component(part, peer) for part in (ours.controller, *ours.clamping))
         delay = None if ours.delay is None else _component(ours.delay, peer)

@@ -366,6 +366,27 @@ class Controller(Component):
             device=device,
         )
 
+    def prepare_implicit(
+        self,
+        positions: wp.array,
+        velocities: wp.array,
+        target_pos: wp.array,
+        target_vel: wp.array,
+        pos_indices: wp.array,
+        vel_indices: wp.array,
+        target_pos_indices: wp.array,
+        target_vel_indices: wp.array,
+        drive_state: Any,
+        dt: float,
+        inv_mass: wp.array | None = None,
+        device: wp.DeviceLike = None,
+    ) -> None:
+        """Change parameters before a step in the implicit effort mode; the arguments are those of newton.
+
+        An override gets `custom_inputs` too if the controller has some, and `inv_mass`, the response of each joint to
+        its own impulse [1/(kg·m²) or 1/kg], shape `(N,)`.
+        """
+
     def is_graphable(self) -> bool:
         """Return True if `compute` can be captured in a CUDA graph."""
         return True

@@ -96,6 +96,8 @@ class ControllerNeural(Controller):
 
     SHARED_PARAMS: ClassVar[set[str]] = {"model_path"}
     STATE_AXIS: ClassVar[int] = 1
+    IMPLICIT_JACOBIAN_MARGIN: ClassVar[float] = 0.1
+    """How regular equations stay in the implicit effort mode, at least; see `pipeline/linear_network.py`."""
     NETWORK: ClassVar[Kind]
     """Kind of network."""
     HISTORY: ClassVar[tuple[str, ...]] = ()

@@ -219,12 +219,8 @@ def _computing_members(own: type, ours: Any, family: type) -> dict[str, Any]:
 def _dual_actuator(ours: type, theirs: type) -> type:
     # newton has a descriptor `controller` from 1.6 on, which would hide the attribute
     hidden = {name: None for name, one in vars(theirs).items() if hasattr(one, "__set__") and name not in dir(ours)}
-    members = {"__module__": ours.__module__, "__doc__": ours.__doc__, "set_effort_mode_implicit": _refuse_implicit}
+    members = {"__module__": ours.__module__, "__doc__": ours.__doc__}
     return type(ours.__name__, (ours, theirs), hidden | members)
-
-
-def _refuse_implicit(self: Any, *_: Any, **__: Any) -> Any:
-    raise NotImplementedError(f"{self!r}: effort modes must be explicit here. Make an Actuator of newton for this one.")
 
 
 def _arguments(values: dict[str, Any], ours: Any) -> dict[str, Any]:

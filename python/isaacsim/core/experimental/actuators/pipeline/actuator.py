@@ -20,6 +20,7 @@ from ..errors import NotCopied
 from ..memory import warp_view
 from ..specs.arguments import require_type
 from ..specs.fields import shown
+from ..specs.implicit_options import ImplicitOptions
 from ..specs.stages import KINDS, Staged, kind_of
 from ..untraced import leave_out, untraced
 from .step.fault import Fault, fault_of
@@ -27,9 +28,10 @@ from .step.fault import Fault, fault_of
 if TYPE_CHECKING:
     from .calls import Calls, Contents
     from .gradients import OnTape
+    from .group_effort import GroupEffort
     from .step.interface import Step
 
-# calls and gradients are imported on use: actuators of a wrapper need neither
+# calls, gradients and the implicit mode are imported on use: actuators of a wrapper need none of them
 
 _PARTS = ("controller", "drive", "delay", "clamping", "others")
 _IS_FIXED = (
@@ -56,12 +58,14 @@ class _FixedList(list[Any]):
 class _Compiled:
     """The compiled step of an actuator, its calls, and the parts that were compiled."""
 
-    __slots__ = ("calls", "computed", "on_tape", "parts", "step")
+    __slots__ = ("beside", "calls", "computed", "on_tape", "parts", "step")
 
     def __init__(self) -> None:
         self.step: Step | None = None
         self.on_tape: OnTape | None = None
         self.calls: Calls | None = None
+        # those of the explicit step beside the implicit mode
+        self.beside: Calls | None = None
         self.parts: list[Contents] = []
         self.computed: wp.array | None = None
 
@@ -110,6 +114,10 @@ class Actuator(Staged, NotCopied):
     _INSTEAD = "Make another one of components of its own."
     _fixed = False
     _is_planned = False
+    _effort_mode: GroupEffort | None = None
+
+    ImplicitOptions = ImplicitOptions
+    """Options of `set_effort_mode_implicit`."""
 
     @dataclass
     class State(NotCopied):
@@ -250,8 +258,46 @@ class Actuator(Staged, NotCopied):
         pipeline = " -> ".join(map(repr, self.stages))
         return f"<Actuator {self.label}: {pipeline}, {self.num_actuators} x>".replace(" :", ":")
 
+    def set_effort_mode_implicit(self, response: Any, options: ImplicitOptions | None = None) -> None:
+        """Compute efforts of the end of the step from now on, which are stable at any gain.
+
+        Control law and limits see the state with which the step ends, under the efforts of all joints of this actuator
+        in the articulation: their equations are solved together. Joints of other actuators take no part. The controller
+        is PD, PID, or a law of the user's own without memory.
+
+        Args:
+            response: `JointSpaceResponse` of this package or of newton, to be refreshed before each step.
+            options: How the equations are solved; None means the defaults.
+
+        Raises:
+            NotImplementedError: The actuator has gradients or belongs to a wrapper, or it has a network, a component
+                that computes arrays, or a stage of another kind than controllers, limits and delays.
+            ValueError: `response` or an option cannot be used, or a joint has no row in it, or more coordinates than
+                degrees of freedom.
+        """
+        if self._fixed:
+            raise NotImplementedError(
+                f"actuator {self.label!r}: its effort mode must be explicit here, as a wrapper steps it. Give the "
+                "wrapper an ImplicitConfig, or make an Actuator of its own."
+            )
+        from .group_effort import GroupEffort
+
+        self._effort_mode, self._compiled.calls = GroupEffort(self, response, options), None
+        # now, as a graph may capture the first step
+        self._effort_mode.laws()
+
     def set_effort_mode_explicit(self) -> None:
-        """Do nothing: efforts are always explicit. newton 1.8 also has an implicit mode."""
+        """Compute efforts of the start of the step from now on, as at first."""
+        mode = self._effort_mode
+        if mode is not None:
+            faults, steps = mode.faults(), mode.steps
+            self._effort_mode = self._compiled.beside = None
+            self.compiled().set_faults(faults, steps)
+
+    @property
+    def effort_mode(self) -> str:
+        """When efforts are those of the laws: "explicit", at the start of the step, or "implicit", at its end."""
+        return "explicit" if self._effort_mode is None else "implicit"
 
     @property
     def drive(self) -> Any:
@@ -278,6 +324,8 @@ class Actuator(Staged, NotCopied):
 
         With a transmission they are efforts of the motor.
         """
+        if self._effort_mode is not None:
+            return self._effort_mode.computed
         compiled = self._compiled
         if compiled.step is None:
             return compiled.computed_of(self)
@@ -312,13 +360,16 @@ class Actuator(Staged, NotCopied):
         """
         if self._compiled.step is None:
             return []
+        rows = self._compiled.step.faults() if self._effort_mode is None else self._effort_mode.faults()
         names = self.dof_names if self.dof_names and self.num_actuators % len(self.dof_names) == 0 else ("",)
-        found = [(n % len(names), n // len(names), code, step) for n, _, code, step in self._compiled.step.faults()]
+        found = [(n % len(names), n // len(names), code, step) for n, _, code, step in rows]
         return [fault_of(self.label, names[dof], robot, step, code) for dof, robot, code, step in sorted(found)]
 
     def clear_faults(self) -> None:
         """Clear all faults, and count steps of faults from 0 again; states do not change."""
-        if self._compiled.step is not None:
+        if self._effort_mode is not None:
+            self._effort_mode.clear_faults()
+        elif self._compiled.step is not None:
             self._compiled.step.clear_faults()
 
     def is_stateful(self) -> bool:
@@ -397,16 +448,19 @@ class Actuator(Staged, NotCopied):
             sim_control: Object or mapping with targets, feedforward, outputs and custom inputs of the controller.
             current_act_state: State before this step.
             next_act_state: State after this step, which is written.
-            dt: Physics step [s]; laws without an integral do not need it.
-            bias_force: Ignored. newton reads it only in its implicit effort mode, which this class does not have.
+            dt: Physics step [s]; explicit laws without an integral do not need it.
+            bias_force: What balances gravity and Coriolis forces at each degree of freedom [N·m or N], float32, as
+                `newton.eval_inverse_dynamics_passive` gives it; for a response of `from_matrices` at each row. Only the
+                implicit effort mode reads it; without it the efforts lag behind gravity.
 
         Raises:
             ValueError: A stateful actuator gets fewer than two states, an array is missing or does not fit, or `dt` is
-                no number of seconds >= 0. Nothing is written then.
+                no number of seconds >= 0, in the implicit effort mode > 0. Nothing is written then.
         """
         compiled = self._compiled
         if self.requires_grad and (tape := _tape_now()) is not None and self.num_actuators:
             return self._step_on_tape(tape, sim_state, sim_control, current_act_state, next_act_state, dt)
+        # none in the implicit mode
         if compiled.calls is not None and compiled.calls.again(
             sim_state, sim_control, current_act_state, next_act_state, dt
         ):
@@ -414,16 +468,34 @@ class Actuator(Staged, NotCopied):
         self.require_states(current_act_state, next_act_state)
         if not self.num_actuators:
             return
+        if self._effort_mode is not None:
+            return self._step_implicit(
+                (sim_state, sim_control, current_act_state, next_act_state, dt), bias_force, self._effort_mode
+            )
         while compiled.calls is None or not compiled.calls.step(
             sim_state, sim_control, current_act_state, next_act_state, dt
         ):
             compiled.calls = self._new_calls()
+
+    def _step_implicit(self, given: tuple[Any, ...], bias_force: Any, mode: GroupEffort) -> None:
+        """Add the efforts of the end of the step."""
+        sim_state, _, now, after, dt = given
+        calls = self._compiled.beside
+        if calls is None or not calls.is_current():
+            calls = self._compiled.beside = self._new_calls()
+        mode.step(calls, lambda control: calls.step(sim_state, control, now, after, dt), given, bias_force)
 
     def _step_on_tape(
         self, tape: wp.Tape, sim_state: Any, sim_control: Any, now: State | None, after: State | None, dt: float | None
     ) -> None:
         """Step, and record the step on the tape."""
         from .gradients import off_tape
+
+        if self._effort_mode is not None:
+            raise NotImplementedError(
+                f"{self.label or 'actuator'} has requires_grad = True: must be False in the implicit effort mode, "
+                "which has no gradients. Call set_effort_mode_explicit() first."
+            )
 
         self.require_states(now, after)
         compiled = self._compiled

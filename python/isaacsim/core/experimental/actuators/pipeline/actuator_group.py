@@ -60,6 +60,8 @@ class ActuatorGroup(NotCopied):
         current_states: Sequence[Actuator.State | None] | None = None,
         next_states: Sequence[Actuator.State | None] | None = None,
         dt: float | None = None,
+        *,
+        bias_force: Any = None,
     ) -> None:
         """Add the efforts of this step to the output arrays; see `Actuator.step`.
 
@@ -69,6 +71,7 @@ class ActuatorGroup(NotCopied):
             current_states: State of each actuator before this step.
             next_states: State of each actuator after this step, which is written.
             dt: Physics step [s]; laws without an integral do not need it.
+            bias_force: For actuators in the implicit effort mode, see `Actuator.step`.
 
         Raises:
             ValueError: An array or a state is missing.
@@ -85,7 +88,7 @@ class ActuatorGroup(NotCopied):
                 calls.step(sim_state, sim_control, now[mine], after[mine], dt)
                 continue
             for actuator, before, following in zip(self.actuators[mine], now[mine], after[mine], strict=True):
-                actuator.step(sim_state, sim_control, before, following, dt)
+                actuator.step(sim_state, sim_control, before, following, dt, bias_force=bias_force)
 
     @property
     def faults(self) -> list[Fault]:

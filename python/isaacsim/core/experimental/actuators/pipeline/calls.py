@@ -90,7 +90,12 @@ _INDEX_NAMES = ("pos_indices", "indices", "target_pos_indices", "indices", "indi
 
 
 def is_native(actuator: ActuatorLike) -> bool:
-    """Return True if the core can step an actuator: it has all its laws, and the arrays are on the CPU, not empty."""
+    """Return True if the core can step an actuator: it has all its laws, and the arrays are on the CPU, not empty.
+
+    The core does not solve for efforts of the end of the step of several joints.
+    """
+    if getattr(actuator, "_effort_mode", None) is not None:
+        return False
     if native.core is None or not actuator.device.is_cpu or not actuator.num_actuators:
         return False
     entry = _entry_of(actuator)
@@ -340,11 +345,11 @@ def _step_state(step: Step, actuator: ActuatorLike, label: str, state: Any) -> S
     """Return the state of a step with the arrays of an actuator's state."""
     if isinstance(step, ArrayStagesStep):
         given = actuator.State() if state is None else state
-        return ArrayStagesState(_planned_state(step.around, label, state), [given])
-    return _planned_state(step, label, state)
+        return ArrayStagesState(planned_state(step.around, label, state), [given])
+    return planned_state(step, label, state)
 
 
-def _planned_state(step: Step, label: str, state: Any) -> StepState:
+def planned_state(step: Step, label: str, state: Any) -> StepState:
     """Return the state of a plan with the arrays of an actuator's state, or a fresh one for None."""
     fresh, plan = step.new_state(), step.plan
     if state is None:

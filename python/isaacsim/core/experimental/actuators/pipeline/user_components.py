@@ -107,6 +107,10 @@ def _config_of(given: Any, dof_name: str, num_robots: int) -> ActuatorConfig:
             f"actuator {dof_name!r} has requires_grad = True: must be stepped by itself to have gradients on a tape. "
             "Make it without; ActuatedArrays takes requires_grad for all of its own."
         )
+    if own and given.effort_mode != "explicit":
+        raise ValueError(
+            f"actuator {dof_name!r}: its effort mode is implicit: must be explicit. Call set_effort_mode_explicit()."
+        )
     if len(given.indices) != num_robots:
         raise ValueError(
             f"actuator {dof_name!r} has {len(given.indices)} joints: must have {num_robots}, one per robot. Make one "

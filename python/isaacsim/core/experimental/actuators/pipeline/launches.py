@@ -1,0 +1,49 @@
+"""Launches of kernels whose arguments are packed once: most of the time of a small kernel is that of its arguments."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from typing import Any
+
+import warp as wp
+
+
+class Launches:
+    """Launches by name, each with the arguments of the first time.
+
+    Args:
+        device: Warp device.
+    """
+
+    def __init__(self, device: Any) -> None:
+        self._device = device
+        self._given: tuple[Any, ...] = ()
+        # with the arrays, which a launch does not keep
+        self._recorded: dict[Hashable, tuple[Any, Any]] = {}
+
+    def for_arguments(self, *given: Any) -> None:
+        """Pack all arguments again if one of these, which launches have in common, is another one than before."""
+        known = self._given
+        same = len(known) == len(given) and all(
+            one is other or (isinstance(one, float) and one == other) for one, other in zip(given, known, strict=True)
+        )
+        if not same:
+            self._recorded.clear()
+            self._given = given
+
+    def run(self, name: Hashable, kernel: Any, size: int, inputs: Sequence[Any], outputs: Sequence[Any]) -> None:
+        """Launch a kernel; later calls of the same name have the same arguments, and need not give them.
+
+        Args:
+            name: Name of the launch.
+            kernel: The kernel.
+            size: Number of threads.
+            inputs: Its inputs.
+            outputs: Its outputs.
+        """
+        known = self._recorded.get(name)
+        if known is None:
+            options: dict[str, Any] = {"device": self._device, "record_tape": False, "record_cmd": True}
+            command: Any = wp.launch(kernel, size, inputs, outputs, **options)
+            known = self._recorded[name] = command, (inputs, outputs)
+        known[0].launch()

@@ -1,0 +1,57 @@
+"""Chains of joints: by their mass matrices, and as models of newton; and actuators of newton's API on them."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import warp as wp
+from isaacsim.core.experimental.actuators.components.quiet_warp import quiet_warp
+
+
+def floats(values: Any) -> wp.array:
+    return wp.array(np.asarray(values, np.float32), dtype=wp.float32, device="cpu")
+
+
+def indices(values: Any) -> wp.array:
+    return wp.array(np.asarray(values), dtype=wp.uint32, device="cpu")
+
+
+def mass_matrices(robots: int, joints: int, seed: int = 0) -> np.ndarray:
+    """Positive definite matrices of light, strongly coupled chains, float64 `(robots, joints, joints)`."""
+    rng = np.random.default_rng(seed)
+    parts = rng.normal(size=(robots, joints, joints))
+    return 0.05 * parts @ parts.transpose(0, 2, 1) + 0.01 * np.eye(joints)
+
+
+def situation(count: int, seed: int = 0) -> tuple[SimpleNamespace, SimpleNamespace]:
+    """State and control of random joints."""
+    rng = np.random.default_rng(seed)
+    q, qd, goal, rate, act = rng.normal(size=(5, count))
+    state = SimpleNamespace(joint_q=floats(q), joint_qd=floats(3 * qd))
+    targets = {"joint_target_q": floats(goal), "joint_target_qd": floats(rate), "joint_act": floats(act)}
+    return state, SimpleNamespace(**targets, joint_f=floats(np.zeros(count)), computed=floats(np.zeros(count)))
+
+
+def newton_chain(links: int, robots: int = 1, gravity: float = 0.0, armature: float = 0.0) -> Any:
+    """Model of newton: chains of links of 1 kg, whose joints turn in the plane of gravity."""
+    with quiet_warp():
+        import newton
+
+        template = newton.ModelBuilder(gravity=(0.0, -gravity, 0.0))
+        parent, joints = -1, []
+        for number in range(links):
+            inertia = wp.mat33(np.diag([0.01, 0.02, 0.03]).astype(np.float32))
+            link = template.add_link(com=wp.vec3(0.25, 0.0, 0.0), inertia=inertia, mass=1.0)
+            frame = wp.transform(wp.vec3(0.5 if number else 0.0, 0.0, 0.0), wp.quat_identity())
+            joints.append(
+                template.add_joint_revolute(
+                    parent=parent, child=link, axis=newton.Axis.Z, parent_xform=frame, armature=armature
+                )
+            )
+            parent = link
+        template.add_articulation(joints)
+        builder = newton.ModelBuilder(gravity=(0.0, -gravity, 0.0))
+        builder.replicate(template, robots)
+        return builder.finalize(device="cpu")
