@@ -176,9 +176,13 @@ def shaft_law(effort, _q, _qd, _dt):
 
 
 @law_of("ImplicitEffort")
-def effort_mode_law(effort, _q, qd, _dt, *_):
+def effort_mode_law(effort, _q, qd, h, told, load, _whole, coupled, qd_before, u_before, rest, assumed, share):
     """What the next step has to know; `tests/components/test_implicit_effort.py` has the mode as a whole."""
-    return qd, effort
+    inertia = np.where(coupled > 0, coupled, np.where(told > 0, told / 2, np.where(assumed > 0, assumed, np.nan)))
+    # what moved the joint in the step before, besides its motor and the load that is told
+    seen = inertia * (qd - qd_before) / h - np.where(np.isnan(u_before), 0, u_before) + load
+    followed = share * np.where(told > inertia, inertia / told, 1) ** 2
+    return qd, effort, np.where(np.isnan(qd_before), 0, rest + followed * (seen - rest))
 
 
 @law_of("PassiveCogging")
