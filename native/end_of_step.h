@@ -153,6 +153,81 @@ void stage_at_end(const Problem& p, const Block& b, const Use& use, float* effor
     });
 }
 
+// ---- one sweep
+
+// A controller that is a line, at most a constant limit, and the effort mode of all elements: solved in closed form.
+template <class Law, class Mode, class A, class S, class T, class L, class M>
+struct EndSweep;
+template <class Law, class Mode, size_t... A, size_t... S, size_t... T, size_t... L, size_t... M>
+struct EndSweep<Law, Mode, std::index_sequence<A...>, std::index_sequence<S...>, std::index_sequence<T...>,
+                std::index_sequence<L...>, std::index_sequence<M...>> {
+    FLATTENED static bool run(int64_t size, float dt, const float* q, const float* qd, const float* q_target,
+                              const float* qd_target, const float* feedforward, float* RESTRICT out,
+                              Numbers<A>... asked, State<S>... state, Numbers<T>... taken, Numbers<L>... gains,
+                              Numbers<M>... most) {
+        int32_t bad = 0;
+        INDEPENDENT
+        for (int64_t i = 0; i < size; ++i) {
+            const auto end = Mode::template end<float>(q[i], qd[i], dt, asked[i]..., state[i]..., taken[i]...);
+            const float free = end.at[0], gain = end.at[1];
+            const auto found = Law::template law<Number>(moving(q[i] + dt * free, dt), moving(free, 1.0f),
+                                                         constant(q_target[i]), constant(qd_target[i]),
+                                                         constant(feedforward[i]), constant(dt), constant(gains[i])...);
+            const float slope = slope_of(found.at[0]), falling = slope < 0.0f ? slope : 0.0f;
+            float effort = found.at[0].value / (1.0f - falling * gain);
+            ((effort = ClampingMaxEffort::law(effort, q[i], qd[i], dt, most[i]).at[0]), ...);
+            const auto next = Mode::template law<float>(effort, q[i], qd[i], dt, asked[i]..., state[i]..., taken[i]...);
+            // zero if all is finite, the difference of what is not is NaN
+            float rest = (effort - effort) + (q[i] - q[i]) + (qd[i] - qd[i]) + (q_target[i] - q_target[i]) +
+                         (qd_target[i] - qd_target[i]) + (feedforward[i] - feedforward[i]);
+            ((rest += asked[i] - asked[i]), ...);
+            ((rest += next.at[S] - next.at[S]), ...);
+            const bool good = rest == 0.0f;
+            ((state[i] = chosen(good, next.at[S], state[i])), ...);
+            out[i] = effort + rest;
+            bad |= static_cast<int32_t>(!good);
+        }
+        return bad != 0;
+    }
+
+    static bool run(const Problem& p, const Block& b) {
+        const Use& mode = p.limits[p.ends];
+        const Arrays<Mode> own(mode, b);
+        const Arrays<Law> law(p.controllers[0], b);
+        const Inputs in(b);
+        const float* most[sizeof...(M) + 1] = {};
+        for (size_t k = 0; k < sizeof...(M); ++k) most[k] = taken(p.limits[0], static_cast<int>(k), 1, b);
+        return run(b.size, p.dt, in.q, in.qd, in.q_target, in.qd_target, in.feedforward, b.efforts, own.asked[A]...,
+                   own.state[S]..., own.taken[T]..., law.taken[L]..., most[M]...);
+    }
+};
+
+// The sweep of these laws and `LIMITS` constant limits before the mode.
+template <class Law, class Mode, int LIMITS>
+bool end_sweep(const Problem& p, const Block& b) {
+    return EndSweep<Law, Mode, Asked<Mode>, States<Mode>, Taken<Mode>, Taken<Law>,
+                    std::make_index_sequence<LIMITS>>::run(p, b);
+}
+
+// The sweep of a plan, if it has one.
+template <class... Stages>
+Sweep find_end_sweep(List<Stages...>, const Problem& p) {
+    const size_t count = p.limits.size();
+    if (p.controllers.size() != 1 || p.controllers[0].law != number_in<ControllerPD>(Controllers{}) ||
+        !p.controllers[0].every || !p.limits[p.ends].every || count > 2)
+        return nullptr;
+    if (count == 2 && p.limits[0].law != number_in<ClampingMaxEffort>(EffortStages{})) return nullptr;
+    Sweep found = nullptr;
+    const auto look = [&](auto one) {
+        using Mode = typename decltype(one)::type;
+        if constexpr (Mode::kEnds)
+            if (p.limits[p.ends].law == number_in<Mode>(EffortStages{}))
+                found = count == 2 ? end_sweep<ControllerPD, Mode, 1> : end_sweep<ControllerPD, Mode, 0>;
+    };
+    (look(std::common_type<Stages>{}), ...);
+    return found;
+}
+
 // ---- choice of kernels
 
 template <class... Laws>

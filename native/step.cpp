@@ -1070,6 +1070,9 @@ void choose(Problem& p) {
             p.route.stages.push_back(find_limit_places(EffortStages{}, use.law));
             p.route.moves.push_back(moves_with_joint(EffortStages{}, use.law));
         }
+        const bool others = !p.networks.empty() || p.free_slots || !p.feedback.empty();
+        if (!others && !masked && !p.computed && !p.limited_by && !p.motor)
+            p.route.whole = find_end_sweep(EffortStages{}, p);
         return;
     }
     p.route.one_sweep = p.route.limits.empty() || (p.route.limits.size() == 1 && !p.route.limits[0].places);
