@@ -104,7 +104,9 @@ def main() -> None:
         cells = []
         for robots in sizes:
             modes = {"explicit": Candidate(motor, robots), "implicit": Candidate([*motor, ImplicitConfig()], robots)}
-            check(*modes.values())
+            if "friction" not in name:
+                # at the first step explicit friction does not know what else acts
+                check(*modes.values())
             if name == "PD, limit":
                 check_end(modes["implicit"])
             blocks = {mode: steps(one.step) for mode, one in modes.items()}

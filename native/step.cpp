@@ -544,7 +544,7 @@ NOINLINE void find_faults(const Problem& p, const Block& b, const float* const* 
 
 // Largest number of times that a stage is evaluated, and relative change at which its effort is solved.
 constexpr int kMostRounds = 24;
-constexpr float kNear = 1e-6f;
+constexpr float kNear = 1e-4f;
 // The same of a motor with friction behind it: how often it is taken as a line, and how near to that it has to be.
 constexpr int kMostLines = 4;
 constexpr float kNearLine = 1e-4f;

@@ -10,6 +10,7 @@ import warp as wp
 
 from ..errors import HostError
 from ..values import ArrayLike, as_numpy
+from .mass_signals import mass_signals
 from .port import ArticulationPort, Buffers, JointViews, nothing, require_members
 from .transfer import transfer
 
@@ -85,9 +86,11 @@ class Binding:
             columns: Of the joints.
         """
         offer = getattr(self.articulation, "joint_signals", None)
-        if offer is None or not wanted:
+        views: JointViews | None = None
+        if wanted:
+            views = offer(list(wanted)) if offer is not None else mass_signals(self.articulation, wanted)
+        if views is None:
             return nothing
-        views: JointViews = offer(list(wanted))
         copies = [
             (views.arrays[name], [columns[joint] for joint in joints], array)
             for name, parts in wanted.items()

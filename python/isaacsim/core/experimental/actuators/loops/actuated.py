@@ -8,10 +8,10 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ..actuator_set import ActuatorSet
+from ..components.coupling import inertias_of
 from ..components.device import device_of
 from ..components.quiet_warp import quiet_warp
 from ..pipeline.assembly import Assembly
-from ..pipeline.coupling import inertias_of
 from ..pipeline.entry import ActuatorEntry, entry_from_spec
 from ..pipeline.friction import EngineFriction, has_friction_stage, require_no_sweeps, without_engine_friction
 from ..pipeline.linkages import rotor_armatures

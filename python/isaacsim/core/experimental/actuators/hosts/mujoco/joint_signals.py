@@ -1,7 +1,7 @@
 """Signals of joints for laws: effective inertia and load, in arrays that follow the simulations.
 
 The effective inertia of a joint is 1/(M⁻¹)ᵢᵢ, from the factors of the mass matrices that MuJoCo's step needs; the
-coupled one, see `pipeline/coupling.py`, is less by the coupling with the other joints. The load is the effort that
+coupled one, see `components/coupling.py`, is less by the coupling with the other joints. The load is the effort that
 balances gravity and Coriolis forces. All are those of the state before the step.
 """
 

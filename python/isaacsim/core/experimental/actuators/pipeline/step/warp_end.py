@@ -19,7 +19,7 @@ from ...components.law import LawClass
 from ...specs.signals import SIGNALS
 from ...specs.stages import KINDS
 
-NEAR = wp.constant(1.0e-6)
+NEAR = wp.constant(1.0e-4)
 """Relative change at which an effort is solved, as in the core."""
 ROUNDS = wp.constant(24)
 """Largest number of times that a law is evaluated, as in the core."""

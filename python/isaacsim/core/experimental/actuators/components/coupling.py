@@ -14,11 +14,12 @@ from __future__ import annotations
 import numpy as np
 
 
-def inertias_of(mass_matrix: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def inertias_of(mass_matrix: np.ndarray, first: int = 0) -> tuple[np.ndarray, np.ndarray]:
     """Return effective and coupled inertias [kg·m² or kg], float64 `(…, joints)`.
 
     Args:
-        mass_matrix: Symmetric and positive definite, `(…, joints, joints)`, armatures included.
+        mass_matrix: Symmetric and positive definite, `(…, coordinates, coordinates)`, armatures included.
+        first: Number of coordinates before the joints, those of a floating base.
 
     Raises:
         ValueError: It is not.
@@ -30,7 +31,7 @@ def inertias_of(mass_matrix: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         raise ValueError(
             "mass_matrix: must be symmetric and positive definite. Give that of all joints, with their armatures."
         ) from error
-    inverse = np.swapaxes(factor, -1, -2) @ factor
+    inverse = (np.swapaxes(factor, -1, -2) @ factor)[..., first:, first:]
     admittance = np.diagonal(inverse, axis1=-2, axis2=-1)
     scale = 1.0 / np.sqrt(admittance)
     correlations = np.abs(inverse) * scale[..., :, None] * scale[..., None, :]

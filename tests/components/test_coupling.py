@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from isaacsim.core.experimental.actuators.pipeline.coupling import inertias_of
+from isaacsim.core.experimental.actuators.components.coupling import inertias_of
 
 
 def matrices(rng: np.random.Generator, count: int, size: int) -> np.ndarray:
