@@ -60,8 +60,10 @@ def assumed_inertia_too_large(checked: Checked) -> Iterator[Finding]:
     inertias = {} if checked.stability is None else {one.joint: one.inertia for one in checked.stability.joints}
     for joint, actuator in checked.actuated:
         inertia = inertias.get(joint.name, math.inf)
-        for stage in actuator.stages:
-            implicit = isinstance(stage, ImplicitConfig)
+        modes = [stage for stage in actuator.stages if isinstance(stage, ImplicitConfig)]
+        # friction of an implicit joint has the inertia of the effort mode
+        for stage in modes or actuator.stages:
+            implicit = bool(modes)
             one = AssumedInertia("", joint.name, getattr(stage, "assumed_inertia", 0.0), inertia, implicit)
             if one.is_too_large:
                 law = "effort at the end of the step" if implicit else "friction"
