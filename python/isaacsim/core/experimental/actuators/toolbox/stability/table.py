@@ -14,7 +14,6 @@ import numpy as np
 from ...specs.arguments import names_of, number_of, require_type
 from ...specs.config import Config
 from ...specs.fields import violations
-from ...specs.implicit import EffortMode
 from ...specs.stages import parts_of
 from ...values import as_numbers
 from .chatter import AssumedInertia
@@ -75,7 +74,7 @@ class JointStability:
     smallest_armature: float
     largest_step: float
     latency: float = 0.0
-    effort_mode: EffortMode = "explicit"
+    effort_mode: str = "explicit"
     stepped_inertia: float = 0.0
     load_is_told: bool = False
 
@@ -286,8 +285,11 @@ def stability_with(
         *(values[3], loop.smallest_armatures(dt, values[3]), [one.largest_step(dt) for one in alone]),
         timing.latencies(dt),
     )
-    rows = [JointStability(robot, name, *map(float, row)) for name, *row in zip(names, *columns, strict=True)]
-    rows = [_with_mode(row, modes, at) for at, row in enumerate(rows)]
+    numbers: list[list[Any]] = [[float(one) for one in row] for row in zip(*columns, strict=True)]
+    rows = [
+        _with_mode(JointStability(robot, name, *row), modes, at)
+        for at, (name, row) in enumerate(zip(names, numbers, strict=True))
+    ]
     return Stability(dt, tuple(rows), (whole,))
 
 
