@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from functools import cached_property
 from typing import Any
 
@@ -293,7 +293,7 @@ class ClosedLoops:
         """What makes the robot implicit, in words."""
         if hasattr(self._robots.articulation, "joint_signals"):
             return IMPLICIT_REMEDY
-        return f"{ImplicitConfig.__name__}(assumed_inertia=…) with at most the inertia of each joint"
+        return f"{ImplicitConfig.__name__}(assumed_inertia=…) with half to all of the inertia of each joint"
 
     def _of_friction(self, parameter: str, combine: np.ufunc = np.add) -> np.ndarray:
         """Return a parameter of the friction of the actuated joints, `(robots, joints)`; 0 for none."""
