@@ -2,10 +2,10 @@
 
 A law of friction needs the inertia of its joint, and so does an effort at the end of the step. Where the simulator does
 not provide it, they use their parameter `assumed_inertia`. Too large an estimate overshoots in each step, and the joint
-chatters instead of coming to rest: with friction a single joint from about 2.5 times its inertia on; an implicit one with
-much stiffness from 8/7, with much damping from 4/3 of it on; coupled joints earlier. For friction an estimate that is too
-small is safe: the joint comes to rest a little later. An implicit joint with less than half its inertia takes the motion
-that its own effort makes for a load, and vibrates with much stiffness; the margins of `loop.py` say so.
+chatters instead of coming to rest: with friction a single joint from about 2.5 times its inertia on; an implicit one
+with much stiffness from 8/7 of it on, with much damping from 4/3 on; coupled joints earlier. For friction an estimate
+that is too small is safe: the joint comes to rest a little later. An implicit joint with less than half its inertia
+takes the motion that its own effort makes for a load, and vibrates with much stiffness; margins say so.
 """
 
 from __future__ import annotations
