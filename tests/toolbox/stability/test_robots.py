@@ -260,7 +260,7 @@ def test_coupled_arm_vibrates_from_the_limit_on(engine: str) -> None:
     assert bench.grows_from(told.robots[0].margin, kp, kd, within=0.05)
 
 
-@pytest.mark.parametrize("stiff", [0.1, 0.5])
+@pytest.mark.parametrize("stiff", [0.4, 0.8])
 def test_implicit_coupled_arm_vibrates_from_the_limit_on(stiff: float) -> None:
     """Strongly coupled joints have a limit of stiffness, within 5 %; each of them alone has none."""
     pose = [0.0, -0.6, 0.0, -2.2, 0.5, 1.6, 0.8]
