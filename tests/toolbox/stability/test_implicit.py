@@ -77,7 +77,7 @@ def growth(ratio: float, gains: tuple[float, float, float], load: str, frequency
 
 
 def implicit(ratio: float, load: str) -> Implicit:
-    return Implicit.of_joint(ratio * INERTIA, load == "told")
+    return Implicit.of_joint(ratio * INERTIA, 0.0 if load == "told" else 1.0)
 
 
 @pytest.mark.parametrize("load", ["told", "found out"])
@@ -118,9 +118,9 @@ def test_half_to_all_of_the_inertia_is_stable_at_any_gains(rng: np.random.Genera
     """Below half of it and from 8/7 on much stiffness vibrates."""
     for ratio, kp in product((0.5, 0.7, 1.0), 10 ** rng.uniform(-4, 8, 60)):
         gains = np.array([[kp], [10 ** rng.uniform(-6, 8)], [0.0]])
-        assert Loop(np.eye(1), gains, implicit=Implicit.of_joint(ratio, False)).is_stable(1.0)
+        assert Loop(np.eye(1), gains, implicit=Implicit.of_joint(ratio, 1.0)).is_stable(1.0)
     for ratio, stable in ((0.48, False), (1.14, True), (1.15, False)):
-        loop = Loop(np.eye(1), np.array([[1e7], [0.0], [0.0]]), implicit=Implicit.of_joint(ratio, False))
+        loop = Loop(np.eye(1), np.array([[1e7], [0.0], [0.0]]), implicit=Implicit.of_joint(ratio, 1.0))
         assert loop.is_stable(1.0) is stable
 
 
@@ -329,7 +329,11 @@ def test_bode_plot_is_that_of_the_implicit_loop() -> None:
         sim.play()
         found, row = loop_response(actuators, "hinge"), actuators.stability().joints[0]
         expected = frequency_response(
-            "hinge", (row.kp, row.kd, row.ki), row.inertia, DT, implicit=Implicit.of_joint(row.stepped_inertia, False)
+            "hinge",
+            (row.kp, row.kd, row.ki),
+            row.inertia,
+            DT,
+            implicit=Implicit.of_joint(row.stepped_inertia, row.load_share),
         )
         np.testing.assert_array_equal(found.open_loop, expected.open_loop)
         titles = [panel.get_title(loc="left") for panel in plot_bode(actuators, "hinge").axes]

@@ -9,11 +9,11 @@ The hold of the effort between steps is included, without approximation. A delay
 to feedback, so it turns the phase of the closed loop and does not change the margins. The latency M of the measurement
 weights the last steps, see `timing.py`; F is the filter of the velocity. With a rate of the controller or a delay of
 the effort, V/T and Q/T are those of all physics steps between two computations. An effort at the end of the step, see
-`implicit.py`, has for C = kp + ki·dt·z/(z − 1), D = kd + dt·C and g = dt/I, I the inertia with which it is stepped,
-    open loop     L = (C·Q/T + D·(2 − z⁻¹)·V/T) / (1 + g·D·(1 − z⁻¹))
-    closed loop   z⁻ᵈ·C·(Q/T) / (1 + g·D·(1 − z⁻¹)) / (1 + L)
-and for a load that is told 1 instead of 2 − z⁻¹ and of 1 − z⁻¹. Its gains do not multiply L, so there is no crossover
-at which a factor makes L = −1.
+`implicit.py`, has for C = kp + ki·dt·z/(z − 1), D = kd + dt·C, g = dt/I with the inertia I with which it is stepped,
+and S = s/(1 − (1 − s)·z⁻¹) with the share s of its load,
+    open loop     L = (C·Q/T + D·(1 + S·(1 − z⁻¹))·V/T) / (1 + g·D·(1 − S·z⁻¹))
+    closed loop   z⁻ᵈ·C·(Q/T) / (1 + g·D·(1 − S·z⁻¹)) / (1 + L)
+Its gains do not multiply L, so there is no crossover at which a factor makes L = −1.
 """
 
 from __future__ import annotations
@@ -120,11 +120,11 @@ class _Plant:
     ) -> tuple[np.ndarray, np.ndarray]:
         """Return the open and the closed loop of an effort at the end of the step, with stiffness and damping."""
         stiffness, kd = law
-        remembered = 0.0 if self.implicit.is_told[0] else 1 / z
+        share = self.implicit.load_shares[0]
+        found = share / (1 - (1 - share) / z)
         felt = kd + self.dt * stiffness
-        yielding = 1 + self.dt / self.implicit.inertias[0] * felt * (1 - remembered)
-        free = velocity if self.implicit.is_told[0] else (2 - remembered) * velocity
-        loop = (stiffness * position + felt * free) / yielding
+        yielding = 1 + self.dt / self.implicit.inertias[0] * felt * (1 - found / z)
+        loop = (stiffness * position + felt * (1 + found * (1 - 1 / z)) * velocity) / yielding
         followed = stiffness * position / yielding / (1 + loop)
         return loop, np.where(followed == 0.0, _NOTHING, followed)
 

@@ -1,12 +1,14 @@
 """Joints whose effort is that of the end of the physics step, as `components/implicit_effort.py` computes it.
 
     g  = h/I                                 I the inertia with which the joint is stepped
-    v₀ = 2·v − v′ − g·u′                     v′ and u′ of the step before; v where the simulator tells the whole load
+    v₀ = v + d                               d what else moves the joint in a step, its load
+    d  = d′ + s·(v − v′ − g·u′ − d′)         v′, u′ and d′ of the step before
     τ  = (Ki·z − K·(q + h·v₀) − Kd·v₀) / (1 + g·(Kd + h·K)),    K = Kp + h·Ki
     z⁺ = z − h·(q + h·(v₀ + g·τ))
 
 The inertia I is the coupled one, else half the effective one, else the one that is assumed: as the engine has it. A
-joint with a sensor has an explicit effort, as its controller acts on what was measured.
+joint with a sensor has an explicit effort, as its controller acts on what was measured. The share s is 1, and 0 where
+the simulator tells the whole load.
 """
 
 from __future__ import annotations
@@ -24,6 +26,8 @@ from ...specs.stages import KINDS, is_geared, kind_of
 
 # where the inertia comes from, which says how an armature changes it
 _ASSUMED, _HALF, _COUPLED = 0.0, 1.0, 2.0
+# of what else moves a joint in a step, which counts as load, where the simulator does not tell the whole load
+_SHARE: Final = 1.0
 # kinds of stages beside which an effort cannot be that of the end of the step
 _LATE: Final = ("rate", "effort_delay")
 
@@ -33,7 +37,7 @@ class Implicit:
 
     Args:
         values: Of each joint, shape `(3, …, J)`: inertia with which it is stepped [kg·m² or kg], NaN where the effort
-            is explicit; the source of that inertia; 1 if the whole load is told.
+            is explicit; the source of that inertia; the share of what else moves it that counts as load.
     """
 
     def __init__(self, values: np.ndarray) -> None:
@@ -47,9 +51,9 @@ class Implicit:
         return cls(values)
 
     @classmethod
-    def of_joint(cls, inertia: float, is_told: bool) -> Implicit:
+    def of_joint(cls, inertia: float, load_share: float) -> Implicit:
         """Return that of one implicit joint, with the inertia with which it is stepped."""
-        return cls.known(0.0, 0.0, np.array([inertia]), is_told)
+        return cls(np.array([[inertia], [_ASSUMED], [load_share]]))
 
     @classmethod
     def known(cls, coupled: Any, effective: Any, assumed: np.ndarray, told: Any) -> Implicit:
@@ -66,7 +70,7 @@ class Implicit:
         )
         source = np.where(np.greater(coupled, 0.0), _COUPLED, np.where(np.greater(effective, 0.0), _HALF, _ASSUMED))
         inertia = np.where(np.isnan(assumed), np.nan, inertia)
-        return cls(np.stack(np.broadcast_arrays(inertia, source, np.greater(told, 0.5).astype(float))))
+        return cls(np.stack(np.broadcast_arrays(inertia, source, np.where(np.greater(told, 0.5), 0.0, _SHARE))))
 
     def __getitem__(self, key: Any) -> Implicit:
         """Return those of some joints, or of some joints of a robot."""
@@ -88,9 +92,9 @@ class Implicit:
         return self.mask & (self.values[1] == _ASSUMED)
 
     @property
-    def is_told(self) -> np.ndarray:
-        """True where the simulator tells the whole load."""
-        return self.values[2] > 0.5
+    def load_shares(self) -> np.ndarray:
+        """Shares of what else moves joints in a step that count as load; 0 where the simulator tells the whole load."""
+        return self.values[2]
 
     def with_coupled(self, inverse: np.ndarray, chosen: np.ndarray) -> Implicit:
         """Return these and others, with the coupled inertia.
@@ -101,7 +105,7 @@ class Implicit:
         """
         made = Implicit(self.values.copy())
         made.values[0, chosen] = coupled_inertias(inverse)[chosen]
-        made.values[1, chosen] = _COUPLED
+        made.values[1:, chosen] = [[_COUPLED], [_SHARE]]
         return made
 
     def moved(self, before: np.ndarray, after: np.ndarray) -> Implicit:

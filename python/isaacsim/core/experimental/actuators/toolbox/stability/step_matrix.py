@@ -13,7 +13,7 @@ class StepMatrix:
 
     The state has positions and velocities, and only where there is one: integrals, the last position of a velocity
     that is a difference, the filtered velocity, the efforts of the last steps that still act, a held effort, and what
-    an implicit joint remembers: velocity and effort of the step before.
+    an implicit joint remembers: velocity and effort of the step before, and its load.
 
     Args:
         gains: Proportional, derivative and integral gains, shape `(3, J)`.
@@ -41,14 +41,15 @@ class StepMatrix:
         implicit = Implicit.none(joints) if implicit is None else implicit
         self._ending = np.flatnonzero(implicit.mask)
         self._yielding = dt / implicit.inertias[self._ending, None]
-        # without the load, what moved the joint in the step before stands for it
-        self._recalling = np.flatnonzero(implicit.mask & ~implicit.is_told)
-        some = self._summing, self._differing, self._filtering, self._holding, self._recalling, self._recalling
+        # without the load, what else moved the joint in the step before stands for it
+        self._recalling = np.flatnonzero(implicit.mask & (implicit.load_shares > 0.0))
+        self._found = implicit.load_shares[self._recalling, None]
+        some = (self._summing, self._differing, self._filtering, self._holding, *3 * (self._recalling,))
         counts = (joints, joints, *map(len, some), self._asked.size, self._acting.size)
         ends = np.cumsum(counts)
         parts = np.split(np.eye(ends[-1]), ends[:-1])
         self._position, self._velocity, self._integral, self._last, self._filtered, self._held, *past = parts
-        self._velocity_before, self._effort_before, self._past_asked, self._past_acting = past
+        self._velocity_before, self._effort_before, self._load_before, self._past_asked, self._past_acting = past
 
     def repeated(self, inverse: np.ndarray) -> tuple[np.ndarray, int]:
         """Return the map of all physics steps until everything is repeated, and their number.
@@ -74,7 +75,8 @@ class StepMatrix:
         waiting = ~due[self._holding]
         held[self._holding[waiting]] = self._held[waiting]
         effort = self._acting.result(held, self._past_acting)
-        effort[self._ending], seen = self._at_end()
+        load = self._load()
+        effort[self._ending], seen = self._at_end(load)
         velocity = self._velocity + (self._dt * inverse) @ effort
         position = self._dt * self._weight * velocity
         position += self._position + self._dt * (1.0 - self._weight) * self._velocity
@@ -87,20 +89,26 @@ class StepMatrix:
             held[self._holding],
             self._velocity[self._recalling],
             effort[self._recalling],
+            load[self._recalling],
             np.where(due[self._asked.joints, None], shifted, self._past_asked),
             self._acting.shifted(held, self._past_acting),
         )
         return np.vstack([position, velocity, *remembered])
 
-    def _at_end(self) -> tuple[np.ndarray, np.ndarray]:
+    def _load(self) -> np.ndarray:
+        """Return the velocities that joints gain in the step by what else moves them, as far as it is found."""
+        load, recalling = np.zeros_like(self._velocity), self._recalling
+        yielding = np.zeros((len(load), 1))
+        yielding[self._ending] = self._yielding
+        gained = self._velocity[recalling] - self._velocity_before - yielding[recalling] * self._effort_before
+        load[recalling] = self._load_before + self._found * (gained - self._load_before)
+        return load
+
+    def _at_end(self, load: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return the efforts of implicit joints, and the positions that the integrals of all joints add up."""
-        ending, step = self._ending, self._dt
+        ending, step, yielding = self._ending, self._dt, self._yielding
         kp, kd, ki = self._gains[:, ending, None]
-        free = self._velocity.copy()
-        free[self._recalling] += self._velocity[self._recalling] - self._velocity_before
-        recalled = np.zeros_like(self._velocity)
-        recalled[self._recalling] = self._effort_before
-        free, yielding = free[ending] - self._yielding * recalled[ending], self._yielding
+        free = self._velocity[ending] + load[ending]
         integral = np.zeros_like(self._velocity)
         integral[self._summing] = self._integral
         stiffness = kp + step * ki

@@ -60,7 +60,8 @@ class JointStability:
             effort, and half of what the period of its controller is longer than the physics step.
         effort_mode: `"implicit"` if its effort is that of the end of the physics step, else `"explicit"`.
         stepped_inertia: Inertia with which an implicit effort is solved [kg·m² or kg]; 0 for an explicit one.
-        load_is_told: True if the simulator tells an implicit joint its whole load.
+        load_share: Share of what else moved an implicit joint in a step that counts as its load in the next one; 0 if
+            the simulator tells the whole load, and for an explicit one.
     """
 
     robot: str
@@ -76,7 +77,7 @@ class JointStability:
     latency: float = 0.0
     effort_mode: str = "explicit"
     stepped_inertia: float = 0.0
-    load_is_told: bool = False
+    load_share: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -297,8 +298,8 @@ def _with_mode(row: JointStability, modes: Implicit, at: int) -> JointStability:
     """Return a row with the effort mode of its joint."""
     if not modes.mask[at]:
         return row
-    inertia, told = float(modes.inertias[at]), bool(modes.is_told[at])
-    return dataclasses.replace(row, effort_mode="implicit", stepped_inertia=inertia, load_is_told=told)
+    inertia, share = float(modes.inertias[at]), float(modes.load_shares[at])
+    return dataclasses.replace(row, effort_mode="implicit", stepped_inertia=inertia, load_share=share)
 
 
 def _implicit_helps(loop: Loop, dt: float, chosen: np.ndarray) -> bool:

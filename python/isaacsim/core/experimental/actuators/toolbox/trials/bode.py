@@ -72,7 +72,7 @@ def loop_response(actuators: ArticulationActuators, joint: str, *, robot: int = 
     timing = timing_of(actuator)[robot, [column]]
     late = _command_delay(actuator, robot, column, table.dt * float(timing.periods(table.dt)[0]))
     is_implicit = row.effort_mode == "implicit"
-    implicit = Implicit.of_joint(row.stepped_inertia, row.load_is_told) if is_implicit else None
+    implicit = Implicit.of_joint(row.stepped_inertia, row.load_share) if is_implicit else None
     return frequency_response(joint, (row.kp, row.kd, row.ki), row.inertia, table.dt, late, weight, timing, implicit)
 
 
