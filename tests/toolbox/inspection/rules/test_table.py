@@ -329,7 +329,7 @@ def test_effort_mode_may_assume_the_inertia_and_no_more(assumed: float, told: bo
     for one in found:
         assert "assumed_inertia = 0.5 is 1.46 times the inertia of joint shoulder, 0.342" in one.problem
         assert "its effort at the end of the step chatters on simulators that provide no inertia" in one.problem
-        assert one.remedy == "Give half to all of the inertia."
+        assert one.remedy == "Give at most the inertia; less is safe."
 
 
 @pytest.mark.parametrize("name", GOOD)

@@ -1,11 +1,10 @@
 """Chatter of laws that assume more inertia than their joint has.
 
 A law of friction needs the inertia of its joint, and so does an effort at the end of the step. Where the simulator does
-not provide it, they use their parameter `assumed_inertia`. Too large an estimate overshoots in each step, and the joint
-chatters instead of coming to rest: with friction a single joint from about 2.5 times its inertia on; an implicit one
-with much stiffness from 8/7 of it on, with much damping from 4/3 on; coupled joints earlier. For friction an estimate
-that is too small is safe: the joint comes to rest a little later. An implicit joint with less than half its inertia
-takes the motion that its own effort makes for a load, and vibrates with much stiffness; margins say so.
+not provide it, they use their parameter `assumed_inertia`. An estimate that is too small is safe: a joint with friction
+comes to rest a little later, an implicit one yields more than it has to. One that is too large overshoots in each step,
+and the joint chatters instead of coming to rest: with friction a single joint from about 2.5 times its inertia on, an
+implicit one from 4/3 on with much stiffness, from 2 on with much damping; coupled joints earlier.
 """
 
 from __future__ import annotations
@@ -48,9 +47,8 @@ class AssumedInertia:
     @property
     def remedy(self) -> str:
         """What to give instead."""
-        if self.implicit:
-            return "Give half to all of the inertia."
-        return f"Give at most {LARGEST_FACTOR:g} times the inertia; less is safe."
+        most = "the inertia" if self.implicit else f"{LARGEST_FACTOR:g} times the inertia"
+        return f"Give at most {most}; less is safe."
 
     def __str__(self) -> str:
         return (

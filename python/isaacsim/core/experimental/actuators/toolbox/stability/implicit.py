@@ -1,14 +1,14 @@
 """Joints whose effort is that of the end of the physics step, as `components/implicit_effort.py` computes it.
 
     g  = h/I                                 I the inertia with which the joint is stepped
-    v₀ = v + d                               d what else moves the joint in a step, its load
-    d  = d′ + s·(v − v′ − g·u′ − d′)         v′, u′ and d′ of the step before
+    v₀ = v + d                               d the velocity that a step gains of what else moves the joint
+    d  = d′ + w·(v − v′ − g·u′ − d′)         v′, u′ and d′ of the step before
     τ  = (Ki·z − K·(q + h·v₀) − Kd·v₀) / (1 + g·(Kd + h·K)),    K = Kp + h·Ki
     z⁺ = z − h·(q + h·(v₀ + g·τ))
 
-The inertia I is the coupled one, else half the effective one, else the one that is assumed: as the engine has it. A
-joint with a sensor has an explicit effort, as its controller acts on what was measured. The share s is 1, and 0 where
-the simulator tells the whole load.
+The inertia I is the coupled one, else half the effective one, else the one that is assumed: as the engine has it. The
+share w is `load_share·(I/I_e)²` with the effective inertia I_e, and 0 where the simulator tells the whole load. A joint
+with a sensor has an explicit effort, as its controller acts on what was measured.
 """
 
 from __future__ import annotations
@@ -26,8 +26,6 @@ from ...specs.stages import KINDS, is_geared, kind_of
 
 # where the inertia comes from, which says how an armature changes it
 _ASSUMED, _HALF, _COUPLED = 0.0, 1.0, 2.0
-# of what else moves a joint in a step, which counts as load, where the simulator does not tell the whole load
-_SHARE: Final = 1.0
 # kinds of stages beside which an effort cannot be that of the end of the step
 _LATE: Final = ("rate", "effort_delay")
 
@@ -36,8 +34,8 @@ class Implicit:
     """The implicit joints of a robot.
 
     Args:
-        values: Of each joint, shape `(3, …, J)`: inertia with which it is stepped [kg·m² or kg], NaN where the effort
-            is explicit; the source of that inertia; the share of what else moves it that counts as load.
+        values: Of each joint, shape `(4, …, J)`: inertia with which it is stepped [kg·m² or kg], NaN where the effort
+            is explicit; the source of that inertia; its `load_share`, and the ratio I/I_e.
     """
 
     def __init__(self, values: np.ndarray) -> None:
@@ -46,31 +44,31 @@ class Implicit:
     @classmethod
     def none(cls, *shape: int) -> Implicit:
         """Return those of joints that all are explicit."""
-        values = np.zeros((3, *shape))
+        values = np.zeros((4, *shape))
         values[0] = np.nan
         return cls(values)
 
     @classmethod
     def of_joint(cls, inertia: float, load_share: float) -> Implicit:
         """Return that of one implicit joint, with the inertia with which it is stepped."""
-        return cls(np.array([[inertia], [_ASSUMED], [load_share]]))
+        return cls(np.array([[inertia], [_ASSUMED], [load_share], [1.0]]))
 
     @classmethod
-    def known(cls, coupled: Any, effective: Any, assumed: np.ndarray, told: Any) -> Implicit:
+    def known(cls, coupled: Any, effective: Any, assumed: np.ndarray, shares: Any) -> Implicit:
         """Return those with the inertia that the engine takes of some, 0 where it has none.
 
         Args:
             coupled: Coupled inertias that the simulator tells, 0 for none.
             effective: Effective inertias that it tells, 0 for none.
             assumed: Assumed inertias, `(…, J)`; NaN for explicit joints.
-            told: 1 where the simulator tells the whole load.
+            shares: `load_share` of each, 0 where the simulator tells the whole load.
         """
-        inertia = np.where(
-            np.greater(coupled, 0.0), coupled, np.where(np.greater(effective, 0.0), 0.5 * effective, assumed)
-        )
-        source = np.where(np.greater(coupled, 0.0), _COUPLED, np.where(np.greater(effective, 0.0), _HALF, _ASSUMED))
+        is_coupled, is_effective = np.greater(coupled, 0.0), np.greater(effective, 0.0)
+        inertia = np.where(is_coupled, coupled, np.where(is_effective, 0.5 * effective, assumed))
         inertia = np.where(np.isnan(assumed), np.nan, inertia)
-        return cls(np.stack(np.broadcast_arrays(inertia, source, np.where(np.greater(told, 0.5), 0.0, _SHARE))))
+        source = np.where(is_coupled, _COUPLED, np.where(is_effective, _HALF, _ASSUMED))
+        ratio = inertia / np.where(np.greater(effective, inertia), effective, inertia + (inertia == 0.0))
+        return cls(np.stack(np.broadcast_arrays(inertia, source, shares, ratio)))
 
     def __getitem__(self, key: Any) -> Implicit:
         """Return those of some joints, or of some joints of a robot."""
@@ -94,7 +92,7 @@ class Implicit:
     @property
     def load_shares(self) -> np.ndarray:
         """Shares of what else moves joints in a step that count as load; 0 where the simulator tells the whole load."""
-        return self.values[2]
+        return self.values[2] * self.values[3] ** 2
 
     def with_coupled(self, inverse: np.ndarray, chosen: np.ndarray) -> Implicit:
         """Return these and others, with the coupled inertia.
@@ -103,10 +101,9 @@ class Implicit:
             inverse: Inverse mass matrix, `(J, J)`.
             chosen: Mask of the other joints.
         """
-        made = Implicit(self.values.copy())
-        made.values[0, chosen] = coupled_inertias(inverse)[chosen]
-        made.values[1:, chosen] = [[_COUPLED], [_SHARE]]
-        return made
+        coupled, effective = coupled_inertias(inverse), 1.0 / np.diag(inverse)
+        others = Implicit.known(coupled, effective, np.zeros(len(coupled)), ImplicitConfig().load_share)
+        return Implicit(np.where(chosen, others.values, self.values))
 
     def moved(self, before: np.ndarray, after: np.ndarray) -> Implicit:
         """Return those of a robot with other armatures; what is assumed stays.
@@ -120,6 +117,7 @@ class Implicit:
         coupled = coupled_inertias(after) / coupled_inertias(before)
         source = self.values[1]
         made.values[0] *= np.select([source == _COUPLED, source == _HALF], [coupled, alone], 1.0)
+        made.values[3] *= np.where(source == _COUPLED, coupled / alone, 1.0)
         return made
 
 
@@ -129,12 +127,16 @@ def coupled_inertias(inverse: np.ndarray) -> np.ndarray:
     return 1.0 / (own * (np.abs(inverse) / own).sum(axis=1))
 
 
-def assumed_inertias(actuator: Actuator, num_robots: int) -> np.ndarray:
-    """Return the inertia that an effort mode of an actuator assumes, `(robots, joints)`; NaN without such a mode."""
+def mode_values(actuator: Actuator, num_robots: int) -> np.ndarray:
+    """Return what an effort mode of an actuator assumes, `(2, robots, joints)`: inertia and share of the load.
+
+    The inertia is NaN without such a mode.
+    """
     config = _mode_of(map(config_of, actuator.stages))
     shape = num_robots, len(actuator.dof_names)
-    values = np.nan if config is None else np.asarray(config.assumed_inertia, float)
-    return np.broadcast_to(values, num_robots * shape[1]).reshape(shape)
+    values = (np.nan, 0.0) if config is None else (config.assumed_inertia, config.load_share)
+    every = [np.broadcast_to(np.asarray(one, float), num_robots * shape[1]) for one in values]
+    return np.array(every).reshape(2, *shape)
 
 
 def is_measured(actuator: Actuator) -> bool:
@@ -148,8 +150,8 @@ def may_be_implicit(actuator: Actuator) -> bool:
     return at_once and not is_geared(actuator) and all(has_law(stage) for stage in actuator.stages)
 
 
-def assumed_of(stages: Iterable[Any]) -> float | None:
-    """Return the inertia that an effort mode among configs assumes, or None if there is none.
+def mode_of(stages: Iterable[Any]) -> ImplicitConfig | None:
+    """Return the effort mode among configs, or None if there is none.
 
     Raises:
         ValueError: It is beside a stage that acts late, or a transmission.
@@ -164,7 +166,7 @@ def assumed_of(stages: Iterable[Any]) -> float | None:
                 f"stages has {type(config).__name__} beside {type(stage).__name__}: must be left out, as its effort is "
                 "not that of the end of the step. Leave out one of them."
             )
-    return config.assumed_inertia
+    return config
 
 
 def is_sensed(stages: Iterable[Any]) -> bool:
@@ -172,6 +174,5 @@ def is_sensed(stages: Iterable[Any]) -> bool:
     return any(KINDS[kind].senses for stage in stages if (kind := kind_of(stage)))
 
 
-def _mode_of(configs: Iterable[Any]) -> Any:
-    """Return the config of an effort mode, or None."""
+def _mode_of(configs: Iterable[Any]) -> ImplicitConfig | None:
     return next((one for one in configs if isinstance(one, ImplicitConfig)), None)

@@ -11,8 +11,8 @@ is stable if all eigenvalues of this map are in the closed unit disk. For one jo
 With a latency of n steps it is about kd > n·dt·kp and kd·dt < 2·I·sin(π/(4·n + 2)). Then, and with a rate of the
 controller, the efforts of the last steps, the held effort and what is remembered of the measurements are states as
 well, see `timing.py`; and the map is that of all physics steps until the rates repeat. An implicit joint has the effort
-of the end of the step, see `implicit.py`; a joint alone is stable at any gains then, if it is stepped with half to all
-of its inertia.
+of the end of the step, see `implicit.py`; it is stable at any gains if its inertia is not over-estimated, and loads are
+not followed too fast.
 
 Gravity, friction, contacts and undriven joints are ignored. So are delays of commands, which apply to targets and
 feedforward and not to feedback, and clamps, which turn growth into a vibration of constant amplitude.

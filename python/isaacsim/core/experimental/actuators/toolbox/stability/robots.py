@@ -20,7 +20,7 @@ from ...specs.implicit import ImplicitConfig
 from ...specs.stages import KINDS
 from ...values import as_numpy
 from .chatter import AssumedInertia
-from .implicit import Implicit, assumed_inertias, coupled_inertias, is_measured, may_be_implicit
+from .implicit import Implicit, coupled_inertias, is_measured, may_be_implicit, mode_values
 from .loop import Loop
 from .springs import RESOLVED, UnresolvedSpring, frequency_of
 from .table import IMPLICIT_REMEDY, JointStability, RobotStability, Stability, least_damping, stability_with
@@ -234,11 +234,16 @@ class ClosedLoops:
         return ~np.isnan(self._gains[0, 0]) & (told | (self._assumed != 0.0)).all(axis=0)
 
     @cached_property
+    def _modes(self) -> np.ndarray:
+        """Inertias and load shares of effort modes, `(2, robots, joints)`; NaN as an inertia without a mode."""
+        count = self._robots.num_robots
+        parts = [mode_values(actuator, count) for actuator in self._assembly.actuators]
+        return np.concatenate([np.empty((2, count, 0)), *parts], axis=2)[:, :, self._order]
+
+    @property
     def _assumed(self) -> np.ndarray:
         """Inertias that effort modes assume, `(robots, joints)`; NaN without a mode."""
-        count = self._robots.num_robots
-        parts = [assumed_inertias(actuator, count) for actuator in self._assembly.actuators]
-        return np.concatenate([np.empty((count, 0)), *parts], axis=1)[:, self._order]
+        return self._modes[0]
 
     @cached_property
     def _told(self) -> dict[str, np.ndarray]:
@@ -266,7 +271,8 @@ class ClosedLoops:
         coupled = np.array([coupled_inertias(inverse) for inverse in inverses])[:, columns]
         alone = 1.0 / np.diagonal(inverses, axis1=1, axis2=2)[:, columns]
         coupled, alone = (told["coupled_inertia"] > 0.0) * coupled, (told["inertia"] > 0.0) * alone
-        return Implicit.known(coupled, alone, assumed, told["load_is_whole"])
+        shares = np.where(told["load_is_whole"] > 0.5, 0.0, self._modes[1, rows])
+        return Implicit.known(coupled, alone, assumed, shares)
 
     @cached_property
     def _is_measured(self) -> np.ndarray:
@@ -293,7 +299,7 @@ class ClosedLoops:
         """What makes the robot implicit, in words."""
         if hasattr(self._robots.articulation, "joint_signals"):
             return IMPLICIT_REMEDY
-        return f"{ImplicitConfig.__name__}(assumed_inertia=…) with half to all of the inertia of each joint"
+        return f"{ImplicitConfig.__name__}(assumed_inertia=…) with at most the inertia of each joint"
 
     def _of_friction(self, parameter: str, combine: np.ufunc = np.add) -> np.ndarray:
         """Return a parameter of the friction of the actuated joints, `(robots, joints)`; 0 for none."""

@@ -14,10 +14,11 @@ import numpy as np
 from ...specs.arguments import names_of, number_of, require_type
 from ...specs.config import Config
 from ...specs.fields import violations
+from ...specs.implicit import ImplicitConfig
 from ...specs.stages import parts_of
 from ...values import as_numbers
 from .chatter import AssumedInertia
-from .implicit import Implicit, assumed_of, coupled_inertias, is_sensed
+from .implicit import Implicit, coupled_inertias, is_sensed, mode_of
 from .loop import Loop, require_step
 from .springs import UnresolvedSpring
 from .timing import Timing
@@ -60,8 +61,9 @@ class JointStability:
             effort, and half of what the period of its controller is longer than the physics step.
         effort_mode: `"implicit"` if its effort is that of the end of the physics step, else `"explicit"`.
         stepped_inertia: Inertia with which an implicit effort is solved [kg·m² or kg]; 0 for an explicit one.
-        load_share: Share of what else moved an implicit joint in a step that counts as its load in the next one; 0 if
-            the simulator tells the whole load, and for an explicit one.
+        load_share: Share of what else moved an implicit joint in a step that the next one takes for its load, less than
+            that of `ImplicitConfig` if joints are coupled; 0 if the simulator tells the whole load, and for an explicit
+            joint.
     """
 
     robot: str
@@ -226,15 +228,14 @@ def stability_of(
     count, given = len(matrix := _mass_matrix(mass_matrix)), list(stages)
     late = _numbers("latency", latency, count)
     timing, measured = _timing_of(given, count).later(late), (late > 0.0) | is_sensed(given)
-    assumed = assumed_of(given)
-    implicit = None if assumed is None else _implicit(matrix, assumed, measured)
+    mode = mode_of(given)
+    implicit = None if mode is None else _implicit(matrix, mode, measured)
     at_once = ~measured & (timing.latencies(dt) == 0.0)
     options = {"armature": armature, "joints": joints, "robot": robot, "velocity_weight": velocity_weight}
     options |= {"implicit": implicit, "may_be_implicit": at_once}
     table = stability_with(timing, matrix, dt, (kp, kd, ki), **options)
-    sensed = (
-        [] if assumed is None else [row.joint for row, is_late in zip(table.joints, measured, strict=True) if is_late]
-    )
+    late_modes = measured & (mode is not None)
+    sensed = [row.joint for row, found in zip(table.joints, late_modes, strict=True) if found]
     return dataclasses.replace(table, sensed=tuple(sensed))
 
 
@@ -307,10 +308,13 @@ def _implicit_helps(loop: Loop, dt: float, chosen: np.ndarray) -> bool:
     return bool(chosen.any()) and loop.with_implicit(chosen).is_stable(dt)
 
 
-def _implicit(matrix: np.ndarray, assumed: float, measured: np.ndarray) -> Implicit:
+def _implicit(matrix: np.ndarray, mode: ImplicitConfig, measured: np.ndarray) -> Implicit:
     """Return the implicit joints: all that are not measured late."""
-    coupled = 0.0 if assumed else coupled_inertias(np.linalg.inv(matrix))
-    return Implicit.known(coupled, 0.0, np.where(measured, np.nan, assumed), 0.0)
+    assumed = np.where(measured, np.nan, mode.assumed_inertia)
+    if mode.assumed_inertia:
+        return Implicit.known(0.0, 0.0, assumed, mode.load_share)
+    inverse = np.linalg.inv(matrix)
+    return Implicit.known(coupled_inertias(inverse), 1.0 / np.diag(inverse), assumed, mode.load_share)
 
 
 def _timing_of(stages: Iterable[Config], count: int) -> Timing:
