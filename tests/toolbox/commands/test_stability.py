@@ -10,6 +10,7 @@ from isaacsim.core.experimental.actuators import (
     ArticulationActuators,
     EncoderConfig,
     FrictionConfig,
+    ImplicitConfig,
     MaxEffortClampingConfig,
     PDControlConfig,
     Simulation,
@@ -86,6 +87,21 @@ def test_latency_has_a_column_and_the_damping_that_it_needs(tmp_path: Path, caps
     assert "latency [s]" not in found[0] and "latency [s]" in found[1]
     words = "The effort of shoulder acts 0.008 s late: its kp = 200 needs more than kd = 1.6, and it has 0.5."
     assert words in " ".join(found[1].split())
+
+
+def test_effort_mode_is_a_remedy_and_has_a_column(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Explicit gains that vibrate name it; with it they are stable; a sensor that makes joints explicit is named."""
+    arm, said, codes = str(ROBOTS / "arm_2dof.usda"), [], []
+    for more in ([], [ImplicitConfig()], [ImplicitConfig(), EncoderConfig(latency=0.012)]):
+        motor = [PDControlConfig(8000.0, 400.0), MaxEffortClampingConfig(60.0), *more]
+        save_motors(file := tmp_path / "motors.yaml", {".*": motor})
+        codes.append(main(["stability", arm, "--config", str(file), "--dt", "0.005"]))
+        said.append(" ".join(capsys.readouterr().out.split()))
+    assert codes == [1, 0, 1]
+    remedy = '</World/Arm> would be stable with effort_mode="implicit"'
+    assert [remedy in one for one in said] == [True, False, False]
+    assert ["effort mode" in one for one in said] == [False, True, False]
+    assert "Explicit: shoulder, extension. Their actuators are implicit, but their controllers get" in said[2]
 
 
 @pytest.mark.parametrize("file", sorted(ROBOTS.glob("*.usda")), ids=lambda file: file.stem)

@@ -19,6 +19,7 @@ from isaacsim.core.experimental.actuators import (
     EffortDelayConfig,
     EncoderConfig,
     FrictionConfig,
+    ImplicitConfig,
     MaxEffortClampingConfig,
     MotorConfig,
     PDControlConfig,
@@ -257,6 +258,20 @@ def test_coupled_arm_vibrates_from_the_limit_on(engine: str) -> None:
     assert min(joint.margin for joint in told.joints) > 1.2 * told.robots[0].margin
     # `reset` restores neither armatures of the stage nor gains
     assert bench.grows_from(told.robots[0].margin, kp, kd, within=0.05)
+
+
+@pytest.mark.parametrize("stiff", [0.4, 0.8])
+def test_implicit_coupled_arm_vibrates_from_the_limit_on(stiff: float) -> None:
+    """Coupled joints that follow loads at once have a limit of stiffness, within 5 %; each of them alone has none."""
+    pose = [0.0, -0.6, 0.0, -2.2, 0.5, 1.6, 0.8]
+    bench = Bench("franka_panda", "/World/Panda", pose, 1 / 240, 0, more=[ImplicitConfig(load_share=1.0)])
+    bench.robot.set_dof_max_velocities(np.inf)
+    bench.robot.set_dof_positions(bench.rest)
+    kp, kd = gains(np.array([row.inertia for row in bench.actuators.stability().joints]), 1 / 240, stiff)
+    bench.set_gains(kp, kd)
+    told = bench.actuators.stability()
+    assert all(joint.margin == np.inf for joint in told.joints)
+    assert bench.grows_from(told.robots[0].margin, kp, kd, within=0.05, steps=500)
 
 
 @pytest.fixture

@@ -302,6 +302,36 @@ def test_damping_for_a_latency_is_said(tmp_path: Path) -> None:
     assert finding.problem.endswith("latency 0.15 s.") and finding.remedy == "Damp it with more than kd = 30."
 
 
+_IMPLICIT = schema(OF_SHOULDER, "ActuatorImplicitAPI")
+
+
+def test_effort_mode_is_a_remedy_of_gains_and_mends_them(tmp_path: Path) -> None:
+    """With the schema of the mode on the prim there is no finding; beside an encoder it does not help."""
+    stiff = number(OF_SHOULDER, "newton:kd", 500.0)
+    (finding,) = lint(edited(tmp_path, stiff), DT)
+    assert 'or use effort_mode="implicit", or multiply all gains by' in finding.remedy
+    assert [
+        one for one in lint(edited(tmp_path, stiff, _IMPLICIT, name="implicit.usda"), DT) if one.severity != "note"
+    ] == []
+    encoder = schema(OF_SHOULDER, "ActuatorEncoderAPI")
+    late = edited(tmp_path, stiff, _IMPLICIT, encoder, name="late.usda")
+    (finding,) = (one for one in lint(late, DT) if one.severity == "error")
+    assert finding.rule == "unstable-gains" and "implicit" not in finding.remedy
+
+
+@pytest.mark.parametrize(("assumed", "told"), [(0.3, False), (0.5, True)])
+def test_effort_mode_may_assume_the_inertia_and_no_more(assumed: float, told: bool, tmp_path: Path) -> None:
+    """Friction of the joint gets the inertia of the mode, and its own does not count."""
+    edits = (*_RUBBING, number(OF_SHOULDER, "actuator:friction:assumedInertia", 0.8), _IMPLICIT)
+    edits += (number(OF_SHOULDER, "actuator:implicit:assumedInertia", assumed),)
+    found = [one for one in lint(edited(tmp_path, *edits), DT) if one.severity != "note"]
+    assert [one.rule for one in found] == ["assumed-inertia-too-large"] * told
+    for one in found:
+        assert "assumed_inertia = 0.5 is 1.46 times the inertia of joint shoulder, 0.342" in one.problem
+        assert "its effort at the end of the step chatters on simulators that provide no inertia" in one.problem
+        assert one.remedy == "Give at most the inertia; less is safe."
+
+
 @pytest.mark.parametrize("name", GOOD)
 def test_what_is_in_order_is_let_be(name: str, tmp_path: Path) -> None:
     """Close to the threshold of a rule."""

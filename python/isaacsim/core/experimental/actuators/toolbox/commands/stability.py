@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 
-from ..stability.chatter import LARGEST_FACTOR
-from ..stability.table import cures_of, late_joints
+from ..stability.table import IMPLICIT_REMEDY, cures_of, late_joints
 from .answer import Answer, Table
 from .arguments import Stability
 from .opened import columns_of, opened, require_actuators, simulate
@@ -20,6 +19,7 @@ _ROBOT = {
 _JOINT = {
     "robot": "robot",
     "joint": "joint",
+    "effort_mode": "effort mode",
     "kp": "kp",
     "kd": "kd",
     "ki": "ki",
@@ -45,6 +45,8 @@ def answer(arguments: Stability) -> Answer:
         found, columns = actuators.stability(), columns_of(_JOINT, one.robots)
     if not any(joint.latency for joint in found.joints):
         del columns["latency"]
+    if all(joint.effort_mode == "explicit" for joint in found.joints):
+        del columns["effort_mode"]
     robots = [
         dataclasses.asdict(robot) | {"verdict": "stable" if robot.stable else "vibrating"} for robot in found.robots
     ]
@@ -56,15 +58,25 @@ def answer(arguments: Stability) -> Answer:
     notes += [
         f"<{robot.robot}> would be stable with {cures}." for robot in found.robots if (cures := cures_of(found, robot))
     ]
+    notes += [
+        f"<{robot.robot}> would be stable with {IMPLICIT_REMEDY}, its efforts those of the end of the step."
+        for robot in found.robots
+        if robot.implicit_helps
+    ]
     notes += late_joints(found)
+    if found.sensed:
+        notes.append(
+            f"Explicit: {', '.join(found.sensed)}. Their actuators are implicit, but their controllers get what a "
+            "sensor measured before the step, so that their gains have a limit."
+        )
     if found.unknown:
-        notes.append(f"Unknown: {', '.join(found.unknown)}, driven by a network, a law of one's own or none.")
+        notes.append(
+            f"Unknown: {', '.join(found.unknown)}, driven by a network, a law of one's own or none, or implicit and of "
+            "an inertia that is not known."
+        )
     if found.left_out:
         notes.append(f"Left out: {', '.join(found.left_out)}, which change efforts and are not in the equations.")
-    notes += [
-        f"<{one.robot}> may chatter: {one}. Give at most {LARGEST_FACTOR:g} times the inertia; less is safe."
-        for one in found.chatter
-    ]
+    notes += [f"<{one.robot}> may chatter: {one}. {one.remedy}" for one in found.chatter]
     return Answer(
         [
             Table("robots", _ROBOT, robots, title=f"{arguments.file}, dt = {found.dt:.6g} s"),

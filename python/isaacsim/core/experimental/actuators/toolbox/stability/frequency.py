@@ -8,7 +8,12 @@
 The hold of the effort between steps is included, without approximation. A delay of d steps applies to targets and not
 to feedback, so it turns the phase of the closed loop and does not change the margins. The latency M of the measurement
 weights the last steps, see `timing.py`; F is the filter of the velocity. With a rate of the controller or a delay of
-the effort, V/T and Q/T are those of all physics steps between two computations.
+the effort, V/T and Q/T are those of all physics steps between two computations. An effort at the end of the step, see
+`implicit.py`, has for C = kp + ki·dt·z/(z − 1), D = kd + dt·C, g = dt/I with the inertia I with which it is stepped,
+and S = s/(1 − (1 − s)·z⁻¹) with the share s of its load,
+    open loop     L = (C·Q/T + D·(1 + S·(1 − z⁻¹))·V/T) / (1 + g·D·(1 − S·z⁻¹))
+    closed loop   z⁻ᵈ·C·(Q/T) / (1 + g·D·(1 − S·z⁻¹)) / (1 + L)
+Its gains do not multiply L, so there is no crossover at which a factor makes L = −1.
 """
 
 from __future__ import annotations
@@ -18,6 +23,7 @@ import math
 import numpy as np
 
 from ..plots.bode import FrequencyResponse
+from .implicit import Implicit
 from .loop import Loop
 from .timing import Timing
 
@@ -37,6 +43,7 @@ def frequency_response(
     delay_steps: float = 0.0,
     velocity_weight: float = 1.0,
     timing: Timing | None = None,
+    implicit: Implicit | None = None,
 ) -> FrequencyResponse:
     """Return the frequency response of a joint's loop.
 
@@ -48,6 +55,7 @@ def frequency_response(
         delay_steps: Delay of commands [physics steps, with a rate steps of the controller].
         velocity_weight: Velocity weight of the simulator, see `stability_of`.
         timing: When the joint is measured and its effort acts; None for at once.
+        implicit: The joint as an implicit one; None for an explicit one.
 
     Raises:
         ValueError: There is no gain, or the inertia or step is not > 0.
@@ -59,14 +67,16 @@ def frequency_response(
             "inertia and step > 0. A loop that is open has no margins."
         )
     timing = Timing.prompt(1) if timing is None else timing
-    plant = _Plant(inertia, dt, velocity_weight, timing)
+    implicit = Implicit.none(1) if implicit is None else implicit
+    plant = _Plant(inertia, dt, velocity_weight, timing, implicit)
     half = 0.5 / plant.dt
     slowest = max(math.sqrt(kp / inertia), kd / inertia, (ki / inertia) ** (1 / 3)) / (2 * math.pi)
     frequencies = np.geomspace(min(_BELOW * slowest, 0.1 * half), half, _POINTS)
     loop, followed = plant.responses(frequencies, gains)
     crossover, margin = _phase_margin(frequencies, loop)
-    factor = Loop(np.array([[1.0 / inertia]]), np.array([[kp], [kd], [ki]]), velocity_weight, timing).margin(dt)
-    turn = _phase_crossover(frequencies, loop, factor)
+    matrices = np.array([[1.0 / inertia]]), np.array([[kp], [kd], [ki]])
+    factor = Loop(*matrices, velocity_weight, timing, implicit).margin(dt)
+    turn = None if implicit.mask[0] else _phase_crossover(frequencies, loop, factor)
     level = np.abs(followed)
     falls = np.flatnonzero((level[:-1] >= math.sqrt(0.5)) & (level[1:] < math.sqrt(0.5)))
     delayed = followed * np.exp(-2j * math.pi * frequencies * plant.dt * delay_steps)
@@ -81,10 +91,10 @@ class _Plant:
     the controller returned `floor((i − e)/n)` of its steps before, with a delay of e physics steps.
     """
 
-    def __init__(self, inertia: float, dt: float, weight: float, timing: Timing) -> None:
+    def __init__(self, inertia: float, dt: float, weight: float, timing: Timing, implicit: Implicit) -> None:
         self.dt = float(timing.periods(dt)[0]) * dt
         self.steps = round(self.dt / dt)
-        self.inertia, self.weight, self.timing = inertia, weight, timing
+        self.inertia, self.weight, self.timing, self.implicit = inertia, weight, timing, implicit
         self.shares = timing.filter_shares(dt)
         self.measured, self.acting = (weights[0] for weights in timing.weights(dt))
 
@@ -96,12 +106,27 @@ class _Plant:
         z[-1] = -1.0
         summed = self.dt * z / (z - 1)
         velocity, position = self._moved(z)
+        if self.implicit.mask[0]:
+            return self._at_end(z, (kp + ki * summed, kd), velocity, position)
         seen = position * (1 - 1 / z) / self.dt if self.timing.differences[0] else velocity
         seen = seen * self.shares[0] / (1 - (1 - self.shares[0]) / z)
         loop = np.polyval(self.measured[::-1], 1 / z) * (kp * position + kd * seen + ki * summed * position)
         followed = (kp + ki * summed) * position / (1 + loop)
         # half a step of latency leaves nothing of the highest frequency, and a level needs a number
         return np.where(loop == 0.0, _NOTHING, loop), np.where(followed == 0.0, _NOTHING, followed)
+
+    def _at_end(
+        self, z: np.ndarray, law: tuple[np.ndarray, float], velocity: np.ndarray, position: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Return the open and the closed loop of an effort at the end of the step, with stiffness and damping."""
+        stiffness, kd = law
+        share = self.implicit.load_shares[0]
+        found = share / (1 - (1 - share) / z)
+        felt = kd + self.dt * stiffness
+        yielding = 1 + self.dt / self.implicit.inertias[0] * felt * (1 - found / z)
+        loop = (stiffness * position + felt * (1 + found * (1 - 1 / z)) * velocity) / yielding
+        followed = stiffness * position / yielding / (1 + loop)
+        return loop, np.where(followed == 0.0, _NOTHING, followed)
 
     def _moved(self, z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return velocity and position over the effort of the controller."""

@@ -1,4 +1,4 @@
-"""The closed loop of explicit PD and PID laws over the physics steps, which decides whether joints vibrate.
+"""The closed loop of PD and PID laws over the physics steps, which decides whether joints vibrate.
 
     v⁺ = v + dt·M⁻¹·τ    q⁺ = q + dt·((1 − w)·v + w·v⁺)    τ = −Kp·q − Kd·v + Ki·z⁺    z⁺ = z − dt·q
 
@@ -10,7 +10,9 @@ is stable if all eigenvalues of this map are in the closed unit disk. For one jo
 
 With a latency of n steps it is about kd > n·dt·kp and kd·dt < 2·I·sin(π/(4·n + 2)). Then, and with a rate of the
 controller, the efforts of the last steps, the held effort and what is remembered of the measurements are states as
-well, see `timing.py`; and the map is that of all physics steps until the rates repeat.
+well, see `timing.py`; and the map is that of all physics steps until the rates repeat. An implicit joint has the effort
+of the end of the step, see `implicit.py`; it is stable at any gains if its inertia is not over-estimated, and loads are
+not followed too fast.
 
 Gravity, friction, contacts and undriven joints are ignored. So are delays of commands, which apply to targets and
 feedforward and not to feedback, and clamps, which turn growth into a vibration of constant amplitude.
@@ -24,6 +26,7 @@ from collections.abc import Callable
 import numpy as np
 
 from ...specs.arguments import number_of
+from .implicit import Implicit
 from .step_matrix import StepMatrix
 from .timing import Timing
 
@@ -47,13 +50,20 @@ class Loop:
         gains: Proportional, derivative and integral gains, shape `(3, J)`.
         velocity_weight: Weight of the velocity after a step in the position update.
         timing: When joints are measured and efforts act; None for at once.
+        implicit: Joints with an effort at the end of the step; None for no such joint.
     """
 
     def __init__(
-        self, inverse: np.ndarray, gains: np.ndarray, velocity_weight: float = 1.0, timing: Timing | None = None
+        self,
+        inverse: np.ndarray,
+        gains: np.ndarray,
+        velocity_weight: float = 1.0,
+        timing: Timing | None = None,
+        implicit: Implicit | None = None,
     ) -> None:
         self._inverse, self._gains, self._weight = inverse, gains, velocity_weight
         self._timing = Timing.prompt(len(inverse)) if timing is None else timing
+        self._implicit = Implicit.none(len(inverse)) if implicit is None else implicit
         # a joint without gains closes no loop, and is free
         self._used = np.flatnonzero(gains.any(axis=0))
 
@@ -65,7 +75,12 @@ class Loop:
     def joint(self, at: int) -> Loop:
         """Return the loop of one joint alone."""
         one = slice(at, at + 1)
-        return Loop(self._inverse[one, one], self._gains[:, one], self._weight, self._timing[one])
+        return Loop(self._inverse[one, one], self._gains[:, one], self._weight, self._timing[one], self._implicit[one])
+
+    def with_implicit(self, chosen: np.ndarray) -> Loop:
+        """Return the loop in which other joints, a mask `(J,)`, are implicit as well."""
+        implicit = self._implicit.with_coupled(self._inverse, chosen)
+        return Loop(self._inverse, self._gains, self._weight, self._timing, implicit)
 
     def radius(self, dt: float, factor: float = 1.0, added: np.ndarray | None = None) -> float:
         """Return the spectral radius of a physics step, all gains times `factor`, with `added` armatures `(J,)`."""
@@ -73,10 +88,11 @@ class Loop:
         if not len(used):
             return 0.0
         unit = np.eye(len(used))
-        inverse = inverse[np.ix_(used, used)]
+        inverse, implicit = inverse[np.ix_(used, used)], self._implicit[used]
         if added is not None:
-            inverse = np.linalg.solve(unit + inverse * added[used], inverse)
-        matrix = StepMatrix(factor * self._gains[:, used], dt, self._weight, self._timing[used])
+            before, inverse = inverse, np.linalg.solve(unit + inverse * added[used], inverse)
+            implicit = implicit.moved(before, inverse)
+        matrix = StepMatrix(factor * self._gains[:, used], dt, self._weight, self._timing[used], implicit)
         with np.errstate(over="ignore", invalid="ignore"):
             after, steps = matrix.repeated(inverse)
         # an overflow grows
@@ -115,6 +131,8 @@ class Loop:
         slower = 1.0 / np.sin(math.pi / (2.0 + 4.0 * self._timing[used].latencies(dt) / dt))
         stiffness = slower**2 * (kp * dt**2 / 4 + slower * ki * dt**3 / 8)
         least = slower * kd * dt / 2 + (2 * self._weight - 1) * stiffness
+        # an implicit joint has to be as heavy as it is taken for
+        least = np.where(self._implicit.mask[used], self._implicit.inertias[used], least)
         inverse, present = self._inverse[np.ix_(used, used)], armatures[used]
         bare = 1.0 / np.diag(np.linalg.solve(np.eye(len(used)) - inverse * present, inverse))
         most = present if self.is_stable(dt) else math.inf

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import cached_property
 from typing import Any
 
@@ -11,15 +11,19 @@ import numpy as np
 
 from ...errors import HostError
 from ...hosts.binding import Binding
+from ...hosts.port import JointViews
 from ...motor_properties import read_property
+from ...pipeline.actuator import Actuator
 from ...pipeline.assembly import Assembly
 from ...pipeline.feedback import config_of, feedback_gains, is_rigid, of_passive_stages, of_transmission
+from ...specs.implicit import ImplicitConfig
 from ...specs.stages import KINDS
 from ...values import as_numpy
-from .chatter import LARGEST_FACTOR, AssumedInertia
+from .chatter import AssumedInertia
+from .implicit import Implicit, coupled_inertias, is_measured, may_be_implicit, mode_values
 from .loop import Loop
 from .springs import RESOLVED, UnresolvedSpring, frequency_of
-from .table import JointStability, RobotStability, Stability, least_damping, stability_with
+from .table import IMPLICIT_REMEDY, JointStability, RobotStability, Stability, least_damping, stability_with
 from .timing import Timing, timing_of
 
 # joints that a warning names
@@ -66,21 +70,25 @@ class ClosedLoops:
         whole = tuple(robot for table in tables for robot in table.robots)
         unknown = tuple(self._names_where(~self._known))
         others = tuple(self._chatter(rows)), tuple(self._springs(rows, step))
-        return Stability(step, joints, whole, unknown, self._left_out, *others)
+        return Stability(step, joints, whole, unknown, self._left_out, *others, tuple(self._sensed))
 
     def _tables(self, rows: np.ndarray, step: float) -> Iterator[Stability]:
         """Iterate over the stability of each robot; equal robots are computed once."""
         known, paths = self._known, list(self._robots.articulation.paths)
         armatures, names = self._property("armature"), self._names_where(known)
         found: dict[bytes, Stability] = {}
-        for row, inverse, weight in zip(rows, self._inverses(rows), self._velocity_weights(rows), strict=True):
+        modes = self._implicit(rows)
+        given = zip(rows, self._inverses(rows), self._velocity_weights(rows), strict=True)
+        for at, (row, inverse, weight) in enumerate(given):
             gains, armature = self._gains[:, row, known], armatures[row, known]
-            timing = self._timing[row, known]
-            key = b"".join(part.tobytes() for part in (inverse, gains, armature, weight, timing.values))
+            timing, implicit = self._timing[row, known], modes[at, known]
+            parts = inverse, gains, armature, weight, timing.values, implicit.values
+            key = b"".join(part.tobytes() for part in parts)
             if key not in found:
                 # of these joints alone, the others free
                 matrix = np.linalg.inv(inverse)
                 options = {"armature": armature, "joints": names, "velocity_weight": float(weight)}
+                options |= {"implicit": implicit, "may_be_implicit": self._may_be_implicit[known]}
                 found[key] = stability_with(timing, matrix, step, tuple(gains), **options)
             yield _named(found[key], paths[row])
 
@@ -100,43 +108,50 @@ class ClosedLoops:
         ]
         joints = "; ".join(causes[:_NAMED]) + (" …" if len(causes) > _NAMED else "")
         step = f", or step with dt <= {whole.largest_step:.3g} s" if whole.largest_step else ""
+        mode = f", or use {self._implicit_remedy}" if whole.implicit_helps else ""
         among = "" if count == 1 else f", the first of {count} and the only one looked at,"
         return (
             f"{self._owner!r}: <{whole.robot}>{among} will vibrate at dt = {dt:.3g} s: its gains may be at most "
-            f"{whole.margin:.3g} times what they are. {joints}. {_CURES[whole.margin > 0.0]}{step}; stability() shows "
-            "all joints."
+            f"{whole.margin:.3g} times what they are. {joints}. {_CURES[whole.margin > 0.0]}{step}{mode}; stability() "
+            "shows all joints."
         )
 
     def chatter_warning(self) -> str | None:
-        """Return a warning if friction of the first robot assumes too much inertia; the simulator has to be known."""
+        """Return a warning if laws of the first robot assume too much inertia; the simulator has to be known."""
         found = list(self._chatter(np.zeros(1, int)))
-        if not found:
+        parts = []
+        for implicit, law in ((True, "its effort at the end of the step"), (False, "its friction")):
+            mine = [one for one in found if one.implicit == implicit]
+            if mine:
+                joints = "; ".join(map(str, mine[:_NAMED])) + (" …" if len(mine) > _NAMED else "")
+                parts.append(f"for {law} assumes too much inertia: {joints}. {mine[0].remedy}")
+        if not parts:
             return None
-        joints = "; ".join(map(str, found[:_NAMED])) + (" …" if len(found) > _NAMED else "")
-        return (
-            f"{self._owner!r}: <{found[0].robot}> may chatter instead of coming to rest, for its friction assumes too "
-            f"much inertia: {joints}. Give at most {LARGEST_FACTOR:g} times the inertia; less is safe."
-        )
+        return f"{self._owner!r}: <{found[0].robot}> may chatter instead of coming to rest, {' And '.join(parts)}"
 
     def _chatter(self, rows: np.ndarray) -> Iterator[AssumedInertia]:
-        """Iterate over joints of some robots whose friction assumes too much inertia.
+        """Iterate over joints of some robots that assume too much inertia, by friction or effort mode.
 
-        Laws that get the inertia from the simulator assume none.
+        Laws that get the inertia from the simulator assume none, and friction of implicit joints neither.
         """
-        articulation = self._robots.articulation
-        assumed = self._of_friction("assumed_inertia", np.maximum)
-        if hasattr(articulation, "joint_signals") or not assumed[rows].any():
+        modes = self._implicit(rows)
+        of_friction = np.isnan(self._assumed[rows]) & (not hasattr(self._robots.articulation, "joint_signals"))
+        friction = np.where(of_friction, self._of_friction("assumed_inertia", np.maximum)[rows], 0.0)
+        assumed = np.where(modes.is_assumed, modes.inertias, friction)
+        if not assumed.any():
             return
-        for path, name, guess, actual in self._with_inertia(rows, assumed):
-            if guess > LARGEST_FACTOR * actual:
-                yield AssumedInertia(path, name, guess, actual)
+        values = np.stack([assumed, modes.is_assumed], axis=-1)
+        for path, name, (guess, is_implicit), actual in self._with_inertia(rows, values):
+            one = AssumedInertia(path, name, guess, actual, bool(is_implicit))
+            if one.is_too_large:
+                yield one
 
     def _springs(self, rows: np.ndarray, step: float) -> Iterator[UnresolvedSpring]:
         """Iterate over joints of some robots whose spring oscillates too fast for a physics step."""
         stiffness, ratio, rotor = map(self._of_transmission, ("stiffness", "ratio", "rotor_inertia"))
         if not stiffness[rows].any():
             return
-        values = np.stack([stiffness, ratio**2 * rotor], axis=-1)
+        values = np.stack([stiffness, ratio**2 * rotor], axis=-1)[rows]
         for path, name, (spring, mass), inertia in self._with_inertia(rows, values):
             # without an inertia the rotor is no mass
             frequency = frequency_of(spring, mass, inertia) if spring and mass else 0.0
@@ -148,13 +163,13 @@ class ClosedLoops:
 
         Args:
             rows: Robots.
-            values: Values of shape `(robots, joints, …)`.
+            values: Their values, shape `(rows, joints, …)`.
         """
         every = np.ones(values.shape[1], bool)
         paths, names = list(self._robots.articulation.paths), self._names_where(every)
         inertias = 1.0 / np.diagonal(self._inverses(rows, every), axis1=1, axis2=2)
-        for row, inertia in zip(rows, inertias, strict=True):
-            for name, value, actual in zip(names, values[row].tolist(), inertia.tolist(), strict=True):
+        for row, of_row, inertia in zip(rows, values.tolist(), inertias.tolist(), strict=True):
+            for name, value, actual in zip(names, of_row, inertia, strict=True):
                 yield paths[row], name, value, actual
 
     def _is_first_stable(self, dt: float) -> bool:
@@ -164,8 +179,8 @@ class ClosedLoops:
         viscous = self._property("viscous_friction") + self._of_friction("viscous")
         damped = gains + [[0.0], [1.0], [0.0]] * viscous[0, self._known]
         inverse, weight = self._inverses(first)[0], float(self._velocity_weights(first)[0])
-        timing = self._timing[0, self._known]
-        return any(Loop(inverse, either, weight, timing).is_stable(dt) for either in (gains, damped))
+        when = self._timing[0, self._known], self._implicit(first)[0, self._known]
+        return any(Loop(inverse, either, weight, *when).is_stable(dt) for either in (gains, damped))
 
     # inside
 
@@ -213,8 +228,78 @@ class ClosedLoops:
 
     @cached_property
     def _known(self) -> np.ndarray:
-        """Mask of the joints with gains; all robots have the same laws."""
-        return ~np.isnan(self._gains[0, 0])
+        """Mask of the joints with gains, and with an inertia if they are implicit; all robots have the same laws."""
+        told = np.any([self._told[name] > 0.0 for name in ("coupled_inertia", "inertia")], axis=0)
+        # without an inertia, each step of an implicit joint is a fault
+        return ~np.isnan(self._gains[0, 0]) & (told | (self._assumed != 0.0)).all(axis=0)
+
+    @cached_property
+    def _modes(self) -> np.ndarray:
+        """Inertias and load shares of effort modes, `(2, robots, joints)`; NaN as an inertia without a mode."""
+        count = self._robots.num_robots
+        parts = [mode_values(actuator, count) for actuator in self._assembly.actuators]
+        return np.concatenate([np.empty((2, count, 0)), *parts], axis=2)[:, :, self._order]
+
+    @property
+    def _assumed(self) -> np.ndarray:
+        """Inertias that effort modes assume, `(robots, joints)`; NaN without a mode."""
+        return self._modes[0]
+
+    @cached_property
+    def _told(self) -> dict[str, np.ndarray]:
+        """What the simulator tells implicit joints, by name of the signal, `(robots, joints)`; 0 for nothing."""
+        names = "coupled_inertia", "inertia", "load_is_whole"
+        found = {name: np.zeros(self._assumed.shape) for name in names}
+        offer = getattr(self._robots.articulation, "joint_signals", None)
+        if offer is None or np.isnan(self._assumed).all():
+            return found
+        views: JointViews = offer(names)
+        views.refresh()
+        columns = np.sort(self._assembly.columns)
+        return found | {name: as_numpy(array)[:, columns].astype(float) for name, array in views.arrays.items()}
+
+    def _implicit(self, rows: np.ndarray) -> Implicit:
+        """Return the implicit joints of some robots in their present pose, `(rows, joints)`.
+
+        The inertias are those that the engine takes, which the simulator tells of the pose of the last step.
+        """
+        assumed = np.where(self._is_measured, np.nan, self._assumed)[rows]
+        if np.isnan(assumed).all():
+            return Implicit.none(*assumed.shape)
+        told, columns = {name: values[rows] for name, values in self._told.items()}, np.sort(self._assembly.columns)
+        inverses = self._whole_inverses(rows)
+        coupled = np.array([coupled_inertias(inverse) for inverse in inverses])[:, columns]
+        alone = 1.0 / np.diagonal(inverses, axis1=1, axis2=2)[:, columns]
+        coupled, alone = (told["coupled_inertia"] > 0.0) * coupled, (told["inertia"] > 0.0) * alone
+        shares = np.where(told["load_is_whole"] > 0.5, 0.0, self._modes[1, rows])
+        return Implicit.known(coupled, alone, assumed, shares)
+
+    @cached_property
+    def _is_measured(self) -> np.ndarray:
+        """Mask of the joints of implicit actuators with a sensor."""
+        return self._by_actuator(is_measured)
+
+    @cached_property
+    def _may_be_implicit(self) -> np.ndarray:
+        """Mask of the joints whose effort can be that of the end of the step."""
+        return self._by_actuator(may_be_implicit)
+
+    def _by_actuator(self, has: Callable[[Actuator], bool]) -> np.ndarray:
+        """Return a mask of the joints of actuators of which something is true."""
+        parts = [np.full(len(actuator.dof_names), has(actuator)) for actuator in self._assembly.actuators]
+        return np.concatenate([np.zeros(0, bool), *parts])[self._order]
+
+    @property
+    def _sensed(self) -> list[str]:
+        """Names of the joints that a sensor makes explicit."""
+        return self._names_where(self._is_measured)
+
+    @property
+    def _implicit_remedy(self) -> str:
+        """What makes the robot implicit, in words."""
+        if hasattr(self._robots.articulation, "joint_signals"):
+            return IMPLICIT_REMEDY
+        return f"{ImplicitConfig.__name__}(assumed_inertia=…) with at most the inertia of each joint"
 
     def _of_friction(self, parameter: str, combine: np.ufunc = np.add) -> np.ndarray:
         """Return a parameter of the friction of the actuated joints, `(robots, joints)`; 0 for none."""
@@ -235,11 +320,15 @@ class ClosedLoops:
             rows: Robots.
             mask: Joints of the actuators by their columns; None means those with gains.
         """
+        driven = np.sort(self._assembly.columns)[self._known if mask is None else mask]
+        return self._whole_inverses(rows)[:, driven[:, None], driven]
+
+    def _whole_inverses(self, rows: np.ndarray) -> np.ndarray:
+        """Return inverse mass matrices in the rows and columns of all joints, `(rows, DOFs, DOFs)`."""
         robots: Any = self._robots.articulation
         matrices = as_numpy(robots.get_mass_matrices(indices=rows)).astype(float)
-        chosen = self._known if mask is None else mask
-        driven = np.sort(self._assembly.columns)[chosen] + matrices.shape[-1] - robots.num_dofs
-        return np.linalg.inv(matrices)[:, driven[:, None], driven]
+        free = matrices.shape[-1] - robots.num_dofs
+        return np.linalg.inv(matrices)[:, free:, free:]
 
     def _velocity_weights(self, rows: np.ndarray) -> np.ndarray:
         """Return the velocity weight of each row; 1 if the articulation does not provide it."""

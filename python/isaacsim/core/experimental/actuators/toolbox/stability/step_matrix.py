@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from .implicit import Implicit
 from .timing import Timing
 
 
@@ -11,16 +12,20 @@ class StepMatrix:
     """The linear map of a physics step, of all joints of a robot.
 
     The state has positions and velocities, and only where there is one: integrals, the last position of a velocity
-    that is a difference, the filtered velocity, the efforts of the last steps that still act, and a held effort.
+    that is a difference, the filtered velocity, the efforts of the last steps that still act, a held effort, and what
+    an implicit joint remembers: velocity and effort of the step before, and its load.
 
     Args:
         gains: Proportional, derivative and integral gains, shape `(3, J)`.
         dt: Physics step [s].
         weight: Weight of the velocity after a step in the position update.
         timing: When joints are measured and efforts act.
+        implicit: Joints with an effort at the end of the step; None for no such joint.
     """
 
-    def __init__(self, gains: np.ndarray, dt: float, weight: float, timing: Timing) -> None:
+    def __init__(
+        self, gains: np.ndarray, dt: float, weight: float, timing: Timing, implicit: Implicit | None = None
+    ) -> None:
         self._gains, self._dt, self._weight = gains, dt, weight
         joints, timing = gains.shape[1], timing.resolved(dt)
         periods = timing.periods(dt)
@@ -33,11 +38,18 @@ class StepMatrix:
         self._filtering = np.flatnonzero(self._shares < 1.0)
         self._holding = np.flatnonzero(periods > 1.0)
         self._asked, self._acting = map(_Late, timing.weights(dt))
-        counts = (joints, joints, *map(len, (self._summing, self._differing, self._filtering, self._holding)))
-        ends = np.cumsum((*counts, self._asked.size, self._acting.size))
+        implicit = Implicit.none(joints) if implicit is None else implicit
+        self._ending = np.flatnonzero(implicit.mask)
+        self._yielding = dt / implicit.inertias[self._ending, None]
+        # without the load, what else moved the joint in the step before stands for it
+        self._recalling = np.flatnonzero(implicit.mask & (implicit.load_shares > 0.0))
+        self._found = implicit.load_shares[self._recalling, None]
+        some = (self._summing, self._differing, self._filtering, self._holding, *3 * (self._recalling,))
+        counts = (joints, joints, *map(len, some), self._asked.size, self._acting.size)
+        ends = np.cumsum(counts)
         parts = np.split(np.eye(ends[-1]), ends[:-1])
         self._position, self._velocity, self._integral, self._last, self._filtered, self._held, *past = parts
-        self._past_asked, self._past_acting = past
+        self._velocity_before, self._effort_before, self._load_before, self._past_asked, self._past_acting = past
 
     def repeated(self, inverse: np.ndarray) -> tuple[np.ndarray, int]:
         """Return the map of all physics steps until everything is repeated, and their number.
@@ -63,20 +75,48 @@ class StepMatrix:
         waiting = ~due[self._holding]
         held[self._holding[waiting]] = self._held[waiting]
         effort = self._acting.result(held, self._past_acting)
+        load = self._load()
+        effort[self._ending], seen = self._at_end(load)
         velocity = self._velocity + (self._dt * inverse) @ effort
         position = self._dt * self._weight * velocity
         position += self._position + self._dt * (1.0 - self._weight) * self._velocity
-        summed = self._integral - self._times[self._summing, None] * self._position[self._summing]
+        summed = self._integral - self._times[self._summing, None] * seen[self._summing]
         shifted = self._asked.shifted(asked, self._past_asked)
         remembered = (
             np.where(due[self._summing, None], summed, self._integral),
             np.where(due[self._differing, None], self._position[self._differing], self._last),
             np.where(due[self._filtering, None], measured[self._filtering], self._filtered),
             held[self._holding],
+            self._velocity[self._recalling],
+            effort[self._recalling],
+            load[self._recalling],
             np.where(due[self._asked.joints, None], shifted, self._past_asked),
             self._acting.shifted(held, self._past_acting),
         )
         return np.vstack([position, velocity, *remembered])
+
+    def _load(self) -> np.ndarray:
+        """Return the velocities that joints gain in the step by what else moves them, as far as it is found."""
+        load, recalling = np.zeros_like(self._velocity), self._recalling
+        yielding = np.zeros((len(load), 1))
+        yielding[self._ending] = self._yielding
+        gained = self._velocity[recalling] - self._velocity_before - yielding[recalling] * self._effort_before
+        load[recalling] = self._load_before + self._found * (gained - self._load_before)
+        return load
+
+    def _at_end(self, load: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return the efforts of implicit joints, and the positions that the integrals of all joints add up."""
+        ending, step, yielding = self._ending, self._dt, self._yielding
+        kp, kd, ki = self._gains[:, ending, None]
+        free = self._velocity[ending] + load[ending]
+        integral = np.zeros_like(self._velocity)
+        integral[self._summing] = self._integral
+        stiffness = kp + step * ki
+        pulled = ki * integral[ending] - stiffness * (self._position[ending] + step * free) - kd * free
+        effort = pulled / (1.0 + yielding * (kd + step * stiffness))
+        seen = self._position.copy()
+        seen[ending] += step * (free + yielding * effort)
+        return effort, seen
 
     def _measured(self) -> np.ndarray:
         """Return the rows of the velocities that a controller measures."""

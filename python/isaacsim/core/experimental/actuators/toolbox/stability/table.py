@@ -14,14 +14,17 @@ import numpy as np
 from ...specs.arguments import names_of, number_of, require_type
 from ...specs.config import Config
 from ...specs.fields import violations
+from ...specs.implicit import ImplicitConfig
 from ...specs.stages import parts_of
 from ...values import as_numbers
 from .chatter import AssumedInertia
+from .implicit import Implicit, coupled_inertias, is_sensed, mode_of
 from .loop import Loop, require_step
 from .springs import UnresolvedSpring
 from .timing import Timing
 
 _COLUMNS = {
+    "effort_mode": "Effort mode",
     "kp": "kp",
     "kd": "kd",
     "ki": "ki",
@@ -32,6 +35,9 @@ _COLUMNS = {
     "smallest_armature": "Smallest armature",
     "largest_step": "Largest step [s]",
 }
+
+IMPLICIT_REMEDY = 'effort_mode="implicit"'
+"""The remedy that an effort at the end of the step is, in words."""
 
 
 @dataclass(frozen=True)
@@ -53,6 +59,11 @@ class JointStability:
         largest_step: Largest stable physics step [s]; 0 if none is, as where a latency in seconds is too long.
         latency: How late its effort acts on what was measured, on average [s]: latency of the encoder, delay of the
             effort, and half of what the period of its controller is longer than the physics step.
+        effort_mode: `"implicit"` if its effort is that of the end of the physics step, else `"explicit"`.
+        stepped_inertia: Inertia with which an implicit effort is solved [kg·m² or kg]; 0 for an explicit one.
+        load_share: Share of what else moved an implicit joint in a step that the next one takes for its load, less than
+            that of `ImplicitConfig` if joints are coupled; 0 if the simulator tells the whole load, and for an explicit
+            joint.
     """
 
     robot: str
@@ -66,6 +77,9 @@ class JointStability:
     smallest_armature: float
     largest_step: float
     latency: float = 0.0
+    effort_mode: str = "explicit"
+    stepped_inertia: float = 0.0
+    load_share: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -78,6 +92,7 @@ class RobotStability:
         spectral_radius: Largest magnitude of the eigenvalues of a physics step.
         largest_step: Largest stable physics step [s].
         velocity_weight: Velocity weight of the simulator, see `stability_of`.
+        implicit_helps: True if it vibrates, and would not with `effort_mode="implicit"`.
     """
 
     robot: str
@@ -85,6 +100,7 @@ class RobotStability:
     spectral_radius: float
     largest_step: float
     velocity_weight: float = 1.0
+    implicit_helps: bool = False
 
     @property
     def stable(self) -> bool:
@@ -100,13 +116,17 @@ class Stability:
         dt: Physics step [s].
         joints: Joints driven by PD or PID laws, robot by robot.
         robots: Each robot as a whole.
-        unknown: Joints without gains: their law is a network, one's own or none.
+        unknown: Joints without gains: their law is a network, one's own or none; and implicit joints of which no
+            inertia is known, so that they get no effort.
         left_out: Class names of stages that change efforts at these joints, are no limits and are not in the equations:
             friction, for instance, which takes energy out of the motion, or a spring before the joint, with a rotor
             that moves by itself. A rigid gear is in the equations.
-        chatter: Joints whose friction assumes more than twice their inertia, so that they may chatter instead of coming
-            to rest; margins and `stable` are those of the gains.
+        chatter: Joints whose friction assumes more than twice their inertia, or whose effort at the end of the step
+            assumes more than their inertia, so that they may chatter instead of coming to rest; friction is in neither
+            margins nor `stable`.
         springs: Joints whose elastic transmission oscillates too fast for the physics step.
+        sensed: Joints whose effort is explicit although their actuator is implicit, as their controller gets what a
+            sensor measured before the step.
     """
 
     dt: float
@@ -116,6 +136,7 @@ class Stability:
     left_out: tuple[str, ...] = ()
     chatter: tuple[AssumedInertia, ...] = ()
     springs: tuple[UnresolvedSpring, ...] = ()
+    sensed: tuple[str, ...] = ()
 
     @property
     def stable(self) -> bool:
@@ -128,6 +149,7 @@ class Stability:
 
     def __str__(self) -> str:
         lines = [line for robot in self.robots for line in self._lines(robot)]
+        lines += [f"explicit, as a sensor measures them: {', '.join(self.sensed)}"] if self.sensed else []
         lines += [f"left out: {', '.join(self.left_out)}"] if self.left_out else []
         lines += [f"may chatter: {one}" for one in self.chatter]
         return "\n".join([*lines, *(f"not resolved: {one}" for one in self.springs)])
@@ -140,12 +162,15 @@ class Stability:
         )
         mine = [joint for joint in self.joints if joint.robot == robot.robot]
         late = any(joint.latency for joint in self.joints)
-        columns = [name for name in _COLUMNS if name != "latency" or late]
+        hidden = {"latency": not late, "effort_mode": not any(map(_is_implicit, self.joints))}
+        columns = [name for name in _COLUMNS if not hidden.get(name, False)]
         rows = [("Joint", *map(_COLUMNS.__getitem__, columns))]
-        rows += [(joint.joint, *(f"{getattr(joint, name):.3g}" for name in columns)) for joint in mine]
+        rows += [(joint.joint, *(_shown(getattr(joint, name)) for name in columns)) for joint in mine]
         widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
         # names are left-aligned, numbers right-aligned
-        return [title, *("  ".join([row[0].ljust(widths[0]), *map(str.rjust, row[1:], widths[1:])]) for row in rows)]
+        lines = ["  ".join([row[0].ljust(widths[0]), *map(str.rjust, row[1:], widths[1:])]) for row in rows]
+        remedy = [f"{robot.robot or 'robot'} would be stable with {IMPLICIT_REMEDY}"] if robot.implicit_helps else []
+        return [title, *lines, *remedy]
 
 
 def stability_of(
@@ -178,28 +203,40 @@ def stability_of(
             iterations.
         latency: How late controllers get their measurements, a number or shape `(J,)`; default 0 [s]. Very many steps
             of it are computed as fewer, within 1 %.
-        stages: Stages of all joints, of which an encoder, an effort delay and a rate of the controller count; default
-            none. Their latencies add to `latency`.
+        stages: Stages of all joints, of which an encoder, an effort delay, a rate of the controller and an effort mode
+            count; default none. Their latencies add to `latency`. `ImplicitConfig()` makes joints without encoder and
+            `latency` implicit, with its assumed inertia, or with the coupled inertia of the mass matrix if that is 0.
 
     Raises:
         ValueError: `dt` is not a finite number > 0, a gain or latency is negative or not finite, `velocity_weight` is
-            not in 0.5 … 1, shapes do not fit, the mass matrix is not positive definite, or a stage has a wrong value or
-            is the second of its kind.
+            not in 0.5 … 1, shapes do not fit, the mass matrix is not positive definite, a stage has a wrong value, is
+            the second of its kind, or cannot be beside an effort mode.
         TypeError: One of the stages is none.
 
     Example:
-        >>> from isaacsim.core.experimental.actuators import stability_of
+        >>> from isaacsim.core.experimental.actuators import ImplicitConfig, stability_of
         >>> print(stability_of([[0.25]], 1 / 200, kp=100.0, kd=120.0).joints[0].margin < 1)
         True
         >>> stability_of([[0.25]], 1 / 200, kp=100.0, kd=6.0).stable
         True
         >>> stability_of([[0.25]], 1 / 200, kp=100.0, kd=6.0, latency=0.05).stable
         False
+        >>> stability_of([[0.25]], 1 / 200, kp=2e4, kd=120.0, stages=[ImplicitConfig()]).stable
+        True
     """
-    count = len(matrix := _mass_matrix(mass_matrix))
-    timing = _timing_of(stages, count).later(_numbers("latency", latency, count))
+    require_step(dt)
+    count, given = len(matrix := _mass_matrix(mass_matrix)), list(stages)
+    late = _numbers("latency", latency, count)
+    timing, measured = _timing_of(given, count).later(late), (late > 0.0) | is_sensed(given)
+    mode = mode_of(given)
+    implicit = None if mode is None else _implicit(matrix, mode, measured)
+    at_once = ~measured & (timing.latencies(dt) == 0.0)
     options = {"armature": armature, "joints": joints, "robot": robot, "velocity_weight": velocity_weight}
-    return stability_with(timing, matrix, dt, (kp, kd, ki), **options)
+    options |= {"implicit": implicit, "may_be_implicit": at_once}
+    table = stability_with(timing, matrix, dt, (kp, kd, ki), **options)
+    late_modes = measured & (mode is not None)
+    sensed = [row.joint for row, found in zip(table.joints, late_modes, strict=True) if found]
+    return dataclasses.replace(table, sensed=tuple(sensed))
 
 
 def stability_with(
@@ -212,8 +249,23 @@ def stability_with(
     joints: Sequence[str] | None = None,
     robot: str = "",
     velocity_weight: float = 1.0,
+    implicit: Implicit | None = None,
+    may_be_implicit: np.ndarray | None = None,
 ) -> Stability:
-    """Return the stability margins of a robot with a timing for each joint; for the rest see `stability_of`."""
+    """Return the stability margins of a robot with a timing for each joint; for the rest see `stability_of`.
+
+    Args:
+        timing: When joints are measured and efforts act.
+        mass_matrix: See `stability_of`, and so for what follows.
+        dt: Physics step [s].
+        gains: Proportional, derivative and integral gains.
+        armature: Armature within the mass matrix.
+        joints: Names of the joints.
+        robot: Name of the robot.
+        velocity_weight: Velocity weight of the simulator.
+        implicit: The implicit joints; None for none.
+        may_be_implicit: Mask of the joints that can be implicit, for `RobotStability.implicit_helps`; None for none.
+    """
     require_step(dt)
     if not 0.5 <= number_of("velocity_weight", velocity_weight) <= 1.0:
         raise ValueError(f"velocity_weight = {velocity_weight}: must be in 0.5 … 1. Take 1 for a semi-implicit step.")
@@ -224,16 +276,45 @@ def stability_with(
     names = [str(at) for at in range(count)] if joints is None else names_of("joints", joints)
     if len(names) != count:
         raise ValueError(f"joints has {len(names)} names: must have {count}, one per row of the mass matrix.")
-    loop = Loop(np.linalg.inv(matrix), values[:3], velocity_weight, timing)
+    modes = Implicit.none(count) if implicit is None else implicit
+    loop = Loop(np.linalg.inv(matrix), values[:3], velocity_weight, timing, modes)
     whole = RobotStability(robot, loop.margin(dt), loop.radius(dt), loop.largest_step(dt), velocity_weight)
+    if may_be_implicit is not None and not whole.stable:
+        whole = dataclasses.replace(whole, implicit_helps=_implicit_helps(loop, dt, may_be_implicit & ~modes.mask))
     alone = [loop.joint(at) for at in range(count)]
     columns = (
         *(*values[:3], loop.inertias, [one.margin(dt) for one in alone]),
         *(values[3], loop.smallest_armatures(dt, values[3]), [one.largest_step(dt) for one in alone]),
         timing.latencies(dt),
     )
-    rows = [JointStability(robot, name, *map(float, row)) for name, *row in zip(names, *columns, strict=True)]
+    numbers: list[list[Any]] = [[float(one) for one in row] for row in zip(*columns, strict=True)]
+    rows = [
+        _with_mode(JointStability(robot, name, *row), modes, at)
+        for at, (name, row) in enumerate(zip(names, numbers, strict=True))
+    ]
     return Stability(dt, tuple(rows), (whole,))
+
+
+def _with_mode(row: JointStability, modes: Implicit, at: int) -> JointStability:
+    """Return a row with the effort mode of its joint."""
+    if not modes.mask[at]:
+        return row
+    inertia, share = float(modes.inertias[at]), float(modes.load_shares[at])
+    return dataclasses.replace(row, effort_mode="implicit", stepped_inertia=inertia, load_share=share)
+
+
+def _implicit_helps(loop: Loop, dt: float, chosen: np.ndarray) -> bool:
+    """Return True if a loop is stable with other joints implicit, a mask."""
+    return bool(chosen.any()) and loop.with_implicit(chosen).is_stable(dt)
+
+
+def _implicit(matrix: np.ndarray, mode: ImplicitConfig, measured: np.ndarray) -> Implicit:
+    """Return the implicit joints: all that are not measured late."""
+    assumed = np.where(measured, np.nan, mode.assumed_inertia)
+    if mode.assumed_inertia:
+        return Implicit.known(0.0, 0.0, assumed, mode.load_share)
+    inverse = np.linalg.inv(matrix)
+    return Implicit.known(coupled_inertias(inverse), 1.0 / np.diag(inverse), assumed, mode.load_share)
 
 
 def _timing_of(stages: Iterable[Config], count: int) -> Timing:
@@ -306,14 +387,26 @@ def late_joints(table: Stability) -> list[str]:
 
 
 def least_damping(joint: JointStability, robot: RobotStability, dt: float) -> float:
-    """Return the derivative gain below which a joint vibrates at any inertia, as its effort comes too late."""
-    return joint.kp * (joint.latency + (1.0 - robot.velocity_weight) * dt)
+    """Return the derivative gain below which a joint vibrates at any inertia, as its effort comes too late.
+
+    An effort at the end of the step does not.
+    """
+    return 0.0 if _is_implicit(joint) else joint.kp * (joint.latency + (1.0 - robot.velocity_weight) * dt)
 
 
 def lowered(joint: JointStability, robot: RobotStability) -> str:
     """Return the gains of a joint times the margin of its robot, in words, rounded down."""
     gains = {name: getattr(joint, name) for name in ("kp", "kd", "ki")}
     return ", ".join(f"{name} = {_below(robot.margin * value)}" for name, value in gains.items() if value)
+
+
+def _is_implicit(joint: JointStability) -> bool:
+    return joint.effort_mode == "implicit"
+
+
+def _shown(value: float | str) -> str:
+    """Return a value of a column."""
+    return value if isinstance(value, str) else f"{value:.3g}"
 
 
 def _below(number: float) -> str:

@@ -10,6 +10,7 @@ from ...pipeline.actuator import Actuator
 from ..plots.bode import FrequencyResponse, draw_bode
 from ..plots.style import save
 from ..stability.frequency import frequency_response
+from ..stability.implicit import Implicit
 from ..stability.timing import timing_of
 from .envelope import find_actuator, one_joint
 
@@ -23,8 +24,9 @@ def plot_bode(
     """Draw the control loop of a joint over frequency, with its margins.
 
     The loop is that of `stability`: the current pose, gains and inertia, the other joints free, one effort per physics
-    step. A delay turns the phase from target to position and does not change the margins, as it delays no feedback; the
-    latency of an encoder, the delay of efforts and the rate of a controller do.
+    step, of its start or, for an implicit joint, of its end. A delay turns the phase from target to position and does
+    not change the margins, as it delays no feedback; the latency of an encoder, the delay of efforts and the rate of a
+    controller do.
 
     Args:
         actuators: Actuators with running physics.
@@ -69,7 +71,9 @@ def loop_response(actuators: ArticulationActuators, joint: str, *, robot: int = 
     weight = table.robots[0].velocity_weight
     timing = timing_of(actuator)[robot, [column]]
     late = _command_delay(actuator, robot, column, table.dt * float(timing.periods(table.dt)[0]))
-    return frequency_response(joint, (row.kp, row.kd, row.ki), row.inertia, table.dt, late, weight, timing)
+    is_implicit = row.effort_mode == "implicit"
+    implicit = Implicit.of_joint(row.stepped_inertia, row.load_share) if is_implicit else None
+    return frequency_response(joint, (row.kp, row.kd, row.ki), row.inertia, table.dt, late, weight, timing, implicit)
 
 
 def _command_delay(actuator: Actuator, robot: int, column: int, period: float) -> float:

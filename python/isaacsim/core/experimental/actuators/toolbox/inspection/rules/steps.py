@@ -5,8 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 
-from ...stability.chatter import LARGEST_FACTOR
-from ...stability.table import JointStability, RobotStability, least_damping, lowered
+from ....specs.implicit import ImplicitConfig
+from ...stability.chatter import AssumedInertia
+from ...stability.table import IMPLICIT_REMEDY, JointStability, RobotStability, least_damping, lowered
 from ..findings import Finding
 from .rule import Checked
 
@@ -30,6 +31,7 @@ def unstable_gains(checked: Checked) -> Iterator[Finding]:
             [f"raise the armature to {joint.smallest_armature:.3g}"] if joint.smallest_armature < math.inf else []
         )
         remedies += [f"step with dt <= {step:.3g} s"] if step else []
+        remedies += [f"use {IMPLICIT_REMEDY}"] if robot.implicit_helps else []
         text = ", or ".join([*remedies, _other_gains(joint, robot, table.dt)])
         yield Finding(
             "unstable-gains",
@@ -51,20 +53,28 @@ def _other_gains(joint: JointStability, robot: RobotStability, dt: float) -> str
 
 
 def assumed_inertia_too_large(checked: Checked) -> Iterator[Finding]:
-    """Friction that assumes more than twice the inertia of its joint chatters where the simulator provides none."""
+    """Friction that assumes more than twice the inertia of its joint, or an effort mode that assumes more than it.
+
+    Both chatter where the simulator provides no inertia.
+    """
     inertias = {} if checked.stability is None else {one.joint: one.inertia for one in checked.stability.joints}
     for joint, actuator in checked.actuated:
-        assumed = max((getattr(stage, "assumed_inertia", 0.0) for stage in actuator.stages), default=0.0)
         inertia = inertias.get(joint.name, math.inf)
-        if assumed > LARGEST_FACTOR * inertia:
-            yield Finding(
-                "assumed-inertia-too-large",
-                "warning",
-                actuator.path,
-                f"assumed_inertia = {assumed:.4g} is {assumed / inertia:.3g} times the inertia of joint {joint.name}, "
-                f"{inertia:.4g}: its friction chatters on simulators that provide no inertia.",
-                f"Give at most {LARGEST_FACTOR:g} times the inertia; less is safe.",
-            )
+        modes = [stage for stage in actuator.stages if isinstance(stage, ImplicitConfig)]
+        # friction of an implicit joint has the inertia of the effort mode
+        for stage in modes or actuator.stages:
+            implicit = bool(modes)
+            one = AssumedInertia("", joint.name, getattr(stage, "assumed_inertia", 0.0), inertia, implicit)
+            if one.is_too_large:
+                law = "effort at the end of the step" if implicit else "friction"
+                yield Finding(
+                    "assumed-inertia-too-large",
+                    "warning",
+                    actuator.path,
+                    f"assumed_inertia = {one.assumed:.4g} is {one.assumed / inertia:.3g} times the inertia of joint "
+                    f"{joint.name}, {inertia:.4g}: its {law} chatters on simulators that provide no inertia.",
+                    one.remedy,
+                )
 
 
 def unresolved_spring(checked: Checked) -> Iterator[Finding]:
