@@ -32,27 +32,36 @@ inline float slope_of(Number found) {
 }
 
 // What joints do in a step without their motors.
+template <class Law, class A, class S, class T>
+struct FreeLoop;
 template <class Law, size_t... A, size_t... S, size_t... T>
-void end_by_places(const Problem& p, const Block& b, const Use& use, std::index_sequence<A...>,
-                   std::index_sequence<S...>, std::index_sequence<T...>) {
-    const Arrays<Law> own(use, b);
-    const float *const q = b.input[kPosition], *const qd = b.input[kVelocity], dt = p.dt;
-    float *RESTRICT const free = end_array(p, b, kFreeVelocity), *RESTRICT const gain = end_array(p, b, kGain);
-    over_elements(p, use, [&](const auto at) {
+struct FreeLoop<Law, std::index_sequence<A...>, std::index_sequence<S...>, std::index_sequence<T...>> {
+    template <class At>
+    FLATTENED static void run(int64_t count, const At at, const float* q, const float* qd, float dt,
+                              float* RESTRICT free, float* RESTRICT gain, Numbers<A>... asked, State<S>... state,
+                              Numbers<T>... taken) {
         INDEPENDENT
-        for (int64_t n = 0; n < b.robots * use.slots; ++n) {
+        for (int64_t n = 0; n < count; ++n) {
             const int64_t i = at(n);
-            const auto found = Law::end(q[i], qd[i], dt, own.asked[A][i]..., own.state[S][n]..., own.taken[T][i]...);
+            const auto found = Law::template end<float>(q[i], qd[i], dt, asked[i]..., state[n]..., taken[i]...);
             free[i] = found.at[0], gain[i] = found.at[1];
         }
-    });
-}
+    }
 
-// A controller on the signals of the end of the step, without its states.
-template <class Law, class A, class S, class T>
+    static void run(const Problem& p, const Block& b, const Use& use) {
+        const Arrays<Law> own(use, b);
+        over_elements(p, use, [&](const auto at) {
+            run(b.robots * use.slots, at, b.input[kPosition], b.input[kVelocity], p.dt, end_array(p, b, kFreeVelocity),
+                end_array(p, b, kGain), own.asked[A]..., own.state[S]..., own.taken[T]...);
+        });
+    }
+};
+
+// A controller on the signals of the end of the step: its efforts and their slopes, or only its states.
+template <class Law, bool STATES, class A, class S, class T>
 struct LawAtEnd;
-template <class Law, size_t... A, size_t... S, size_t... T>
-struct LawAtEnd<Law, std::index_sequence<A...>, std::index_sequence<S...>, std::index_sequence<T...>> {
+template <class Law, bool STATES, size_t... A, size_t... S, size_t... T>
+struct LawAtEnd<Law, STATES, std::index_sequence<A...>, std::index_sequence<S...>, std::index_sequence<T...>> {
     template <class At>
     FLATTENED static void run(int64_t count, const At at, const float* q, const float* qd, const float* q_target,
                               const float* qd_target, const float* feedforward, const float* dt,
@@ -70,8 +79,12 @@ struct LawAtEnd<Law, std::index_sequence<A...>, std::index_sequence<S...>, std::
             for (int r = 0; r < Law::kResults + Law::kStates; ++r) rest += found.at[r].value - found.at[r].value;
             bool good = rest == 0.0f;
             ((good = good & signal_is_good(Law::kAsks[A], asked[i])), ...);
-            efforts[i] = nan_unless(good, found.at[0].value);
-            slopes[i] = slope_of(found.at[0]);
+            if constexpr (STATES) {
+                ((state[n] = chosen(good, found.at[Law::kResults + S].value, state[n])), ...);
+            } else {
+                efforts[i] = nan_unless(good, found.at[0].value);
+                slopes[i] = slope_of(found.at[0]);
+            }
         }
     }
 
@@ -84,21 +97,20 @@ struct LawAtEnd<Law, std::index_sequence<A...>, std::index_sequence<S...>, std::
     }
 };
 
-template <class Law>
+template <class Law, bool STATES>
 void law_at_end(const Problem& p, const Block& b, const Use& use, float* efforts) {
     over_elements(p, use, [&](const auto at) {
-        LawAtEnd<Law, Asked<Law>, States<Law>, Taken<Law>>::run(b, use, at, efforts, end_array(p, b, kSlope));
+        LawAtEnd<Law, STATES, Asked<Law>, States<Law>, Taken<Law>>::run(b, use, at, efforts, end_array(p, b, kSlope));
     });
 }
 
-// Write the states of a controller at the end of the step.
-template <class Law>
-void law_states_at_end(const Problem& p, const Block& b, const Use& use, float*) {
-    const Arrays<Law> own(use, b);
-    const Inputs in(b);
-    over_elements(p, use, [&](const auto at) {
-        for (int64_t n = 0; n < b.robots * use.slots; ++n) effort_of<Law>(in, own, at(n), n);
-    });
+// A stage on the signals of the block, with its states.
+template <class Stage>
+void stage_of_elements(const Problem& p, const Block& b, const Use& use, float* efforts) {
+    if (use.every && p.layout != Layout::kGaps)
+        run_stage<Stage>(p, b, use, b.size, [](int64_t n) { return n; }, efforts, efforts);
+    else
+        stage_by_places<Stage>(p, b, use, efforts);
 }
 
 // A stage on position and velocity of the end of the step, without its states: replaces efforts and slopes.
@@ -239,7 +251,7 @@ Places find_end(List<Laws...>, int law) {
         if constexpr (Law::kEnds) {
             if (at == law)
                 found = [](const Problem& p, const Block& b, const Use& use, float*) {
-                    end_by_places<Law>(p, b, use, Asked<Law>{}, States<Law>{}, Taken<Law>{});
+                    FreeLoop<Law, Asked<Law>, States<Law>, Taken<Law>>::run(p, b, use);
                 };
         }
         ++at;
@@ -250,13 +262,13 @@ Places find_end(List<Laws...>, int law) {
 
 template <class... Laws>
 Places find_law_at_end(List<Laws...>, int law) {
-    static constexpr Places all[] = {law_at_end<Laws>...};
+    static constexpr Places all[] = {law_at_end<Laws, false>...};
     return all[law];
 }
 
 template <class... Laws>
 Places find_law_states_at_end(List<Laws...>, int law) {
-    static constexpr Places all[] = {(Laws::kStates ? law_states_at_end<Laws> : nullptr)...};
+    static constexpr Places all[] = {(Laws::kStates ? law_at_end<Laws, true> : nullptr)...};
     return all[law];
 }
 
@@ -267,6 +279,12 @@ constexpr bool is_at_end() {
     bool found = Stage::kGives == 1 && !Stage::kConverts && !Stage::kCouples && !Stage::kLate && !Stage::kTicks;
     for (const int signal : Stage::kAsks) found &= !is_of_engine(signal);
     return found;
+}
+
+template <class... Stages>
+Places find_stage_of_elements(List<Stages...>, int law) {
+    static constexpr Places all[] = {stage_of_elements<Stages>...};
+    return all[law];
 }
 
 // True for a controller whose effort is a line over position and velocity: one step of Newton's method solves it.

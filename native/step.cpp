@@ -1067,7 +1067,7 @@ void choose(Problem& p) {
         }
         for (const Use& use : p.limits) {
             p.route.stages_at_end.push_back(find_stage_at_end(EffortStages{}, use.law));
-            p.route.stages.push_back(find_limit_places(EffortStages{}, use.law));
+            p.route.stages.push_back(find_stage_of_elements(EffortStages{}, use.law));
             p.route.moves.push_back(moves_with_joint(EffortStages{}, use.law));
         }
         const bool others = !p.networks.empty() || p.free_slots || !p.feedback.empty();

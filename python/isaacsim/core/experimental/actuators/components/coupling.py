@@ -32,7 +32,12 @@ def inertias_of(mass_matrix: np.ndarray, first: int = 0) -> tuple[np.ndarray, np
             "mass_matrix: must be symmetric and positive definite. Give that of all joints, with their armatures."
         ) from error
     inverse = (np.swapaxes(factor, -1, -2) @ factor)[..., first:, first:]
+    return 1.0 / np.diagonal(inverse, axis1=-2, axis2=-1), coupled_inertias(inverse)
+
+
+def coupled_inertias(inverse: np.ndarray) -> np.ndarray:
+    """Return coupled inertias [kg·m² or kg], float64 `(…, joints)`, of the inverse of a mass matrix."""
     admittance = np.diagonal(inverse, axis1=-2, axis2=-1)
     scale = 1.0 / np.sqrt(admittance)
     correlations = np.abs(inverse) * scale[..., :, None] * scale[..., None, :]
-    return 1.0 / admittance, 1.0 / (admittance * correlations.sum(axis=-1))
+    return 1.0 / (admittance * correlations.sum(axis=-1))

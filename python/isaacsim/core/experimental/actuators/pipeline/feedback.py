@@ -64,7 +64,7 @@ def is_rigid(actuator: Actuator) -> bool:
 
 def has_passive_stages(actuator: Actuator) -> bool:
     """Return True if stages act after all limits and the transmission, on the effort at the joint."""
-    return any(follows_limits(kind) for kind, _ in actuator.by_kind)
+    return any(_is_passive(kind) for kind, _ in actuator.by_kind)
 
 
 def has_dry_friction(actuator: Actuator, num_robots: int) -> np.ndarray:
@@ -84,7 +84,7 @@ def of_passive_stages(actuator: Actuator, parameter: str, num_robots: int, combi
 
     Values are those of now. Of the user's own stages nothing is known.
     """
-    laws = [stage for kind, stage in actuator.by_kind if follows_limits(kind) and law_of(type(stage))]
+    laws = [stage for kind, stage in actuator.by_kind if _is_passive(kind) and law_of(type(stage))]
     found = [stage.read(parameter) for stage in laws if parameter in stage.PARAMETERS]
     return _by_joint(functools.reduce(combine, found, 0.0), actuator, num_robots)
 
@@ -111,6 +111,11 @@ def config_of(component: Any) -> Config | None:
         **{name: array.astype(float) for name, array in arrays.items()},
         **{name: getattr(component, name) for name in fields},
     )
+
+
+def _is_passive(kind: str) -> bool:
+    """Return True for a kind whose stages change the effort at the joint, after all limits."""
+    return follows_limits(kind) and KINDS[kind].changes_effort
 
 
 def _by_joint(values: Any, actuator: Actuator, num_robots: int) -> np.ndarray:

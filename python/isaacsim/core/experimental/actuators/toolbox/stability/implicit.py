@@ -18,6 +18,7 @@ from typing import Any, Final
 
 import numpy as np
 
+from ...components.coupling import coupled_inertias
 from ...pipeline.actuator import Actuator
 from ...pipeline.feedback import config_of
 from ...pipeline.plan import has_law
@@ -119,12 +120,6 @@ class Implicit:
         made.values[0] *= np.select([source == _COUPLED, source == _HALF], [coupled, alone], 1.0)
         made.values[3] *= np.where(source == _COUPLED, coupled / alone, 1.0)
         return made
-
-
-def coupled_inertias(inverse: np.ndarray) -> np.ndarray:
-    """Return the inertias with which joints may be stepped one by one, `(J,)`, of an inverse mass matrix `(J, J)`."""
-    own = np.sqrt(np.diag(inverse))
-    return 1.0 / (own * (np.abs(inverse) / own).sum(axis=1))
 
 
 def mode_values(actuator: Actuator, num_robots: int) -> np.ndarray:

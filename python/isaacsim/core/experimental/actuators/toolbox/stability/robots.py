@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from ...components.coupling import coupled_inertias
 from ...errors import HostError
 from ...hosts.binding import Binding
 from ...hosts.port import JointViews
@@ -20,7 +21,7 @@ from ...specs.implicit import ImplicitConfig
 from ...specs.stages import KINDS
 from ...values import as_numpy
 from .chatter import AssumedInertia
-from .implicit import Implicit, coupled_inertias, is_measured, may_be_implicit, mode_values
+from .implicit import Implicit, is_measured, may_be_implicit, mode_values
 from .loop import Loop
 from .springs import RESOLVED, UnresolvedSpring, frequency_of
 from .table import IMPLICIT_REMEDY, JointStability, RobotStability, Stability, least_damping, stability_with

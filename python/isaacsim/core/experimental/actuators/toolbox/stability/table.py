@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from ...components.coupling import coupled_inertias
 from ...specs.arguments import names_of, number_of, require_type
 from ...specs.config import Config
 from ...specs.fields import violations
@@ -18,7 +19,7 @@ from ...specs.implicit import ImplicitConfig
 from ...specs.stages import parts_of
 from ...values import as_numbers
 from .chatter import AssumedInertia
-from .implicit import Implicit, coupled_inertias, is_sensed, mode_of
+from .implicit import Implicit, is_sensed, mode_of
 from .loop import Loop, require_step
 from .springs import UnresolvedSpring
 from .timing import Timing
