@@ -299,7 +299,7 @@ struct StageLoop<Stage, USUAL, std::index_sequence<A...>, std::index_sequence<S.
             const int64_t i = at(n);
             const auto result =
                 Stage::law(given[n], q[i], qd[i], dt, asked_at<A>(asked, i)..., state[n]..., value_at<T>(taken, i)...);
-            bool good = finite(given[n]) & is_good<Stage>(result);
+            bool good = finite(given[n]) & (Stage::kGives ? is_good<Stage>(result) : all_finite<Stage>(result));
             ((good = good & asked_is_good<A>(asked, i)), ...);
             ((state[n] = chosen(good, result.at[Stage::kResults + S], state[n])), ...);
             out[n] = nan_unless(good, Stage::kGives ? result.at[0] : given[n]);

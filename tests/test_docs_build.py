@@ -81,4 +81,4 @@ def test_api_links_to_the_source(pages: Path) -> None:
 def test_api_hides_private_parameters(pages: Path) -> None:
     """Signatures show no parameter with a leading underscore."""
     shown = text(pages / "api" / "articulation_actuators.html")
-    assert "trusted=False)" in shown and "_skip_discovery" not in shown
+    assert "effort_mode=None)" in shown and "_skip_discovery" not in shown
