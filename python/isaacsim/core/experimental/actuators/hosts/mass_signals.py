@@ -40,9 +40,10 @@ def mass_signals(articulation: Any, wanted: Collection[str]) -> JointViews | Non
 
     def refresh() -> None:
         mass = _numbers(read)
-        found = dict(zip(SIGNALS, inertias_of(mass, first=mass.shape[-1] - shape[1]), strict=False))
+        inertias = inertias_of(mass, first=mass.shape[-1] - shape[1])
+        found: dict[str, np.ndarray] = {name: one for name, one in zip(SIGNALS, inertias, strict=False)}
         if loads:
-            found["load"] = sum(_numbers(getter) for getter in loads)
+            found["load"] = np.sum([_numbers(getter) for getter in loads], axis=0)
         for name, array in arrays.items():
             array.numpy()[...] = found[name]
 

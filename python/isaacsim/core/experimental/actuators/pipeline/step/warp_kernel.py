@@ -339,7 +339,7 @@ _FUNCTIONS: dict[str, Any] = {
     "IDLE": wp.constant(IDLE),
     "newest_after": functions.newest_after,
     "curve_at": curve_at,
-} | warp_end.FUNCTIONS
+} | {**warp_end.FUNCTIONS}
 
 
 @dataclass(frozen=True)
@@ -790,7 +790,9 @@ class _KernelText:
         if not self._steps_joint:
             return []
         chain = self._evaluate_chain("found", {})
-        further = self._evaluate_chain("further", {"law_q": "ahead_q", "law_qd": "ahead_qd"} | warp_end.AHEAD_OF_END)
+        further = self._evaluate_chain(
+            "further", {"law_q": "ahead_q", "law_qd": "ahead_qd"} | {**warp_end.AHEAD_OF_END}
+        )
         return warp_end.stepping(self._steps_joint, [*self._see_end, *chain], [*self._see_ahead, *further])
 
     def _add_effort_mode(self, number: int, law: _Law) -> None:
