@@ -41,7 +41,7 @@ def mass_signals(articulation: Any, wanted: Collection[str]) -> JointViews | Non
     def refresh() -> None:
         mass = _numbers(read)
         inertias = inertias_of(mass, first=mass.shape[-1] - shape[1])
-        found: dict[str, np.ndarray] = {name: one for name, one in zip(SIGNALS, inertias, strict=False)}
+        found: dict[str, np.ndarray] = dict(zip(SIGNALS, inertias, strict=False))
         if loads:
             found["load"] = np.sum([_numbers(getter) for getter in loads], axis=0)
         for name, array in arrays.items():
