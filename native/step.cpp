@@ -755,13 +755,15 @@ NOINLINE void evaluate_motors(const Problem& p, Block b, Block commanded, float*
     act_on(commanded, end_array(p, b, kSeenPosition), end_array(p, b, kSeenVelocity));
     evaluate_controllers(p, commanded, efforts, scratch);
     act_on(b, end_array(p, b, kEndPosition), end_array(p, b, kEndVelocity));
-    for (int k = 0; k < p.ends && !steps_joint(p, k); ++k) {
+    int k = 0;
+    for (; k < p.ends && !steps_joint(p, k); ++k) {
         if (k == p.first_following) note_motor(p, b, efforts);
         if (!p.route.stages_at_end[k]) continue;
         look_up_at_end(p, b, p.limits[k], scratch);
         p.route.stages_at_end[k](p, b, p.limits[k], efforts);
         for (int64_t i = 0; i < b.size; ++i) slopes[i] = bounded_slope(slopes[i]);
     }
+    if (k <= p.first_following) note_motor(p, b, efforts);
 }
 
 // Friction of the joints, of motors whose efforts fall with the final velocity. It changes that velocity, and with it
