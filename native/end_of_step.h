@@ -10,16 +10,6 @@ inline float* end_array(const Problem& p, const Block& b, int array) {
     return b.derived + (p.end_arrays + array) * b.pitch;
 }
 
-// Call with the position in the block of each element of a law.
-template <class Run>
-void over_elements(const Problem& p, const Use& use, const Run& run) {
-    const int32_t* const places = use.places;
-    if (use.every && p.layout != Layout::kGaps)
-        run([](int64_t n) { return n; });
-    else
-        run([places](int64_t n) -> int64_t { return places[n]; });
-}
-
 using Number = Dual<float>;
 inline Number constant(float value) {
     return {value, {}};

@@ -383,9 +383,7 @@ void Plan::prepare() {
     p_.computed = observed_ ? observed_ : computed_out ? computed_.data() : nullptr;
     choose_layout();
     p_.period = p_.layout == Layout::kGaps ? p_.efforts.pitch : p_.slots;
-    // efforts at the end of the step, unless one sweep solves them, pass through many scratch arrays
-    const int64_t shares = p_.ends >= 0 && limits_.size() > 2 ? kEndArrays / 4 : 1;
-    p_.robots_per_block = std::min(p_.robots, std::max<int64_t>(1, block_size() / (shares * p_.period)));
+    p_.robots_per_block = std::min(p_.robots, std::max<int64_t>(1, block_size() / p_.period));
     p_.columns = columns_.data();
     find_picks();
 

@@ -594,21 +594,21 @@ inline float bounded_slope(float slope) {
     return chosen(slope < 0.0f && slope >= -kMax, slope, 0.0f);
 }
 
-// Position and velocity for controllers: those of the end of the step, or as sensors measure them.
-void see_end(const Problem& p, const Block& b, const float* const* measured) {
+// Give controllers position and velocity of the end of the step, or what sensors measured.
+void see_end(const Problem& p, Block& b, const float* const* measured) {
     for (int s = 0; s < 2; ++s) {
         const float *const seen = measured[s], *const end = end_array(p, b, kEndPosition + s);
         float* RESTRICT const to = end_array(p, b, kSeenPosition + s);
         INDEPENDENT
         for (int64_t i = 0; i < b.size; ++i) to[i] = chosen(p.sees_end[i] != 0, end[i], seen[i]);
     }
+    act_on(b, end_array(p, b, kSeenPosition), end_array(p, b, kSeenVelocity));
 }
 
 // Write the states of controllers at the end of the step, which limits may have changed.
 void write_states_at_end(const Problem& p, Block commanded) {
     const float* const measured[] = {commanded.input[kPosition], commanded.input[kVelocity]};
     see_end(p, commanded, measured);
-    act_on(commanded, end_array(p, commanded, kSeenPosition), end_array(p, commanded, kSeenVelocity));
     for (size_t k = 0; k < p.controllers.size(); ++k)
         if (p.route.law_states_at_end[k]) p.route.law_states_at_end[k](p, commanded, p.controllers[k], nullptr);
 }
@@ -670,7 +670,6 @@ NOINLINE void command_at_end(const Problem& p, Block& b, const Truth& truth, flo
     for (int round = 0; round < kMostRounds; ++round) {
         std::copy_n(efforts, b.size, tried);
         see_end(p, b, measured);
-        act_on(b, end_array(p, b, kSeenPosition), end_array(p, b, kSeenVelocity));
         evaluate_controllers(p, b, efforts, scratch);
         const bool again = improve(p, b, tried, efforts) && p.route.bends;
         note_end(p, b, truth, efforts);

@@ -414,6 +414,16 @@ void stage_by_places(const Problem& p, const Block& b, const Use& use, float* RE
     for (int64_t n = 0; n < count; ++n) efforts[places[n]] = found[n];
 }
 
+// Call with the position in the block of each element of a law.
+template <class Run>
+void over_elements(const Problem& p, const Use& use, const Run& run) {
+    const int32_t* const places = use.places;
+    if (use.every && p.layout != Layout::kGaps)
+        run([](int64_t n) { return n; });
+    else
+        run([places](int64_t n) -> int64_t { return places[n]; });
+}
+
 // The loop of a law before controllers, see `StageLoop`: sensed positions and velocities, or the lag of commands; NaN
 // and unchanged state on a fault.
 template <class Law, bool USUAL, class A, class S, class T>
@@ -461,7 +471,7 @@ struct SensorLoop<Law, USUAL, std::index_sequence<A...>, std::index_sequence<S..
 template <class Law>
 void feedback_by_places(const Problem& p, const Block& b, const Use& use, float* out) {
     const Arrays<Law> own(use, b);
-    const auto over = [&](const auto at) {
+    over_elements(p, use, [&](const auto at) {
         if (is_usual(own, b.size))
             SensorLoop<Law, true, Asked<Law>, States<Law>, Taken<Law>>::run(b, use, own, at, out);
         else
@@ -473,12 +483,7 @@ void feedback_by_places(const Problem& p, const Block& b, const Use& use, float*
             for (int r = 0; r < Law::kLate; ++r) values[r] = out + (first + r) * b.pitch;
             act_late(b, use, p.robots * use.slots, at, values);
         }
-    };
-    const int32_t* const places = use.places;
-    if (use.every && p.layout != Layout::kGaps)
-        over([](int64_t n) { return n; });
-    else
-        over([places](int64_t n) -> int64_t { return places[n]; });
+    });
 }
 
 template <class... Laws>
@@ -532,16 +537,11 @@ struct MotorLoop<Law, COMMANDED, std::index_sequence<A...>, std::index_sequence<
     static void run(const Problem& p, const Block& b, const Use& use, float* out) {
         const Arrays<Law> own(use, b);
         const int64_t next = b.pitch, count = b.robots * use.slots;
-        const auto over = [&](const auto at) {
+        over_elements(p, use, [&](const auto at) {
             run(count, at, b.input[kPosition], b.input[kVelocity], b.input[kPositionTarget], b.input[kVelocityTarget],
                 b.input[kFeedforward], out, out + next, out + 2 * next, out + 3 * next, out + 4 * next, p.visible,
                 own.asked[A]..., own.state[S]..., own.taken[T]...);
-        };
-        const int32_t* const places = use.places;
-        if (use.every && p.layout != Layout::kGaps)
-            over([](int64_t k) { return k; });
-        else
-            over([places](int64_t k) -> int64_t { return places[k]; });
+        });
     }
 };
 

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import itertools
 from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import warp as wp
-
-_NUMBERS = itertools.count()
 
 Array = np.ndarray | wp.array
 """An array of NumPy or Warp."""
@@ -18,21 +15,6 @@ Array = np.ndarray | wp.array
 def numpy_view(array: Any) -> np.ndarray:
     """Return a NumPy array over the same memory: itself where it is one."""
     return array.numpy() if isinstance(array, wp.array) else array
-
-
-def apart(shape: int | tuple[int, ...], value: float, dtype: Any = np.float32) -> np.ndarray:
-    """Return an array filled with `value`, which begins at another place of its memory page than the one before.
-
-    A loop over many arrays that begin at the same place of their pages has them in the same few cache lines.
-    """
-    size = int(np.prod(shape)) * np.dtype(dtype).itemsize
-    # a multiple of the cache line, and of no large power of two
-    place = next(_NUMBERS) * 7 * 64 % 4096
-    memory = np.empty(size + 2 * 4096, np.uint8)
-    start = (place - memory.ctypes.data) % 4096
-    array = memory[start : start + size].view(dtype).reshape(shape)
-    array[...] = value
-    return array
 
 
 def lie_of(array: Any) -> Any:

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NoReturn, Protocol
 
-from ..memory import Array
+import numpy as np
+
+from ..memory import Array, numpy_view
 
 
 def refuse(label: str, why: str) -> NoReturn:
@@ -15,6 +17,12 @@ def refuse(label: str, why: str) -> NoReturn:
         NotImplementedError: Always.
     """
     raise NotImplementedError(f"{label}: requires_grad = True: {why}.")
+
+
+def gathered(signal: Array | None, index: Array) -> np.ndarray:
+    """Return the elements of an array on the CPU at indices; zeros of a signal that is absent."""
+    places = numpy_view(index)
+    return np.zeros(len(places), np.float32) if signal is None else numpy_view(signal).ravel()[places]
 
 
 class GradientRecorder(Protocol):

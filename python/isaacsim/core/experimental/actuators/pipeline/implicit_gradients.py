@@ -20,7 +20,7 @@ import numpy as np
 
 from ..components.implicit_effort import ImplicitEffort
 from ..memory import Array, numpy_view
-from .gradient_recorder import GradientRecorder
+from .gradient_recorder import GradientRecorder, gathered
 
 NUM_STATES = len(ImplicitEffort.STATE)
 """Number of its state arrays."""
@@ -76,7 +76,7 @@ class EndOfStep:
         `state` is that of the rest, and the arrays of the mode.
         """
         inner_state, arrays = state
-        q, v = (self._gathered(signals[k], indices[k]) for k in range(2))
+        q, v = (gathered(signals[k], indices[k]) for k in range(2))
         values = [_flat(one) for one in parameters[-NUM_GIVEN:]]
         rest = (list(signals[2:]), list(indices[2:]), list(parameters[:-NUM_GIVEN]), inner_state, lag)
         previous = [_flat(one) for one in arrays]
@@ -113,7 +113,7 @@ class EndOfStep:
         """Run the backward pass of a recorded step; see `gradients.GradientRecorder`."""
         mode, split = _Mode(noted), len(after) - NUM_STATES
         by_velocity, by_effort, by_unmodelled = (_taken(one, self._count) for one in after[split:])
-        direct, computed = (self._gathered(one, effort_index).astype(np.float64) for one in efforts)
+        direct, computed = (gathered(one, effort_index).astype(np.float64) for one in efforts)
         rest = parameters[:-NUM_GIVEN], after[:split], before[:split], numbers
         # slope of the law, by a pass of ones that reaches nothing else
         nothing = [None] * len(rest[0]), [None] * split, [None] * split, None
@@ -156,11 +156,6 @@ class EndOfStep:
         )
         by_q, by_v = (one.astype(np.float64) for one in found)
         return by_q, by_v
-
-    def _gathered(self, signal: Array | None, index: Array) -> np.ndarray:
-        if signal is None:
-            return np.zeros(self._count, np.float32)
-        return numpy_view(signal).ravel()[numpy_view(index)]
 
     def _add(self, to: Array | None, index: Array, values: np.ndarray) -> None:
         if to is not None:

@@ -15,7 +15,7 @@ import numpy as np
 from ..components.delay_timed import DelayTimed
 from ..components.late import SPARE_ROWS
 from ..memory import Array, numpy_view
-from .gradient_recorder import GradientRecorder, refuse
+from .gradient_recorder import GradientRecorder, gathered, refuse
 
 _COMMANDS = range(2, 5)
 NUM_ARRAYS = len(DelayTimed.STATE) + 1 + len(DelayTimed.LATE)
@@ -82,7 +82,7 @@ class LateCommands:
         if random_steps.any():
             refuse(self._label, "a delay that is drawn anew (DelayTimed) has none. Set random_steps to 0")
         newest, *rings = (numpy_view(one) for one in arrays[len(DelayTimed.STATE) :])
-        now = [self._gathered(signals[c], indices[c]) for c in _COMMANDS]
+        now = [gathered(signals[c], indices[c]) for c in _COMMANDS]
         depth, fresh = len(rings[0]), np.isnan(newest)
         row = np.where(fresh | (newest >= depth - 1), 0, np.nan_to_num(newest) + 1).astype(int)
         wanted = steps + seconds / np.float32(dt)
@@ -146,11 +146,6 @@ class LateCommands:
             to = parameters[DelayTimed.PARAMETERS.index(name) - len(DelayTimed.PARAMETERS)]
             if to is not None:
                 numpy_view(to)[...] += by.astype(np.float32).reshape(numpy_view(to).shape)
-
-    def _gathered(self, signal: Array | None, index: Array) -> np.ndarray:
-        if signal is None:
-            return np.zeros(len(self._every), np.float32)
-        return numpy_view(signal).ravel()[numpy_view(index)]
 
     def _back_ring(
         self, noted: _Record, by_acting: np.ndarray, by_after: Array | None, by_before: Array | None

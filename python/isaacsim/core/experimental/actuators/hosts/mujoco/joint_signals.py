@@ -16,6 +16,7 @@ from typing import Any
 import mujoco
 import numpy as np
 
+from ...components.coupling import coupled_inertias
 from ...native import core
 from ..transfer import Item, transfer
 
@@ -109,9 +110,8 @@ class _EffectiveInertias:
         # of the matrix M⁻¹ = L⁻¹·D⁻¹·L⁻ᵀ, the rows and columns of the axes
         inverse = (rows * self._inverses[:, None]) @ np.swapaxes(rows, -1, -2)
         admittance = np.diagonal(inverse, axis1=-2, axis2=-1)
+        # zero until the matrix is factored
         with np.errstate(divide="ignore", invalid="ignore"):
             self._out[:] = np.where(admittance > 0, 1 / admittance, 0)
             if self._coupled is not None:
-                scale = 1 / np.sqrt(admittance)
-                correlations = np.abs(inverse) * scale[:, :, None] * scale[:, None]
-                self._coupled[:] = np.where(admittance > 0, 1 / (admittance * correlations.sum(axis=-1)), 0)
+                self._coupled[:] = np.where(admittance > 0, coupled_inertias(inverse), 0)

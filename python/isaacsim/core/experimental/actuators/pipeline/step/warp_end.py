@@ -85,11 +85,6 @@ FUNCTIONS: Final[Mapping[str, Any]] = {
 
 EXPLICIT: Final = ("free_qd = wp.float32(qd)", "gain = wp.float32(0.0)")
 """Lines for a slot without an effort mode."""
-NOTE_END: Final = (
-    "end_qd = end_velocity(free_qd, gain, qd, effort)",
-    "end_q = end_position(q, end_qd, gain, dt)",
-)
-"""Lines that note the end of the step under `effort`."""
 OF_JOINT: Final[Mapping[str, str]] = {
     "inertia": "joint_inertia",
     "load": "joint_load",
@@ -105,6 +100,11 @@ FOR_FRICTION: Final = (
     "motor_lift = motor_damping * end_qd",
 )
 """Lines before a law that steps the joint with the slope of its motor."""
+
+
+def note_end(effort: str) -> tuple[str, str]:
+    """Return lines that note velocity and position at the end of the step under an effort."""
+    return f"end_qd = end_velocity(free_qd, gain, qd, {effort})", "end_q = end_position(q, end_qd, gain, dt)"
 
 
 def acts_at_end(law: LawClass) -> bool:
@@ -127,8 +127,7 @@ def solving(evaluate: Sequence[str], ahead: Sequence[str], start: str, line: Seq
         line: Lines that follow the new end of the step, before the law: the effort of what is before it.
     """
     body = [
-        "end_qd = end_velocity(free_qd, gain, qd, tried)",
-        "end_q = end_position(q, end_qd, gain, dt)",
+        *note_end("tried"),
         *line,
         *evaluate,
         # towards the solution, as a law may bend where it is tried
@@ -146,8 +145,7 @@ def solving(evaluate: Sequence[str], ahead: Sequence[str], start: str, line: Seq
         "round = wp.int32(0)",
         "while again != 0 and round < ROUNDS:",
         *(f"    {one}" for one in body),
-        "end_qd = end_velocity(free_qd, gain, qd, tried)",
-        "end_q = end_position(q, end_qd, gain, dt)",
+        *note_end("tried"),
     ]
 
 
@@ -160,7 +158,6 @@ def stepping(friction: Sequence[str], evaluate: Sequence[str], ahead: Sequence[s
         ahead: Lines that assign `further`, its effort at a velocity that is larger by `apart_qd`.
     """
     again = [
-        "joint_effort = effort",
         "expected = motor_effort + line_slope * (end_qd - line_qd)",
         *evaluate,
         "apart_qd = secant_step(end_qd, found - expected)",

@@ -750,7 +750,7 @@ class _KernelText:
         end = {"position": "end_q", "velocity": "end_qd"}
         if self._is_behind_motor(law.owner):
             law = dataclasses.replace(law, signals=names | dict(warp_end.OF_JOINT))
-            return law, [*warp_end.FOR_FRICTION, *law.lines(), *warp_end.NOTE_END]
+            return law, [*warp_end.FOR_FRICTION, *law.lines(), *warp_end.note_end("effort")]
         if not warp_end.acts_at_end(law.owner):
             return (law := dataclasses.replace(law, signals=names | end)), law.lines()
         names |= dict(warp_end.OF_JOINT) if follows else {"inertia": "motor_inertia"}
@@ -801,8 +801,7 @@ class _KernelText:
             *warp_end.EXPLICIT,
             *_under(self._if_it_has(number), law.end_lines()),
             "slope = wp.float32(0.0)",
-            "end_qd = end_velocity(free_qd, gain, qd, 0.0)",
-            "end_q = end_position(q, end_qd, gain, dt)",
+            *warp_end.note_end("0.0"),
             "motor_inertia = 0.0 if gain != 0.0 else asked_inertia[robot, slot]",
             "joint_inertia = dt / gain if gain != 0.0 else asked_inertia[robot, slot]",
             "joint_load = (qd - free_qd) / gain if gain != 0.0 else asked_load[robot, slot]",
