@@ -1,0 +1,1 @@
+"""Identification of motors from logs of a robot."""
