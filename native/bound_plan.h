@@ -415,6 +415,14 @@ class BoundPlan {
     void command(float dt) { run(Phase::kCommand, dt); }
     void limit() { run(Phase::kLimit, 0); }
 
+    // Call a function with what runs a whole step; no other thread steps the plan meanwhile, and none waits for Python.
+    template <class Run>
+    void run_many(const Run& run) {
+        const Turn turn(plan.busy());
+        const py::gil_scoped_release release;
+        run([this](float dt) { plan.run(Phase::kWhole, dt); });
+    }
+
     // Seconds per step, without Python between steps.
     double time_steps(int count, float dt) {
         const auto start = std::chrono::steady_clock::now();

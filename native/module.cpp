@@ -7,6 +7,7 @@
 #include "in_turn.h"
 #include "laws_alone.h"
 #include "rebinding.h"
+#include "rollout.h"
 
 using namespace actuators;
 
@@ -187,11 +188,18 @@ PYBIND11_MODULE(core, m) {
     py::class_<InTurn>(m, "InTurn")
         .def(py::init<std::vector<py::object>, py::object>(), py::arg("first"), py::arg("last"))
         .def("run", &InTurn::run);
+    py::class_<Rollout>(m, "Rollout")
+        .def(py::init<py::object, const py::object&, const py::object&, const py::object&, const py::object&,
+                      const Rollout::Signals&>(),
+             py::arg("plan"), py::arg("positions"), py::arg("velocities"), py::arg("targets"), py::arg("efforts"),
+             py::arg("signals"))
+        .def("run", &Rollout::run, py::arg("along"), py::arg("values"), py::arg("dt"), py::arg("substeps"),
+             py::arg("out"));
     py::class_<Draws>(m, "Draws")
         .def(py::init<const std::vector<py::tuple>&, int64_t>(), py::arg("items"), py::arg("robots"))
         .def("draw", &Draws::draw, py::arg("rows"), py::arg("counts"), py::arg("first"));
     refuse_empty<BoundState, Tape, BoundPlan, BoundNoted, BoundGradients, Calls, BoundNetwork, BoundEvaluation,
-                 Transfer, VelocityLimits, Roots, EffectiveInertias, InTurn, Draws>();
+                 Transfer, VelocityLimits, Roots, EffectiveInertias, InTurn, Rollout, Draws>();
     register_laws(m);
     m.def("ring", &ring, py::arg("depth"), py::arg("size"));
     m.def("time_stream", &time_stream, py::arg("count"), py::arg("size"), py::arg("repetitions"));

@@ -29,6 +29,7 @@ LIBRARIES: dict[str, tuple[str, ...]] = {
     "train": ("torch", "matplotlib", "rich"),
     "gym": (*_USD, "mujoco", "gymnasium", "matplotlib", "rich"),
     "ray": ("ray",),
+    "identify": (*_USD, "mujoco", "tyro", "matplotlib", "rich", "scipy"),
 }
 # distributions whose name is not that of what is imported
 DISTRIBUTIONS: dict[str, str] = {

@@ -1,0 +1,156 @@
+"""Decoupling: inertia and load of each joint along a log, with which the joints become problems of their own.
+
+While one joint is simulated, the others follow the log. So the inertia of joint i is M_ii, and its load is what
+balances gravity and Coriolis forces, plus the sum of M_ij·q̈_j over the other joints; both are known along the log
+from the links alone. How the load changes with the joint's own position is taken along, so that a simulated joint
+that leaves the log does not feel the gravity of another place.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ...extras import needs
+from ...simulation import Simulation
+from .log import MotorLog
+
+# copies of the robot that are evaluated at once
+_COPIES = 128
+# samples between two slopes of the load
+_EVERY = 25
+_STEP = 1e-3
+# longest window of the filter of velocities and accelerations [s]
+_WINDOW = 0.0525
+
+
+@dataclass(frozen=True, eq=False)
+class Decoupled:
+    """A log, ready for rollouts of its joints one by one; arrays have the shape `(samples, joints)`.
+
+    Args:
+        log: The log, evenly sampled.
+        inertia: Inertia of each joint without armature [kg·m² or kg].
+        load: Effort that balances gravity, Coriolis forces and the other joints [N·m or N].
+        slope: Change of the load with the joint's own position [N·m/rad or N/m].
+        place: True positions at which the load was taken [rad or m].
+        velocity: Velocities [rad/s or m/s].
+    """
+
+    log: MotorLog
+    inertia: np.ndarray
+    load: np.ndarray
+    slope: np.ndarray
+    place: np.ndarray
+    velocity: np.ndarray
+
+    def along(self, joints: Sequence[int]) -> np.ndarray:
+        """Return command, inertia, load, slope and place of some joints, `(5, samples, joints)`."""
+        parts = (self.log.command, self.inertia, self.load, self.slope, self.place)
+        return np.ascontiguousarray(np.stack(parts)[:, :, list(joints)])
+
+
+class Links:
+    """The links of a robot, without its motors.
+
+    Args:
+        robot: Path of the robot file.
+        joints: Names of the joints of logs.
+
+    Raises:
+        ValueError: The robot floats, or lacks a joint.
+    """
+
+    def __init__(self, robot: str | os.PathLike[str], joints: Sequence[str]) -> None:
+        self._simulation = Simulation(robot, num_envs=_COPIES)
+        self._robots: Any = self._simulation.articulation("/")
+        names = list(self._robots.dof_names)
+        if unknown := [name for name in joints if name not in names]:
+            self.close()
+            raise ValueError(f"{robot}: it lacks {', '.join(unknown)}: must have the joints of the log, {names}.")
+        self._at = [names.index(name) for name in joints]
+        self._simulation.play()
+        self._initial = self._robots.get_dof_positions().numpy().astype(float)
+        if self._robots.get_mass_matrices().shape[-1] != len(names):
+            self.close()
+            raise ValueError(f"{robot}: its base floats: must be fixed, as it is on a stand. Fix the base in the file.")
+        armatures = self._robots.get_dof_armatures().numpy()[0]
+        self.armatures: np.ndarray = armatures[self._at].astype(float)
+        """Armatures of the joints in the file [kg·m² or kg], shape `(joints,)`."""
+        lower, upper = (one.numpy()[0, self._at].astype(float) for one in self._robots.get_dof_limits())
+        self.limits: dict[str, tuple[float, float]] = {
+            name: (float(low), float(high)) for name, low, high in zip(joints, lower, upper, strict=True)
+        }
+        """Position limits of the joints [rad or m], by name."""
+
+    def close(self) -> None:
+        """Close the simulation."""
+        self._simulation.close()
+
+    def decouple(self, log: MotorLog, bias: np.ndarray) -> Decoupled:
+        """Return inertia and load of each joint along an evenly sampled log.
+
+        Args:
+            log: The log, with a column for each joint.
+            bias: Biases of the encoders [rad or m], shape `(joints,)`.
+        """
+        with needs("identification", "identify"):
+            from scipy.signal import savgol_filter
+        place, dt = log.position - bias, log.dt
+        window = max(7, 2 * int(_WINDOW / dt / 2) + 1)
+        velocity, acceleration = (
+            savgol_filter(place, window, min(5, window - 1), deriv=order, delta=dt, axis=0) for order in (1, 2)
+        )
+        matrices, loads = self._equations(place, velocity)
+        inertia = np.ascontiguousarray(np.diagonal(matrices, axis1=1, axis2=2)) - self.armatures
+        # of the other joints alone, armatures are on the diagonal only
+        others = (
+            np.einsum("kij,kj->ki", matrices, acceleration) - np.diagonal(matrices, axis1=1, axis2=2) * acceleration
+        )
+        chosen = np.arange(0, len(place), _EVERY)
+        slopes = np.empty((len(chosen), place.shape[1]))
+        for joint in range(place.shape[1]):
+            moved = [place[chosen].copy() for _ in range(2)]
+            moved[0][:, joint] -= _STEP
+            moved[1][:, joint] += _STEP
+            below, above = (self._gravity(one)[:, joint] for one in moved)
+            slopes[:, joint] = (above - below) / (2 * _STEP)
+        rows = np.arange(len(place))
+        slope = np.stack([np.interp(rows, chosen, one) for one in slopes.T], 1)
+        return Decoupled(log, inertia, loads + others, slope, place, velocity)
+
+    def _equations(self, places: np.ndarray, velocities: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return mass matrices of the joints, and efforts that balance gravity and Coriolis forces."""
+        matrices, loads = [], []
+        for place, velocity in self._copies(places, velocities):
+            self._place(place)
+            given = np.zeros_like(self._initial)
+            given[: len(velocity), self._at] = velocity
+            self._robots.set_dof_velocities(given)
+            count = len(place)
+            matrices.append(self._robots.get_mass_matrices().numpy()[:count][:, self._at][:, :, self._at])
+            balance = self._robots.get_dof_gravity_compensation_forces().numpy()
+            balance = balance + self._robots.get_dof_coriolis_and_centrifugal_compensation_forces().numpy()
+            loads.append(balance[:count, self._at])
+        return np.concatenate(matrices).astype(float), np.concatenate(loads).astype(float)
+
+    def _gravity(self, places: np.ndarray) -> np.ndarray:
+        """Return the efforts that balance gravity, `(samples, joints)`."""
+        found = []
+        for (place,) in self._copies(places):
+            self._place(place)
+            found.append(self._robots.get_dof_gravity_compensation_forces().numpy()[: len(place), self._at])
+        return np.concatenate(found).astype(float)
+
+    def _place(self, place: np.ndarray) -> None:
+        given = self._initial.copy()
+        given[: len(place), self._at] = place
+        self._robots.set_dof_positions(given)
+
+    @staticmethod
+    def _copies(*arrays: np.ndarray) -> list[tuple[np.ndarray, ...]]:
+        return [tuple(one[k : k + _COPIES] for one in arrays) for k in range(0, len(arrays[0]), _COPIES)]

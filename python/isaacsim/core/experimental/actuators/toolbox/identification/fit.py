@@ -1,0 +1,160 @@
+"""Fits of the parameters of one joint: bounded nonlinear least squares on positions."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from ...extras import needs
+from ...specs.motors import MotorConfig
+from .decoupling import Decoupled
+from .parameters import PARAMETERS, with_values
+from .rollout import Rollout
+
+# residuals of a log are averaged to about so many
+_POINTS = 4000
+# relative step of differences, of the scale of a parameter
+_DIFFERENCE = 1e-3
+# a residual of a rollout that has a fault [rad or m]
+_LOST = 10.0
+
+
+@dataclass(frozen=True, eq=False)
+class Fit:
+    """The fitted parameters of a joint.
+
+    Args:
+        values: By name.
+        errors: Standard errors, by name; NaN if the logs do not tell a parameter.
+        correlations: Between the parameters, in their order.
+        error: Mean absolute position error on the logs [rad or m].
+    """
+
+    values: Mapping[str, float]
+    errors: Mapping[str, float]
+    correlations: np.ndarray
+    error: float
+
+
+def fit_joint(
+    joint: str,
+    column: int,
+    motor: MotorConfig,
+    cases: Sequence[Decoupled],
+    start: Mapping[str, float],
+    fixed: Mapping[str, float],
+) -> Fit:
+    """Fit parameters of the motor of a joint.
+
+    Args:
+        joint: Name of the joint.
+        column: Its number in the logs.
+        motor: Its motor.
+        cases: The logs.
+        start: Values at which the fit starts, of the parameters to fit.
+        fixed: Values of other parameters.
+    """
+    with needs("identification", "identify"):
+        from scipy.optimize import least_squares
+    names = list(start)
+    rules = [PARAMETERS[name] for name in names]
+    lower, upper = (np.array([rule.bounds[end] for rule in rules]) for end in (0, 1))
+    scale = np.array([rule.scale for rule in rules])
+    rollout = _rollout(joint, motor, {**fixed, **start}, len(names) + 1)
+    known: dict[bytes, tuple[np.ndarray, np.ndarray]] = {}
+
+    def evaluated(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Residuals and Jacobian."""
+        if x.tobytes() not in known:
+            known.clear()
+            steps = np.where(x + _DIFFERENCE * scale <= upper, 1.0, -1.0) * _DIFFERENCE * scale
+            rows = [x, *(x + steps * (np.arange(len(x)) == k) for k in range(len(x)))]
+            values = [{**fixed, **dict(zip(names, row, strict=True))} for row in rows]
+            found = np.concatenate([_residuals(rollout, case, column, values) for case in cases], 1)
+            known[x.tobytes()] = found[0], ((found[1:] - found[0]) / steps[:, None]).T
+        return known[x.tobytes()]
+
+    if not names:
+        found = _residuals_of(rollout, cases, column, [dict(fixed)])
+        return Fit({}, {}, np.zeros((0, 0)), float(np.abs(found[0]).mean()))
+    first = np.clip([start[name] for name in names], lower + 1e-9, upper - 1e-9)
+    result = least_squares(
+        lambda x: evaluated(x)[0],
+        first,
+        jac=lambda x: evaluated(x)[1],
+        bounds=(lower, upper),
+        x_scale=scale,
+        ftol=1e-6,
+        xtol=1e-7,
+        max_nfev=60,
+    )
+    residuals, jacobian = evaluated(result.x)
+    errors, correlations = _uncertainty(residuals, jacobian, scale)
+    return Fit(
+        dict(zip(names, map(float, result.x), strict=True)),
+        dict(zip(names, map(float, errors), strict=True)),
+        correlations,
+        float(np.abs(residuals).mean()),
+    )
+
+
+def error_of(
+    joint: str, column: int, motor: MotorConfig, cases: Sequence[Decoupled], values: Mapping[str, float]
+) -> float:
+    """Return the mean absolute position error of a motor on logs [rad or m]; NaN without logs."""
+    if not cases:
+        return float("nan")
+    rollout = _rollout(joint, motor, values, 1)
+    found = [rollout.run(case, column, [dict(values)])[0] - case.log.position[:, column] for case in cases]
+    return float(np.nan_to_num(np.abs(np.concatenate(found)), nan=_LOST).mean())
+
+
+def _rollout(joint: str, motor: MotorConfig, values: Mapping[str, float], variants: int) -> Rollout:
+    """Return rollouts of a motor that has the stages of all parameters."""
+    return Rollout(joint, with_values(motor, dict(values)), list(values), variants)
+
+
+def _residuals_of(
+    rollout: Rollout, cases: Sequence[Decoupled], column: int, values: Sequence[dict[str, float]]
+) -> np.ndarray:
+    return np.concatenate([_residuals(rollout, case, column, values) for case in cases], 1)
+
+
+def _residuals(rollout: Rollout, case: Decoupled, column: int, values: Sequence[dict[str, float]]) -> np.ndarray:
+    """Return residuals, averaged over blocks of samples, `(variants, points)`."""
+    found = rollout.run(case, column, values) - case.log.position[:, column]
+    found = np.clip(np.nan_to_num(found, nan=_LOST), -_LOST, _LOST)
+    block = max(1, found.shape[1] // _POINTS)
+    whole = found.shape[1] // block * block
+    return found[:, :whole].reshape(len(found), -1, block).mean(2)
+
+
+def _uncertainty(residuals: np.ndarray, jacobian: np.ndarray, scale: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return standard errors and correlations from the Fisher information; NaN for what is not seen.
+
+    Residuals that follow each other are alike, so that as many count as their correlation time leaves.
+    """
+    information = (jacobian * scale).T @ (jacobian * scale)
+    variance = float((residuals**2).mean()) * _correlation_time(residuals)
+    try:
+        covariance = np.linalg.inv(information) * variance
+    except np.linalg.LinAlgError:
+        none = np.full(len(scale), np.nan)
+        return none, np.full((len(scale), len(scale)), np.nan)
+    deviations = np.sqrt(np.maximum(np.diagonal(covariance), 0.0))
+    correlations = covariance / np.outer(deviations, deviations)
+    return deviations * scale, correlations
+
+
+def _correlation_time(residuals: np.ndarray) -> float:
+    """Return the number of samples that count as one, at least 1."""
+    centered = residuals - residuals.mean()
+    spectrum = np.abs(np.fft.rfft(centered, 2 * len(centered))) ** 2
+    correlation = np.fft.irfft(spectrum)[: len(centered)]
+    if correlation[0] <= 0:
+        return 1.0
+    correlation = correlation / correlation[0]
+    end = int(np.argmax(correlation < 0)) or len(correlation)
+    return max(1.0, float(2 * correlation[:end].sum() - 1))

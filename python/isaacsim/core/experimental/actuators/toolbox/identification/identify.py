@@ -1,0 +1,334 @@
+"""`identify`: from logs of a robot to its motors."""
+
+from __future__ import annotations
+
+import os
+import re
+import time
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import TypeVar
+
+import numpy as np
+
+from ...authoring import motors_of
+from ...simulation import Simulation
+from ...specs.configs import DelayConfig
+from ...specs.motors import MotorConfig, with_friction_stage
+from .decoupling import Decoupled, Links
+from .fit import Fit, error_of, fit_joint
+from .identified import Estimate, Identified, ModelScore, Replay
+from .log import MotorLog
+from .parameters import OF_LOG, PARAMETERS, value_of, with_values
+from .replay import replay
+
+_T = TypeVar("_T")
+
+MODELS: dict[str, tuple[str, ...]] = {
+    "as in the file": (),
+    "viscous friction": ("viscous",),
+    "Coulomb friction": ("viscous", "coulomb"),
+    "breakaway": ("viscous", "coulomb", "breakaway", "stribeck_velocity"),
+    "load": ("viscous", "coulomb", "breakaway", "stribeck_velocity", "load_friction"),
+}
+"""The ladder of models, from simple to rich: the parameters of friction of each, by its name."""
+
+# the model with which the biases of encoders are found
+_FIRST = "Coulomb friction"
+# slowest sampling at which an armature is seen [s]
+_SEES_ARMATURE = 0.0101
+# a richer model has to be better by this share
+_BETTER = 0.98
+# share of a single log that is held out
+_HELD_OUT = 0.25
+_CORRELATED = 0.98
+# by how much the full simulation may be worse than the joints alone, and by how much more [rad or m]
+_AGREES, _SMALL = 1.5, 1e-3
+_ROUNDS = 2
+
+Progress = Callable[[str, float], None]
+"""Told what is being done, and the share of all work that is done, 0 … 1."""
+
+
+def identify(
+    robot: str | os.PathLike[str],
+    logs: Sequence[MotorLog],
+    motors: Mapping[str, MotorConfig] | None = None,
+    *,
+    gains: bool = False,
+    shared: Sequence[str] = (),
+    models: Sequence[str] = tuple(MODELS),
+    held_out: int | None = None,
+    progress: Progress | None = None,
+) -> Identified:
+    """Identify the motors of a robot from logs of its commands and positions.
+
+    Each joint is a scalar simulation with the package's own step, along the log that the other joints follow, see
+    `decoupling.py`. Models are tried from simple to rich, and the one with the smallest error on what was held out is
+    kept. At the end the whole robot is simulated under the commands of each log, and what disagrees is said.
+
+    Args:
+        robot: Path of a USD, MJCF or URDF file of a robot with a fixed base.
+        logs: Logs; joints of the robot that they lack keep still and keep their motors.
+        motors: Motors to start from, by pattern of joint names; None means those of the file.
+        gains: Whether to fit `kp` and `kd`, too; else they are known.
+        shared: Parameters that all joints have alike, such as `delay`: the median of the joints.
+        models: Names of the models to try, of `MODELS`, in that order.
+        held_out: How many logs, the last ones, motors are not fitted to. None means a quarter of them, and of a single
+            log its last quarter.
+        progress: Told of the progress.
+
+    Raises:
+        ValueError: Logs of other joints than the first, a robot with a floating base, a joint without a motor, or a
+            name that is unknown.
+        ModuleNotFoundError: The extra `identify` is not installed.
+    """
+    began = time.monotonic()
+    if not logs:
+        raise ValueError("logs = []: must be at least one log. Give one.")
+    if unknown := [name for name in (*shared, *models) if name not in (*PARAMETERS, *MODELS)]:
+        raise ValueError(f"{', '.join(unknown)}: must be of {', '.join(PARAMETERS)}, or models: {', '.join(MODELS)}.")
+    joints = tuple(logs[0].joints)
+    even = [one.columns(joints).evenly(one.dt) for one in logs]
+    training, validation = _split(even, held_out)
+    given = _motors_of(robot, motors, joints)
+    work = _Work(joints, [given[name] for name in joints], tuple(shared), progress or (lambda _words, _share: None))
+    links = Links(robot, joints)
+    try:
+        work.start(links.armatures, gains, max(one.dt for one in even) <= _SEES_ARMATURE)
+        fits = work.find_biases(links, training)
+        fixed_bias = np.array([fit.values.get("encoder_bias", 0.0) for fit in fits])
+        cases = [[links.decouple(log, fixed_bias) for log in part] for part in (training, validation)]
+    finally:
+        links.close()
+    scores, by_model = work.ladder(models, fits, cases[0], cases[1])
+    chosen = _choice(scores)
+    fits = by_model[chosen]
+    found = {name: work.motor(j, fits[j].values) for j, name in enumerate(joints)}
+    work.progress("simulating the whole robot", 0.85)
+    every = [(log, False) for log in training] + [(log, True) for log in validation]
+    of_others = {name: motor for name, motor in given.items() if name not in joints}
+    replays = [replay(robot, {**of_others, **found}, log, held_out=held) for log, held in every]
+    shipped = [replay(robot, given, log, held_out=held) for log, held in every if held]
+    score = next(one for one in scores if one.name == chosen)
+    result = Identified(
+        os.fspath(robot),
+        joints,
+        {**of_others, **found},
+        work.estimates(fits),
+        scores,
+        chosen,
+        replays,
+        float(np.mean([one.errors.mean() for one in shipped])) if shipped else float("nan"),
+        [*work.warnings(fits), *_disagreement(replays, score)],
+        time.monotonic() - began,
+    )
+    work.progress("done", 1.0)
+    return result
+
+
+def _split(logs: Sequence[MotorLog], held_out: int | None) -> tuple[list[MotorLog], list[MotorLog]]:
+    """Return logs to fit to, and logs that are held out."""
+    if len(logs) > 1 or held_out is not None:
+        count = max(1, len(logs) // 4) if held_out is None else held_out
+        if not 0 <= count < len(logs):
+            raise ValueError(f"held_out = {count}: must be less than the {len(logs)} logs, and at least 0.")
+        return list(logs[: len(logs) - count]), list(logs[len(logs) - count :])
+    (log,) = logs
+    cut = int(len(log.time) * (1 - _HELD_OUT))
+
+    def part(rows: slice, words: str) -> MotorLog:
+        signals = {name: one[rows] for name, one in log.signals.items()}
+        return MotorLog(log.time[rows], log.joints, signals, f"{log.source} ({words})", log.settings)
+
+    return [part(slice(0, cut), "first three quarters")], [part(slice(cut, None), "last quarter")]
+
+
+def _motors_of(
+    robot: str | os.PathLike[str], motors: Mapping[str, MotorConfig] | None, joints: Sequence[str]
+) -> dict[str, MotorConfig]:
+    """Return a motor for each joint of logs, and those of the file for others, friction as a stage of theirs.
+
+    Raises:
+        ValueError: A joint has none.
+    """
+    with Simulation(robot) as simulation:
+        names = list(simulation.articulation("/").dof_names)
+        found = motors_of(simulation, friction_stages=True) if motors is None else motors
+    chosen: dict[str, MotorConfig] = {}
+    for name in names:
+        for pattern, motor in found.items():
+            if re.fullmatch(pattern, name) and motor.controller is not None:
+                chosen[name] = motor if motors is None else with_friction_stage(motor)
+                break
+    if missing := [name for name in joints if name not in chosen]:
+        raise ValueError(
+            f"{robot}: {', '.join(missing)}: no motor with a control law: must have one, for identification starts "
+            "from its gains. Describe the motors in a file, and give it."
+        )
+    return chosen
+
+
+def _choice(scores: Sequence[ModelScore]) -> str:
+    """Return the simplest model that no richer one beats clearly on what was held out."""
+    best = scores[0]
+    for score in scores[1:]:
+        measure = "training" if np.isnan(score.validation) else "validation"
+        if getattr(score, measure) < _BETTER * getattr(best, measure):
+            best = score
+    return best.name
+
+
+def _disagreement(replays: Sequence[Replay], score: ModelScore) -> list[str]:
+    """Return a warning if the whole robot has far larger errors than its joints alone."""
+    chosen = [one for one in replays if one.held_out] or list(replays)
+    whole = float(np.mean([one.errors.mean() for one in chosen]))
+    alone = score.training if np.isnan(score.validation) else score.validation
+    if whole <= _AGREES * alone + _SMALL:
+        return []
+    return [
+        f"The whole robot has errors of {1e3 * whole:.3g} mrad or mm, its joints one by one {1e3 * alone:.3g}: do not "
+        "use these motors before it is clear why. Check the masses of the links and the order of the joints."
+    ]
+
+
+@dataclass
+class _Work:
+    """The joints that are fitted, and what is known of them."""
+
+    joints: tuple[str, ...]
+    motors: list[MotorConfig]
+    shared: tuple[str, ...]
+    progress: Progress
+
+    def start(self, armatures: np.ndarray, gains: bool, sees_armature: bool) -> None:
+        """Collect the values that the motors have, and what is fitted with any friction."""
+        self.common = ("delay", "encoder_bias", *(("armature",) if sees_armature else ()))
+        self.common += ("kp", "kd") if gains else ()
+        self.sees_armature = sees_armature
+        self.known = [
+            {name: value for name in PARAMETERS if not np.isnan(value := value_of(motor, name))}
+            for motor in self.motors
+        ]
+        for values, armature in zip(self.known, armatures, strict=True):
+            values.setdefault("armature", float(armature))
+            values.setdefault("delay", 0.0)
+            values.setdefault("encoder_bias", 0.0)
+
+    def find_biases(self, links: Links, training: Sequence[MotorLog]) -> list[Fit]:
+        """Return fits with the first model; the decoupling depends on the biases of all encoders."""
+        names, fits = (*self.common, *MODELS[_FIRST]), None
+        for count in range(_ROUNDS):
+            self.progress("finding delays and biases", 0.05 + 0.15 * count)
+            bias = (
+                [values["encoder_bias"] for values in self.known]
+                if fits is None
+                else [one.values["encoder_bias"] for one in fits]
+            )
+            cases = [links.decouple(log, np.array(bias)) for log in training]
+            fits = self.fit(names, cases, fits)
+        assert fits is not None
+        return fits
+
+    def ladder(
+        self,
+        models: Sequence[str],
+        first: list[Fit],
+        training: Sequence[Decoupled],
+        validation: Sequence[Decoupled],
+    ) -> tuple[list[ModelScore], dict[str, list[Fit]]]:
+        """Return the score of each model, and its fits, which start at the values of the first ones."""
+        scores, found = list[ModelScore](), dict[str, list[Fit]]()
+        for count, name in enumerate(model for model in MODELS if model in models):
+            self.progress(f"fitting: {name}", 0.35 + 0.5 * count / len(models))
+            names = (*self.common, *MODELS[name]) if MODELS[name] else ()
+            fits = found[name] = self.fit(names, training, first)
+            errors = self.each(lambda j, fits=fits: self.error(j, fits[j], validation))
+            score = float(np.mean([fit.error for fit in fits])), float(np.mean(errors))
+            # models with more parameters start where this one ended
+            first = [
+                Fit({**a.values, **b.values}, b.errors, b.correlations, b.error)
+                for a, b in zip(first, fits, strict=True)
+            ]
+            scores.append(ModelScore(name, names, *score))
+        return scores, found
+
+    def fit(self, names: Sequence[str], cases: Sequence[Decoupled], before: list[Fit] | None) -> list[Fit]:
+        """Return the fits of all joints; those of a simpler model are where they start."""
+
+        def one(j: int, shared: Mapping[str, float]) -> Fit:
+            start = self.starts(j, names, before)
+            fixed = {name: value for name, value in self.known[j].items() if name in OF_LOG and name not in names}
+            for name, value in shared.items():
+                start.pop(name)
+                fixed[name] = value
+            fit = fit_joint(self.joints[j], j, self.motors[j], cases, start, fixed)
+            return Fit({**fixed, **fit.values}, fit.errors, fit.correlations, fit.error)
+
+        if before is None:
+            return self.each(lambda j: one(j, {}))
+        common = [name for name in self.shared if name in names]
+        values = {name: float(np.median([fit.values[name] for fit in before])) for name in common}
+        return self.each(lambda j: one(j, values))
+
+    def starts(self, j: int, names: Sequence[str], before: list[Fit] | None) -> dict[str, float]:
+        """Return where the parameters of a joint start."""
+        found = {}
+        for name in names:
+            own = self.known[j].get(name, 0.0)
+            found[name] = own if own else PARAMETERS[name].start
+            if before is not None and name in before[j].values:
+                found[name] = before[j].values[name]
+        return found
+
+    def error(self, j: int, fit: Fit, cases: Sequence[Decoupled]) -> float:
+        """Return the error of a fit on other logs [rad or m]."""
+        return error_of(self.joints[j], j, self.motors[j], cases, fit.values)
+
+    def each(self, function: Callable[[int], _T]) -> list[_T]:
+        """Return the results of a function of the number of a joint, on all cores."""
+        with ThreadPoolExecutor(os.cpu_count()) as pool:
+            return list(pool.map(function, range(len(self.joints))))
+
+    def motor(self, j: int, values: Mapping[str, float]) -> MotorConfig:
+        """Return the motor of a joint with fitted values."""
+        motor = self.motors[j]
+        return with_values(motor, {name: value for name, value in values.items() if value or name in self.known[j]})
+
+    def estimates(self, fits: Sequence[Fit]) -> list[Estimate]:
+        """Return a line for each parameter that was fitted."""
+        return [
+            Estimate(
+                joint,
+                name,
+                value,
+                PARAMETERS[name].unit,
+                fit.errors.get(name, float("nan")),
+                PARAMETERS[name].bounds,
+                self.known[j].get(name, float("nan")),
+            )
+            for j, (joint, fit) in enumerate(zip(self.joints, fits, strict=True))
+            for name, value in fit.values.items()
+            if name in fit.errors or name in self.shared
+        ]
+
+    def warnings(self, fits: Sequence[Fit]) -> list[str]:
+        """Return what the logs do not tell."""
+        found = []
+        if not self.sees_armature:
+            found.append("The logs have fewer than 100 samples per second, which do not show armatures: they are kept.")
+        if any(isinstance(motor.delay, DelayConfig) for motor in self.motors):
+            found.append("Delays in physics steps were replaced by delays in seconds.")
+        for joint, fit in zip(self.joints, fits, strict=True):
+            names = list(fit.errors)
+            for name in names:
+                low, high = PARAMETERS[name].bounds
+                value, rule = fit.values[name], PARAMETERS[name]
+                if value >= high - 1e-6 * rule.scale or (low and value <= low + 1e-6 * rule.scale):
+                    found.append(f"{joint}: {name} = {value:.4g} {rule.unit} is at the end of its range.")
+                if not np.isfinite(fit.errors[name]) or fit.errors[name] > max(abs(value), rule.scale):
+                    found.append(f"{joint}: the logs do not tell {name}; the value has no meaning.")
+            for a, b in np.argwhere(np.triu(np.abs(fit.correlations), 1) > _CORRELATED):
+                found.append(f"{joint}: the logs hardly tell {names[a]} from {names[b]}.")
+        return found

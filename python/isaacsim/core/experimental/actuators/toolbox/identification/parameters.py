@@ -1,0 +1,136 @@
+"""The parameters that identification can fit, and where they are in a motor."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ...specs.configs import Config, FrictionConfig, PDControlConfig, TimedDelayConfig
+from ...specs.encoder import EncoderConfig
+from ...specs.motors import MotorConfig
+
+
+@dataclass(frozen=True)
+class Fitted:
+    """A line of the table.
+
+    Args:
+        unit: Its unit, empty for none.
+        bounds: Smallest and largest value.
+        start: Value at which a fit starts if the motor has none.
+        scale: Typical size of a change.
+        law: Config whose fields it sets; None for what is of the joint or of the log.
+        fields: Names of these fields; the first one is read.
+    """
+
+    unit: str
+    bounds: tuple[float, float]
+    start: float
+    scale: float
+    law: type[Config] | None = None
+    fields: tuple[str, ...] = ()
+
+
+PARAMETERS = {
+    "armature": Fitted("kg·m² or kg", (1e-5, 2.0), 0.01, 0.01),
+    "delay": Fitted("s", (0.0, 0.1), 0.005, 0.005, TimedDelayConfig, ("seconds",)),
+    "encoder_bias": Fitted("rad or m", (-0.2, 0.2), 0.0, 0.02, EncoderConfig, ("bias",)),
+    "kp": Fitted("N·m/rad or N/m", (0.0, 1e5), 20.0, 5.0, PDControlConfig, ("kp",)),
+    "kd": Fitted("N·m·s/rad or N·s/m", (0.0, 1e4), 0.5, 0.2, PDControlConfig, ("kd",)),
+    "viscous": Fitted("N·m·s/rad or N·s/m", (0.0, 100.0), 0.05, 0.1, FrictionConfig, ("viscous",)),
+    "coulomb": Fitted("N·m or N", (0.0, 100.0), 0.05, 0.1, FrictionConfig, ("coulomb",)),
+    "breakaway": Fitted("N·m or N", (0.0, 100.0), 0.02, 0.05, FrictionConfig, ("static",)),
+    "stribeck_velocity": Fitted("rad/s or m/s", (0.005, 5.0), 0.1, 0.1, FrictionConfig, ("stribeck_velocity",)),
+    "load_friction": Fitted("", (0.0, 1.0), 0.02, 0.05, FrictionConfig, ("motor_load", "external_load")),
+}
+"""The parameters by name. `breakaway` is by how much the static level exceeds the Coulomb level."""
+
+OF_LOG = ("armature", "delay", "encoder_bias")
+"""Parameters that a rollout applies to inertias, commands and positions; the others are those of laws."""
+
+
+def stages_of(motor: MotorConfig) -> list[Config]:
+    """Return all stages of a motor."""
+    return [one for one in (motor.delay, motor.controller, *motor.clamping, *motor.others) if one is not None]
+
+
+def value_of(motor: MotorConfig, name: str) -> float:
+    """Return a parameter of a motor of one joint; NaN if the motor does not have it."""
+    rule = PARAMETERS[name]
+    if name == "armature":
+        return math.nan if motor.armature is None else _number(motor.armature, name)
+    for stage in stages_of(motor):
+        if rule.law is not None and isinstance(stage, rule.law):
+            found = _number(getattr(stage, rule.fields[0]), name)
+            if isinstance(stage, FrictionConfig) and name == "breakaway":
+                return max(found - _number(stage.coulomb, name), 0.0)
+            return found
+    return math.nan
+
+
+def with_values(motor: MotorConfig, values: dict[str, float]) -> MotorConfig:
+    """Return a motor with these parameters, and the stages that they need.
+
+    Raises:
+        ValueError: A gain, where the motor has no PD controller.
+    """
+    changed = dataclasses.replace(motor, clamping=list(motor.clamping), others=list(motor.others))
+    if "armature" in values:
+        changed.armature = values["armature"]
+    for law in dict.fromkeys(rule.law for name, rule in PARAMETERS.items() if name in values and rule.law):
+        given = {
+            field: value
+            for name, value in values.items()
+            if PARAMETERS[name].law is law
+            for field in PARAMETERS[name].fields
+        }
+        _set(changed, law, given)
+    return changed
+
+
+def _set(motor: MotorConfig, law: type[Config], given: dict[str, Any]) -> None:
+    found = next((stage for stage in stages_of(motor) if isinstance(stage, law)), None)
+    if law is FrictionConfig:
+        base = found if isinstance(found, FrictionConfig) else FrictionConfig()
+        coulomb = given.get("coulomb", _number(base.coulomb, "coulomb"))
+        if "static" in given:
+            given["static"] += coulomb
+        elif coulomb > _number(base.static, "static"):
+            given["static"] = 0.0
+    if found is None and law is PDControlConfig:
+        raise ValueError(
+            f"{', '.join(given)}: the motor has no PD controller: must have one for its gains to be fitted."
+        )
+    if found is None and law is EncoderConfig:
+        # rollouts have the velocity of the joint
+        given = given | {"velocity": "register"}
+    made: Config = law(**given) if found is None else dataclasses.replace(found, **given)
+    if motor.delay is found and found is not None or law is TimedDelayConfig:
+        motor.delay = made  # type: ignore[assignment]
+    elif motor.controller is found and found is not None:
+        motor.controller = made  # type: ignore[assignment]
+    elif found is None:
+        motor.others.append(made)
+    else:
+        motor.others[motor.others.index(found)] = made
+
+
+def _number(value: object, name: str) -> float:
+    if isinstance(value, int | float):
+        return float(value)
+    raise ValueError(f"{name} = {value!r}: must be one number. Give each joint a motor of its own.")
+
+
+def by_law(names: Sequence[str]) -> Callable[[dict[str, float]], dict[str, float]]:
+    """Return a function from values of parameters to values of the fields of laws."""
+
+    def fields(values: dict[str, float]) -> dict[str, float]:
+        found = {field: values[name] for name in names if name not in OF_LOG for field in PARAMETERS[name].fields}
+        if "static" in found:
+            found["static"] += found["coulomb"]
+        return found
+
+    return fields

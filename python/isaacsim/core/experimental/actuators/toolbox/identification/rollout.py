@@ -1,0 +1,92 @@
+"""Rollouts: joints that their motors move along a log, with the package's own step, in C++."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from ... import native
+from ...loops.arrays import ActuatedArrays
+from ...specs.configs import DelayConfig
+from ...specs.encoder import EncoderConfig
+from ...specs.late import TimedDelayConfig
+from ...specs.motors import MotorConfig
+from .decoupling import Decoupled
+from .parameters import OF_LOG, by_law, stages_of
+
+# longest physics step of a rollout [s]
+_LONGEST = 0.00084
+
+
+def substeps_of(dt: float) -> int:
+    """Return the number of physics steps from one sample of a log to the next, in rollouts and replays."""
+    return max(1, int(np.ceil(dt / _LONGEST)))
+
+
+class Rollout:
+    """A joint with several variants of its motor, which all follow the same log.
+
+    Args:
+        joint: Name of the joint.
+        motor: Its motor. Its delay and its encoder's bias are left out, as `run` takes them.
+        names: Parameters that differ between variants.
+        variants: Number of variants.
+
+    Raises:
+        ValueError: The motor has a law that the native core does not compute, or is not installed.
+    """
+
+    def __init__(self, joint: str, motor: MotorConfig, names: Sequence[str], variants: int) -> None:
+        if native.core is None:
+            raise ValueError("identification needs the native core. Run `actuators doctor` for what is missing.")
+        left_out = (DelayConfig, TimedDelayConfig, EncoderConfig)
+        stages = [stage for stage in stages_of(motor) if not isinstance(stage, left_out)]
+        self._names, self._variants = tuple(names), variants
+        self._fields = by_law(names)
+        # positions, velocities, targets and efforts
+        self._arrays = [np.zeros((variants, 1), np.float32) for _ in range(4)]
+        self._actuators = ActuatedArrays([joint], {joint: stages}, variants)
+        q, qd, target, out = self._arrays
+        self._actuators.step(q, qd, target, 1e-3, out=out)
+        parts = self._actuators._assembly.parts
+        if len(parts) != 1 or not hasattr(parts[0][1], "core"):
+            raise ValueError(f"{joint}: its motor is not computed by the native core, so that it cannot be fitted.")
+        step: Any = parts[0][1]
+        signals = [
+            (array.numpy(), [0], name == "load")
+            for name in ("inertia", "load")
+            for _, array in self._actuators._assembly.signals.get(name, ())
+        ]
+        for _, array in self._actuators._assembly.signals.get("load_is_whole", ()):
+            array.numpy()[:] = 1.0
+        self._views = {view.attribute: view for view in step.plan.views}
+        if missing := [name for name in self._fields(dict.fromkeys(names, 0.0)) if name not in self._views]:
+            raise ValueError(f"{joint}: its motor has no {', '.join(missing)}: must have what is fitted.")
+        self._core = native.core.Rollout(step.core, *self._arrays, signals)
+
+    def run(self, case: Decoupled, column: int, values: Sequence[dict[str, float]]) -> np.ndarray:
+        """Return the positions that encoders measure, `(variants, samples)`; NaN after a fault.
+
+        Args:
+            case: The log.
+            column: Number of the joint in the log.
+            values: Values of the parameters of each variant.
+        """
+        self._actuators.reset()
+        fields = [self._fields(one) for one in values]
+        for name in fields[0]:
+            live = getattr(self._views[name].component, name).numpy()
+            live[:] = [one[name] for one in fields]
+        of_log = {name: np.array([one.get(name, 0.0) for one in values]) for name in OF_LOG}
+        bias = of_log["encoder_bias"]
+        start = case.log.position[0, column] - bias
+        speed = np.full(self._variants, case.velocity[0, column])
+        samples, substeps = len(case.log.time), substeps_of(case.log.dt)
+        # a command is held over all steps until the next one, and so late by the mean of 0 … substeps - 1 steps
+        delay = of_log["delay"] + 0.5 * (case.log.dt - case.log.dt / substeps)
+        given = np.stack([bias, delay, of_log["armature"], start, speed])[:, :, None]
+        out = np.empty((self._variants, samples))
+        self._core.run(case.along([column]), np.ascontiguousarray(given), case.log.dt, substeps, out)
+        return out
