@@ -38,9 +38,10 @@ class Rollout {
     // taken, (samples, joints) each; `values` has encoder bias, delay [s], armature, first position and velocity,
     // (robots, joints) each.
     void run(const py::object& along, const py::object& values, double dt, int substeps, const py::object& out) {
-        const auto log = checked<double>(
-            "along", along,
-            {kAlong, py::cast<py::array>(along[py::int_(0)]).shape(0), static_cast<py::ssize_t>(joints_)});
+        const py::array shaped = typed<double>("along", along);
+        if (shaped.ndim() != 3 || shaped.shape(1) < 2)
+            refuse("along has shape " + text(shaped.attr("shape")), "(5, samples, joints), two samples or more");
+        const auto log = checked<double>("along", along, {kAlong, shaped.shape(1), static_cast<py::ssize_t>(joints_)});
         const auto given = checked<double>(
             "values", values, {kValues, static_cast<py::ssize_t>(rows_), static_cast<py::ssize_t>(joints_)});
         const int64_t samples = log.shape(1), size = rows_ * joints_;
@@ -80,7 +81,10 @@ class Rollout {
                 for (int64_t e = 0; e < size; ++e) {
                     const int64_t r = e / joints_, j = e % joints_;
                     // commands between two samples are interpolated, so that results are smooth in the delay
-                    const double at = std::min(std::max(k + share - delay[e] / dt, 0.0), samples - 1.0);
+                    double at = k + share - delay[e] / dt;
+                    // also where it is no number
+                    if (!(at > 0.0)) at = 0.0;
+                    if (at > samples - 1.0) at = samples - 1.0;
                     const int64_t row = std::min(static_cast<int64_t>(at), samples - 2);
                     const double *before = command + row * joints_ + j, *after = before + joints_;
                     inertias[e] = between(inertia, j) + armature[e];

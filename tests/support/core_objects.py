@@ -390,6 +390,16 @@ def entries() -> dict[str, Callable[[], Entry]]:
         arguments = [factors, inverses, [1, 2], [0, 1], [0, 0, 1], [0, 1], floats(ROBOTS, 2), floats(ROBOTS, 2)]
         return Entry(core.EffectiveInertias, arguments, lambda made: made.run())
 
+    def rollout() -> Entry:
+        arrays = [floats(ROBOTS, 2) for _ in range(4)]
+        return Entry(core.Rollout, [Bench(ROBOTS, SLOTS).plan, *arrays, [(floats(ROBOTS, 2), [0, 1], True)]], nothing)
+
+    def rollout_run() -> Entry:
+        made = rollout()
+        along, values = np.ones((5, 4, 2)), np.zeros((5, ROBOTS, 2))
+        arguments = [along, values, DT, 2, np.zeros((2 * ROBOTS, 4))]
+        return Entry(made.call(*made.arguments).run, arguments, nothing)
+
     def in_turn() -> Entry:
         first = [one.call(*one.arguments) for one in (velocity_limits(), roots())]
         return Entry(core.InTurn, [first, core.Transfer([])], lambda made: made.run())
@@ -483,6 +493,8 @@ def entries() -> dict[str, Callable[[], Entry]]:
         "Roots": roots,
         "Roots.update": roots_update,
         "EffectiveInertias": effective_inertias,
+        "Rollout": rollout,
+        "Rollout.run": rollout_run,
         "InTurn": in_turn,
         "Draws": draws,
         "Draws.draw": draw,

@@ -217,6 +217,39 @@ class Train(Arguments):
 
 
 @dataclass(kw_only=True)
+class Identify(Arguments):
+    """Identify the motors of a robot from logs of its commands and positions.
+
+    Fits friction, armature, delay and encoder bias of each joint, and with --gains its gains. Models of friction are
+    tried from simple to rich; the one with the smallest error on what is held out of the fit is kept. At the end the
+    whole robot is simulated under the commands of the logs. The exit code is 1 if that disagrees with the joints alone.
+    """
+
+    robot: tyro.conf.Positional[Path]
+    """USD, MJCF (.xml, .mjcf) or URDF file of a robot with a fixed base."""
+    logs: tyro.conf.Positional[tuple[Path, ...]]
+    """Logs: .csv, .npz or .parquet with columns `time`, `<joint>/command`, `<joint>/position`, SI; or recordings."""
+    out: Annotated[Path, tyro.conf.arg(aliases=["-o"])] = Path("motors.usda")
+    """File of the result: a USD layer over the robot, or a motor file, .yaml, .toml or .json."""
+    config: Path | None = None
+    """Motors to start from, .yaml, .yml, .toml or .json; default: those of the robot file."""
+    gains: Annotated[bool, tyro.conf.FlagCreatePairsOff] = False
+    """Fit kp and kd, too, if they are not known."""
+    shared: tuple[str, ...] = ()
+    """Parameters that all joints have alike, such as `delay`."""
+    model: tuple[str, ...] = ()
+    """Models of friction to try; default: all."""
+    held_out: int | None = None
+    """How many logs, the last ones, are held out; default: a quarter, and of a single log its last quarter."""
+    report: Path | None = None
+    """HTML file for a report with the curves of all joints."""
+    plot: Path | None = None
+    """Save a plot of measured and simulated positions."""
+    force: Annotated[bool, tyro.conf.FlagCreatePairsOff] = False
+    """Fit logs, too, that seem to be wrong."""
+
+
+@dataclass(kw_only=True)
 class Motors(Arguments):
     """Show the catalogue of real motors: published figures at the joint, and their sources."""
 
@@ -232,5 +265,5 @@ class Doctor(Arguments):
 # in the order of the help
 SUBCOMMANDS: dict[str, type[Arguments]] = {
     one.__name__.lower(): one
-    for one in (Inspect, Lint, Diff, Resolve, Convert, Stability, Run, Plot, Train, Motors, Doctor)
+    for one in (Inspect, Lint, Diff, Resolve, Convert, Stability, Run, Plot, Train, Identify, Motors, Doctor)
 }

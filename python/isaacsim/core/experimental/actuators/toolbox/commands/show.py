@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import io
 import json
+import contextlib
 import math
 import os
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 from rich import box
 from rich.console import Console
 from rich.markup import escape
+from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
 from rich.table import Table as RichTable
 
 from .answer import Answer, Table
@@ -94,6 +96,19 @@ def _plain(value: object) -> object:
     if isinstance(value, float) and not math.isfinite(value):
         return str(value)
     return value
+
+
+@contextlib.contextmanager
+def progress_bar(words: str) -> Iterator[Callable[[str, float], None]]:
+    """Show a bar with an estimate of the time left; what is yielded is told words and the share of work that is done.
+
+    Args:
+        words: What is shown at first.
+    """
+    columns = (TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task(words, total=1.0)
+        yield lambda words, share: bar.update(task, description=words, completed=share)
 
 
 def lines(error: BaseException) -> Iterator[str]:

@@ -10,6 +10,9 @@ import numpy as np
 from ...specs.motors import MotorConfig
 from .log import MotorLog
 
+# by how much the full simulation may be worse than the joints alone, and by how much more [rad or m]
+_AGREES, _SMALL = 1.5, 1e-3
+
 
 @dataclass(frozen=True)
 class Estimate:
@@ -105,3 +108,10 @@ class Identified:
         """Mean absolute position error in the full simulation [rad or m], of held-out logs, or of all without any."""
         chosen = [one for one in self.replays if one.held_out] or list(self.replays)
         return float(np.mean([one.errors.mean() for one in chosen])) if chosen else float("nan")
+
+    @property
+    def disagrees(self) -> bool:
+        """True if the whole robot has far larger errors than its joints one by one: such motors are not to be used."""
+        score = next(one for one in self.models if one.name == self.chosen)
+        alone = score.training if np.isnan(score.validation) else score.validation
+        return bool(self.error > _AGREES * alone + _SMALL)

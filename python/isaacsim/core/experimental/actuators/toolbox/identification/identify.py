@@ -43,8 +43,6 @@ _BETTER = 0.98
 # share of a single log that is held out
 _HELD_OUT = 0.25
 _CORRELATED = 0.98
-# by how much the full simulation may be worse than the joints alone, and by how much more [rad or m]
-_AGREES, _SMALL = 1.5, 1e-3
 _ROUNDS = 2
 
 Progress = Callable[[str, float], None]
@@ -111,7 +109,6 @@ def identify(
     of_others = {name: motor for name, motor in given.items() if name not in joints}
     replays = [replay(robot, {**of_others, **found}, log, held_out=held) for log, held in every]
     shipped = [replay(robot, given, log, held_out=held) for log, held in every if held]
-    score = next(one for one in scores if one.name == chosen)
     result = Identified(
         os.fspath(robot),
         joints,
@@ -121,7 +118,7 @@ def identify(
         chosen,
         replays,
         float(np.mean([one.errors.mean() for one in shipped])) if shipped else float("nan"),
-        [*work.warnings(fits), *_disagreement(replays, score)],
+        work.warnings(fits),
         time.monotonic() - began,
     )
     work.progress("done", 1.0)
@@ -178,19 +175,6 @@ def _choice(scores: Sequence[ModelScore]) -> str:
         if getattr(score, measure) < _BETTER * getattr(best, measure):
             best = score
     return best.name
-
-
-def _disagreement(replays: Sequence[Replay], score: ModelScore) -> list[str]:
-    """Return a warning if the whole robot has far larger errors than its joints alone."""
-    chosen = [one for one in replays if one.held_out] or list(replays)
-    whole = float(np.mean([one.errors.mean() for one in chosen]))
-    alone = score.training if np.isnan(score.validation) else score.validation
-    if whole <= _AGREES * alone + _SMALL:
-        return []
-    return [
-        f"The whole robot has errors of {1e3 * whole:.3g} mrad or mm, its joints one by one {1e3 * alone:.3g}: do not "
-        "use these motors before it is clear why. Check the masses of the links and the order of the joints."
-    ]
 
 
 @dataclass

@@ -108,7 +108,7 @@ def _set(motor: MotorConfig, law: type[Config], given: dict[str, Any]) -> None:
         # rollouts have the velocity of the joint
         given = given | {"velocity": "register"}
     made: Config = law(**given) if found is None else dataclasses.replace(found, **given)
-    if motor.delay is found and found is not None or law is TimedDelayConfig:
+    if (motor.delay is found and found is not None) or law is TimedDelayConfig:
         motor.delay = made  # type: ignore[assignment]
     elif motor.controller is found and found is not None:
         motor.controller = made  # type: ignore[assignment]

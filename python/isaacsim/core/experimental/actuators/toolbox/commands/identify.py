@@ -1,0 +1,110 @@
+"""`actuators identify`: from logs of a robot to its motors."""
+
+from __future__ import annotations
+
+import contextlib
+from pathlib import Path
+
+from ...motor_files.files import load_motors
+from ...saving import require_place
+from ...simulation import Simulation
+from ..identification.checks import check_log, notes_on
+from ..identification.identified import Identified
+from ..identification.identify import MODELS, identify
+from ..identification.log import MotorLog
+from ..identification.output import ENDINGS, save_identified
+from ..identification.read import read_logs
+from ..identification.report import plot_identified, write_report
+from .answer import Answer, Table
+from .arguments import Identify
+from .show import progress_bar
+
+_MODEL = {
+    "name": "model",
+    "parameters": "parameters",
+    "training": "error, fitted [mrad or mm]",
+    "validation": "error, held out [mrad or mm]",
+}
+_ESTIMATE = {
+    "joint": "joint",
+    "name": "parameter",
+    "value": "value",
+    "standard_error": "standard error",
+    "unit": "unit",
+    "start": "in the file",
+}
+
+
+def answer(arguments: Identify) -> Answer:
+    """Answer `actuators identify`."""
+    for path in (arguments.out, arguments.report, arguments.plot):
+        if path is not None:
+            require_place(path)
+    if arguments.out.suffix.lower() not in ENDINGS:
+        raise ValueError(f"--out {arguments.out}: must end with {', '.join(ENDINGS)}. Rename the file.")
+    logs, notes = _logs(arguments)
+    motors = None if arguments.config is None else load_motors(arguments.config)
+    with contextlib.nullcontext() if arguments.json else progress_bar("identifying") as progress:
+        found = identify(
+            arguments.robot,
+            logs,
+            motors,
+            gains=arguments.gains,
+            shared=arguments.shared,
+            models=arguments.model or tuple(MODELS),
+            held_out=arguments.held_out,
+            progress=progress,
+        )
+    save_identified(found, arguments.out)
+    notes += _notes(found, arguments.out)
+    if arguments.report is not None:
+        write_report(found, arguments.report)
+        notes.append(f"The report is in {arguments.report}.")
+    if arguments.plot is not None:
+        plot_identified(found, arguments.plot)
+        notes.append(f"The plot is in {arguments.plot}.")
+    return Answer(_tables(found), notes, found.disagrees)
+
+
+def _logs(arguments: Identify) -> tuple[list[MotorLog], list[str]]:
+    """Return the logs and notes on them.
+
+    Raises:
+        ValueError: One seems to be wrong, and is not forced.
+    """
+    with Simulation(arguments.robot) as simulation:
+        robot = simulation.articulation("/")
+        names = list(robot.dof_names)
+        lower, upper = (one.numpy()[0].tolist() for one in robot.get_dof_limits())
+    limits = dict(zip(names, zip(lower, upper, strict=True), strict=True))
+    logs = read_logs(arguments.logs, names)
+    problems = [problem for log in logs for problem in check_log(log, limits)]
+    if problems and not arguments.force:
+        raise ValueError("\n".join([*problems, "Correct the logs, or give --force to fit them as they are."]))
+    return logs, [*problems, *dict.fromkeys(note for log in logs for note in notes_on(log))]
+
+
+def _tables(found: Identified) -> list[Table]:
+    models = [
+        {
+            "name": one.name,
+            "parameters": len(one.parameters),
+            "training": 1e3 * one.training,
+            "validation": 1e3 * one.validation,
+        }
+        for one in found.models
+    ]
+    estimates = [{name: getattr(one, name) for name in _ESTIMATE} for one in found.estimates]
+    return [
+        Table("models", _MODEL, models, title="mean absolute position errors, joint by joint"),
+        Table("parameters", _ESTIMATE, estimates, title=f"{found.robot}: {found.chosen}"),
+    ]
+
+
+def _notes(found: Identified, out: Path) -> list[str]:
+    said = [
+        f"Kept: {found.chosen}. The whole robot, simulated on what was held out: {1e3 * found.error:.3g} mrad or mm; "
+        f"with the motors it had: {1e3 * found.shipped:.3g}.",
+        "Standard errors are those of the noise; errors of the masses of links come on top of it.",
+    ]
+    return [*said, *found.warnings, f"The motors are in {out}. It took {found.seconds:.1f} s."]
