@@ -1,0 +1,69 @@
+"""Logs of robots whose motors have friction, a delay and encoder biases that a test knows."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from isaacsim.core.experimental.actuators import (
+    ArticulationActuators,
+    EncoderConfig,
+    FrictionConfig,
+    MotorConfig,
+    PDControlConfig,
+    Simulation,
+    TimedDelayConfig,
+)
+from isaacsim.core.experimental.actuators.toolbox.identification.log import MotorLog
+
+PENDULUM = "data/robots/pendulum.usda"
+ARM = "data/robots/arm_2dof.usda"
+# physics steps from one sample to the next
+_SUBSTEPS = 4
+
+
+def known_motor() -> MotorConfig:
+    """The motor that identification starts from: its gains."""
+    return MotorConfig(PDControlConfig(40.0, 1.0))
+
+
+def hidden_motor(
+    viscous: float = 0.2, coulomb: float = 0.4, armature: float = 0.03, bias: float = 0.02, delay: float = 0.008
+) -> MotorConfig:
+    """The motor that made the log."""
+    others = [FrictionConfig(coulomb=coulomb, viscous=viscous), EncoderConfig(bias=bias, velocity="register")]
+    return MotorConfig(
+        PDControlConfig(40.0, 1.0), delay=TimedDelayConfig(seconds=delay), armature=armature, others=others
+    )
+
+
+def hidden_log(
+    robot: str,
+    motors: Mapping[str, MotorConfig],
+    joints: Sequence[str],
+    *,
+    seconds: float = 8.0,
+    dt: float = 0.004,
+    noise: float = 1e-4,
+    seed: int = 0,
+) -> MotorLog:
+    """Return a log of chirps from 0.1 to 4 Hz, with noise of the encoders."""
+    generator, time = np.random.default_rng(seed), np.arange(round(seconds / dt)) * dt
+    phase = 2 * np.pi * (0.1 * time + 0.5 * 3.9 / seconds * time**2)
+    command = np.stack([0.4 * np.sin(phase + 1.3 * (seed + j)) + 0.2 for j in range(len(joints))], 1)
+    bias = np.array([next(s.bias for s in motors[name].others if isinstance(s, EncoderConfig)) for name in joints])
+    with Simulation(robot, dt / _SUBSTEPS) as simulation:
+        robots: Any = simulation.articulation("/")
+        with ArticulationActuators.from_configs("/", dict(motors)):
+            simulation.play()
+            columns = [robots.dof_names.index(name) for name in joints]
+            found = np.empty_like(command)
+            targets = robots.get_dof_position_targets().numpy().copy()
+            for row, values in enumerate(command):
+                found[row] = robots.get_dof_positions().numpy()[0, columns]
+                targets[0, columns] = values
+                robots.set_dof_position_targets(targets)
+                simulation.step(_SUBSTEPS)
+    measured = found + bias + generator.normal(0.0, noise, found.shape)
+    return MotorLog(time, joints, {"command": command, "position": measured}, f"hidden {seed}")

@@ -1,0 +1,72 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hidden_motors import ARM, PENDULUM
+from isaacsim.core.experimental.actuators import Simulation
+from isaacsim.core.experimental.actuators.toolbox.identification.decoupling import Links
+from isaacsim.core.experimental.actuators.toolbox.identification.log import MotorLog
+
+pytest.importorskip("scipy")
+
+
+def moving(joints: list[str], seconds: float = 2.0, dt: float = 0.005) -> MotorLog:
+    time = np.arange(round(seconds / dt)) * dt
+    position = np.stack([0.4 * np.sin(2 * np.pi * (1.0 + 0.3 * j) * time) for j in range(len(joints))], 1)
+    return MotorLog(time, joints, {"command": position, "position": position})
+
+
+def test_pendulum_has_its_closed_form() -> None:
+    """A bob of 1 kg at 0.5 m."""
+    links = Links(PENDULUM, ["hinge"])
+    try:
+        found = links.decouple(moving(["hinge"]), np.array([0.1]))
+    finally:
+        links.close()
+    np.testing.assert_allclose(found.place, moving(["hinge"]).position - 0.1)
+    np.testing.assert_allclose(found.inertia, 0.26, rtol=1e-5)
+    np.testing.assert_allclose(np.abs(found.load), 9.81 * 0.5 * np.abs(np.sin(found.place)), atol=1e-4)
+    np.testing.assert_allclose(found.slope, 9.81 * 0.5 * np.cos(found.place), rtol=2e-2)
+
+
+def test_joints_together_need_the_effort_of_the_whole_robot() -> None:
+    """Inertia times acceleration and load is what inverse dynamics of all joints gives."""
+    joints = ["shoulder", "extension"]
+    log = moving(joints)
+    links = Links(ARM, joints)
+    try:
+        found = links.decouple(log, np.zeros(2))
+        armatures = links.armatures
+    finally:
+        links.close()
+    row = 200
+    frequency = 2 * np.pi * np.array([1.0, 1.3])
+    acceleration = -(frequency**2) * log.position[row]
+    with Simulation(ARM) as simulation:
+        robots = simulation.articulation("/")
+        simulation.play()
+        robots.set_dof_positions(log.position[row])
+        robots.set_dof_velocities(0.4 * frequency * np.cos(frequency * log.time[row]))
+        matrix = robots.get_mass_matrices().numpy()[0] - np.diag(armatures)
+        wanted = matrix @ acceleration
+        wanted += robots.get_dof_gravity_compensation_forces().numpy()[0]
+        wanted += robots.get_dof_coriolis_and_centrifugal_compensation_forces().numpy()[0]
+    np.testing.assert_allclose(found.inertia[row] * acceleration + found.load[row], wanted, rtol=2e-3, atol=2e-2)
+
+
+def test_along_has_what_a_rollout_takes() -> None:
+    links = Links(ARM, ["extension"])
+    try:
+        found = links.decouple(moving(["extension"]), np.zeros(1))
+    finally:
+        links.close()
+    along = found.along([0])
+    assert along.shape == (5, len(found.log.time), 1)
+    np.testing.assert_array_equal(along[1], found.inertia)
+
+
+def test_unknown_joints_and_floating_bases_are_refused() -> None:
+    with pytest.raises(ValueError, match="it lacks elbow"):
+        Links(ARM, ["elbow"])
+    with pytest.raises(ValueError, match="its base floats"):
+        Links("data/robots/unitree_go1.usda", ["FL_hip_joint"])

@@ -1,0 +1,76 @@
+from __future__ import annotations
+
+import pytest
+from hidden_motors import ARM, PENDULUM, hidden_log, hidden_motor, known_motor
+from isaacsim.core.experimental.actuators import MotorConfig
+from isaacsim.core.experimental.actuators.native import core
+from isaacsim.core.experimental.actuators.toolbox.identification.identify import MODELS, identify
+from isaacsim.core.experimental.actuators.toolbox.identification.parameters import value_of
+
+pytest.importorskip("scipy")
+pytestmark = pytest.mark.skipif(core is None, reason="the native core is not built")
+
+JOINTS = ["shoulder", "extension"]
+
+
+def test_two_coupled_joints_are_identified() -> None:
+    true = {
+        "shoulder": hidden_motor(coulomb=0.5, bias=0.02),
+        "extension": hidden_motor(coulomb=0.8, viscous=1.0, bias=0.01),
+    }
+    logs = [hidden_log(ARM, true, JOINTS, seed=seed) for seed in (0, 1)]
+    told: list[float] = []
+    found = identify(
+        ARM,
+        logs,
+        {".*": known_motor()},
+        shared=["delay"],
+        models=["as in the file", "viscous friction", "Coulomb friction"],
+        progress=lambda _, share: told.append(share),
+    )
+    assert found.chosen == "Coulomb friction"
+    assert [one.name for one in found.models] == ["as in the file", "viscous friction", "Coulomb friction"]
+    assert [one.held_out for one in found.replays] == [False, True]
+    for joint in JOINTS:
+        for name, tolerance in (("coulomb", 0.05), ("viscous", 0.1), ("delay", 0.1)):
+            wanted = value_of(true[joint], name)
+            assert value_of(found.motors[joint], name) == pytest.approx(wanted, rel=tolerance), (joint, name)
+    assert len({one.value for one in found.estimates if one.name == "delay"}) == 1
+    assert found.error < 2e-3
+    assert found.error < 0.1 * found.shipped
+    assert not found.disagrees
+    assert told == sorted(told)
+    assert told[-1] == 1.0
+
+
+def test_slow_logs_keep_armatures_and_single_ones_are_split() -> None:
+    log = hidden_log(PENDULUM, {"hinge": hidden_motor()}, ["hinge"], dt=0.02)
+    found = identify(PENDULUM, [log], {"hinge": known_motor()}, models=["Coulomb friction"])
+    assert "armature" not in {one.name for one in found.estimates}
+    assert any("do not show armatures" in one for one in found.warnings)
+    assert [one.log.source for one in found.replays] == ["hidden 0 (first three quarters)", "hidden 0 (last quarter)"]
+
+
+def test_links_that_are_wrong_are_noticed() -> None:
+    """A log of one robot does not fit another: the table shows it, and no error is small."""
+    log = hidden_log(PENDULUM, {"hinge": hidden_motor()}, ["hinge"])
+    swapped = type(log)(log.time, ["shoulder"], log.signals)
+    found = identify(ARM, [swapped], {".*": known_motor()}, models=["Coulomb friction"])
+    assert found.error > 5e-3
+
+
+def test_bad_arguments_are_refused() -> None:
+    log = hidden_log(PENDULUM, {"hinge": hidden_motor()}, ["hinge"], seconds=1.0)
+    with pytest.raises(ValueError, match="at least one log"):
+        identify(PENDULUM, [])
+    with pytest.raises(ValueError, match=r"friktion: must be of .*coulomb"):
+        identify(PENDULUM, [log], shared=["friktion"])
+    with pytest.raises(ValueError, match="hinge: no motor with a control law"):
+        identify(PENDULUM, [log], {"hinge": MotorConfig()})
+    with pytest.raises(ValueError, match="held_out = 1: must be less than the 1 logs"):
+        identify(PENDULUM, [log], {"hinge": known_motor()}, held_out=1)
+
+
+def test_models_become_richer() -> None:
+    names = list(MODELS.values())
+    assert all(set(a) < set(b) for a, b in zip(names, names[1:], strict=False))

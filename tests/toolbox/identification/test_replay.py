@@ -1,0 +1,30 @@
+from __future__ import annotations
+
+import numpy as np
+from hidden_motors import ARM, hidden_log, hidden_motor
+from isaacsim.core.experimental.actuators.toolbox.identification.log import MotorLog
+from isaacsim.core.experimental.actuators.toolbox.identification.replay import replay
+
+JOINTS = ["extension", "shoulder"]
+
+
+def test_the_motors_that_made_a_log_repeat_it() -> None:
+    """Columns of the log are in another order than the joints of the robot."""
+    motors = {"shoulder": hidden_motor(bias=0.03), "extension": hidden_motor(bias=-0.01)}
+    log = hidden_log(ARM, motors, JOINTS, seconds=3.0, noise=0.0)
+    found = replay(ARM, motors, log, held_out=True)
+    assert found.held_out
+    assert found.errors.shape == (2,)
+    assert found.errors.max() < 2e-3
+    worse = replay(ARM, {**motors, "shoulder": hidden_motor(coulomb=4.0)}, log, held_out=False)
+    assert worse.errors[1] > 10 * found.errors[1]
+
+
+def test_a_part_of_a_log_begins_in_motion() -> None:
+    motors = {"shoulder": hidden_motor(), "extension": hidden_motor()}
+    log = hidden_log(ARM, motors, JOINTS, seconds=3.0, noise=0.0)
+    rows = slice(500, None)
+    late = MotorLog(log.time[rows], JOINTS, {name: one[rows] for name, one in log.signals.items()})
+    found = replay(ARM, motors, late, held_out=True)
+    assert np.abs(found.positions[:20] - late.position[:20]).max() < 0.02
+    assert found.errors.max() < 5e-3

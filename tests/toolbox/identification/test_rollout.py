@@ -1,0 +1,78 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from isaacsim.core.experimental.actuators import FrictionConfig, MotorConfig, PDControlConfig
+from isaacsim.core.experimental.actuators.native import core
+from isaacsim.core.experimental.actuators.toolbox.identification.decoupling import Decoupled
+from isaacsim.core.experimental.actuators.toolbox.identification.log import MotorLog
+from isaacsim.core.experimental.actuators.toolbox.identification.rollout import Rollout, substeps_of
+
+pytestmark = pytest.mark.skipif(core is None, reason="the native core is not built")
+
+KP, KD = 20.0, 0.5
+MOTOR = MotorConfig(PDControlConfig(KP, KD), others=[FrictionConfig(coulomb=0.1, viscous=0.1)])
+NAMES = ("viscous", "coulomb", "armature", "delay", "encoder_bias")
+
+
+def case(dt: float = 0.002, samples: int = 400) -> Decoupled:
+    """A log of one joint with an inertia and a load that vary."""
+    time = np.arange(samples) * dt
+    position = 0.3 * np.sin(6 * time)[:, None]
+    command = (0.3 * np.sin(6 * time + 0.4) + 0.1)[:, None]
+    inertia = 0.05 + 0.01 * np.cos(3 * time)[:, None]
+    load, slope = 0.4 * np.sin(2 * time)[:, None], np.full((samples, 1), 0.7)
+    log = MotorLog(time, ["hinge"], {"command": command, "position": position})
+    return Decoupled(log, inertia, load, slope, position, np.gradient(position, dt, axis=0))
+
+
+def reference(one: Decoupled, values: dict[str, float]) -> np.ndarray:
+    """The same in float64: PD, and dry friction that holds the joint exactly, viscous friction implicit."""
+    dt, substeps = one.log.dt, substeps_of(one.log.dt)
+    h, last = dt / substeps, len(one.log.time) - 1
+    columns = {name: getattr(one, name)[:, 0] for name in ("inertia", "load", "slope", "place")}
+    command, bias = one.log.command[:, 0], values["encoder_bias"]
+    delay = values["delay"] + 0.5 * (dt - h)
+    q, v, out = one.log.position[0, 0] - bias, one.velocity[0, 0], np.empty(last + 1)
+    for k in range(last + 1):
+        out[k] = q + bias
+        for s in range(substeps):
+            share, after = s / substeps, min(k + 1, last)
+            at = {name: array[k] + share * (array[after] - array[k]) for name, array in columns.items()}
+            target = np.interp(k + share - delay / dt, np.arange(last + 1), command)
+            inertia = at["inertia"] + values["armature"]
+            load = at["load"] + columns["slope"][k] * (q - at["place"])
+            effort = KP * (target - q - bias) - KD * v - load
+            free = (inertia * v + h * effort) / (inertia + h * values["viscous"])
+            slide = max(abs(free) - h * values["coulomb"] / (inertia + h * values["viscous"]), 0.0)
+            v = np.sign(free) * slide
+            q += h * v
+    return out
+
+
+def test_variants_are_what_the_laws_say() -> None:
+    """Each variant agrees with a float64 loop of its own."""
+    one = case()
+    variants = [
+        dict(zip(NAMES, values, strict=True))
+        for values in ((0.1, 0.1, 0.01, 0.004, 0.02), (0.3, 0.0, 0.0, 0.0, 0.0), (0.0, 0.5, 0.05, 0.011, -0.1))
+    ]
+    found = Rollout("hinge", MOTOR, NAMES, 3).run(one, 0, variants)
+    for row, values in zip(found, variants, strict=True):
+        np.testing.assert_allclose(row, reference(one, values), atol=3e-4)
+
+
+def test_a_second_run_begins_anew() -> None:
+    one, values = case(), [dict.fromkeys(NAMES, 0.01)]
+    rollout = Rollout("hinge", MOTOR, NAMES, 1)
+    np.testing.assert_array_equal(rollout.run(one, 0, values), rollout.run(one, 0, values))
+
+
+@pytest.mark.parametrize(("dt", "steps"), [(0.0005, 1), (0.0025, 3), (0.02, 24)])
+def test_physics_steps_are_short(dt: float, steps: int) -> None:
+    assert substeps_of(dt) == steps
+
+
+def test_what_the_motor_lacks_is_named() -> None:
+    with pytest.raises(ValueError, match=r"hinge: its motor has no coulomb"):
+        Rollout("hinge", MotorConfig(PDControlConfig(KP, KD)), ("coulomb",), 1)
