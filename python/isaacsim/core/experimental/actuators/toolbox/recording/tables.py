@@ -117,7 +117,7 @@ def _table(steps: np.ndarray, subject: Subject, arrays: Mapping[str, np.ndarray]
     }
 
 
-def recording_of(path: Path, columns: Mapping[str, Sequence[object]]) -> Found:
+def recording_of(path: Path, columns: Mapping[str, Any]) -> Found:
     """Return the recording in columns, whose lines are in any order.
 
     Args:
