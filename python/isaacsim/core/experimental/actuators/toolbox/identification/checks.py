@@ -1,9 +1,14 @@
-"""Problems of logs that make a fit meaningless, and limits of what a log tells."""
+"""Problems of logs that make a fit meaningless, and limits of what a log tells.
+
+Which command a joint follows, and with which sign, is told by responses that motors of any stiffness, damping and delay
+have: a soft joint past its resonance is in antiphase to its command, yet it then moves less far. Positions are correlated
+with the responses to each command; responses of an amplitude that no motor has are left out.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from itertools import pairwise
+from itertools import pairwise, product
 
 import numpy as np
 
@@ -11,10 +16,16 @@ from .log import MotorLog
 
 _STILL = 1e-4
 """Range below which a joint rests [rad or m]."""
-_LATE = 0.1
-"""Longest delay between a command and its motion that correlations allow for [s]."""
+_FREQUENCIES = (2.0, 4.0, 8.0, 16.0, 32.0, 100.0)
+"""Natural frequencies of motors on their gains [rad/s]."""
+_DAMPINGS = (0.1, 0.3, 0.8, 2.0, 5.0)
+"""Damping ratios of motors on their gains."""
+_DELAYS = (0.0, 0.03)
+"""Delays of commands [s]."""
+_GAINS = (0.3, 1.6)
+"""Gain of a motor at rest: less than 1 against gravity or friction, and about 1 without."""
 _FOLLOWS = 0.5
-"""Correlation of a position with a command from which it follows the command."""
+"""Correlation from which a joint follows a command."""
 _MARGIN = 0.2
 """Difference of correlations that counts."""
 _FINE = 5e-5
@@ -25,8 +36,8 @@ def check_log(log: MotorLog, limits: Mapping[str, tuple[float, float]] | None = 
     """Return the problems that make a fit to a log meaningless, each a sentence with its remedy.
 
     Found are: angles in degrees, commands and positions of opposite sign, joints in the wrong order, joints that never
-    moved, lost samples, and jumps of the clock. Signs and orders are those of correlations between positions and
-    commands up to 0.1 s earlier.
+    moved, lost samples, and jumps of the clock. Signs and orders are told by correlations of positions with responses to
+    commands, which similar commands of several joints, such as one chirp, do not tell apart.
 
     Args:
         log: The log.
@@ -39,12 +50,12 @@ def check_log(log: MotorLog, limits: Mapping[str, tuple[float, float]] | None = 
         >>> check_log(MotorLog(time, ["hip"], {"command": command, "position": -command}))
         ['log: hip: correlation of position and command is -1.00: must be positive. Change the sign of one of them.']
     """
-    best, worst = _correlations(log)
+    along, against = _correlations(log)
     problems = [
         *_unmoved(log),
-        *_degrees(log, limits or {}, best),
-        *_signs(log, best, worst),
-        *_orders(log, best),
+        *_degrees(log, limits or {}),
+        *_signs(log, along, against),
+        *_orders(log, along),
         *_gaps(log),
     ]
     return [f"{log.source}: {problem}" for problem in problems]
@@ -79,18 +90,30 @@ def notes_on(log: MotorLog) -> list[str]:
 
 
 def _correlations(log: MotorLog) -> tuple[np.ndarray, np.ndarray]:
-    """Return the largest and the smallest correlation over delays, positions by commands, `(joints, joints)`.
+    """Return the largest correlations of positions with responses and inverted responses, positions by commands.
 
-    Those of a signal that rests are 0.
+    Both arrays are `(joints, joints)`; 0 for signals that rest, and where no response is of the amplitude of a motor.
     """
-    command, position = (
-        np.where(np.ptp(one, axis=0) < _STILL, 0.0, one - one.mean(axis=0)) / np.maximum(one.std(axis=0), 1e-12)
-        for one in (log.command, log.position)
-    )
-    samples = len(log.time)
-    delays = {min(round(late / log.dt), samples // 2) for late in np.linspace(0.0, _LATE, 11)}
-    each = [position[rows:].T @ command[: samples - rows] / (samples - rows) for rows in delays]
-    return np.max(each, axis=0), np.min(each, axis=0)
+    every = max(1, int(0.005 / log.dt))
+    command, position = (_spectrum(one[::every]) for one in (log.command, log.position))
+    omega = 2.0 * np.pi * np.fft.rfftfreq(len(log.time[::every]), every * log.dt)[:, None]
+    size = np.maximum(np.linalg.norm(position, axis=0)[:, None], 1e-12)
+    found = np.zeros((2, len(log.joints), len(log.joints)))
+    for frequency, damping, delay in product(_FREQUENCIES, _DAMPINGS, _DELAYS):
+        scaled = 1j * omega / frequency
+        response = command * np.exp(-1j * omega * delay) / (1.0 + 2.0 * damping * scaled + scaled**2)
+        energy = np.maximum(np.linalg.norm(response, axis=0), 1e-12)
+        products = (position.conj().T @ response).real
+        gains, correlations = products / energy**2, products / energy / size
+        for each, sign in zip(found, (1.0, -1.0), strict=True):
+            fits = (sign * gains > _GAINS[0]) & (sign * gains < _GAINS[1])
+            np.maximum(each, np.where(fits, sign * correlations, 0.0), out=each)
+    return found[0], found[1]
+
+
+def _spectrum(values: np.ndarray) -> np.ndarray:
+    """Return the spectrum of columns without their means, 0 for those that rest."""
+    return np.fft.rfft(np.where(np.ptp(values, axis=0) < _STILL, 0.0, values - values.mean(axis=0)), axis=0)
 
 
 def _unmoved(log: MotorLog) -> list[str]:
@@ -103,7 +126,7 @@ def _unmoved(log: MotorLog) -> list[str]:
     return problems
 
 
-def _degrees(log: MotorLog, limits: Mapping[str, tuple[float, float]], best: np.ndarray) -> list[str]:
+def _degrees(log: MotorLog, limits: Mapping[str, tuple[float, float]]) -> list[str]:
     problems = []
     remedy = "Multiply degrees by pi/180."
     for column, joint in enumerate(log.joints):
@@ -115,19 +138,20 @@ def _degrees(log: MotorLog, limits: Mapping[str, tuple[float, float]], best: np.
             problems.append(f"{joint}: position reaches {reach:.4g}: must be in rad or m{known}. {remedy}")
             continue
         smaller, larger = sorted([float(command.std()), float(position.std())])
-        # of a joint that follows, one of both in degrees
-        if larger > 1.0 and 40.0 < larger / max(smaller, 1e-12) < 80.0 and best[column, column] > _FOLLOWS:
+        # one of both in degrees
+        follows = abs(np.corrcoef(command, position)[0, 1]) > _FOLLOWS if smaller > 0.0 else False
+        if larger > 1.0 and 40.0 < larger / max(smaller, 1e-12) < 80.0 and follows:
             ratio = command.std() / position.std()
             problems.append(f"{joint}: command moves {ratio:.3g} times as far as position: must be in rad. {remedy}")
     return problems
 
 
-def _signs(log: MotorLog, best: np.ndarray, worst: np.ndarray) -> list[str]:
+def _signs(log: MotorLog, along: np.ndarray, against: np.ndarray) -> list[str]:
+    rule = "must be positive. Change the sign of one of them."
     return [
-        f"{joint}: correlation of position and command is {worst[column, column]:.2f}: must be positive. Change the "
-        "sign of one of them."
+        f"{joint}: correlation of position and command is -{against[column, column]:.2f}: {rule}"
         for column, joint in enumerate(log.joints)
-        if worst[column, column] < -max(_FOLLOWS, best[column, column] + _MARGIN)
+        if against[column, column] > max(_FOLLOWS, along[column, column] + _MARGIN)
     ]
 
 
