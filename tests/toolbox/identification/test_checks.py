@@ -55,6 +55,14 @@ def test_fast_command_is_no_wrong_sign() -> None:
     assert check_log(MotorLog(time[:, 0], ["hip"], {"command": command, "position": position})) == []
 
 
+def test_soft_joint_past_its_resonance_is_no_wrong_sign() -> None:
+    """It moves against its command, which is a sine, and less far."""
+    time = np.arange(0.0, 10.0, 0.005)[:, None]
+    command, position = np.sin(12.5 * time), 0.68 * np.sin(12.5 * time - 2.97)
+    assert np.corrcoef(command[:, 0], position[:, 0])[0, 1] < -0.95
+    assert check_log(MotorLog(time[:, 0], ["hip"], {"command": command, "position": position})) == []
+
+
 @pytest.mark.parametrize(
     ("limits", "said"),
     [

@@ -1,8 +1,8 @@
 """Problems of logs that make a fit meaningless, and limits of what a log tells.
 
 Which command a joint follows, and with which sign, is told by responses that motors of any stiffness, damping and delay
-have: a soft joint past its resonance is in antiphase to its command, yet it then moves less far. Positions are correlated
-with the responses to each command; responses of an amplitude that no motor has are left out.
+have: a soft joint past its resonance is in antiphase to its command, yet it then moves less far. Positions are
+correlated with the responses to each command; responses of an amplitude that no motor has are left out.
 """
 
 from __future__ import annotations
@@ -36,8 +36,9 @@ def check_log(log: MotorLog, limits: Mapping[str, tuple[float, float]] | None = 
     """Return the problems that make a fit to a log meaningless, each a sentence with its remedy.
 
     Found are: angles in degrees, commands and positions of opposite sign, joints in the wrong order, joints that never
-    moved, lost samples, and jumps of the clock. Signs and orders are told by correlations of positions with responses to
-    commands, which similar commands of several joints, such as one chirp, do not tell apart.
+    moved, lost samples, and jumps of the clock. Signs and orders are told by correlations of positions with responses
+    to commands. They are not told where commands leave them open: an order by commands that are alike, such as one
+    chirp for all joints, and a sign by a single fast sine.
 
     Args:
         log: The log.
