@@ -47,7 +47,7 @@ def load_csv(path: Path) -> Found:
         columns = dict(zip(names, zip(*lines, strict=True) if lines else ((),) * len(names), strict=True))
     except (ValueError, csv.Error) as error:
         raise ValueError(f"{path}: {error}: {REMEDY}") from None
-    return _recording(path, columns)
+    return recording_of(path, columns)
 
 
 def save_parquet(path: Path, steps: np.ndarray, subject: Subject, arrays: Mapping[str, np.ndarray]) -> None:
@@ -67,14 +67,28 @@ def load_parquet(path: Path) -> Found:
         ValueError: It is something else, or a line is missing or comes twice.
         ModuleNotFoundError: pyarrow is missing.
     """
+    return recording_of(path, parquet_columns(path, REMEDY))
+
+
+def parquet_columns(path: Path, rule: str) -> dict[str, np.ndarray]:
+    """Return the columns of a Parquet file by name.
+
+    Args:
+        path: The file.
+        rule: What the file must be, and the remedy; the end of the error.
+
+    Raises:
+        ValueError: It is no Parquet file.
+        ModuleNotFoundError: pyarrow is missing.
+    """
     arrow = _arrow()
     with path.open("rb") as file:
         try:
             table = arrow.parquet.read_table(file)
         except (arrow.ArrowException, OSError) as error:
-            raise ValueError(f"{path}: {error!s:.300}: {REMEDY}") from None
+            raise ValueError(f"{path}: {error!s:.300}: {rule}") from None
     columns = zip(table.column_names, table.columns, strict=True)
-    return _recording(path, {name: column.to_numpy() for name, column in columns})
+    return {name: column.to_numpy() for name, column in columns}
 
 
 def _arrow() -> Any:
@@ -103,8 +117,12 @@ def _table(steps: np.ndarray, subject: Subject, arrays: Mapping[str, np.ndarray]
     }
 
 
-def _recording(path: Path, columns: Mapping[str, Sequence[object]]) -> Found:
+def recording_of(path: Path, columns: Mapping[str, Any]) -> Found:
     """Return the recording in columns, whose lines are in any order.
+
+    Args:
+        path: The file, for errors.
+        columns: Values of a line per step, robot and joint, by the names that `save_csv` and `save_parquet` write.
 
     Raises:
         ValueError: It is none, or a line is missing or comes twice.

@@ -1,0 +1,207 @@
+"""Problems of logs that make a fit meaningless, and limits of what a log tells.
+
+Which command a joint follows, and with which sign, is told by responses that motors of any stiffness, damping and delay
+have: a soft joint past its resonance is in antiphase to its command, yet it then moves less far. Positions are
+correlated with the responses to each command; responses of an amplitude that no motor has are left out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from itertools import pairwise, product
+
+import numpy as np
+
+from .log import MotorLog
+
+_STILL = 1e-4
+"""Range below which a joint rests [rad or m]."""
+_FREQUENCIES = (2.0, 4.0, 8.0, 16.0, 32.0, 100.0)
+"""Natural frequencies of motors on their gains [rad/s]."""
+_DAMPINGS = (0.1, 0.3, 0.8, 2.0, 5.0)
+"""Damping ratios of motors on their gains."""
+_DELAYS = (0.0, 0.03)
+"""Delays of commands [s]."""
+_GAINS = (0.3, 1.6)
+"""Gain of a motor at rest: less than 1 against gravity or friction, and about 1 without."""
+_FOLLOWS = 0.5
+"""Correlation from which a joint follows a command."""
+_MARGIN = 0.2
+"""Difference of correlations that counts."""
+_FINE = 5e-5
+"""Resolution of positions that no effect of a motor is hidden by [rad or m]."""
+
+
+def check_log(log: MotorLog, limits: Mapping[str, tuple[float, float]] | None = None) -> list[str]:
+    """Return the problems that make a fit to a log meaningless, each a sentence with its remedy.
+
+    Found are: angles in degrees, commands and positions of opposite sign, joints in the wrong order, joints that never
+    moved, lost samples, and jumps of the clock. Signs and orders are told by correlations of positions with responses
+    to commands. They are not told where commands leave them open: an order by commands that are alike, such as one
+    chirp for all joints, and a sign by a single fast sine.
+
+    Args:
+        log: The log.
+        limits: Lowest and highest position of joints [rad or m], by name; infinite for none. Positions of joints
+            without an entry are taken for degrees beyond ±20.
+
+    Example:
+        >>> time = np.arange(500) * 0.01
+        >>> command = np.sin(time)[:, None]
+        >>> check_log(MotorLog(time, ["hip"], {"command": command, "position": -command}))
+        ['log: hip: correlation of position and command is -1.00: must be positive. Change the sign of one of them.']
+    """
+    along, against = _correlations(log)
+    problems = [
+        *_unmoved(log),
+        *_degrees(log, limits or {}),
+        *_signs(log, along, against),
+        *_orders(log, along),
+        *_gaps(log),
+    ]
+    return [f"{log.source}: {problem}" for problem in problems]
+
+
+def notes_on(log: MotorLog) -> list[str]:
+    """Return what a log cannot tell, each a sentence: for its rate, its duration, or the resolution of its positions.
+
+    Args:
+        log: The log.
+
+    Example:
+        >>> time = np.arange(100) * 0.02
+        >>> command = np.sin(time)[:, None]
+        >>> for note in notes_on(MotorLog(time, ["hip"], {"command": command, "position": command})):
+        ...     print(note)
+        log: 50 Hz: armature cannot be seen below 100 Hz and keeps the value of the file. Log faster to identify it.
+        log: 1.98 s: estimates are uncertain below 5 s. Log for longer.
+    """
+    notes = []
+    # rounded times
+    if (rate := 1.0 / log.dt) < 99.0:
+        rule = "armature cannot be seen below 100 Hz and keeps the value of the file. Log faster to identify it."
+        notes.append(f"{rate:.3g} Hz: {rule}")
+    if log.duration < 5.0:
+        notes.append(f"{log.duration:.3g} s: estimates are uncertain below 5 s. Log for longer.")
+    steps = {joint: _resolution(log.position[:, column]) for column, joint in enumerate(log.joints)}
+    if coarse := {joint: step for joint, step in steps.items() if step > _FINE}:
+        listed = ", ".join(f"{joint} {step:.2g}" for joint, step in coarse.items())
+        notes.append(f"resolution of position [rad or m]: {listed}: smaller motions cannot be seen.")
+    return [f"{log.source}: {note}" for note in notes]
+
+
+def _correlations(log: MotorLog) -> tuple[np.ndarray, np.ndarray]:
+    """Return the largest correlations of positions with responses and inverted responses, positions by commands.
+
+    Both arrays are `(joints, joints)`; 0 for signals that rest, and where no response is of the amplitude of a motor.
+    """
+    every = max(1, int(0.005 / log.dt))
+    command, position = (_spectrum(one[::every]) for one in (log.command, log.position))
+    omega = 2.0 * np.pi * np.fft.rfftfreq(len(log.time[::every]), every * log.dt)[:, None]
+    size = np.maximum(np.linalg.norm(position, axis=0)[:, None], 1e-12)
+    found = np.zeros((2, len(log.joints), len(log.joints)))
+    for frequency, damping, delay in product(_FREQUENCIES, _DAMPINGS, _DELAYS):
+        scaled = 1j * omega / frequency
+        response = command * np.exp(-1j * omega * delay) / (1.0 + 2.0 * damping * scaled + scaled**2)
+        energy = np.maximum(np.linalg.norm(response, axis=0), 1e-12)
+        products = (position.conj().T @ response).real
+        gains, correlations = products / energy**2, products / energy / size
+        for each, sign in zip(found, (1.0, -1.0), strict=True):
+            fits = (sign * gains > _GAINS[0]) & (sign * gains < _GAINS[1])
+            np.maximum(each, np.where(fits, sign * correlations, 0.0), out=each)
+    return found[0], found[1]
+
+
+def _spectrum(values: np.ndarray) -> np.ndarray:
+    """Return the spectrum of columns without their means, 0 for those that rest."""
+    return np.fft.rfft(np.where(np.ptp(values, axis=0) < _STILL, 0.0, values - values.mean(axis=0)), axis=0)
+
+
+def _unmoved(log: MotorLog) -> list[str]:
+    problems = []
+    for column, joint in enumerate(log.joints):
+        spans = {name: float(np.ptp(log.signals[name][:, column])) for name in ("command", "position")}
+        if still := [f"{name} moves by {span:.2g}" for name, span in spans.items() if span < _STILL]:
+            rule = f"must move by {_STILL:g} rad or m at least. Log a motion of it, or leave the joint out."
+            problems.append(f"{joint}: {' and '.join(still)}: {rule}")
+    return problems
+
+
+def _degrees(log: MotorLog, limits: Mapping[str, tuple[float, float]]) -> list[str]:
+    problems = []
+    remedy = "Multiply degrees by pi/180."
+    for column, joint in enumerate(log.joints):
+        command, position = log.command[:, column], log.position[:, column]
+        bound = max(map(abs, limits[joint])) if joint in limits else None
+        reach = float(np.abs(position).max())
+        if reach > (20.0 if bound is None else max(3.0 * np.pi, 3.0 * bound)):
+            known = "" if bound is None else f", and its limits are ±{bound:.3g}"
+            problems.append(f"{joint}: position reaches {reach:.4g}: must be in rad or m{known}. {remedy}")
+            continue
+        smaller, larger = sorted([float(command.std()), float(position.std())])
+        # one of both in degrees
+        follows = abs(np.corrcoef(command, position)[0, 1]) > _FOLLOWS if smaller > 0.0 else False
+        if larger > 1.0 and 40.0 < larger / max(smaller, 1e-12) < 80.0 and follows:
+            ratio = command.std() / position.std()
+            problems.append(f"{joint}: command moves {ratio:.3g} times as far as position: must be in rad. {remedy}")
+    return problems
+
+
+def _signs(log: MotorLog, along: np.ndarray, against: np.ndarray) -> list[str]:
+    rule = "must be positive. Change the sign of one of them."
+    return [
+        f"{joint}: correlation of position and command is -{against[column, column]:.2f}: {rule}"
+        for column, joint in enumerate(log.joints)
+        if against[column, column] > max(_FOLLOWS, along[column, column] + _MARGIN)
+    ]
+
+
+def _orders(log: MotorLog, best: np.ndarray) -> list[str]:
+    """Return circles of joints each of which follows the command of the next one."""
+    own = np.diag(best)
+    leads = best.argmax(axis=1)
+    leads = np.where(best.max(axis=1) > np.maximum(_FOLLOWS, own + _MARGIN), leads, np.arange(len(own))).tolist()
+    problems = []
+    for first in range(len(own)):
+        circle = [first]
+        while (following := leads[circle[-1]]) not in circle:
+            circle.append(following)
+        if following == first == min(circle) and len(circle) > 1:
+            told = [
+                f"position of {log.joints[one]} follows command of {log.joints[other]}, correlation "
+                f"{best[one, other]:.2f} instead of {own[one]:.2f} with its own"
+                for one, other in pairwise([*circle, first])
+            ]
+            names = ", ".join(log.joints[one] for one in circle)
+            problems.append(f"{names}: {'; '.join(told)}: columns must be in one order. Swap them.")
+    return problems
+
+
+def _gaps(log: MotorLog) -> list[str]:
+    steps = np.diff(log.time)
+    ratios = steps / log.dt
+    problems = []
+    for low, high, rule in (
+        (3.0, 20.0, "no sample must be lost. Log again, or cut the log there."),
+        (20.0, np.inf, "the clock must not jump. Correct the times, or cut the log there."),
+    ):
+        # rounded times
+        found = np.flatnonzero((ratios > low * 1.001) & (ratios <= high * 1.001))
+        if len(found):
+            longest = found[steps[found].argmax()]
+            problems.append(
+                f"time: {len(found)} steps of more than {low:g} times the median {log.dt:.3g} s, the longest "
+                f"{steps[longest]:.3g} s at {log.time[longest]:.6g} s: {rule}"
+            )
+    return problems
+
+
+def _resolution(position: np.ndarray) -> float:
+    """Return the step between positions [rad or m] if all are multiples of one, else 0."""
+    apart = np.diff(np.unique(position))
+    if len(apart) < 4:
+        return 0.0
+    step = float(apart.min())
+    # by chance a fifth is as close
+    near = np.abs(apart / step - np.round(apart / step)) < 0.1
+    return step if near.mean() > 0.99 else 0.0
