@@ -23,7 +23,7 @@ def made_up(robot: str = "pendulum.usda", joint: str = "hinge") -> Identified:
         Replay(MotorLog(time, [joint], {"command": target, "position": position}, source), position + error, held_out)
         for source, error, held_out in (("swing.csv", 0.004, False), ("<held>\n: out.csv", 0.006, True))
     ]
-    friction = FrictionConfig(coulomb=0.25, viscous=0.125)
+    friction = FrictionConfig(coulomb=0.25, viscous=0.125, stribeck_velocity=0.125)
     return Identified(
         str(ROBOTS / robot),
         (joint,),

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from isaacsim.core.experimental.actuators import (
+    ArticulationActuators,
     ElectricalConfig,
     PDControlConfig,
     Simulation,
@@ -16,6 +17,7 @@ from isaacsim.core.experimental.actuators import (
     motors_of,
 )
 from isaacsim.core.experimental.actuators.toolbox.identification.output import save_identified
+from isaacsim.core.experimental.actuators.usd.supplies import ACTUATORS, supply_prims
 from made_up_identified import made_up
 from places import ROBOTS
 from pxr import Sdf, Usd, UsdGeom
@@ -34,21 +36,37 @@ def test_layer_is_the_robot_with_the_motors(tmp_path: Path, ending: str) -> None
     assert stage.GetDefaultPrim().GetName() == "World" and UsdGeom.GetStageUpAxis(stage) == "Z"
     words = stage.GetRootLayer().documentation
     assert all(word in words for word in ("swing.csv", "coulomb", "0.01", "6 mrad or mm", "Warning: The logs"))
-    with Simulation(file) as simulation:
-        assert simulation.actuators.dof_names == ["hinge"]
-    assert motors_of(file) == found.motors
+    edited = Usd.Stage.Open(str(ROBOTS / "pendulum.usda"))
+    add_motors("/World/Pendulum", found.motors, stage=edited, overwrite_existing=True)
+    assert _position(file) == _position(edited) != _position(ROBOTS / "pendulum.usda")
 
 
-def test_motors_of_another_name_and_supplies_are_replaced(tmp_path: Path) -> None:
+def _position(robot: Path | Usd.Stage) -> float:
+    """Position of the pendulum a tenth of a second after a jump of its target."""
+    with Simulation(robot) as simulation:
+        wrapper = ArticulationActuators("/World/Pendulum")
+        simulation.play()
+        wrapper.articulation.set_dof_position_targets(0.5)
+        simulation.step(round(0.1 / simulation.dt))
+        return float(wrapper.articulation.get_dof_positions().numpy()[0, 0])
+
+
+@pytest.mark.parametrize("name", ["shoulder", "old"])
+def test_motors_of_any_name_and_shared_supplies_are_replaced(tmp_path: Path, name: str) -> None:
     """An actuator prim of another name than its joint is deactivated; a shared supply keeps its other actuator."""
     stage = Usd.Stage.Open(str(ROBOTS / "arm_2dof.usda"))
     robot = tmp_path / "arm.usda"
     battery = SupplyConfig(voltage=24.0)
-    motors = {name: [PDControlConfig(5.0, 1.0), ElectricalConfig(), battery] for name in ("shoulder", "extension")}
+    motors = {
+        one: [PDControlConfig(5.0, 1.0), ElectricalConfig(0.1, 1.0), battery] for one in ("shoulder", "extension")
+    }
     add_motors("/World/Arm", motors, stage=stage, overwrite_existing=True)
     scope = "/World/Arm/Actuators"
-    Sdf.CopySpec(stage.GetRootLayer(), f"{scope}/shoulder", stage.GetRootLayer(), f"{scope}/old")
-    stage.RemovePrim(f"{scope}/shoulder")
+    if name == "old":
+        Sdf.CopySpec(stage.GetRootLayer(), f"{scope}/shoulder", stage.GetRootLayer(), f"{scope}/old")
+        stage.RemovePrim(f"{scope}/shoulder")
+    (supply,) = supply_prims(stage.GetPseudoRoot())
+    supply.GetRelationship(ACTUATORS).SetTargets([f"{scope}/{name}", f"{scope}/extension"])
     stage.Export(str(robot))
     found = dataclasses.replace(made_up(joint="shoulder"), robot=str(robot))
     file = tmp_path / "identified.usda"
@@ -56,7 +74,7 @@ def test_motors_of_another_name_and_supplies_are_replaced(tmp_path: Path) -> Non
     read = motors_of(file)
     assert read["shoulder"] == found.motors["shoulder"]
     assert read["extension"] == motors_of(robot)["extension"]
-    assert not Usd.Stage.Open(str(file)).GetPrimAtPath(f"{scope}/old").IsActive()
+    assert Usd.Stage.Open(str(file)).GetPrimAtPath(f"{scope}/{name}").IsActive() == (name == "shoulder")
 
 
 @pytest.mark.parametrize("ending", [".yaml", ".toml", ".json"])

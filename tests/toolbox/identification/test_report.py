@@ -19,9 +19,7 @@ def test_page_says_all_and_needs_no_other_file(tmp_path: Path) -> None:
     assert not re.search(r"(src|href)=\"(?!data:)|https?:|<script", page)
     assert len(re.findall("data:image/png;base64,", page)) == 1
     assert "on the logs held out: <b>6 mrad or mm</b>; with the motors of the robot file 31" in page
-    assert (
-        '<tr class="chosen"><td>coulomb &amp; viscous</td><td>1</td><td>4</td><td>6</td><td>chosen</td></tr>' in page
-    )
+    assert '<tr class="chosen"><td>coulomb &amp; viscous</td><td>1</td><td>4</td><td>6</td><td>chosen</td></tr>' in page
     assert "<tr><td>as shipped</td><td>0</td><td>20</td><td>30</td><td></td></tr>" in page
     assert "<td>0.25 ± 0.01</td><td>N·m</td><td>0.1</td><td></td>" in page
     assert "<td>0.0625</td><td>kg·m²</td><td>0.01</td><td>at a bound</td>" in page

@@ -20,6 +20,6 @@ def test_each_joint_has_positions_and_errors() -> None:
         "hip: mean absolute error 2 mrad or mm",
         "slide: mean absolute error 30 mrad or mm",
     ]
-    assert [text.get_text() for text in panels[0].texts] == ["target", "measured", "simulated"]
+    assert {text.get_text() for text in panels[0].texts} == {"target", "measured", "simulated"}
     np.testing.assert_array_equal(panels[2].lines[1].get_ydata(), measured[:, 1])
     np.testing.assert_allclose(panels[3].lines[1].get_ydata(), -30.0)

@@ -63,9 +63,7 @@ class MotorLog:
             raise ValueError(f"{self.source}: time has shape {time.shape}: must be (samples,), at least 2.")
         if not np.isfinite(time).all() or (np.diff(time) <= 0).any():
             row = int(np.argmin(np.r_[True, np.diff(time) > 0]))
-            raise ValueError(
-                f"{self.source}: time[{row}] = {time[row]}: must rise from row to row. Sort or cut the log."
-            )
+            raise ValueError(f"{self.source}: time[{row}] = {time[row]}: must rise from row to row. Sort or cut the log.")
         if missing := [name for name in REQUIRED if name not in self.signals]:
             raise ValueError(f"{self.source}: {', '.join(missing)}: missing. A log must have {' and '.join(REQUIRED)}.")
         object.__setattr__(self, "signals", {name: self._checked(name, one) for name, one in self.signals.items()})

@@ -82,9 +82,10 @@ def _page(identified: Identified) -> Iterable[str]:
     name = escape(Path(identified.robot).name)
     yield f'<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8"><title>Motors of {name}</title>'
     yield f"<style>{_STYLE}</style></head><body><h1>Motors of {name}, identified from logs</h1>"
+    found, shipped = _milli(identified.error), _milli(identified.shipped)
     yield (
-        f"<p>Mean absolute position error {error_words(identified)}: <b>{_milli(identified.error)} mrad or mm</b>; with "
-        f"the motors of the robot file {_milli(identified.shipped)}. Identified in {identified.seconds:.3g} s.</p>"
+        f"<p>Mean absolute position error {error_words(identified)}: <b>{found} mrad or mm</b>; with the motors of the "
+        f"robot file {shipped}. Identified in {identified.seconds:.3g} s.</p>"
     )
     if identified.warnings:
         yield "<h2>Warnings</h2><ul>"

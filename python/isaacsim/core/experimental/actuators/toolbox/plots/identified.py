@@ -46,9 +46,7 @@ def draw_comparison(found: Comparison) -> Figure:
     errors = 1000 * (found.simulated - found.measured)
     for column, joint in enumerate(found.joints):
         position, residual = axes[2 * column : 2 * column + 2]
-        target, measured, simulated = (
-            values[:, column] for values in (found.command, found.measured, found.simulated)
-        )
+        target, measured, simulated = (values[:, column] for values in (found.command, found.measured, found.simulated))
         position.plot(found.time, target, color=GREY, linewidth=THIN, linestyle="--", drawstyle="steps-post")
         position.plot(found.time, measured, color=RED, **BROAD)
         position.plot(found.time, simulated, color=BLUE, linewidth=PLAIN)
@@ -57,6 +55,6 @@ def draw_comparison(found: Comparison) -> Figure:
         label_ends(position, [(target, "target", GREY), (measured, "measured", RED), (simulated, "simulated", BLUE)])
         residual.axhline(0.0, color=GREY, linewidth=THIN)
         residual.plot(found.time, errors[:, column], color=BLUE, linewidth=PLAIN)
-        residual.set_ylabel("error [mrad or mm]")
+        residual.set_ylabel("error\n[mrad or mm]")
     axes[-1].set_xlabel("time [s]")
     return drawn
