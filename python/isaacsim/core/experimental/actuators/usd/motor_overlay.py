@@ -49,26 +49,27 @@ def motor_overlay(source: Path, overlay: Path, joints: Collection[str], words: s
     # no layer can remove what a weaker one has, so motors are authored over a copy without them
     copy = stage.Flatten()
     scratch = Usd.Stage.Open(copy)
-    left = {prim.GetPath(): set(targets(prim, ACTUATORS)) - old for prim in supply_prims(stage.GetPseudoRoot())}
-    shared = {path for path, named in left.items() if named and named != set(_supplied(stage, path))}
-    old |= {path for path, named in left.items() if not named}
+    shared = _supplies_without(stage, old)
+    old |= {path for path, named in shared.items() if not named}
     for path in old:
         scratch.RemovePrim(path)
     layer = empty_overlay(stage, words)
     layer.subLayerPaths.append(copy.identifier)
-    for path in shared:
-        kept = Sdf.RelationshipSpec(Sdf.CreatePrimInLayer(layer, path), ACTUATORS)
-        kept.targetPathList.explicitItems = sorted(left[path])
-    authored = Usd.Stage.Open(layer)
-    yield authored, root
-    del authored
+    for path, named in shared.items():
+        if named:
+            kept = Sdf.RelationshipSpec(Sdf.CreatePrimInLayer(layer, path), ACTUATORS)
+            kept.targetPathList.explicitItems = named
+    yield Usd.Stage.Open(layer), root
+    # the stage of the block goes on with the copy
+    written = Sdf.Layer.CreateAnonymous(".usda")
+    written.TransferContent(layer)
     for path in sorted(old):
-        spec = layer.GetPrimAtPath(path)
+        spec = written.GetPrimAtPath(path)
         if spec is None:
-            Sdf.CreatePrimInLayer(layer, path).SetInfo("active", False)
+            Sdf.CreatePrimInLayer(written, path).SetInfo("active", False)
         else:
             _replace(spec, stage.GetPrimAtPath(path))
-    export_overlay(layer, source, overlay)
+    export_overlay(written, source, overlay)
 
 
 def _robot_with(stage: Usd.Stage, source: Path, joints: Collection[str]) -> str:
@@ -82,8 +83,11 @@ def _robot_with(stage: Usd.Stage, source: Path, joints: Collection[str]) -> str:
     return roots[0]
 
 
-def _supplied(stage: Usd.Stage, path: Sdf.Path) -> list[Sdf.Path]:
-    return targets(stage.GetPrimAtPath(path), ACTUATORS)
+def _supplies_without(stage: Usd.Stage, old: Collection[Sdf.Path]) -> dict[Sdf.Path, list[Sdf.Path]]:
+    """The supply prims that name some of the old actuators, with the others that each names."""
+    named = {prim.GetPath(): targets(prim, ACTUATORS) for prim in supply_prims(stage.GetPseudoRoot())}
+    left = {path: [one for one in paths if one not in old] for path, paths in named.items()}
+    return {path: paths for path, paths in left.items() if len(paths) < len(named[path])}
 
 
 def _replace(spec: Sdf.PrimSpec, weaker: Usd.Prim) -> None:

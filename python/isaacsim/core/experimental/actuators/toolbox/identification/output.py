@@ -39,16 +39,12 @@ def save_identified(identified: Identified, path: str | os.PathLike[str]) -> Non
     if ending in _LAYERS:
         _save_layer(identified, place)
     elif ending in ENDINGS:
-        with whole_file(place) as written:
-            # paths of networks are relative to the folder of the file
-            draft = place.with_name(f".{place.name}.draft{ending}")
-            try:
-                save_motors(draft, identified.motors)
-                content = draft.read_text("utf-8")
-            finally:
-                draft.unlink(missing_ok=True)
-            lines = summary(identified) if ending in _COMMENTED else []
-            written.write_text("".join(f"# {line}".rstrip() + "\n" for line in lines) + content, "utf-8")
+        save_motors(place, identified.motors)
+        if ending in _COMMENTED:
+            comments = "".join(f"# {line}".rstrip() + "\n" for line in summary(identified))
+            content = comments + place.read_text("utf-8")
+            with whole_file(place) as written:
+                written.write_text(content, "utf-8")
     else:
         raise ValueError(f"{place}: must end in {', '.join((*_LAYERS, *ENDINGS))}. Rename it.")
 
