@@ -41,29 +41,58 @@ def write_overlay(source: Path, overlay: Path, edits: Sequence[Edit]) -> None:
         HostError: A prim is part of an instance and cannot be edited.
         OSError: The overlay cannot be written.
     """
-    if overlay.suffix.lower() not in ENDINGS:
-        raise ValueError(f"{overlay}: must end in {', '.join(ENDINGS)}. Rename it.")
-    stage = open_stage(source)
-    used = (layer.realPath for layer in stage.GetUsedLayers())
-    if os.path.realpath(overlay) in map(os.path.realpath, filter(None, used)):
-        raise ValueError(f"{overlay}: {source} is made of it, and stays as it is. Give another name.")
-    layer = Sdf.Layer.CreateAnonymous(".usda")
-    base = stage.GetRootLayer()
-    # units, up axis and times are read from the root layer only
-    for name in base.pseudoRoot.ListInfoKeys():
-        if name not in ("subLayers", "subLayerOffsets", "primChildren"):
-            layer.pseudoRoot.SetInfo(name, base.pseudoRoot.GetInfo(name))
-    layer.documentation = f"Corrections of {source.name}, written by `actuators lint --fix`."
+    stage = require_overlay(source, overlay)
+    layer = empty_overlay(stage, f"Corrections of {source.name}, written by `actuators lint --fix`.")
     layer.subLayerPaths.append(os.path.abspath(source))
     corrected = Usd.Stage.Open(layer)
     for edit in edits:
         _apply(corrected, edit)
     # the stage would resolve a relative path elsewhere
     del corrected
-    # a path relative to the overlay
+    export_overlay(layer, source, overlay)
+
+
+def require_overlay(source: Path, overlay: Path) -> Usd.Stage:
+    """Return the stage of a file that gets an overlay.
+
+    Raises:
+        ValueError: The overlay has no ending of USD, or is the file itself or a layer of it.
+    """
+    if overlay.suffix.lower() not in ENDINGS:
+        raise ValueError(f"{overlay}: must end in {', '.join(ENDINGS)}. Rename it.")
+    stage = open_stage(source)
+    used = (layer.realPath for layer in stage.GetUsedLayers())
+    if os.path.realpath(overlay) in map(os.path.realpath, filter(None, used)):
+        raise ValueError(f"{overlay}: {source} is made of it, and stays as it is. Give another name.")
+    return stage
+
+
+def empty_overlay(stage: Usd.Stage, words: str) -> Sdf.Layer:
+    """Return a layer in memory with the units and the default prim of a stage, without sublayers.
+
+    Args:
+        stage: The stage that the layer will lie over.
+        words: Documentation of the layer.
+    """
+    layer = Sdf.Layer.CreateAnonymous(".usda")
+    base = stage.GetRootLayer()
+    # units, up axis and times are read from the root layer only
+    for name in base.pseudoRoot.ListInfoKeys():
+        if name not in ("subLayers", "subLayerOffsets", "primChildren"):
+            layer.pseudoRoot.SetInfo(name, base.pseudoRoot.GetInfo(name))
+    layer.documentation = words
+    return layer
+
+
+def export_overlay(layer: Sdf.Layer, source: Path, overlay: Path) -> None:
+    """Write a layer with a file as its only sublayer, by a path relative to the overlay.
+
+    Raises:
+        OSError: The overlay cannot be written.
+    """
     relative = os.path.relpath(os.path.realpath(source), os.path.realpath(overlay.parent))
     text = f"./{relative}" if not relative.startswith("..") else relative
-    layer.subLayerPaths[0] = text.replace(os.sep, "/")
+    layer.subLayerPaths[:] = [text.replace(os.sep, "/")]
     with whole_file(overlay) as written:
         if not layer.Export(str(written)):
             raise OSError(f"{overlay}: cannot be written. Choose another place.")

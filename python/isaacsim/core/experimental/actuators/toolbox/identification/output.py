@@ -1,0 +1,93 @@
+"""Write identified motors: a USD layer over the robot file, or a motor file."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from ...authoring import add_motors
+from ...extras import needs
+from ...motor_files.files import save_motors
+from ...motor_files.formats import ENDINGS
+from ...saving import whole_file
+from ...specs.arguments import path_of
+from .identified import Estimate, Identified
+
+_LAYERS = (".usda", ".usd", ".usdc")
+_COMMENTED = (".yaml", ".yml", ".toml")
+_MODELS = (".xml", ".mjcf", ".urdf")
+
+
+def save_identified(identified: Identified, path: str | os.PathLike[str]) -> None:
+    """Write identified motors, with values, standard errors, logs and errors as comments.
+
+    Args:
+        identified: What `identify` returned.
+        path: A file that is replaced if it is there, by its ending. `.usda`, `.usd` or `.usdc` is a layer over the
+            robot file, which is the robot with the identified motors in place of its own; the comments are its
+            documentation. `.yaml`, `.yml`, `.toml` or `.json` is a motor file for `load_motors`, with comments on top;
+            JSON has no comments.
+
+    Raises:
+        ValueError: The path has another ending, the layer would be part of the robot file, the robot is no USD file, or
+            motors cannot be written.
+        ImportError: The library of the format is missing.
+        OSError: The file cannot be written.
+    """
+    place = path_of("path", path)
+    ending = place.suffix.lower()
+    if ending in _LAYERS:
+        _save_layer(identified, place)
+    elif ending in ENDINGS:
+        save_motors(place, identified.motors)
+        if ending in _COMMENTED:
+            comments = "".join(f"# {line}".rstrip() + "\n" for line in summary(identified))
+            content = comments + place.read_text("utf-8")
+            with whole_file(place) as written:
+                written.write_text(content, "utf-8")
+    else:
+        raise ValueError(f"{place}: must end in {', '.join((*_LAYERS, *ENDINGS))}. Rename it.")
+
+
+def _save_layer(identified: Identified, place: Path) -> None:
+    robot = Path(identified.robot)
+    if robot.suffix.lower() in _MODELS:
+        raise ValueError(f"{robot}: no layer can lie over it, for it is not USD. Write a motor file, such as .yaml.")
+    with needs("a USD layer", "usd"):
+        from ...usd.motor_overlay import motor_overlay
+    with motor_overlay(robot, place, identified.joints, "\n".join(summary(identified))) as (stage, root):
+        add_motors(root, identified.motors, stage=stage)
+
+
+def summary(identified: Identified) -> list[str]:
+    """Return what is known of identified motors: errors, logs, a table of estimates and warnings, a line each."""
+    logs = [f"{_line(one.log.source)} ({'held out' if one.held_out else 'fitted'})" for one in identified.replays]
+    rows = [("joint", "parameter", "value", "standard error", "unit"), *map(_row, identified.estimates)]
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return [
+        f"Motors of {_line(Path(identified.robot).name)}, identified from logs.",
+        f"Model: {_line(identified.chosen)}.",
+        f"Position error {error_words(identified)}: {_milli(identified.error)} mrad or mm; "
+        f"with the motors of the robot file {_milli(identified.shipped)}.",
+        f"Logs: {', '.join(logs) or 'none'}.",
+        *("  ".join(map(str.ljust, row, widths)).rstrip() for row in rows),
+        *(f"Warning: {_line(one)}" for one in identified.warnings),
+    ]
+
+
+def error_words(identified: Identified) -> str:
+    """Return on which logs the error of identified motors was taken."""
+    return "on the logs held out" if any(one.held_out for one in identified.replays) else "on the fitted logs"
+
+
+def _row(one: Estimate) -> tuple[str, ...]:
+    return _line(one.joint), one.name, f"{one.value:.6g}", f"{one.standard_error:.2g}", one.unit
+
+
+def _milli(error: float) -> str:
+    return f"{1000 * error:.3g}"
+
+
+def _line(text: str) -> str:
+    """Return a text without line breaks and control characters, which would end a comment."""
+    return "".join(letter if letter.isprintable() else " " for letter in text)

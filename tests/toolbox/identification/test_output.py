@@ -1,0 +1,79 @@
+"""Identified motors in files: the robot opens with them, and comments say what is known."""
+
+from __future__ import annotations
+
+import dataclasses
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+from isaacsim.core.experimental.actuators import (
+    ArticulationActuators,
+    Simulation,
+    add_motors,
+    load_motors,
+    motors_of,
+)
+from isaacsim.core.experimental.actuators.toolbox.identification.output import save_identified
+from made_up_identified import made_up
+from places import ROBOTS
+from pxr import Usd, UsdGeom
+
+
+@pytest.mark.parametrize("ending", [".usda", ".usd"])
+def test_layer_is_the_robot_with_the_motors(tmp_path: Path, ending: str, capfd: pytest.CaptureFixture[str]) -> None:
+    """The file's own limit is gone, units and default prim are there, and the file stays."""
+    found, file = made_up(), tmp_path / f"identified{ending}"
+    before = (ROBOTS / "pendulum.usda").read_bytes()
+    save_identified(found, file)
+    assert (ROBOTS / "pendulum.usda").read_bytes() == before
+    assert motors_of(ROBOTS / "pendulum.usda")["hinge"].clamping
+    assert motors_of(file) == found.motors
+    assert capfd.readouterr().err == "", "USD has nothing to warn of"
+    stage = Usd.Stage.Open(str(file))
+    assert stage.GetDefaultPrim().GetName() == "World" and UsdGeom.GetStageUpAxis(stage) == "Z"
+    words = stage.GetRootLayer().documentation
+    assert all(word in words for word in ("swing.csv", "coulomb", "0.01", "6 mrad or mm", "Warning: The logs"))
+    # an open layer is the same for all stages
+    edited = Usd.Stage.Open(str(shutil.copy(ROBOTS / "pendulum.usda", tmp_path)))
+    add_motors("/World/Pendulum", found.motors, stage=edited, overwrite_existing=True)
+    assert _position(file) == _position(edited) != _position(ROBOTS / "pendulum.usda")
+
+
+def _position(robot: Path | Usd.Stage) -> float:
+    """Position of the pendulum a tenth of a second after a jump of its target."""
+    with Simulation(robot) as simulation:
+        wrapper: Any = ArticulationActuators("/World/Pendulum")
+        simulation.play()
+        wrapper.articulation.set_dof_position_targets(0.5)
+        simulation.step(round(0.1 / simulation.dt))
+        return float(wrapper.articulation.get_dof_positions().numpy()[0, 0])
+
+
+@pytest.mark.parametrize("ending", [".yaml", ".toml", ".json"])
+def test_motor_file_is_read_again(tmp_path: Path, ending: str) -> None:
+    """Comments stand on top; JSON has none. No other file remains."""
+    found, file = made_up(), tmp_path / f"identified{ending}"
+    save_identified(found, file)
+    assert load_motors(file) == found.motors
+    comments = [line for line in file.read_text("utf-8").splitlines() if line.startswith("#")]
+    assert bool(comments) == (ending != ".json")
+    if comments:
+        assert "# hinge  coulomb    0.25    0.01            N·m" in comments
+        assert "# Logs: swing.csv (fitted), <held> : out.csv (held out)." in comments
+    assert list(tmp_path.iterdir()) == [file]
+
+
+def test_what_cannot_be_written_is_refused(tmp_path: Path) -> None:
+    """Nothing is written: another ending, a robot that is no USD file, the robot itself, a joint it lacks."""
+    found = made_up()
+    for changed, name, match in (
+        (found, "motors.txt", r"must end in \.usda, .*\.json\. Rename it"),
+        (dataclasses.replace(found, robot="arm.xml"), "motors.usda", "it is not USD. Write a motor file"),
+        (made_up(joint="elbow"), "motors.usda", "0 robots have the joints elbow: must be one"),
+        (found, str(ROBOTS / "pendulum.usda"), "is made of it, and stays as it is"),
+    ):
+        with pytest.raises(ValueError, match=match):
+            save_identified(changed, tmp_path / name)
+    assert not list(tmp_path.iterdir())

@@ -1,0 +1,57 @@
+"""An overlay with other motors: those of the file have no effect left, whatever their prims are called."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from isaacsim.core.experimental.actuators import (
+    ElectricalConfig,
+    MotorConfig,
+    PDControlConfig,
+    SupplyConfig,
+    add_motors,
+    motors_of,
+)
+from isaacsim.core.experimental.actuators.usd.motor_overlay import motor_overlay
+from isaacsim.core.experimental.actuators.usd.supplies import ACTUATORS, supply_prims
+from places import ROBOTS
+from pxr import Sdf, Usd
+
+
+@pytest.mark.parametrize("name", ["shoulder", "old"])
+def test_motors_of_any_name_and_shared_supplies_are_replaced(tmp_path: Path, name: str) -> None:
+    """An actuator prim of another name than its joint is deactivated; a shared supply keeps its other actuator."""
+    stage = Usd.Stage.Open(str(ROBOTS / "arm_2dof.usda"))
+    robot = tmp_path / "arm.usda"
+    battery = SupplyConfig(voltage=24.0)
+    motors = {
+        one: [PDControlConfig(5.0, 1.0), ElectricalConfig(0.1, 1.0), battery] for one in ("shoulder", "extension")
+    }
+    add_motors("/World/Arm", motors, stage=stage, overwrite_existing=True)
+    scope = "/World/Arm/Actuators"
+    if name == "old":
+        Sdf.CopySpec(stage.GetRootLayer(), f"{scope}/shoulder", stage.GetRootLayer(), f"{scope}/old")
+        stage.RemovePrim(f"{scope}/shoulder")
+    (supply,) = supply_prims(stage.GetPseudoRoot())
+    supply.GetRelationship(ACTUATORS).SetTargets([f"{scope}/{name}", f"{scope}/extension"])
+    stage.Export(str(robot))
+    motor = MotorConfig(PDControlConfig(16.0, 0.5))
+    file = tmp_path / "overlay.usda"
+    with motor_overlay(robot, file, ["shoulder"], "Other motors.") as (authored, root):
+        add_motors(root, {"shoulder": motor}, stage=authored)
+    read = motors_of(file)
+    assert read["shoulder"] == motor
+    assert read["extension"] == motors_of(robot)["extension"]
+    assert Usd.Stage.Open(str(file)).GetPrimAtPath(f"{scope}/{name}").IsActive() == (name == "shoulder")
+
+
+def test_nothing_is_written_after_an_error(tmp_path: Path) -> None:
+    """An error in the block leaves no file."""
+    file = tmp_path / "overlay.usda"
+    with (
+        pytest.raises(ValueError, match="matches no joint"),
+        motor_overlay(ROBOTS / "pendulum.usda", file, ["hinge"], "Other motors.") as (stage, root),
+    ):
+        add_motors(root, {"elbow": MotorConfig(PDControlConfig(16.0, 0.5))}, stage=stage)
+    assert not file.exists()
