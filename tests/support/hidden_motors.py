@@ -16,9 +16,11 @@ from isaacsim.core.experimental.actuators import (
     TimedDelayConfig,
 )
 from isaacsim.core.experimental.actuators.toolbox.identification.log import MotorLog
+from places import ROBOTS
 
-PENDULUM = "data/robots/pendulum.usda"
-ARM = "data/robots/arm_2dof.usda"
+PENDULUM = str(ROBOTS / "pendulum.usda")
+ARM = str(ROBOTS / "arm_2dof.usda")
+QUADRUPED = str(ROBOTS / "unitree_go1.usda")
 # physics steps from one sample to the next
 _SUBSTEPS = 4
 

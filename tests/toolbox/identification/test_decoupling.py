@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hidden_motors import ARM, PENDULUM
+from hidden_motors import ARM, PENDULUM, QUADRUPED
 from isaacsim.core.experimental.actuators import Simulation
 from isaacsim.core.experimental.actuators.toolbox.identification.decoupling import Links
 from isaacsim.core.experimental.actuators.toolbox.identification.log import MotorLog
@@ -69,4 +69,4 @@ def test_unknown_joints_and_floating_bases_are_refused() -> None:
     with pytest.raises(ValueError, match="it lacks elbow"):
         Links(ARM, ["elbow"])
     with pytest.raises(ValueError, match="its base floats"):
-        Links("data/robots/unitree_go1.usda", ["FL_hip_joint"])
+        Links(QUADRUPED, ["FL_hip_joint"])

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import itertools
+
 import pytest
 from hidden_motors import ARM, PENDULUM, hidden_log, hidden_motor, known_motor
 from isaacsim.core.experimental.actuators import MotorConfig
@@ -73,4 +75,4 @@ def test_bad_arguments_are_refused() -> None:
 
 def test_models_become_richer() -> None:
     names = list(MODELS.values())
-    assert all(set(a) < set(b) for a, b in zip(names, names[1:], strict=False))
+    assert all(set(a) < set(b) for a, b in itertools.pairwise(names))

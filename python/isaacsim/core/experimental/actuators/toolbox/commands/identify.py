@@ -12,7 +12,7 @@ from ..identification.checks import check_log, notes_on
 from ..identification.identified import Identified
 from ..identification.identify import MODELS, identify
 from ..identification.log import MotorLog
-from ..identification.output import ENDINGS, save_identified
+from ..identification.output import require_output, save_identified
 from ..identification.read import read_logs
 from ..identification.report import plot_identified, write_report
 from .answer import Answer, Table
@@ -40,8 +40,7 @@ def answer(arguments: Identify) -> Answer:
     for path in (arguments.out, arguments.report, arguments.plot):
         if path is not None:
             require_place(path)
-    if arguments.out.suffix.lower() not in ENDINGS:
-        raise ValueError(f"--out {arguments.out}: must end with {', '.join(ENDINGS)}. Rename the file.")
+    require_output(arguments.robot, arguments.out)
     logs, notes = _logs(arguments)
     motors = None if arguments.config is None else load_motors(arguments.config)
     with contextlib.nullcontext() if arguments.json else progress_bar("identifying") as progress:

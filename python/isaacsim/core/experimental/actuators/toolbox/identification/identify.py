@@ -18,7 +18,7 @@ from ...specs.configs import DelayConfig
 from ...specs.motors import MotorConfig, with_friction_stage
 from .decoupling import Decoupled, Links
 from .fit import Fit, error_of, fit_joint
-from .identified import Estimate, Identified, ModelScore, Replay
+from .identified import Estimate, Identified, ModelScore
 from .log import MotorLog
 from .parameters import OF_LOG, PARAMETERS, value_of, with_values
 from .replay import replay

@@ -35,24 +35,34 @@ def save_identified(identified: Identified, path: str | os.PathLike[str]) -> Non
         OSError: The file cannot be written.
     """
     place = path_of("path", path)
+    require_output(identified.robot, place)
     ending = place.suffix.lower()
     if ending in _LAYERS:
         _save_layer(identified, place)
-    elif ending in ENDINGS:
+    else:
         save_motors(place, identified.motors)
         if ending in _COMMENTED:
             comments = "".join(f"# {line}".rstrip() + "\n" for line in summary(identified))
             content = comments + place.read_text("utf-8")
             with whole_file(place) as written:
                 written.write_text(content, "utf-8")
-    else:
-        raise ValueError(f"{place}: must end in {', '.join((*_LAYERS, *ENDINGS))}. Rename it.")
+
+
+def require_output(robot: str | os.PathLike[str], path: Path) -> None:
+    """Refuse a file that `save_identified` cannot write, before anything is identified.
+
+    Raises:
+        ValueError: The path has another ending, or it is a layer and the robot is no USD file.
+    """
+    ending, model = path.suffix.lower(), Path(robot)
+    if ending not in (*_LAYERS, *ENDINGS):
+        raise ValueError(f"{path}: must end in {', '.join((*_LAYERS, *ENDINGS))}. Rename it.")
+    if ending in _LAYERS and model.suffix.lower() in _MODELS:
+        raise ValueError(f"{model}: no layer can lie over it, for it is not USD. Write a motor file, such as .yaml.")
 
 
 def _save_layer(identified: Identified, place: Path) -> None:
     robot = Path(identified.robot)
-    if robot.suffix.lower() in _MODELS:
-        raise ValueError(f"{robot}: no layer can lie over it, for it is not USD. Write a motor file, such as .yaml.")
     with needs("a USD layer", "usd"):
         from ...usd.motor_overlay import motor_overlay
     with motor_overlay(robot, place, identified.joints, "\n".join(summary(identified))) as (stage, root):
