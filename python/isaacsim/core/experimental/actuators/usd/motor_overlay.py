@@ -119,4 +119,5 @@ def _drop_classes(layer: Sdf.Layer, scope: Sdf.Path) -> None:
     used = {path for one in children for path in one.inheritPathList.prependedItems}
     for one in children:
         if one.specifier == Sdf.SpecifierClass and one.path not in used:
-            del actuators.nameChildren[one.name]
+            # missing in the stubs of USD
+            del actuators.nameChildren[one.name]  # pyright: ignore[reportIndexIssue]
