@@ -55,3 +55,19 @@ def test_nothing_is_written_after_an_error(tmp_path: Path) -> None:
     ):
         add_motors(root, {"elbow": MotorConfig(PDControlConfig(16.0, 0.5))}, stage=stage)
     assert not file.exists()
+
+
+def test_equal_motors_replace_those_that_inherit(tmp_path: Path) -> None:
+    """Motors of a pattern act where those of the file inherit; an overlay of the overlay replaces them once more."""
+    file, joints, kp = ROBOTS / "so101.usda", ["shoulder_pan", "shoulder_lift"], 3.0
+    for name in ("first.usda", "second.usda"):
+        overlay, kp = tmp_path / name, kp + 1.0
+        motor = MotorConfig(PDControlConfig(kp, 0.5))
+        with motor_overlay(file, overlay, joints, "Other motors.") as (authored, root):
+            add_motors(root, {"shoulder_.*": motor}, stage=authored)
+        file, read = overlay, motors_of(overlay)
+        found = [one for pattern, one in read.items() if pattern.startswith("shoulder")]
+        assert found and all((one.controller, one.clamping) == (motor.controller, []) for one in found)
+    stages = [Usd.Stage.Open(str(one)) for one in (ROBOTS / "so101.usda", file)]
+    before, after = ([str(prim.GetPath()) for prim in stage.Traverse()] for stage in stages)
+    assert after == before

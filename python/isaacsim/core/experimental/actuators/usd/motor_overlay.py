@@ -69,6 +69,7 @@ def motor_overlay(source: Path, overlay: Path, joints: Collection[str], words: s
             Sdf.CreatePrimInLayer(written, path).SetInfo("active", False)
         else:
             _replace(spec, stage.GetPrimAtPath(path))
+    _drop_classes(written, Sdf.Path(root).AppendChild("Actuators"))
     export_overlay(written, source, overlay)
 
 
@@ -92,13 +93,31 @@ def _supplies_without(stage: Usd.Stage, old: Collection[Sdf.Path]) -> dict[Sdf.P
 
 def _replace(spec: Sdf.PrimSpec, weaker: Usd.Prim) -> None:
     """Hide all that a prim of weaker layers has, but for what a spec has itself."""
+    # what the file has at the prim itself is stronger than all that is inherited
+    sources = [spec, *(spec.layer.GetPrimAtPath(path) for path in spec.inheritPathList.prependedItems)]
+    for attribute in (one for source in sources[1:] for one in source.attributes):
+        Sdf.CopySpec(spec.layer, attribute.path, spec.layer, spec.path.AppendProperty(attribute.name))
+    schemas = [
+        name for one in sources if one.HasInfo("apiSchemas") for name in one.GetInfo("apiSchemas").prependedItems
+    ]
     # explicit lists are no additions to those of weaker layers
-    spec.SetInfo("apiSchemas", Sdf.TokenListOp.CreateExplicit(list(spec.GetInfo("apiSchemas").prependedItems)))
-    inherited = list(spec.inheritPathList.prependedItems)
+    spec.SetInfo("apiSchemas", Sdf.TokenListOp.CreateExplicit(schemas))
     spec.inheritPathList.ClearEditsAndMakeExplicit()
-    spec.inheritPathList.explicitItems = inherited
     spec.SetInfo("active", True)
     for attribute in weaker.GetAuthoredAttributes():
         if attribute.GetName() not in spec.attributes:
             blocked = Sdf.AttributeSpec(spec, attribute.GetName(), attribute.GetTypeName())
             blocked.custom, blocked.default = attribute.IsCustom(), Sdf.ValueBlock()
+
+
+def _drop_classes(layer: Sdf.Layer, scope: Sdf.Path) -> None:
+    """Remove the class prims of a scope from which no prim of the layer inherits any more."""
+    actuators = layer.GetPrimAtPath(scope)
+    if actuators is None:
+        return
+    children = list(actuators.nameChildren)
+    used = {path for one in children for path in one.inheritPathList.prependedItems}
+    for one in children:
+        if one.specifier == Sdf.SpecifierClass and one.path not in used:
+            # missing in the stubs of USD
+            del actuators.nameChildren[one.name]  # pyright: ignore[reportIndexIssue]
