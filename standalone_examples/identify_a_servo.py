@@ -1,4 +1,4 @@
-"""Identify a servo: a log of a pendulum with a hidden motor, its friction, armature, delay and encoder bias found again.
+"""Identify a servo: friction, armature, delay and encoder bias of a hidden motor, from a log of a pendulum.
 
 ./python.sh standalone_examples/identify_a_servo.py [--plot out.png] [--out motors.yaml]
 """

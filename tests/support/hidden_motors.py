@@ -10,6 +10,7 @@ from isaacsim.core.experimental.actuators import (
     ArticulationActuators,
     EncoderConfig,
     FrictionConfig,
+    MaxEffortClampingConfig,
     MotorConfig,
     PDControlConfig,
     Simulation,
@@ -25,18 +26,28 @@ QUADRUPED = str(ROBOTS / "unitree_go1.usda")
 _SUBSTEPS = 4
 
 
-def known_motor() -> MotorConfig:
+def known_motor(kp: float = 40.0, kd: float = 1.0) -> MotorConfig:
     """The motor that identification starts from: its gains."""
-    return MotorConfig(PDControlConfig(40.0, 1.0))
+    return MotorConfig(PDControlConfig(kp, kd), clamping=[MaxEffortClampingConfig(500.0)])
 
 
 def hidden_motor(
-    viscous: float = 0.2, coulomb: float = 0.4, armature: float = 0.03, bias: float = 0.02, delay: float = 0.008
+    viscous: float = 0.2,
+    coulomb: float = 0.4,
+    armature: float = 0.03,
+    bias: float = 0.02,
+    delay: float = 0.008,
+    kp: float = 40.0,
+    kd: float = 1.0,
 ) -> MotorConfig:
     """The motor that made the log."""
     others = [FrictionConfig(coulomb=coulomb, viscous=viscous), EncoderConfig(bias=bias, velocity="register")]
     return MotorConfig(
-        PDControlConfig(40.0, 1.0), delay=TimedDelayConfig(seconds=delay), armature=armature, others=others
+        PDControlConfig(kp, kd),
+        clamping=[MaxEffortClampingConfig(500.0)],
+        delay=TimedDelayConfig(seconds=delay),
+        armature=armature,
+        others=others,
     )
 
 
@@ -49,11 +60,12 @@ def hidden_log(
     dt: float = 0.004,
     noise: float = 1e-4,
     seed: int = 0,
+    size: float = 1.0,
 ) -> MotorLog:
     """Return a log of chirps from 0.1 to 4 Hz, with noise of the encoders."""
     generator, time = np.random.default_rng(seed), np.arange(round(seconds / dt)) * dt
     phase = 2 * np.pi * (0.1 * time + 0.5 * 3.9 / seconds * time**2)
-    command = np.stack([0.4 * np.sin(phase + 1.3 * (seed + j)) + 0.2 for j in range(len(joints))], 1)
+    command = np.stack([0.4 * size * np.sin(phase + 1.3 * (seed + j)) + 0.2 for j in range(len(joints))], 1)
     bias = np.array([next(s.bias for s in motors[name].others if isinstance(s, EncoderConfig)) for name in joints])
     with Simulation(robot, dt / _SUBSTEPS) as simulation:
         robots: Any = simulation.articulation("/")

@@ -13,19 +13,20 @@ pytest.importorskip("scipy")
 pytestmark = pytest.mark.skipif(core is None, reason="the native core is not built")
 
 JOINTS = ["shoulder", "extension"]
+GAINS = {"kp": 800.0, "kd": 20.0}
 
 
 def test_two_coupled_joints_are_identified() -> None:
     true = {
-        "shoulder": hidden_motor(coulomb=0.5, bias=0.02),
-        "extension": hidden_motor(coulomb=0.8, viscous=1.0, bias=0.01),
+        "shoulder": hidden_motor(coulomb=2.0, viscous=1.0, armature=0.2, bias=0.01, **GAINS),
+        "extension": hidden_motor(coulomb=3.0, viscous=4.0, armature=0.2, bias=0.005, **GAINS),
     }
-    logs = [hidden_log(ARM, true, JOINTS, seed=seed) for seed in (0, 1)]
+    logs = [hidden_log(ARM, true, JOINTS, seed=seed, size=0.3) for seed in (0, 1)]
     told: list[float] = []
     found = identify(
         ARM,
         logs,
-        {".*": known_motor()},
+        {".*": known_motor(**GAINS)},
         shared=["delay"],
         models=["as in the file", "viscous friction", "Coulomb friction"],
         progress=lambda _, share: told.append(share),
@@ -51,6 +52,14 @@ def test_slow_logs_keep_armatures_and_single_ones_are_split() -> None:
     assert "armature" not in {one.name for one in found.estimates}
     assert any("do not show armatures" in one for one in found.warnings)
     assert [one.log.source for one in found.replays] == ["hidden 0 (first three quarters)", "hidden 0 (last quarter)"]
+
+
+def test_a_joint_at_its_limit_is_named() -> None:
+    """The extension cannot go below 0, where its command goes."""
+    motors = {name: hidden_motor() for name in JOINTS}
+    log = hidden_log(ARM, motors, JOINTS, seconds=2.0)
+    found = identify(ARM, [log], {".*": known_motor()}, models=["viscous friction"], held_out=0)
+    assert any(one.startswith("extension: it is at a position limit") for one in found.warnings), found.warnings
 
 
 def test_links_that_are_wrong_are_noticed() -> None:

@@ -21,8 +21,8 @@ from .log import MotorLog
 
 # copies of the robot that are evaluated at once
 _COPIES = 128
-# samples between two slopes of the load
-_EVERY = 25
+# time between two slopes of the load [s]
+_EVERY = 0.05
 _STEP = 1e-3
 # longest window of the filter of velocities and accelerations [s]
 _WINDOW = 0.0525
@@ -111,7 +111,7 @@ class Links:
         others = (
             np.einsum("kij,kj->ki", matrices, acceleration) - np.diagonal(matrices, axis1=1, axis2=2) * acceleration
         )
-        chosen = np.arange(0, len(place), _EVERY)
+        chosen = np.unique(np.r_[0 : len(place) : max(1, round(_EVERY / dt)), len(place) - 1])
         slopes = np.empty((len(chosen), place.shape[1]))
         for joint in range(place.shape[1]):
             moved = [place[chosen].copy() for _ in range(2)]

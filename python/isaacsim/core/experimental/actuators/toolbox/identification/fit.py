@@ -17,6 +17,8 @@ from .rollout import Rollout
 _POINTS = 4000
 # relative step of differences, of the scale of a parameter
 _DIFFERENCE = 1e-3
+# error of the model, all residuals together [rad or m], beside which a prior counts
+_MODEL_ERROR = 0.002
 # a residual of a rollout that has a fault [rad or m]
 _LOST = 10.0
 
@@ -45,6 +47,7 @@ def fit_joint(
     cases: Sequence[Decoupled],
     start: Mapping[str, float],
     fixed: Mapping[str, float],
+    tolerance: float = 1e-6,
 ) -> Fit:
     """Fit parameters of the motor of a joint.
 
@@ -55,6 +58,7 @@ def fit_joint(
         cases: The logs.
         start: Values at which the fit starts, of the parameters to fit.
         fixed: Values of other parameters.
+        tolerance: Relative change of the sum of squares at which it ends.
     """
     with needs("identification", "identify"):
         from scipy.optimize import least_squares
@@ -62,6 +66,10 @@ def fit_joint(
     rules = [PARAMETERS[name] for name in names]
     lower, upper = (np.array([rule.bounds[end] for rule in rules]) for end in (0, 1))
     scale = np.array([rule.scale for rule in rules])
+    first = np.clip([start[name] for name in names], lower + 1e-9, upper - 1e-9)
+    # of what the logs do not tell, least squares would take any value
+    prior = _MODEL_ERROR / np.array([rule.spread for rule in rules])
+    center = np.array([rule.start for rule in rules])
     rollout = _rollout(joint, motor, {**fixed, **start}, len(names) + 1)
     known: dict[bytes, tuple[np.ndarray, np.ndarray]] = {}
 
@@ -72,25 +80,25 @@ def fit_joint(
             steps = np.where(x + _DIFFERENCE * scale <= upper, 1.0, -1.0) * _DIFFERENCE * scale
             rows = [x, *(x + steps * (np.arange(len(x)) == k) for k in range(len(x)))]
             values = [{**fixed, **dict(zip(names, row, strict=True))} for row in rows]
-            found = np.concatenate([_residuals(rollout, case, column, values) for case in cases], 1)
-            known[x.tobytes()] = found[0], ((found[1:] - found[0]) / steps[:, None]).T
+            found = _residuals_of(rollout, cases, column, values)
+            slopes = ((found[1:] - found[0]) / steps[:, None]).T
+            known[x.tobytes()] = np.r_[found[0], prior * (x - center)], np.r_[slopes, np.diag(prior)]
         return known[x.tobytes()]
 
     if not names:
         found = _residuals_of(rollout, cases, column, [dict(fixed)])
         return Fit({}, {}, np.zeros((0, 0)), float(np.abs(found[0]).mean()))
-    first = np.clip([start[name] for name in names], lower + 1e-9, upper - 1e-9)
     result = least_squares(
         lambda x: evaluated(x)[0],
         first,
         jac=lambda x: evaluated(x)[1],
         bounds=(lower, upper),
         x_scale=scale,
-        ftol=1e-6,
+        ftol=tolerance,
         xtol=1e-7,
         max_nfev=60,
     )
-    residuals, jacobian = evaluated(result.x)
+    residuals, jacobian = (one[: -len(names)] for one in evaluated(result.x))
     errors, correlations = _uncertainty(residuals, jacobian, scale)
     return Fit(
         dict(zip(names, map(float, result.x), strict=True)),

@@ -43,7 +43,13 @@ _BETTER = 0.98
 # share of a single log that is held out
 _HELD_OUT = 0.25
 _CORRELATED = 0.98
+# a value below this share of its scale is none
+_NONE = 1e-6
+# distance from a position limit, of the range of a joint, and share of a log that may be so near
+_NEAR, _OFTEN = 0.002, 0.01
 _ROUNDS = 2
+# tolerance of these rounds, which the ladder fits again
+_ROUGH = 1e-3
 
 Progress = Callable[[str, float], None]
 """Told what is being done, and the share of all work that is done, 0 … 1."""
@@ -98,6 +104,7 @@ def identify(
         fits = work.find_biases(links, training)
         fixed_bias = np.array([fit.values.get("encoder_bias", 0.0) for fit in fits])
         cases = [[links.decouple(log, fixed_bias) for log in part] for part in (training, validation)]
+        limited = _at_limits(even, links.limits)
     finally:
         links.close()
     scores, by_model = work.ladder(models, fits, cases[0], cases[1])
@@ -118,7 +125,7 @@ def identify(
         chosen,
         replays,
         float(np.mean([one.errors.mean() for one in shipped])) if shipped else float("nan"),
-        work.warnings(fits),
+        [*limited, *work.warnings(fits)],
         time.monotonic() - began,
     )
     work.progress("done", 1.0)
@@ -167,6 +174,20 @@ def _motors_of(
     return chosen
 
 
+def _at_limits(logs: Sequence[MotorLog], limits: Mapping[str, tuple[float, float]]) -> list[str]:
+    """Return a warning for each joint that rests against a position limit, which a fit does not know."""
+    found = []
+    for j, (joint, (low, high)) in enumerate(limits.items()):
+        near = _NEAR * (high - low)
+        shares = [np.mean((log.position[:, j] < low + near) | (log.position[:, j] > high - near)) for log in logs]
+        if np.isfinite(near) and max(shares) > _OFTEN:
+            found.append(
+                f"{joint}: it is at a position limit in {max(shares):.0%} of a log, and a fit knows no limits. Log "
+                "motions within them."
+            )
+    return found
+
+
 def _choice(scores: Sequence[ModelScore]) -> str:
     """Return the simplest model that no richer one beats clearly on what was held out."""
     best = scores[0]
@@ -211,7 +232,7 @@ class _Work:
                 else [one.values["encoder_bias"] for one in fits]
             )
             cases = [links.decouple(log, np.array(bias)) for log in training]
-            fits = self.fit(names, cases, fits)
+            fits = self.fit(names, cases, fits, _ROUGH)
         assert fits is not None
         return fits
 
@@ -238,7 +259,9 @@ class _Work:
             scores.append(ModelScore(name, names, *score))
         return scores, found
 
-    def fit(self, names: Sequence[str], cases: Sequence[Decoupled], before: list[Fit] | None) -> list[Fit]:
+    def fit(
+        self, names: Sequence[str], cases: Sequence[Decoupled], before: list[Fit] | None, tolerance: float = 1e-6
+    ) -> list[Fit]:
         """Return the fits of all joints; those of a simpler model are where they start."""
 
         def one(j: int, shared: Mapping[str, float]) -> Fit:
@@ -247,7 +270,7 @@ class _Work:
             for name, value in shared.items():
                 start.pop(name)
                 fixed[name] = value
-            fit = fit_joint(self.joints[j], j, self.motors[j], cases, start, fixed)
+            fit = fit_joint(self.joints[j], j, self.motors[j], cases, start, fixed, tolerance)
             return Fit({**fixed, **fit.values}, fit.errors, fit.correlations, fit.error)
 
         if before is None:
@@ -277,8 +300,9 @@ class _Work:
 
     def motor(self, j: int, values: Mapping[str, float]) -> MotorConfig:
         """Return the motor of a joint with fitted values."""
-        motor = self.motors[j]
-        return with_values(motor, {name: value for name, value in values.items() if value or name in self.known[j]})
+        kept = {name: value for name, value in values.items() if abs(value) > _NONE * PARAMETERS[name].scale}
+        kept |= {name: 0.0 for name in values if name not in kept and self.known[j].get(name)}
+        return with_values(self.motors[j], kept)
 
     def estimates(self, fits: Sequence[Fit]) -> list[Estimate]:
         """Return a line for each parameter that was fitted."""

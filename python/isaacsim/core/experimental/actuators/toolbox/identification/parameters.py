@@ -24,6 +24,8 @@ class Fitted:
         scale: Typical size of a change.
         law: Config whose fields it sets; None for what is of the joint or of the log.
         fields: Names of these fields; the first one is read.
+        spread: Standard deviation of what is known before a fit: that the value is about `start`. Infinite if
+            nothing is.
     """
 
     unit: str
@@ -32,12 +34,13 @@ class Fitted:
     scale: float
     law: type[Config] | None = None
     fields: tuple[str, ...] = ()
+    spread: float = math.inf
 
 
 PARAMETERS = {
     "armature": Fitted("kg·m² or kg", (1e-5, 2.0), 0.01, 0.01),
     "delay": Fitted("s", (0.0, 0.1), 0.005, 0.005, TimedDelayConfig, ("seconds",)),
-    "encoder_bias": Fitted("rad or m", (-0.2, 0.2), 0.0, 0.02, EncoderConfig, ("bias",)),
+    "encoder_bias": Fitted("rad or m", (-0.2, 0.2), 0.0, 0.02, EncoderConfig, ("bias",), 0.02),
     "kp": Fitted("N·m/rad or N/m", (0.0, 1e5), 20.0, 5.0, PDControlConfig, ("kp",)),
     "kd": Fitted("N·m·s/rad or N·s/m", (0.0, 1e4), 0.5, 0.2, PDControlConfig, ("kd",)),
     "viscous": Fitted("N·m·s/rad or N·s/m", (0.0, 100.0), 0.05, 0.1, FrictionConfig, ("viscous",)),

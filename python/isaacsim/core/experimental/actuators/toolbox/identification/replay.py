@@ -44,7 +44,7 @@ def replay(
     bias = np.array([np.nan_to_num(value_of(motors[name], "encoder_bias")) for name in log.joints])
     with Simulation(robot, log.dt / substeps, engine=engine) as simulation, warnings.catch_warnings():
         # it is judged by its errors
-        warnings.filterwarnings("ignore", r".* (will vibrate at dt|may chatter)")
+        warnings.filterwarnings("ignore", r".* (will vibrate at dt|may chatter|have no effort limit)")
         robots: Any = simulation.articulation("/")
         with ArticulationActuators.from_configs("/", dict(motors)):
             simulation.play()
