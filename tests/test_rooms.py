@@ -37,6 +37,7 @@ OWNERS = {
     "ovstage": ["hosts.physx"],
     "pxr": ["usd"],
     "rich": ["toolbox.commands", "toolbox.training"],
+    "scipy": ["toolbox.identification"],
     "torch": ["loops.torch_gradients", "networks.torch_network", "toolbox.training"],
     "tyro": ["toolbox.commands"],
     "tomli_w": ["motor_files.formats"],

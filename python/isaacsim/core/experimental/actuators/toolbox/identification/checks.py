@@ -25,6 +25,8 @@ _DELAYS = (0.0, 0.03)
 _GAINS = (0.3, 1.6)
 """Gain of a motor at rest: less than 1 against gravity or friction, and about 1 without."""
 _FOLLOWS = 0.5
+# by how much a position may be later than its command [s]
+_LATEST = 0.3
 """Correlation from which a joint follows a command."""
 _MARGIN = 0.2
 """Difference of correlations that counts."""
@@ -140,11 +142,21 @@ def _degrees(log: MotorLog, limits: Mapping[str, tuple[float, float]]) -> list[s
             continue
         smaller, larger = sorted([float(command.std()), float(position.std())])
         # one of both in degrees
-        follows = abs(np.corrcoef(command, position)[0, 1]) > _FOLLOWS if smaller > 0.0 else False
-        if larger > 1.0 and 40.0 < larger / max(smaller, 1e-12) < 80.0 and follows:
+        alike = larger > 1.0 and 40.0 < larger / max(smaller, 1e-12) < 80.0
+        if alike and _follows(command, position, log.dt):
             ratio = command.std() / position.std()
             problems.append(f"{joint}: command moves {ratio:.3g} times as far as position: must be in rad. {remedy}")
     return problems
+
+
+def _follows(command: np.ndarray, position: np.ndarray, dt: float) -> bool:
+    """Return True if a position is alike its command, at most so much later as a motor is."""
+    lags = sorted({round(late / dt) for late in np.linspace(0.0, _LATEST, 31)})
+    return any(
+        np.corrcoef(command[: len(command) - lag], position[lag:])[0, 1] > _FOLLOWS
+        for lag in lags
+        if lag < len(command) - 2
+    )
 
 
 def _signs(log: MotorLog, along: np.ndarray, against: np.ndarray) -> list[str]:

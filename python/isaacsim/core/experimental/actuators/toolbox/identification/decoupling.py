@@ -103,7 +103,8 @@ class Links:
         place, dt = log.position - bias, log.dt
         window = max(7, 2 * int(_WINDOW / dt / 2) + 1)
         velocity, acceleration = (
-            savgol_filter(place, window, min(5, window - 1), deriv=order, delta=dt, axis=0) for order in (1, 2)
+            np.asarray(savgol_filter(place, window, min(5, window - 1), deriv=order, delta=dt, axis=0))
+            for order in (1, 2)
         )
         matrices, loads = self._equations(place, velocity)
         inertia = np.ascontiguousarray(np.diagonal(matrices, axis1=1, axis2=2)) - self.armatures

@@ -91,7 +91,7 @@ def fit_joint(
     result = least_squares(
         lambda x: evaluated(x)[0],
         first,
-        jac=lambda x: evaluated(x)[1],
+        jac=lambda x: evaluated(x)[1],  # type: ignore[arg-type]
         bounds=(lower, upper),
         x_scale=scale,
         ftol=tolerance,

@@ -18,7 +18,7 @@ from ...specs.configs import DelayConfig
 from ...specs.motors import MotorConfig, with_friction_stage
 from .decoupling import Decoupled, Links
 from .fit import Fit, error_of, fit_joint
-from .identified import Estimate, Identified, ModelScore
+from .identified import Estimate, Identified, ModelScore, Replay
 from .log import MotorLog
 from .parameters import OF_LOG, PARAMETERS, value_of, with_values
 from .replay import replay
@@ -112,10 +112,9 @@ def identify(
     fits = by_model[chosen]
     found = {name: work.motor(j, fits[j].values) for j, name in enumerate(joints)}
     work.progress("simulating the whole robot", 0.85)
-    every = [(log, False) for log in training] + [(log, True) for log in validation]
     of_others = {name: motor for name, motor in given.items() if name not in joints}
-    replays = [replay(robot, {**of_others, **found}, log, held_out=held) for log, held in every]
-    shipped = [replay(robot, given, log, held_out=held) for log, held in every if held]
+    replays = _replays(robot, {**of_others, **found}, even, training, validation)
+    shipped = [one for one in _replays(robot, given, even, [], validation) if one.held_out]
     result = Identified(
         os.fspath(robot),
         joints,
@@ -147,6 +146,26 @@ def _split(logs: Sequence[MotorLog], held_out: int | None) -> tuple[list[MotorLo
         return MotorLog(log.time[rows], log.joints, signals, f"{log.source} ({words})", log.settings)
 
     return [part(slice(0, cut), "first three quarters")], [part(slice(cut, None), "last quarter")]
+
+
+def _replays(
+    robot: str | os.PathLike[str],
+    motors: Mapping[str, MotorConfig],
+    logs: Sequence[MotorLog],
+    training: Sequence[MotorLog],
+    validation: Sequence[MotorLog],
+) -> list[Replay]:
+    """Return replays of all parts of logs; of a log in two parts, from its start on."""
+    if len(logs) == 1 and validation:
+        whole = replay(robot, motors, logs[0], held_out=True)
+        rows = len(whole.positions) - len(validation[0].time)
+        cut = [Replay(one, whole.positions[:rows], False) for one in training]
+        return [*cut, Replay(validation[0], whole.positions[rows:], True)]
+    return [
+        replay(robot, motors, log, held_out=held)
+        for part, held in ((training, False), (validation, True))
+        for log in part
+    ]
 
 
 def _motors_of(
@@ -251,12 +270,10 @@ class _Work:
             fits = found[name] = self.fit(names, training, first)
             errors = self.each(lambda j, fits=fits: self.error(j, fits[j], validation))
             score = float(np.mean([fit.error for fit in fits])), float(np.mean(errors))
-            # models with more parameters start where this one ended
-            first = [
-                Fit({**a.values, **b.values}, b.errors, b.correlations, b.error)
-                for a, b in zip(first, fits, strict=True)
-            ]
             scores.append(ModelScore(name, names, *score))
+            # models with more parameters start where this one ended
+            if set(MODELS[_FIRST]) <= set(names):
+                first = fits
         return scores, found
 
     def fit(

@@ -110,11 +110,11 @@ def _set(motor: MotorConfig, law: type[Config], given: dict[str, Any]) -> None:
     if found is None and law is EncoderConfig:
         # rollouts have the velocity of the joint
         given = given | {"velocity": "register"}
-    made: Config = law(**given) if found is None else dataclasses.replace(found, **given)
+    made: Any = law(**given) if found is None else dataclasses.replace(found, **given)  # type: ignore[type-var]
     if (motor.delay is found and found is not None) or law is TimedDelayConfig:
-        motor.delay = made  # type: ignore[assignment]
+        motor.delay = made
     elif motor.controller is found and found is not None:
-        motor.controller = made  # type: ignore[assignment]
+        motor.controller = made
     elif found is None:
         motor.others.append(made)
     else:

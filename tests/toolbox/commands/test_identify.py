@@ -1,0 +1,70 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hidden_motors import PENDULUM, hidden_log, hidden_motor, known_motor
+from isaacsim.core.experimental.actuators import Simulation, load_motors, motors_of, save_motors
+from isaacsim.core.experimental.actuators.native import core
+from isaacsim.core.experimental.actuators.toolbox.commands.main import main
+from isaacsim.core.experimental.actuators.toolbox.identification.parameters import value_of
+
+pytest.importorskip("scipy")
+pytestmark = pytest.mark.skipif(core is None, reason="the native core is not built")
+
+
+def written_log(path: Path, *, degrees: bool = False) -> Path:
+    log = hidden_log(PENDULUM, {"hinge": hidden_motor()}, ["hinge"])
+    scale = 180 / np.pi if degrees else 1.0
+    rows = np.c_[log.time, log.command[:, 0], scale * log.position[:, 0]]
+    np.savetxt(path, rows, delimiter=",", header="time,hinge/command,hinge/position", comments="")
+    return path
+
+
+@pytest.fixture
+def known(tmp_path: Path) -> Path:
+    save_motors(tmp_path / "known.yaml", {".*": known_motor()})
+    return tmp_path / "known.yaml"
+
+
+def test_from_csv_to_usd_and_a_report(tmp_path: Path, known: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    log, out = written_log(tmp_path / "log.csv"), tmp_path / "motors.usda"
+    made = ["--report", str(tmp_path / "report.html"), "--plot", str(tmp_path / "plot.png")]
+    chosen = ["--model", "viscous friction", "Coulomb friction"]
+    given = ["identify", PENDULUM, str(log), "--config", str(known), "-o", str(out), *made, *chosen]
+    assert main(given) == 0
+    printed = capsys.readouterr().out
+    assert "Kept: Coulomb friction" in printed
+    assert "coulomb" in printed
+    assert "<svg" in (tmp_path / "report.html").read_text() or "data:image" in (tmp_path / "report.html").read_text()
+    assert (tmp_path / "plot.png").stat().st_size > 1000
+    assert value_of(motors_of(str(out))["hinge"], "coulomb") == pytest.approx(0.4, rel=0.05)
+    with Simulation(out) as simulation:
+        assert list(simulation.articulation("/").dof_names) == ["hinge"]
+
+
+def test_json_and_a_motor_file(tmp_path: Path, known: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    log, out = written_log(tmp_path / "log.csv"), tmp_path / "motors.yaml"
+    given = ["identify", PENDULUM, str(log), "--config", str(known), "--out", str(out), "--model", "viscous friction"]
+    assert main([*given, "--json"]) == 0
+    answer = json.loads(capsys.readouterr().out)
+    assert {row["name"] for row in answer["parameters"]} >= {"viscous", "delay"}
+    assert value_of(load_motors(out)["hinge"], "viscous") > 0
+
+
+def test_a_broken_log_is_refused_before_a_fit(tmp_path: Path, known: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    log, out = written_log(tmp_path / "log.csv", degrees=True), tmp_path / "motors.usda"
+    assert main(["identify", PENDULUM, str(log), "--config", str(known), "-o", str(out)]) == 1
+    error = capsys.readouterr().err
+    assert "degrees" in error
+    assert "--force" in error
+    assert not out.exists()
+
+
+def test_outputs_are_checked_first(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["identify", PENDULUM, "no.csv", "-o", str(tmp_path / "motors.txt")]) == 1
+    assert "must end in" in capsys.readouterr().err
+    assert main(["identify", PENDULUM, "no.csv", "-o", str(tmp_path / "there" / "motors.usda")]) == 1
+    assert "its folder must be there" in capsys.readouterr().err
