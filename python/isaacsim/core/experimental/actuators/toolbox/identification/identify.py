@@ -39,7 +39,7 @@ _FIRST = "Coulomb friction"
 # slowest sampling at which an armature is seen [s]
 _SEES_ARMATURE = 0.0101
 # a richer model has to be better by this share
-_BETTER = 0.98
+_BETTER = 0.95
 # share of a single log that is held out
 _HELD_OUT = 0.25
 _CORRELATED = 0.98
@@ -208,11 +208,11 @@ def _at_limits(logs: Sequence[MotorLog], limits: Mapping[str, tuple[float, float
 
 
 def _choice(scores: Sequence[ModelScore]) -> str:
-    """Return the simplest model that no richer one beats clearly on what was held out."""
+    """Return the simplest model that no richer one beats clearly, on what it was fitted to and on what was held out."""
     best = scores[0]
     for score in scores[1:]:
-        measure = "training" if np.isnan(score.validation) else "validation"
-        if getattr(score, measure) < _BETTER * getattr(best, measure):
+        measures = [(score.training, best.training), (score.validation, best.validation)]
+        if all(np.isnan(new) or new < _BETTER * old for new, old in measures):
             best = score
     return best.name
 
