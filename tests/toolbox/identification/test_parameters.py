@@ -3,10 +3,17 @@ from __future__ import annotations
 import math
 
 import pytest
-from isaacsim.core.experimental.actuators import DelayConfig, FrictionConfig, MotorConfig, PDControlConfig
+from isaacsim.core.experimental.actuators import (
+    DelayConfig,
+    ElectricalConfig,
+    FrictionConfig,
+    MotorConfig,
+    PDControlConfig,
+)
 from isaacsim.core.experimental.actuators.toolbox.identification.identify import MODELS
 from isaacsim.core.experimental.actuators.toolbox.identification.parameters import (
     OF_LOG,
+    OF_MOTOR,
     PARAMETERS,
     by_law,
     stages_of,
@@ -17,9 +24,9 @@ from isaacsim.core.experimental.actuators.toolbox.identification.parameters impo
 
 @pytest.mark.parametrize("name", PARAMETERS)
 def test_a_motor_has_what_it_was_given(name: str) -> None:
-    motor = MotorConfig(PDControlConfig(10.0, 1.0))
+    motor = MotorConfig(PDControlConfig(10.0, 1.0), others=[ElectricalConfig(0.5, 1.0)])
     before = value_of(motor, name)
-    assert math.isnan(before) or name in ("kp", "kd")
+    assert math.isnan(before) == (name not in OF_MOTOR)
     given = with_values(motor, {name: 0.25})
     assert value_of(given, name) == 0.25
     assert value_of(motor, name) == pytest.approx(before, nan_ok=True)
@@ -42,7 +49,7 @@ def test_a_delay_in_steps_is_replaced_and_other_stages_stay() -> None:
 
 
 def test_gains_need_a_controller_and_one_number() -> None:
-    with pytest.raises(ValueError, match="kp: the motor has no PD controller"):
+    with pytest.raises(ValueError, match="kp: the motor has no PDControlConfig or ServoControlConfig"):
         with_values(MotorConfig(), {"kp": 1.0})
     with pytest.raises(ValueError, match="must be one number"):
         value_of(MotorConfig(PDControlConfig({"hip": 1.0}, 1.0)), "kp")

@@ -234,7 +234,7 @@ class Identify(Arguments):
     config: Path | None = None
     """Motors to start from, .yaml, .yml, .toml or .json; default: those of the robot file."""
     gains: Annotated[bool, tyro.conf.FlagCreatePairsOff] = False
-    """Fit kp and kd, too, if they are not known."""
+    """Fit those of kp, kd, torque_constant and resistance that the motors have, too."""
     shared: tuple[str, ...] = ()
     """Parameters that all joints have alike, such as `delay`."""
     model: tuple[str, ...] = ()

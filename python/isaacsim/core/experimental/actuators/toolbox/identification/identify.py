@@ -20,8 +20,9 @@ from .decoupling import Decoupled, Links
 from .fit import Fit, error_of, fit_joint
 from .identified import Estimate, Identified, ModelScore, Replay
 from .log import MotorLog
-from .parameters import OF_LOG, PARAMETERS, value_of, with_values
+from .parameters import OF_LOG, OF_MOTOR, PARAMETERS, value_of, with_values
 from .replay import replay
+from .rollout import settings_of
 
 _T = TypeVar("_T")
 
@@ -76,7 +77,8 @@ def identify(
         robot: Path of a USD, MJCF or URDF file of a robot with a fixed base.
         logs: Logs; joints of the robot that they lack keep still and keep their motors.
         motors: Motors to start from, by pattern of joint names; None means those of the file.
-        gains: Whether to fit `kp` and `kd`, too; else they are known.
+        gains: Whether to fit those of `kp`, `kd`, `torque_constant` and `resistance` that the motors have, too; else
+            they are known. What is a setting of a log is always known.
         shared: Parameters that all joints have alike, such as `delay`: the median of the joints.
         models: Names of the models to try, of `MODELS`, in that order.
         held_out: How many logs, the last ones, motors are not fitted to. None means a quarter of them, and of a single
@@ -100,7 +102,7 @@ def identify(
     work = _Work(joints, [given[name] for name in joints], tuple(shared), progress or (lambda _words, _share: None))
     links = Links(robot, joints)
     try:
-        work.start(links.armatures, gains, max(one.dt for one in even) <= _SEES_ARMATURE)
+        work.start(links.armatures, even, gains)
         fits = work.find_biases(links, training)
         fixed_bias = np.array([fit.values.get("encoder_bias", 0.0) for fit in fits])
         cases = [[links.decouple(log, fixed_bias) for log in part] for part in (training, validation)]
@@ -226,15 +228,17 @@ class _Work:
     shared: tuple[str, ...]
     progress: Progress
 
-    def start(self, armatures: np.ndarray, gains: bool, sees_armature: bool) -> None:
+    def start(self, armatures: np.ndarray, logs: Sequence[MotorLog], gains: bool) -> None:
         """Collect the values that the motors have, and what is fitted with any friction."""
-        self.common = ("delay", "encoder_bias", *(("armature",) if sees_armature else ()))
-        self.common += ("kp", "kd") if gains else ()
-        self.sees_armature = sees_armature
+        self.settings = {name: value for log in logs for name, value in settings_of(log).items()}
+        self.sees_armature = max(one.dt for one in logs) <= _SEES_ARMATURE
         self.known = [
             {name: value for name in PARAMETERS if not np.isnan(value := value_of(motor, name))}
             for motor in self.motors
         ]
+        own = [name for name in OF_MOTOR if gains and all(name in values for values in self.known)]
+        self.common = ("delay", "encoder_bias", *(("armature",) if self.sees_armature else ()))
+        self.common += tuple(name for name in own if name not in self.settings)
         for values, armature in zip(self.known, armatures, strict=True):
             values.setdefault("armature", float(armature))
             values.setdefault("delay", 0.0)
@@ -284,6 +288,7 @@ class _Work:
         def one(j: int, shared: Mapping[str, float]) -> Fit:
             start = self.starts(j, names, before)
             fixed = {name: value for name, value in self.known[j].items() if name in OF_LOG and name not in names}
+            fixed |= self.settings
             for name, value in shared.items():
                 start.pop(name)
                 fixed[name] = value

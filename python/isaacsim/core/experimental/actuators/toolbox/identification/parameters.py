@@ -8,7 +8,14 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ...specs.configs import Config, FrictionConfig, PDControlConfig, TimedDelayConfig
+from ...specs.configs import (
+    Config,
+    ElectricalConfig,
+    FrictionConfig,
+    PDControlConfig,
+    ServoControlConfig,
+    TimedDelayConfig,
+)
 from ...specs.encoder import EncoderConfig
 from ...specs.motors import MotorConfig
 
@@ -22,7 +29,8 @@ class Fitted:
         bounds: Smallest and largest value.
         start: Value at which a fit starts if the motor has none.
         scale: Typical size of a change.
-        law: Config whose fields it sets; None for what is of the joint or of the log.
+        laws: Configs whose fields it sets, of the first one that the motor has; a motor without gets one of the last.
+            None for what is of the joint.
         fields: Names of these fields; the first one is read.
         spread: Standard deviation of what is known before a fit: that the value is about `start`. Infinite if
             nothing is.
@@ -32,24 +40,31 @@ class Fitted:
     bounds: tuple[float, float]
     start: float
     scale: float
-    law: type[Config] | None = None
+    laws: tuple[type[Config], ...] = ()
     fields: tuple[str, ...] = ()
     spread: float = math.inf
 
 
+_CONTROLLERS: tuple[type[Config], ...] = (PDControlConfig, ServoControlConfig)
+
 PARAMETERS = {
     "armature": Fitted("kg·m² or kg", (1e-5, 2.0), 0.01, 0.01),
-    "delay": Fitted("s", (0.0, 0.1), 0.005, 0.005, TimedDelayConfig, ("seconds",)),
-    "encoder_bias": Fitted("rad or m", (-0.2, 0.2), 0.0, 0.02, EncoderConfig, ("bias",), 0.02),
-    "kp": Fitted("N·m/rad or N/m", (0.0, 1e5), 20.0, 5.0, PDControlConfig, ("kp",)),
-    "kd": Fitted("N·m·s/rad or N·s/m", (0.0, 1e4), 0.5, 0.2, PDControlConfig, ("kd",)),
-    "viscous": Fitted("N·m·s/rad or N·s/m", (0.0, 100.0), 0.05, 0.1, FrictionConfig, ("viscous",)),
-    "coulomb": Fitted("N·m or N", (0.0, 100.0), 0.05, 0.1, FrictionConfig, ("coulomb",)),
-    "breakaway": Fitted("N·m or N", (0.0, 100.0), 0.02, 0.05, FrictionConfig, ("static",)),
-    "stribeck_velocity": Fitted("rad/s or m/s", (0.005, 5.0), 0.1, 0.1, FrictionConfig, ("stribeck_velocity",)),
-    "load_friction": Fitted("", (0.0, 1.0), 0.02, 0.05, FrictionConfig, ("motor_load", "external_load")),
+    "delay": Fitted("s", (0.0, 0.1), 0.005, 0.005, (TimedDelayConfig,), ("seconds",)),
+    "encoder_bias": Fitted("rad or m", (-0.2, 0.2), 0.0, 0.02, (EncoderConfig,), ("bias",), 0.02),
+    "kp": Fitted("N·m/rad or N/m", (0.0, 1e5), 20.0, 5.0, _CONTROLLERS, ("kp",)),
+    "kd": Fitted("N·m·s/rad or N·s/m", (0.0, 1e4), 0.5, 0.2, _CONTROLLERS, ("kd",)),
+    "torque_constant": Fitted("N·m/A or N/A", (1e-3, 100.0), 0.5, 0.1, (ElectricalConfig,), ("torque_constant",)),
+    "resistance": Fitted("Ω", (1e-2, 100.0), 2.0, 0.5, (ElectricalConfig,), ("resistance",)),
+    "viscous": Fitted("N·m·s/rad or N·s/m", (0.0, 100.0), 0.05, 0.1, (FrictionConfig,), ("viscous",)),
+    "coulomb": Fitted("N·m or N", (0.0, 100.0), 0.05, 0.1, (FrictionConfig,), ("coulomb",)),
+    "breakaway": Fitted("N·m or N", (0.0, 100.0), 0.02, 0.05, (FrictionConfig,), ("static",)),
+    "stribeck_velocity": Fitted("rad/s or m/s", (0.005, 5.0), 0.1, 0.1, (FrictionConfig,), ("stribeck_velocity",)),
+    "load_friction": Fitted("", (0.0, 1.0), 0.02, 0.05, (FrictionConfig,), ("motor_load", "external_load")),
 }
 """The parameters by name. `breakaway` is by how much the static level exceeds the Coulomb level."""
+
+OF_MOTOR = ("kp", "kd", "torque_constant", "resistance")
+"""Parameters of stages that a motor has to have already."""
 
 OF_LOG = ("armature", "delay", "encoder_bias")
 """Parameters that a rollout applies to inertias, commands and positions; the others are those of laws."""
@@ -66,7 +81,7 @@ def value_of(motor: MotorConfig, name: str) -> float:
     if name == "armature":
         return math.nan if motor.armature is None else _number(motor.armature, name)
     for stage in stages_of(motor):
-        if rule.law is not None and isinstance(stage, rule.law):
+        if isinstance(stage, rule.laws):
             found = _number(getattr(stage, rule.fields[0]), name)
             if isinstance(stage, FrictionConfig) and name == "breakaway":
                 return max(found - _number(stage.coulomb, name), 0.0)
@@ -83,19 +98,20 @@ def with_values(motor: MotorConfig, values: dict[str, float]) -> MotorConfig:
     changed = dataclasses.replace(motor, clamping=list(motor.clamping), others=list(motor.others))
     if "armature" in values:
         changed.armature = values["armature"]
-    for law in dict.fromkeys(rule.law for name, rule in PARAMETERS.items() if name in values and rule.law):
+    for laws in dict.fromkeys(rule.laws for name, rule in PARAMETERS.items() if name in values and rule.laws):
         given = {
             field: value
             for name, value in values.items()
-            if PARAMETERS[name].law is law
+            if PARAMETERS[name].laws == laws
             for field in PARAMETERS[name].fields
         }
-        _set(changed, law, given)
+        _set(changed, laws, given)
     return changed
 
 
-def _set(motor: MotorConfig, law: type[Config], given: dict[str, Any]) -> None:
-    found = next((stage for stage in stages_of(motor) if isinstance(stage, law)), None)
+def _set(motor: MotorConfig, laws: tuple[type[Config], ...], given: dict[str, Any]) -> None:
+    found = next((stage for stage in stages_of(motor) if isinstance(stage, laws)), None)
+    law = laws[-1] if found is None else type(found)
     if law is FrictionConfig:
         base = found if isinstance(found, FrictionConfig) else FrictionConfig()
         coulomb = given.get("coulomb", _number(base.coulomb, "coulomb"))
@@ -103,17 +119,18 @@ def _set(motor: MotorConfig, law: type[Config], given: dict[str, Any]) -> None:
             given["static"] += coulomb
         elif coulomb > _number(base.static, "static"):
             given["static"] = 0.0
-    if found is None and law is PDControlConfig:
+    if found is None and set(given) <= set(OF_MOTOR):
+        wanted = " or ".join(one.__name__ for one in laws)
         raise ValueError(
-            f"{', '.join(given)}: the motor has no PD controller: must have one for its gains to be fitted."
+            f"{', '.join(given)}: the motor has no {wanted}: must have one for these to be fitted. Add it."
         )
     if found is None and law is EncoderConfig:
         # rollouts have the velocity of the joint
         given = given | {"velocity": "register"}
     made: Any = law(**given) if found is None else dataclasses.replace(found, **given)  # type: ignore[type-var]
-    if (motor.delay is found and found is not None) or law is TimedDelayConfig:
+    if law is TimedDelayConfig:
         motor.delay = made
-    elif motor.controller is found and found is not None:
+    elif found is not None and motor.controller is found:
         motor.controller = made
     elif found is None:
         motor.others.append(made)

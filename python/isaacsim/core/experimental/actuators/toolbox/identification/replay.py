@@ -14,8 +14,8 @@ from ...simulation import Simulation
 from ...specs.motors import MotorConfig
 from .identified import Replay
 from .log import MotorLog
-from .parameters import value_of
-from .rollout import substeps_of
+from .parameters import value_of, with_values
+from .rollout import settings_of, substeps_of
 
 # number of samples that tell the first velocity
 _FIRST = 11
@@ -40,7 +40,8 @@ def replay(
         held_out: Whether motors were not fitted to it.
         engine: Simulator, as `Simulation` names it.
     """
-    substeps = substeps_of(log.dt)
+    substeps, settings = substeps_of(log.dt), settings_of(log)
+    motors = {name: with_values(one, settings) if name in log.joints else one for name, one in motors.items()}
     bias = np.array([np.nan_to_num(value_of(motors[name], "encoder_bias")) for name in log.joints])
     with Simulation(robot, log.dt / substeps, engine=engine) as simulation, warnings.catch_warnings():
         # it is judged by its errors

@@ -14,7 +14,8 @@ from ...specs.encoder import EncoderConfig
 from ...specs.late import TimedDelayConfig
 from ...specs.motors import MotorConfig
 from .decoupling import Decoupled
-from .parameters import OF_LOG, by_law, stages_of
+from .log import MotorLog
+from .parameters import OF_LOG, PARAMETERS, by_law, stages_of
 
 # longest physics step of a rollout [s]
 _LONGEST = 0.00084
@@ -23,6 +24,11 @@ _LONGEST = 0.00084
 def substeps_of(dt: float) -> int:
     """Return the number of physics steps from one sample of a log to the next, in rollouts and replays."""
     return max(1, int(np.ceil(dt / _LONGEST)))
+
+
+def settings_of(log: MotorLog) -> dict[str, float]:
+    """Return the settings of a log that are parameters of motors."""
+    return {name: value for name, value in log.settings.items() if name in PARAMETERS}
 
 
 class Rollout:
@@ -72,9 +78,10 @@ class Rollout:
         Args:
             case: The log.
             column: Number of the joint in the log.
-            values: Values of the parameters of each variant.
+            values: Values of the parameters of each variant; the settings of the log override them.
         """
         self._actuators.reset()
+        values = [{**one, **settings_of(case.log)} for one in values]
         fields = [self._fields(one) for one in values]
         for name in fields[0]:
             live = getattr(self._views[name].component, name).numpy()
