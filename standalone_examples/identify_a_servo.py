@@ -4,6 +4,7 @@
 """
 
 import argparse
+from pathlib import Path
 
 import isaacsim.core.experimental.actuators as ea
 import numpy as np
@@ -12,7 +13,8 @@ from isaacsim.core.experimental.actuators.toolbox.identification.log import Moto
 from isaacsim.core.experimental.actuators.toolbox.identification.output import save_identified
 from isaacsim.core.experimental.actuators.toolbox.identification.report import plot_identified
 
-ROBOT, DT, SECONDS = "data/robots/pendulum.usda", 0.004, 12.0
+ROBOT = Path(__file__).parents[1] / "data" / "robots" / "pendulum.usda"
+DT, SECONDS = 0.004, 12.0  # between samples, of the log [s]
 KNOWN = ea.PDControlConfig(kp=40.0, kd=1.0)
 HIDDEN = ea.MotorConfig(
     KNOWN,
@@ -60,7 +62,10 @@ def main() -> int:
     plot_identified(found, arguments.plot)
     if arguments.out:
         save_identified(found, arguments.out)
-    return int(found.disagrees)
+    friction = next(one.value for one in found.estimates if one.name == "coulomb")
+    good = not found.disagrees and abs(friction - TRUE["coulomb"]) < 0.05 * TRUE["coulomb"]
+    print(f"{'ok' if good else 'FAILED'}: the hidden friction is found; see {arguments.plot}")
+    return 0 if good else 1
 
 
 if __name__ == "__main__":
