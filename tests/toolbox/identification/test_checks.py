@@ -1,4 +1,4 @@
-"""Problems of logs: every kind of broken log is told by name, and healthy logs are clean."""
+"""Problems of logs: every kind of broken log is named, and healthy logs pass."""
 
 from __future__ import annotations
 
@@ -121,7 +121,7 @@ def test_joints_in_another_order() -> None:
     [("command", "command moves by 5e-05"), ("position", "position moves by 5e-05")],
 )
 def test_joint_that_never_moved(signal: str, said: str) -> None:
-    """What is left is noise, which has no sign and no order."""
+    """The remaining signal is noise, which has no sign and no order."""
     log = following()
     values = np.array(log.signals[signal])
     values[:, 1] = np.linspace(0.0, 5e-5, len(values))

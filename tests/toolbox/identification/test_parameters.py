@@ -15,8 +15,7 @@ from isaacsim.core.experimental.actuators.toolbox.identification.parameters impo
     OF_LOG,
     OF_MOTOR,
     PARAMETERS,
-    by_law,
-    stages_of,
+    fields_of,
     value_of,
     with_values,
 )
@@ -44,7 +43,7 @@ def test_a_delay_in_steps_is_replaced_and_other_stages_stay() -> None:
     motor = MotorConfig(PDControlConfig(10.0, 1.0), delay=DelayConfig(2), others=[FrictionConfig(coulomb=0.1)])
     found = with_values(motor, {"delay": 0.01, "viscous": 0.5})
     assert value_of(found, "delay") == 0.01
-    assert len(stages_of(found)) == 3
+    assert len(found.stages) == 3
     assert (value_of(found, "coulomb"), value_of(found, "viscous")) == (0.1, 0.5)
 
 
@@ -59,6 +58,6 @@ def test_gains_need_a_controller_and_one_number() -> None:
 def test_models_name_parameters_of_laws(model: str) -> None:
     names = MODELS[model]
     assert set(names) <= set(PARAMETERS) - set(OF_LOG)
-    fields = by_law(names)(dict.fromkeys(names, 0.5))
+    fields = fields_of(names, dict.fromkeys(names, 0.5))
     assert set(fields) == {field for name in names for field in PARAMETERS[name].fields}
     assert fields.get("static", 1.0) == 1.0

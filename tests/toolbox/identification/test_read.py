@@ -180,7 +180,7 @@ def test_npz_by_column(tmp_path: Path) -> None:
 
 
 def test_npz_by_matrix(tmp_path: Path) -> None:
-    """Signals of joints that the robot lacks are told like columns."""
+    """Signals of joints that the robot lacks are named like columns."""
     log = following()
     path, arrays = tmp_path / "log.npz", cast(Any, dict(log.signals))
     np.savez(path, time=log.time, joints=np.array(log.joints), **arrays)
@@ -210,7 +210,7 @@ def test_npz_refused(tmp_path: Path, given: Any, said: str) -> None:
 
 
 def test_parquet(tmp_path: Path) -> None:
-    """Missing cells are told by row, and other files by their content."""
+    """Errors name the row of a missing cell, and the content of other files."""
     arrow: Any = pytest.importorskip("pyarrow", exc_type=ImportError)
     parquet: Any = pytest.importorskip("pyarrow.parquet", exc_type=ImportError)
     log, path = following(), tmp_path / "log.parquet"

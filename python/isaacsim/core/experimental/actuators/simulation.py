@@ -13,7 +13,7 @@ from .errors import HostError, NotCopied
 from .extras import LIBRARIES, needs
 from .hosts.opened import enter, leave
 from .hosts.port import PhysicsBus
-from .specs.arguments import DEFAULT_DT, flag_of, names_of, number_of, path_of, require_type, whole_of
+from .specs.arguments import DEFAULT_DT, MODEL_FILES, flag_of, names_of, number_of, path_of, require_type, whole_of
 from .untraced import untraced
 from .values import Indices
 
@@ -28,8 +28,6 @@ except ModuleNotFoundError as missing:
         raise
 
 
-# what MuJoCo reads by itself
-_ROBOT_FILES = (".xml", ".mjcf", ".urdf")
 _USD_FILES = (".usd", ".usda", ".usdc")
 # more fit into no memory
 _MOST_ENVS = 1_000_000
@@ -103,7 +101,7 @@ class Simulation(NotCopied):
         initial_positions: Mapping[str, float] | None = None,
     ) -> None:
         _require_numbers(dt, num_envs)
-        is_file = isinstance(source, str | os.PathLike) and path_of("source", source).suffix.lower() in _ROBOT_FILES
+        is_file = isinstance(source, str | os.PathLike) and path_of("source", source).suffix.lower() in MODEL_FILES
         if is_file and engine == "physx":
             raise ValueError(
                 f"{os.fspath(source)}: engine = 'physx' reads USD only. Use engine='mujoco', or convert the file: "

@@ -111,6 +111,9 @@ def require_one(name: str, value: Any, later: str, other: Any) -> Any:
 
 # physics step [s] of files without one: USD and URDF
 DEFAULT_DT = 1 / 240
+MODEL_FILES = (".xml", ".mjcf", ".urdf")
+"""Endings of robot files that are no USD, which MuJoCo reads by itself."""
+
 ROBOT_FILES = "a USD (.usd, .usda, .usdc, .usdz), MJCF (.xml, .mjcf) or URDF (.urdf) file"
 """Formats of robot files, for errors and help texts."""
 

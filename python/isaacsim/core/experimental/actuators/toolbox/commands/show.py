@@ -100,7 +100,7 @@ def _plain(value: object) -> object:
 
 @contextlib.contextmanager
 def progress_bar(words: str) -> Iterator[Callable[[str, float], None]]:
-    """Show a bar with an estimate of the time left; what is yielded is told words and the share of work that is done.
+    """Show a bar with an estimate of the time left; yields a function that takes words and the share of finished work.
 
     Args:
         words: What is shown at first.

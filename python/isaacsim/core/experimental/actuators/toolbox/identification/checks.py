@@ -1,7 +1,7 @@
 """Problems of logs that make a fit meaningless, and limits of what a log tells.
 
-Which command a joint follows, and with which sign, is told by responses that motors of any stiffness, damping and delay
-have: a soft joint past its resonance is in antiphase to its command, yet it then moves less far. Positions are
+Which command a joint follows, and with which sign, follows from responses that motors of any stiffness, damping and
+delay have: a soft joint past its resonance is in antiphase to its command, yet it then moves less far. Positions are
 correlated with the responses to each command; responses of an amplitude that no motor has are left out.
 """
 
@@ -38,9 +38,9 @@ def check_log(log: MotorLog, limits: Mapping[str, tuple[float, float]] | None = 
     """Return the problems that make a fit to a log meaningless, each a sentence with its remedy.
 
     Found are: angles in degrees, commands and positions of opposite sign, joints in the wrong order, joints that never
-    moved, lost samples, and jumps of the clock. Signs and orders are told by correlations of positions with responses
-    to commands. They are not told where commands leave them open: an order by commands that are alike, such as one
-    chirp for all joints, and a sign by a single fast sine.
+    moved, lost samples, and jumps of the clock. Signs and orders are found by correlating positions with responses
+    to commands. Some commands do not determine them: commands that are alike, such as one chirp for all joints, leave
+    the order open, and a single fast sine leaves the sign open.
 
     Args:
         log: The log.

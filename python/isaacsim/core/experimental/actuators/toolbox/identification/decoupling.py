@@ -51,7 +51,7 @@ class Decoupled:
     def along(self, joints: Sequence[int]) -> np.ndarray:
         """Return command, inertia, load, slope and place of some joints, `(5, samples, joints)`."""
         parts = (self.log.command, self.inertia, self.load, self.slope, self.place)
-        return np.ascontiguousarray(np.stack(parts)[:, :, list(joints)])
+        return np.stack([one[:, list(joints)] for one in parts])
 
 
 class Links:

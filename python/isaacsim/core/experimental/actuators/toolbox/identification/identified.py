@@ -74,6 +74,11 @@ class Replay:
         return np.abs(self.positions - self.log.position).mean(0)
 
 
+def mean_error(replays: Sequence[Replay]) -> float:
+    """Return the mean absolute position error over replays and joints [rad or m]; NaN without replays."""
+    return float(np.mean([one.errors.mean() for one in replays])) if replays else float("nan")
+
+
 @dataclass(frozen=True, eq=False)
 class Identified:
     """The result of `identify`.
@@ -106,8 +111,7 @@ class Identified:
     @property
     def error(self) -> float:
         """Mean absolute position error in the full simulation [rad or m], of held-out logs, or of all without any."""
-        chosen = [one for one in self.replays if one.held_out] or list(self.replays)
-        return float(np.mean([one.errors.mean() for one in chosen])) if chosen else float("nan")
+        return mean_error([one for one in self.replays if one.held_out] or self.replays)
 
     @property
     def disagrees(self) -> bool:

@@ -18,7 +18,7 @@ from ...specs.configs import DelayConfig
 from ...specs.motors import MotorConfig, with_friction_stage
 from .decoupling import Decoupled, Links
 from .fit import Fit, error_of, fit_joint
-from .identified import Estimate, Identified, ModelScore, Replay
+from .identified import Estimate, Identified, ModelScore, Replay, mean_error
 from .log import MotorLog
 from .parameters import OF_LOG, OF_MOTOR, PARAMETERS, value_of, with_values
 from .replay import replay
@@ -70,7 +70,7 @@ def identify(
     """Identify the motors of a robot from logs of its commands and positions.
 
     Each joint is a scalar simulation with the package's own step, along the log that the other joints follow, see
-    `decoupling.py`. Models are tried from simple to rich, and the one with the smallest error on what was held out is
+    `decoupling.py`. Models are tried from simple to rich, and the simplest one that no richer one beats clearly is
     kept. At the end the whole robot is simulated under the commands of each log, and what disagrees is said.
 
     Args:
@@ -125,7 +125,7 @@ def identify(
         scores,
         chosen,
         replays,
-        float(np.mean([one.errors.mean() for one in shipped])) if shipped else float("nan"),
+        mean_error(shipped),
         [*limited, *work.warnings(fits)],
         time.monotonic() - began,
     )

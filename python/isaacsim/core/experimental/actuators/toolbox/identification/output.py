@@ -10,12 +10,10 @@ from ...extras import needs
 from ...motor_files.files import save_motors
 from ...motor_files.formats import ENDINGS
 from ...saving import whole_file
-from ...specs.arguments import path_of
+from ...specs.arguments import MODEL_FILES, path_of
 from .identified import Estimate, Identified
 
 _LAYERS = (".usda", ".usd", ".usdc")
-_COMMENTED = (".yaml", ".yml", ".toml")
-_MODELS = (".xml", ".mjcf", ".urdf")
 
 
 def save_identified(identified: Identified, path: str | os.PathLike[str]) -> None:
@@ -41,7 +39,7 @@ def save_identified(identified: Identified, path: str | os.PathLike[str]) -> Non
         _save_layer(identified, place)
     else:
         save_motors(place, identified.motors)
-        if ending in _COMMENTED:
+        if ending != ".json":
             comments = "".join(f"# {line}".rstrip() + "\n" for line in summary(identified))
             content = comments + place.read_text("utf-8")
             with whole_file(place) as written:
@@ -57,7 +55,7 @@ def require_output(robot: str | os.PathLike[str], path: Path) -> None:
     ending, model = path.suffix.lower(), Path(robot)
     if ending not in (*_LAYERS, *ENDINGS):
         raise ValueError(f"{path}: must end in {', '.join((*_LAYERS, *ENDINGS))}. Rename it.")
-    if ending in _LAYERS and model.suffix.lower() in _MODELS:
+    if ending in _LAYERS and model.suffix.lower() in MODEL_FILES:
         raise ValueError(f"{model}: no layer can lie over it, for it is not USD. Write a motor file, such as .yaml.")
 
 

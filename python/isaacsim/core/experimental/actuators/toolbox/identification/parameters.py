@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -30,7 +30,7 @@ class Fitted:
         start: Value at which a fit starts if the motor has none.
         scale: Typical size of a change.
         laws: Configs whose fields it sets, of the first one that the motor has; a motor without gets one of the last.
-            None for what is of the joint.
+            Empty for what is of the joint.
         fields: Names of these fields; the first one is read.
         spread: Standard deviation of what is known before a fit: that the value is about `start`. Infinite if
             nothing is.
@@ -70,17 +70,12 @@ OF_LOG = ("armature", "delay", "encoder_bias")
 """Parameters that a rollout applies to inertias, commands and positions; the others are those of laws."""
 
 
-def stages_of(motor: MotorConfig) -> list[Config]:
-    """Return all stages of a motor."""
-    return [one for one in (motor.delay, motor.controller, *motor.clamping, *motor.others) if one is not None]
-
-
 def value_of(motor: MotorConfig, name: str) -> float:
     """Return a parameter of a motor of one joint; NaN if the motor does not have it."""
     rule = PARAMETERS[name]
     if name == "armature":
         return math.nan if motor.armature is None else _number(motor.armature, name)
-    for stage in stages_of(motor):
+    for stage in motor.stages:
         if isinstance(stage, rule.laws):
             found = _number(getattr(stage, rule.fields[0]), name)
             if isinstance(stage, FrictionConfig) and name == "breakaway":
@@ -93,7 +88,7 @@ def with_values(motor: MotorConfig, values: dict[str, float]) -> MotorConfig:
     """Return a motor with these parameters, and the stages that they need.
 
     Raises:
-        ValueError: A gain, where the motor has no PD controller.
+        ValueError: A gain or a value of the winding, where the motor has no such stage.
     """
     changed = dataclasses.replace(motor, clamping=list(motor.clamping), others=list(motor.others))
     if "armature" in values:
@@ -110,7 +105,7 @@ def with_values(motor: MotorConfig, values: dict[str, float]) -> MotorConfig:
 
 
 def _set(motor: MotorConfig, laws: tuple[type[Config], ...], given: dict[str, Any]) -> None:
-    found = next((stage for stage in stages_of(motor) if isinstance(stage, laws)), None)
+    found = next((stage for stage in motor.stages if isinstance(stage, laws)), None)
     law = laws[-1] if found is None else type(found)
     if law is FrictionConfig:
         base = found if isinstance(found, FrictionConfig) else FrictionConfig()
@@ -144,13 +139,9 @@ def _number(value: object, name: str) -> float:
     raise ValueError(f"{name} = {value!r}: must be one number. Give each joint a motor of its own.")
 
 
-def by_law(names: Sequence[str]) -> Callable[[dict[str, float]], dict[str, float]]:
-    """Return a function from values of parameters to values of the fields of laws."""
-
-    def fields(values: dict[str, float]) -> dict[str, float]:
-        found = {field: values[name] for name in names if name not in OF_LOG for field in PARAMETERS[name].fields}
-        if "static" in found:
-            found["static"] += found["coulomb"]
-        return found
-
-    return fields
+def fields_of(names: Sequence[str], values: Mapping[str, float]) -> dict[str, float]:
+    """Return values of the fields of laws for some parameters; those of `OF_LOG` have none."""
+    found = {field: values[name] for name in names if name not in OF_LOG for field in PARAMETERS[name].fields}
+    if "static" in found:
+        found["static"] += found["coulomb"]
+    return found

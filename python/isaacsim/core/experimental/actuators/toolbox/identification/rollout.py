@@ -15,7 +15,7 @@ from ...specs.late import TimedDelayConfig
 from ...specs.motors import MotorConfig
 from .decoupling import Decoupled
 from .log import MotorLog
-from .parameters import OF_LOG, PARAMETERS, by_law, stages_of
+from .parameters import OF_LOG, PARAMETERS, fields_of
 
 # longest physics step of a rollout [s]
 _LONGEST = 0.00084
@@ -48,9 +48,8 @@ class Rollout:
         if native.core is None:
             raise ValueError("identification needs the native core. Run `actuators doctor` for what is missing.")
         left_out = (DelayConfig, TimedDelayConfig, EncoderConfig)
-        stages = [stage for stage in stages_of(motor) if not isinstance(stage, left_out)]
+        stages = [stage for stage in motor.stages if not isinstance(stage, left_out)]
         self._names, self._variants = tuple(names), variants
-        self._fields = by_law(names)
         # positions, velocities, targets and efforts
         self._arrays = [np.zeros((variants, 1), np.float32) for _ in range(4)]
         self._actuators = ActuatedArrays([joint], {joint: stages}, variants)
@@ -68,7 +67,7 @@ class Rollout:
         for _, array in self._actuators._assembly.signals.get("load_is_whole", ()):
             array.numpy()[:] = 1.0
         self._views = {view.attribute: view for view in step.plan.views}
-        if missing := [name for name in self._fields(dict.fromkeys(names, 0.0)) if name not in self._views]:
+        if missing := [name for name in fields_of(names, dict.fromkeys(names, 0.0)) if name not in self._views]:
             raise ValueError(f"{joint}: its motor has no {', '.join(missing)}: must have what is fitted.")
         self._core = native.core.Rollout(step.core, *self._arrays, signals)
 
@@ -82,7 +81,7 @@ class Rollout:
         """
         self._actuators.reset()
         values = [{**one, **settings_of(case.log)} for one in values]
-        fields = [self._fields(one) for one in values]
+        fields = [fields_of(self._names, one) for one in values]
         for name in fields[0]:
             live = getattr(self._views[name].component, name).numpy()
             live[:] = [one[name] for one in fields]

@@ -5,9 +5,8 @@ from __future__ import annotations
 import os
 
 from ...extras import needs
-from ...specs.arguments import path_of
+from ...specs.arguments import MODEL_FILES, path_of
 from .findings import Finding
-from .inspect import MODELS
 from .lint import lint
 
 
@@ -32,7 +31,7 @@ def fix(
         OSError: The overlay cannot be written.
     """
     path, place = path_of("file", file), path_of("overlay", overlay)
-    if path.suffix.lower() in MODELS:
+    if path.suffix.lower() in MODEL_FILES:
         raise ValueError(f"{path}: no layer can lie over it, for it is not USD. Correct the file itself.")
     found = lint(path, dt)
     fixable = [finding for finding in found if finding.edits]

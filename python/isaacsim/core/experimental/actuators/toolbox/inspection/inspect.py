@@ -6,13 +6,10 @@ import os
 from collections.abc import Mapping
 
 from ...extras import needs
-from ...specs.arguments import path_of, require_type
+from ...specs.arguments import MODEL_FILES, path_of, require_type
 from .described import InspectedRobot
 from .model import robots_of_model
 from .stage import robots_of_stage
-
-MODELS = (".xml", ".mjcf", ".urdf")
-"""Extensions of files that MuJoCo reads."""
 
 
 def inspect_robots(file: str | os.PathLike[str], variants: Mapping[str, str] | None = None) -> list[InspectedRobot]:
@@ -41,7 +38,7 @@ def inspect_robots(file: str | os.PathLike[str], variants: Mapping[str, str] | N
     if variants is not None:
         require_type("variants", variants, Mapping, "a dictionary")
     path = path_of("file", file)
-    if path.suffix.lower() in MODELS:
+    if path.suffix.lower() in MODEL_FILES:
         if variants:
             raise ValueError(f"{path}: has no variants, for it is not USD. Leave them out.")
         return robots_of_model(path)
