@@ -144,8 +144,8 @@ def test_computed_efforts_are_the_held_ones(engine: str, rng: np.random.Generato
 @pytest.mark.parametrize("network", ["mlp", "lstm"])
 def test_networks_run_when_they_are_due(engine: str, network: str, rng: np.random.Generator, tmp_path: Any) -> None:
     """Their memory, too, goes on in steps of the controller."""
-    file = tmp_path / "net.onnx"
-    file.write_bytes(checkpoint_file("onnx", network, {}))
+    file = tmp_path / "net.safetensors"
+    file.write_bytes(checkpoint_file("safetensors", network, {}))
     motor = [NeuralControlConfig(str(file))]
     given = late_reference.inputs(rng, 30, 3, 1)
     found = stepped(arrays_on(engine, ["j"], {"j": [*motor, RateConfig(4)]}, 3), given, 0.001)
