@@ -38,6 +38,7 @@ OWNERS = {
     "pxr": ["usd"],
     "rich": ["toolbox.commands", "toolbox.training"],
     "scipy": ["toolbox.identification"],
+    "cma": ["toolbox.identification"],
     "torch": ["loops.torch_gradients", "networks.torch_network", "toolbox.training"],
     "tyro": ["toolbox.commands"],
     "tomli_w": ["motor_files.formats"],

@@ -68,3 +68,22 @@ def test_outputs_are_checked_first(tmp_path: Path, capsys: pytest.CaptureFixture
     assert "must end in" in capsys.readouterr().err
     assert main(["identify", PENDULUM, "no.csv", "-o", str(tmp_path / "there" / "motors.usda")]) == 1
     assert "its folder must be there" in capsys.readouterr().err
+
+
+def test_ranges_priors_and_further_parameters(tmp_path: Path, known: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    log, out = written_log(tmp_path / "log.csv"), tmp_path / "motors.yaml"
+    given = ["identify", PENDULUM, str(log), "--config", str(known), "-o", str(out), "--model", "Coulomb friction"]
+    chosen = ["--fit", "hinge/max_effort", "--bounds", "viscous=0:0.15", "--prior", "armature=0.05:1e-7"]
+    assert main([*given, *chosen, "--json"]) == 0
+    answer = json.loads(capsys.readouterr().out)
+    values = {row["name"]: row["value"] for row in answer["parameters"]}
+    assert "max_effort" in values
+    assert values["viscous"] == pytest.approx(0.15)
+    assert values["armature"] == pytest.approx(0.05, rel=1e-3)
+    assert any("viscous = 0.15 N" in note and "end of its range" in note for note in answer["notes"])
+
+
+@pytest.mark.parametrize("given", ["armature", "armature=1", "armature=a:b", "armature=1:2:3"])
+def test_pairs_are_checked(given: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["identify", PENDULUM, "no.csv", "-o", str(tmp_path / "motors.yaml"), "--bounds", given]) == 1
+    assert f"--bounds {given}: must be a name and two numbers" in capsys.readouterr().err

@@ -1,15 +1,19 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hidden_motors import PENDULUM, hidden_log, hidden_motor, known_motor
 from isaacsim.core.experimental.actuators.native import core
 from isaacsim.core.experimental.actuators.toolbox.identification.decoupling import Decoupled, Links
-from isaacsim.core.experimental.actuators.toolbox.identification.fit import error_of, fit_joint
+from isaacsim.core.experimental.actuators.toolbox.identification.fit import Bench
+from isaacsim.core.experimental.actuators.toolbox.identification.parameters import PARAMETERS
 
 pytest.importorskip("scipy")
 pytestmark = pytest.mark.skipif(core is None, reason="the native core is not built")
 
+BENCH = Bench("hinge", 0, known_motor())
 TRUE = {"viscous": 0.2, "coulomb": 0.4, "armature": 0.03, "encoder_bias": 0.02, "delay": 0.008}
 
 
@@ -25,7 +29,7 @@ def cases() -> list[Decoupled]:
 
 def test_hidden_values_are_found(cases: list[Decoupled]) -> None:
     start = {"viscous": 0.05, "coulomb": 0.05, "armature": 0.01, "encoder_bias": 0.0, "delay": 0.004}
-    found = fit_joint("hinge", 0, known_motor(), cases, start, {})
+    found = BENCH.fit(cases, start, {})
     for name, tolerance in (("viscous", 0.03), ("coulomb", 0.03), ("armature", 0.1), ("delay", 0.1)):
         assert found.values[name] == pytest.approx(TRUE[name], rel=tolerance), name
     assert found.values["encoder_bias"] == pytest.approx(TRUE["encoder_bias"], abs=2e-3)
@@ -36,13 +40,13 @@ def test_hidden_values_are_found(cases: list[Decoupled]) -> None:
 
 def test_fixed_values_stay_and_without_free_ones_it_is_the_error(cases: list[Decoupled]) -> None:
     fixed = {name: TRUE[name] for name in ("armature", "encoder_bias", "delay")}
-    free = fit_joint("hinge", 0, known_motor(), cases, {"viscous": 0.1, "coulomb": 0.1}, fixed)
+    free = BENCH.fit(cases, {"viscous": 0.1, "coulomb": 0.1}, fixed)
     assert set(free.values) == {"viscous", "coulomb"}
-    none = fit_joint("hinge", 0, known_motor(), cases, {}, TRUE)
+    none = BENCH.fit(cases, {}, TRUE)
     assert none.values == {}
-    assert none.error == pytest.approx(error_of("hinge", 0, known_motor(), cases, TRUE), rel=1e-3)
+    assert none.error == pytest.approx(BENCH.error(cases, TRUE), rel=1e-3)
     assert none.error < 1e-3
-    assert error_of("hinge", 0, known_motor(), cases, {**TRUE, "coulomb": 0.0}) > 5 * none.error
+    assert BENCH.error(cases, {**TRUE, "coulomb": 0.0}) > 5 * none.error
 
 
 def test_what_logs_do_not_tell_has_large_errors(cases: list[Decoupled]) -> None:
@@ -52,9 +56,21 @@ def test_what_logs_do_not_tell_has_large_errors(cases: list[Decoupled]) -> None:
     still["command"] = still["position"] = np.zeros_like(still["command"])
     log = type(one.log)(one.log.time, ["hinge"], still)
     held = Decoupled(log, one.inertia, 0 * one.load, 0 * one.slope, 0 * one.place, 0 * one.velocity)
-    found = fit_joint("hinge", 0, known_motor(), [held], {"viscous": 0.1, "coulomb": 0.1}, {"armature": 0.03})
+    found = BENCH.fit([held], {"viscous": 0.1, "coulomb": 0.1}, {"armature": 0.03})
     assert all(not np.isfinite(error) for error in found.errors.values())
 
 
 def test_no_logs_have_no_error() -> None:
-    assert np.isnan(error_of("hinge", 0, known_motor(), [], {}))
+    assert np.isnan(BENCH.error([], {}))
+
+
+def test_bounds_and_priors_hold(cases: list[Decoupled]) -> None:
+    """A narrow prior keeps what the log tells otherwise, and no value leaves its range."""
+    rules = PARAMETERS | {
+        "viscous": replace(PARAMETERS["viscous"], start=0.1, spread=1e-6),
+        "coulomb": replace(PARAMETERS["coulomb"], bounds=(0.0, 0.3)),
+    }
+    fixed = {name: TRUE[name] for name in ("armature", "encoder_bias", "delay")}
+    found = Bench("hinge", 0, known_motor(), rules).fit(cases, {"viscous": 0.05, "coulomb": 0.9}, fixed)
+    assert found.values["viscous"] == pytest.approx(0.1, abs=1e-4)
+    assert found.values["coulomb"] == pytest.approx(0.3, abs=1e-6)

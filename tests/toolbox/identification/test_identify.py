@@ -1,18 +1,18 @@
 from __future__ import annotations
 
-import itertools
-
 import pytest
 from hidden_motors import ARM, PENDULUM, hidden_log, hidden_motor, known_motor
-from isaacsim.core.experimental.actuators import MotorConfig
+from isaacsim.core.experimental.actuators import MaxEffortClampingConfig, MotorConfig
 from isaacsim.core.experimental.actuators.native import core
-from isaacsim.core.experimental.actuators.toolbox.identification.identify import MODELS, identify
+from isaacsim.core.experimental.actuators.toolbox.identification.identify import identify
+from isaacsim.core.experimental.actuators.toolbox.identification.options import FitOptions
 from isaacsim.core.experimental.actuators.toolbox.identification.parameters import value_of
 
 pytest.importorskip("scipy")
 pytestmark = pytest.mark.skipif(core is None, reason="the native core is not built")
 
 JOINTS = ["shoulder", "extension"]
+COULOMB = FitOptions(models=["Coulomb friction"])
 GAINS = {"kp": 800.0, "kd": 20.0}
 
 
@@ -27,8 +27,7 @@ def test_two_coupled_joints_are_identified() -> None:
         ARM,
         logs,
         {".*": known_motor(**GAINS)},
-        shared=["delay"],
-        models=["as in the file", "viscous friction", "Coulomb friction"],
+        FitOptions(shared=["delay"], models=["as in the file", "viscous friction", "Coulomb friction"]),
         progress=lambda _, share: told.append(share),
     )
     assert found.chosen == "Coulomb friction"
@@ -48,7 +47,7 @@ def test_two_coupled_joints_are_identified() -> None:
 
 def test_slow_logs_keep_armatures_and_single_ones_are_split() -> None:
     log = hidden_log(PENDULUM, {"hinge": hidden_motor()}, ["hinge"], dt=0.02)
-    found = identify(PENDULUM, [log], {"hinge": known_motor()}, models=["Coulomb friction"])
+    found = identify(PENDULUM, [log], {"hinge": known_motor()}, COULOMB)
     assert "armature" not in {one.name for one in found.estimates}
     assert any("do not show armatures" in one for one in found.warnings)
     assert [one.log.source for one in found.replays] == ["hidden 0 (first three quarters)", "hidden 0 (last quarter)"]
@@ -58,7 +57,7 @@ def test_a_joint_at_its_limit_is_named() -> None:
     """The extension cannot go below 0, where its command goes."""
     motors = {name: hidden_motor() for name in JOINTS}
     log = hidden_log(ARM, motors, JOINTS, seconds=2.0)
-    found = identify(ARM, [log], {".*": known_motor()}, models=["viscous friction"], held_out=0)
+    found = identify(ARM, [log], {".*": known_motor()}, FitOptions(models=["viscous friction"], held_out=0))
     assert any(one.startswith("extension: it is at a position limit") for one in found.warnings), found.warnings
 
 
@@ -66,7 +65,7 @@ def test_links_that_are_wrong_are_noticed() -> None:
     """A log of one robot does not fit another: the table shows it, and no error is small."""
     log = hidden_log(PENDULUM, {"hinge": hidden_motor()}, ["hinge"])
     swapped = type(log)(log.time, ["shoulder"], log.signals)
-    found = identify(ARM, [swapped], {".*": known_motor()}, models=["Coulomb friction"])
+    found = identify(ARM, [swapped], {".*": known_motor()}, COULOMB)
     assert found.error > 5e-3
 
 
@@ -74,14 +73,34 @@ def test_bad_arguments_are_refused() -> None:
     log = hidden_log(PENDULUM, {"hinge": hidden_motor()}, ["hinge"], seconds=1.0)
     with pytest.raises(ValueError, match="at least one log"):
         identify(PENDULUM, [])
-    with pytest.raises(ValueError, match=r"friktion: must be of .*coulomb"):
-        identify(PENDULUM, [log], shared=["friktion"])
+    with pytest.raises(ValueError, match=r"knee/kp: must match one of the joints hinge"):
+        identify(PENDULUM, [log], {"hinge": known_motor()}, FitOptions(parameters=["knee/kp"]))
+    with pytest.raises(ValueError, match=r"supply_resistance: the motor has no winding with a voltage"):
+        identify(PENDULUM, [log], {"hinge": known_motor()}, FitOptions(parameters=["supply_resistance"]))
     with pytest.raises(ValueError, match="hinge: no motor with a control law"):
         identify(PENDULUM, [log], {"hinge": MotorConfig()})
     with pytest.raises(ValueError, match="held_out = 1: must be less than the 1 logs"):
-        identify(PENDULUM, [log], {"hinge": known_motor()}, held_out=1)
+        identify(PENDULUM, [log], {"hinge": known_motor()}, FitOptions(held_out=1))
 
 
-def test_models_become_richer() -> None:
-    names = list(MODELS.values())
-    assert all(set(a) < set(b) for a, b in itertools.pairwise(names))
+def test_gains_limits_and_what_joints_share() -> None:
+    """Gains, a limit that the motor reaches, and a friction that both joints have alike, within bounds of mine."""
+    true = {name: hidden_motor(coulomb=2.0, viscous=1.0, armature=0.2, bias=0.0, kp=700.0, kd=25.0) for name in JOINTS}
+    for motor in (true["shoulder"],):
+        motor.clamping = [MaxEffortClampingConfig(80.0)]
+    logs = [hidden_log(ARM, true, JOINTS, seed=seed, size=0.3) for seed in (0, 1)]
+    options = FitOptions(
+        gains=True,
+        parameters=["shoulder/max_effort"],
+        shared=[".*/coulomb"],
+        bounds={"encoder_bias": (-1e-3, 1e-3)},
+        priors={"armature": (0.2, 0.01)},
+        models=["Coulomb friction"],
+    )
+    found = identify(ARM, logs, {".*": known_motor(kp=800.0, kd=20.0)}, options)
+    for joint in JOINTS:
+        assert value_of(found.motors[joint], "kp") == pytest.approx(700.0, rel=0.05)
+        assert abs(value_of(found.motors[joint], "encoder_bias")) <= 1e-3
+    assert value_of(found.motors["shoulder"], "max_effort") == pytest.approx(80.0, rel=0.05)
+    assert value_of(found.motors["extension"], "max_effort") == 500.0
+    assert len({one.value for one in found.estimates if one.name == "coulomb"}) == 1

@@ -7,15 +7,15 @@ from isaacsim.core.experimental.actuators import (
     DelayConfig,
     ElectricalConfig,
     FrictionConfig,
+    MaxEffortClampingConfig,
     MotorConfig,
     PDControlConfig,
 )
-from isaacsim.core.experimental.actuators.toolbox.identification.identify import MODELS
 from isaacsim.core.experimental.actuators.toolbox.identification.parameters import (
-    OF_LOG,
-    OF_MOTOR,
     PARAMETERS,
     fields_of,
+    has_place,
+    rule_of,
     value_of,
     with_values,
 )
@@ -23,9 +23,12 @@ from isaacsim.core.experimental.actuators.toolbox.identification.parameters impo
 
 @pytest.mark.parametrize("name", PARAMETERS)
 def test_a_motor_has_what_it_was_given(name: str) -> None:
-    motor = MotorConfig(PDControlConfig(10.0, 1.0), others=[ElectricalConfig(0.5, 1.0)])
+    clamping = [MaxEffortClampingConfig(5.0)]
+    motor = MotorConfig(PDControlConfig(10.0, 1.0), clamping, others=[ElectricalConfig(0.5, 1.0, voltage=12.0)])
     before = value_of(motor, name)
-    assert math.isnan(before) == (name not in OF_MOTOR)
+    rule = PARAMETERS[name]
+    assert math.isnan(before) == (rule.law is not None or not rule.places)
+    assert has_place(motor, name)
     given = with_values(motor, {name: 0.25})
     assert value_of(given, name) == 0.25
     assert value_of(motor, name) == pytest.approx(before, nan_ok=True)
@@ -48,16 +51,35 @@ def test_a_delay_in_steps_is_replaced_and_other_stages_stay() -> None:
 
 
 def test_gains_need_a_controller_and_one_number() -> None:
-    with pytest.raises(ValueError, match="kp: the motor has no PDControlConfig or ServoControlConfig"):
+    with pytest.raises(ValueError, match="kp: the motor has no stage of the kind controller with kp"):
         with_values(MotorConfig(), {"kp": 1.0})
     with pytest.raises(ValueError, match="must be one number"):
         value_of(MotorConfig(PDControlConfig({"hip": 1.0}, 1.0)), "kp")
 
 
-@pytest.mark.parametrize("model", MODELS)
-def test_models_name_parameters_of_laws(model: str) -> None:
-    names = MODELS[model]
-    assert set(names) <= set(PARAMETERS) - set(OF_LOG)
-    fields = fields_of(names, dict.fromkeys(names, 0.5))
-    assert set(fields) == {field for name in names for field in PARAMETERS[name].fields}
-    assert fields.get("static", 1.0) == 1.0
+def test_any_number_of_a_stage_is_a_parameter() -> None:
+    motor = MotorConfig(PDControlConfig(10.0, 1.0), others=[ElectricalConfig(0.5, 1.0, inductance=1e-3)])
+    rule = rule_of("electrical.inductance", (0.0, 0.01))
+    assert (rule.unit, rule.bounds, rule.kind, rule.fields) == ("H", (0.0, 0.01), "electrical", ("inductance",))
+    assert value_of(motor, "electrical.inductance") == 1e-3
+    assert value_of(with_values(motor, {"electrical.inductance": 2e-3}), "electrical.inductance") == 2e-3
+    assert not has_place(motor, "transmission.ratio")
+    for name in ("friktion", "electrical.friktion", "electrical.command", "magic.kp"):
+        with pytest.raises(ValueError, match=rf"{name}: must be one of armature, .*electrical.inductance"):
+            rule_of(name, (0.0, 1.0))
+    with pytest.raises(ValueError, match=r"electrical\.inductance: has no usual range"):
+        rule_of("electrical.inductance")
+
+
+def test_a_supply_takes_the_voltage_of_the_winding() -> None:
+    motor = MotorConfig(PDControlConfig(10.0, 1.0), others=[ElectricalConfig(0.5, 1.0, voltage=12.0)])
+    made = with_values(motor, {"supply_resistance": 0.3}).others[1]
+    assert (made.voltage, made.resistance) == (12.0, 0.3)
+    assert value_of(motor, "resistance") == 1.0
+    assert not has_place(MotorConfig(PDControlConfig(10.0, 1.0)), "supply_resistance")
+
+
+def test_fields_have_kinds() -> None:
+    """The resistances of a winding and of its supply are not mixed up."""
+    found = fields_of(["resistance", "supply_resistance", "delay"], {"resistance": 2.0, "supply_resistance": 0.5})
+    assert found == {"electrical.resistance": 2.0, "supply.resistance": 0.5}

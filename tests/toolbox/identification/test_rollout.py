@@ -74,5 +74,5 @@ def test_physics_steps_are_short(dt: float, steps: int) -> None:
 
 
 def test_what_the_motor_lacks_is_named() -> None:
-    with pytest.raises(ValueError, match=r"hinge: its motor has no coulomb"):
+    with pytest.raises(ValueError, match=r"hinge: passive.coulomb: must be in its motor"):
         Rollout("hinge", MotorConfig(PDControlConfig(KP, KD)), ("coulomb",), 1)

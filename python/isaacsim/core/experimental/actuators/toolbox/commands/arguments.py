@@ -235,12 +235,22 @@ class Identify(Arguments):
     """Motors to start from, .yaml, .yml, .toml or .json; default: those of the robot file."""
     gains: Annotated[bool, tyro.conf.FlagCreatePairsOff] = False
     """Fit those of kp, kd, torque_constant and resistance that the motors have, too."""
+    fit: tuple[str, ...] = ()
+    """Further parameters to fit, such as `max_effort`, `electrical.inductance` (with --bounds) or `knee/kp`."""
     shared: tuple[str, ...] = ()
-    """Parameters that all joints have alike, such as `delay`."""
+    """Parameters that joints have alike, such as `delay`, or `knee_.*/coulomb` of some joints."""
+    bounds: tuple[str, ...] = ()
+    """Ranges of parameters, such as `armature=0.001:0.1`, or `knee_.*/viscous=0:2` of some joints."""
+    prior: tuple[str, ...] = ()
+    """What is known of parameters, value and standard deviation, such as `torque_constant=0.5:0.05`."""
     model: tuple[str, ...] = ()
     """Models of friction to try; default: all."""
     held_out: int | None = None
     """How many logs, the last ones, are held out; default: a quarter, and of a single log its last quarter."""
+    search: int = 0
+    """Number of generations of a random search (CMA-ES) for the start of the fit; 0 starts from the motors."""
+    seed: int = 0
+    """Seed of that search."""
     report: Path | None = None
     """HTML file for a report with the curves of all joints."""
     plot: Path | None = None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+from collections.abc import Sequence
 from pathlib import Path
 
 from ...motor_files.files import load_motors
@@ -10,8 +11,10 @@ from ...saving import require_place
 from ...simulation import Simulation
 from ..identification.checks import check_log, notes_on
 from ..identification.identified import Identified
-from ..identification.identify import MODELS, identify
+from ..identification.identify import identify
 from ..identification.log import MotorLog
+from ..identification.models import MODELS
+from ..identification.options import FitOptions
 from ..identification.output import require_output, save_identified
 from ..identification.read import read_logs
 from ..identification.report import plot_identified, write_report
@@ -41,19 +44,21 @@ def answer(arguments: Identify) -> Answer:
         if path is not None:
             require_place(path)
     require_output(arguments.robot, arguments.out)
+    options = FitOptions(
+        gains=arguments.gains,
+        parameters=arguments.fit,
+        shared=arguments.shared,
+        bounds=_pairs("--bounds", arguments.bounds),
+        priors=_pairs("--prior", arguments.prior),
+        models=arguments.model or tuple(MODELS),
+        held_out=arguments.held_out,
+        search=arguments.search,
+        seed=arguments.seed,
+    )
     logs, notes = _logs(arguments)
     motors = None if arguments.config is None else load_motors(arguments.config)
     with contextlib.nullcontext() if arguments.json else progress_bar("identifying") as progress:
-        found = identify(
-            arguments.robot,
-            logs,
-            motors,
-            gains=arguments.gains,
-            shared=arguments.shared,
-            models=arguments.model or tuple(MODELS),
-            held_out=arguments.held_out,
-            progress=progress,
-        )
+        found = identify(arguments.robot, logs, motors, options, progress)
     save_identified(found, arguments.out)
     notes += _notes(found, arguments.out)
     if arguments.report is not None:
@@ -63,6 +68,23 @@ def answer(arguments: Identify) -> Answer:
         plot_identified(found, arguments.plot)
         notes.append(f"The plot is in {arguments.plot}.")
     return Answer(_tables(found), notes, found.disagrees)
+
+
+def _pairs(option: str, given: Sequence[str]) -> dict[str, tuple[float, float]]:
+    """Return pairs of numbers by name, from `name=1:2`.
+
+    Raises:
+        ValueError: Something else.
+    """
+    found = {}
+    for one in given:
+        name, _, pair = one.partition("=")
+        try:
+            first, second = map(float, pair.split(":"))
+        except ValueError:
+            raise ValueError(f"{option} {one}: must be a name and two numbers, such as armature=0.001:0.1.") from None
+        found[name] = first, second
+    return found
 
 
 def _logs(arguments: Identify) -> tuple[list[MotorLog], list[str]]:

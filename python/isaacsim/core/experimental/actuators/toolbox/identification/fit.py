@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
 from ...extras import needs
 from ...specs.motors import MotorConfig
 from .decoupling import Decoupled
-from .parameters import PARAMETERS, with_values
+from .parameters import PARAMETERS, Fitted, with_values
 from .rollout import Rollout
 
 # residuals of a log are averaged to about so many
@@ -40,97 +40,109 @@ class Fit:
     error: float
 
 
-def fit_joint(
-    joint: str,
-    column: int,
-    motor: MotorConfig,
-    cases: Sequence[Decoupled],
-    start: Mapping[str, float],
-    fixed: Mapping[str, float],
-    tolerance: float = 1e-6,
-) -> Fit:
-    """Fit parameters of the motor of a joint.
+@dataclass(frozen=True, eq=False)
+class Bench:
+    """A joint by itself, whose parameters are fitted.
 
     Args:
         joint: Name of the joint.
         column: Its number in the logs.
         motor: Its motor.
-        cases: The logs.
-        start: Values at which the fit starts, of the parameters to fit.
-        fixed: Values of other parameters.
-        tolerance: Relative change of the sum of squares at which it ends.
+        rules: Range, scale and prior of each parameter.
     """
-    with needs("identification", "identify"):
-        from scipy.optimize import least_squares
-    names = list(start)
-    rules = [PARAMETERS[name] for name in names]
-    lower, upper = (np.array([rule.bounds[end] for rule in rules]) for end in (0, 1))
-    scale = np.array([rule.scale for rule in rules])
-    first = np.clip([start[name] for name in names], lower + 1e-9, upper - 1e-9)
-    # of what the logs do not tell, least squares would take any value
-    prior = _MODEL_ERROR / np.array([rule.spread for rule in rules])
-    center = np.array([rule.start for rule in rules])
-    rollout = _rollout(joint, motor, {**fixed, **start}, len(names) + 1)
-    known: dict[bytes, tuple[np.ndarray, np.ndarray]] = {}
 
-    def evaluated(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Residuals and Jacobian."""
-        if x.tobytes() not in known:
-            known.clear()
-            steps = np.where(x + _DIFFERENCE * scale <= upper, 1.0, -1.0) * _DIFFERENCE * scale
-            rows = [x, *(x + steps * (np.arange(len(x)) == k) for k in range(len(x)))]
-            values = [{**fixed, **dict(zip(names, row, strict=True))} for row in rows]
-            found = _residuals_of(rollout, cases, column, values)
-            slopes = ((found[1:] - found[0]) / steps[:, None]).T
-            known[x.tobytes()] = np.r_[found[0], prior * (x - center)], np.r_[slopes, np.diag(prior)]
-        return known[x.tobytes()]
+    joint: str
+    column: int
+    motor: MotorConfig
+    rules: Mapping[str, Fitted] = field(default_factory=lambda: PARAMETERS)
 
-    if not names:
-        found = _residuals_of(rollout, cases, column, [dict(fixed)])
-        return Fit({}, {}, np.zeros((0, 0)), float(np.abs(found[0]).mean()))
-    result = least_squares(
-        lambda x: evaluated(x)[0],
-        first,
-        jac=lambda x: evaluated(x)[1],  # type: ignore[arg-type]
-        bounds=(lower, upper),
-        x_scale=scale,
-        ftol=tolerance,
-        xtol=1e-7,
-        max_nfev=60,
-    )
-    residuals, jacobian = (one[: -len(names)] for one in evaluated(result.x))
-    errors, correlations = _uncertainty(residuals, jacobian, scale)
-    return Fit(
-        dict(zip(names, map(float, result.x), strict=True)),
-        dict(zip(names, map(float, errors), strict=True)),
-        correlations,
-        float(np.abs(residuals).mean()),
-    )
+    def fit(
+        self,
+        cases: Sequence[Decoupled],
+        start: Mapping[str, float],
+        fixed: Mapping[str, float],
+        tolerance: float = 1e-6,
+    ) -> Fit:
+        """Fit parameters to logs.
+
+        Args:
+            cases: The logs.
+            start: Values at which the fit starts, of the parameters to fit.
+            fixed: Values of other parameters.
+            tolerance: Relative change of the sum of squares at which it ends.
+        """
+        with needs("identification", "identify"):
+            from scipy.optimize import least_squares
+        names = list(start)
+        rollout = self.rollout({**fixed, **start}, len(names) + 1)
+        if not names:
+            found = self._residuals(rollout, cases, [dict(fixed)])
+            return Fit({}, {}, np.zeros((0, 0)), float(np.abs(found[0]).mean()))
+        rules = [self.rules[name] for name in names]
+        lower, upper, scale = self.box(names)
+        # of what the logs do not tell, least squares would take any value
+        prior = _MODEL_ERROR / np.array([rule.spread for rule in rules])
+        center = np.array([rule.start for rule in rules])
+        known: dict[bytes, tuple[np.ndarray, np.ndarray]] = {}
+
+        def evaluated(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+            """Residuals and Jacobian."""
+            if x.tobytes() not in known:
+                known.clear()
+                steps = np.where(x + _DIFFERENCE * scale <= upper, 1.0, -1.0) * _DIFFERENCE * scale
+                rows = [x, *(x + steps * (np.arange(len(x)) == k) for k in range(len(x)))]
+                values = [{**fixed, **dict(zip(names, row, strict=True))} for row in rows]
+                found = self._residuals(rollout, cases, values)
+                slopes = ((found[1:] - found[0]) / steps[:, None]).T
+                known[x.tobytes()] = np.r_[found[0], prior * (x - center)], np.r_[slopes, np.diag(prior)]
+            return known[x.tobytes()]
+
+        inside = 1e-9 * np.minimum(1.0, upper - lower)
+        result = least_squares(
+            lambda x: evaluated(x)[0],
+            np.clip([start[name] for name in names], lower + inside, upper - inside),
+            jac=lambda x: evaluated(x)[1],  # type: ignore[arg-type]
+            bounds=(lower, upper),
+            x_scale=scale,
+            ftol=tolerance,
+            xtol=1e-7,
+            max_nfev=60,
+        )
+        residuals, jacobian = (one[: -len(names)] for one in evaluated(result.x))
+        errors, correlations = _uncertainty(residuals, jacobian, scale)
+        return Fit(
+            dict(zip(names, map(float, result.x), strict=True)),
+            dict(zip(names, map(float, errors), strict=True)),
+            correlations,
+            float(np.abs(residuals).mean()),
+        )
+
+    def box(self, names: Sequence[str]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Return smallest values, largest values and scales of parameters."""
+        rules = [self.rules[name] for name in names]
+        lower, upper = (np.array([rule.bounds[end] for rule in rules]) for end in (0, 1))
+        return lower, upper, np.array([rule.scale for rule in rules])
+
+    def rollout(self, values: Mapping[str, float], variants: int) -> Rollout:
+        """Return rollouts of the motor with the stages of all these parameters."""
+        return Rollout(self.joint, with_values(self.motor, values), list(values), variants)
+
+    def errors(self, rollout: Rollout, cases: Sequence[Decoupled], values: Sequence[Mapping[str, float]]) -> np.ndarray:
+        """Return the mean absolute position error of each variant on logs [rad or m], shape `(variants,)`."""
+        return np.abs(self._residuals(rollout, cases, values)).mean(1)
+
+    def error(self, cases: Sequence[Decoupled], values: Mapping[str, float]) -> float:
+        """Return the mean absolute position error of a motor on logs [rad or m]; NaN without logs."""
+        return float(self.errors(self.rollout(values, 1), cases, [values])[0]) if cases else float("nan")
+
+    def _residuals(
+        self, rollout: Rollout, cases: Sequence[Decoupled], values: Sequence[Mapping[str, float]]
+    ) -> np.ndarray:
+        """Return residuals of all logs, averaged over blocks of samples, `(variants, points)`."""
+        return np.concatenate([_residuals(rollout, case, self.column, values) for case in cases], 1)
 
 
-def error_of(
-    joint: str, column: int, motor: MotorConfig, cases: Sequence[Decoupled], values: Mapping[str, float]
-) -> float:
-    """Return the mean absolute position error of a motor on logs [rad or m]; NaN without logs."""
-    if not cases:
-        return float("nan")
-    rollout = _rollout(joint, motor, values, 1)
-    found = [rollout.run(case, column, [dict(values)])[0] - case.log.position[:, column] for case in cases]
-    return float(np.nan_to_num(np.abs(np.concatenate(found)), nan=_LOST).mean())
-
-
-def _rollout(joint: str, motor: MotorConfig, values: Mapping[str, float], variants: int) -> Rollout:
-    """Return rollouts of a motor that has the stages of all parameters."""
-    return Rollout(joint, with_values(motor, dict(values)), list(values), variants)
-
-
-def _residuals_of(
-    rollout: Rollout, cases: Sequence[Decoupled], column: int, values: Sequence[dict[str, float]]
-) -> np.ndarray:
-    return np.concatenate([_residuals(rollout, case, column, values) for case in cases], 1)
-
-
-def _residuals(rollout: Rollout, case: Decoupled, column: int, values: Sequence[dict[str, float]]) -> np.ndarray:
+def _residuals(rollout: Rollout, case: Decoupled, column: int, values: Sequence[Mapping[str, float]]) -> np.ndarray:
     """Return residuals, averaged over blocks of samples, `(variants, points)`."""
     found = rollout.run(case, column, values) - case.log.position[:, column]
     found = np.clip(np.nan_to_num(found, nan=_LOST), -_LOST, _LOST)

@@ -12,6 +12,8 @@ from .log import MotorLog
 
 # by how much the full simulation may be worse than the joints alone, and by how much more [rad or m]
 _AGREES, _SMALL = 1.5, 1e-3
+# distance from the end of a range that counts as at it, of the range
+_AT = 1e-6
 
 
 @dataclass(frozen=True)
@@ -35,6 +37,13 @@ class Estimate:
     standard_error: float
     bounds: tuple[float, float]
     start: float
+
+    @property
+    def is_at_bound(self) -> bool:
+        """True if it ended at the end of its range; 0 is no end."""
+        low, high = self.bounds
+        near = _AT * (high - low)
+        return high - self.value <= near or bool(low and self.value - low <= near)
 
 
 @dataclass(frozen=True)

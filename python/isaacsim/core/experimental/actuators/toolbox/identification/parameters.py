@@ -6,18 +6,23 @@ import dataclasses
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 from ...specs.configs import (
+    CONFIGS,
     Config,
     ElectricalConfig,
     FrictionConfig,
-    PDControlConfig,
     ServoControlConfig,
+    SupplyConfig,
     TimedDelayConfig,
 )
 from ...specs.encoder import EncoderConfig
+from ...specs.fields import parameters_of
 from ...specs.motors import MotorConfig
+
+# a parameter that the table lacks changes in steps of this share of its range
+_SHARE = 0.05
 
 
 @dataclass(frozen=True)
@@ -27,11 +32,11 @@ class Fitted:
     Args:
         unit: Its unit, empty for none.
         bounds: Smallest and largest value.
-        start: Value at which a fit starts if the motor has none.
+        start: Value at which a fit starts if the motor has none, and about which a known spread lies.
         scale: Typical size of a change.
-        laws: Configs whose fields it sets, of the first one that the motor has; a motor without gets one of the last.
-            Empty for what is of the joint.
-        fields: Names of these fields; the first one is read.
+        places: Kind of stage and field, such as `passive.coulomb`; the first one is read, all are set. Empty for what
+            is of the joint.
+        law: Config that a motor without such a stage gets; None if it must have one.
         spread: Standard deviation of what is known before a fit: that the value is about `start`. Infinite if
             nothing is.
     """
@@ -40,97 +45,184 @@ class Fitted:
     bounds: tuple[float, float]
     start: float
     scale: float
-    laws: tuple[type[Config], ...] = ()
-    fields: tuple[str, ...] = ()
+    places: tuple[str, ...] = ()
+    law: type[Config] | None = None
     spread: float = math.inf
 
+    @property
+    def kind(self) -> str:
+        """Kind of the stage that has it; empty for what is of the joint."""
+        return self.places[0].partition(".")[0] if self.places else ""
 
-_CONTROLLERS: tuple[type[Config], ...] = (PDControlConfig, ServoControlConfig)
+    @property
+    def fields(self) -> tuple[str, ...]:
+        """Names of the fields of its stage."""
+        return tuple(place.partition(".")[2] for place in self.places)
+
+
+def _load(*fields: str) -> Fitted:
+    """Return a share of a load that dry friction adds."""
+    return Fitted("", (0.0, 1.0), 0.05, 0.05, tuple(f"passive.{field}" for field in fields), FrictionConfig)
+
 
 PARAMETERS = {
     "armature": Fitted("kg·m² or kg", (1e-5, 2.0), 0.01, 0.01),
-    "delay": Fitted("s", (0.0, 0.1), 0.005, 0.005, (TimedDelayConfig,), ("seconds",)),
-    "encoder_bias": Fitted("rad or m", (-0.2, 0.2), 0.0, 0.02, (EncoderConfig,), ("bias",), 0.02),
-    "kp": Fitted("N·m/rad or N/m", (0.0, 1e5), 20.0, 5.0, _CONTROLLERS, ("kp",)),
-    "kd": Fitted("N·m·s/rad or N·s/m", (0.0, 1e4), 0.5, 0.2, _CONTROLLERS, ("kd",)),
-    "torque_constant": Fitted("N·m/A or N/A", (1e-3, 100.0), 0.5, 0.1, (ElectricalConfig,), ("torque_constant",)),
-    "resistance": Fitted("Ω", (1e-2, 100.0), 2.0, 0.5, (ElectricalConfig,), ("resistance",)),
-    "viscous": Fitted("N·m·s/rad or N·s/m", (0.0, 100.0), 0.05, 0.1, (FrictionConfig,), ("viscous",)),
-    "coulomb": Fitted("N·m or N", (0.0, 100.0), 0.05, 0.1, (FrictionConfig,), ("coulomb",)),
-    "breakaway": Fitted("N·m or N", (0.0, 100.0), 0.02, 0.05, (FrictionConfig,), ("static",)),
-    "stribeck_velocity": Fitted("rad/s or m/s", (0.005, 5.0), 0.1, 0.1, (FrictionConfig,), ("stribeck_velocity",)),
-    "load_friction": Fitted("", (0.0, 1.0), 0.02, 0.05, (FrictionConfig,), ("motor_load", "external_load")),
+    "delay": Fitted("s", (0.0, 0.1), 0.005, 0.005, ("delay.seconds",), TimedDelayConfig),
+    "encoder_bias": Fitted("rad or m", (-0.2, 0.2), 0.0, 0.02, ("feedback.bias",), EncoderConfig, 0.02),
+    "kp": Fitted("N·m/rad or N/m", (0.0, 1e5), 20.0, 5.0, ("controller.kp",)),
+    "kd": Fitted("N·m·s/rad or N·s/m", (0.0, 1e4), 0.5, 0.2, ("controller.kd",)),
+    "torque_constant": Fitted("N·m/A or N/A", (1e-3, 100.0), 0.5, 0.1, ("electrical.torque_constant",)),
+    "resistance": Fitted("Ω", (1e-2, 100.0), 2.0, 0.5, ("electrical.resistance",)),
+    "supply_resistance": Fitted("Ω", (0.0, 10.0), 0.1, 0.1, ("supply.resistance",), SupplyConfig),
+    "max_effort": Fitted("N·m or N", (0.0, 1e4), 10.0, 1.0, ("clamping.max_effort",)),
+    "viscous": Fitted("N·m·s/rad or N·s/m", (0.0, 100.0), 0.05, 0.1, ("passive.viscous",), FrictionConfig),
+    "coulomb": Fitted("N·m or N", (0.0, 100.0), 0.05, 0.1, ("passive.coulomb",), FrictionConfig),
+    "breakaway": Fitted("N·m or N", (0.0, 100.0), 0.02, 0.05, ("passive.static",), FrictionConfig),
+    "stribeck_velocity": Fitted("rad/s or m/s", (0.005, 5.0), 0.1, 0.1, ("passive.stribeck_velocity",), FrictionConfig),
+    "load_friction": _load("motor_load", "external_load"),
+    "motor_load": _load("motor_load"),
+    "external_load": _load("external_load"),
+    "stribeck_motor_load": _load("stribeck_motor_load"),
+    "stribeck_external_load": _load("stribeck_external_load"),
+    "quadratic_motor_load": _load("quadratic_motor_load"),
+    "quadratic_external_load": _load("quadratic_external_load"),
 }
 """The parameters by name. `breakaway` is by how much the static level exceeds the Coulomb level."""
-
-OF_MOTOR = ("kp", "kd", "torque_constant", "resistance")
-"""Parameters of stages that a motor has to have already."""
 
 OF_LOG = ("armature", "delay", "encoder_bias")
 """Parameters that a rollout applies to inertias, commands and positions; the others are those of laws."""
 
+GAINS = ("kp", "kd", "torque_constant", "resistance")
+"""Gains of the controller and the winding, which are fitted only on demand."""
+
+
+def rule_of(name: str, bounds: tuple[float, float] | None = None) -> Fitted:
+    """Return the line of a parameter, or that of any number of a stage by its kind and field.
+
+    Args:
+        name: A name of `PARAMETERS`, or such as `electrical.inductance`.
+        bounds: Smallest and largest value; required for what is not in the table.
+
+    Raises:
+        ValueError: No such parameter, or one without bounds.
+    """
+    if name in PARAMETERS:
+        rule = PARAMETERS[name]
+        return rule if bounds is None else dataclasses.replace(rule, bounds=bounds)
+    kind, _, field = name.partition(".")
+    described = [parameters_of(config).get(field) for config in CONFIGS if config.KIND == kind]
+    found = next((one for one in described if one is not None and one.type == "float"), None)
+    if found is None:
+        raise ValueError(
+            f"{name}: must be one of {', '.join(PARAMETERS)}, or a number of a stage, such as electrical.inductance. "
+            "Correct the name."
+        )
+    if bounds is None:
+        raise ValueError(f"{name}: has no usual range: must have bounds. Give them.")
+    low, high = bounds
+    return Fitted(found.unit, bounds, 0.5 * (low + high), _SHARE * (high - low), (name,))
+
+
+def _stage_of(motor: MotorConfig, rule: Fitted) -> Config | None:
+    """Return the stage of a motor that has a parameter."""
+    wanted = rule.law or Config
+    for stage in motor.stages:
+        if stage.KIND == rule.kind and isinstance(stage, wanted) and hasattr(stage, rule.fields[0]):
+            return stage
+    return None
+
+
+def _volts(motor: MotorConfig) -> float:
+    """Return the voltage of the supply of a motor [V]; infinite if it does not matter to it."""
+    found = [
+        _number(stage.voltage, "voltage")
+        for stage in motor.stages
+        if isinstance(stage, ElectricalConfig | ServoControlConfig)
+    ]
+    return min(found, default=math.inf)
+
+
+def has_place(motor: MotorConfig, name: str) -> bool:
+    """Return whether a parameter can be set in a motor; a supply matters to windings only."""
+    rule = rule_of(name, (0.0, 1.0))
+    if not rule.places or _stage_of(motor, rule) is not None:
+        return True
+    return rule.law is not None and (rule.law is not SupplyConfig or math.isfinite(_volts(motor)))
+
 
 def value_of(motor: MotorConfig, name: str) -> float:
     """Return a parameter of a motor of one joint; NaN if the motor does not have it."""
-    rule = PARAMETERS[name]
     if name == "armature":
         return math.nan if motor.armature is None else _number(motor.armature, name)
-    for stage in motor.stages:
-        if isinstance(stage, rule.laws):
-            found = _number(getattr(stage, rule.fields[0]), name)
-            if isinstance(stage, FrictionConfig) and name == "breakaway":
-                return max(found - _number(stage.coulomb, name), 0.0)
-            return found
-    return math.nan
+    rule = rule_of(name, (0.0, 1.0))
+    stage = _stage_of(motor, rule)
+    if stage is None:
+        return math.nan
+    found = _number(getattr(stage, rule.fields[0]), name)
+    return max(found - _number(stage.coulomb, name), 0.0) if name == "breakaway" else found  # type: ignore[attr-defined]
 
 
-def with_values(motor: MotorConfig, values: dict[str, float]) -> MotorConfig:
+def with_values(motor: MotorConfig, values: Mapping[str, float]) -> MotorConfig:
     """Return a motor with these parameters, and the stages that they need.
 
     Raises:
         ValueError: A gain or a value of the winding, where the motor has no such stage.
     """
     changed = dataclasses.replace(motor, clamping=list(motor.clamping), others=list(motor.others))
-    if "armature" in values:
-        changed.armature = values["armature"]
-    for laws in dict.fromkeys(rule.laws for name, rule in PARAMETERS.items() if name in values and rule.laws):
-        given = {
-            field: value
-            for name, value in values.items()
-            if PARAMETERS[name].laws == laws
-            for field in PARAMETERS[name].fields
-        }
-        _set(changed, laws, given)
+    # a breakaway is on top of a Coulomb level
+    for name in sorted(values, key=lambda one: one == "breakaway"):
+        if name == "armature":
+            changed.armature = values[name]
+        else:
+            _set(changed, name, values[name])
     return changed
 
 
-def _set(motor: MotorConfig, laws: tuple[type[Config], ...], given: dict[str, Any]) -> None:
-    found = next((stage for stage in motor.stages if isinstance(stage, laws)), None)
-    law = laws[-1] if found is None else type(found)
-    if law is FrictionConfig:
-        base = found if isinstance(found, FrictionConfig) else FrictionConfig()
-        coulomb = given.get("coulomb", _number(base.coulomb, "coulomb"))
-        if "static" in given:
-            given["static"] += coulomb
-        elif coulomb > _number(base.static, "static"):
-            given["static"] = 0.0
-    if found is None and set(given) <= set(OF_MOTOR):
-        wanted = " or ".join(one.__name__ for one in laws)
-        raise ValueError(
-            f"{', '.join(given)}: the motor has no {wanted}: must have one for these to be fitted. Add it."
-        )
-    if found is None and law is EncoderConfig:
-        # rollouts have the velocity of the joint
-        given = given | {"velocity": "register"}
-    made: Any = law(**given) if found is None else dataclasses.replace(found, **given)  # type: ignore[type-var]
-    if law is TimedDelayConfig:
-        motor.delay = made
-    elif found is not None and motor.controller is found:
+def _set(motor: MotorConfig, name: str, value: float) -> None:
+    rule = rule_of(name, (0.0, 1.0))
+    stage = _stage_of(motor, rule)
+    if stage is None:
+        stage = _made(motor, name, rule)
+        if rule.kind == "delay":
+            motor.delay = cast(Any, stage)
+        else:
+            motor.others.append(stage)
+    given = dict.fromkeys(rule.fields, value)
+    if isinstance(stage, FrictionConfig):
+        given = _friction(stage, given)
+    made: Any = dataclasses.replace(cast(Any, stage), **given)
+    if motor.controller is stage:
         motor.controller = made
-    elif found is None:
-        motor.others.append(made)
+    elif motor.delay is stage:
+        motor.delay = made
     else:
-        motor.others[motor.others.index(found)] = made
+        part: list[Any] = motor.clamping if stage in motor.clamping else motor.others
+        part[part.index(stage)] = made
+
+
+def _made(motor: MotorConfig, name: str, rule: Fitted) -> Config:
+    """Return the stage that a motor lacks.
+
+    Raises:
+        ValueError: It cannot be made.
+    """
+    if rule.law is EncoderConfig:
+        # rollouts have the velocity of the joint
+        return EncoderConfig(velocity="register")
+    if rule.law is SupplyConfig and math.isfinite(volts := _volts(motor)):
+        return SupplyConfig(volts)
+    if rule.law is None or rule.law is SupplyConfig:
+        wanted = "winding with a voltage" if rule.law else f"stage of the kind {rule.kind} with {rule.fields[0]}"
+        raise ValueError(f"{name}: the motor has no {wanted}: must have one for it to be fitted. Add it.")
+    return rule.law()
+
+
+def _friction(stage: FrictionConfig, given: dict[str, float]) -> dict[str, float]:
+    """Return the fields of friction whose static level is at least the Coulomb level."""
+    coulomb = given.get("coulomb", _number(stage.coulomb, "coulomb"))
+    if "static" in given:
+        return given | {"static": given["static"] + coulomb}
+    return given | {"static": 0.0} if coulomb > _number(stage.static, "static") else given
 
 
 def _number(value: object, name: str) -> float:
@@ -140,8 +232,8 @@ def _number(value: object, name: str) -> float:
 
 
 def fields_of(names: Sequence[str], values: Mapping[str, float]) -> dict[str, float]:
-    """Return values of the fields of laws for some parameters; those of `OF_LOG` have none."""
-    found = {field: values[name] for name in names if name not in OF_LOG for field in PARAMETERS[name].fields}
-    if "static" in found:
-        found["static"] += found["coulomb"]
+    """Return values by kind of stage and field, for some parameters; those of `OF_LOG` have none."""
+    found = {place: values[name] for name in names if name not in OF_LOG for place in rule_of(name, (0.0, 1.0)).places}
+    if "passive.static" in found:
+        found["passive.static"] += found["passive.coulomb"]
     return found

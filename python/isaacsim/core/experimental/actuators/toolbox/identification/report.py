@@ -26,8 +26,6 @@ _STYLE = (
     "table{border-collapse:collapse}th,td{padding:.25em .8em;border-bottom:1px solid #ddd;text-align:left}"
     "img{max-width:100%}.chosen{background:#e6f1f8;font-weight:bold}"
 )
-# distance from a bound that counts as at it, of the range
-_AT = 1e-3
 
 
 def plot_identified(identified: Identified, path: str | os.PathLike[str] | None = None) -> Figure:
@@ -124,13 +122,7 @@ def _score(one: ModelScore, is_chosen: bool) -> tuple[str, ...]:
 
 def _estimate(one: Estimate) -> tuple[str, ...]:
     value = f"{one.value:.4g} ± {one.standard_error:.2g}" if math.isfinite(one.standard_error) else f"{one.value:.4g}"
-    return one.joint, one.name, value, one.unit, f"{one.start:.4g}", "at a bound" * _is_at_bound(one)
-
-
-def _is_at_bound(one: Estimate) -> bool:
-    low, high = one.bounds
-    near = _AT * (high - low)
-    return one.value - low <= near or high - one.value <= near
+    return one.joint, one.name, value, one.unit, f"{one.start:.4g}", "at a bound" * one.is_at_bound
 
 
 def _milli(error: float) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -66,12 +66,18 @@ class Rollout:
         ]
         for _, array in self._actuators._assembly.signals.get("load_is_whole", ()):
             array.numpy()[:] = 1.0
-        self._views = {view.attribute: view for view in step.plan.views}
+        self._views: dict[str, Any] = {}
+        for view in step.plan.views:
+            # the first stage of a kind has it
+            self._views.setdefault(f"{view.component.KIND}.{view.attribute}", view)
         if missing := [name for name in fields_of(names, dict.fromkeys(names, 0.0)) if name not in self._views]:
-            raise ValueError(f"{joint}: its motor has no {', '.join(missing)}: must have what is fitted.")
+            raise ValueError(
+                f"{joint}: {', '.join(missing)}: must be in its motor and act in the simulation of one joint. "
+                "Do not fit it."
+            )
         self._core = native.core.Rollout(step.core, *self._arrays, signals)
 
-    def run(self, case: Decoupled, column: int, values: Sequence[dict[str, float]]) -> np.ndarray:
+    def run(self, case: Decoupled, column: int, values: Sequence[Mapping[str, float]]) -> np.ndarray:
         """Return the positions that encoders measure, `(variants, samples)`; NaN after a fault.
 
         Args:
@@ -83,7 +89,7 @@ class Rollout:
         values = [{**one, **settings_of(case.log)} for one in values]
         fields = [fields_of(self._names, one) for one in values]
         for name in fields[0]:
-            live = getattr(self._views[name].component, name).numpy()
+            live = getattr(self._views[name].component, self._views[name].attribute).numpy()
             live[:] = [one[name] for one in fields]
         of_log = {name: np.array([one.get(name, 0.0) for one in values]) for name in OF_LOG}
         bias = of_log["encoder_bias"]

@@ -1,0 +1,241 @@
+"""`Joints`: the joints of logs, each fitted by itself."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import TypeVar
+
+import numpy as np
+
+from ...specs.configs import DelayConfig
+from ...specs.motors import MotorConfig
+from .decoupling import Decoupled, Links
+from .fit import Bench, Fit
+from .identified import Estimate, ModelScore
+from .log import MotorLog
+from .models import FIRST, MODELS
+from .options import FitOptions
+from .parameters import GAINS, OF_LOG, has_place, value_of, with_values
+from .rollout import settings_of
+from .start import searched, tried
+
+_T = TypeVar("_T")
+
+Progress = Callable[[str, float], None]
+"""Told what is being done, and the share of all work that is done, 0 … 1."""
+
+# slowest sampling at which an armature is seen [s]
+_SEES_ARMATURE = 0.0101
+_CORRELATED = 0.98
+# a value below this share of its scale is none
+_NONE = 1e-6
+_ROUNDS = 2
+# tolerance of these rounds, which the ladder fits again
+_ROUGH = 1e-3
+
+
+class Joints:
+    """The joints of logs, what is known of their motors, and what is fitted.
+
+    Args:
+        motors: Motor of each joint, by name.
+        options: What is fitted.
+        armatures: Armatures of the joints in the robot file [kg·m² or kg], shape `(joints,)`.
+        logs: All logs.
+        progress: Told of the progress.
+
+    Raises:
+        ValueError: A parameter that the motor of a joint cannot have.
+    """
+
+    def __init__(
+        self,
+        motors: Mapping[str, MotorConfig],
+        options: FitOptions,
+        armatures: np.ndarray,
+        logs: Sequence[MotorLog],
+        progress: Progress,
+    ) -> None:
+        self._options, self._progress = options, progress
+        self._names = tuple(motors)
+        options.require_joints(self._names)
+        self._benches = [
+            Bench(joint, j, motor, options.rules(joint)) for j, (joint, motor) in enumerate(motors.items())
+        ]
+        self._settings = {name: value for log in logs for name, value in settings_of(log).items()}
+        self._sees_armature = max(one.dt for one in logs) <= _SEES_ARMATURE
+        self._known = [
+            {name: value for name in bench.rules if not np.isnan(value := value_of(bench.motor, name))}
+            for bench in self._benches
+        ]
+        for values, armature in zip(self._known, armatures, strict=True):
+            values.setdefault("armature", float(armature))
+            values.setdefault("delay", 0.0)
+            values.setdefault("encoder_bias", 0.0)
+        self._common = [self._common_of(bench) for bench in self._benches]
+
+    def _common_of(self, bench: Bench) -> tuple[str, ...]:
+        """Return what is fitted of a joint with any model of friction."""
+        known = self._known[bench.column]
+        # a gain of 0 is none
+        gains = [name for name in GAINS if self._options.gains and known.get(name)]
+        further = self._options.further(bench.joint)
+        for name in further:
+            if not has_place(bench.motor, name):
+                # says what is missing
+                with_values(bench.motor, {name: 0.0})
+        found = ("delay", "encoder_bias", *(("armature",) if self._sees_armature else ()), *gains, *further)
+        return tuple(name for name in dict.fromkeys(found) if name not in self._settings)
+
+    def names_of(self, j: int, model: str) -> tuple[str, ...]:
+        """Return what is fitted of a joint with a model of friction; nothing with the motor of the file."""
+        if not MODELS[model]:
+            return ()
+        # a supply is one of all joints
+        own = [name for name in MODELS[model] if name != "supply_resistance" or self._has_own_supply]
+        return tuple(dict.fromkeys((*self._common[j], *own)))
+
+    @property
+    def _has_own_supply(self) -> bool:
+        return len(self._benches) == 1 and has_place(self._benches[0].motor, "supply_resistance")
+
+    def find_biases(self, links: Links, training: Sequence[MotorLog]) -> list[Fit]:
+        """Return fits with the first model; the decoupling depends on the biases of all encoders."""
+        fits: list[Fit] | None = None
+        for count in range(_ROUNDS):
+            self._progress("finding delays and biases", 0.05 + 0.15 * count)
+            bias = [
+                self._known[j]["encoder_bias"] if fits is None else fits[j].values["encoder_bias"]
+                for j in range(len(self._benches))
+            ]
+            cases = [links.decouple(log, np.array(bias)) for log in training]
+            fits = self.fit(FIRST, cases, fits, _ROUGH)
+        assert fits is not None
+        return fits
+
+    def ladder(
+        self, first: list[Fit], training: Sequence[Decoupled], validation: Sequence[Decoupled]
+    ) -> tuple[list[ModelScore], dict[str, list[Fit]]]:
+        """Return the score of each model, and its fits, which start at the values of the first ones."""
+        scores, found = list[ModelScore](), dict[str, list[Fit]]()
+        models = self._models()
+        for count, name in enumerate(models):
+            self._progress(f"fitting: {name}", 0.35 + 0.5 * count / len(models))
+            fits = found[name] = self.fit(name, training, first)
+            errors = self._each(lambda j, fits=fits: self._benches[j].error(validation, fits[j].values))
+            score = float(np.mean([fit.error for fit in fits])), float(np.mean(errors))
+            scores.append(ModelScore(name, self.names_of(0, name), *score))
+            # models with more parameters start where this one ended
+            if set(MODELS[FIRST]) <= set(MODELS[name]):
+                first = fits
+        return scores, found
+
+    def _models(self) -> list[str]:
+        """Return the names of the models to try, without those that add nothing for these motors."""
+        found, before = [], None
+        for name in (model for model in MODELS if model in self._options.models):
+            names = self.names_of(0, name)
+            if names != before:
+                found.append(name)
+            before = names
+        return found
+
+    def fit(
+        self, model: str, cases: Sequence[Decoupled], before: list[Fit] | None, tolerance: float = 1e-6
+    ) -> list[Fit]:
+        """Return the fits of all joints; those of a simpler model are where they start."""
+
+        def one(j: int) -> Fit:
+            names, known = self.names_of(j, model), self._known[j]
+            start = self._starts(j, names, before)
+            fixed = {name: value for name, value in known.items() if name in OF_LOG and name not in names}
+            fixed |= self._settings
+            for name, value in self._alike(j, before).items():
+                if name in start:
+                    start.pop(name)
+                    fixed[name] = value
+            if before is None:
+                start = tried(self._benches[j], cases, start, fixed)
+                if self._options.search:
+                    options = self._options
+                    start = searched(self._benches[j], cases, start, fixed, options.search, options.seed)
+            fit = self._benches[j].fit(cases, start, fixed, tolerance)
+            return Fit({**fixed, **fit.values}, fit.errors, fit.correlations, fit.error)
+
+        return self._each(one)
+
+    def _alike(self, j: int, before: list[Fit] | None) -> dict[str, float]:
+        """Return the values that a joint shares with others, from the fits before."""
+        found: dict[str, float] = {}
+        if before is not None:
+            for name in self._benches[j].rules:
+                for group in self._options.alike(name, self._names):
+                    values = [before[k].values[name] for k in group if name in before[k].values]
+                    if j in group and values:
+                        found[name] = float(np.median(values))
+        return found
+
+    def _starts(self, j: int, names: Sequence[str], before: list[Fit] | None) -> dict[str, float]:
+        """Return where the parameters of a joint start."""
+        found = {}
+        for name in names:
+            known = before[j].values if before is not None else {}
+            if name in ("motor_load", "external_load") and "load_friction" in known:
+                known = {**known, name: known["load_friction"]}
+            found[name] = known.get(name, self._known[j].get(name) or self._benches[j].rules[name].start)
+        return found
+
+    def _each(self, function: Callable[[int], _T]) -> list[_T]:
+        """Return the results of a function of the number of a joint, on all cores."""
+        with ThreadPoolExecutor(os.cpu_count()) as pool:
+            return list(pool.map(function, range(len(self._benches))))
+
+    def motors(self, fits: Sequence[Fit]) -> dict[str, MotorConfig]:
+        """Return the motors with fitted values, by joint name."""
+        found = {}
+        for bench, known, fit in zip(self._benches, self._known, fits, strict=True):
+            kept = {name: one for name, one in fit.values.items() if abs(one) > _NONE * bench.rules[name].scale}
+            kept |= {name: 0.0 for name in fit.values if name not in kept and known.get(name)}
+            found[bench.joint] = with_values(bench.motor, kept)
+        return found
+
+    def estimates(self, fits: Sequence[Fit]) -> list[Estimate]:
+        """Return a line for each parameter that was fitted."""
+        return [
+            Estimate(
+                bench.joint,
+                name,
+                value,
+                bench.rules[name].unit,
+                fit.errors.get(name, float("nan")),
+                bench.rules[name].bounds,
+                known.get(name, float("nan")),
+            )
+            for bench, known, fit in zip(self._benches, self._known, fits, strict=True)
+            for name, value in fit.values.items()
+            if name in fit.errors or any(bench.column in group for group in self._options.alike(name, self._names))
+        ]
+
+    def warnings(self, fits: Sequence[Fit]) -> list[str]:
+        """Return what the logs do not tell."""
+        found = []
+        if not self._sees_armature:
+            found.append("The logs have fewer than 100 samples per second, which do not show armatures: they are kept.")
+        if any(isinstance(bench.motor.delay, DelayConfig) for bench in self._benches):
+            found.append("Delays in physics steps were replaced by delays in seconds.")
+        if len(self._benches) > 1 and any(has_place(bench.motor, "supply_resistance") for bench in self._benches):
+            found.append("The supply is one of all joints: a log of one joint tells its resistance.")
+        for one in self.estimates(fits):
+            rule = self._benches[self._names.index(one.joint)].rules[one.name]
+            if one.is_at_bound:
+                found.append(f"{one.joint}: {one.name} = {one.value:.4g} {one.unit} is at the end of its range.")
+            alone = one.name in fits[self._names.index(one.joint)].errors
+            if alone and not one.standard_error <= max(abs(one.value), rule.scale):
+                found.append(f"{one.joint}: the logs do not tell {one.name}; the value has no meaning.")
+        for joint, fit in zip(self._names, fits, strict=True):
+            names = list(fit.errors)
+            for a, b in np.argwhere(np.triu(np.abs(fit.correlations), 1) > _CORRELATED):
+                found.append(f"{joint}: the logs hardly tell {names[a]} from {names[b]}.")
+        return found

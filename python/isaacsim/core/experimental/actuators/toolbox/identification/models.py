@@ -1,0 +1,41 @@
+"""The ladder of friction models that identification tries, from simple to rich, and which one it keeps."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from .identified import ModelScore
+
+_LEVELS = ("viscous", "coulomb", "supply_resistance", "breakaway", "stribeck_velocity")
+_LOADS = ("motor_load", "external_load", "stribeck_motor_load", "stribeck_external_load")
+
+MODELS: dict[str, tuple[str, ...]] = {
+    "as in the file": (),
+    "viscous friction": _LEVELS[:1],
+    "Coulomb friction": _LEVELS[:2],
+    "supply": _LEVELS[:3],
+    "breakaway": _LEVELS,
+    "load": (*_LEVELS, "load_friction"),
+    "loads of motor and joint": (*_LEVELS, *_LOADS),
+    "quadratic loads": (*_LEVELS, *_LOADS, "quadratic_motor_load", "quadratic_external_load"),
+}
+"""The ladder, from simple to rich: the parameters of each model, by its name. The last three are M4, M5 and M6 of BAM,
+M4 with one load term. A supply is fitted only to the log of a single joint with a winding."""
+
+FIRST = "Coulomb friction"
+"""The model with which the biases of encoders are found."""
+
+# a richer model has to be better by this share
+_BETTER = 0.95
+
+
+def kept(scores: Sequence[ModelScore]) -> str:
+    """Return the simplest model that no richer one beats clearly, on what it was fitted to and on what was held out."""
+    best = scores[0]
+    for score in scores[1:]:
+        measures = [(score.training, best.training), (score.validation, best.validation)]
+        if all(np.isnan(new) or new < _BETTER * old for new, old in measures):
+            best = score
+    return best.name

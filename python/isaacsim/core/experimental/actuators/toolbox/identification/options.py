@@ -1,0 +1,122 @@
+"""`FitOptions`: what identification fits, within which ranges, and how."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from .models import MODELS
+from .parameters import PARAMETERS, Fitted, rule_of
+
+_REMEDY = "Correct it."
+
+
+@dataclass(frozen=True, kw_only=True)
+class FitOptions:
+    """What `identify` fits.
+
+    Names are those of `PARAMETERS`, or the kind and the field of a stage, such as `electrical.inductance`, which then
+    needs bounds. `knee_.*/viscous` is the parameter of the joints of that pattern. Of several lines for the same
+    parameter the first one that matches a joint counts.
+
+    Args:
+        gains: Whether to fit those of `kp`, `kd`, `torque_constant` and `resistance`, too, that the motors have and
+            that are not 0; else they are known. What is a setting of a log is always known.
+        parameters: Names of further parameters to fit.
+        shared: Names of parameters that joints have alike: the median of these joints.
+        bounds: Smallest and largest values, by name.
+        priors: What is known before: value and standard deviation, by name.
+        models: Names of the models of friction to try, of `MODELS`.
+        held_out: How many logs, the last ones, motors are not fitted to. None means a quarter of them, and of a single
+            log its last quarter.
+        search: Number of generations of a random search (CMA-ES) for the start of the fit; 0 starts from the motors.
+        seed: Seed of that search.
+
+    Raises:
+        ValueError: A name that is unknown, bounds that do not rise, a prior without a spread, or a pattern that is
+            no regular expression.
+    """
+
+    gains: bool = False
+    parameters: Sequence[str] = ()
+    shared: Sequence[str] = ()
+    bounds: Mapping[str, tuple[float, float]] = field(default_factory=dict)
+    priors: Mapping[str, tuple[float, float]] = field(default_factory=dict)
+    models: Sequence[str] = tuple(MODELS)
+    held_out: int | None = None
+    search: int = 0
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        if unknown := [name for name in self.models if name not in MODELS]:
+            raise ValueError(f"models: {', '.join(unknown)}: must be of {', '.join(MODELS)}. {_REMEDY}")
+        if self.search < 0:
+            raise ValueError(f"search = {self.search}: must be a number of generations, at least 0. {_REMEDY}")
+        for name, (low, high) in self.bounds.items():
+            if not (math.isfinite(low) and math.isfinite(high) and low < high):
+                raise ValueError(f"bounds of {name} = ({low:g}, {high:g}): must be finite, and rise. {_REMEDY}")
+        for name, (value, spread) in self.priors.items():
+            if not (math.isfinite(value) and 0 < spread < math.inf):
+                raise ValueError(
+                    f"prior of {name} = ({value:g}, {spread:g}): must be a value and a standard deviation > 0. "
+                    f"{_REMEDY}"
+                )
+        for key in (*self.parameters, *self.shared, *self.bounds, *self.priors):
+            pattern, name = _parts(key)
+            try:
+                re.compile(pattern)
+            except re.error as error:
+                raise ValueError(f"{key}: {error}: must be a regular expression before the /. {_REMEDY}") from None
+            rule_of(name, self._bounds(name))
+
+    def require_joints(self, joints: Sequence[str]) -> None:
+        """Raise a ValueError if a pattern matches none of the joints."""
+        for key in (*self.parameters, *self.shared, *self.bounds, *self.priors):
+            if not any(_matches(key, joint) for joint in joints):
+                raise ValueError(f"{key}: must match one of the joints {', '.join(joints)}. {_REMEDY}")
+
+    def rules(self, joint: str) -> dict[str, Fitted]:
+        """Return the line of each parameter of a joint, with its bounds and its prior."""
+        found = {}
+        for name in dict.fromkeys((*PARAMETERS, *(_parts(key)[1] for key in self.parameters))):
+            bounds = _first(self.bounds, name, joint)
+            rule = rule_of(name, bounds or self._bounds(name))
+            if (known := _first(self.priors, name, joint)) is not None:
+                rule = dataclasses.replace(rule, start=known[0], spread=known[1])
+            found[name] = rule
+        return found
+
+    def further(self, joint: str) -> list[str]:
+        """Return the names of the further parameters of a joint."""
+        return [_parts(key)[1] for key in self.parameters if _matches(key, joint)]
+
+    def alike(self, name: str, joints: Sequence[str]) -> list[list[int]]:
+        """Return the numbers of joints that have a parameter alike, in groups."""
+        keys = [key for key in self.shared if _parts(key)[1] == name]
+        return [[j for j, joint in enumerate(joints) if _matches(key, joint)] for key in keys]
+
+    def _bounds(self, name: str) -> tuple[float, float] | None:
+        """Return some bounds of a parameter that the table lacks."""
+        if name in PARAMETERS:
+            return None
+        return next((bounds for key, bounds in self.bounds.items() if _parts(key)[1] == name), None)
+
+
+def _parts(key: str) -> tuple[str, str]:
+    """Return the pattern of joint names, and the name of the parameter."""
+    pattern, _, name = key.rpartition("/")
+    return pattern or ".*", name
+
+
+def _matches(key: str, joint: str) -> bool:
+    return re.fullmatch(_parts(key)[0], joint) is not None
+
+
+def _first(given: Mapping[str, tuple[float, float]], name: str, joint: str) -> tuple[float, float] | None:
+    found: Iterable[tuple[float, float]] = (
+        value for key, value in given.items() if _parts(key)[1] == name and _matches(key, joint)
+    )
+    return next(iter(found), None)

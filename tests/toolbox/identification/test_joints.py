@@ -1,0 +1,68 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hidden_motors import PENDULUM, hidden_log, hidden_motor, known_motor
+from isaacsim.core.experimental.actuators import (
+    ElectricalConfig,
+    FrictionConfig,
+    MotorConfig,
+    ServoControlConfig,
+    SupplyConfig,
+)
+from isaacsim.core.experimental.actuators.native import core
+from isaacsim.core.experimental.actuators.toolbox.identification.identify import identify
+from isaacsim.core.experimental.actuators.toolbox.identification.joints import Joints
+from isaacsim.core.experimental.actuators.toolbox.identification.log import MotorLog
+from isaacsim.core.experimental.actuators.toolbox.identification.options import FitOptions
+from isaacsim.core.experimental.actuators.toolbox.identification.parameters import value_of
+
+pytest.importorskip("scipy")
+pytestmark = pytest.mark.skipif(core is None, reason="the native core is not built")
+
+
+def servo(*others: object) -> MotorConfig:
+    winding = ElectricalConfig(0.8, 2.0, command="voltage")
+    return MotorConfig(ServoControlConfig(4.0, 1.0, 12.0), armature=0.02, others=[winding, *others])
+
+
+def joints_of(motors: dict[str, MotorConfig], options: FitOptions | None = None, dt: float = 0.004) -> Joints:
+    time = np.arange(5) * dt
+    still = np.zeros((5, len(motors)))
+    log = MotorLog(time, list(motors), {"command": still, "position": still})
+    armatures = np.full(len(motors), 0.01)
+    return Joints(motors, options or FitOptions(), armatures, [log], lambda _words, _share: None)
+
+
+def test_what_is_fitted_follows_from_motor_log_and_options() -> None:
+    common = ("delay", "encoder_bias", "armature")
+    assert joints_of({"hip": known_motor()}).names_of(0, "as in the file") == ()
+    assert joints_of({"hip": known_motor()}).names_of(0, "viscous friction") == (*common, "viscous")
+    slow = joints_of({"hip": known_motor()}, dt=0.02)
+    assert slow.names_of(0, "viscous friction") == ("delay", "encoder_bias", "viscous")
+    gains = FitOptions(gains=True, parameters=["hip/max_effort"])
+    two = joints_of({"hip": known_motor(), "knee": known_motor(kd=0.0)}, gains)
+    assert two.names_of(0, "viscous friction") == (*common, "kp", "kd", "max_effort", "viscous")
+    assert two.names_of(1, "viscous friction") == (*common, "kp", "viscous")
+
+
+def test_a_supply_is_fitted_for_a_single_joint_with_a_winding() -> None:
+    assert "supply_resistance" in joints_of({"hip": servo()}).names_of(0, "supply")
+    assert "supply_resistance" not in joints_of({"hip": known_motor()}).names_of(0, "supply")
+    two = joints_of({"hip": servo(), "knee": servo()})
+    assert "supply_resistance" not in two.names_of(1, "supply")
+    assert any("supply is one of all joints" in one for one in two.warnings([]))
+
+
+def test_the_resistance_of_a_supply_is_found() -> None:
+    """A servo whose voltage sags, which no friction explains; the supply of the winding stays apart."""
+    friction = FrictionConfig(coulomb=0.1, viscous=0.05)
+    true = servo(SupplyConfig(12.0, resistance=1.5), friction, *hidden_motor(bias=0.0).others[1:])
+    logs = [hidden_log(PENDULUM, {"hinge": true}, ["hinge"], seed=seed, size=2.5) for seed in (0, 1)]
+    options = FitOptions(models=["as in the file", "Coulomb friction", "supply"])
+    found = identify(PENDULUM, logs, {"hinge": servo()}, options)
+    assert found.chosen == "supply"
+    assert value_of(found.motors["hinge"], "supply_resistance") == pytest.approx(1.5, rel=0.05)
+    assert value_of(found.motors["hinge"], "resistance") == 2.0
+    assert value_of(found.motors["hinge"], "coulomb") == pytest.approx(0.1, rel=0.1)
+    assert found.error < 2e-3
