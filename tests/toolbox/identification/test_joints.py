@@ -11,6 +11,7 @@ from isaacsim.core.experimental.actuators import (
     SupplyConfig,
 )
 from isaacsim.core.experimental.actuators.native import core
+from isaacsim.core.experimental.actuators.toolbox.identification.fit import Fit
 from isaacsim.core.experimental.actuators.toolbox.identification.identify import identify
 from isaacsim.core.experimental.actuators.toolbox.identification.joints import Joints
 from isaacsim.core.experimental.actuators.toolbox.identification.log import MotorLog
@@ -23,7 +24,7 @@ pytestmark = pytest.mark.skipif(core is None, reason="the native core is not bui
 
 def servo(*others: object) -> MotorConfig:
     winding = ElectricalConfig(0.8, 2.0, command="voltage")
-    return MotorConfig(ServoControlConfig(4.0, 1.0, 12.0), armature=0.02, others=[winding, *others])
+    return MotorConfig(ServoControlConfig(4.0, 1.0, 12.0, kd=0.05), armature=0.02, others=[winding, *others])
 
 
 def joints_of(motors: dict[str, MotorConfig], options: FitOptions | None = None, dt: float = 0.004) -> Joints:
@@ -51,14 +52,14 @@ def test_a_supply_is_fitted_for_a_single_joint_with_a_winding() -> None:
     assert "supply_resistance" not in joints_of({"hip": known_motor()}).names_of(0, "supply")
     two = joints_of({"hip": servo(), "knee": servo()})
     assert "supply_resistance" not in two.names_of(1, "supply")
-    assert any("supply is one of all joints" in one for one in two.warnings([]))
+    assert any("supply is one of all joints" in one for one in two.warnings([Fit({}, {}, np.zeros((0, 0)), 0.0)] * 2))
 
 
 def test_the_resistance_of_a_supply_is_found() -> None:
     """A servo whose voltage sags, which no friction explains; the supply of the winding stays apart."""
     friction = FrictionConfig(coulomb=0.1, viscous=0.05)
     true = servo(SupplyConfig(12.0, resistance=1.5), friction, *hidden_motor(bias=0.0).others[1:])
-    logs = [hidden_log(PENDULUM, {"hinge": true}, ["hinge"], seed=seed, size=2.5) for seed in (0, 1)]
+    logs = [hidden_log(PENDULUM, {"hinge": true}, ["hinge"], seed=seed) for seed in (0, 1)]
     options = FitOptions(models=["as in the file", "Coulomb friction", "supply"])
     found = identify(PENDULUM, logs, {"hinge": servo()}, options)
     assert found.chosen == "supply"

@@ -15,8 +15,11 @@ from .rollout import Rollout
 
 # residuals of a log are averaged to about so many
 _POINTS = 4000
-# relative step of differences, of the scale of a parameter
-_DIFFERENCE = 1e-3
+# steps of differences, of the scale of a parameter, one round of least squares after the other: where a joint sticks or
+# a voltage is at its limit, errors are rough, and only differences over large steps show where they fall
+_DIFFERENCES = (0.2, 1e-2)
+# relative change of the sum of squares at which all rounds but the last one end
+_ROUGHLY = 1e-4
 # error of the model, all residuals together [rad or m], beside which a prior counts
 _MODEL_ERROR = 0.002
 # a residual of a rollout that has a fault [rad or m]
@@ -83,35 +86,38 @@ class Bench:
         # of what the logs do not tell, least squares would take any value
         prior = _MODEL_ERROR / np.array([rule.spread for rule in rules])
         center = np.array([rule.start for rule in rules])
-        known: dict[bytes, tuple[np.ndarray, np.ndarray]] = {}
+        known: dict[tuple[float, bytes], tuple[np.ndarray, np.ndarray]] = {}
 
-        def evaluated(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        def evaluated(x: np.ndarray, difference: float) -> tuple[np.ndarray, np.ndarray]:
             """Residuals and Jacobian."""
-            if x.tobytes() not in known:
+            key = difference, x.tobytes()
+            if key not in known:
                 known.clear()
-                steps = np.where(x + _DIFFERENCE * scale <= upper, 1.0, -1.0) * _DIFFERENCE * scale
+                steps = np.where(x + difference * scale <= upper, 1.0, -1.0) * difference * scale
                 rows = [x, *(x + steps * (np.arange(len(x)) == k) for k in range(len(x)))]
                 values = [{**fixed, **dict(zip(names, row, strict=True))} for row in rows]
                 found = self._residuals(rollout, cases, values)
                 slopes = ((found[1:] - found[0]) / steps[:, None]).T
-                known[x.tobytes()] = np.r_[found[0], prior * (x - center)], np.r_[slopes, np.diag(prior)]
-            return known[x.tobytes()]
+                known[key] = np.r_[found[0], prior * (x - center)], np.r_[slopes, np.diag(prior)]
+            return known[key]
 
         inside = 1e-9 * np.minimum(1.0, upper - lower)
-        result = least_squares(
-            lambda x: evaluated(x)[0],
-            np.clip([start[name] for name in names], lower + inside, upper - inside),
-            jac=lambda x: evaluated(x)[1],  # type: ignore[arg-type]
-            bounds=(lower, upper),
-            x_scale=scale,
-            ftol=tolerance,
-            xtol=1e-7,
-            max_nfev=60,
-        )
-        residuals, jacobian = (one[: -len(names)] for one in evaluated(result.x))
+        x = np.clip([start[name] for name in names], lower + inside, upper - inside)
+        for step in _DIFFERENCES:
+            x = least_squares(
+                lambda x, step=step: evaluated(x, step)[0],
+                np.clip(x, lower + inside, upper - inside),
+                jac=lambda x, step=step: evaluated(x, step)[1],  # type: ignore[arg-type]
+                bounds=(lower, upper),
+                x_scale=scale,
+                ftol=tolerance if step == _DIFFERENCES[-1] else max(tolerance, _ROUGHLY),
+                xtol=1e-7,
+                max_nfev=60,
+            ).x
+        residuals, jacobian = (one[: -len(names)] for one in evaluated(x, _DIFFERENCES[-1]))
         errors, correlations = _uncertainty(residuals, jacobian, scale)
         return Fit(
-            dict(zip(names, map(float, result.x), strict=True)),
+            dict(zip(names, map(float, x), strict=True)),
             dict(zip(names, map(float, errors), strict=True)),
             correlations,
             float(np.abs(residuals).mean()),
