@@ -12,8 +12,8 @@ from ..identification.checks import check_log, notes_on
 from ..identification.identified import Identified
 from ..identification.identify import MODELS, identify
 from ..identification.log import MotorLog
+from ..identification.logs.read import read_logs
 from ..identification.output import require_output, save_identified
-from ..identification.read import read_logs
 from ..identification.report import plot_identified, write_report
 from .answer import Answer, Table
 from .arguments import Identify

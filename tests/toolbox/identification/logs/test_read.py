@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, cast
 
@@ -9,7 +10,7 @@ import numpy as np
 import pytest
 from isaacsim.core.experimental.actuators import ActuatedArrays, PDControlConfig, Recording
 from isaacsim.core.experimental.actuators.toolbox.identification.log import MotorLog
-from isaacsim.core.experimental.actuators.toolbox.identification.read import read_log, read_logs
+from isaacsim.core.experimental.actuators.toolbox.identification.logs.read import read_logs
 from motor_logs import following
 from pipe_files import needs_pipes, require_refused
 
@@ -39,6 +40,12 @@ def columns_of(log: MotorLog) -> dict[str, np.ndarray]:
         for column, joint in enumerate(log.joints)
     }
     return {"time": log.time, **named}
+
+
+def read_log(path: Path, joints: Sequence[str], robot: int | None = None) -> MotorLog:
+    """The only log of a file."""
+    (log,) = read_logs([path], joints, robot)
+    return log
 
 
 def require_same(back: MotorLog, log: MotorLog) -> None:
