@@ -33,6 +33,7 @@ OWNERS = {
     "onnx": ["networks"],
     "pyarrow": ["toolbox.recording.tables"],
     "rerun": ["toolbox.recording.rerun_stream"],
+    "rosbags": ["toolbox.recording.bags"],
     "ovphysx": ["hosts.physx"],
     "ovstage": ["hosts.physx"],
     "pxr": ["usd"],

@@ -8,7 +8,7 @@ from typing import Any, cast
 
 import numpy as np
 import pytest
-from isaacsim.core.experimental.actuators import ActuatedArrays, PDControlConfig, Recording
+from isaacsim.core.experimental.actuators import ActuatedArrays, PDControlConfig, Recording, ServoCalibration
 from isaacsim.core.experimental.actuators.toolbox.identification.log import MotorLog
 from isaacsim.core.experimental.actuators.toolbox.identification.logs.read import read_logs
 from motor_logs import following
@@ -155,10 +155,32 @@ def test_joints_of_another_robot(tmp_path: Path) -> None:
         read_log(tmp_path / "log.npz", ["wheel"])
 
 
-@pytest.mark.parametrize("name", ["log.mcap", "log.db3", "log"])
+@pytest.mark.parametrize("name", ["log.bag", "log"])
 def test_unknown_format(tmp_path: Path, name: str) -> None:
-    with pytest.raises(ValueError, match=rf"{name}: must end with \.csv, \.npz, \.parquet\. Convert the log"):
+    """A folder must be a bag or a dataset."""
+    said = (
+        rf"{name}: must end with \.csv, \.npz, \.parquet, \.mcap, \.db3, or be a folder with metadata\.yaml or "
+        r"meta/info\.json\. Convert the log to one of them"
+    )
+    with pytest.raises(ValueError, match=said):
         read_log(tmp_path / name, ROBOT)
+    (tmp_path / name).mkdir()
+    with pytest.raises(ValueError, match=said):
+        read_log(tmp_path / name, ROBOT)
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"topics": ["command=/x"]}, r"topics: must be given with a ROS 2 bag, and no log is one\. Leave it out"),
+        ({"units": ["degrees"]}, r"units: must be given with a dataset of LeRobot, and no log is one"),
+        ({"calibration": {"hip": ServoCalibration(1, 0, 0, 0, 4095)}}, r"calibration: must be given with a dataset"),
+    ],
+)
+def test_options_of_other_formats(tmp_path: Path, options: Any, said: str) -> None:
+    """They would have no effect."""
+    with pytest.raises(ValueError, match=said):
+        read_logs([written(tmp_path, TABLE)], ROBOT, **options)
 
 
 @pytest.mark.parametrize("name", ["log.csv", "log.npz"])

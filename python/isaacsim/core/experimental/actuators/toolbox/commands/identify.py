@@ -76,7 +76,9 @@ def _logs(arguments: Identify) -> tuple[list[MotorLog], list[str]]:
         names = list(robot.dof_names)
         lower, upper = (one.numpy()[0].tolist() for one in robot.get_dof_limits())
     limits = dict(zip(names, zip(lower, upper, strict=True), strict=True))
-    logs = read_logs(arguments.logs, names)
+    logs = read_logs(
+        arguments.logs, names, topics=arguments.topics, units=arguments.units, calibration=arguments.calibration
+    )
     problems = [problem for log in logs for problem in check_log(log, limits)]
     if problems and not arguments.force:
         raise ValueError("\n".join([*problems, "Correct the logs, or give --force to fit them as they are."]))

@@ -15,7 +15,7 @@ class Asked:
     Args:
         joints: Names of the joints of the robot.
         robot: Number of the robot in a recording of several.
-        topics: Topic of a ROS 2 bag by role, `command` and `position`, as in `parse_topics`.
+        topics: Topic of a ROS 2 bag by role, `command` and `position`; see `choose`.
         units: Unit by joint; the entry with an empty name is that of all others.
         calibration: Calibrations of servos by joint.
     """

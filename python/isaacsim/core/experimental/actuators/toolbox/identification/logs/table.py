@@ -60,7 +60,7 @@ class Table:
             ValueError: A cell is empty or no finite number; the error has its place.
         """
         column = self.columns[name]
-        at = np.arange(len(column)) if rows is None else rows
+        at = range(len(column)) if rows is None else rows.tolist()
         cells = column if rows is None else [column[row] for row in at]
         try:
             numbers = np.array(cells, np.float64)
@@ -69,7 +69,7 @@ class Table:
         if numbers.ndim != 1:
             raise ValueError(f"{self.path}: {name} has shape {numbers.shape}: must be (samples,). Give a column.")
         if len(bad := np.flatnonzero(~np.isfinite(numbers))):
-            row = int(at[bad[0]])
+            row = at[int(bad[0])]
             place = self.places[row] if self.places else f"row {row}"
             raise ValueError(
                 f"{self.path}, {place}, column {name} = {column[row]}: must be a finite number. Cut the log there, or "
