@@ -253,16 +253,17 @@ def test_parquet(tmp_path: Path) -> None:
         read_log(path, ["hip"])
 
 
-@pytest.mark.parametrize("extension", ["npz", "csv", "parquet"])
+@pytest.mark.parametrize("extension", ["npz", "csv", "parquet", "mcap"])
 def test_recording_comes_back(tmp_path: Path, extension: str) -> None:
     """Each number belongs to its step and joint; motors without electrical laws have no current."""
-    if extension == "parquet":
-        pytest.importorskip("pyarrow", exc_type=ImportError)
+    if library := {"parquet": "pyarrow", "mcap": "rosbags.rosbag2"}.get(extension):
+        pytest.importorskip(library, exc_type=ImportError)
     recording = recorded()
     recording.save(tmp_path / f"log.{extension}")
     log = read_log(tmp_path / f"log.{extension}", ["hip", "knee"])
     assert (log.joints, set(log.signals)) == (("hip", "knee"), {"command", "position", "velocity", "effort"})
-    np.testing.assert_array_equal(log.time, recording.time)
+    # MCAP has whole nanoseconds
+    np.testing.assert_allclose(log.time, recording.time, rtol=0, atol=1e-9 * (extension == "mcap"))
     for name, array in {
         "command": recording.position_targets,
         "position": recording.positions,

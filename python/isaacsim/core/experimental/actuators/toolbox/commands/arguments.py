@@ -155,7 +155,7 @@ class Run(Simulated):
     engine: Literal["mujoco", "physx"] = "mujoco"
     """Physics simulator."""
     record: Path | None = None
-    """Save a recording: .npz, .csv, .parquet, or .rrd for the viewer Rerun."""
+    """Save a recording: .npz, .csv, .parquet, .rrd for the viewer Rerun, or .mcap for ROS 2 and Foxglove."""
     plot: Path | None = None
     """Save a plot of the recording."""
     view: Annotated[bool, tyro.conf.FlagCreatePairsOff] = False
