@@ -3,7 +3,8 @@
 A dataset is a folder. `meta/info.json` has the names of the numbers in `action` and `observation.state`, such as
 `shoulder_pan.pos`; Parquet files below `data` have a row per frame, with the columns `action` and `observation.state`,
 `timestamp` [s] since the start of the episode, and `episode_index`. The action of a frame is sent after its state is
-measured. The unit of positions stands nowhere. Source: lerobot 0.6.1, `datasets/utils.py` and `motors/motors_bus.py`.
+measured; it is stored before LeRobot limits it. The unit of positions stands nowhere. Source: lerobot 0.6.1,
+`datasets/utils.py`, `motors/motors_bus.py` and `scripts/lerobot_record.py`.
 """
 
 from __future__ import annotations
