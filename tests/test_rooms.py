@@ -33,6 +33,7 @@ OWNERS = {
     "onnx": ["networks"],
     "pyarrow": ["toolbox.recording.tables"],
     "rerun": ["toolbox.recording.rerun_stream"],
+    "rosbags": ["toolbox.recording.bags"],
     "ovphysx": ["hosts.physx"],
     "ovstage": ["hosts.physx"],
     "pxr": ["usd"],
@@ -65,6 +66,7 @@ TESTED_IN = {
     "impl.*": "impl/test_builders.py",
     "action_graphs.runner.kit_nodes.*": "action_graphs/runner/kit_nodes/test_kit_nodes.py",
     "specs.*": "specs/test_fields.py",
+    "toolbox.identification.logs.*": "toolbox/identification/logs/test_read.py",
     # parts of something that is tested as one
     "pipeline.gradient_recorder": "pipeline/test_gradients.py",
     "compat.isaac_lab.actions": "compat/isaac_lab/test_models.py",

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -10,6 +11,7 @@ from isaacsim.core.experimental.actuators import Simulation, load_motors, motors
 from isaacsim.core.experimental.actuators.native import core
 from isaacsim.core.experimental.actuators.toolbox.commands.main import main
 from isaacsim.core.experimental.actuators.toolbox.identification.parameters import value_of
+from ros_bags import BagWriter
 
 pytest.importorskip("scipy")
 pytestmark = pytest.mark.skipif(core is None, reason="the native core is not built")
@@ -52,6 +54,37 @@ def test_json_and_a_motor_file(tmp_path: Path, known: Path, capsys: pytest.Captu
     answer = json.loads(capsys.readouterr().out)
     assert {row["name"] for row in answer["parameters"]} >= {"viscous", "delay"}
     assert value_of(load_motors(out)["hinge"], "viscous") > 0
+
+
+def test_from_a_bag_and_a_dataset(tmp_path: Path, known: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """An array of commands whose joint is told, and positions in degrees."""
+    pytest.importorskip("rosbags.rosbag2", exc_type=ImportError)
+    arrow: Any = pytest.importorskip("pyarrow", exc_type=ImportError)
+    parquet: Any = pytest.importorskip("pyarrow.parquet", exc_type=ImportError)
+    log = hidden_log(PENDULUM, {"hinge": hidden_motor()}, ["hinge"])
+    with BagWriter(tmp_path / "bag") as bag:
+        for time, command, position in zip(log.time, log.command[:, 0], log.position[:, 0], strict=True):
+            bag.array("/commands", time, [command])
+            bag.state("/joint_states", time, ["hinge"], [position])
+    dataset = tmp_path / "dataset"
+    (dataset / "meta").mkdir(parents=True)
+    (dataset / "data").mkdir()
+    features = {name: {"names": ["hinge.pos"]} for name in ("action", "observation.state")}
+    (dataset / "meta" / "info.json").write_text(json.dumps({"fps": 1 / log.dt, "features": features}))
+    table = {
+        "action": np.degrees(log.command).tolist(),
+        "observation.state": np.degrees(log.position).tolist(),
+        "timestamp": log.time,
+        "episode_index": np.zeros(len(log.time), int),
+    }
+    parquet.write_table(arrow.table(table), dataset / "data" / "file-000.parquet")
+    given = ["identify", PENDULUM, str(tmp_path / "bag"), str(dataset), "--config", str(known)]
+    told = ["--topics", "command=/commands:hinge", "--units", "degrees", "-o", str(tmp_path / "motors.yaml")]
+    assert main([*given, *told, "--model", "Coulomb friction", "--json"]) == 0
+    rows = {row["name"]: row["value"] for row in json.loads(capsys.readouterr().out)["parameters"]}
+    assert rows["coulomb"] == pytest.approx(0.4, rel=0.05)
+    assert main([*given, "--units", "degrees", "-o", str(tmp_path / "motors.yaml")]) == 1
+    assert "Give --topics command=/commands:JOINT,JOINT" in capsys.readouterr().err
 
 
 def test_a_broken_log_is_refused_before_a_fit(tmp_path: Path, known: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -235,7 +235,10 @@ def test_robots_that_differ_are_named_one_by_one(tmp_path: Path, capsys: pytest.
         (["pendulum.usda", "--targets", "sine", "--frequency", "nan"], "frequency = nan: must be"),
         (["pendulum.usda", "--seconds", "inf"], "--seconds inf: must be"),
         (["pendulum.usda", "--watch", "/World/Graph.outputs:x"], "has no action graphs"),
-        (["pendulum.usda", "--record", "out.txt"], "--record out.txt: must end with .npz, .csv, .parquet, .rrd."),
+        (
+            ["pendulum.usda", "--record", "out.txt"],
+            "--record out.txt: must end with .npz, .csv, .parquet, .rrd, .mcap",
+        ),
         (["pendulum.usda", "--plot", "no/such/out.png"], "no/such/out.png: its folder must be there."),
         (["pendulum.usda", "--plot", "out.foo"], "out.foo: must end with .eps, "),
         (["pendulum.usda", "--plot", "out"], "out: must end with .eps, "),

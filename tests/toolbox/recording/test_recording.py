@@ -128,10 +128,11 @@ def test_without_pyarrow_the_extra_is_named(tmp_path: Path, monkeypatch: pytest.
 
 
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="no such device")
-@pytest.mark.parametrize("extension", ["npz", "csv", "parquet", "rrd", "png", "svg", "pdf"])
+@pytest.mark.parametrize("extension", ["npz", "csv", "parquet", "rrd", "mcap", "png", "svg", "pdf"])
 def test_full_disk_is_an_error_that_names_the_file(tmp_path: Path, extension: str) -> None:
     """In every format, with one kind of error."""
-    pytest.importorskip({"parquet": "pyarrow", "rrd": "rerun"}.get(extension, "matplotlib"), exc_type=ImportError)
+    libraries = {"parquet": "pyarrow", "rrd": "rerun", "mcap": "rosbags.rosbag2"}
+    pytest.importorskip(libraries.get(extension, "matplotlib"), exc_type=ImportError)
     file = tmp_path / f"log.{extension}"
     file.symlink_to("/dev/full")
     log = recorded()
@@ -142,7 +143,7 @@ def test_full_disk_is_an_error_that_names_the_file(tmp_path: Path, extension: st
 
 def test_files_that_are_something_else_are_refused(tmp_path: Path) -> None:
     """The error names the missing parts."""
-    with pytest.raises(ValueError, match=r"log.txt: must end with .npz or .csv or .parquet or .rrd"):
+    with pytest.raises(ValueError, match=r"log.txt: must end with .npz or .csv or .parquet or .rrd or .mcap"):
         recorded().save(tmp_path / "log.txt")
     np.savez(tmp_path / "other.npz", dt=np.zeros(2))
     with pytest.raises(ValueError, match=r"other.npz has no robots, joints, clamps, max_efforts: must be what"):

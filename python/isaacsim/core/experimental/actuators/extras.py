@@ -23,6 +23,7 @@ LIBRARIES: dict[str, tuple[str, ...]] = {
     "files": ("yaml", "tomli_w"),
     "parquet": ("pyarrow",),
     "rerun": ("rerun",),
+    "bags": ("rosbags",),
     "examples": ("matplotlib", "rich"),
     "cli": (*_USD, "mujoco", "tyro", "matplotlib", "rich"),
     "view": (*_USD, "mujoco", "viser"),

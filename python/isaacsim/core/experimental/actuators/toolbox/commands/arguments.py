@@ -155,7 +155,7 @@ class Run(Simulated):
     engine: Literal["mujoco", "physx"] = "mujoco"
     """Physics simulator."""
     record: Path | None = None
-    """Save a recording: .npz, .csv, .parquet, or .rrd for the viewer Rerun."""
+    """Save a recording: .npz, .csv, .parquet, .rrd for the viewer Rerun, or .mcap for ROS 2 and Foxglove."""
     plot: Path | None = None
     """Save a plot of the recording."""
     view: Annotated[bool, tyro.conf.FlagCreatePairsOff] = False
@@ -228,7 +228,8 @@ class Identify(Arguments):
     robot: tyro.conf.Positional[Path]
     """USD, MJCF (.xml, .mjcf) or URDF file of a robot with a fixed base."""
     logs: tyro.conf.Positional[tuple[Path, ...]]
-    """Logs: .csv, .npz or .parquet with columns `time`, `<joint>/command`, `<joint>/position`, SI; or recordings."""
+    """Logs: .csv, .npz or .parquet with columns `time`, `<joint>/command`, `<joint>/position`, SI; recordings; ROS 2
+    bags; folders of datasets of LeRobot."""
     out: Annotated[Path, tyro.conf.arg(aliases=["-o"])] = Path("motors.usda")
     """File of the result: a USD layer over the robot, or a motor file, .yaml, .toml or .json."""
     config: Path | None = None
@@ -251,6 +252,12 @@ class Identify(Arguments):
     """Number of generations of a random search (CMA-ES) for the start of the fit; 0 starts from the motors."""
     seed: int = 0
     """Seed of that search."""
+    topics: tuple[str, ...] = ()
+    """Topics of ROS 2 bags: `command=/x`, `position=/y`; of an array of commands `command=/x:JOINT,JOINT`."""
+    units: tuple[str, ...] = ()
+    """Units of positions in datasets of LeRobot, of all and of joints: `degrees`, `gripper=percent`."""
+    calibration: Path | None = None
+    """Calibration file of LeRobot, for datasets in its units `normalized`, `percent` and `degrees`."""
     report: Path | None = None
     """HTML file for a report with the curves of all joints."""
     plot: Path | None = None

@@ -13,10 +13,10 @@ from ..identification.checks import check_log, notes_on
 from ..identification.identified import Identified
 from ..identification.identify import identify
 from ..identification.log import MotorLog
+from ..identification.logs.read import read_logs
 from ..identification.models import MODELS
 from ..identification.options import FitOptions
 from ..identification.output import require_output, save_identified
-from ..identification.read import read_logs
 from ..identification.report import plot_identified, write_report
 from .answer import Answer, Table
 from .arguments import Identify
@@ -98,7 +98,9 @@ def _logs(arguments: Identify) -> tuple[list[MotorLog], list[str]]:
         names = list(robot.dof_names)
         lower, upper = (one.numpy()[0].tolist() for one in robot.get_dof_limits())
     limits = dict(zip(names, zip(lower, upper, strict=True), strict=True))
-    logs = read_logs(arguments.logs, names)
+    logs = read_logs(
+        arguments.logs, names, topics=arguments.topics, units=arguments.units, calibration=arguments.calibration
+    )
     problems = [problem for log in logs for problem in check_log(log, limits)]
     if problems and not arguments.force:
         raise ValueError("\n".join([*problems, "Correct the logs, or give --force to fit them as they are."]))

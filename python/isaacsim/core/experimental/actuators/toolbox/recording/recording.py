@@ -13,6 +13,7 @@ from ...pipeline.recorded_signals import SIGNALS
 from ...saving import whole_file
 from ...specs.arguments import names_of, path_of, require_file, require_type, whole_of
 from ..plots.style import save
+from .bags import save_mcap
 from .files import Subject, load_npz, save_npz
 from .friction import FrictionTable, friction
 from .motors import MotorTable, motors
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     from ..plots.style import Figure
 
 _T = TypeVar("_T")
-_WRITERS = {".npz": save_npz, ".csv": save_csv, ".parquet": save_parquet, ".rrd": save_rrd}
+_WRITERS = {".npz": save_npz, ".csv": save_csv, ".parquet": save_parquet, ".rrd": save_rrd, ".mcap": save_mcap}
 _READERS = {".npz": load_npz, ".csv": load_csv, ".parquet": load_parquet}
 
 FORMATS = tuple(_WRITERS)
@@ -349,14 +350,16 @@ class Recording:
         return save(figure, path)
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write a file: `.npz`, `.csv` or `.parquet`, or `.rrd` for the viewer Rerun.
+        """Write a file: `.npz`, `.csv` or `.parquet`, `.rrd` for the viewer Rerun, or `.mcap` for ROS 2 and Foxglove.
 
         `.csv` and `.parquet` are tables with a line per step, robot and joint; `.rrd` has the data of `send_to_rerun`.
+        `.mcap` is a ROS 2 bag with two topics of joint states: `/joint_states` has positions, velocities and efforts of
+        the motors, `/joint_commands` the targets. Other signals are left out of it.
 
         Raises:
-            ValueError: The name has another extension.
+            ValueError: The name has another extension; `.mcap`, and none of its signals was recorded.
             OSError: The file cannot be written; no part of it remains.
-            ModuleNotFoundError: `.parquet`, and pyarrow is missing; `.rrd`, and rerun-sdk is.
+            ModuleNotFoundError: `.parquet`, and pyarrow is missing; `.rrd`, and rerun-sdk is; `.mcap`, and rosbags is.
         """
         write = _by_extension(path, _WRITERS)
         with whole_file(path) as written:

@@ -70,12 +70,13 @@ def load_parquet(path: Path) -> Found:
     return recording_of(path, parquet_columns(path, REMEDY))
 
 
-def parquet_columns(path: Path, rule: str) -> dict[str, np.ndarray]:
+def parquet_columns(path: Path, rule: str, names: Sequence[str] | None = None) -> dict[str, np.ndarray]:
     """Return the columns of a Parquet file by name.
 
     Args:
         path: The file.
         rule: What the file must be, and the remedy; the end of the error.
+        names: Names of the columns to read, of those that are there; None means all.
 
     Raises:
         ValueError: It is no Parquet file.
@@ -84,7 +85,9 @@ def parquet_columns(path: Path, rule: str) -> dict[str, np.ndarray]:
     arrow = _arrow()
     with path.open("rb") as file:
         try:
-            table = arrow.parquet.read_table(file)
+            parquet = arrow.parquet.ParquetFile(file)
+            wanted = None if names is None else [name for name in names if name in parquet.schema_arrow.names]
+            table = parquet.read(wanted)
         except (arrow.ArrowException, OSError) as error:
             raise ValueError(f"{path}: {error!s:.300}: {rule}") from None
     columns = zip(table.column_names, table.columns, strict=True)

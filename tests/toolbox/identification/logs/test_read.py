@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, cast
 
 import numpy as np
 import pytest
-from isaacsim.core.experimental.actuators import ActuatedArrays, PDControlConfig, Recording
+from isaacsim.core.experimental.actuators import ActuatedArrays, PDControlConfig, Recording, ServoCalibration
 from isaacsim.core.experimental.actuators.toolbox.identification.log import MotorLog
-from isaacsim.core.experimental.actuators.toolbox.identification.read import read_log, read_logs
+from isaacsim.core.experimental.actuators.toolbox.identification.logs.read import read_logs
 from motor_logs import following
 from pipe_files import needs_pipes, require_refused
 
@@ -39,6 +40,12 @@ def columns_of(log: MotorLog) -> dict[str, np.ndarray]:
         for column, joint in enumerate(log.joints)
     }
     return {"time": log.time, **named}
+
+
+def read_log(path: Path, joints: Sequence[str], robot: int | None = None) -> MotorLog:
+    """The only log of a file."""
+    (log,) = read_logs([path], joints, robot)
+    return log
 
 
 def require_same(back: MotorLog, log: MotorLog) -> None:
@@ -148,10 +155,32 @@ def test_joints_of_another_robot(tmp_path: Path) -> None:
         read_log(tmp_path / "log.npz", ["wheel"])
 
 
-@pytest.mark.parametrize("name", ["log.mcap", "log.db3", "log"])
+@pytest.mark.parametrize("name", ["log.bag", "log"])
 def test_unknown_format(tmp_path: Path, name: str) -> None:
-    with pytest.raises(ValueError, match=rf"{name}: must end with \.csv, \.npz, \.parquet\. Convert the log"):
+    """A folder must be a bag or a dataset."""
+    said = (
+        rf"{name}: must end with \.csv, \.npz, \.parquet, \.mcap, \.db3, or be a folder with metadata\.yaml or "
+        r"meta/info\.json\. Convert the log to one of them"
+    )
+    with pytest.raises(ValueError, match=said):
         read_log(tmp_path / name, ROBOT)
+    (tmp_path / name).mkdir()
+    with pytest.raises(ValueError, match=said):
+        read_log(tmp_path / name, ROBOT)
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"topics": ["command=/x"]}, r"topics: must be given with a ROS 2 bag, and no log is one\. Leave it out"),
+        ({"units": ["degrees"]}, r"units: must be given with a dataset of LeRobot, and no log is one"),
+        ({"calibration": {"hip": ServoCalibration(1, 0, 0, 0, 4095)}}, r"calibration: must be given with a dataset"),
+    ],
+)
+def test_options_of_other_formats(tmp_path: Path, options: Any, said: str) -> None:
+    """They would have no effect."""
+    with pytest.raises(ValueError, match=said):
+        read_logs([written(tmp_path, TABLE)], ROBOT, **options)
 
 
 @pytest.mark.parametrize("name", ["log.csv", "log.npz"])
@@ -224,16 +253,17 @@ def test_parquet(tmp_path: Path) -> None:
         read_log(path, ["hip"])
 
 
-@pytest.mark.parametrize("extension", ["npz", "csv", "parquet"])
+@pytest.mark.parametrize("extension", ["npz", "csv", "parquet", "mcap"])
 def test_recording_comes_back(tmp_path: Path, extension: str) -> None:
     """Each number belongs to its step and joint; motors without electrical laws have no current."""
-    if extension == "parquet":
-        pytest.importorskip("pyarrow", exc_type=ImportError)
+    if library := {"parquet": "pyarrow", "mcap": "rosbags.rosbag2"}.get(extension):
+        pytest.importorskip(library, exc_type=ImportError)
     recording = recorded()
     recording.save(tmp_path / f"log.{extension}")
     log = read_log(tmp_path / f"log.{extension}", ["hip", "knee"])
     assert (log.joints, set(log.signals)) == (("hip", "knee"), {"command", "position", "velocity", "effort"})
-    np.testing.assert_array_equal(log.time, recording.time)
+    # MCAP has whole nanoseconds
+    np.testing.assert_allclose(log.time, recording.time, rtol=0, atol=1e-9 * (extension == "mcap"))
     for name, array in {
         "command": recording.position_targets,
         "position": recording.positions,
