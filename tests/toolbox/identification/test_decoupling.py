@@ -25,6 +25,7 @@ def test_pendulum_has_its_closed_form() -> None:
         links.close()
     np.testing.assert_allclose(found.place, moving(["hinge"]).position - 0.1)
     np.testing.assert_allclose(found.inertia, 0.26, rtol=1e-5)
+    np.testing.assert_allclose(found.least, 0.26, rtol=1e-5)
     np.testing.assert_allclose(np.abs(found.load), 9.81 * 0.5 * np.abs(np.sin(found.place)), atol=1e-4)
     np.testing.assert_allclose(found.slope, 9.81 * 0.5 * np.cos(found.place), rtol=2e-2)
 
@@ -47,11 +48,16 @@ def test_joints_together_need_the_effort_of_the_whole_robot() -> None:
         simulation.play()
         robots.set_dof_positions(log.position[row])
         robots.set_dof_velocities(0.4 * frequency * np.cos(frequency * log.time[row]))
-        matrix = robots.get_mass_matrices().numpy()[0] - np.diag(armatures)
+        whole = robots.get_mass_matrices().numpy()[0]
+        matrix = whole - np.diag(armatures)
+        alone = 1 / np.diagonal(np.linalg.inv(whole)) - armatures
         wanted = matrix @ acceleration
         wanted += robots.get_dof_gravity_compensation_forces().numpy()[0]
         wanted += robots.get_dof_coriolis_and_centrifugal_compensation_forces().numpy()[0]
     np.testing.assert_allclose(found.inertia[row] * acceleration + found.load[row], wanted, rtol=2e-3, atol=2e-2)
+    # the smallest one along the log
+    assert (found.least <= alone + 1e-9).all()
+    assert (found.least > 0.5 * alone).all()
 
 
 def test_along_has_what_a_rollout_takes() -> None:

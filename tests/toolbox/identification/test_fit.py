@@ -55,7 +55,7 @@ def test_what_logs_do_not_tell_has_large_errors(cases: list[Decoupled]) -> None:
     still = {name: np.repeat(signal[:1], len(signal), 0) for name, signal in one.log.signals.items()}
     still["command"] = still["position"] = np.zeros_like(still["command"])
     log = type(one.log)(one.log.time, ["hinge"], still)
-    held = Decoupled(log, one.inertia, 0 * one.load, 0 * one.slope, 0 * one.place, 0 * one.velocity)
+    held = Decoupled(log, one.inertia, 0 * one.load, 0 * one.slope, 0 * one.place, 0 * one.velocity, one.least)
     found = BENCH.fit([held], {"viscous": 0.1, "coulomb": 0.1}, {"armature": 0.03})
     assert all(not np.isfinite(error) for error in found.errors.values())
 

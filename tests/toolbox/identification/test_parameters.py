@@ -17,6 +17,7 @@ from isaacsim.core.experimental.actuators.toolbox.identification.parameters impo
     has_place,
     rule_of,
     value_of,
+    with_inertia,
     with_values,
 )
 
@@ -83,3 +84,10 @@ def test_fields_have_kinds() -> None:
     """The resistances of a winding and of its supply are not mixed up."""
     found = fields_of(["resistance", "supply_resistance", "delay"], {"resistance": 2.0, "supply_resistance": 0.5})
     assert found == {"electrical.resistance": 2.0, "supply.resistance": 0.5}
+
+
+def test_friction_keeps_the_inertia_that_it_assumes() -> None:
+    motor = MotorConfig(PDControlConfig(10.0, 1.0), others=[FrictionConfig(coulomb=0.1)])
+    once = with_inertia(motor, 0.2)
+    assert (motor.others[0].assumed_inertia, once.others[0].assumed_inertia) == (0.0, 0.2)
+    assert with_inertia(once, 0.5).others[0].assumed_inertia == 0.2

@@ -23,7 +23,7 @@ def case(dt: float = 0.002, samples: int = 400) -> Decoupled:
     inertia = 0.05 + 0.01 * np.cos(3 * time)[:, None]
     load, slope = 0.4 * np.sin(2 * time)[:, None], np.full((samples, 1), 0.7)
     log = MotorLog(time, ["hinge"], {"command": command, "position": position})
-    return Decoupled(log, inertia, load, slope, position, np.gradient(position, dt, axis=0))
+    return Decoupled(log, inertia, load, slope, position, np.gradient(position, dt, axis=0), inertia[0])
 
 
 def reference(one: Decoupled, values: dict[str, float]) -> np.ndarray:

@@ -39,6 +39,8 @@ class Decoupled:
         slope: Change of the load with the joint's own position [N·m/rad or N/m].
         place: True positions at which the load was taken [rad or m].
         velocity: Velocities [rad/s or m/s].
+        least: Smallest inertia of each joint while the others move freely, without its armature [kg·m² or kg], shape
+            `(joints,)`.
     """
 
     log: MotorLog
@@ -47,6 +49,7 @@ class Decoupled:
     slope: np.ndarray
     place: np.ndarray
     velocity: np.ndarray
+    least: np.ndarray
 
     def along(self, joints: Sequence[int]) -> np.ndarray:
         """Return command, inertia, load, slope and place of some joints, `(5, samples, joints)`."""
@@ -106,7 +109,7 @@ class Links:
             np.asarray(savgol_filter(place, window, min(5, window - 1), deriv=order, delta=dt, axis=0))
             for order in (1, 2)
         )
-        matrices, loads = self._equations(place, velocity)
+        matrices, loads, alone = self._equations(place, velocity)
         inertia = np.ascontiguousarray(np.diagonal(matrices, axis1=1, axis2=2)) - self.armatures
         # of the other joints alone, armatures are on the diagonal only
         others = (
@@ -122,22 +125,26 @@ class Links:
             slopes[:, joint] = (above - below) / (2 * _STEP)
         rows = np.arange(len(place))
         slope = np.stack([np.interp(rows, chosen, one) for one in slopes.T], 1)
-        return Decoupled(log, inertia, loads + others, slope, place, velocity)
+        return Decoupled(log, inertia, loads + others, slope, place, velocity, alone.min(0) - self.armatures)
 
-    def _equations(self, places: np.ndarray, velocities: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return mass matrices of the joints, and efforts that balance gravity and Coriolis forces."""
-        matrices, loads = [], []
+    def _equations(self, places: np.ndarray, velocities: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Return mass matrices of the joints, efforts that balance gravity and Coriolis forces, and inertias of the
+        joints while all others move freely.
+        """
+        matrices, loads, alone = [], [], []
         for place, velocity in self._copies(places, velocities):
             self._place(place)
             given = np.zeros_like(self._initial)
             given[: len(velocity), self._at] = velocity
             self._robots.set_dof_velocities(given)
             count = len(place)
-            matrices.append(self._robots.get_mass_matrices().numpy()[:count][:, self._at][:, :, self._at])
+            whole = self._robots.get_mass_matrices().numpy()[:count].astype(float)
+            matrices.append(whole[:, self._at][:, :, self._at])
+            alone.append(1.0 / np.diagonal(np.linalg.inv(whole), axis1=1, axis2=2)[:, self._at])
             balance = self._robots.get_dof_gravity_compensation_forces().numpy()
             balance = balance + self._robots.get_dof_coriolis_and_centrifugal_compensation_forces().numpy()
             loads.append(balance[:count, self._at])
-        return np.concatenate(matrices).astype(float), np.concatenate(loads).astype(float)
+        return np.concatenate(matrices), np.concatenate(loads).astype(float), np.concatenate(alone)
 
     def _gravity(self, places: np.ndarray) -> np.ndarray:
         """Return the efforts that balance gravity, `(samples, joints)`."""

@@ -71,7 +71,7 @@ def identify(
     scores, by_model = joints.ladder(fits, cases[0], cases[1])
     chosen = kept(scores)
     fits = by_model[chosen]
-    found = {**{name: motor for name, motor in given.items() if name not in names}, **joints.motors(fits)}
+    found = {**{name: motor for name, motor in given.items() if name not in names}, **joints.motors(fits, cases[0])}
     progress("simulating the whole robot", 0.85)
     replays = _replays(robot, found, even, training, validation)
     shipped = [one for one in _replays(robot, given, even, [], validation) if one.held_out]

@@ -17,7 +17,7 @@ from .identified import Estimate, ModelScore
 from .log import MotorLog
 from .models import FIRST, MODELS
 from .options import FitOptions
-from .parameters import GAINS, OF_LOG, has_place, value_of, with_values
+from .parameters import GAINS, OF_LOG, has_place, value_of, with_inertia, with_values
 from .rollout import settings_of
 from .start import searched, tried
 
@@ -192,13 +192,18 @@ class Joints:
         with ThreadPoolExecutor(os.cpu_count()) as pool:
             return list(pool.map(function, range(len(self._benches))))
 
-    def motors(self, fits: Sequence[Fit]) -> dict[str, MotorConfig]:
-        """Return the motors with fitted values, by joint name."""
-        found = {}
+    def motors(self, fits: Sequence[Fit], cases: Sequence[Decoupled]) -> dict[str, MotorConfig]:
+        """Return the motors with fitted values, by joint name.
+
+        Friction gets the smallest inertia that its joint has along the logs, for simulators that tell it none; a value
+        that is too small is safe.
+        """
+        found, least = {}, np.maximum(np.min([case.least for case in cases], axis=0), 0.0)
         for bench, known, fit in zip(self._benches, self._known, fits, strict=True):
             kept = {name: one for name, one in fit.values.items() if abs(one) > _NONE * bench.rules[name].scale}
             kept |= {name: 0.0 for name in fit.values if name not in kept and known.get(name)}
-            found[bench.joint] = with_values(bench.motor, kept)
+            inertia = float(least[bench.column]) + fit.values["armature"]
+            found[bench.joint] = with_inertia(with_values(bench.motor, kept), inertia)
         return found
 
     def estimates(self, fits: Sequence[Fit]) -> list[Estimate]:

@@ -178,6 +178,17 @@ def with_values(motor: MotorConfig, values: Mapping[str, float]) -> MotorConfig:
     return changed
 
 
+def with_inertia(motor: MotorConfig, inertia: float) -> MotorConfig:
+    """Return a motor whose friction assumes an inertia [kg·m² or kg] if it assumes none yet."""
+    others: list[Any] = [
+        dataclasses.replace(one, assumed_inertia=inertia)
+        if isinstance(one, FrictionConfig) and not one.assumed_inertia
+        else one
+        for one in motor.others
+    ]
+    return dataclasses.replace(motor, others=others)
+
+
 def _set(motor: MotorConfig, name: str, value: float) -> None:
     rule = rule_of(name, (0.0, 1.0))
     stage = _stage_of(motor, rule)
