@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -12,12 +11,11 @@ from typing import TypeVar
 
 import numpy as np
 
-from ...authoring import motors_of
-from ...simulation import Simulation
 from ...specs.configs import DelayConfig
-from ...specs.motors import MotorConfig, with_friction_stage
+from ...specs.motors import MotorConfig
 from .decoupling import Decoupled, Links
 from .fit import Fit, error_of, fit_joint
+from .given_motors import given_motors
 from .identified import Estimate, Identified, ModelScore, Replay, mean_error
 from .log import MotorLog
 from .parameters import OF_LOG, OF_MOTOR, PARAMETERS, value_of, with_values
@@ -98,7 +96,7 @@ def identify(
     joints = tuple(logs[0].joints)
     even = [one.columns(joints).evenly(one.dt) for one in logs]
     training, validation = _split(even, held_out)
-    given = _motors_of(robot, motors, joints)
+    given = given_motors(robot, motors, joints)
     work = _Work(joints, [given[name] for name in joints], tuple(shared), progress or (lambda _words, _share: None))
     links = Links(robot, joints)
     try:
@@ -168,31 +166,6 @@ def _replays(
         for part, held in ((training, False), (validation, True))
         for log in part
     ]
-
-
-def _motors_of(
-    robot: str | os.PathLike[str], motors: Mapping[str, MotorConfig] | None, joints: Sequence[str]
-) -> dict[str, MotorConfig]:
-    """Return a motor for each joint of logs, and those of the file for others, friction as a stage of theirs.
-
-    Raises:
-        ValueError: A joint has none.
-    """
-    with Simulation(robot) as simulation:
-        names = list(simulation.articulation("/").dof_names)
-        found = motors_of(simulation, friction_stages=True) if motors is None else motors
-    chosen: dict[str, MotorConfig] = {}
-    for name in names:
-        for pattern, motor in found.items():
-            if re.fullmatch(pattern, name) and motor.controller is not None:
-                chosen[name] = motor if motors is None else with_friction_stage(motor)
-                break
-    if missing := [name for name in joints if name not in chosen]:
-        raise ValueError(
-            f"{robot}: {', '.join(missing)}: no motor with a control law: must have one, for identification starts "
-            "from its gains. Describe the motors in a file, and give it."
-        )
-    return chosen
 
 
 def _at_limits(logs: Sequence[MotorLog], limits: Mapping[str, tuple[float, float]]) -> list[str]:
