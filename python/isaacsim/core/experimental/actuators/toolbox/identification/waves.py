@@ -201,7 +201,8 @@ def _least_alike(
 
 
 def _size(frequency: np.ndarray, pace: float) -> np.ndarray:
-    return np.minimum(1.0, pace / frequency) * np.minimum(1.0, _SINES / frequency)
+    # without a kink, which would be a jump of the speed
+    return ((1.0 + (frequency / pace) ** 4) * (1.0 + (frequency / _SINES) ** 4)) ** -0.25
 
 
 def _taper(span: Span) -> np.ndarray:
