@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from isaacsim.core.experimental.actuators.toolbox.identification.draft import RAMP, Draft
 from isaacsim.core.experimental.actuators.toolbox.identification.excitation_plan import ExcitationPlan
-from isaacsim.core.experimental.actuators.toolbox.identification.safety import Break, Limits
+from isaacsim.core.experimental.actuators.toolbox.identification.safety import Break, Limits, Motion
 
 PLAN = ExcitationPlan(seconds=24.0, rate=100.0)
 
@@ -102,7 +102,9 @@ def test_the_middle_comes_closer_until_there_is_no_room() -> None:
     one.reduce(of(RAMP, "effort", over=1.2))
     assert middle < one.command()[one.parts[1].rows.start, 0] < 1.0
     assert any("closer to the first pose, for their limits: hip (effort)" in note for note in one.notes())
-    with pytest.raises(ValueError, match="hip: no room to move where nothing breaks a limit"):
+    with pytest.raises(
+        ValueError, match="hip at its position limit in the first pose, and on the way from there hip breaks its effort"
+    ):
         for _ in range(20):
             one.reduce(of(RAMP, "effort", over=2.0))
 
@@ -124,3 +126,17 @@ def test_too_few_seconds_are_refused() -> None:
     # a long way at a slow speed takes time
     with pytest.raises(ValueError, match="seconds = 18"):
         draft(ExcitationPlan(seconds=18.0), start=(1.0, 0.0), speed=0.5)
+
+
+def test_a_robot_that_cannot_rest_is_refused() -> None:
+    one, zeros = draft(), np.zeros((2400, 2))
+    efforts = zeros.copy()
+    efforts[10, 1] = 9.5
+    one.require_rest(Motion(zeros, zeros, zeros, zeros > 0, {}))
+    with pytest.raises(ValueError, match="at rest in the first pose, knee needs 9.5 N·m or N"):
+        one.require_rest(Motion(zeros, zeros, efforts, zeros > 0, {}))
+    efforts[10, 1], efforts[100, 1] = 0.0, 9.5
+    one.require_rest(Motion(zeros, zeros, efforts, zeros > 0, {}))
+    assert [(kind, found.joint) for kind, found in one.broken(Motion(zeros, zeros, efforts, zeros > 0, {}))] == [
+        ("ramp", 1)
+    ]

@@ -144,3 +144,15 @@ def test_a_robot_without_shapes_touches_nothing() -> None:
         contacts = Contacts(robot.simulation)
     assert not contacts.there_are
     assert contacts.found() == []
+
+
+def test_a_simulation_that_diverges_is_told() -> None:
+    """By the sample in which it did; what is after it is at rest."""
+    wild = MotorConfig(PDControlConfig(1e9, 1e9))
+    command = np.zeros((400, 2))
+    command[50:] = 0.1
+    with CommandedRobot(ARM, dict.fromkeys(JOINTS, wild), JOINTS, 0.01) as robot:
+        found = moved(robot, command, JOINTS)
+    assert found.diverged is not None
+    assert found.velocities.shape == (400, 2)
+    assert not found.velocities[found.diverged :].any()

@@ -109,7 +109,8 @@ class Draft:
                 "there and back. Give more, or fewer kinds."
             )
         each = (plan.seconds - 2.0 * (ramp + _REST)) / count - _REST
-        self._span = Span(round(each * plan.rate), 1.0 / plan.rate, len(limits.joints), plan.top, plan.seed)
+        # rounded down, so that there is time for the way back
+        self._span = Span(int(each * plan.rate - count), 1.0 / plan.rate, len(limits.joints), plan.top, plan.seed)
         rest, total = round(_REST * plan.rate), round(plan.seconds * plan.rate)
         first = rest + round(ramp * plan.rate)
         parts = [Part(RAMP, slice(0, first))]
@@ -154,6 +155,15 @@ class Draft:
             for one in broken(motion, self._limits, part.rows, self._middle, 0.0 if part.kind == RAMP else 0.5 * MARGIN)
         ]
 
+    def require_rest(self, motion: Motion) -> None:
+        """Refuse a robot that breaks a limit where it begins, at rest, which nothing can reduce.
+
+        Raises:
+            ValueError: It does.
+        """
+        for one in broken(motion, self._limits, slice(0, self._rest), self._limits.start, 0.0):
+            raise ValueError(f"{self._robot}: at rest in the first pose, {one.words}: must hold. {REMEDY}")
+
     def reduce(self, breaks: Sequence[tuple[str, Break]]) -> None:
         """Make smaller or slower what breaks a limit.
 
@@ -170,9 +180,6 @@ class Draft:
                 self._come_closer(factor, one)
             else:
                 self._shrink_all(kind, factor, one)
-        if tight := np.flatnonzero(self._room() < _SMALLEST * self._wanted).tolist():
-            names = ", ".join(self._limits.joints[j] for j in tight)
-            raise ValueError(f"{self._robot}: {names}: no room to move where nothing breaks a limit. {REMEDY}")
 
     def _come_closer(self, factor: float, one: Break) -> None:
         """Move the middle of the motion closer to the first pose: of the joint itself, else of all."""
@@ -183,6 +190,10 @@ class Draft:
         for j in joints:
             self._reach[j] = self._reach[j] * factor if self._reach[j] > _SMALLEST else 0.0
             self._why.setdefault((RAMP, j), set()).add(one.limit)
+        if tight := np.flatnonzero(self._room() < _SMALLEST * self._wanted).tolist():
+            names = ", ".join(self._limits.joints[j] for j in tight)
+            where = f"{names} at its position limit in the first pose, and on the way from there"
+            raise ValueError(f"{self._robot}: {where} {one.words}: must hold. {REMEDY}")
 
     def _shrink_all(self, kind: str, factor: float, one: Break) -> None:
         """Make a motion smaller or slower: of the joint itself, and of others if they are what shakes it."""

@@ -98,6 +98,8 @@ def excitation(
         for count in range(_ROUNDS):
             command = draft.command()
             motion = moved(commanded, command, joints)
+            if not count:
+                draft.require_rest(motion)
             breaks = draft.broken(motion)
             if not breaks:
                 break
