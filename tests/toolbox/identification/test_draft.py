@@ -131,11 +131,11 @@ def test_too_few_seconds_are_refused() -> None:
 def test_a_robot_that_cannot_rest_is_refused() -> None:
     one, zeros = draft(), np.zeros((2400, 2))
     efforts = zeros.copy()
-    efforts[10, 1] = 9.5
+    efforts[10, 1] = 48.0
     one.require_rest(Motion(zeros, zeros, zeros, zeros > 0, {}))
-    with pytest.raises(ValueError, match="at rest in the first pose, knee needs 9.5 N·m or N"):
+    with pytest.raises(ValueError, match=r"at rest in the first pose, knee needs 48 N·m or N"):
         one.require_rest(Motion(zeros, zeros, efforts, zeros > 0, {}))
-    efforts[10, 1], efforts[100, 1] = 0.0, 9.5
+    efforts[10, 1], efforts[100, 1] = 0.0, 48.0
     one.require_rest(Motion(zeros, zeros, efforts, zeros > 0, {}))
     assert [(kind, found.joint) for kind, found in one.broken(Motion(zeros, zeros, efforts, zeros > 0, {}))] == [
         ("ramp", 1)

@@ -161,7 +161,9 @@ class Draft:
         Raises:
             ValueError: It does.
         """
-        for one in broken(motion, self._limits, slice(0, self._rest), self._limits.start, 0.0):
+        breaks = broken(motion, self._limits, slice(0, self._rest), self._limits.start, 0.0)
+        # a joint whose motor is too weak falls, and so is fast, too
+        for one in sorted(breaks, key=lambda one: one.limit != "effort"):
             raise ValueError(f"{self._robot}: at rest in the first pose, {one.words}: must hold. {REMEDY}")
 
     def reduce(self, breaks: Sequence[tuple[str, Break]]) -> None:

@@ -13,18 +13,16 @@ import numpy as np
 from ...specs.motors import MotorConfig
 from .commanded import CommandedRobot
 from .decoupling import require_fixed_base
-from .draft import REMEDY, Draft, Part
+from .draft import Draft, Part
 from .excitation_plan import ExcitationPlan
 from .given_motors import given_motors
-from .safety import Contacts, Limits, limits_of, moved
+from .safety import Contacts, Limits, Motion, limits_of, moved
 
 Progress = Callable[[str, float], None]
 """Told what is being done, and the share of all work that is done, 0 … 1."""
 
 # largest speeds of joints without a limit [rad/s], [m/s]
 _SPEEDS = (3.0, 0.3)
-# how often a draft is reduced
-_ROUNDS = 60
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,27 +90,14 @@ def excitation(
     with CommandedRobot(robot, known, joints, 1.0 / plan.rate, initial_positions=plan.initial_positions) as commanded:
         require_fixed_base(robot, commanded.robots)
         limits, notes = _complete(limits_of(commanded, joints), plan)
-        draft = Draft(robot, plan, limits)
         if not Contacts(commanded.simulation).there_are:
             notes.append("The file has no links that collide: collisions were not looked for. Clear the space.")
-        for count in range(_ROUNDS):
-            command = draft.command()
-            motion = moved(commanded, command, joints)
-            if not count:
-                draft.require_rest(motion)
-            breaks = draft.broken(motion)
-            if not breaks:
-                break
-            draft.reduce(breaks)
-            told("reducing what breaks a limit", 1.0 - 0.8**count)
-        else:
-            raise ValueError(f"{robot}: {breaks[0][1].words}: must hold. {REMEDY}")
+        draft = Draft(robot, plan, limits)
+        command, motion = _held(commanded, draft, joints, told)
     told("done", 1.0)
-    time = np.arange(len(command)) / plan.rate
-    notes = [*draft.notes(), *notes]
     return Excitation(
         os.fspath(robot),
-        time,
+        np.arange(len(command)) / plan.rate,
         joints,
         command,
         motion.positions,
@@ -120,8 +105,28 @@ def excitation(
         motion.efforts,
         limits,
         draft.parts,
-        tuple(notes),
+        (*draft.notes(), *notes),
     )
+
+
+def _held(commanded: CommandedRobot, draft: Draft, joints: Sequence[str], told: Progress) -> tuple[np.ndarray, Motion]:
+    """Return commands under which no limit breaks, and the motion; the draft is reduced until there are.
+
+    Raises:
+        ValueError: Nothing that can be reduced helps.
+    """
+    left = 1.0
+    command = draft.command()
+    motion = moved(commanded, command, joints)
+    draft.require_rest(motion)
+    # ends, for each reduction changes something, down to a smallest
+    while breaks := draft.broken(motion):
+        left *= 0.8
+        told("reducing what breaks a limit", 1.0 - left)
+        draft.reduce(breaks)
+        command = draft.command()
+        motion = moved(commanded, command, joints)
+    return command, motion
 
 
 def _joints_of(

@@ -45,8 +45,9 @@ class ExcitationPlan:
     initial_positions: Mapping[str, float] | None = None
 
     def __post_init__(self) -> None:
-        if not self.kinds or (unknown := [name for name in self.kinds if name not in WAVES]):
-            listed = ", ".join(self.kinds and unknown) or "[]"
+        unknown = [name for name in self.kinds if name not in WAVES]
+        if unknown or not self.kinds:
+            listed = ", ".join(unknown) or "[]"
             raise ValueError(f"kinds = {listed}: must be some of {', '.join(WAVES)}. Correct the name.")
         for name in ("seconds", "rate", "share", "amplitude", "speed", "frequency"):
             value = getattr(self, name)

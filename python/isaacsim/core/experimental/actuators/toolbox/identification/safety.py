@@ -146,8 +146,14 @@ def moved(commanded: CommandedRobot, command: np.ndarray, joints: Sequence[str])
     velocities, efforts, limits = (
         getattr(log, name)[: last * commanded.substeps, 0, columns].reshape(shape) for name in signals
     )
-    found = [_complete(one, len(command)) for one in (_largest(velocities), _largest(efforts))]
-    return Motion(positions, *found, _complete((limits != "").any(axis=1), len(command)), touching, diverged)
+    return Motion(
+        positions,
+        _complete(_largest(velocities), len(command)),
+        _complete(_largest(efforts), len(command)),
+        _complete((limits != "").any(axis=1), len(command)),
+        touching,
+        diverged,
+    )
 
 
 @dataclass(frozen=True)

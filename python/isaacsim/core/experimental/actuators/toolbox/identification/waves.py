@@ -104,7 +104,7 @@ def multisine(span: Span, pace: np.ndarray) -> np.ndarray:
         frequency = harmonics[joint % apart :: apart] / span.seconds
         phases = 2.0 * np.pi * span.random(joint, "multisine").uniform(size=(_TRIES, len(frequency)))
         turns = np.exp(2j * np.pi * span.time[:, None] * frequency) * _size(frequency, pace[joint])
-        tried = (turns @ np.exp(1j * phases.T)).real * _taper(span)[:, None]
+        tried = np.real(turns @ np.exp(1j * phases.T)) * _taper(span)[:, None]
         peaks = np.abs(tried).max(axis=0)
         # a joint whose lowest frequency is above its pace moves less, too
         found[:, joint] = tried[:, peaks.argmin()] * (_size(frequency[0], pace[joint]) / peaks.min())
@@ -193,7 +193,7 @@ def _least_alike(
         tried = [draw(random) for _ in range(_TRIES)]
         over_time = [levels[np.searchsorted(at, middles)] for at, levels in tried]
         over_time = [one / np.linalg.norm(one) for one in over_time]
-        worst = [max((abs(one @ other) for other in curves), default=0.0) for one in over_time]
+        worst = [max((abs(float(one @ other)) for other in curves), default=0.0) for one in over_time]
         best = int(np.argmin(worst))
         chosen.append(tried[best])
         curves.append(over_time[best])
