@@ -80,5 +80,5 @@ def _in_words(found: Excitation) -> str:
     parts = [f"{part.kind} from {found.time[part.rows.start]:.3g} s" for part in found.parts[1:-1]]
     return (
         f"{found.time[-1] + found.time[1]:.3g} s: {', '.join(parts)}. Speeds and efforts stay below {SAFE:.0%} of "
-        "their limits if the motors are as described. Send the commands slowly at first, with a hand on the switch."
+        "their limits if the motors are as described. Begin with less --share and --speed, and a hand on the switch."
     )
