@@ -47,6 +47,8 @@ _NONE = 1e-6
 # distance from a position limit, of the range of a joint, and share of a log that may be so near
 _NEAR, _OFTEN = 0.002, 0.01
 _ROUNDS = 2
+# other levels of dry friction at which fits start [N·m or N]
+_LEVELS = (1.0, 20.0)
 # tolerance of these rounds, which the ladder fits again
 _ROUGH = 1e-3
 
@@ -269,10 +271,26 @@ class _Work:
             return Fit({**fixed, **fit.values}, fit.errors, fit.correlations, fit.error)
 
         if before is None:
-            return self.each(lambda j: one(j, {}))
+            return self.each(lambda j: self.first(j, names, cases, tolerance))
         common = [name for name in self.shared if name in names]
         values = {name: float(np.median([fit.values[name] for fit in before])) for name in common}
         return self.each(lambda j: one(j, values))
+
+    def first(self, j: int, names: Sequence[str], cases: Sequence[Decoupled], tolerance: float) -> Fit:
+        """Return the best fit of a joint from several levels of dry friction, where that is not known.
+
+        A log with rests has several minima: a level that is too low to hold the joint anywhere has no slope towards
+        one that does.
+        """
+        start, known = self.starts(j, names, None), self.known[j]
+        fixed = {name: value for name, value in known.items() if name in OF_LOG and name not in names} | self.settings
+        levels = [start["coulomb"]] if known.get("coulomb") else [start["coulomb"], *_LEVELS]
+        fits = [
+            fit_joint(self.joints[j], j, self.motors[j], cases, {**start, "coulomb": level}, fixed, tolerance)
+            for level in levels
+        ]
+        best = min(fits, key=lambda fit: fit.error)
+        return Fit({**fixed, **best.values}, best.errors, best.correlations, best.error)
 
     def starts(self, j: int, names: Sequence[str], before: list[Fit] | None) -> dict[str, float]:
         """Return where the parameters of a joint start."""
