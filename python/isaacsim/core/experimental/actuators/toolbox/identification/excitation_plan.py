@@ -50,20 +50,21 @@ class ExcitationPlan:
             listed = ", ".join(unknown) or "[]"
             raise ValueError(f"kinds = {listed}: must be some of {', '.join(WAVES)}. Correct the name.")
         for name in ("seconds", "rate", "share", "amplitude", "speed", "frequency"):
-            value = getattr(self, name)
-            if value is not None and not 0.0 < value < math.inf:
-                raise ValueError(f"{name} = {value}: must be a finite number > 0. Correct it.")
+            _require_positive(name, getattr(self, name))
         if self.share > 1.0:
             raise ValueError(f"share = {self.share}: must be at most 1, the whole range. Give less.")
         if self.seed < 0:
             raise ValueError(f"seed = {self.seed}: must not be negative. Give another.")
         if self.top * 2.0 >= self.rate:
-            raise ValueError(
-                f"frequency = {self.top}: must be below half the rate, {self.rate / 2:g} Hz. Give less, or a higher "
-                "rate."
-            )
+            half = f"half the rate, {self.rate / 2:g} Hz"
+            raise ValueError(f"frequency = {self.top}: must be below {half}. Give less, or a higher rate.")
 
     @property
     def top(self) -> float:
         """Highest frequency [Hz]."""
         return min(_TOP, self.rate / _SAMPLES) if self.frequency is None else self.frequency
+
+
+def _require_positive(name: str, value: float | None) -> None:
+    if value is not None and not 0.0 < value < math.inf:
+        raise ValueError(f"{name} = {value}: must be a finite number > 0. Correct it.")
