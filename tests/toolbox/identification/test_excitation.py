@@ -141,6 +141,8 @@ def test_what_cannot_be_excited_is_refused() -> None:
         excitation(ARM, plan=ExcitationPlan(joints=["elbow"]))
     with pytest.raises(ValueError, match="no motor with a control law"):
         excitation(ARM, {".*": MotorConfig()})
+    with pytest.raises(ValueError, match="hinge: moves less than a tenth as far as its commands"):
+        excitation(PENDULUM, {"hinge": MotorConfig(PDControlConfig(0.0, 0.0))}, SHORT)
     with pytest.raises(ValueError, match="seconds = 3: must be"):
         excitation(ARM, plan=ExcitationPlan(seconds=3.0))
 

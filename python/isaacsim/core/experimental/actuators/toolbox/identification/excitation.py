@@ -18,11 +18,14 @@ from .excitation_plan import ExcitationPlan
 from .given_motors import given_motors
 from .safety import Contacts, Limits, Motion, limits_of, moved
 
+
 Progress = Callable[[str, float], None]
 """Told what is being done, and the share of all work that is done, 0 … 1."""
 
 # largest speeds of joints without a limit [rad/s], [m/s]
 _SPEEDS = (3.0, 0.3)
+# share of the range of its commands that a joint moves through at least
+_FOLLOWS = 0.1
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,8 +78,8 @@ def excitation(
         progress: Told of the progress.
 
     Raises:
-        ValueError: A robot with a floating base, a joint without a motor, no joint, too few seconds, or a limit that
-            even the smallest motion breaks.
+        ValueError: A robot with a floating base, a joint without a motor, no joint, too few seconds, a joint
+            that does not follow its commands, or a limit that even the smallest motion breaks.
 
     Example:
         >>> found = excitation("data/robots/pendulum.usda", plan=ExcitationPlan(seconds=8.0, kinds=["steps"]))
@@ -94,6 +97,7 @@ def excitation(
             notes.append("The file has no links that collide: collisions were not looked for. Clear the space.")
         draft = Draft(robot, plan, limits)
         command, motion = _held(commanded, draft, joints, told)
+    _require_following(robot, joints, command, motion.positions)
     told("done", 1.0)
     return Excitation(
         os.fspath(robot),
@@ -127,6 +131,22 @@ def _held(commanded: CommandedRobot, draft: Draft, joints: Sequence[str], told: 
         command = draft.command()
         motion = moved(commanded, command, joints)
     return command, motion
+
+
+def _require_following(
+    robot: str | os.PathLike[str], joints: Sequence[str], command: np.ndarray, positions: np.ndarray
+) -> None:
+    """Refuse joints that do not follow their commands, as without gains.
+
+    Raises:
+        ValueError: One moves by less than a tenth of what its commands do.
+    """
+    follows = np.ptp(positions, axis=0) >= _FOLLOWS * np.ptp(command, axis=0)
+    if still := [name for name, one in zip(joints, follows, strict=True) if not one]:
+        raise ValueError(
+            f"{robot}: {', '.join(still)}: moves less than a tenth as far as its commands: its motor must follow them. "
+            "Give it gains in a file of motors, or leave it out."
+        )
 
 
 def _joints_of(
