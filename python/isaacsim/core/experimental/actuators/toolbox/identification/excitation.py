@@ -18,7 +18,6 @@ from .excitation_plan import ExcitationPlan
 from .given_motors import given_motors
 from .safety import Contacts, Limits, Motion, limits_of, moved
 
-
 Progress = Callable[[str, float], None]
 """Told what is being done, and the share of all work that is done, 0 … 1."""
 
