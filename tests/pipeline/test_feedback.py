@@ -25,7 +25,7 @@ from isaacsim.core.experimental.actuators import (
     TransmissionConfig,
     TransmissionGear,
 )
-from isaacsim.core.experimental.actuators.pipeline.feedback import feedback_gains, largest_efforts
+from isaacsim.core.experimental.actuators.pipeline.feedback import feedback_gains, largest_efforts, largest_speeds
 from own_components import OwnController
 
 
@@ -120,6 +120,18 @@ def test_largest_effort_is_the_least_of_all_bounds(limits: list[Any], expected: 
     if len(limits) == 2:
         actuator.clamping[-1].max_effort = wp.array([1.0, 7.0, 5.0, 2.0], dtype=wp.float32, device="cpu")
         assert largest_efforts(actuator, 2).tolist() == [[1, 6], [5, 2]]
+
+
+def test_largest_speed_is_that_without_load_at_the_joint() -> None:
+    """A gear divides it, and what has no speed of its own has none."""
+    fast = DCMotorClampingConfig({"hip": 6.0, "knee": 6.0}, {"hip": 9.0, "knee": 12.0}, 8.0)
+    (actuator,) = ActuatedArrays(["hip", "knee"], {".*": [PDControlConfig(8.0, 2.0), fast]}).actuators
+    assert largest_speeds(actuator, 1).tolist() == [[9, 12]]
+    geared = [PDControlConfig(8.0, 2.0), fast, TransmissionConfig(ratio=-3.0)]
+    (actuator,) = ActuatedArrays(["hip", "knee"], {".*": geared}).actuators
+    assert largest_speeds(actuator, 1).tolist() == [[3, 4]]
+    (actuator,) = ActuatedArrays(["hip"], {".*": [PDControlConfig(8.0, 2.0), MaxEffortClampingConfig(3.0)]}).actuators
+    assert largest_speeds(actuator, 1).tolist() == [[np.inf]]
 
 
 def test_a_bias_that_is_not_given_does_not_matter() -> None:

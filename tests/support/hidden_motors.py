@@ -61,11 +61,14 @@ def hidden_log(
     noise: float = 1e-4,
     seed: int = 0,
     size: float = 1.0,
+    command: np.ndarray | None = None,
 ) -> MotorLog:
-    """Return a log of chirps from 0.1 to 4 Hz, with noise of the encoders."""
-    generator, time = np.random.default_rng(seed), np.arange(round(seconds / dt)) * dt
-    phase = 2 * np.pi * (0.1 * time + 0.5 * 3.9 / seconds * time**2)
-    command = np.stack([0.4 * size * np.sin(phase + 1.3 * (seed + j)) + 0.2 for j in range(len(joints))], 1)
+    """Return a log of chirps from 0.1 to 4 Hz, or of given commands, with noise of the encoders."""
+    samples = round(seconds / dt) if command is None else len(command)
+    generator, time = np.random.default_rng(seed), np.arange(samples) * dt
+    if command is None:
+        phase = 2 * np.pi * (0.1 * time + 0.5 * 3.9 / seconds * time**2)
+        command = np.stack([0.4 * size * np.sin(phase + 1.3 * (seed + j)) + 0.2 for j in range(len(joints))], 1)
     bias = np.array([next(s.bias for s in motors[name].others if isinstance(s, EncoderConfig)) for name in joints])
     with Simulation(robot, dt / _SUBSTEPS) as simulation:
         robots: Any = simulation.articulation("/")

@@ -4,6 +4,8 @@ import pytest
 from hidden_motors import ARM, PENDULUM, hidden_log, hidden_motor, known_motor
 from isaacsim.core.experimental.actuators import MaxEffortClampingConfig, MotorConfig
 from isaacsim.core.experimental.actuators.native import core
+from isaacsim.core.experimental.actuators.toolbox.identification.excitation import excitation
+from isaacsim.core.experimental.actuators.toolbox.identification.excitation_plan import ExcitationPlan
 from isaacsim.core.experimental.actuators.toolbox.identification.identify import identify
 from isaacsim.core.experimental.actuators.toolbox.identification.options import FitOptions
 from isaacsim.core.experimental.actuators.toolbox.identification.parameters import value_of
@@ -43,6 +45,16 @@ def test_two_coupled_joints_are_identified() -> None:
     assert not found.disagrees
     assert told == sorted(told)
     assert told[-1] == 1.0
+
+
+def test_friction_is_found_in_a_log_that_often_rests() -> None:
+    """From a low level of friction alone, the fit ends at a third of it."""
+    known = {"hinge": known_motor()}
+    sent = excitation(PENDULUM, known, ExcitationPlan(seconds=12.0, rate=100.0, kinds=["holds"]))
+    log = hidden_log(PENDULUM, {"hinge": hidden_motor()}, ["hinge"], dt=0.01, command=sent.command)
+    found = identify(PENDULUM, [log], known, FitOptions(models=["Coulomb friction"], held_out=0))
+    assert value_of(found.motors["hinge"], "coulomb") == pytest.approx(0.4, rel=0.05)
+    assert found.error < 5e-4
 
 
 def test_slow_logs_keep_armatures_and_single_ones_are_split() -> None:

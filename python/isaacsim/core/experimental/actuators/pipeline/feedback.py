@@ -39,6 +39,15 @@ def largest_efforts(actuator: Actuator, num_robots: int) -> np.ndarray:
     return _by_joint(functools.reduce(np.minimum, bounds, np.inf), actuator, num_robots)
 
 
+def largest_speeds(actuator: Actuator, num_robots: int) -> np.ndarray:
+    """Return the current speeds without load at the joints [rad/s or m/s], shaped like `largest_efforts`.
+
+    They are inf where no stage of the motor bounds its speed.
+    """
+    bounds = [most for _, _, most in bounds_at_joint(actuator, "speed", config_of)]
+    return _by_joint(functools.reduce(np.minimum, bounds, np.inf), actuator, num_robots)
+
+
 def gears(actuator: Actuator) -> np.ndarray:
     """Return the current ratio and offset [rad] of the transmission of each joint, float64 `(2, robots, joints)`.
 

@@ -217,6 +217,44 @@ class Train(Arguments):
 
 
 @dataclass(kw_only=True)
+class Excite(Arguments):
+    """Write commands whose log tells the parameters of motors, for `identify`, within the limits of the joints.
+
+    All joints move at once, each in its own way, from the first pose and back to it. The robot with its motors is
+    simulated; what breaks a limit of position, speed or effort, or has links touch, is made smaller or slower.
+    """
+
+    robot: tyro.conf.Positional[Path]
+    """USD, MJCF (.xml, .mjcf) or URDF file of a robot with a fixed base."""
+    out: Annotated[Path, tyro.conf.arg(aliases=["-o"])] = Path("excitation.csv")
+    """File of the commands: .csv with columns `time` and `<joint>/command`, or .npz with time, joints and command."""
+    config: Path | None = None
+    """Motors as they are known so far, .yaml, .yml, .toml or .json; default: those of the robot file."""
+    joints: Annotated[tuple[str, ...], tyro.conf.arg(metavar="PATTERN ...")] = ()
+    """Patterns of whole names of joints that move; the others hold their pose. Default: all with a motor."""
+    kinds: tuple[Literal["chirp", "multisine", "steps", "holds"], ...] = ()
+    """Motions one after the other; default: all four."""
+    seconds: float = 40.0
+    """Duration of the whole [s]."""
+    rate: float = 200.0
+    """Commands per second [Hz]."""
+    share: float = 0.5
+    """Share of the range of a joint that it moves through, 0 to 1."""
+    amplitude: float | None = None
+    """Largest amplitude [rad or m]; default: 0.5 rad and 0.05 m for joints without position limits."""
+    speed: float | None = None
+    """Limit of speeds [rad/s or m/s]; default: 3 rad/s and 0.3 m/s for joints without a speed limit."""
+    frequency: float | None = None
+    """Highest frequency [Hz]; default: 5, or a tenth of the rate if that is less."""
+    seed: int = 0
+    """Seed of phases, levels and times."""
+    initial_positions: Annotated[tuple[str, ...], tyro.conf.arg(metavar="PATTERN=VALUE ...")] = ()
+    """Positions at which the robot begins [rad or m], by pattern of joint names; default: those of the file."""
+    plot: Path | None = None
+    """Save a plot of commands and of the predicted motion."""
+
+
+@dataclass(kw_only=True)
 class Identify(Arguments):
     """Identify the motors of a robot from logs of its commands and positions.
 
@@ -282,5 +320,5 @@ class Doctor(Arguments):
 # in the order of the help
 SUBCOMMANDS: dict[str, type[Arguments]] = {
     one.__name__.lower(): one
-    for one in (Inspect, Lint, Diff, Resolve, Convert, Stability, Run, Plot, Train, Identify, Motors, Doctor)
+    for one in (Inspect, Lint, Diff, Resolve, Convert, Stability, Run, Plot, Train, Excite, Identify, Motors, Doctor)
 }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -36,9 +36,18 @@ def simulate(arguments: Simulated, file: Path, dt: float | None = None, **option
         floating_base=arguments.floating_base,
         ground=arguments.ground,
         keyframe=int(keyframe) if keyframe is not None and keyframe.isdecimal() else keyframe,
-        initial_positions=dict(map(_position, arguments.initial_positions)) or None,
+        initial_positions=initial_positions(arguments.initial_positions),
         **options,
     )
+
+
+def initial_positions(given: Sequence[str]) -> dict[str, float] | None:
+    """Return positions [rad or m] by pattern of joint names, of texts PATTERN=VALUE; None if there are none.
+
+    Raises:
+        ValueError: A text is no such pair.
+    """
+    return dict(map(_position, given)) or None
 
 
 def _position(text: str) -> tuple[str, float]:

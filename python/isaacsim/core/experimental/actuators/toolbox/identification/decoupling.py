@@ -78,9 +78,11 @@ class Links:
         self._at = [names.index(name) for name in joints]
         self._simulation.play()
         self._initial = self._robots.get_dof_positions().numpy().astype(float)
-        if self._robots.get_mass_matrices().shape[-1] != len(names):
+        try:
+            require_fixed_base(robot, self._robots)
+        except ValueError:
             self.close()
-            raise ValueError(f"{robot}: its base floats: must be fixed, as it is on a stand. Fix the base in the file.")
+            raise
         armatures = self._robots.get_dof_armatures().numpy()[0]
         self.armatures: np.ndarray = armatures[self._at].astype(float)
         """Armatures of the joints in the file [kg·m² or kg], shape `(joints,)`."""
@@ -162,3 +164,17 @@ class Links:
     @staticmethod
     def _copies(*arrays: np.ndarray) -> list[tuple[np.ndarray, ...]]:
         return [tuple(one[k : k + _COPIES] for one in arrays) for k in range(0, len(arrays[0]), _COPIES)]
+
+
+def require_fixed_base(robot: str | os.PathLike[str], robots: Any) -> None:
+    """Refuse a robot whose base floats.
+
+    Args:
+        robot: Path of its file.
+        robots: The articulation, in a simulation that plays.
+
+    Raises:
+        ValueError: It floats.
+    """
+    if robots.get_mass_matrices().shape[-1] != robots.num_dofs:
+        raise ValueError(f"{robot}: its base floats: must be fixed, as it is on a stand. Fix the base in the file.")

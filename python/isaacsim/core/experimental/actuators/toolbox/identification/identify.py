@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import os
-import re
 import time
 from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from ...authoring import motors_of
-from ...simulation import Simulation
-from ...specs.motors import MotorConfig, with_friction_stage
+from ...specs.motors import MotorConfig
 from .decoupling import Links
+from .given_motors import given_motors
 from .identified import Identified, Replay, mean_error
 from .joints import Joints, Progress
 from .log import MotorLog
@@ -58,7 +56,7 @@ def identify(
     names = tuple(logs[0].joints)
     even = [one.columns(names).evenly(one.dt) for one in logs]
     training, validation = _split(even, options.held_out)
-    given = _motors_of(robot, motors, names)
+    given = given_motors(robot, motors, names)
     links = Links(robot, names)
     try:
         joints = Joints({name: given[name] for name in names}, options, links.armatures, even, progress)
@@ -126,31 +124,6 @@ def _replays(
         for part, held in ((training, False), (validation, True))
         for log in part
     ]
-
-
-def _motors_of(
-    robot: str | os.PathLike[str], motors: Mapping[str, MotorConfig] | None, joints: Sequence[str]
-) -> dict[str, MotorConfig]:
-    """Return a motor for each joint of logs, and those of the file for others, friction as a stage of theirs.
-
-    Raises:
-        ValueError: A joint has none.
-    """
-    with Simulation(robot) as simulation:
-        names = list(simulation.articulation("/").dof_names)
-        found = motors_of(simulation, friction_stages=True) if motors is None else motors
-    chosen: dict[str, MotorConfig] = {}
-    for name in names:
-        for pattern, motor in found.items():
-            if re.fullmatch(pattern, name) and motor.controller is not None:
-                chosen[name] = motor if motors is None else with_friction_stage(motor)
-                break
-    if missing := [name for name in joints if name not in chosen]:
-        raise ValueError(
-            f"{robot}: {', '.join(missing)}: no motor with a control law: must have one, for identification starts "
-            "from its gains. Describe the motors in a file, and give it."
-        )
-    return chosen
 
 
 def _at_limits(logs: Sequence[MotorLog], limits: Mapping[str, tuple[float, float]]) -> list[str]:

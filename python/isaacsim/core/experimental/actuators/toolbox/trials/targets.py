@@ -21,6 +21,7 @@ STEP_AT = 0.25
 # distance of targets from the limits, of the range of a joint: room for overshoot
 _AWAY = 0.05
 _TIMES = ("time", "time [s]")
+_OF_EXCITE = "/command"
 # tolerance of positions and limits, which have single precision [rad or m]
 _SMALL = 1e-5
 
@@ -118,9 +119,10 @@ def clipped(room: Room, names: Sequence[str], jumps: tuple[Targets, np.ndarray |
 
 
 def from_csv(path: Path, names: Sequence[str], room: Room) -> tuple[Targets, float]:
-    """Read targets from a file: a column `time [s]` or `time`, and one per joint, by its name [rad or m].
+    """Read targets from a file: a column `time [s]` or `time`, and one per joint [rad or m].
 
-    Targets are interpolated between lines and constant after the last one. Joints without a column hold their pose.
+    The name of a column is that of the joint, or `<joint>/command` as in the files of `actuators excite`. Targets are
+    interpolated between lines and constant after the last one. Joints without a column hold their pose.
 
     Returns:
         The targets, and the time of the last line [s].
@@ -130,6 +132,7 @@ def from_csv(path: Path, names: Sequence[str], room: Room) -> tuple[Targets, flo
         OSError: It cannot be read.
     """
     head, table = _table(path)
+    head = [name if name in names else name.removesuffix(_OF_EXCITE) for name in head]
     if unknown := [name for name in head[1:] if list(names).count(name) != 1]:
         raise ValueError(f"{path}: column {unknown[0]!r}: must be a joint, one of {list(names)}. Correct the name.")
     times, columns = table[:, 0], [list(names).index(name) for name in head[1:]]

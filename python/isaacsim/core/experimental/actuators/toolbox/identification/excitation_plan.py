@@ -1,0 +1,70 @@
+"""What an excitation should be: joints, motions, duration, and how far and fast."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from .waves import WAVES
+
+# highest frequency by default [Hz], and samples in its period at least
+_TOP, _SAMPLES = 5.0, 10.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class ExcitationPlan:
+    """What an excitation should be.
+
+    Args:
+        joints: Patterns of the whole names of joints that move; empty means all that have a motor.
+        kinds: Motions one after the other, of `chirp`, `multisine`, `steps` and `holds`.
+        seconds: Duration of the whole [s].
+        rate: Commands per second [Hz].
+        share: Share of the range of a joint within the margins that it moves through, 0 … 1.
+        amplitude: Largest amplitude [rad or m]; None means 0.5 rad and 0.05 m for joints without two position limits.
+        speed: Limit of speeds [rad/s or m/s]; None means 3 rad/s and 0.3 m/s for joints without a speed limit.
+        frequency: Highest frequency [Hz]; None means 5 Hz, or a tenth of the rate if that is less.
+        seed: Seed of phases, levels and times.
+        initial_positions: Positions at which the robot begins [rad or m], by pattern of joint names; None means those
+            of the file.
+
+    Raises:
+        ValueError: A number is out of range, or a kind is unknown.
+    """
+
+    joints: Sequence[str] = ()
+    kinds: Sequence[str] = tuple(WAVES)
+    seconds: float = 40.0
+    rate: float = 200.0
+    share: float = 0.5
+    amplitude: float | None = None
+    speed: float | None = None
+    frequency: float | None = None
+    seed: int = 0
+    initial_positions: Mapping[str, float] | None = None
+
+    def __post_init__(self) -> None:
+        unknown = [name for name in self.kinds if name not in WAVES]
+        if unknown or not self.kinds:
+            listed = ", ".join(unknown) or "[]"
+            raise ValueError(f"kinds = {listed}: must be some of {', '.join(WAVES)}. Correct the name.")
+        for name in ("seconds", "rate", "share", "amplitude", "speed", "frequency"):
+            _require_positive(name, getattr(self, name))
+        if self.share > 1.0:
+            raise ValueError(f"share = {self.share}: must be at most 1, the whole range. Give less.")
+        if self.seed < 0:
+            raise ValueError(f"seed = {self.seed}: must not be negative. Give another.")
+        if self.top * 2.0 >= self.rate:
+            half = f"half the rate, {self.rate / 2:g} Hz"
+            raise ValueError(f"frequency = {self.top}: must be below {half}. Give less, or a higher rate.")
+
+    @property
+    def top(self) -> float:
+        """Highest frequency [Hz]."""
+        return min(_TOP, self.rate / _SAMPLES) if self.frequency is None else self.frequency
+
+
+def _require_positive(name: str, value: float | None) -> None:
+    if value is not None and not 0.0 < value < math.inf:
+        raise ValueError(f"{name} = {value}: must be a finite number > 0. Correct it.")

@@ -1,0 +1,88 @@
+"""Commands of an excitation over time, and how a robot is predicted to move under them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from .style import BLUE, COLORS, GREY, PLAIN, THIN, caption, label_ends, lines, panels
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from .style import Figure
+
+# a limit is drawn if it is within the motion, or this share of its range beyond
+_NEAR = 0.5
+
+
+@dataclass(frozen=True, eq=False)
+class Prediction:
+    """Commands and the predicted motion; arrays have the shape `(samples, joints)`.
+
+    Args:
+        title: Title of the picture.
+        joints: Names of the joints.
+        time: [s], shape `(samples,)`.
+        command: Position targets [rad or m].
+        positions: Predicted positions [rad or m].
+        speeds: Predicted speeds, as shares of their limits.
+        efforts: Predicted efforts, as shares of their limits.
+        limits: Lowest and highest positions [rad or m], infinite for none, shape `(2, joints)`.
+        begins: Kind of motion by the time at which it begins [s].
+        used: Share of the limits that is used at most.
+    """
+
+    title: str
+    joints: Sequence[str]
+    time: np.ndarray
+    command: np.ndarray
+    positions: np.ndarray
+    speeds: np.ndarray
+    efforts: np.ndarray
+    limits: np.ndarray
+    begins: Mapping[float, str]
+    used: float
+
+
+def draw_prediction(found: Prediction) -> Figure:
+    """Draw command and predicted position of each joint, and speeds and efforts as shares of their limits.
+
+    Raises:
+        ModuleNotFoundError: Matplotlib is missing.
+    """
+    count = len(found.joints)
+    drawn, axes = panels(11, 1.9 * count + 4.4, found.title, rows=count + 2, heights=[*[1.9] * count, 2.0, 2.0])
+    for column, joint in enumerate(found.joints):
+        panel, command, position = axes[column], found.command[:, column], found.positions[:, column]
+        panel.plot(found.time, command, color=GREY, linewidth=THIN, linestyle="--", drawstyle="steps-post")
+        panel.plot(found.time, position, color=BLUE, linewidth=PLAIN)
+        near = _NEAR * np.ptp(position)
+        for limit in found.limits[:, column]:
+            if position.min() - near < limit < position.max() + near:
+                panel.axhline(limit, color=GREY, linewidth=THIN, linestyle=":")
+        panel.set_ylabel("[rad or m]")
+        caption(panel, joint)
+        label_ends(panel, [(command, "command", GREY), (position, "predicted", BLUE)])
+    for panel, shares, words in ((axes[-2], found.speeds, "speed"), (axes[-1], found.efforts, "effort")):
+        panel.axhline(100.0 * found.used, color=GREY, linewidth=THIN, linestyle=":")
+        panel.set_ylim(0.0, 105.0)
+        lines(panel, found.time, 100.0 * shares, found.joints, COLORS, linewidth=THIN)
+        panel.set_ylabel("[%]")
+        caption(panel, f"{words}, share of the limit")
+    for panel in axes:
+        for time in found.begins:
+            panel.axvline(time, color=GREY, linewidth=THIN, alpha=0.5)
+    _name_parts(axes[0], found.begins)
+    axes[-1].set_xlabel("time [s]")
+    return drawn
+
+
+def _name_parts(panel: Axes, begins: Mapping[float, str]) -> None:
+    for time, kind in begins.items():
+        panel.annotate(
+            kind, (time, 1.0), (3, -9), panel.get_xaxis_transform(), "offset points", color=GREY, fontsize="small"
+        )
