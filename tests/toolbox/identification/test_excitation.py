@@ -11,6 +11,7 @@ from isaacsim.core.experimental.actuators.toolbox.identification.checks import c
 from isaacsim.core.experimental.actuators.toolbox.identification.excitation import Excitation, excitation
 from isaacsim.core.experimental.actuators.toolbox.identification.excitation_plan import ExcitationPlan
 from isaacsim.core.experimental.actuators.toolbox.identification.identify import identify
+from isaacsim.core.experimental.actuators.toolbox.identification.options import FitOptions
 from isaacsim.core.experimental.actuators.toolbox.identification.parameters import value_of
 from isaacsim.core.experimental.actuators.toolbox.identification.waves import WAVES
 from places import ROBOTS
@@ -69,7 +70,7 @@ def test_a_hidden_motor_is_found_from_its_log() -> None:
     sent = excitation(PENDULUM, known, ExcitationPlan(seconds=20.0, rate=100.0))
     log = hidden_log(PENDULUM, {"hinge": true}, ["hinge"], command=sent.command, dt=0.01)
     assert check_log(log) == []
-    found = identify(PENDULUM, [log], known, models=["Coulomb friction"])
+    found = identify(PENDULUM, [log], known, FitOptions(models=["Coulomb friction"]))
     tolerances = {"coulomb": 0.02, "viscous": 0.05, "armature": 0.05, "encoder_bias": 0.1, "delay": 0.15}
     for name, tolerance in tolerances.items():
         assert value_of(found.motors["hinge"], name) == pytest.approx(value_of(true, name), rel=tolerance), name

@@ -12,7 +12,7 @@ from isaacsim.core.experimental.actuators.toolbox.identification.excitation_outp
     save_excitation,
 )
 from isaacsim.core.experimental.actuators.toolbox.identification.excitation_plan import ExcitationPlan
-from isaacsim.core.experimental.actuators.toolbox.identification.read import read_log
+from isaacsim.core.experimental.actuators.toolbox.identification.logs.read import read_logs
 from places import ROBOTS
 
 
@@ -29,7 +29,7 @@ def test_a_table_becomes_a_log_with_positions(found: Excitation, tmp_path: Path)
     assert len(lines) == len(found.time)
     text = [f"{head},shoulder/position,extension/position", *(f"{line},0.1,0.2" for line in lines)]
     (tmp_path / "log.csv").write_text("\n".join(text))
-    log = read_log(tmp_path / "log.csv", ["shoulder", "extension"])
+    log = read_logs([tmp_path / "log.csv"], ["shoulder", "extension"])[0]
     np.testing.assert_allclose(log.command, found.command, atol=1e-6)
     np.testing.assert_allclose(log.time, found.time, atol=1e-6)
 
