@@ -50,7 +50,8 @@ def test_parameters_and_groups_are_of_the_joints_of_their_pattern() -> None:
         ({"bounds": {"kp": (0.0, math.inf)}}, r"bounds of kp = \(0, inf\): must be finite"),
         ({"priors": {"kp": (2.0, 0.0)}}, r"prior of kp = \(2, 0\): must be a value and a standard deviation > 0"),
         ({"bounds": {"(/kp": (0.0, 1.0)}}, r"\(/kp: .*must be a regular expression before the /"),
-        ({"search": -1}, "search = -1: must be a number of generations"),
+        ({"search": -1}, "search = -1: must be a number, at least 0"),
+        ({"refine": -1}, "refine = -1: must be a number, at least 0"),
     ],
 )
 def test_bad_options_are_refused(given: dict[str, Any], message: str) -> None:

@@ -286,6 +286,8 @@ class Identify(Arguments):
     """Models of friction to try; default: all."""
     held_out: int | None = None
     """How many logs, the last ones, are held out; default: a quarter, and of a single log its last quarter."""
+    refine: int = 2
+    """Largest number of rounds in which the fits of several joints are refined with the whole robot."""
     search: int = 0
     """Number of generations of a random search (CMA-ES) for the start of the fit; 0 starts from the motors."""
     seed: int = 0

@@ -52,6 +52,7 @@ def answer(arguments: Identify) -> Answer:
         priors=_pairs("--prior", arguments.prior),
         models=arguments.model or tuple(MODELS),
         held_out=arguments.held_out,
+        refine=arguments.refine,
         search=arguments.search,
         seed=arguments.seed,
     )

@@ -15,17 +15,15 @@ from typing import Any
 
 import numpy as np
 
-from ...extras import needs
 from ...simulation import Simulation
 from .log import MotorLog
+from .motion import motion_of
 
 # copies of the robot that are evaluated at once
 _COPIES = 128
 # time between two slopes of the load [s]
 _EVERY = 0.05
 _STEP = 1e-3
-# longest window of the filter of velocities and accelerations [s]
-_WINDOW = 0.0525
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,6 +39,8 @@ class Decoupled:
         velocity: Velocities [rad/s or m/s].
         least: Smallest inertia of each joint while the others move freely, without its armature [kg·m² or kg], shape
             `(joints,)`.
+        defect: By how much the whole robot with the motors that were found is off the joints by themselves, which
+            `refine` finds [rad or m]; None before.
     """
 
     log: MotorLog
@@ -50,6 +50,7 @@ class Decoupled:
     place: np.ndarray
     velocity: np.ndarray
     least: np.ndarray
+    defect: np.ndarray | None = None
 
     def along(self, joints: Sequence[int]) -> np.ndarray:
         """Return command, inertia, load, slope and place of some joints, `(5, samples, joints)`."""
@@ -103,14 +104,8 @@ class Links:
             log: The log, with a column for each joint.
             bias: Biases of the encoders [rad or m], shape `(joints,)`.
         """
-        with needs("identification", "identify"):
-            from scipy.signal import savgol_filter
         place, dt = log.position - bias, log.dt
-        window = max(7, 2 * int(_WINDOW / dt / 2) + 1)
-        velocity, acceleration = (
-            np.asarray(savgol_filter(place, window, min(5, window - 1), deriv=order, delta=dt, axis=0))
-            for order in (1, 2)
-        )
+        velocity, acceleration = motion_of(place, dt)
         matrices, loads, alone = self._equations(place, velocity)
         inertia = np.ascontiguousarray(np.diagonal(matrices, axis1=1, axis2=2)) - self.armatures
         # of the other joints alone, armatures are on the diagonal only

@@ -16,6 +16,7 @@ from .joints import Joints, Progress
 from .log import MotorLog
 from .models import kept
 from .options import FitOptions
+from .refine import refined
 from .replay import replay
 
 # share of a single log that is held out
@@ -35,7 +36,8 @@ def identify(
 
     Each joint is a scalar simulation with the package's own step, along the log that the other joints follow, see
     `decoupling.py`. Models are tried from simple to rich, and the simplest one that no richer one beats clearly is
-    kept. At the end the whole robot is simulated under the commands of each log, and what disagrees is said.
+    kept. Its fit is refined by what the joints do together, see `refine.py`. At the end the whole robot is simulated
+    under the commands of each log, and what disagrees is said.
 
     Args:
         robot: Path of a USD, MJCF or URDF file of a robot with a fixed base.
@@ -69,8 +71,12 @@ def identify(
     scores, by_model = joints.ladder(fits, cases[0], cases[1])
     chosen = kept(scores)
     fits = by_model[chosen]
-    found = {**{name: motor for name, motor in given.items() if name not in names}, **joints.motors(fits, cases[0])}
-    progress("simulating the whole robot", 0.85)
+    progress("simulating the whole robot", 0.75)
+    others = {name: motor for name, motor in given.items() if name not in names}
+    if options.refine and len(names) > 1:
+        fits = refined(joints, robot, others, chosen, fits, cases[0], options.refine)
+        progress("simulating the whole robot", 0.9)
+    found = {**others, **joints.motors(fits, cases[0])}
     replays = _replays(robot, found, even, training, validation)
     shipped = [one for one in _replays(robot, given, even, [], validation) if one.held_out]
     result = Identified(

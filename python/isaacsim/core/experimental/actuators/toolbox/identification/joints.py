@@ -122,7 +122,7 @@ class Joints:
         scores, found = list[ModelScore](), dict[str, list[Fit]]()
         models = self._models()
         for count, name in enumerate(models):
-            self._progress(f"fitting: {name}", 0.35 + 0.5 * count / len(models))
+            self._progress(f"fitting: {name}", 0.35 + 0.4 * count / len(models))
             fits = found[name] = self.fit(name, training, first)
             errors = self._each(lambda j, fits=fits: self._benches[j].error(validation, fits[j].values))
             score = float(np.mean([fit.error for fit in fits])), float(np.mean(errors))
@@ -205,6 +205,15 @@ class Joints:
             inertia = float(least[bench.column]) + fit.values["armature"]
             found[bench.joint] = with_inertia(with_values(bench.motor, kept), inertia)
         return found
+
+    def alone(self, fits: Sequence[Fit], cases: Sequence[Decoupled]) -> list[np.ndarray]:
+        """Return the positions of the joints, each by itself, `(samples, joints)` for each log [rad or m]."""
+
+        def one(j: int) -> list[np.ndarray]:
+            rollout = self._benches[j].rollout(fits[j].values, 1)
+            return [rollout.run(case, j, [fits[j].values])[0] for case in cases]
+
+        return [np.stack(columns, axis=1) for columns in zip(*self._each(one), strict=True)]
 
     def estimates(self, fits: Sequence[Fit]) -> list[Estimate]:
         """Return a line for each parameter that was fitted."""

@@ -32,6 +32,7 @@ class FitOptions:
         models: Names of the models of friction to try, of `MODELS`.
         held_out: How many logs, the last ones, motors are not fitted to. None means a quarter of them, and of a single
             log its last quarter.
+        refine: Largest number of rounds in which the fits of several joints are refined with the whole robot.
         search: Number of generations of a random search (CMA-ES) for the start of the fit; 0 starts from the motors.
         seed: Seed of that search.
 
@@ -47,14 +48,16 @@ class FitOptions:
     priors: Mapping[str, tuple[float, float]] = field(default_factory=dict)
     models: Sequence[str] = tuple(MODELS)
     held_out: int | None = None
+    refine: int = 2
     search: int = 0
     seed: int = 0
 
     def __post_init__(self) -> None:
         if unknown := [name for name in self.models if name not in MODELS]:
             raise ValueError(f"models: {', '.join(unknown)}: must be of {', '.join(MODELS)}. {_REMEDY}")
-        if self.search < 0:
-            raise ValueError(f"search = {self.search}: must be a number of generations, at least 0. {_REMEDY}")
+        for name in ("refine", "search"):
+            if (count := getattr(self, name)) < 0:
+                raise ValueError(f"{name} = {count}: must be a number, at least 0. {_REMEDY}")
         for name, (low, high) in self.bounds.items():
             if not (math.isfinite(low) and math.isfinite(high) and low < high):
                 raise ValueError(f"bounds of {name} = ({low:g}, {high:g}): must be finite, and rise. {_REMEDY}")

@@ -11,11 +11,9 @@ from ...specs.motors import MotorConfig
 from .commanded import CommandedRobot
 from .identified import Replay
 from .log import MotorLog
+from .motion import motion_of
 from .parameters import value_of, with_values
 from .rollout import settings_of
-
-# number of samples that tell the first velocity
-_FIRST = 11
 
 
 def replay(
@@ -40,8 +38,6 @@ def replay(
     settings = settings_of(log)
     motors = {name: with_values(one, settings) if name in log.joints else one for name, one in motors.items()}
     bias = np.array([np.nan_to_num(value_of(motors[name], "encoder_bias")) for name in log.joints])
-    rows = min(len(log.time), _FIRST)
-    speed = np.polynomial.polynomial.polyfit(log.time[:rows] - log.time[0], log.position[:rows], min(2, rows - 1))[1]
     with CommandedRobot(robot, motors, log.joints, log.dt, engine=engine) as commanded:
-        found = commanded.run(log.command, log.position[0] - bias, speed)
+        found = commanded.run(log.command, log.position[0] - bias, motion_of(log.position, log.dt)[0][0])
     return Replay(log, found + bias, held_out)

@@ -1,0 +1,53 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hidden_motors import hidden_log, hidden_motor, known_motor
+from isaacsim.core.experimental.actuators.native import core
+from isaacsim.core.experimental.actuators.toolbox.identification.decoupling import Links
+from isaacsim.core.experimental.actuators.toolbox.identification.fit import Fit
+from isaacsim.core.experimental.actuators.toolbox.identification.identified import mean_error
+from isaacsim.core.experimental.actuators.toolbox.identification.joints import Joints
+from isaacsim.core.experimental.actuators.toolbox.identification.models import FIRST
+from isaacsim.core.experimental.actuators.toolbox.identification.options import FitOptions
+from isaacsim.core.experimental.actuators.toolbox.identification.parameters import value_of
+from isaacsim.core.experimental.actuators.toolbox.identification.refine import refined
+from isaacsim.core.experimental.actuators.toolbox.identification.replay import replay
+
+pytest.importorskip("scipy")
+pytestmark = pytest.mark.skipif(core is None, reason="the native core is not built")
+
+NAMES = ["upper", "lower"]
+GAINS = {"kp": 40.0, "kd": 1.0}
+ARM = """<mujoco model="arm"><worldbody><body name="base"><geom size="0.01" contype="0" conaffinity="0"/>
+<body name="one"><joint name="upper" axis="0 1 0"/><inertial pos="0 0 -0.2" mass="1" diaginertia="0.01 0.01 0.01"/>
+<body name="two" pos="0 0 -0.4"><joint name="lower" axis="0 1 0"/>
+<inertial pos="0 0 -0.2" mass="1" diaginertia="0.01 0.01 0.01"/></body></body></body></worldbody></mujoco>"""
+
+
+def test_the_whole_robot_is_nearer_to_the_log(tmp_path: Path) -> None:
+    """Two links that hang on each other, with encoders that are off: what one does the other feels."""
+    arm = tmp_path / "arm.xml"
+    arm.write_text(ARM)
+    true = {name: hidden_motor(bias=bias, **GAINS) for name, bias in zip(NAMES, (0.05, -0.05), strict=True)}
+    log = hidden_log(str(arm), true, NAMES, size=1.5, seconds=4.0)
+    links = Links(arm, NAMES)
+    try:
+        motors = {name: known_motor(**GAINS) for name in NAMES}
+        joints = Joints(motors, FitOptions(), links.armatures, [log], lambda _words, _share: None)
+        fits = joints.find_biases(links, [log])
+        cases = [links.decouple(log, np.array([fit.values["encoder_bias"] for fit in fits]))]
+    finally:
+        links.close()
+    fits = joints.fit(FIRST, cases, fits)
+
+    def error(found: list[Fit]) -> float:
+        return mean_error([replay(arm, joints.motors(found, cases), log, held_out=False)])
+
+    again = refined(joints, arm, {}, FIRST, fits, cases, 2)
+    assert refined(joints, arm, {}, FIRST, fits, cases, 0) is fits
+    assert error(again) < 0.8 * error(fits)
+    for fit, name in zip(again, NAMES, strict=True):
+        assert fit.values["coulomb"] == pytest.approx(value_of(true[name], "coulomb"), rel=0.05)
