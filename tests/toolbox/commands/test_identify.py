@@ -120,3 +120,14 @@ def test_ranges_priors_and_further_parameters(tmp_path: Path, known: Path, capsy
 def test_pairs_are_checked(given: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["identify", PENDULUM, "no.csv", "-o", str(tmp_path / "motors.yaml"), "--bounds", given]) == 1
     assert f"--bounds {given}: must be a name and two numbers" in capsys.readouterr().err
+
+
+def test_a_motor_of_the_catalogue_is_known_before(
+    tmp_path: Path, known: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    log, out = written_log(tmp_path / "log.csv"), tmp_path / "motors.yaml"
+    given = ["identify", PENDULUM, str(log), "--config", str(known), "-o", str(out), "--model", "viscous friction"]
+    assert main([*given, "--motor", "hinge/feetech_sts3215", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["parameters"]
+    assert main([*given, "--motor", "feetech"]) == 1
+    assert "feetech" in capsys.readouterr().err

@@ -64,6 +64,9 @@ def test_slow_logs_keep_armatures_and_single_ones_are_split() -> None:
     assert any("do not show armatures" in one for one in found.warnings)
     assert [one.log.source for one in found.replays] == ["hidden 0 (first three quarters)", "hidden 0 (last quarter)"]
 
+    prior = FitOptions(models=["Coulomb friction"], priors={"armature": (0.03, 0.003)})
+    assert value_of(identify(PENDULUM, [log], {"hinge": known_motor()}, prior).motors["hinge"], "armature") == 0.03
+
 
 def test_a_joint_at_its_limit_is_named() -> None:
     """The extension cannot go below 0, where its command goes."""

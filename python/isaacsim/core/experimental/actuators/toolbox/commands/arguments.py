@@ -286,6 +286,8 @@ class Identify(Arguments):
     """Models of friction to try; default: all."""
     held_out: int | None = None
     """How many logs, the last ones, are held out; default: a quarter, and of a single log its last quarter."""
+    motor: tuple[str, ...] = ()
+    """Priors of the catalogue, such as `dynamixel_xl330`, or `.*_knee/unitree_go1_knee` of some joints."""
     refine: int = 2
     """Largest number of rounds in which the fits of several joints are refined with the whole robot."""
     search: int = 0

@@ -17,6 +17,7 @@ from ..identification.logs.read import read_logs
 from ..identification.models import MODELS
 from ..identification.options import FitOptions
 from ..identification.output import require_output, save_identified
+from ..identification.published import published_priors
 from ..identification.report import plot_identified, write_report
 from .answer import Answer, Table
 from .arguments import Identify
@@ -49,7 +50,7 @@ def answer(arguments: Identify) -> Answer:
         parameters=arguments.fit,
         shared=arguments.shared,
         bounds=_pairs("--bounds", arguments.bounds),
-        priors=_pairs("--prior", arguments.prior),
+        priors=_published(arguments.motor) | _pairs("--prior", arguments.prior),
         models=arguments.model or tuple(MODELS),
         held_out=arguments.held_out,
         refine=arguments.refine,
@@ -85,6 +86,15 @@ def _pairs(option: str, given: Sequence[str]) -> dict[str, tuple[float, float]]:
         except ValueError:
             raise ValueError(f"{option} {one}: must be a name and two numbers, such as armature=0.001:0.1.") from None
         found[name] = first, second
+    return found
+
+
+def _published(motors: Sequence[str]) -> dict[str, tuple[float, float]]:
+    """Return priors of the catalogue, from `pattern/motor`."""
+    found = {}
+    for one in motors:
+        pattern, slash, motor = one.rpartition("/")
+        found |= {f"{pattern}{slash}{name}": prior for name, prior in published_priors(motor).items()}
     return found
 
 

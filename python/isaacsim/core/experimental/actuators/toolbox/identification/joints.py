@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -70,8 +71,10 @@ class Joints:
             {name: value for name in bench.rules if not np.isnan(value := value_of(bench.motor, name))}
             for bench in self._benches
         ]
-        for values, armature in zip(self._known, armatures, strict=True):
+        for bench, values, armature in zip(self._benches, self._known, armatures, strict=True):
             values.setdefault("armature", float(armature))
+            if not self._sees_armature and math.isfinite(bench.rules["armature"].spread):
+                values["armature"] = bench.rules["armature"].start
             values.setdefault("delay", 0.0)
             values.setdefault("encoder_bias", 0.0)
         self._common = [self._common_of(bench) for bench in self._benches]
@@ -236,7 +239,10 @@ class Joints:
         """Return what the logs do not tell."""
         found = []
         if not self._sees_armature:
-            found.append("The logs have fewer than 100 samples per second, which do not show armatures: they are kept.")
+            found.append(
+                "The logs have fewer than 100 samples per second, which do not show armatures: they "
+                "are kept, or those of priors."
+            )
         if any(isinstance(bench.motor.delay, DelayConfig) for bench in self._benches):
             found.append("Delays in physics steps were replaced by delays in seconds.")
         if len(self._benches) > 1 and any(has_place(bench.motor, "supply_resistance") for bench in self._benches):
