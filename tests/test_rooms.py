@@ -32,6 +32,7 @@ OWNERS = {
     "omni": ["extension", "hosts.kit", "action_graphs.nodes", "tests"],
     "onnx": ["networks"],
     "pyarrow": ["toolbox.recording.tables"],
+    "ray": ["toolbox.identification"],
     "rerun": ["toolbox.recording.rerun_stream"],
     "rosbags": ["toolbox.recording.bags"],
     "ovphysx": ["hosts.physx"],

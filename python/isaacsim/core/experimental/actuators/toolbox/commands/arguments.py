@@ -294,6 +294,8 @@ class Identify(Arguments):
     """Number of generations of a random search (CMA-ES) for the start of the fit; 0 starts from the motors."""
     seed: int = 0
     """Seed of that search."""
+    ray: Annotated[bool, tyro.conf.FlagCreatePairsOff] = False
+    """Fit joints on the Ray cluster at RAY_ADDRESS, or without one in processes of this machine."""
     topics: tuple[str, ...] = ()
     """Topics of ROS 2 bags: `command=/x`, `position=/y`; of an array of commands `command=/x:JOINT,JOINT`."""
     units: tuple[str, ...] = ()

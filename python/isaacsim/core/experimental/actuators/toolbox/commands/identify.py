@@ -56,6 +56,7 @@ def answer(arguments: Identify) -> Answer:
         refine=arguments.refine,
         search=arguments.search,
         seed=arguments.seed,
+        ray=arguments.ray,
     )
     logs, notes = _logs(arguments)
     motors = None if arguments.config is None else load_motors(arguments.config)

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import math
-import os
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -20,6 +18,7 @@ from .models import FIRST, MODELS
 from .options import FitOptions
 from .parameters import GAINS, OF_LOG, has_place, value_of, with_inertia, with_values
 from .rollout import settings_of
+from .spread import each
 from .start import searched, tried
 
 _T = TypeVar("_T")
@@ -191,9 +190,12 @@ class Joints:
         return found
 
     def _each(self, function: Callable[[int], _T]) -> list[_T]:
-        """Return the results of a function of the number of a joint, on all cores."""
-        with ThreadPoolExecutor(os.cpu_count()) as pool:
-            return list(pool.map(function, range(len(self._benches))))
+        """Return the results of a function of the number of a joint."""
+        return each(function, len(self._benches), self._options.ray)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return what is copied to other processes; progress is told in this one."""
+        return {**vars(self), "_progress": None}
 
     def motors(self, fits: Sequence[Fit], cases: Sequence[Decoupled]) -> dict[str, MotorConfig]:
         """Return the motors with fitted values, by joint name.

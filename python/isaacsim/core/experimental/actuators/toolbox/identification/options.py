@@ -35,6 +35,7 @@ class FitOptions:
         refine: Largest number of rounds in which the fits of several joints are refined with the whole robot.
         search: Number of generations of a random search (CMA-ES) for the start of the fit; 0 starts from the motors.
         seed: Seed of that search.
+        ray: Whether joints are fitted on the cluster at `RAY_ADDRESS`, or without one in processes of this machine.
 
     Raises:
         ValueError: A name that is unknown, bounds that do not rise, a prior without a spread, or a pattern that is
@@ -51,6 +52,7 @@ class FitOptions:
     refine: int = 2
     search: int = 0
     seed: int = 0
+    ray: bool = False
 
     def __post_init__(self) -> None:
         if unknown := [name for name in self.models if name not in MODELS]:
