@@ -49,8 +49,11 @@ def macros_of(variant: str) -> list[tuple[str, str]]:
 
 
 def sources(native: Path = NATIVE) -> tuple[list[Path], list[Path]]:
-    """Those compiled once per instruction set, which say so, and those compiled once."""
-    found = sorted(native.glob("*.cpp"))
+    """Those compiled once per instruction set, which say so, and those compiled once; the longest first.
+
+    Begun last, the longest would leave all other cores idle.
+    """
+    found = sorted(native.glob("*.cpp"), key=lambda path: (-path.stat().st_size, path.name))
     each = [path for path in found if "namespace ACTUATORS_VARIANT" in path.read_text("utf-8")]
     return each, [path for path in found if path not in each]
 

@@ -20,9 +20,10 @@ from places import ROBOTS
 
 # a minute or so in few tests: they begin, so that nobody waits for one of them at the end
 LONG = {
-    *("test_attachment_property.py", "test_benchmarks.py", "test_contract.py", "test_docs_build.py"),
+    *("test_attachment_property.py", "test_benchmarks.py", "test_contract.py", "test_docs.py", "test_docs_build.py"),
     *("test_examples.py", "test_gradients.py", "test_hostile_prims.py", "test_made_up_laws.py", "test_malicious.py"),
-    *("test_properties.py", "test_scripts_in_kit.py", "test_table.py", "test_web.py"),
+    *("test_properties.py", "test_scripts_in_kit.py", "test_simulation.py", "test_table.py", "test_untrusted.py"),
+    "test_web.py",
 }
 
 

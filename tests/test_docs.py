@@ -149,6 +149,10 @@ def test_readme_snippets_fit_twelve_lines() -> None:
 def test_docstring_examples_run(name: str) -> None:
     """Examples in docstrings print what they say."""
     module = importlib.import_module(name)
+    source = Path(module.__file__ or "")
+    if source.suffix == ".py" and ">>>" not in source.read_text("utf-8"):
+        # the finder would look at every object
+        return
     failed, _ = doctest.testmod(module, optionflags=doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE)
     assert failed == 0
 

@@ -318,14 +318,14 @@ def edge_table(law: Law) -> np.ndarray:
     """Two inputs at a time at their edges, the others in between."""
     names = inputs_of(law)
     numbers, flags = (*named(law), *law.curves), {*flags_of(law), *whole_numbers_of(law)}
-    rows = []
-    for first, second in itertools.combinations(range(len(names)), 2):
-        edges = [PARAMETER_EDGES if names[at] in numbers else SIGNAL_EDGES for at in (first, second)]
-        for values in itertools.product(*edges):
-            row = [1.0 if name in flags else 0.5 + 0.25 * number for number, name in enumerate(names)]
-            row[first], row[second] = values
-            rows.append(row)
-    return np.array(rows, np.float32)
+    row = [1.0 if name in flags else 0.5 + 0.25 * number for number, name in enumerate(names)]
+    blocks = []
+    for pair in itertools.combinations(range(len(names)), 2):
+        edges = [PARAMETER_EDGES if names[at] in numbers else SIGNAL_EDGES for at in pair]
+        block = np.tile(np.array(row, np.float32), (len(edges[0]) * len(edges[1]), 1))
+        block[:, pair] = [*itertools.product(*edges)]
+        blocks.append(block)
+    return np.concatenate(blocks)
 
 
 def in_range(law: Law, table: np.ndarray) -> np.ndarray:
@@ -335,10 +335,13 @@ def in_range(law: Law, table: np.ndarray) -> np.ndarray:
     for name, values in zip(inputs_of(law), table.T, strict=True):
         if name in named(law):
             is_whole = described[name].type == "int"
-            good &= [
-                described[name].accepts(int(value) if is_whole and float(value).is_integer() else float(value))
-                for value in values
+            # each bit pattern once: edges are few
+            bits, which = np.unique(values.copy().view(np.int32), return_inverse=True)
+            accepted = [
+                described[name].accepts(int(value) if is_whole and value.is_integer() else value)
+                for value in bits.view(np.float32).tolist()
             ]
+            good &= np.array(accepted)[which]
         elif name in law.curves:
             good &= np.isfinite(values) & (values >= 0)
         else:

@@ -39,6 +39,8 @@ ROOMS = (
 )
 # of these rooms, long tests of many random or hostile inputs, and rules for what was read
 LEFT_OUT = ("hosts/kit/test_contract.py", "networks/test_malicious.py", "usd/physics", "usd/test_hostile_prims.py")
+# examples that compute for long: half of the time of all; the others import and draw the same
+LONG_EXAMPLES = ("diagnose_vibration", "jump_until_hot", "sweep_with_ray", "train_with_gymnasium")
 
 
 def another(interpreters: dict[Version, str]) -> dict[Version, str]:
@@ -94,6 +96,8 @@ def main() -> int:
     if parser.parse_args().another:
         interpreters = another(interpreters)
         arguments = [*(f"tests/{room}" for room in ROOMS), *(f"--ignore=tests/{file}" for file in LEFT_OUT)]
+        test = "tests/test_examples.py::test_example_ends_with_its_check"
+        arguments += [f"--deselect={test}[{example}]" for example in LONG_EXAMPLES]
         # a core made in a third of the time: that of all instruction sets is tested on the Python that runs this
         variables = {"ACTUATORS_VARIANTS": "baseline"}
     code = 0

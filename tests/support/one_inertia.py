@@ -25,6 +25,9 @@ class Plant:
     ) -> None:
         self.arrays = joints_of(stages, robots)
         self.inertia, self.dt, self._told = inertia, dt, told
+        self._signals = signals_of(self.arrays)
+        # the same arrays in all steps, which need no check then
+        self._q, self._v, self._target, self._given = np.zeros((4, robots, 1), np.float32)
         self.q = np.zeros(robots)
         self.v = np.broadcast_to(np.asarray(velocity, np.float64), robots).copy()
         self.farthest = np.zeros(robots)
@@ -32,16 +35,13 @@ class Plant:
 
     def run(self, steps: int, effort: Any = 0.0, load: Any = 0.0) -> None:
         """Step under an effort of the motor and a load that acts on the joint [N·m]."""
-        robots = len(self.q)
-        load = np.broadcast_to(np.asarray(load, np.float64), robots)
-        given = np.broadcast_to(np.asarray(effort, np.float32), robots)[:, None].copy()
-        target = np.zeros((robots, 1), np.float32)
+        load = np.broadcast_to(np.asarray(load, np.float64), len(self.q))
+        self._given[:, 0] = effort
         if self._told:
-            values = {"inertia": np.full(robots, self.inertia), "load": -load, "load_is_whole": np.ones(robots)}
-            tell(self.arrays, values)
+            write(self._signals, {"inertia": self.inertia, "load": -load, "load_is_whole": 1.0})
         for _ in range(steps):
-            q, v = (one.astype(np.float32)[:, None] for one in (self.q, self.v))
-            found = self.arrays.step(q, v, target, self.dt, feedforward=given)
+            self._q[:, 0], self._v[:, 0] = self.q, self.v
+            found = self.arrays.step(self._q, self._v, self._target, self.dt, feedforward=self._given)
             self.effort = np.array(found, np.float64)[:, 0]
             self.v = self.v + self.dt * (self.effort + load) / self.inertia
             self.q = self.q + self.dt * self.v
@@ -60,11 +60,21 @@ def joints_of(stages: Any, robots: int) -> ActuatedArrays:
     return ActuatedArrays(["j"], {".*": [first, *stages]}, num_robots=robots)
 
 
-def tell(arrays: ActuatedArrays, values: dict[str, np.ndarray]) -> None:
-    """Write signals that laws ask for, one number per robot; others keep their values."""
-    for name in set(arrays._assembly.signals).intersection(values):
-        for _, array in arrays._assembly.signals[name]:
-            array.assign(np.asarray(values[name], np.float32).reshape(array.shape))
+def signals_of(arrays: ActuatedArrays) -> dict[str, list[np.ndarray]]:
+    """Signals that laws ask for, by name, to be written in place: `(robots, 1)` of each part."""
+    return {name: [array.numpy() for _, array in parts] for name, parts in arrays._assembly.signals.items()}
+
+
+def write(signals: dict[str, list[np.ndarray]], values: dict[str, Any]) -> None:
+    """Write those of these signals that there are, one number or one per robot; others keep their values."""
+    for name, value in values.items():
+        for array in signals.get(name, ()):
+            array[...] = np.reshape(value, (-1, 1))
+
+
+def tell(arrays: ActuatedArrays, values: dict[str, Any]) -> None:
+    """Write signals that laws ask for; see `write`."""
+    write(signals_of(arrays), values)
 
 
 def state_of(arrays: ActuatedArrays, name: str) -> np.ndarray:

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 from isaacsim.core.experimental.actuators import ActuatedArrays, ElasticTransmissionConfig
-from one_inertia import joints_of, state_of, tell
+from one_inertia import joints_of, signals_of, write
 
 KEY = ".*.transmission."
 
@@ -48,18 +48,19 @@ class TwoMasses:
         for name, value in (("rotor_position", deflection), ("rotor_velocity", rotor_velocity)):
             saved[KEY + name] = np.broadcast_to(np.asarray(value, np.float32), count).copy()
         self.arrays.restore_state(saved)
+        self._signals = signals_of(self.arrays)
+        # the same arrays in all steps, which need no check then
+        self._q, self._v, self._target, self._given = np.zeros((4, count, 1), np.float32)
 
     def step(self, effort: Any = 0.0, load: Any = 0.0) -> None:
         """Step once under efforts of the motors at the joints, and loads on the joints [N·m]."""
-        count = len(self.q)
         if self.told:
             # what holds a joint is known from the step before
             whole = np.where(self.held, -self.effort, load)
-            known = {"inertia": self.config.assumed_inertia, "load": -whole, "load_is_whole": np.ones(count)}
-            tell(self.arrays, known)
-        q, v = (one.astype(np.float32)[:, None] for one in (self.q, self.v))
-        given = np.broadcast_to(np.asarray(effort, np.float32), count)[:, None].copy()
-        found = self.arrays.step(q, v, np.zeros_like(q), self.dt, feedforward=given)
+            known = {"inertia": self.config.assumed_inertia, "load": -whole, "load_is_whole": 1.0}
+            write(self._signals, known)
+        self._q[:, 0], self._v[:, 0], self._given[:, 0] = self.q, self.v, effort
+        found = self.arrays.step(self._q, self._v, self._target, self.dt, feedforward=self._given)
         self.effort = np.array(found, float)[:, 0]
         self.v = self.v + self.dt * np.where(self.held, 0.0, self.effort + load) / self.inertia
         self.q = self.q + self.dt * self.v
@@ -67,7 +68,8 @@ class TwoMasses:
     @property
     def rotors(self) -> tuple[np.ndarray, np.ndarray]:
         """Positions [rad] and velocities [rad/s] of the rotors at the joint."""
-        return tuple(state_of(self.arrays, name).astype(float) for name in ("rotor_position", "rotor_velocity"))
+        saved = self.arrays.save_state()
+        return tuple(saved[KEY + name].reshape(-1).astype(float) for name in ("rotor_position", "rotor_velocity"))
 
     def energy(self) -> np.ndarray:
         """Energy of rotor, spring and joint [J], with springs as stiff as the law takes them."""

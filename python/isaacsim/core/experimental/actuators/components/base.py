@@ -590,7 +590,9 @@ def actuator_axis(component: Any, state: Any, name: str) -> int:
 
 def repeated(value: Any, count: int, device: wp.DeviceLike, dtype: Any = wp.float32) -> wp.array:
     """Return an array of `count` numbers, robot-major, from one number, one per joint, or one per robot and joint."""
-    row_by_row = np.resize(np.asarray(value, wp.dtype_to_numpy(dtype)), count)
+    values = np.asarray(value, wp.dtype_to_numpy(dtype)).ravel()
+    # np.resize would make a list of as many arrays
+    row_by_row = np.tile(values, -(-count // max(1, len(values))))[:count]
     return wp.array(row_by_row, dtype=dtype, device=device)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import inspect
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
@@ -93,11 +94,17 @@ def check_config(config: ActuatorConfig) -> None:
             _check_component(component, kind, f"ActuatorConfig: {place}")
 
 
-def _required_parameters(kind: type) -> list[str]:
+def _required_parameters(kind: type) -> tuple[str, ...]:
     """Return the required parameters of the built-in law of a class."""
     law = catalogue.law_of(kind)
-    signature = inspect.signature(law.component).parameters if law else {}
-    return [name for name, one in signature.items() if one.default is inspect.Parameter.empty]
+    return _required_arguments(law.component) if law else ()
+
+
+@functools.cache
+def _required_arguments(component: type) -> tuple[str, ...]:
+    """Return the required arguments of a class; asked for each component of each robot, and slow to find."""
+    signature = inspect.signature(component).parameters
+    return tuple(name for name, one in signature.items() if one.default is inspect.Parameter.empty)
 
 
 def _check_component(component: Any, kind: str, subject: str) -> None:

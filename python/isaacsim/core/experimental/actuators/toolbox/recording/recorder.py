@@ -5,6 +5,7 @@ Without a recorder a step has no overhead.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -433,14 +434,22 @@ class _Part:
 
     def _states(self, names: Container[str]) -> Iterator[tuple[str, list[int], np.ndarray]]:
         """Yield recorded states of laws: name of the signal, places of joints in a row, and values there."""
-        for law, arrays in zip(self._step.plan.stateful, self._step.now.laws, strict=True):
+        for name, law, state, count, columns, places in self._state_places:
+            if name in names:
+                yield name, places, on_host(self._step.now.laws[law][state]).reshape(-1, count)[columns]
+
+    @functools.cached_property
+    def _state_places(self) -> list[tuple[str, int, int, int, tuple[np.ndarray, ...], list[int]]]:
+        """Where recorded states of laws are: name, law, state, its columns, index into them, and places in a row."""
+        found: list[tuple[str, int, int, int, tuple[np.ndarray, ...], list[int]]] = []
+        for number, law in enumerate(self._step.plan.stateful):
+            slots = np.flatnonzero(law.used).tolist()
+            mine = [slot for slot in self.slots if slot in slots]
+            columns = np.ix_(self._robots, [slots.index(slot) for slot in mine])
+            places = [self._place[slot] for slot in mine]
             for name, state in recorded_states(law.law).items():
-                if name in names:
-                    values = on_host(arrays[law.law.STATE.index(state)])
-                    slots = np.flatnonzero(law.used).tolist()
-                    mine = [slot for slot in self.slots if slot in slots]
-                    columns = np.ix_(self._robots, [slots.index(slot) for slot in mine])
-                    yield name, [self._place[slot] for slot in mine], values.reshape(-1, len(slots))[columns]
+                found.append((name, number, law.law.STATE.index(state), len(slots), columns, places))
+        return found
 
     def _observed(self, names: Container[str]) -> dict[str, np.ndarray]:
         """Return those of some signals that the step keeps for observers, of all robots and slots; limits by number."""
