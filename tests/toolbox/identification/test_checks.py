@@ -170,3 +170,20 @@ def test_note_on_resolution(kind: Any) -> None:
         position[:, column] = (np.round(position[:, column] / step) * step).astype(kind)
     said = r"a\.csv: resolution of position \[rad or m\]: hip 0\.0015: smaller motions cannot be seen\."
     require_one(notes_on(changed(log, position=position)), said)
+
+
+def test_note_on_commands_that_are_alike() -> None:
+    log = following()
+    same = changed(log, log.command[:, [0, 1, 0]], log.position[:, [0, 1, 0]])
+    require_one(notes_on(same), r"a\.csv: hip, ankle: commands are alike, so that swapped joints cannot be seen\. .*")
+
+
+def test_note_on_a_sign_that_is_open() -> None:
+    """A single fast sine, which motors of either sign would follow; as inverted, too, where no problem is found."""
+    time = np.arange(0.0, 10.0, 0.005)[:, None]
+    command, position = np.sin(12.5 * time), 0.68 * np.sin(12.5 * time - 2.97)
+    for sign in (1.0, -1.0):
+        log = MotorLog(time[:, 0], ["hip"], {"command": command, "position": sign * position}, "a.csv")
+        if check_log(log) == []:
+            require_one(notes_on(log), r"a\.csv: hip: a wrong sign cannot be seen\. Move them slowly, too\.")
+    assert check_log(MotorLog(time[:, 0], ["hip"], {"command": command, "position": position})) == []

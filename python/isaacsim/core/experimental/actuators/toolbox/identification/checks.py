@@ -25,9 +25,11 @@ _DELAYS = (0.0, 0.03)
 _GAINS = (0.3, 1.6)
 """Gain of a motor at rest: less than 1 against gravity or friction, and about 1 without."""
 _FOLLOWS = 0.5
-# by how much a position may be later than its command [s]
-_LATEST = 0.3
 """Correlation from which a joint follows a command."""
+_LATEST = 0.3
+"""By how much a position may be later than its command [s]."""
+_ALIKE = 0.99
+"""Correlation from which commands are alike."""
 _MARGIN = 0.2
 """Difference of correlations that counts."""
 _FINE = 5e-5
@@ -65,7 +67,8 @@ def check_log(log: MotorLog, limits: Mapping[str, tuple[float, float]] | None = 
 
 
 def notes_on(log: MotorLog) -> list[str]:
-    """Return what a log cannot tell, each a sentence: for its rate, its duration, or the resolution of its positions.
+    """Return what a log cannot tell, each a sentence: for its rate, its duration, the resolution of its positions, or
+    commands that are alike or leave a sign open, so that `check_log` would not find a mistake.
 
     Args:
         log: The log.
@@ -89,7 +92,29 @@ def notes_on(log: MotorLog) -> list[str]:
     if coarse := {joint: step for joint, step in steps.items() if step > _FINE}:
         listed = ", ".join(f"{joint} {step:.2g}" for joint, step in coarse.items())
         notes.append(f"resolution of position [rad or m]: {listed}: smaller motions cannot be seen.")
+    notes += [*_alike(log), *_open_signs(log)]
     return [f"{log.source}: {note}" for note in notes]
+
+
+def _alike(log: MotorLog) -> list[str]:
+    """Return a note on joints with one command, whose columns could be swapped."""
+    moved = [column for column in range(len(log.joints)) if np.ptp(log.command[:, column]) >= _STILL]
+    if len(moved) < 2:
+        return []
+    alike = np.triu(np.corrcoef(log.command[:, moved].T) > _ALIKE, 1)
+    found = [log.joints[moved[column]] for column in np.flatnonzero(alike.any(axis=0) | alike.any(axis=1))]
+    if not found:
+        return []
+    return [f"{', '.join(found)}: commands are alike, so that swapped joints cannot be seen. Move them differently."]
+
+
+def _open_signs(log: MotorLog) -> list[str]:
+    """Return a note on joints that may follow their command with either sign, such as those of a single fast sine."""
+    along, against = (np.diag(one) for one in _correlations(log))
+    is_open = (against > along - _MARGIN) & (against <= np.maximum(_FOLLOWS, along + _MARGIN))
+    moved = np.ptp(log.command, axis=0) >= _STILL
+    found = [log.joints[column] for column in np.flatnonzero(is_open & moved)]
+    return [f"{', '.join(found)}: a wrong sign cannot be seen. Move them slowly, too."] if found else []
 
 
 def _correlations(log: MotorLog) -> tuple[np.ndarray, np.ndarray]:
