@@ -11,16 +11,14 @@ import numpy as np
 from ...specs.motors import MotorConfig
 from .decoupling import Links
 from .given_motors import given_motors
-from .identified import Identified, Replay, mean_error
+from .identified import Identified, mean_error
 from .joints import Joints, Progress
 from .log import MotorLog
 from .models import kept
 from .options import FitOptions
+from .parts import replays_of, split
 from .refine import refined
-from .replay import replay
 
-# share of a single log that is held out
-_HELD_OUT = 0.25
 # distance from a position limit, of the range of a joint, and share of a log that may be so near
 _NEAR, _OFTEN = 0.002, 0.01
 
@@ -57,7 +55,7 @@ def identify(
     options, progress = options or FitOptions(), progress or (lambda _words, _share: None)
     names = tuple(logs[0].joints)
     even = [one.columns(names).evenly(one.dt) for one in logs]
-    training, validation = _split(even, options.held_out)
+    training, validation = split(even, options.held_out)
     given = given_motors(robot, motors, names)
     links = Links(robot, names)
     try:
@@ -77,8 +75,8 @@ def identify(
         fits = refined(joints, robot, others, chosen, fits, cases[0], options.refine)
         progress("simulating the whole robot", 0.9)
     found = {**others, **joints.motors(fits, cases[0])}
-    replays = _replays(robot, found, even, training, validation)
-    shipped = [one for one in _replays(robot, given, even, [], validation) if one.held_out]
+    replays = replays_of(robot, found, even, training, validation)
+    shipped = [one for one in replays_of(robot, given, even, [], validation) if one.held_out]
     result = Identified(
         os.fspath(robot),
         names,
@@ -93,43 +91,6 @@ def identify(
     )
     progress("done", 1.0)
     return result
-
-
-def _split(logs: Sequence[MotorLog], held_out: int | None) -> tuple[list[MotorLog], list[MotorLog]]:
-    """Return logs to fit to, and logs that are held out."""
-    if len(logs) > 1 or held_out is not None:
-        count = max(1, len(logs) // 4) if held_out is None else held_out
-        if not 0 <= count < len(logs):
-            raise ValueError(f"held_out = {count}: must be less than the {len(logs)} logs, and at least 0.")
-        return list(logs[: len(logs) - count]), list(logs[len(logs) - count :])
-    (log,) = logs
-    cut = int(len(log.time) * (1 - _HELD_OUT))
-
-    def part(rows: slice, words: str) -> MotorLog:
-        signals = {name: one[rows] for name, one in log.signals.items()}
-        return MotorLog(log.time[rows], log.joints, signals, f"{log.source} ({words})", log.settings)
-
-    return [part(slice(0, cut), "first three quarters")], [part(slice(cut, None), "last quarter")]
-
-
-def _replays(
-    robot: str | os.PathLike[str],
-    motors: Mapping[str, MotorConfig],
-    logs: Sequence[MotorLog],
-    training: Sequence[MotorLog],
-    validation: Sequence[MotorLog],
-) -> list[Replay]:
-    """Return replays of all parts of logs; of a log in two parts, from its start on."""
-    if len(logs) == 1 and validation:
-        whole = replay(robot, motors, logs[0], held_out=True)
-        rows = len(whole.positions) - len(validation[0].time)
-        cut = [Replay(one, whole.positions[:rows], False) for one in training]
-        return [*cut, Replay(validation[0], whole.positions[rows:], True)]
-    return [
-        replay(robot, motors, log, held_out=held)
-        for part, held in ((training, False), (validation, True))
-        for log in part
-    ]
 
 
 def _at_limits(logs: Sequence[MotorLog], limits: Mapping[str, tuple[float, float]]) -> list[str]:

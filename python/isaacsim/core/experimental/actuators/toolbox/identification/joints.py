@@ -70,13 +70,18 @@ class Joints:
             {name: value for name in bench.rules if not np.isnan(value := value_of(bench.motor, name))}
             for bench in self._benches
         ]
-        for bench, values, armature in zip(self._benches, self._known, armatures, strict=True):
-            values.setdefault("armature", float(armature))
-            if not self._sees_armature and math.isfinite(bench.rules["armature"].spread):
-                values["armature"] = bench.rules["armature"].start
-            values.setdefault("delay", 0.0)
-            values.setdefault("encoder_bias", 0.0)
+        for bench, armature in zip(self._benches, armatures, strict=True):
+            self._complete(bench, float(armature))
         self._common = [self._common_of(bench) for bench in self._benches]
+
+    def _complete(self, bench: Bench, armature: float) -> None:
+        """Add what is known of a joint if its motor does not say it."""
+        values, rule = self._known[bench.column], bench.rules["armature"]
+        values.setdefault("armature", armature)
+        if not self._sees_armature and math.isfinite(rule.spread):
+            values["armature"] = rule.start
+        values.setdefault("delay", 0.0)
+        values.setdefault("encoder_bias", 0.0)
 
     def _common_of(self, bench: Bench) -> tuple[str, ...]:
         """Return what is fitted of a joint with any model of friction."""
@@ -239,23 +244,34 @@ class Joints:
 
     def warnings(self, fits: Sequence[Fit]) -> list[str]:
         """Return what the logs do not tell."""
+        return [*self._of_logs(), *self._of_values(fits), *self._of_pairs(fits)]
+
+    def _of_logs(self) -> list[str]:
         found = []
         if not self._sees_armature:
             found.append(
-                "The logs have fewer than 100 samples per second, which do not show armatures: they "
-                "are kept, or those of priors."
+                "The logs have fewer than 100 samples per second, which do not show armatures: they are kept, or those "
+                "of priors."
             )
         if any(isinstance(bench.motor.delay, DelayConfig) for bench in self._benches):
             found.append("Delays in physics steps were replaced by delays in seconds.")
         if len(self._benches) > 1 and any(has_place(bench.motor, "supply_resistance") for bench in self._benches):
             found.append("The supply is one of all joints: a log of one joint tells its resistance.")
+        return found
+
+    def _of_values(self, fits: Sequence[Fit]) -> list[str]:
+        found = []
         for one in self.estimates(fits):
-            rule = self._benches[self._names.index(one.joint)].rules[one.name]
+            j = self._names.index(one.joint)
             if one.is_at_bound:
                 found.append(f"{one.joint}: {one.name} = {one.value:.4g} {one.unit} is at the end of its range.")
-            alone = one.name in fits[self._names.index(one.joint)].errors
-            if alone and not one.standard_error <= max(abs(one.value), rule.scale):
+            known = max(abs(one.value), self._benches[j].rules[one.name].scale)
+            if one.name in fits[j].errors and not one.standard_error <= known:
                 found.append(f"{one.joint}: the logs do not tell {one.name}; the value has no meaning.")
+        return found
+
+    def _of_pairs(self, fits: Sequence[Fit]) -> list[str]:
+        found = []
         for joint, fit in zip(self._names, fits, strict=True):
             names = list(fit.errors)
             for a, b in np.argwhere(np.triu(np.abs(fit.correlations), 1) > _CORRELATED):

@@ -61,25 +61,31 @@ class FitOptions:
             if (count := getattr(self, name)) < 0:
                 raise ValueError(f"{name} = {count}: must be a number, at least 0. {_REMEDY}")
         for name, (low, high) in self.bounds.items():
-            if not (math.isfinite(low) and math.isfinite(high) and low < high):
+            if not -math.inf < low < high < math.inf:
                 raise ValueError(f"bounds of {name} = ({low:g}, {high:g}): must be finite, and rise. {_REMEDY}")
         for name, (value, spread) in self.priors.items():
             if not (math.isfinite(value) and 0 < spread < math.inf):
-                raise ValueError(
-                    f"prior of {name} = ({value:g}, {spread:g}): must be a value and a standard deviation > 0. "
-                    f"{_REMEDY}"
-                )
-        for key in (*self.parameters, *self.shared, *self.bounds, *self.priors):
-            pattern, name = _parts(key)
-            try:
-                re.compile(pattern)
-            except re.error as error:
-                raise ValueError(f"{key}: {error}: must be a regular expression before the /. {_REMEDY}") from None
-            rule_of(name, self._bounds(name))
+                given = f"prior of {name} = ({value:g}, {spread:g})"
+                raise ValueError(f"{given}: must be a value and a standard deviation > 0. {_REMEDY}")
+        for key in self._keys:
+            self._require_name(key)
+
+    @property
+    def _keys(self) -> tuple[str, ...]:
+        """All names of parameters, with their patterns."""
+        return (*self.parameters, *self.shared, *self.bounds, *self.priors)
+
+    def _require_name(self, key: str) -> None:
+        pattern, name = _parts(key)
+        try:
+            re.compile(pattern)
+        except re.error as error:
+            raise ValueError(f"{key}: {error}: must be a regular expression before the /. {_REMEDY}") from None
+        rule_of(name, self._bounds(name))
 
     def require_joints(self, joints: Sequence[str]) -> None:
         """Raise a ValueError if a pattern matches none of the joints."""
-        for key in (*self.parameters, *self.shared, *self.bounds, *self.priors):
+        for key in self._keys:
             if not any(_matches(key, joint) for joint in joints):
                 raise ValueError(f"{key}: must match one of the joints {', '.join(joints)}. {_REMEDY}")
 
