@@ -1,10 +1,14 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hidden_motors import PENDULUM, hidden_log, hidden_motor, known_motor
 from isaacsim.core.experimental.actuators import (
+    ElasticTransmissionConfig,
     ElectricalConfig,
+    EncoderConfig,
     FrictionConfig,
     MotorConfig,
     ServoControlConfig,
@@ -67,3 +71,32 @@ def test_the_resistance_of_a_supply_is_found() -> None:
     assert value_of(found.motors["hinge"], "resistance") == 2.0
     assert value_of(found.motors["hinge"], "coulomb") == pytest.approx(0.1, rel=0.1)
     assert found.error < 2e-3
+
+
+def test_backlash_is_found() -> None:
+    """A rotor behind a spring, with an encoder at the joint."""
+
+    def soft(motor: MotorConfig, backlash: float) -> MotorConfig:
+        gear = ElasticTransmissionConfig(1.0, rotor_inertia=0.02, stiffness=200.0, damping=0.5, backlash=backlash)
+        return replace(motor, armature=None, others=[*motor.others, gear])
+
+    logs = [hidden_log(PENDULUM, {"hinge": soft(hidden_motor(), 0.05)}, ["hinge"], seed=seed) for seed in (0, 1)]
+    options = FitOptions(
+        parameters=["transmission.backlash"],
+        bounds={"transmission.backlash": (0.0, 0.2)},
+        models=["Coulomb friction"],
+    )
+    found = identify(PENDULUM, logs, {"hinge": soft(known_motor(), 0.01)}, options)
+    assert value_of(found.motors["hinge"], "transmission.backlash") == pytest.approx(0.05, rel=0.05)
+    assert value_of(found.motors["hinge"], "coulomb") == pytest.approx(0.4, rel=0.05)
+    assert "armature" not in {one.name for one in found.estimates}
+    assert found.error < 1e-3
+
+
+def test_what_rollouts_leave_out_of_an_encoder_is_said() -> None:
+    plain, late = (servo(EncoderConfig(velocity="register", bias=0.1, latency=latency)) for latency in (0.0, 0.01))
+    none = [Fit({}, {}, np.zeros((0, 0)), 0.0)] * 2
+    words = joints_of({"hip": plain, "knee": late}).warnings(none)
+    assert [one for one in words if "encoder" in one] == [
+        "knee: resolution, latency, noise and filter of the encoder are left out of the fit."
+    ]

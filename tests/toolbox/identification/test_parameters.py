@@ -5,11 +5,13 @@ import math
 import pytest
 from isaacsim.core.experimental.actuators import (
     DelayConfig,
+    ElasticTransmissionConfig,
     ElectricalConfig,
     FrictionConfig,
     MaxEffortClampingConfig,
     MotorConfig,
     PDControlConfig,
+    TransmissionConfig,
 )
 from isaacsim.core.experimental.actuators.toolbox.identification.parameters import (
     PARAMETERS,
@@ -91,3 +93,18 @@ def test_friction_keeps_the_inertia_that_it_assumes() -> None:
     once = with_inertia(motor, 0.2)
     assert (motor.others[0].assumed_inertia, once.others[0].assumed_inertia) == (0.0, 0.2)
     assert with_inertia(once, 0.5).others[0].assumed_inertia == 0.2
+
+
+def test_the_armature_is_that_of_the_rotor() -> None:
+    """A rigid gear has it; a rotor behind a spring is a mass of its own."""
+    gear = MotorConfig(PDControlConfig(10.0, 1.0), others=[TransmissionConfig(10.0, rotor_inertia=1e-4)])
+    assert value_of(gear, "armature") == pytest.approx(0.01)
+    changed = with_values(gear, {"armature": 0.02})
+    assert (changed.others[0].rotor_inertia, changed.armature) == (pytest.approx(2e-4), None)
+    spring = ElasticTransmissionConfig(10.0, rotor_inertia=1e-4, stiffness=100.0)
+    soft = MotorConfig(PDControlConfig(10.0, 1.0), others=[spring])
+    assert value_of(soft, "armature") == 0.0
+    assert not has_place(soft, "armature")
+    assert with_values(soft, {"armature": 0.02}).others == [spring]
+    plain = MotorConfig(PDControlConfig(10.0, 1.0), others=[TransmissionConfig(10.0)])
+    assert with_values(plain, {"armature": 0.02}).armature == 0.02

@@ -102,7 +102,7 @@ def _alike(log: MotorLog) -> list[str]:
     if len(moved) < 2:
         return []
     alike = np.triu(np.corrcoef(log.command[:, moved].T) > _ALIKE, 1)
-    found = [log.joints[moved[column]] for column in np.flatnonzero(alike.any(axis=0) | alike.any(axis=1))]
+    found = [log.joints[moved[column]] for column in np.flatnonzero(alike.any(axis=0) | alike.any(axis=1)).tolist()]
     if not found:
         return []
     return [f"{', '.join(found)}: commands are alike, so that swapped joints cannot be seen. Move them differently."]
@@ -113,7 +113,7 @@ def _open_signs(log: MotorLog) -> list[str]:
     along, against = (np.diag(one) for one in _correlations(log))
     is_open = (against > along - _MARGIN) & (against <= np.maximum(_FOLLOWS, along + _MARGIN))
     moved = np.ptp(log.command, axis=0) >= _STILL
-    found = [log.joints[column] for column in np.flatnonzero(is_open & moved)]
+    found = [log.joints[column] for column in np.flatnonzero(is_open & moved).tolist()]
     return [f"{', '.join(found)}: a wrong sign cannot be seen. Move them slowly, too."] if found else []
 
 

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeVar
 
 import numpy as np
 
-from ...specs.configs import DelayConfig
+from ...specs.configs import Config, DelayConfig
+from ...specs.encoder import EncoderConfig
 from ...specs.motors import MotorConfig
 from .decoupling import Decoupled, Links
 from .fit import Bench, Fit
@@ -93,7 +95,8 @@ class Joints:
             if not has_place(bench.motor, name):
                 # says what is missing
                 with_values(bench.motor, {name: 0.0})
-        found = ("delay", "encoder_bias", *(("armature",) if self._sees_armature else ()), *gains, *further)
+        sees_armature = self._sees_armature and has_place(bench.motor, "armature")
+        found = ("delay", "encoder_bias", *(("armature",) if sees_armature else ()), *gains, *further)
         return tuple(name for name in dict.fromkeys(found) if name not in self._settings)
 
     def names_of(self, j: int, model: str) -> tuple[str, ...]:
@@ -255,6 +258,10 @@ class Joints:
             )
         if any(isinstance(bench.motor.delay, DelayConfig) for bench in self._benches):
             found.append("Delays in physics steps were replaced by delays in seconds.")
+        late = [bench.joint for bench in self._benches if any(map(_is_late, bench.motor.stages))]
+        if late:
+            joints = ", ".join(late)
+            found.append(f"{joints}: resolution, latency, noise and filter of the encoder are left out of the fit.")
         if len(self._benches) > 1 and any(has_place(bench.motor, "supply_resistance") for bench in self._benches):
             found.append("The supply is one of all joints: a log of one joint tells its resistance.")
         return found
@@ -277,3 +284,9 @@ class Joints:
             for a, b in np.argwhere(np.triu(np.abs(fit.correlations), 1) > _CORRELATED):
                 found.append(f"{joint}: the logs hardly tell {names[a]} from {names[b]}.")
         return found
+
+
+def _is_late(stage: Config) -> bool:
+    """Return whether a stage is an encoder with more than a bias, which rollouts do not have."""
+    plain = EncoderConfig(velocity="register")
+    return isinstance(stage, EncoderConfig) and dataclasses.replace(stage, bias=0.0, side=plain.side) != plain

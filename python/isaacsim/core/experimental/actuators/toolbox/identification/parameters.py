@@ -16,6 +16,7 @@ from ...specs.configs import (
     ServoControlConfig,
     SupplyConfig,
     TimedDelayConfig,
+    TransmissionConfig,
 )
 from ...specs.encoder import EncoderConfig
 from ...specs.fields import parameters_of
@@ -142,8 +143,19 @@ def _volts(motor: MotorConfig) -> float:
     return min(found, default=math.inf)
 
 
+def _rotor_of(motor: MotorConfig) -> TransmissionConfig | None:
+    """Return the transmission of a motor that has the inertia of its rotor."""
+    return next((one for one in motor.stages if isinstance(one, TransmissionConfig) and one.rotor_inertia), None)
+
+
 def has_place(motor: MotorConfig, name: str) -> bool:
-    """Return whether a parameter can be set in a motor; a supply matters to windings only."""
+    """Return whether a parameter can be set in a motor.
+
+    A supply matters to windings only, and the rotor behind a spring is no armature of the joint.
+    """
+    if name == "armature":
+        rotor = _rotor_of(motor)
+        return rotor is None or rotor.IS_RIGID
     rule = rule_of(name, (0.0, 1.0))
     if not rule.places or _stage_of(motor, rule) is not None:
         return True
@@ -153,7 +165,11 @@ def has_place(motor: MotorConfig, name: str) -> bool:
 def value_of(motor: MotorConfig, name: str) -> float:
     """Return a parameter of a motor of one joint; NaN if the motor does not have it."""
     if name == "armature":
-        return math.nan if motor.armature is None else _number(motor.armature, name)
+        rotor = _rotor_of(motor)
+        if rotor is None:
+            return math.nan if motor.armature is None else _number(motor.armature, name)
+        ratio, inertia = _number(rotor.ratio, "ratio"), _number(rotor.rotor_inertia, "rotor_inertia")
+        return ratio**2 * inertia if rotor.IS_RIGID else 0.0
     rule = rule_of(name, (0.0, 1.0))
     stage = _stage_of(motor, rule)
     if stage is None:
@@ -172,10 +188,20 @@ def with_values(motor: MotorConfig, values: Mapping[str, float]) -> MotorConfig:
     # a breakaway is on top of a Coulomb level
     for name in sorted(values, key=lambda one: one == "breakaway"):
         if name == "armature":
-            changed.armature = values[name]
+            _set_armature(changed, values[name])
         else:
             _set(changed, name, values[name])
     return changed
+
+
+def _set_armature(motor: MotorConfig, value: float) -> None:
+    """Set the armature of a joint, that of the rotor in its transmission; a joint behind a spring has none."""
+    rotor = _rotor_of(motor)
+    if rotor is None:
+        motor.armature = value
+    elif rotor.IS_RIGID:
+        inertia = value / _number(rotor.ratio, "ratio") ** 2
+        motor.others[motor.others.index(rotor)] = dataclasses.replace(rotor, rotor_inertia=inertia)
 
 
 def with_inertia(motor: MotorConfig, inertia: float) -> MotorConfig:

@@ -9,7 +9,7 @@ import numpy as np
 
 from ... import native
 from ...loops.arrays import ActuatedArrays
-from ...specs.configs import DelayConfig
+from ...specs.configs import Config, DelayConfig, TransmissionConfig
 from ...specs.encoder import EncoderConfig
 from ...specs.late import TimedDelayConfig
 from ...specs.motors import MotorConfig
@@ -31,6 +31,17 @@ def settings_of(log: MotorLog) -> dict[str, float]:
     return {name: value for name, value in log.settings.items() if name in PARAMETERS}
 
 
+def _stages_of(motor: MotorConfig) -> list[Config]:
+    """Return the stages of a motor in a rollout, which applies delay and bias itself.
+
+    Behind a spring an encoder at the joint stays, for without one the controller would see the rotor.
+    """
+    has_spring = any(isinstance(one, TransmissionConfig) and not one.IS_RIGID for one in motor.stages)
+    stages = [one for one in motor.stages if not isinstance(one, DelayConfig | TimedDelayConfig | EncoderConfig)]
+    encoders = [one for one in motor.stages if isinstance(one, EncoderConfig)] if has_spring else []
+    return stages + [EncoderConfig(velocity="register", side=one.side) for one in encoders]
+
+
 class Rollout:
     """A joint with several variants of its motor, which all follow the same log.
 
@@ -47,12 +58,10 @@ class Rollout:
     def __init__(self, joint: str, motor: MotorConfig, names: Sequence[str], variants: int) -> None:
         if native.core is None:
             raise ValueError("identification needs the native core. Run `actuators doctor` for what is missing.")
-        left_out = (DelayConfig, TimedDelayConfig, EncoderConfig)
-        stages = [stage for stage in motor.stages if not isinstance(stage, left_out)]
         self._names, self._variants = tuple(names), variants
         # positions, velocities, targets and efforts
         self._arrays = [np.zeros((variants, 1), np.float32) for _ in range(4)]
-        self._actuators = ActuatedArrays([joint], {joint: stages}, variants)
+        self._actuators = ActuatedArrays([joint], {joint: _stages_of(motor)}, variants)
         q, qd, target, out = self._arrays
         self._actuators.step(q, qd, target, 1e-3, out=out)
         parts = self._actuators._assembly.parts
