@@ -65,6 +65,7 @@ class Bench:
         start: Mapping[str, float],
         fixed: Mapping[str, float],
         tolerance: float = 1e-6,
+        near: bool = False,
     ) -> Fit:
         """Fit parameters to logs.
 
@@ -73,6 +74,7 @@ class Bench:
             start: Values at which the fit starts, of the parameters to fit.
             fixed: Values of other parameters.
             tolerance: Relative change of the sum of squares at which it ends.
+            near: Whether the start is near the end, so that small differences suffice.
         """
         with needs("identification", "identify"):
             from scipy.optimize import least_squares
@@ -103,7 +105,7 @@ class Bench:
 
         inside = 1e-9 * np.minimum(1.0, upper - lower)
         x = np.clip([start[name] for name in names], lower + inside, upper - inside)
-        for step in _DIFFERENCES:
+        for step in _DIFFERENCES[-1:] if near else _DIFFERENCES:
             x = least_squares(
                 lambda x, step=step: evaluated(x, step)[0],
                 np.clip(x, lower + inside, upper - inside),

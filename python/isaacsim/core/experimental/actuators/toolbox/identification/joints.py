@@ -153,9 +153,14 @@ class Joints:
         return found
 
     def fit(
-        self, model: str, cases: Sequence[Decoupled], before: list[Fit] | None, tolerance: float = 1e-6
+        self,
+        model: str,
+        cases: Sequence[Decoupled],
+        before: list[Fit] | None,
+        tolerance: float = 1e-6,
+        near: bool = False,
     ) -> list[Fit]:
-        """Return the fits of all joints; those of a simpler model are where they start."""
+        """Return the fits of all joints; those before, of a simpler model or `near` ones, are where they start."""
 
         def one(j: int) -> Fit:
             names, known = self.names_of(j, model), self._known[j]
@@ -171,7 +176,7 @@ class Joints:
                 if self._options.search:
                     options = self._options
                     start = searched(self._benches[j], cases, start, fixed, options.search, options.seed)
-            fit = self._benches[j].fit(cases, start, fixed, tolerance)
+            fit = self._benches[j].fit(cases, start, fixed, tolerance, near)
             return Fit({**fixed, **fit.values}, fit.errors, fit.correlations, fit.error)
 
         return self._each(one)

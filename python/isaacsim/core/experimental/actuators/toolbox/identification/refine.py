@@ -58,5 +58,5 @@ def refined(
             dataclasses.replace(case, defect=replayed.positions - positions)
             for case, replayed, positions in zip(cases, whole, alone, strict=True)
         ]
-        fits = joints.fit(model, cases, fits)
+        fits = joints.fit(model, cases, fits, near=True)
     return best
