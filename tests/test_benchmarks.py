@@ -20,7 +20,9 @@ from warm_python import warm_python
 # they are run from the repository root and not installed
 sys.path.append(str(REPOSITORY))
 
-from benchmarks import against, environment, learning, loops, new_arrays, physx_loop
+from isaacsim.core.experimental.actuators import native
+
+from benchmarks import against, environment, identification, learning, loops, new_arrays, physx_loop
 from benchmarks.candidates import (
     ACTUATORS,
     ARRAYS_TICKS,
@@ -407,3 +409,18 @@ def test_new_arrays_are_compared_before_they_are_timed(monkeypatch: pytest.Monke
     monkeypatch.setattr(new_arrays.Theirs, "step", lambda self: np.ones((1, 12)))
     with pytest.raises(AssertionError):
         list(new_arrays.rows(["numpy"], [1], 1, 1e-3))
+
+
+def test_hidden_motors_are_found_and_errors_are_told(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    pytest.importorskip("scipy")
+    if native.core is None:
+        pytest.skip("the native core is not built")
+    assert identification.main(["--legs", "1", "--seconds", "6"]) == 0
+    printed = capsys.readouterr().out
+    rows = {line.split()[0]: line.split()[1:] for line in printed.splitlines() if line.strip()}
+    assert float(rows["coulomb"][0]) < 5.0
+    assert float(rows["encoder_bias"][2]) < 10.0
+    robot = identification.hidden_robot(tmp_path, 1, 1.0, 0)
+    again = identification.hidden_robot(tmp_path, 1, 1.0, 0)
+    assert (robot.log.position == again.log.position).all()
+    assert set(robot.hidden) == {*identification.HIDDEN, "delay"}

@@ -288,7 +288,7 @@ class Identify(Arguments):
     """How many logs, the last ones, are held out; default: a quarter, and of a single log its last quarter."""
     motor: tuple[str, ...] = ()
     """Priors of the catalogue, such as `dynamixel_xl330`, or `.*_knee/unitree_go1_knee` of some joints."""
-    refine: int = 2
+    refine: int = 1
     """Largest number of rounds in which the fits of several joints are refined with the whole robot."""
     search: int = 0
     """Number of generations of a random search (CMA-ES) for the start of the fit; 0 starts from the motors."""

@@ -60,9 +60,8 @@ def identify(
     links = Links(robot, names)
     try:
         joints = Joints({name: given[name] for name in names}, options, links.armatures, even, progress)
-        fits = joints.find_biases(links, training)
-        fixed_bias = np.array([fit.values.get("encoder_bias", 0.0) for fit in fits])
-        cases = [[links.decouple(log, fixed_bias) for log in part] for part in (training, validation)]
+        biases, fits = joints.find_biases(links, training)
+        cases = [[links.decouple(log, biases) for log in part] for part in (training, validation)]
         limited = _at_limits(even, links.limits)
     finally:
         links.close()

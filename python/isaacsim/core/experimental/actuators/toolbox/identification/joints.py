@@ -14,6 +14,7 @@ from ...specs.encoder import EncoderConfig
 from ...specs.motors import MotorConfig
 from .decoupling import Decoupled, Links
 from .fit import Bench, Fit
+from .fixed_point import fixed_point
 from .identified import Estimate, ModelScore
 from .log import MotorLog
 from .models import FIRST, MODELS
@@ -33,7 +34,8 @@ _SEES_ARMATURE = 0.0101
 _CORRELATED = 0.98
 # a value below this share of its scale is none
 _NONE = 1e-6
-_ROUNDS = 2
+# largest number of rounds in which biases of encoders are found, and change at which they end [rad or m]
+_ROUNDS, _SMALL = 8, 1e-3
 # tolerance of these rounds, which the ladder fits again
 _ROUGH = 1e-3
 
@@ -111,19 +113,25 @@ class Joints:
     def _has_own_supply(self) -> bool:
         return len(self._benches) == 1 and has_place(self._benches[0].motor, "supply_resistance")
 
-    def find_biases(self, links: Links, training: Sequence[MotorLog]) -> list[Fit]:
-        """Return fits with the first model; the decoupling depends on the biases of all encoders."""
-        fits: list[Fit] | None = None
-        for count in range(_ROUNDS):
-            self._progress("finding delays and biases", 0.05 + 0.15 * count)
-            bias = [
-                self._known[j]["encoder_bias"] if fits is None else fits[j].values["encoder_bias"]
-                for j in range(len(self._benches))
-            ]
-            cases = [links.decouple(log, np.array(bias)) for log in training]
-            fits = self.fit(FIRST, cases, fits, _ROUGH)
-        assert fits is not None
-        return fits
+    def find_biases(self, links: Links, training: Sequence[MotorLog]) -> tuple[np.ndarray, list[Fit]]:
+        """Return biases of the encoders [rad or m] with which the joints are decoupled, and fits with the first model.
+
+        The decoupling depends on the biases, and what each joint by itself finds of its own bias on the decoupling.
+        """
+        found: list[tuple[np.ndarray, list[Fit]]] = []
+
+        def biases(given: np.ndarray) -> np.ndarray:
+            self._progress("finding delays and biases", 0.05 + 0.3 * len(found) / _ROUNDS)
+            cases = [links.decouple(log, given) for log in training]
+            before = found[-1][1] if found else None
+            fits = self.fit(FIRST, cases, before, _ROUGH, near=before is not None)
+            found.append((np.array([fit.values["encoder_bias"] for fit in fits]), fits))
+            return found[-1][0]
+
+        lower, upper, _ = np.array([bench.box(["encoder_bias"]) for bench in self._benches])[:, :, 0].T
+        start = np.array([values["encoder_bias"] for values in self._known])
+        best = fixed_point(biases, start, lower, upper, _ROUNDS, _SMALL)
+        return min(found, key=lambda one: float(np.abs(one[0] - best).max()))
 
     def ladder(
         self, first: list[Fit], training: Sequence[Decoupled], validation: Sequence[Decoupled]

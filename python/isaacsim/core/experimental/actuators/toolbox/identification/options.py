@@ -49,7 +49,7 @@ class FitOptions:
     priors: Mapping[str, tuple[float, float]] = field(default_factory=dict)
     models: Sequence[str] = tuple(MODELS)
     held_out: int | None = None
-    refine: int = 2
+    refine: int = 1
     search: int = 0
     seed: int = 0
     ray: bool = False
