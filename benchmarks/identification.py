@@ -95,7 +95,7 @@ def hidden_robot(folder: Path, legs: int, seconds: float, seed: int) -> Robot:
 def _motor(values: dict[str, float]) -> MotorConfig:
     friction = FrictionConfig(coulomb=values["coulomb"], viscous=values["viscous"])
     encoder = EncoderConfig(bias=values["encoder_bias"], velocity="register")
-    delay = TimedDelayConfig(seconds=values["delay"])
+    delay: Any = TimedDelayConfig(seconds=values["delay"])
     return MotorConfig(KNOWN, delay=delay, armature=values["armature"], others=[friction, encoder])
 
 

@@ -111,7 +111,7 @@ def test_ranges_priors_and_further_parameters(tmp_path: Path, known: Path, capsy
     answer = json.loads(capsys.readouterr().out)
     values = {row["name"]: row["value"] for row in answer["parameters"]}
     assert "max_effort" in values
-    assert values["viscous"] == pytest.approx(0.15)
+    assert values["viscous"] == pytest.approx(0.15, rel=1e-4)
     assert values["armature"] == pytest.approx(0.05, rel=1e-3)
     assert any("viscous = 0.15 N" in note and "end of its range" in note for note in answer["notes"])
 

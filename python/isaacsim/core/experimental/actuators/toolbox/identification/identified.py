@@ -13,7 +13,7 @@ from .log import MotorLog
 # by how much the full simulation may be worse than the joints alone, and by how much more [rad or m]
 _AGREES, _SMALL = 1.5, 1e-3
 # distance from the end of a range that counts as at it, of the range
-_AT = 1e-6
+_AT = 1e-5
 
 
 @dataclass(frozen=True)
