@@ -1,0 +1,184 @@
+"""`compare`: where the motions of two sides part, and which causes are to blame, one after the other put equal."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+from ...errors import HostError
+from .causes import CAUSES, Cause, Found, Pair
+from .commands import Plan
+from .motion import Difference, Parting, difference
+from .run import Run, run
+from .side import Side
+
+Progress = Callable[[str, float], None]
+"""Told what is being done, and the share of all work that is done, 0 … 1."""
+
+TOLERANCE = 1e-3
+"""Difference of positions below which motions agree, by default [rad or m]."""
+
+# shares that are closer are equal: the first cause of the table is then blamed
+_DIGITS = 3
+# share of the difference below which a cause has no effect
+_NO_EFFECT = 0.005
+
+
+@dataclass(frozen=True, eq=False)
+class Blame:
+    """A cause that was put equal.
+
+    Args:
+        cause: Its name.
+        found: What differed.
+        before: Mean absolute difference of positions before [rad or m].
+        after: The same with the cause equal, and all causes before it.
+        share: Share of the whole difference that it explains; negative if it made up for another one.
+    """
+
+    cause: str
+    found: Found
+    before: float
+    after: float
+    share: float
+
+
+@dataclass(frozen=True, eq=False)
+class Comparison:
+    """The result of `compare`.
+
+    Args:
+        first: The first side, as it is.
+        second: The second side, as it is.
+        difference: Difference of their motions.
+        tolerance: Largest difference of motions that agree [rad or m].
+        blames: Causes, in the order in which they were put equal, the largest share first.
+        remaining: Difference of the motions with all of these causes equal.
+        last: Both sides with all of these causes equal.
+        idle: Names of causes that differ, and have no effect on the motion or were not needed.
+        failed: Causes that could not be put equal, with the reason, by name.
+    """
+
+    first: Run
+    second: Run
+    difference: Difference
+    tolerance: float
+    blames: Sequence[Blame]
+    remaining: Difference
+    last: tuple[Run, Run]
+    idle: Sequence[str] = ()
+    failed: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def differs(self) -> bool:
+        """True if the motions part by more than the tolerance."""
+        return self.difference.largest > self.tolerance
+
+    @property
+    def parting(self) -> Parting | None:
+        """Where they part; None if they do not."""
+        return self.difference.parting(self.tolerance)
+
+    @property
+    def unexplained(self) -> float:
+        """Share of the difference that no cause explains; 0 if the motions agree in the end."""
+        if not self.differs or self.remaining.largest <= self.tolerance:
+            return 0.0
+        return self.remaining.mean / self.difference.mean
+
+
+def compare(
+    first: Side, second: Side, plan: Plan, tolerance: float = TOLERANCE, progress: Progress | None = None
+) -> Comparison:
+    """Compare how two sides move, and find the causes for which they do not move alike.
+
+    Each cause that differs is put equal by itself. The one that leaves the smallest difference is blamed and stays
+    equal; then the others follow, until the motions agree or no cause is left.
+
+    Args:
+        first: The side that the other one is made equal to.
+        second: The other side.
+        plan: Commands for both.
+        tolerance: Largest difference of positions of motions that agree [rad or m].
+        progress: Told of the progress.
+
+    Raises:
+        ValueError: The motors of a side do not fit together.
+    """
+    search = _Search(run(first, plan), run(second, plan), plan, tolerance, progress or (lambda _words, _share: None))
+    return search.result()
+
+
+@dataclass(frozen=True, eq=False)
+class _Trial:
+    """A cause put equal, and the runs with it."""
+
+    cause: Cause
+    found: Found
+    runs: tuple[Run, Run]
+    difference: Difference
+
+
+class _Search:
+    """The search for causes."""
+
+    def __init__(self, first: Run, second: Run, plan: Plan, tolerance: float, progress: Progress) -> None:
+        self._start = first, second
+        self._now = self._start
+        self._plan, self._tolerance, self._progress = plan, tolerance, progress
+        self._failed: dict[str, str] = {}
+
+    def result(self) -> Comparison:
+        """Search, and return what was found."""
+        whole = now = difference(*(one.motion for one in self._start))
+        left, blames = list(CAUSES), list[Blame]()
+        while now.largest > self._tolerance and (best := self._best(left, now)) is not None:
+            after = best.difference
+            blames.append(Blame(best.cause.name, best.found, now.mean, after.mean, (now.mean - after.mean) / whole.mean))
+            left.remove(best.cause)
+            self._now, now = best.runs, after
+        idle = [cause.name for cause in left if cause.name != "contact" and cause.find(*self._now)]
+        idle = [one.cause for one in blames if abs(one.share) < _NO_EFFECT] + idle
+        return Comparison(
+            *self._start,
+            whole,
+            self._tolerance,
+            [one for one in blames if abs(one.share) >= _NO_EFFECT],
+            now,
+            self._now,
+            [name for name in dict.fromkeys(idle) if name not in self._failed],
+            self._failed,
+        )
+
+    def _best(self, left: Sequence[Cause], now: Difference) -> _Trial | None:
+        """Return the cause that leaves the smallest difference; None if nothing is left that differs."""
+        self._failed = {}
+        trials = [trial for cause in left if (trial := self._trial(cause)) is not None]
+        return min(trials, key=lambda one: round(one.difference.mean / now.mean, _DIGITS), default=None)
+
+    def _trial(self, cause: Cause) -> _Trial | None:
+        """Put a cause equal and run both sides; None if it is equal already or cannot be put equal."""
+        found = cause.find(*self._now)
+        if not found:
+            return None
+        self._progress(f"with equal {cause.name}", 1 - self._left_of_work(cause))
+        try:
+            pair = cause.put_equal(*self._now, found)
+            if pair is None:
+                raise HostError("neither simulator can set it while it runs")
+            runs = self._runs(pair)
+        except (ValueError, HostError) as error:
+            self._failed[cause.name] = str(error)
+            return None
+        return _Trial(cause, found, runs, difference(*(one.motion for one in runs)))
+
+    def _runs(self, pair: Pair) -> tuple[Run, Run]:
+        """Run two sides; one that did not change was run already."""
+        first, second = (
+            known if side is known.side else run(side, self._plan) for side, known in zip(pair, self._now, strict=True)
+        )
+        return first, second
+
+    @staticmethod
+    def _left_of_work(cause: Cause) -> float:
+        return 1 - (1 + CAUSES.index(cause)) / (1 + len(CAUSES))

@@ -1,0 +1,63 @@
+"""Whether values of two sides are the same, within the precision of files."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any, cast
+
+from ...specs.fields import parameters_of
+from ...specs.motors import MotorConfig
+from ..inspection.words import law_of
+
+# relative: files hold single precision and degrees, simulators convert
+_SAME = 1e-4
+# values below this are zero
+_NOTHING = 1e-9
+
+
+def same(first: object, second: object) -> bool:
+    """Return True if two values are equal, numbers within the precision of files."""
+    if isinstance(first, int | float) and isinstance(second, int | float):
+        return math.isclose(first, second, rel_tol=_SAME, abs_tol=_NOTHING)
+    if _is_list(first) and _is_list(second):
+        one, other = cast(Sequence[Any], first), cast(Sequence[Any], second)
+        return len(one) == len(other) and all(map(same, one, other))
+    return first == second
+
+
+def different(
+    first: Mapping[tuple[str, str], object], second: Mapping[tuple[str, str], object]
+) -> dict[tuple[str, str], tuple[object, object]]:
+    """Return what differs, by joint or link and property; None for what a side lacks."""
+    return {
+        key: (first.get(key), second.get(key))
+        for key in dict.fromkeys([*first, *second])
+        if not same(first.get(key), second.get(key))
+    }
+
+
+def stage_values(motor: MotorConfig, kinds: Sequence[str]) -> dict[str, object]:
+    """Return the parameters of the stages of some kinds of a motor, by law and name, `PD.kp`."""
+    found: dict[str, object] = {}
+    for kind, config in motor.by_kind:
+        if kind in kinds:
+            found |= {f"{law_of(config)}.{name}": getattr(config, name, None) for name in parameters_of(config)}
+    return found
+
+
+def same_motor(first: MotorConfig, second: MotorConfig) -> bool:
+    """Return True if two motors of joints have the same stages and properties."""
+    kinds = [kind for kind, _ in (*first.by_kind, *second.by_kind)]
+    return same_values(stage_values(first, kinds), stage_values(second, kinds)) and all(
+        same(getattr(first, name), getattr(second, name)) for name in ("armature", "friction", "viscous_friction")
+    )
+
+
+def same_values(first: Mapping[str, object], second: Mapping[str, object]) -> bool:
+    """Return True if two tables have the same keys and the same values."""
+    return first.keys() == second.keys() and all(same(value, second[key]) for key, value in first.items())
+
+
+def _is_list(value: object) -> bool:
+    return isinstance(value, Sequence) and not isinstance(value, str)
