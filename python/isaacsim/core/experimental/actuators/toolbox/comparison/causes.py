@@ -21,6 +21,9 @@ Found = Mapping[tuple[str, str], tuple[object, object]]
 """What differs: values on both sides, by joint or link and property."""
 Pair = tuple[Side, Side]
 
+CONTACT = "contact"
+"""Name of the cause that is switched off instead of put equal."""
+
 # of the size of the largest number of a link
 _SAME_LINK = 1e-3
 
@@ -202,7 +205,7 @@ def _contacts() -> Cause:
         off = partial(dataclasses.replace, contacts=False)
         return off(first.side), off(second.side)
 
-    return Cause("contact", find, put_equal)
+    return Cause(CONTACT, find, put_equal)
 
 
 _GAINS, _GEAR = "gains", "gear ratio"
