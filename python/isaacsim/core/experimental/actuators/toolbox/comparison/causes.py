@@ -98,9 +98,9 @@ def _stages(
     def read(run: Run, other: Run) -> dict[tuple[str, str], object]:
         found: dict[tuple[str, str], object] = {}
         for joint in run.motion.joints:
-            motors = [one.values.motors.get(joint) for one in (run, other)]
-            if all(motor is not None for motor in motors) and _alike(name, *motors):
-                found |= {(joint, key): value for key, value in _of_motor(motors[0], name, kinds).items()}
+            mine, theirs = (one.values.motors.get(joint) for one in (run, other))
+            if mine is not None and theirs is not None and _are_alike(name, mine, theirs):
+                found |= {(joint, key): value for key, value in _of_motor(mine, theirs, name, kinds).items()}
             is_driven = not run.side.has_motor(joint)
             for one in (*properties, *(of_drives if is_driven else ())):
                 found[joint, one] = run.values.properties[one][joint]
@@ -122,20 +122,19 @@ def _stages(
     return Cause(name, lambda first, second: different(read(first, second), read(second, first)), put_equal)
 
 
-def _alike(name: str, *motors: MotorConfig | None) -> bool:
+def _are_alike(name: str, first: MotorConfig, second: MotorConfig) -> bool:
     """Return False for gains of different laws, which cannot be compared."""
-    first, second = (type(motor.controller) for motor in motors if motor is not None)
-    return first is second or name not in _OF_CONTROLLERS
+    return name != _GAINS or type(first.controller) is type(second.controller)
 
 
-def _of_motor(motor: MotorConfig | None, name: str, kinds: tuple[str, ...]) -> dict[str, object]:
+def _of_motor(motor: MotorConfig, other: MotorConfig, name: str, kinds: tuple[str, ...]) -> dict[str, object]:
     """Return the values of a motor that belong to a cause; the gear of a law belongs to that of the gear."""
-    assert motor is not None
-    found = stage_values(motor, kinds)
+    found = stage_values(motor, kinds, other)
     if name == _GAINS:
-        return {key: value for key, value in found.items() if not key.endswith(".gear")}
-    if name == _GEAR and hasattr(motor.controller, "gear"):
-        found["gear"] = getattr(motor.controller, "gear")
+        return {key: value for key, value in found.items() if not key.endswith(_OF_GEAR)}
+    if name == _GEAR:
+        laws = stage_values(motor, ["controller"])
+        found |= {key: value for key, value in laws.items() if key.endswith(_OF_GEAR)}
     return found
 
 
@@ -209,7 +208,8 @@ def _contacts() -> Cause:
 
 
 _GAINS, _GEAR = "gains", "gear ratio"
-_OF_CONTROLLERS = (_GAINS,)
+# a control law may have a gear of its own
+_OF_GEAR = ".gear"
 _FRICTIONS = ("static friction", "dynamic friction", "viscous friction")
 
 CAUSES = (

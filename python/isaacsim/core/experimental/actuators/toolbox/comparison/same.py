@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 from collections.abc import Mapping, Sequence
 from typing import Any, cast
@@ -37,12 +38,27 @@ def different(
     }
 
 
-def stage_values(motor: MotorConfig, kinds: Sequence[str]) -> dict[str, object]:
-    """Return the parameters of the stages of some kinds of a motor, by law and name, `PD.kp`."""
+def stage_values(motor: MotorConfig, kinds: Sequence[str], other: MotorConfig | None = None) -> dict[str, object]:
+    """Return the parameters of the stages of some kinds of a motor, by law and name, `PD.kp`.
+
+    Args:
+        motor: The motor.
+        kinds: Kinds of stages.
+        other: A motor that it is compared with. Of a law that this one lacks, parameters at their default are left out.
+    """
     found: dict[str, object] = {}
+    known = None if other is None else {law_of(config) for _, config in other.by_kind}
     for kind, config in motor.by_kind:
-        if kind in kinds:
-            found |= {f"{law_of(config)}.{name}": getattr(config, name, None) for name in parameters_of(config)}
+        if kind not in kinds:
+            continue
+        law = law_of(config)
+        values = {name: getattr(config, name, None) for name in parameters_of(config)}
+        if known is not None and law not in known:
+            usual = {one.name: one.default for one in dataclasses.fields(config)}
+            values = {name: value for name, value in values.items() if value != usual[name]}
+            if not values:
+                found[law] = "yes"
+        found |= {f"{law}.{name}": value for name, value in values.items()}
     return found
 
 
