@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 from isaacsim.core.experimental.actuators import (
     DelayConfig,
@@ -45,8 +46,7 @@ def good_motors() -> Motors:
 
 def _scaled(name: str, factor: float, joint: str) -> Callable[[Motors], None]:
     def change(motors: Motors) -> None:
-        controller = motors[joint].controller
-        setattr(controller, name, factor * getattr(controller, name))
+        _scale(motors[joint].controller, name, factor)
 
     return change
 
@@ -80,6 +80,24 @@ def _swapped(motors: Motors) -> None:
 
 def _gear(motors: Motors) -> None:
     motors["shoulder"].others = [TransmissionConfig(ratio=5.0, rotor_inertia=5e-3)]
+
+
+def slightly_other_motors() -> Motors:
+    """The good motors, each value off by a few per cent, as two models of one robot are."""
+    motors = good_motors()
+    for motor, most in zip(motors.values(), (2.4, 19.0), strict=True):
+        _scale(motor.controller, "kp", 1.04)
+        _scale(motor.controller, "kd", 0.96)
+        _scale(motor, "friction", 1.1)
+        _scale(motor, "viscous_friction", 0.9)
+        motor.clamping = [MaxEffortClampingConfig(most)]
+    _scale(motors["extension"], "armature", 1.05)
+    motors["shoulder"].others = [TransmissionConfig(ratio=10.0, rotor_inertia=5.2e-3)]
+    return motors
+
+
+def _scale(of: Any, name: str, factor: float) -> None:
+    setattr(of, name, factor * getattr(of, name))
 
 
 # the name of the cause, and what makes the fault, by its name

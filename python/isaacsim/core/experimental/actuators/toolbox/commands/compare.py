@@ -30,6 +30,7 @@ _BLAMES = {
     "before": "difference before [mrad or mm]",
     "after": "after",
     "share": "explains [%]",
+    "alone": "makes alone [mrad or mm]",
 }
 _VALUES = {
     "cause": "cause",
@@ -120,6 +121,7 @@ def _tables(found: Comparison) -> list[Table]:
                 "before": 1e3 * one.before,
                 "after": 1e3 * one.after,
                 "share": 100 * one.share,
+                "alone": None if one.alone is None else 1e3 * one.alone,
             }
         )
         values += [
@@ -154,6 +156,7 @@ def _rest(found: Comparison) -> dict[str, object]:
         "before": 1e3 * found.remaining.mean,
         "after": None,
         "share": 100 * found.unexplained,
+        "alone": None,
     }
 
 

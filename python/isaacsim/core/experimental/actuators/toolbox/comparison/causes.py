@@ -147,6 +147,9 @@ def _with_stages(motor: MotorConfig, wanted: MotorConfig, name: str, kinds: tupl
         taken = [dataclasses.replace(one, gear=gears[0]) if hasattr(one, "gear") else one for one in taken]
     if name == _GEAR and None not in gears:
         kept = [dataclasses.replace(one, gear=gears[1]) if one is motor.controller else one for one in kept]
+    if name == _GEAR:
+        # an armature is that of the rotor behind this gear
+        motor = dataclasses.replace(motor, armature=wanted.armature)
     return dataclasses.replace(motor, **parts_of([*kept, *taken]))
 
 

@@ -38,6 +38,8 @@ class Blame:
         before: Mean absolute difference of positions before [rad or m].
         after: The same with the cause equal, and all causes before it.
         share: Share of the whole difference that it explains; negative if it made up for another one.
+        alone: Mean absolute difference that it makes by itself, everything else as on the first side [rad or m]; None
+            if that could not be simulated.
     """
 
     cause: str
@@ -45,6 +47,7 @@ class Blame:
     before: float
     after: float
     share: float
+    alone: float | None
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,12 +98,20 @@ class Comparison:
 
 
 def compare(
-    first: Side, second: Side, plan: Plan, tolerance: float = TOLERANCE, progress: Progress | None = None
+    first: Side,
+    second: Side,
+    plan: Plan,
+    tolerance: float = TOLERANCE,
+    progress: Progress | None = None,
+    *,
+    most: int | None = None,
 ) -> Comparison:
     """Compare how two sides move, and find the causes for which they do not move alike.
 
-    Each cause that differs is put equal by itself. The one that leaves the smallest difference is blamed and stays
-    equal; then the others follow, until the motions agree or no cause is left.
+    Each cause that differs is put equal on the second side, which shows by how much the difference falls, and once
+    put on the first side, which shows what it makes by itself: causes can hide each other, and one of the two alone would
+    miss what is hidden. The cause with the largest sum of both is blamed and stays equal; then the others follow, until
+    the motions agree or no cause is left.
 
     Args:
         first: The side that the other one is made equal to.
@@ -108,12 +119,14 @@ def compare(
         plan: Commands for both.
         tolerance: Largest difference of positions of motions that agree [rad or m].
         progress: Told of the progress.
+        most: Largest number of causes to put equal; None means all.
 
     Raises:
         ValueError: The motors of a side do not fit together.
     """
-    search = _Search(run(first, plan), run(second, plan), plan, tolerance, progress or (lambda _words, _share: None))
-    return search.result()
+    progress = progress or (lambda _words, _share: None)
+    limits = tolerance, len(CAUSES) if most is None else most
+    return _Search((run(first, plan), run(second, plan)), plan, limits, progress).result()
 
 
 @dataclass(frozen=True, eq=False)
@@ -124,28 +137,40 @@ class _Trial:
     found: Found
     runs: tuple[Run, Run]
     difference: Difference
+    alone: float | None
+
+    def weight(self, now: Difference, whole: Difference) -> float:
+        """Return how much there is to blame: share of the difference that vanishes, and share that it makes by itself."""
+        gone = (now.mean - self.difference.mean) / now.mean
+        made = gone if self.alone is None else min(self.alone / whole.mean, 1.0)
+        return round(gone + made, _DIGITS)
 
 
 class _Search:
     """The search for causes."""
 
-    def __init__(self, first: Run, second: Run, plan: Plan, tolerance: float, progress: Progress) -> None:
-        self._start = first, second
-        self._now = self._start
-        self._plan, self._tolerance, self._progress = plan, tolerance, progress
+    def __init__(self, runs: tuple[Run, Run], plan: Plan, limits: tuple[float, int], progress: Progress) -> None:
+        self._start = self._now = runs
+        self._plan, self._progress = plan, progress
+        self._tolerance, self._most = limits
+        self._whole = difference(*(one.motion for one in runs))
+        # what causes make by themselves, by name
+        self._alone: dict[str, float | None] = {}
         self._failed: dict[str, str] = {}
 
     def result(self) -> Comparison:
         """Search, and return what was found."""
-        whole = now = difference(*(one.motion for one in self._start))
+        whole = now = self._whole
         left, blames = list(CAUSES), list[Blame]()
-        while now.largest > self._tolerance and (best := self._best(left, now)) is not None:
+        while now.largest > self._tolerance and len(blames) < self._most and (best := self._best(left, now)) is not None:
             after = best.difference
-            blames.append(Blame(best.cause.name, best.found, now.mean, after.mean, (now.mean - after.mean) / whole.mean))
+            share = (now.mean - after.mean) / whole.mean
+            blames.append(Blame(best.cause.name, best.found, now.mean, after.mean, share, best.alone))
             left.remove(best.cause)
             self._now, now = best.runs, after
         idle = [one.cause for one in blames if abs(one.share) < _NO_EFFECT]
-        idle += [cause.name for cause in left if cause.find(*self._now)]
+        still = [cause.name for cause in left if cause.find(*self._now)]
+        failed = {name: why for name, why in self._failed.items() if name in still}
         return Comparison(
             *self._start,
             whole,
@@ -155,8 +180,8 @@ class _Search:
             self._now,
             self._finer() if now.largest > self._tolerance else None,
             # contacts have no value that could differ
-            [name for name in idle if name not in (*self._failed, CONTACT)],
-            self._failed,
+            [name for name in [*idle, *still] if name not in (*failed, CONTACT)],
+            failed,
         )
 
     def _finer(self) -> float:
@@ -166,10 +191,10 @@ class _Search:
         return difference(*(one.motion for one in runs)).mean
 
     def _best(self, left: Sequence[Cause], now: Difference) -> _Trial | None:
-        """Return the cause that leaves the smallest difference; None if nothing is left that differs."""
+        """Return the cause with most to blame; None if nothing is left that differs."""
         self._failed = {}
         trials = [trial for cause in left if (trial := self._trial(cause)) is not None]
-        return min(trials, key=lambda one: round(one.difference.mean / now.mean, _DIGITS), default=None)
+        return max(trials, key=lambda one: one.weight(now, self._whole), default=None)
 
     def _trial(self, cause: Cause) -> _Trial | None:
         """Put a cause equal and run both sides; None if it is equal already or cannot be put equal."""
@@ -185,7 +210,21 @@ class _Search:
         except (ValueError, HostError) as error:
             self._failed[cause.name] = str(error)
             return None
-        return _Trial(cause, found, runs, difference(*(one.motion for one in runs)))
+        if cause.name not in self._alone:
+            self._alone[cause.name] = self._made_alone(cause)
+        return _Trial(cause, found, runs, difference(*(one.motion for one in runs)), self._alone[cause.name])
+
+    def _made_alone(self, cause: Cause) -> float | None:
+        """Return the mean difference that a cause makes on the first side by itself; None if that cannot be run."""
+        first, second = self._start
+        try:
+            pair = cause.put_equal(second, first, cause.find(second, first))
+            # of the two sides, only the one that was the first changes
+            if pair is None or pair[0] is not second.side:
+                return None
+            return difference(first.motion, run(pair[1], self._plan).motion).mean
+        except (ValueError, HostError):
+            return None
 
     def _runs(self, pair: Pair) -> tuple[Run, Run]:
         """Run two sides; one that did not change was run already."""

@@ -9,7 +9,7 @@ import numpy as np
 
 from ...specs.motors import MotorConfig
 from .run import Values
-from .same import same_motor
+from .same import alike_motors
 from .side import Side
 
 # largest difference of places of the same joint, of the size of the place
@@ -30,12 +30,12 @@ def exchanged_places(first: Values, second: Values) -> dict[str, str]:
 
 
 def exchanged_motors(first: Values, second: Values) -> dict[str, str]:
-    """Return for each joint with another motor in the second robot the joint there that has its motor.
+    """Return for each joint with quite another motor in the second robot the joint there that has its motor.
 
     Empty unless all of these joints have the motors of each other.
     """
     both = [name for name in first.motors if name in second.motors]
-    return _exchange(both, lambda one, other: same_motor(first.motors[one], second.motors[other]))
+    return _exchange(both, lambda one, other: alike_motors(first.motors[one], second.motors[other]))
 
 
 def with_motors_of(side: Side, exchanged: Mapping[str, str]) -> Side:

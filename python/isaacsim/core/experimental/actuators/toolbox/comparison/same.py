@@ -13,6 +13,8 @@ from ..inspection.words import law_of
 
 # relative: files hold single precision and degrees, simulators convert
 _SAME = 1e-4
+# factor between numbers of the same motor in two models
+_ALIKE = 1.4
 # values below this are zero
 _NOTHING = 1e-9
 
@@ -62,17 +64,19 @@ def stage_values(motor: MotorConfig, kinds: Sequence[str], other: MotorConfig | 
     return found
 
 
-def same_motor(first: MotorConfig, second: MotorConfig) -> bool:
-    """Return True if two motors of joints have the same stages and properties."""
+def alike_motors(first: MotorConfig, second: MotorConfig) -> bool:
+    """Return True if two motors have the same laws with numbers of about the same size: one motor, in two models."""
     kinds = [kind for kind, _ in (*first.by_kind, *second.by_kind)]
-    return same_values(stage_values(first, kinds), stage_values(second, kinds)) and all(
-        same(getattr(first, name), getattr(second, name)) for name in ("armature", "friction", "viscous_friction")
-    )
+    one, other = stage_values(first, kinds), stage_values(second, kinds)
+    for name in ("armature", "friction", "viscous_friction"):
+        one[name], other[name] = getattr(first, name), getattr(second, name)
+    return one.keys() == other.keys() and all(_are_alike(value, other[key]) for key, value in one.items())
 
 
-def same_values(first: Mapping[str, object], second: Mapping[str, object]) -> bool:
-    """Return True if two tables have the same keys and the same values."""
-    return first.keys() == second.keys() and all(same(value, second[key]) for key, value in first.items())
+def _are_alike(first: object, second: object) -> bool:
+    if isinstance(first, int | float) and isinstance(second, int | float) and first * second > 0:
+        return max(first / second, second / first) < _ALIKE
+    return same(first, second)
 
 
 def _is_list(value: object) -> bool:
