@@ -53,6 +53,7 @@ def _scaled(name: str, factor: float, joint: str) -> Callable[[Motors], None]:
 
 def _armature(motors: Motors) -> None:
     motors["extension"].armature = 0.0
+    motors["shoulder"].others = [TransmissionConfig(ratio=10.0)]
 
 
 def _friction(motors: Motors) -> None:

@@ -13,5 +13,5 @@ def disable_collisions(stage: Usd.Stage) -> None:
             for prim in instances:
                 prim.SetInstanceable(False)
         for prim in stage.Traverse():
-            if prim.HasAPI(UsdPhysics.CollisionAPI):
-                UsdPhysics.CollisionAPI(prim).CreateCollisionEnabledAttr(False)
+            if shape := UsdPhysics.CollisionAPI(prim):
+                shape.CreateCollisionEnabledAttr(False)

@@ -77,9 +77,8 @@ def _sides(arguments: Compare) -> tuple[Side, Side]:
     engines = [one.strip() for one in arguments.engines.split(",")]
     files = [arguments.first] if arguments.second is None else [arguments.first, arguments.second]
     configs = [arguments.config] if arguments.config_b is None else [arguments.config, arguments.config_b]
-    for name, given in (("--engines", engines),):
-        if len(given) > 2:
-            raise ValueError(f"{name} {arguments.engines}: must be one name or two, such as mujoco,physx.")
+    if len(engines) > 2:
+        raise ValueError(f"--engines {arguments.engines}: must be one name or two, such as mujoco,physx.")
     if len(engines) == len(files) == len(configs) == 1:
         raise ValueError(
             f"{arguments.first}: must be compared with something. Give a second file, --engines mujoco,physx, or "
@@ -180,9 +179,7 @@ def _said(found: Comparison, plan: Plan) -> list[str]:
     whole = found.difference
     said = []
     if found.parting is None:
-        said.append(
-            f"The motions agree: {plan.seconds:g} s, largest difference {1e3 * whole.largest:.3g} mrad or mm."
-        )
+        said.append(f"The motions agree: {plan.seconds:g} s, largest difference {1e3 * whole.largest:.3g} mrad or mm.")
     else:
         said.append(
             f"The motions part at {found.parting.time:.4g} s, {found.parting.joint} first: by more than "
@@ -205,7 +202,9 @@ def _left(found: Comparison) -> list[str]:
     """Return notes on what is left with all causes equal."""
     said = []
     if found.idle:
-        said.append(f"Also different, without effect on this motion or explained by the above: {', '.join(found.idle)}.")
+        said.append(
+            f"Also different, without effect on this motion or explained by the above: {', '.join(found.idle)}."
+        )
     said += [f"{name} differs and could not be put equal: {why}" for name, why in found.failed.items()]
     if found.unexplained and found.finer is not None:
         said.append(
@@ -227,8 +226,8 @@ def _dynamics(first: Values, second: Values) -> list[str]:
         if wrong := [name for name in one if abs(one[name] - other[name]) > _SAME_DYNAMICS * scale]:
             name = wrong[0]
             said.append(
-                f"In the same pose, the {words} of {names(wrong)} differs ({text(one[name])} and {text(other[name])} at "
-                f"{name}): geometry, masses or gravity of the files are different."
+                f"In the same pose, the {words} of {names(wrong)} is {text(one[name])} and {text(other[name])} at "
+                f"{name}: geometry, masses or gravity of the files differ."
             )
     return said
 
@@ -243,8 +242,8 @@ def _of_sides(sides: Sequence[Side], changed: Sequence[str], found: Comparison) 
     common = [name for name in first if name in second], [name for name in second if name in first]
     if common[0] != common[1]:
         said.append(
-            f"The joints have another order: {', '.join(common[0])}, and {', '.join(common[1])}. A program that goes by "
-            "number sends commands to others."
+            f"The joints have another order: {', '.join(common[0])}, and {', '.join(common[1])}. A program that goes "
+            "by number moves other joints."
         )
     if changed:
         said.append(

@@ -133,6 +133,8 @@ def _of_motor(motor: MotorConfig, other: MotorConfig, name: str, kinds: tuple[st
     if name == _GAINS:
         return {key: value for key, value in found.items() if not key.endswith(_OF_GEAR)}
     if name == _GEAR:
+        # the inertia of a rotor is the armature of its joint
+        found.pop(_ROTOR, None)
         laws = stage_values(motor, ["controller"])
         found |= {key: value for key, value in laws.items() if key.endswith(_OF_GEAR)}
     return found
@@ -213,6 +215,7 @@ def _contacts() -> Cause:
 _GAINS, _GEAR = "gains", "gear ratio"
 # a control law may have a gear of its own
 _OF_GEAR = ".gear"
+_ROTOR = "transmission.rotor_inertia"
 _FRICTIONS = ("static friction", "dynamic friction", "viscous friction")
 
 CAUSES = (

@@ -27,13 +27,13 @@ class Plan:
     Args:
         joints: Names of the joints.
         start: Positions in which the motion begins [rad or m], shape `(joints,)`.
-        targets: Position targets [rad or m] at a time [s], shape `(joints,)`.
+        targets: Position targets [rad or m] at times [s], shape `(times, joints)`.
         seconds: Duration [s].
     """
 
     joints: tuple[str, ...]
     start: np.ndarray
-    targets: Callable[[float], np.ndarray]
+    targets: Callable[[np.ndarray], np.ndarray]
     seconds: float
 
 
@@ -68,7 +68,8 @@ def sweep(
     first, apart = _FIRST + (_LAST - _FIRST) * place, _SHORT + (_LONG - _SHORT) * (1 - place)
     side = np.where(np.arange(len(joints)) % 2, -1.0, 1.0)
 
-    def targets(time: float) -> np.ndarray:
+    def targets(times: np.ndarray) -> np.ndarray:
+        time = times[:, None]
         phase = 2 * np.pi * (_SLOW * time + (_FAST - _SLOW) * time**2 / (2 * seconds))
         count = np.floor((time - first) / apart)
         steps = np.where(count < 0, 0.0, np.where(count % 2, -1.0, 1.0))

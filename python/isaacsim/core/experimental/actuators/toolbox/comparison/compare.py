@@ -62,9 +62,9 @@ class Comparison:
         blames: Causes, in the order in which they were put equal, the largest share first.
         remaining: Difference of the motions with all of these causes equal.
         last: Both sides with all of these causes equal.
-        finer: Mean absolute difference of the motions with a quarter of the physics steps on both sides [rad or m]: what
-            it is smaller than the remaining one is due to how the simulators integrate. None if the motions agree.
-        idle: Names of causes that differ, and have no effect on the motion or were not needed.
+        finer: Mean absolute difference with a quarter of the physics steps on both sides [rad or m]: what it is smaller
+            than the remaining one is due to how the simulators integrate. None if the motions agree.
+        idle: Names of causes that differ, and have no effect on the motion or were not put equal.
         failed: Causes that could not be put equal, with the reason, by name.
     """
 
@@ -109,9 +109,8 @@ def compare(
     """Compare how two sides move, and find the causes for which they do not move alike.
 
     Each cause that differs is put equal on the second side, which shows by how much the difference falls, and once
-    put on the first side, which shows what it makes by itself: causes can hide each other, and one of the two alone would
-    miss what is hidden. The cause with the largest sum of both is blamed and stays equal; then the others follow, until
-    the motions agree or no cause is left.
+    put on the first side, which shows what it makes by itself: causes can hide each other. The cause with the largest
+    sum of both is blamed and stays equal; then the others follow, until the motions agree or no cause is left.
 
     Args:
         first: The side that the other one is made equal to.
@@ -140,7 +139,7 @@ class _Trial:
     alone: float | None
 
     def weight(self, now: Difference, whole: Difference) -> float:
-        """Return how much there is to blame: share of the difference that vanishes, and share that it makes by itself."""
+        """Return how much there is to blame: share of the difference that vanishes, and share that it makes alone."""
         gone = (now.mean - self.difference.mean) / now.mean
         made = gone if self.alone is None else min(self.alone / whole.mean, 1.0)
         return round(gone + made, _DIGITS)
@@ -162,7 +161,9 @@ class _Search:
         """Search, and return what was found."""
         whole = now = self._whole
         left, blames = list(CAUSES), list[Blame]()
-        while now.largest > self._tolerance and len(blames) < self._most and (best := self._best(left, now)) is not None:
+        while (
+            now.largest > self._tolerance and len(blames) < self._most and (best := self._best(left, now)) is not None
+        ):
             after = best.difference
             share = (now.mean - after.mean) / whole.mean
             blames.append(Blame(best.cause.name, best.found, now.mean, after.mean, share, best.alone))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -96,5 +95,3 @@ def difference(first: Motion, second: Motion) -> Difference:
     errors = second.positions_at(time) - first.positions[: len(time)]
     # what is not finite any more differs by as much as anything can
     return Difference(first.joints, time, np.clip(np.nan_to_num(errors, nan=_MOST), -_MOST, _MOST))
-
-

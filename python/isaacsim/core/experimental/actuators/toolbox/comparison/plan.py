@@ -51,7 +51,11 @@ def plan_of(
     if targets is not None:
         told, end = from_csv(targets, names, room)
         length = end if seconds is None else seconds
-        return Plan(tuple(joints), told(0.0)[0, columns], lambda time: told(time)[0, columns], length)
+
+        def from_file(times: np.ndarray) -> np.ndarray:
+            return np.stack([told(float(time))[0, columns] for time in times])
+
+        return Plan(tuple(joints), told(0.0)[0, columns], from_file, length)
     lower, upper = (one[0, columns] for one in room.within())
     swing = np.where(turns, TURN, SLIDE) if amplitude is None else np.full(len(joints), amplitude)
     return sweep(joints, room.pose[0, columns], (lower, upper), swing, SECONDS if seconds is None else seconds)

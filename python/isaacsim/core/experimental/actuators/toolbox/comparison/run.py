@@ -8,7 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from ...articulation_actuators import ArticulationActuators
 from ...errors import SimulationDivergedError
+from ...simulation import Simulation
 from ...specs.motors import MotorConfig
 from .commands import Plan
 from .motion import Motion
@@ -152,39 +154,38 @@ def _begin(robot: Any, plan: Plan, columns: list[int]) -> None:
     robot.set_dof_position_targets(targets)
 
 
-def _move(simulation: Any, robot: Any, actuators: Any, plan: Plan, columns: list[int]) -> Motion:
+def _move(
+    simulation: Simulation, robot: Any, actuators: ArticulationActuators | None, plan: Plan, columns: list[int]
+) -> Motion:
     """Step a robot that plays along a plan."""
     steps = max(1, round(plan.seconds / simulation.dt))
     time = np.arange(steps + 1) * simulation.dt
     found = np.full((4, steps + 1, len(columns)), np.nan)
-    targets = robot.get_dof_position_targets().numpy().copy()
+    wanted, targets = plan.targets(time), robot.get_dof_position_targets().numpy().copy()
     driven = [] if actuators is None else list(actuators.actuated_dof_indices)
     efforts, diverged = np.full(robot.num_dofs, np.nan), None
     for row in range(steps + 1):
-        now = plan.targets(float(time[row]))
         found[:, row] = (
-            now,
+            wanted[row],
             robot.get_dof_positions().numpy()[0, columns],
             robot.get_dof_velocities().numpy()[0, columns],
             efforts[columns],
         )
         if row == steps:
             break
-        targets[0, columns] = now
+        targets[0, columns] = wanted[row]
         robot.set_dof_position_targets(targets)
         try:
             simulation.step()
         except SimulationDivergedError:
             diverged = float(time[row])
             break
-        if driven:
+        if actuators is not None:
             efforts[driven] = np.asarray(actuators.applied_efforts)[0]
-    return Motion(plan.joints, time, *found, diverged)
+    return Motion(plan.joints, time, found[0], found[1], found[2], found[3], diverged)
 
 
-def _values(
-    side: Side, robot: Any, plan: Plan, columns: list[int], places: Mapping[str, np.ndarray]
-) -> Values:
+def _values(side: Side, robot: Any, plan: Plan, columns: list[int], places: Mapping[str, np.ndarray]) -> Values:
     """Return what a robot that plays has."""
 
     def by_joint(values: np.ndarray) -> dict[str, float]:

@@ -72,7 +72,9 @@ class Side:
 
     def with_motors(self, motors: Mapping[str, MotorConfig]) -> Side:
         """Return the side with other motors of some joints of the comparison."""
-        return dataclasses.replace(self, motors={**self.motors, **{self.own(name): one for name, one in motors.items()}})
+        return dataclasses.replace(
+            self, motors={**self.motors, **{self.own(name): one for name, one in motors.items()}}
+        )
 
     def with_property(self, name: str, values: Mapping[str, float]) -> Side:
         """Return the side with values of a property at some joints of the comparison."""

@@ -74,9 +74,7 @@ def hints(rows: Sequence[Row]) -> list[str]:
     for one in rows:
         hint = _hint(one.property, one.first, one.second)
         if hint is not None:
-            found.append(
-                f"{one.property} of {names(one.joints)} is {text(one.first)} and {text(one.second)}: {hint}"
-            )
+            found.append(f"{one.property} of {names(one.joints)} is {text(one.first)} and {text(one.second)}: {hint}")
     return found
 
 
