@@ -149,10 +149,8 @@ def _with_stages(motor: MotorConfig, wanted: MotorConfig, name: str, kinds: tupl
         taken = [dataclasses.replace(one, gear=gears[0]) if hasattr(one, "gear") else one for one in taken]
     if name == _GEAR and None not in gears:
         kept = [dataclasses.replace(one, gear=gears[1]) if one is motor.controller else one for one in kept]
-    if name == _GEAR:
-        # an armature is that of the rotor behind this gear
-        motor = dataclasses.replace(motor, armature=wanted.armature)
-    return dataclasses.replace(motor, **parts_of([*kept, *taken]))
+    fields = {one: getattr(wanted, one) for one in _FIELDS.get(name, ())}
+    return dataclasses.replace(motor, **fields, **parts_of([*kept, *taken]))
 
 
 def _motors_of_both(first: Run, second: Run) -> list[list[tuple[str, MotorConfig]]]:
@@ -212,10 +210,12 @@ def _contacts() -> Cause:
     return Cause(CONTACT, find, put_equal)
 
 
-_GAINS, _GEAR = "gains", "gear ratio"
+_GAINS, _GEAR, _FRICTION = "gains", "gear ratio", "friction"
 # a control law may have a gear of its own
 _OF_GEAR = ".gear"
 _ROTOR = "transmission.rotor_inertia"
+# fields of a motor that exclude stages of a cause, or belong to them
+_FIELDS = {_GEAR: ("armature",), _FRICTION: ("friction", "viscous_friction")}
 _FRICTIONS = ("static friction", "dynamic friction", "viscous friction")
 
 CAUSES = (
@@ -226,7 +226,7 @@ CAUSES = (
     _stages(_GEAR, ["transmission", "linkage"]),
     _stages("limits", ["clamping"], properties=["velocity limit"], of_drives=["effort limit"]),
     _stages("armature", properties=["armature"]),
-    _stages("friction", ["passive"], properties=_FRICTIONS),
+    _stages(_FRICTION, ["passive"], properties=_FRICTIONS),
     _stages("delay", ["delay", "effort_delay"]),
     _stages("rate", ["rate"]),
     _step(),
