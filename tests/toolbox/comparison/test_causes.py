@@ -16,7 +16,7 @@ from isaacsim.core.experimental.actuators import (
     PIDControlConfig,
 )
 from isaacsim.core.experimental.actuators.native import core
-from isaacsim.core.experimental.actuators.toolbox.comparison.causes import CAUSES, CONTACT
+from isaacsim.core.experimental.actuators.toolbox.comparison.causes import CAUSES
 from isaacsim.core.experimental.actuators.toolbox.comparison.plan import plan_of
 from isaacsim.core.experimental.actuators.toolbox.comparison.run import Run, run
 from isaacsim.core.experimental.actuators.toolbox.comparison.side import Side, side_of
@@ -142,8 +142,22 @@ def test_contacts_are_switched_off_on_both_sides() -> None:
     """Between files or simulators; the same file in one simulator has the same contacts."""
     file = ROBOTS / "unitree_go1.usda"
     same = ran(side_of(file), side_of(file))
-    assert CONTACT not in differing(*same)
-    cause = BY_NAME[CONTACT]
+    assert "contact" not in differing(*same)
+    cause = BY_NAME["contact"]
     pair = cause.put_equal(*same, {})
     assert pair is not None
     assert [side.contacts for side in pair] == [False, False]
+
+
+def test_what_simulators_compute_in_ways_of_their_own_is_switched_off() -> None:
+    """Between two simulators alone, where it is there."""
+    file = ROBOTS / "so101.usda"
+    sides = ran(side_of(file), side_of(file, engine=installed("physx")))
+    own = [cause for cause in CAUSES if cause.is_switched_off]
+    assert [cause.name for cause in own] == ["contact", "speed limits", "friction of joints", "stops of joints"]
+    for cause in own:
+        assert cause.find(*sides)
+        pair = cause.put_equal(*sides, cause.find(*sides))
+        assert pair is not None
+        assert not cause.find(*ran(*pair))
+    assert all(not cause.find(sides[0], sides[0]) for cause in own)

@@ -112,3 +112,15 @@ def test_what_is_left_between_simulators() -> None:
     assert found.unexplained == pytest.approx(1.0)
     assert found.finer is not None
     assert found.finer < 0.6 * found.remaining.mean
+
+
+@pytest.mark.parametrize(("robot", "cause"), [("franka_panda", "speed limits"), ("unitree_go1", "contact")])
+def test_what_simulators_compute_in_ways_of_their_own(robot: str, cause: str) -> None:
+    """It is switched off on both sides, and explains most."""
+    file = ROBOTS / f"{robot}.usda"
+    found = compared(side_of(file), side_of(file, engine=installed("physx")))
+    assert named(found) == [cause]
+    assert found.blames[0].is_switched_off
+    assert found.blames[0].share > 0.5
+    assert found.finer is not None
+    assert found.finer < 0.4 * found.remaining.mean

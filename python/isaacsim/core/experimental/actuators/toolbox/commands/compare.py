@@ -27,10 +27,10 @@ _BLAMES = {
     "joints": "joints or links",
     "first": "first",
     "second": "second",
-    "before": "difference before [mrad or mm]",
+    "before": "before [mrad or mm]",
     "after": "after",
     "share": "explains [%]",
-    "alone": "makes alone [mrad or mm]",
+    "alone": "alone [mrad or mm]",
 }
 _VALUES = {
     "cause": "cause",
@@ -132,6 +132,7 @@ def _tables(found: Comparison) -> list[Table]:
                 "second": row.second,
             }
             for row in rows
+            if not one.is_switched_off
         ]
     if found.unexplained:
         blames.append(_rest(found))
@@ -193,6 +194,8 @@ def _said(found: Comparison, plan: Plan) -> list[str]:
         said += [f"{blame.cause}: {hint}" for hint in hints(rows_of(blame.found))]
     if any(blame.share < 0 for blame in found.blames):
         said.append("A negative share: this cause made up for another one.")
+    if off := [blame.cause for blame in found.blames if blame.is_switched_off]:
+        said.append(f"Switched off on both sides, for simulators compute it in ways of their own: {', '.join(off)}.")
     if found.blames and not found.unexplained:
         said.append("With these causes equal the motions agree.")
     return [*said, *_left(found)]

@@ -21,9 +21,6 @@ Found = Mapping[tuple[str, str], tuple[object, object]]
 """What differs: values on both sides, by joint or link and property."""
 Pair = tuple[Side, Side]
 
-CONTACT = "contact"
-"""Name of the cause that is switched off instead of put equal."""
-
 # of the size of the largest number of a link
 _SAME_LINK = 1e-3
 
@@ -36,11 +33,14 @@ class Cause:
         name: Its name in reports.
         find: Returns what differs of it between two runs.
         put_equal: Returns the two sides with it put equal, by what differs; None if their simulators cannot do that.
+        is_switched_off: True of what simulators compute in ways of their own: it has no value to put equal, and is
+            switched off on both sides instead.
     """
 
     name: str
     find: Callable[[Run, Run], Found]
     put_equal: Callable[[Run, Run, Found], Pair | None]
+    is_switched_off: bool = False
 
 
 def _joint_order() -> Cause:
@@ -194,8 +194,6 @@ def _of_links(first: Link, second: Link) -> Iterable[tuple[str, tuple[Any, Any]]
 
 
 def _contacts() -> Cause:
-    """Contacts, which are switched off on both sides: two simulators have no values for them in common."""
-
     def find(first: Run, second: Run) -> Found:
         one, other = first.side, second.side
         is_other = (one.engine, one.file) != (other.engine, other.file)
@@ -207,7 +205,34 @@ def _contacts() -> Cause:
         off = partial(dataclasses.replace, contacts=False)
         return off(first.side), off(second.side)
 
-    return Cause(CONTACT, find, put_equal)
+    return Cause("contact", find, put_equal, is_switched_off=True)
+
+
+def _switched_off(name: str, none: Mapping[str, float]) -> Cause:
+    """A part of two simulators that properties of joints switch off.
+
+    Args:
+        name: Name of the cause.
+        none: Values that switch it off, by property.
+    """
+
+    def find(first: Run, second: Run) -> Found:
+        one, other = first.side, second.side
+        if one.engine == other.engine:
+            return {}
+        return {
+            (joint, name): (f"of {one.engine}", f"of {other.engine}")
+            for joint in first.motion.joints
+            if any(run.values.properties[key][joint] != value for run in (first, second) for key, value in none.items())
+        }
+
+    def put_equal(first: Run, second: Run, found: Found) -> Pair:
+        sides = [first.side, second.side]
+        for key, value in none.items():
+            sides = [side.with_property(key, {joint: value for joint, _ in found}) for side in sides]
+        return sides[0], sides[1]
+
+    return Cause(name, find, put_equal, is_switched_off=True)
 
 
 _GAINS, _GEAR, _FRICTION = "gains", "gear ratio", "friction"
@@ -238,5 +263,8 @@ CAUSES = (
     _stages("range of joints", properties=["lower limit", "upper limit"]),
     _inertia(),
     _contacts(),
+    _switched_off("speed limits", {"velocity limit": np.inf}),
+    _switched_off("friction of joints", dict.fromkeys(_FRICTIONS, 0.0)),
+    _switched_off("stops of joints", {"lower limit": -np.inf, "upper limit": np.inf}),
 )
 """All causes, in the order in which they are tried."""

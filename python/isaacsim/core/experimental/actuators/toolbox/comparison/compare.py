@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from ...errors import HostError
-from .causes import CAUSES, CONTACT, Cause, Found, Pair
+from .causes import CAUSES, Cause, Found, Pair
 from .commands import Plan
 from .motion import Difference, Parting, difference
 from .run import Run, run
@@ -24,6 +24,8 @@ FINER = 4
 
 # shares that are closer are equal: the first cause of the table is then blamed
 _DIGITS = 3
+# what is switched off leaves less than this share of the difference
+_OF_USE = 0.8
 # share of the difference below which a cause has no effect
 _NO_EFFECT = 0.005
 
@@ -35,6 +37,7 @@ class Blame:
     Args:
         cause: Its name.
         found: What differed.
+        is_switched_off: True if it was switched off on both sides instead of put equal.
         before: Mean absolute difference of positions before [rad or m].
         after: The same with the cause equal, and all causes before it.
         share: Share of the whole difference that it explains; negative if it made up for another one.
@@ -44,6 +47,7 @@ class Blame:
 
     cause: str
     found: Found
+    is_switched_off: bool
     before: float
     after: float
     share: float
@@ -138,6 +142,10 @@ class _Trial:
     difference: Difference
     alone: float | None
 
+    def is_of_use(self, now: Difference) -> bool:
+        """Return False of something switched off without much effect, which would only be missing from then on."""
+        return not self.cause.is_switched_off or self.difference.mean < _OF_USE * now.mean
+
     def weight(self, now: Difference, whole: Difference) -> float:
         """Return how much there is to blame: share of the difference that vanishes, and share that it makes alone."""
         gone = (now.mean - self.difference.mean) / now.mean
@@ -166,11 +174,13 @@ class _Search:
         ):
             after = best.difference
             share = (now.mean - after.mean) / whole.mean
-            blames.append(Blame(best.cause.name, best.found, now.mean, after.mean, share, best.alone))
+            cause, means = best.cause, (now.mean, after.mean)
+            blames.append(Blame(cause.name, best.found, cause.is_switched_off, *means, share, best.alone))
             left.remove(best.cause)
             self._now, now = best.runs, after
         idle = [one.cause for one in blames if abs(one.share) < _NO_EFFECT]
-        still = [cause.name for cause in left if cause.find(*self._now)]
+        # what is switched off has no value that could differ
+        still = [cause.name for cause in left if not cause.is_switched_off and cause.find(*self._now)]
         failed = {name: why for name, why in self._failed.items() if name in still}
         return Comparison(
             *self._start,
@@ -180,8 +190,7 @@ class _Search:
             now,
             self._now,
             self._finer() if now.largest > self._tolerance else None,
-            # contacts have no value that could differ
-            [name for name in [*idle, *still] if name not in (*failed, CONTACT)],
+            [name for name in [*idle, *still] if name not in failed],
             failed,
         )
 
@@ -194,7 +203,7 @@ class _Search:
     def _best(self, left: Sequence[Cause], now: Difference) -> _Trial | None:
         """Return the cause with most to blame; None if nothing is left that differs."""
         self._failed = {}
-        trials = [trial for cause in left if (trial := self._trial(cause)) is not None]
+        trials = [trial for cause in left if (trial := self._trial(cause)) is not None and trial.is_of_use(now)]
         return max(trials, key=lambda one: one.weight(now, self._whole), default=None)
 
     def _trial(self, cause: Cause) -> _Trial | None:
@@ -211,9 +220,9 @@ class _Search:
         except (ValueError, HostError) as error:
             self._failed[cause.name] = str(error)
             return None
-        if cause.name not in self._alone:
+        if cause.name not in self._alone and not cause.is_switched_off:
             self._alone[cause.name] = self._made_alone(cause)
-        return _Trial(cause, found, runs, difference(*(one.motion for one in runs)), self._alone[cause.name])
+        return _Trial(cause, found, runs, difference(*(one.motion for one in runs)), self._alone.get(cause.name))
 
     def _made_alone(self, cause: Cause) -> float | None:
         """Return the mean difference that a cause makes on the first side by itself; None if that cannot be run."""

@@ -16,14 +16,15 @@ from .commands import Plan
 from .motion import Motion
 from .side import Side, opened
 
+_FRICTION = "get_dof_friction_properties"
 # names of `Side.properties`, and where they are: getter of the articulation, number among what it returns
 PROPERTIES = {
     "stiffness": ("get_dof_gains", 0),
     "damping": ("get_dof_gains", 1),
     "armature": ("get_dof_armatures", None),
-    "static friction": ("get_dof_friction_properties", 0),
-    "dynamic friction": ("get_dof_friction_properties", 1),
-    "viscous friction": ("get_dof_friction_properties", 2),
+    "static friction": (_FRICTION, 0),
+    "dynamic friction": (_FRICTION, 1),
+    "viscous friction": (_FRICTION, 2),
     "effort limit": ("get_dof_max_efforts", None),
     "velocity limit": ("get_dof_max_velocities", None),
     "lower limit": ("get_dof_limits", 0),
@@ -106,31 +107,28 @@ def run(side: Side, plan: Plan) -> Run:
 
 def _set(side: Side, robot: Any) -> None:
     """Set the properties and inertias of a side."""
-    names = list(robot.dof_names)
-    for name, values in side.properties.items():
-        getter, part = PROPERTIES[name]
-        at = [names.index(joint) for joint in values]
-        given = np.array([list(values.values())], np.float32)
-        setter: Callable[..., None] = getattr(robot, getter.replace("get_", "set_", 1))
-        if part is None:
-            setter(given, dof_indices=at)
-        elif name.endswith("friction"):
-            _set_friction(side, setter, part, given, at)
-        else:
-            now = [one.numpy()[:, at] for one in getattr(robot, getter)()]
-            now[part] = given
-            setter(*now, dof_indices=at)
+    for getter in dict.fromkeys(PROPERTIES[name][0] for name in side.properties):
+        given = {
+            PROPERTIES[name][1] or 0: one for name, one in side.properties.items() if PROPERTIES[name][0] == getter
+        }
+        _set_together(side, robot, getter, given)
     _set_links(side, robot)
 
 
-def _set_friction(side: Side, setter: Callable[..., None], part: int, given: np.ndarray, at: list[int]) -> None:
-    """Set one of the frictions of joints; MuJoCo has one dry friction, for which the dynamic one is taken."""
-    if part == 2:
-        setter(None, None, given, dof_indices=at)
-    elif side.engine != "mujoco":
-        setter(*(given if number == part else None for number in range(2)), dof_indices=at)
-    elif part == 1:
-        setter(given, given, dof_indices=at)
+def _set_together(side: Side, robot: Any, getter: str, given: Mapping[int, Mapping[str, float]]) -> None:
+    """Set values that an articulation returns together, by their numbers among them; the others stay."""
+    names = list(robot.dof_names)
+    at = sorted({names.index(joint) for values in given.values() for joint in values})
+    found = getattr(robot, getter)()
+    parts = [one.numpy().copy() for one in (found if isinstance(found, tuple) else (found,))]
+    for part, values in given.items():
+        for joint, value in values.items():
+            parts[part][0, names.index(joint)] = value
+    if getter == _FRICTION and side.engine == "mujoco":
+        # which has one dry friction
+        parts[0] = parts[1]
+    setter: Callable[..., None] = getattr(robot, getter.replace("get_", "set_", 1))
+    setter(*(np.ascontiguousarray(part[:, at]) for part in parts), dof_indices=at)
 
 
 def _set_links(side: Side, robot: Any) -> None:
