@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
-from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
 
 from ...motor_files.files import load_motors
-from ..comparison.commands import Plan
-from ..comparison.compare import FINER, Comparison, compare
+from ..comparison.compare import Comparison, compare
+from ..comparison.notes import most_of, notes_on
 from ..comparison.plan import plan_of
-from ..comparison.run import Values
 from ..comparison.side import Side, both_driven_alike, side_of
-from ..comparison.words import hints, names, rows_of, summary, text
+from ..comparison.words import names, rows_of, summary, text
 from ..plots.compared import TwoMotions, draw_two_motions
 from ..plots.style import require_picture, save
 from .answer import Answer, Table
@@ -39,8 +37,6 @@ _VALUES = {
     "first": "first",
     "second": "second",
 }
-# relative difference of what follows from masses and geometry
-_SAME_DYNAMICS = 0.01
 
 
 def answer(arguments: Compare) -> Answer:
@@ -61,7 +57,7 @@ def answer(arguments: Compare) -> Answer:
         second = _by_index(first, second)
     with contextlib.nullcontext() if arguments.json else progress_bar("comparing") as progress:
         found = compare(first, second, plan, arguments.tolerance, progress)
-    notes = [*_said(found, plan), *_of_sides(sides, changed, found)]
+    notes = notes_on(found, plan, sides, changed)
     if arguments.plot is not None:
         save(draw_two_motions(_drawn(found)), arguments.plot)
         notes.append(f"The plot is in {arguments.plot}.")
@@ -150,7 +146,7 @@ def _rest(found: Comparison) -> dict[str, object]:
     is_engine = first.engine != second.engine
     return {
         "cause": "engine (integrator, solver)" if is_engine else "not explained",
-        "joints": names(_most(found.remaining.by_joint)),
+        "joints": names(most_of(found.remaining.by_joint)),
         "first": first.engine if is_engine else None,
         "second": second.engine if is_engine else None,
         "before": 1e3 * found.remaining.mean,
@@ -158,11 +154,6 @@ def _rest(found: Comparison) -> dict[str, object]:
         "share": 100 * found.unexplained,
         "alone": None,
     }
-
-
-def _most(by_joint: dict[str, float]) -> list[str]:
-    """Return the joints with most of the difference, the largest first."""
-    return sorted(by_joint, key=lambda name: -by_joint[name])[:3]
 
 
 def _name(found: Comparison, at: int) -> str:
@@ -173,89 +164,6 @@ def _name(found: Comparison, at: int) -> str:
     if sides[0].engine != sides[1].engine:
         words.append(side.engine)
     return " ".join([*words, f"dt {side.dt:.6g} s"])
-
-
-def _said(found: Comparison, plan: Plan) -> list[str]:
-    """Return notes on where the motions part and on what is left."""
-    whole = found.difference
-    said = []
-    if found.parting is None:
-        said.append(f"The motions agree: {plan.seconds:g} s, largest difference {1e3 * whole.largest:.3g} mrad or mm.")
-    else:
-        said.append(
-            f"The motions part at {found.parting.time:.4g} s, {found.parting.joint} first: by more than "
-            f"{1e3 * found.tolerance:g} mrad or mm. Mean difference {1e3 * whole.mean:.3g}, largest "
-            f"{1e3 * whole.largest:.3g}, most of {names(_most(whole.by_joint))}."
-        )
-    for words, run in (("first", found.first), ("second", found.second)):
-        if run.motion.diverged is not None:
-            said.append(f"The {words} simulation diverged at {run.motion.diverged:.4g} s.")
-    for blame in found.blames:
-        said += [f"{blame.cause}: {hint}" for hint in hints(rows_of(blame.found))]
-    if any(blame.share < 0 for blame in found.blames):
-        said.append("A negative share: this cause made up for another one.")
-    if off := [blame.cause for blame in found.blames if blame.is_switched_off]:
-        said.append(f"Switched off on both sides, for simulators compute it in ways of their own: {', '.join(off)}.")
-    if found.blames and not found.unexplained:
-        said.append("With these causes equal the motions agree.")
-    return [*said, *_left(found)]
-
-
-def _left(found: Comparison) -> list[str]:
-    """Return notes on what is left with all causes equal."""
-    said = []
-    if found.idle:
-        said.append(
-            f"Also different, without effect on this motion or explained by the above: {', '.join(found.idle)}."
-        )
-    said += [f"{name} differs and could not be put equal: {why}" for name, why in found.failed.items()]
-    if found.unexplained and found.finer is not None:
-        said.append(
-            f"Of the {1e3 * found.remaining.mean:.3g} mrad or mm that remain, {1e3 * found.finer:.3g} remain with "
-            f"1/{FINER} of the physics step on both sides; the integrators make the rest."
-        )
-        said += _dynamics(found.last[0].values, found.last[1].values)
-    return said
-
-
-def _dynamics(first: Values, second: Values) -> list[str]:
-    """Return a note on joints whose load or inertia differs in the same pose."""
-    said = []
-    for words, one, other in (
-        ("effort against gravity", first.gravity, second.gravity),
-        ("inertia", first.inertias, second.inertias),
-    ):
-        scale = max(map(abs, one.values()))
-        if wrong := [name for name in one if abs(one[name] - other[name]) > _SAME_DYNAMICS * scale]:
-            name = wrong[0]
-            said.append(
-                f"In the same pose, the {words} of {names(wrong)} is {text(one[name])} and {text(other[name])} at "
-                f"{name}: geometry, masses or gravity of the files differ."
-            )
-    return said
-
-
-def _of_sides(sides: Sequence[Side], changed: Sequence[str], found: Comparison) -> list[str]:
-    """Return notes on joints that only one side has, on their order, and on drives that became motors."""
-    first, second = (side.joints for side in sides)
-    said = []
-    for words, own, other in (("first", first, second), ("second", second, first)):
-        if lone := [name for name in own if name not in other]:
-            said.append(f"Only the {words} has {names(lone)}: not compared.")
-    common = [name for name in first if name in second], [name for name in second if name in first]
-    if common[0] != common[1]:
-        said.append(
-            f"The joints have another order: {', '.join(common[0])}, and {', '.join(common[1])}. A program that goes "
-            "by number moves other joints."
-        )
-    if changed:
-        said.append(
-            f"Drives of {names(changed)} are compared with motors, as motors with their gains, implicit as a drive is."
-        )
-    links = [set(run.values.links) for run in (found.first, found.second)]
-    if lone := sorted(links[0] ^ links[1]):
-        said.append(f"Links that only one side has, whose inertias are not compared: {names(lone)}.")
-    return said
 
 
 def _drawn(found: Comparison) -> TwoMotions:

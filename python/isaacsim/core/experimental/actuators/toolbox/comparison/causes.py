@@ -144,13 +144,18 @@ def _with_stages(motor: MotorConfig, wanted: MotorConfig, name: str, kinds: tupl
     """Return a motor with the stages of some kinds of another one."""
     kept = [stage for kind, stage in motor.by_kind if kind not in kinds]
     taken = [stage for kind, stage in wanted.by_kind if kind in kinds]
-    gears = [getattr(one.controller, "gear", None) for one in (motor, wanted)]
-    if name == _GAINS and None not in gears:
-        taken = [dataclasses.replace(one, gear=gears[0]) if hasattr(one, "gear") else one for one in taken]
-    if name == _GEAR and None not in gears:
-        kept = [dataclasses.replace(one, gear=gears[1]) if one is motor.controller else one for one in kept]
+    if name == _GAINS:
+        taken = _with_gear(taken, motor.controller)
+    elif name == _GEAR:
+        kept = _with_gear(kept, wanted.controller)
     fields = {one: getattr(wanted, one) for one in _FIELDS.get(name, ())}
     return dataclasses.replace(motor, **fields, **parts_of([*kept, *taken]))
+
+
+def _with_gear(stages: Iterable[Any], law: Any) -> list[Any]:
+    """Return stages with the gear of a control law in place of that of theirs, where both laws have one."""
+    gear = getattr(law, "gear", None)
+    return [dataclasses.replace(one, gear=gear) if gear and hasattr(one, "gear") else one for one in stages]
 
 
 def _motors_of_both(first: Run, second: Run) -> list[list[tuple[str, MotorConfig]]]:

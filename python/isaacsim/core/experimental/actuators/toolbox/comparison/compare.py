@@ -53,6 +53,11 @@ class Blame:
     share: float
     alone: float | None
 
+    @property
+    def has_effect(self) -> bool:
+        """True if the difference changed with it."""
+        return abs(self.share) >= _NO_EFFECT
+
 
 @dataclass(frozen=True, eq=False)
 class Comparison:
@@ -142,6 +147,12 @@ class _Trial:
     difference: Difference
     alone: float | None
 
+    def blame(self, now: Difference, whole: Difference) -> Blame:
+        """Return how much there is to blame, of the difference now and of the whole one."""
+        before, after = now.mean, self.difference.mean
+        share = (before - after) / whole.mean
+        return Blame(self.cause.name, self.found, self.cause.is_switched_off, before, after, share, self.alone)
+
     def is_of_use(self, now: Difference) -> bool:
         """Return False of something switched off without much effect, which would only be missing from then on."""
         return not self.cause.is_switched_off or self.difference.mean < _OF_USE * now.mean
@@ -167,32 +178,33 @@ class _Search:
 
     def result(self) -> Comparison:
         """Search, and return what was found."""
-        whole = now = self._whole
-        left, blames = list(CAUSES), list[Blame]()
-        while (
-            now.largest > self._tolerance and len(blames) < self._most and (best := self._best(left, now)) is not None
-        ):
-            after = best.difference
-            share = (now.mean - after.mean) / whole.mean
-            cause, means = best.cause, (now.mean, after.mean)
-            blames.append(Blame(cause.name, best.found, cause.is_switched_off, *means, share, best.alone))
+        now, left, blames = self._whole, list(CAUSES), list[Blame]()
+        while now.largest > self._tolerance and len(blames) < self._most:
+            best = self._best(left, now)
+            if best is None:
+                break
+            blames.append(best.blame(now, self._whole))
             left.remove(best.cause)
-            self._now, now = best.runs, after
-        idle = [one.cause for one in blames if abs(one.share) < _NO_EFFECT]
-        # what is switched off has no value that could differ
-        still = [cause.name for cause in left if not cause.is_switched_off and cause.find(*self._now)]
-        failed = {name: why for name, why in self._failed.items() if name in still}
+            self._now, now = best.runs, best.difference
+        idle, failed = self._not_blamed(left)
         return Comparison(
             *self._start,
-            whole,
+            self._whole,
             self._tolerance,
-            [one for one in blames if abs(one.share) >= _NO_EFFECT],
+            [one for one in blames if one.has_effect],
             now,
             self._now,
             self._finer() if now.largest > self._tolerance else None,
-            [name for name in [*idle, *still] if name not in failed],
+            [one.cause for one in blames if not one.has_effect] + idle,
             failed,
         )
+
+    def _not_blamed(self, left: Sequence[Cause]) -> tuple[list[str], dict[str, str]]:
+        """Return which of the causes that are left differ, and why some of them could not be put equal."""
+        # what is switched off has no value that could differ
+        still = [cause.name for cause in left if not cause.is_switched_off and cause.find(*self._now)]
+        failed = {name: why for name, why in self._failed.items() if name in still}
+        return [name for name in still if name not in failed], failed
 
     def _finer(self) -> float:
         """Return the mean difference that is left with a fraction of the physics steps on both sides."""

@@ -37,12 +37,7 @@ def plan_of(
         ValueError: No joint is on both sides, a number is out of range, or the file has other content.
         OSError: The file cannot be read.
     """
-    joints = [name for name in first.joints if name in second.joints]
-    if not joints:
-        raise ValueError(
-            f"{second.file}: has joints {', '.join(second.joints)}, and {first.file} has {', '.join(first.joints)}: "
-            "must have some in common. Give two files of the same robot with the same names of joints."
-        )
+    joints = _common(first, second)
     with opened(first) as (simulation, robot, _):
         simulation.play()
         room, names = room_of(robot), list(robot.dof_names)
@@ -59,3 +54,18 @@ def plan_of(
     lower, upper = (one[0, columns] for one in room.within())
     swing = np.where(turns, TURN, SLIDE) if amplitude is None else np.full(len(joints), amplitude)
     return sweep(joints, room.pose[0, columns], (lower, upper), swing, SECONDS if seconds is None else seconds)
+
+
+def _common(first: Side, second: Side) -> list[str]:
+    """Return the joints that two sides have in common.
+
+    Raises:
+        ValueError: There are none.
+    """
+    joints = [name for name in first.joints if name in second.joints]
+    if not joints:
+        raise ValueError(
+            f"{second.file}: has joints {', '.join(second.joints)}, and {first.file} has {', '.join(first.joints)}: "
+            "must have some in common. Give two files of the same robot with the same names of joints."
+        )
+    return joints

@@ -158,13 +158,12 @@ def _move(
     """Step a robot that plays along a plan."""
     steps = max(1, round(plan.seconds / simulation.dt))
     time = np.arange(steps + 1) * simulation.dt
-    found = np.full((4, steps + 1, len(columns)), np.nan)
+    found = np.full((3, steps + 1, len(columns)), np.nan)
     wanted, targets = plan.targets(time), robot.get_dof_position_targets().numpy().copy()
     driven = [] if actuators is None else list(actuators.actuated_dof_indices)
     efforts, diverged = np.full(robot.num_dofs, np.nan), None
     for row in range(steps + 1):
         found[:, row] = (
-            wanted[row],
             robot.get_dof_positions().numpy()[0, columns],
             robot.get_dof_velocities().numpy()[0, columns],
             efforts[columns],
@@ -180,7 +179,7 @@ def _move(
             break
         if actuators is not None:
             efforts[driven] = np.asarray(actuators.applied_efforts)[0]
-    return Motion(plan.joints, time, found[0], found[1], found[2], found[3], diverged)
+    return Motion(plan.joints, time, wanted, found[0], found[1], found[2], diverged)
 
 
 def _values(side: Side, robot: Any, plan: Plan, columns: list[int], places: Mapping[str, np.ndarray]) -> Values:

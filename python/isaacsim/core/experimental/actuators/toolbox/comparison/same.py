@@ -48,20 +48,24 @@ def stage_values(motor: MotorConfig, kinds: Sequence[str], other: MotorConfig | 
         kinds: Kinds of stages.
         other: A motor that it is compared with. Of a law that this one lacks, parameters at their default are left out.
     """
+    known = None if other is None else {law_of(config) for config in other.stages}
     found: dict[str, object] = {}
-    known = None if other is None else {law_of(config) for _, config in other.by_kind}
-    for kind, config in motor.by_kind:
-        if kind not in kinds:
-            continue
+    for config in (config for kind, config in motor.by_kind if kind in kinds):
         law = law_of(config)
-        values = {name: getattr(config, name, None) for name in parameters_of(config)}
-        if known is not None and law not in known:
-            usual = {one.name: one.default for one in dataclasses.fields(config)}
-            values = {name: value for name, value in values.items() if value != usual[name]}
-            if not values:
-                found[law] = "yes"
-        found |= {f"{law}.{name}": value for name, value in values.items()}
+        is_shared = known is None or law in known
+        values = _parameters(config) if is_shared else _own(config)
+        found |= {f"{law}.{name}": value for name, value in values.items()} or {law: "yes"}
     return found
+
+
+def _parameters(config: Any) -> dict[str, object]:
+    return {name: getattr(config, name, None) for name in parameters_of(config)}
+
+
+def _own(config: Any) -> dict[str, object]:
+    """Return the parameters of a law that are not at their default."""
+    usual = {one.name: one.default for one in dataclasses.fields(config)}
+    return {name: value for name, value in _parameters(config).items() if value != usual[name]}
 
 
 def alike_motors(first: MotorConfig, second: MotorConfig) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TypeGuard
 
 from .causes import Found
 
@@ -60,7 +61,7 @@ def text(value: object) -> str:
     """Return a value as text."""
     if value is None:
         return "none"
-    if isinstance(value, float | int) and not isinstance(value, bool):
+    if _is_number(value):
         return f"{value:.4g}".replace("inf", "∞")
     if isinstance(value, list | tuple):
         # of an inertia, the diagonal tells most
@@ -79,12 +80,15 @@ def hints(rows: Sequence[Row]) -> list[str]:
 
 
 def _hint(name: str, first: object, second: object) -> str | None:
-    values = [value for value in (first, second) if isinstance(value, float | int) and not isinstance(value, bool)]
-    if len(values) < 2 or not all(values):
+    if not (_is_number(first) and _is_number(second) and first and second):
         return None
-    small, large = sorted(map(abs, values))
+    small, large = sorted((abs(first), abs(second)))
     if math.isclose(large / small, _DEGREES, rel_tol=_SAME):
         return "a factor of 57.3, 180/π: degrees in place of radians?"
-    if ("effort" in name or "limit" in name) and large > _NO_LIMIT and large / small > _NO_LIMIT:
+    if ("effort" in name or "limit" in name) and large > _NO_LIMIT * max(small, 1.0):
         return "is the larger one no limit?"
     return None
+
+
+def _is_number(value: object) -> TypeGuard[float]:
+    return isinstance(value, float | int) and not isinstance(value, bool)
