@@ -33,6 +33,7 @@ def test_a_gain_in_degrees(configs: list[str], tmp_path: Path, capsys: pytest.Ca
     text = capsys.readouterr().out
     for words in ("gains", "extension", "PD.kp", "800", "4.584e+04", "180/π: degrees in place of radians?"):
         assert words in text
+    assert "first: arm_2dof.usda, a.json, 0.00416667 s; second: arm_2dof.usda, b.json, 0.00416667 s" in text
     assert "The motions part at" in text
     assert "With these causes equal the motions agree." in text
     assert picture.stat().st_size > 1000

@@ -59,9 +59,9 @@ def answer(arguments: Compare) -> Answer:
         found = compare(first, second, plan, arguments.tolerance, progress)
     notes = notes_on(found, plan, sides, changed)
     if arguments.plot is not None:
-        save(draw_two_motions(_drawn(found)), arguments.plot)
+        save(draw_two_motions(_drawn(found, _names(arguments, found))), arguments.plot)
         notes.append(f"The plot is in {arguments.plot}.")
-    return Answer(_tables(found), notes, found.differs)
+    return Answer(_tables(found, _names(arguments, found)), notes, found.differs)
 
 
 def _sides(arguments: Compare) -> tuple[Side, Side]:
@@ -102,7 +102,7 @@ def _by_index(first: Side, second: Side) -> Side:
     return dataclasses.replace(second, order=dict(zip(first.joints, second.joints, strict=True)))
 
 
-def _tables(found: Comparison) -> list[Table]:
+def _tables(found: Comparison, sides: tuple[str, str]) -> list[Table]:
     blames, values = [], []
     for one in found.blames:
         rows = rows_of(one.found)
@@ -136,7 +136,7 @@ def _tables(found: Comparison) -> list[Table]:
         row | {"joints": names(row["joints"]), "first": text(row["first"]), "second": text(row["second"])}
         for row in values
     ]
-    title = f"first: {_name(found, 0)}; second: {_name(found, 1)}"
+    title = f"first: {sides[0]}; second: {sides[1]}"
     return [Table("causes", _BLAMES, blames, title=title), Table("values", _VALUES, values, shown=shown)]
 
 
@@ -156,17 +156,21 @@ def _rest(found: Comparison) -> dict[str, object]:
     }
 
 
-def _name(found: Comparison, at: int) -> str:
-    """Return what tells a side from the other one."""
+def _names(arguments: Compare, found: Comparison) -> tuple[str, str]:
+    """Return what tells the two sides apart."""
     sides = found.first.side, found.second.side
-    side = sides[at]
-    words = [Path(side.file).name]
-    if sides[0].engine != sides[1].engine:
-        words.append(side.engine)
-    return " ".join([*words, f"dt {side.dt:.6g} s"])
+    configs = arguments.config, arguments.config_b or arguments.config
+    words = [[Path(side.file).name, f"{side.dt:.6g} s"] for side in sides]
+    for at, (side, config) in enumerate(zip(sides, configs, strict=True)):
+        if sides[0].engine != sides[1].engine:
+            words[at].insert(1, side.engine)
+        if config is not None:
+            words[at].insert(1, config.name)
+    first, second = (", ".join(one) for one in words)
+    return (first, second) if first != second else (f"{first} (first)", f"{second} (second)")
 
 
-def _drawn(found: Comparison) -> TwoMotions:
+def _drawn(found: Comparison, sides: tuple[str, str]) -> TwoMotions:
     time, motion = found.difference.time, found.first.motion
     rows = len(time)
     remaining = np.full((rows, len(motion.joints)), np.nan)
@@ -174,7 +178,7 @@ def _drawn(found: Comparison) -> TwoMotions:
         remaining[:, column] = np.interp(time, found.remaining.time, found.remaining.errors[:, column])
     return TwoMotions(
         "the same commands on two sides",
-        (_name(found, 0), _name(found, 1)) if _name(found, 0) != _name(found, 1) else ("first", "second"),
+        sides,
         motion.joints,
         time,
         motion.targets[:rows],
