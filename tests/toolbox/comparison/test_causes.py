@@ -16,7 +16,8 @@ from isaacsim.core.experimental.actuators import (
     PIDControlConfig,
 )
 from isaacsim.core.experimental.actuators.native import core
-from isaacsim.core.experimental.actuators.toolbox.comparison.causes import CAUSES
+from isaacsim.core.experimental.actuators.specs.stages import KINDS
+from isaacsim.core.experimental.actuators.toolbox.comparison.causes import CAUSES, STAGES
 from isaacsim.core.experimental.actuators.toolbox.comparison.plan import plan_of
 from isaacsim.core.experimental.actuators.toolbox.comparison.run import Run, run
 from isaacsim.core.experimental.actuators.toolbox.comparison.side import Side, side_of
@@ -67,6 +68,13 @@ CHANGES = {
     "winding": ("winding", with_stage(ElectricalConfig(torque_constant=1.0, resistance=1.0, voltage=24.0))),
     "control law": ("control law", other_law),
 }
+
+
+def test_every_kind_of_stage_belongs_to_one_cause() -> None:
+    """A kind that is new needs a line."""
+    kinds = [kind for some in STAGES.values() for kind in some]
+    assert sorted(kinds) == sorted(KINDS)
+    assert set(STAGES) <= set(BY_NAME)
 
 
 @pytest.mark.parametrize("change", CHANGES)

@@ -89,11 +89,9 @@ def _law() -> Cause:
     return Cause("control law", find, put_equal)
 
 
-def _stages(
-    name: str, kinds: Iterable[str] = (), *, properties: Iterable[str] = (), of_drives: Iterable[str] = ()
-) -> Cause:
+def _stages(name: str, *, properties: Iterable[str] = (), of_drives: Iterable[str] = ()) -> Cause:
     """A cause that is stages of motors, properties of joints, and properties of the drives of joints."""
-    kinds, properties, of_drives = tuple(kinds), tuple(properties), tuple(of_drives)
+    kinds, properties, of_drives = STAGES.get(name, ()), tuple(properties), tuple(of_drives)
 
     def read(run: Run, other: Run) -> dict[tuple[str, str], object]:
         found: dict[tuple[str, str], object] = {}
@@ -248,23 +246,38 @@ _ROTOR = "transmission.rotor_inertia"
 _FIELDS = {_GEAR: ("armature",), _FRICTION: ("friction", "viscous_friction")}
 _FRICTIONS = ("static friction", "dynamic friction", "viscous friction")
 
+STAGES = {
+    _GAINS: ("controller",),
+    _GEAR: ("transmission", "linkage"),
+    "limits": ("clamping",),
+    _FRICTION: ("passive",),
+    "delay": ("delay", "effort_delay"),
+    "rate": ("rate",),
+    "sensor": ("feedback",),
+    "winding": ("electrical",),
+    "heat": ("thermal",),
+    "supply": ("supply",),
+    "effort mode": ("effort_mode",),
+}
+"""The kinds of stages that belong to a cause, by its name: all kinds there are."""
+
 CAUSES = (
     # of causes that explain the same, the first one is blamed
     _joint_order(),
     _law(),
-    _stages(_GAINS, ["controller"], of_drives=["stiffness", "damping"]),
-    _stages(_GEAR, ["transmission", "linkage"]),
-    _stages("limits", ["clamping"], properties=["velocity limit"], of_drives=["effort limit"]),
+    _stages(_GAINS, of_drives=["stiffness", "damping"]),
+    _stages(_GEAR),
+    _stages("limits", properties=["velocity limit"], of_drives=["effort limit"]),
     _stages("armature", properties=["armature"]),
-    _stages(_FRICTION, ["passive"], properties=_FRICTIONS),
-    _stages("delay", ["delay", "effort_delay"]),
-    _stages("rate", ["rate"]),
+    _stages(_FRICTION, properties=_FRICTIONS),
+    _stages("delay"),
+    _stages("rate"),
     _step(),
-    _stages("sensor", ["feedback"]),
-    _stages("winding", ["electrical"]),
-    _stages("heat", ["thermal"]),
-    _stages("supply", ["supply"]),
-    _stages("effort mode", ["effort_mode"]),
+    _stages("sensor"),
+    _stages("winding"),
+    _stages("heat"),
+    _stages("supply"),
+    _stages("effort mode"),
     _stages("range of joints", properties=["lower limit", "upper limit"]),
     _inertia(),
     _contacts(),
