@@ -23,6 +23,7 @@ from isaacsim.core.experimental.actuators import (
 from isaacsim.core.experimental.actuators.errors import HostError, SimulationDivergedError, UnsupportedSceneError
 from isaacsim.core.experimental.actuators.hosts.current import current_host, current_stage
 from isaacsim.core.experimental.actuators.hosts.mujoco import picture
+from physics_engines import ENGINES, installed
 from places import REPOSITORY, ROBOTS
 from pxr import Usd, UsdGeom, UsdPhysics
 from small_stages import SmallStage, pendulum, two_robots
@@ -863,3 +864,37 @@ def test_repr_says_what_it_is(robots: Path) -> None:
             assert not vars(actuator.controller).keys() & {"kp", "kd"}
         assert repr(sim).endswith("playing>")
     assert repr(sim).endswith("stopped>")
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("file", ["unitree_go1.usda", "unitree_g1.usda"])
+def test_without_contacts_robots_fall_through_the_ground(engine: str, file: str) -> None:
+    """Freely."""
+    with Simulation(ROBOTS / file, engine=installed(engine)) as sim:
+        robot = sim.articulation("/")
+        sim.disable_contacts()
+        sim.play()
+        with pytest.raises(HostError, match="call stop"):
+            sim.disable_contacts()
+        before = robot.get_world_poses()[0].numpy()[0, 2]
+        sim.step(240)
+        assert robot.get_world_poses()[0].numpy()[0, 2] - before == pytest.approx(-9.81 / 2, rel=0.05)
+
+
+def test_without_contacts_of_a_file(tmp_path: Path) -> None:
+    """Of MuJoCo's own format, too."""
+    path = tmp_path / "ball.xml"
+    path.write_text(
+        '<mujoco><worldbody><geom type="plane" size="1 1 1"/><body name="ball" pos="0 0 .1"><freejoint/>'
+        '<geom size=".1"/><body name="arm"><joint name="hinge"/><geom size=".01"/></body></body></worldbody></mujoco>'
+    )
+    falls = []
+    for touching in (True, False):
+        with Simulation(path, dt=0.005) as sim:
+            if not touching:
+                sim.disable_contacts()
+            sim.play()
+            sim.step(200)
+            falls.append(sim.articulation("/").get_world_poses()[0].numpy()[0, 2])
+    assert falls[0] > 0.05
+    assert falls[1] < -4

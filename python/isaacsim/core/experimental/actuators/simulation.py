@@ -197,6 +197,16 @@ class Simulation(NotCopied):
         """The robots at `paths`, see `Articulation`."""
         return self._host.articulation(paths)
 
+    def disable_contacts(self) -> None:
+        """Let nothing touch from the next `play` on, as a test of what contacts contribute to a motion.
+
+        Raises:
+            HostError: Physics runs.
+        """
+        if self.playing:
+            raise HostError("physics is running: call stop() before disable_contacts().")
+        self._host.disable_contacts()
+
     def play(self) -> None:
         """Start physics in the state the stage authors; stage edits made while stopped count."""
         self._host.play()

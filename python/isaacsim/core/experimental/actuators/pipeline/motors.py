@@ -54,6 +54,18 @@ class Motor:
     spec: ActuatorSpec | None
     properties: dict[str, Any]
 
+    def of_joint(self, at: int) -> MotorConfig:
+        """Return the motor of one of its joints, by its number among them, with the numbers of the first robot."""
+
+        def value(given: Any) -> Any:
+            return (given if given.ndim == 1 else given[0])[at].item() if isinstance(given, np.ndarray) else given
+
+        def config(given: Any) -> Any:
+            return dataclasses.replace(given, **{name: value(one) for name, one in vars(given).items()})
+
+        stages = {} if self.spec is None else self.spec.each(config)
+        return MotorConfig(**stages, **{name: value(one) for name, one in self.properties.items()})
+
 
 def resolve_motors(
     motors: Motors,

@@ -117,6 +117,7 @@ class MujocoHost(NotCopied):
         # paths of links with observed contacts, by observer
         self._observers: weakref.WeakKeyDictionary[object, set[str]] = weakref.WeakKeyDictionary()
         self._movable_coms = False
+        self._without_contacts = False
         self._edits = _edits_of(self.stage)
         self._batch: Batch | None = None
         # made when they are first asked for
@@ -164,6 +165,11 @@ class MujocoHost(NotCopied):
         self._bind_roots()
         self._initialize(np.arange(self.num_envs))
         self.bus.start(self.stop)
+
+    def disable_contacts(self) -> None:
+        """Let nothing touch from the next play on."""
+        self._without_contacts = True
+        self._compile()
 
     def step(self, steps: int = 1) -> None:
         """Run physics steps, the pre-step callbacks before each.
@@ -564,6 +570,8 @@ class MujocoHost(NotCopied):
         """Make the model of what was read of the stage, with sensors of what is observed."""
         scene, self._sensed, self._drawn = self._scene, self._observed(), None
         self.model, self._address = build_model(scene, self.dt, sorted(self._sensed), movable_coms=self._movable_coms)
+        if self._without_contacts:
+            self.model.opt.disableflags |= mujoco.mjtDisableBit.mjDSBL_CONTACT
         sensors = {path: self.model.sensor(path + CONTACT) for path in self._sensed}
         self._contact_columns = {self.model.body(path).id: int(sensor.adr[0]) for path, sensor in sensors.items()}
         self._initial = initial_state(scene, self.model)

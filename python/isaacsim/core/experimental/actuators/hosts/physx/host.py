@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ...errors import HostError, NotCopied, SimulationDivergedError, diverged
+from ...usd.collisions import disable_collisions
 from ...usd.joint_properties import authored, axis_of
 from ...usd.physics.beginnings import BEGIN_ELSEWHERE, warn_of_beginnings
 from ...usd.stage import StageEdits, require_si
@@ -87,6 +88,10 @@ class PhysxHost(NotCopied):
         self.generation += 1
         self._initialize(scene, arrays)
         self.bus.start(self.stop)
+
+    def disable_contacts(self) -> None:
+        """Let nothing touch from the next play on."""
+        disable_collisions(self.stage)
 
     def step(self, steps: int = 1) -> None:
         """Run physics steps, the pre-step callbacks before each.

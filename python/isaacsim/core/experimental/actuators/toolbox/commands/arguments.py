@@ -84,6 +84,41 @@ class Diff(Arguments):
 
 
 @dataclass(kw_only=True)
+class Compare(Arguments):
+    """Compare how two simulations of a robot move, and show which causes make them differ.
+
+    Both follow the same commands from the same pose: two simulators, two files, or two configurations of motors. Gains,
+    limits, armature, friction, delay, rate, order of joints and others are put equal one after the other. The exit code
+    is 1 if the motions differ.
+    """
+
+    first: tyro.conf.Positional[Path]
+    """USD, MJCF (.xml, .mjcf) or URDF file of one robot."""
+    second: tyro.conf.Positional[Path | None] = None
+    """File of the same robot to compare with; default: the first one."""
+    engines: str = "mujoco"
+    """Simulators of the first and of the second, `mujoco,physx`, or one of both."""
+    config: Path | None = None
+    """Motors of both by pattern of joint names, .yaml, .yml, .toml or .json; default: those of the files."""
+    config_b: Path | None = None
+    """Motors of the second, if they are others."""
+    dt: float | None = None
+    """Physics step of both [s]; default: those of the files, 1/240 for USD."""
+    seconds: float | None = None
+    """Duration [s]; default: 3, or that of the CSV file."""
+    amplitude: float | None = None
+    """Largest distance of targets from the pose [rad or m]; default: 0.3 rad and 0.03 m, less if limits are near."""
+    targets: Path | None = None
+    """CSV file of targets with column `time [s]` and one per joint; default: sines that get faster, and steps."""
+    by_index: Annotated[bool, tyro.conf.FlagCreatePairsOff] = False
+    """Give the second the commands by the number of joints, as a program does that ignores names."""
+    tolerance: float = 1e-3
+    """Largest difference of motions that agree [rad or m]."""
+    plot: Path | None = None
+    """Save a plot of both motions."""
+
+
+@dataclass(kw_only=True)
 class Resolve(Arguments):
     """Show the values of each joint after play: in the file, in a configuration, as applied, and the rule.
 
@@ -326,5 +361,8 @@ class Doctor(Arguments):
 # in the order of the help
 SUBCOMMANDS: dict[str, type[Arguments]] = {
     one.__name__.lower(): one
-    for one in (Inspect, Lint, Diff, Resolve, Convert, Stability, Run, Plot, Train, Excite, Identify, Motors, Doctor)
+    for one in (
+        *(Inspect, Lint, Diff, Compare, Resolve, Convert, Stability, Run, Plot, Train),
+        *(Excite, Identify, Motors, Doctor),
+    )
 }

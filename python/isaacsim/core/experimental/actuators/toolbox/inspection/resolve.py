@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import functools
 import math
 import os
@@ -219,7 +218,7 @@ class _Rows:
         motor, at = self._motors.get(name, (None, 0))
         if motor is None or motor.spec is None:
             return None
-        return InspectedActuator(motor.pattern, (name,), "", **motor.spec.each(lambda config: _config_of(config, at)))
+        return InspectedActuator(motor.pattern, (name,), "", **motor.of_joint(at).each(lambda config: config))
 
 
 def _gains_of(
@@ -266,10 +265,6 @@ def _applied_to(actuator: Actuator) -> Iterator[tuple[str, tuple[float, float, f
     """Iterate over the joints: name, and kp, kd and the largest effort of the running components."""
     kp, kd, _ = feedback_gains(actuator, 1)[:, 0].tolist()
     yield from zip(actuator.dof_names, zip(kp, kd, largest_efforts(actuator, 1)[0].tolist(), strict=True), strict=True)
-
-
-def _config_of(config: Any, at: int) -> Config:
-    return dataclasses.replace(config, **{name: _of_joint(value, at) for name, value in vars(config).items()})
 
 
 def _of_joint(value: Any, at: int) -> Any:

@@ -1,0 +1,67 @@
+"""Exchanged joints: found by what their names do not say, how they move the robot and which motors they have."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Mapping, Sequence
+
+import numpy as np
+
+from ...specs.motors import MotorConfig
+from .run import Values
+from .same import alike_motors
+from .side import Side
+
+# largest difference of places of the same joint, of the size of the place
+_SAME_PLACE = 0.02
+
+
+def exchanged_places(first: Values, second: Values) -> dict[str, str]:
+    """Return for each joint that moves another part of the second robot the joint there that moves the same part.
+
+    Empty unless all of these joints take the places of each other.
+    """
+
+    def alike(one: str, other: str) -> bool:
+        here, there = first.places[one], second.places[other]
+        return bool(np.abs(here - there).max() <= _SAME_PLACE * np.abs(here).max())
+
+    return _exchange(list(first.places), alike)
+
+
+def exchanged_motors(first: Values, second: Values) -> dict[str, str]:
+    """Return for each joint with quite another motor in the second robot the joint there that has its motor.
+
+    Empty unless all of these joints have the motors of each other.
+    """
+    both = [name for name in first.motors if name in second.motors]
+    return _exchange(both, lambda one, other: alike_motors(first.motors[one], second.motors[other]))
+
+
+def with_motors_of(side: Side, exchanged: Mapping[str, str]) -> Side:
+    """Return a side in which joints have the motors of others."""
+    motors: dict[str, MotorConfig] = {}
+    for joint, other in exchanged.items():
+        motor = side.motor(other)
+        assert motor is not None
+        motors[joint] = motor
+    return side.with_motors(motors)
+
+
+def with_order(side: Side, exchanged: Mapping[str, str]) -> Side:
+    """Return a side in which other joints move in the places of joints of the comparison."""
+    own = {joint: side.own(other) for joint, other in exchanged.items()}
+    return dataclasses.replace(side, order={**side.order, **own})
+
+
+def _exchange(names: Sequence[str], alike: Callable[[str, str], bool]) -> dict[str, str]:
+    """Return the permutation of names that are not like themselves, if there is one; empty otherwise."""
+    moved = [name for name in names if not alike(name, name)]
+    left, found = list(moved), dict[str, str]()
+    for name in moved:
+        match = next((other for other in left if alike(name, other)), None)
+        if match is None:
+            return {}
+        found[name] = match
+        left.remove(match)
+    return found

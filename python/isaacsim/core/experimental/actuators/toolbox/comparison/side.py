@@ -1,0 +1,168 @@
+"""`Side`: one of two simulations of the same robot, and everything that is set in it."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import os
+import re
+import warnings
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+from ...articulation_actuators import ArticulationActuators
+from ...authoring import motors_of
+from ...motor_properties import effort_limits
+from ...pipeline.motors import resolve_motors
+from ...simulation import Simulation
+from ...specs.implicit import ImplicitConfig
+from ...specs.motors import MotorConfig, Motors
+
+_MUTED = (
+    r".*(will vibrate at dt|may chatter|have no effort limit|have no motor and keep|no actuator found)",
+    # a remedy for a step that is not the one of interest
+    r".*would be stable with",
+)
+
+
+@dataclass(frozen=True)
+class Side:
+    """A robot file in a simulator, with its motors and everything that differs from the file.
+
+    Names are those of the joints and links in this file.
+
+    Args:
+        file: Path of the robot file.
+        engine: Simulator, as `Simulation` names it.
+        dt: Physics step [s].
+        motors: Motors by joint. Joints without one, or with one without a control law, have their drives.
+        drives: Motor that does what the drive of a joint does, of each joint that a drive moves.
+        joints: Names of all joints, in the order of the simulator.
+        order: The joint that moves in the place of each joint of the comparison, by the name there.
+        properties: Values to set after play, by property and joint, as `PROPERTIES` of `run.py` names them, SI.
+        links: Inertias to set after play, by link.
+        contacts: False lets nothing touch.
+    """
+
+    file: str
+    engine: str
+    dt: float
+    motors: Mapping[str, MotorConfig]
+    drives: Mapping[str, MotorConfig]
+    joints: tuple[str, ...]
+    order: Mapping[str, str] = field(default_factory=dict)
+    properties: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
+    links: Mapping[str, Any] = field(default_factory=dict)
+    contacts: bool = True
+
+    def own(self, joint: str) -> str:
+        """Return the joint here that moves in the place of a joint of the comparison."""
+        return self.order.get(joint, joint)
+
+    def motor(self, joint: str) -> MotorConfig | None:
+        """Return the motor of a joint of the comparison; None for a drive or nothing."""
+        return self.motors.get(self.own(joint))
+
+    def has_motor(self, joint: str) -> bool:
+        """Return True if a control law of the package drives a joint of the comparison, and no drive."""
+        motor = self.motor(joint)
+        return motor is not None and motor.controller is not None
+
+    def with_motors(self, motors: Mapping[str, MotorConfig]) -> Side:
+        """Return the side with other motors of some joints of the comparison."""
+        return dataclasses.replace(
+            self, motors={**self.motors, **{self.own(name): one for name, one in motors.items()}}
+        )
+
+    def with_property(self, name: str, values: Mapping[str, float]) -> Side:
+        """Return the side with values of a property at some joints of the comparison."""
+        given = {self.own(joint): value for joint, value in values.items()}
+        before = self.properties.get(name, {})
+        return dataclasses.replace(self, properties={**self.properties, name: {**before, **given}})
+
+
+def side_of(
+    file: str | os.PathLike[str], motors: Motors | None = None, *, engine: str = "mujoco", dt: float | None = None
+) -> Side:
+    """Return a robot file in a simulator as it is.
+
+    Args:
+        file: Path of a USD, MJCF or URDF file with one robot.
+        motors: Motors by pattern of joint names; None means those of the file.
+        engine: Simulator, as `Simulation` names it.
+        dt: Physics step [s]; None means that of the file.
+
+    Raises:
+        ValueError: The file has no robot or several, or motors do not fit.
+        FileNotFoundError: There is no such file.
+        HostError: The simulator is not installed.
+    """
+    with _quiet(), Simulation(file, dt, engine=engine) as simulation:
+        robot = _only_robot(simulation, file)
+        names = tuple(robot.dof_names)
+        drives = _by_joint(motors_of(simulation), robot)
+        if motors is not None:
+            own = _by_joint(motors, robot)
+        else:
+            own = {} if simulation.stage is None else _by_joint(motors_of(simulation.stage), robot)
+        rest = {name: one for name, one in drives.items() if name not in own or own[name].controller is None}
+        return Side(os.fspath(file), engine, simulation.dt, own, rest, names)
+
+
+def both_driven_alike(first: Side, second: Side) -> tuple[Side, Side, list[str]]:
+    """Return two sides in which a joint has motors on both or drives on both, and the joints that have new motors.
+
+    A drive beside a motor becomes a motor with its gains and its limit, implicit as a drive is.
+    """
+    changed: list[str] = []
+    sides = []
+    for one, other in ((first, second), (second, first)):
+        mixed = [name for name in one.drives if other.has_motor(name)]
+        sides.append(dataclasses.replace(one, motors={**one.motors, **{name: _implicit(one, name) for name in mixed}}))
+        changed += mixed
+    return sides[0], sides[1], list(dict.fromkeys(changed))
+
+
+@contextmanager
+def opened(side: Side) -> Iterator[tuple[Simulation, Any, ArticulationActuators | None]]:
+    """Open the simulation of a side, its robot, and its actuators, if it has motors; it does not play yet."""
+    with _quiet(), Simulation(side.file, side.dt, engine=side.engine) as simulation:
+        if not side.contacts:
+            simulation.disable_contacts()
+        robot = _only_robot(simulation, side.file)
+        if not side.motors:
+            yield simulation, robot, None
+            return
+        motors = {re.escape(name): motor for name, motor in side.motors.items()}
+        with ArticulationActuators.from_configs("/", motors) as actuators:
+            yield simulation, robot, actuators
+
+
+def _implicit(side: Side, joint: str) -> MotorConfig:
+    motor = side.drives[joint]
+    return dataclasses.replace(motor, others=[*motor.others, ImplicitConfig()])
+
+
+def _only_robot(simulation: Simulation, file: str | os.PathLike[str]) -> Any:
+    robot = simulation.articulation("/")
+    if len(robot.paths) != 1:
+        raise ValueError(f"{file}: has {len(robot.paths)} robots: must have one. Give a file of one robot.")
+    return robot
+
+
+def _by_joint(motors: Motors, robot: Any) -> dict[str, MotorConfig]:
+    """Return the motor of each joint with the numbers of this joint."""
+    names = list(robot.dof_names)
+    found = resolve_motors(motors, names, names, 1, limits=functools.partial(effort_limits, robot))
+    return {names[column]: motor.of_joint(at) for motor in found for at, column in enumerate(motor.columns)}
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """Ignore warnings on motors, which are compared as they are."""
+    with warnings.catch_warnings():
+        for message in _MUTED:
+            warnings.filterwarnings("ignore", message)
+        yield

@@ -1,0 +1,133 @@
+"""Faults that people make between two simulations, seeded into the motors of a small arm."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from isaacsim.core.experimental.actuators import (
+    DelayConfig,
+    MaxEffortClampingConfig,
+    MotorConfig,
+    PDControlConfig,
+    RateConfig,
+    TransmissionConfig,
+)
+from places import ROBOTS
+
+ARM = str(ROBOTS / "arm_2dof.usda")
+ARM_XML = ROBOTS / "arm_2dof.xml"
+Motors = dict[str, MotorConfig]
+
+
+def good_motors() -> Motors:
+    """Motors with all that can go wrong: of the motor before a gear of 10 at the shoulder, of the joint behind it."""
+    gear = TransmissionConfig(ratio=10.0, rotor_inertia=5e-3)
+    return {
+        "shoulder": MotorConfig(
+            PDControlConfig(2.0, 0.2),
+            [MaxEffortClampingConfig(2.5)],
+            DelayConfig(1),
+            friction=1.0,
+            viscous_friction=0.2,
+            others=[gear],
+        ),
+        "extension": MotorConfig(
+            PDControlConfig(800.0, 60.0),
+            [MaxEffortClampingConfig(20.0)],
+            DelayConfig(1),
+            armature=0.4,
+            friction=2.0,
+            viscous_friction=1.0,
+        ),
+    }
+
+
+def _scaled(name: str, factor: float, joint: str) -> Callable[[Motors], None]:
+    def change(motors: Motors) -> None:
+        _scale(motors[joint].controller, name, factor)
+
+    return change
+
+
+def _armature(motors: Motors) -> None:
+    motors["extension"].armature = 0.0
+    motors["shoulder"].others = [TransmissionConfig(ratio=10.0)]
+
+
+def _friction(motors: Motors) -> None:
+    motors["shoulder"].friction = 10.0
+
+
+def _limit(motors: Motors) -> None:
+    for motor in motors.values():
+        motor.clamping = [MaxEffortClampingConfig(1e9)]
+
+
+def _delay(motors: Motors) -> None:
+    for motor in motors.values():
+        motor.delay = DelayConfig(2)
+
+
+def _rate(motors: Motors) -> None:
+    for motor in motors.values():
+        motor.others = [*motor.others, RateConfig(decimation=2)]
+
+
+def _swapped(motors: Motors) -> None:
+    motors["shoulder"], motors["extension"] = motors["extension"], motors["shoulder"]
+
+
+def _gear(motors: Motors) -> None:
+    motors["shoulder"].others = [TransmissionConfig(ratio=5.0, rotor_inertia=5e-3)]
+
+
+def slightly_other_motors() -> Motors:
+    """The good motors, each value off by a few per cent, as two models of one robot are."""
+    motors = good_motors()
+    for motor, most in zip(motors.values(), (2.4, 19.0), strict=True):
+        _scale(motor.controller, "kp", 1.04)
+        _scale(motor.controller, "kd", 0.96)
+        _scale(motor, "friction", 1.1)
+        _scale(motor, "viscous_friction", 0.9)
+        motor.clamping = [MaxEffortClampingConfig(most)]
+    _scale(motors["extension"], "armature", 1.05)
+    motors["shoulder"].others = [TransmissionConfig(ratio=10.0, rotor_inertia=5.2e-3)]
+    return motors
+
+
+def _scale(of: Any, name: str, factor: float) -> None:
+    setattr(of, name, factor * getattr(of, name))
+
+
+# the name of the cause, and what makes the fault, by its name
+MOTOR_FAULTS: dict[str, tuple[str, Callable[[Motors], None]]] = {
+    "kp in degrees": ("gains", _scaled("kp", 57.3, "extension")),
+    "kp per degree": ("gains", _scaled("kp", 1 / 57.3, "extension")),
+    "kd in degrees": ("gains", _scaled("kd", 1 / 57.3, "shoulder")),
+    "forgotten armature": ("armature", _armature),
+    "ten times the friction": ("friction", _friction),
+    "limits of 1e9": ("limits", _limit),
+    "a step of delay": ("delay", _delay),
+    "half the rate": ("rate", _rate),
+    "exchanged motors": ("joint order", _swapped),
+    "half the gear ratio": ("gear ratio", _gear),
+}
+
+
+def exchanged_names(folder: Path) -> Path:
+    """The arm as a file of MuJoCo in which the names of its joints are exchanged."""
+    text = ARM_XML.read_text()
+    for old, new in (("shoulder", "?"), ("extension", "shoulder"), ("?", "extension")):
+        text = text.replace(f'joint name="{old}"', f'joint name="{new}"').replace(f'joint="{old}"', f'joint="{new}"')
+    path = folder / "exchanged.xml"
+    path.write_text(text)
+    return path
+
+
+def other_mass(folder: Path) -> Path:
+    """The arm as a file of MuJoCo with a carriage of three times the mass."""
+    path = folder / "heavy.xml"
+    path.write_text(ARM_XML.read_text().replace('pos="-0.1 0 0" mass="1"', 'pos="-0.1 0 0" mass="3"'))
+    return path

@@ -1,0 +1,126 @@
+"""Seeded faults are found; what cannot be blamed on values is left to the simulators."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from isaacsim.core.experimental.actuators import MotorConfig, PDControlConfig
+from isaacsim.core.experimental.actuators.native import core
+from isaacsim.core.experimental.actuators.toolbox.comparison.compare import Comparison, compare
+from isaacsim.core.experimental.actuators.toolbox.comparison.plan import plan_of
+from isaacsim.core.experimental.actuators.toolbox.comparison.side import Side, both_driven_alike, side_of
+from physics_engines import installed
+from places import ROBOTS
+from seeded_faults import ARM, ARM_XML, MOTOR_FAULTS, exchanged_names, good_motors, other_mass, slightly_other_motors
+
+pytestmark = pytest.mark.skipif(core is None, reason="the native core is not built")
+
+ALONE = ("kp per degree", "kd in degrees")
+
+
+def compared(first: Side, second: Side, *, most: int | None = None) -> Comparison:
+    """The comparison of two sides over a short motion."""
+    first, second, _ = both_driven_alike(first, second)
+    return compare(first, second, plan_of(first, second, seconds=1.5), most=most)
+
+
+def named(found: Comparison) -> list[str]:
+    """Causes that are blamed, in order."""
+    return [one.cause for one in found.blames]
+
+
+def test_equal_sides_agree_to_the_bit() -> None:
+    """Nothing is blamed, and nothing is left."""
+    side = side_of(ARM, good_motors())
+    found = compared(side, side)
+    assert not found.differs
+    assert (found.difference.largest, named(found), found.unexplained, list(found.idle)) == (0.0, [], 0.0, [])
+
+
+@pytest.mark.parametrize("fault", [fault for fault in MOTOR_FAULTS if fault not in ALONE])
+def test_a_seeded_fault_is_among_the_first_two(fault: str) -> None:
+    """Beside values that are all off by a few per cent."""
+    cause, change = MOTOR_FAULTS[fault]
+    motors = slightly_other_motors()
+    change(motors)
+    found = compared(side_of(ARM, good_motors()), side_of(ARM, motors), most=2)
+    assert found.differs
+    assert cause in named(found)[:2]
+
+
+@pytest.mark.parametrize("fault", ALONE)
+def test_a_fault_alone_explains_all(fault: str) -> None:
+    """And with it equal the motions agree."""
+    cause, change = MOTOR_FAULTS[fault]
+    motors = good_motors()
+    change(motors)
+    found = compared(side_of(ARM, good_motors()), side_of(ARM, motors))
+    assert named(found) == [cause]
+    assert found.blames[0].share == pytest.approx(1.0)
+    assert (found.unexplained, found.remaining.largest) == (0.0, 0.0)
+
+
+def test_half_the_rate_of_physics_is_the_physics_step() -> None:
+    found = compared(side_of(ARM, good_motors()), side_of(ARM, good_motors(), dt=1 / 120))
+    assert named(found)[0] == "physics step"
+    assert found.unexplained == 0.0
+
+
+def test_two_faults_are_both_named() -> None:
+    """The larger one first."""
+    motors = good_motors()
+    for fault in ("forgotten armature", "a step of delay"):
+        MOTOR_FAULTS[fault][1](motors)
+    found = compared(side_of(ARM, good_motors()), side_of(ARM, motors))
+    assert set(named(found)) == {"armature", "delay"}
+    shares = [one.share for one in found.blames]
+    assert shares[0] > shares[1] > 0
+    assert found.unexplained == 0.0
+
+
+def test_exchanged_names_in_a_file(tmp_path: Path) -> None:
+    """The joints are told by how they move the robot."""
+    found = compared(side_of(ARM_XML), side_of(exchanged_names(tmp_path)))
+    assert named(found) == ["joint order"]
+    assert found.unexplained == 0.0
+
+
+def test_another_mass(tmp_path: Path) -> None:
+    found = compared(side_of(ARM_XML), side_of(other_mass(tmp_path)))
+    assert named(found) == ["inertia"]
+    assert found.unexplained == 0.0
+
+
+def test_drives_of_a_file_against_other_gains() -> None:
+    """A motor against a drive: the drive counts as a motor with its gains, at the end of the step."""
+    motors = {
+        "shoulder": MotorConfig(PDControlConfig(100.0, 20.0)),
+        "extension": MotorConfig(PDControlConfig(2e3, 1e2)),
+    }
+    found = compared(side_of(ARM_XML), side_of(ARM_XML, motors))
+    assert {"gains", "effort mode"} <= set(named(found))
+    assert found.unexplained == 0.0
+
+
+def test_what_is_left_between_simulators() -> None:
+    """The integrators make most of it, which a finer step shows."""
+    file = ROBOTS / "so101.usda"
+    found = compared(side_of(file), side_of(file, engine=installed("physx")))
+    assert found.differs
+    assert named(found) == []
+    assert found.unexplained == pytest.approx(1.0)
+    assert found.finer is not None
+    assert found.finer < 0.6 * found.remaining.mean
+
+
+@pytest.mark.parametrize(("robot", "cause"), [("franka_panda", "speed limits"), ("unitree_go1", "contact")])
+def test_what_simulators_compute_in_ways_of_their_own(robot: str, cause: str) -> None:
+    """It is switched off on both sides, and explains most."""
+    file = ROBOTS / f"{robot}.usda"
+    found = compared(side_of(file), side_of(file, engine=installed("physx")))
+    assert named(found) == [cause]
+    assert found.blames[0].is_switched_off
+    assert found.blames[0].share > 0.5
+    assert found.finer is not None
+    assert found.finer < 0.4 * found.remaining.mean

@@ -1,0 +1,60 @@
+"""Exchanged joints."""
+
+from __future__ import annotations
+
+import dataclasses
+from pathlib import Path
+
+import pytest
+from isaacsim.core.experimental.actuators.native import core
+from isaacsim.core.experimental.actuators.toolbox.comparison.joint_order import (
+    exchanged_motors,
+    exchanged_places,
+    with_motors_of,
+    with_order,
+)
+from isaacsim.core.experimental.actuators.toolbox.comparison.plan import plan_of
+from isaacsim.core.experimental.actuators.toolbox.comparison.run import Values, run
+from isaacsim.core.experimental.actuators.toolbox.comparison.side import Side, side_of
+from seeded_faults import ARM, ARM_XML, exchanged_names, good_motors
+
+pytestmark = pytest.mark.skipif(core is None, reason="the native core is not built")
+SWAPPED = {"shoulder": "extension", "extension": "shoulder"}
+
+
+def values(side: Side) -> Values:
+    """What a side has."""
+    return run(side, plan_of(side, side, seconds=0.01)).values
+
+
+def test_names_that_are_exchanged_in_a_file(tmp_path: Path) -> None:
+    """Told by how the joints move the robot, and put right by moving the other joint."""
+    first, second = side_of(ARM_XML), side_of(exchanged_names(tmp_path))
+    assert exchanged_places(values(first), values(second)) == SWAPPED
+    right = with_order(second, SWAPPED)
+    assert right.own("shoulder") == "extension"
+    assert exchanged_places(values(first), values(right)) == {}
+
+
+def test_the_same_robot_has_nothing_exchanged() -> None:
+    """In whatever format."""
+    first, second = values(side_of(ARM)), values(side_of(ARM_XML))
+    assert exchanged_places(first, second) == {}
+    assert exchanged_motors(first, first) == {}
+
+
+def test_commands_by_number_are_an_order() -> None:
+    """A side that moves other joints by the names of the first."""
+    side = side_of(ARM)
+    second = values(dataclasses.replace(side, order=SWAPPED))
+    assert exchanged_places(values(side), second) == SWAPPED
+
+
+def test_motors_on_each_others_joints() -> None:
+    good = good_motors()
+    bad = {name: good[other] for name, other in SWAPPED.items()}
+    first, second = side_of(ARM, good), side_of(ARM, bad)
+    assert exchanged_motors(values(first), values(second)) == SWAPPED
+    assert dict(with_motors_of(second, SWAPPED).motors) == dict(first.motors)
+    one = {**good, "shoulder": good["extension"]}
+    assert exchanged_motors(values(first), values(side_of(ARM, one))) == {}

@@ -1,0 +1,67 @@
+"""Sides of a comparison."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from isaacsim.core.experimental.actuators import ImplicitConfig, MotorConfig, PDControlConfig
+from isaacsim.core.experimental.actuators.native import core
+from isaacsim.core.experimental.actuators.toolbox.comparison.side import both_driven_alike, opened, side_of
+from seeded_faults import ARM, ARM_XML
+
+pytestmark = pytest.mark.skipif(core is None, reason="the native core is not built")
+
+
+def test_motors_of_a_file_by_joint() -> None:
+    side = side_of(ARM)
+    assert side.joints == ("shoulder", "extension")
+    assert (side.engine, side.dt) == ("mujoco", pytest.approx(1 / 240))
+    assert side.motors["shoulder"].controller == PDControlConfig(200.0, 20.0)
+    assert dict(side.drives) == {}
+
+
+def test_numbers_by_pattern_become_those_of_the_joint() -> None:
+    motors = {".*": MotorConfig(PDControlConfig({"sh.*": 1.0, "ex.*": 2.0}, 0.5), armature={"sh.*": 0.1, "ex.*": 0.2})}
+    side = side_of(ARM, motors, dt=0.001)
+    assert [side.motors[name].controller.kp for name in side.joints] == [1.0, 2.0]
+    assert [side.motors[name].armature for name in side.joints] == pytest.approx([0.1, 0.2])
+    assert side.dt == 0.001
+
+
+def test_a_drive_beside_a_motor_becomes_an_implicit_motor() -> None:
+    """Two drives stay drives."""
+    motors, drives = side_of(ARM), side_of(ARM_XML)
+    assert not drives.motors
+    first, second, changed = both_driven_alike(motors, drives)
+    assert first == motors
+    assert changed == ["shoulder", "extension"]
+    assert second.motors["shoulder"].controller == PDControlConfig(200.0, 20.0)
+    assert second.motors["shoulder"].others == [ImplicitConfig()]
+    assert both_driven_alike(drives, drives) == (drives, drives, [])
+
+
+def test_changes_leave_the_side_as_it_is() -> None:
+    side = side_of(ARM)
+    other = side.with_property("armature", {"shoulder": 0.5}).with_property("armature", {"extension": 0.6})
+    assert dict(other.properties) == {"armature": {"shoulder": 0.5, "extension": 0.6}}
+    assert dict(side.properties) == {}
+    assert side.with_motors({"shoulder": MotorConfig()}).has_motor("shoulder") is False
+    assert side.has_motor("shoulder")
+
+
+def test_a_file_of_several_robots_is_refused(tmp_path: Path) -> None:
+    text = ARM_XML.read_text().replace(
+        "</worldbody>", '<body name="two" pos="3 0 0"><joint name="j"/><geom size=".1"/></body></worldbody>'
+    )
+    path = tmp_path / "two.xml"
+    path.write_text(text)
+    with pytest.raises(ValueError, match="must have the same"):
+        side_of(path)
+
+
+def test_opened_is_not_playing() -> None:
+    with opened(side_of(ARM)) as (simulation, robot, actuators):
+        assert not simulation.playing
+        assert robot.dof_names == ["shoulder", "extension"]
+        assert actuators is not None

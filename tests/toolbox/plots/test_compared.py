@@ -1,0 +1,26 @@
+"""Two motions: curves and differences of each joint."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from isaacsim.core.experimental.actuators.toolbox.plots.compared import TwoMotions, draw_two_motions
+
+
+@pytest.mark.parametrize("parted", [None, 0.25])
+def test_each_joint_has_positions_and_differences(parted: float | None) -> None:
+    """Differences are in thousandths; a line stands where the motions part."""
+    time = np.linspace(0.0, 1.0, 50)
+    first = np.stack([np.sin(time), np.cos(time)], axis=1)
+    errors = np.full_like(first, 0.002)
+    found = TwoMotions(
+        "title", ("here", "there"), ["hip", "slide"], time, first, first, first + errors, errors, 0 * errors, parted
+    )
+    panels: list[Any] = draw_two_motions(found).axes
+    assert [panel.get_title(loc="left") for panel in panels] == ["hip", "", "slide", ""]
+    assert {text.get_text() for text in panels[0].texts} == {"target", "here", "there"}
+    np.testing.assert_allclose(panels[1].lines[0].get_ydata(), 2.0)
+    np.testing.assert_allclose(panels[3].lines[1].get_ydata(), 0.0)
+    assert len(panels[0].lines) == (3 if parted is None else 4)
