@@ -115,6 +115,27 @@ class Convert(Simulated):
 
 
 @dataclass(kw_only=True)
+class Export(Arguments):
+    """Write the motors of a robot for another system.
+
+    The notes name what that system cannot say, by joint; the file has them as comments, where it may have some.
+    """
+
+    robot_file: tyro.conf.Positional[Path]
+    """USD, MJCF (.xml, .mjcf) or URDF file."""
+    to: Literal["yaml", "mjcf", "c"]
+    """`yaml`: motor file; `mjcf`: actuators of MuJoCo; `c`: C99 header with a step of the motors."""
+    out: Annotated[Path, tyro.conf.arg(aliases=["-o"])]
+    """File to write; an existing one is replaced."""
+    config: Path | None = None
+    """Motors by pattern of joint names, .yaml, .yml, .toml or .json, instead of those of the file."""
+    robot: str | None = None
+    """Path of the robot; default: the only one of the file."""
+    strict: Annotated[bool, tyro.conf.FlagCreatePairsOff] = False
+    """Write nothing, with exit code 1, if the target cannot say all of it."""
+
+
+@dataclass(kw_only=True)
 class Stability(Simulated):
     """Show the stability margins of a robot: whether its actuators make it vibrate, and remedies."""
 
@@ -326,5 +347,20 @@ class Doctor(Arguments):
 # in the order of the help
 SUBCOMMANDS: dict[str, type[Arguments]] = {
     one.__name__.lower(): one
-    for one in (Inspect, Lint, Diff, Resolve, Convert, Stability, Run, Plot, Train, Excite, Identify, Motors, Doctor)
+    for one in (
+        Inspect,
+        Lint,
+        Diff,
+        Resolve,
+        Convert,
+        Export,
+        Stability,
+        Run,
+        Plot,
+        Train,
+        Excite,
+        Identify,
+        Motors,
+        Doctor,
+    )
 }
