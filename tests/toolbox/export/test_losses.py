@@ -12,7 +12,7 @@ def test_each_stage_that_is_not_said_is_named() -> None:
     """With its value, and the joints that have it."""
     motor = MotorConfig(PDControlConfig(3.0, 1.0), delay=DelayConfig(2), others=[EncoderConfig()])
     robot = read_robot(ROBOTS / "arm_2dof.usda", {".*": motor})
-    said = said_together(losses_of(robot, {"kp", "kd"}, of_joint=False))
+    said = said_together(losses_of(robot, {"kp", "kd", "position_limits"}))
     assert said == [
         "Not said: law feedback encoder, of shoulder, extension.",
         "Not said: command delay (delay_steps = 2), of shoulder, extension.",
@@ -22,6 +22,6 @@ def test_each_stage_that_is_not_said_is_named() -> None:
 def test_a_joint_without_a_motor_is_named() -> None:
     """It is not silently left out."""
     robot = read_robot(ROBOTS / "arm_2dof.usda", {"extension": [PDControlConfig(3.0, 1.0)]})
-    assert said_together(losses_of(robot, {"kp", "kd"}, of_joint=False)) == [
+    assert said_together(losses_of(robot, {"kp", "kd", "position_limits"})) == [
         "Not said: no motor: nothing is written for it, of shoulder."
     ]

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
-import mujoco
 import numpy as np
 import pytest
 from isaacsim.core.experimental.actuators import (
@@ -18,6 +18,8 @@ from isaacsim.core.experimental.actuators.toolbox.export.mjcf import mjcf_text
 from isaacsim.core.experimental.actuators.toolbox.export.robot import read_robot
 from places import ROBOTS
 
+mujoco = pytest.importorskip("mujoco")
+
 MOTORS = {
     "shoulder": MotorConfig(PDControlConfig(80.0, 2.1, 0.3), [MaxEffortClampingConfig(17.0)], armature=0.01),
     "extension": MotorConfig(PDControlConfig(900.3, 20.0), friction=0.2),
@@ -27,7 +29,7 @@ MODEL = """<mujoco><option gravity="0 0 0"/><include file="motors.xml"/><worldbo
 </worldbody></mujoco>"""
 
 
-def model(folder: Path) -> mujoco.MjModel:
+def model(folder: Path) -> Any:
     """A model that includes the actuators."""
     (folder / "motors.xml").write_text(mjcf_text(read_robot(ROBOTS / "arm_2dof.usda", MOTORS), ["a -- loss"]))
     (folder / "model.xml").write_text(MODEL)

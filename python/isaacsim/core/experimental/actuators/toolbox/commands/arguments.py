@@ -123,10 +123,11 @@ class Export(Arguments):
 
     robot_file: tyro.conf.Positional[Path]
     """USD, MJCF (.xml, .mjcf) or URDF file."""
-    to: Literal["yaml", "mjcf", "c"]
-    """`yaml`: motor file; `mjcf`: actuators of MuJoCo; `c`: C99 header with a step of the motors."""
+    to: Literal["yaml", "mjcf", "c", "ros2", "lab", "urdf", "mjlab"]
+    """`yaml`: motor file; `mjcf`: actuators of MuJoCo; `c`: C99 header with a step of the motors; `ros2`: folder for
+    ros2_control; `lab`, `mjlab`: actuator cfgs of Isaac Lab and mjlab; `urdf`: limits and friction of joints."""
     out: Annotated[Path, tyro.conf.arg(aliases=["-o"])]
-    """File to write; an existing one is replaced."""
+    """File to write, a folder for `ros2`; existing files are replaced."""
     config: Path | None = None
     """Motors by pattern of joint names, .yaml, .yml, .toml or .json, instead of those of the file."""
     robot: str | None = None

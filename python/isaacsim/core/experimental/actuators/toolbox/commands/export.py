@@ -5,7 +5,7 @@ from __future__ import annotations
 from ...motor_files.files import load_motors
 from ...saving import require_place
 from ..export.robot import FEATURES, ExportedRobot, read_robot
-from ..export.targets import export
+from ..export.targets import TARGETS, export
 from .answer import Answer, Table
 from .arguments import Export
 
@@ -18,7 +18,8 @@ def answer(arguments: Export) -> Answer:
     Raises:
         ValueError: The robot cannot be read, or the target refuses it.
     """
-    require_place(arguments.out)
+    if not TARGETS[arguments.to].is_folder:
+        require_place(arguments.out)
     motors = None if arguments.config is None else load_motors(arguments.config)
     robot = read_robot(arguments.robot_file, motors, arguments.robot)
     told = export(robot, arguments.to, arguments.out, arguments.strict)

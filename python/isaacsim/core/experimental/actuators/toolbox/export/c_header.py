@@ -20,7 +20,6 @@ from ...specs.configs import Config, DelayConfig, FrictionConfig
 from ...specs.signals import SIGNALS
 from ...specs.stages import KINDS
 from .c_laws import FUNCTIONS
-from .losses import Loss
 from .robot import FEATURES, ExportedJoint, ExportedRobot
 
 SAYS = frozenset(FEATURES) - {"armature", "friction", "viscous_friction", "position_limits", "velocity_limit"}
@@ -36,11 +35,6 @@ _SIGNALS = {
     "feedforward": "command[2]",
     "dt": "dt",
 }
-
-
-def losses(robot: ExportedRobot) -> list[Loss]:
-    """Return the joints without a motor, whose effort is zero; properties of the joints are those of the real ones."""
-    return [Loss(joint.name, "no motor: its effort is zero") for joint in robot.joints if _stages(joint) is None]
 
 
 def _stages(joint: ExportedJoint) -> list[Config] | None:

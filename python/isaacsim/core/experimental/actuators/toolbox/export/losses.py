@@ -21,26 +21,30 @@ class Loss:
     what: str
 
 
-def losses_of(robot: ExportedRobot, says: Collection[str], of_joint: bool = True) -> list[Loss]:
+def losses_of(robot: ExportedRobot, says: Collection[str]) -> list[Loss]:
     """Return what is lost of a robot.
 
     Args:
         robot: The robot.
-        says: The `FEATURES` that the target can say.
-        of_joint: False for a target that describes motors only; properties and limits of joints then count as said.
+        says: The `FEATURES` that the target can say, or that are not its business.
     """
-    return [Loss(joint.name, what) for joint in robot.joints for what in _lost(joint, says, of_joint)]
+    return [Loss(joint.name, what) for joint in robot.joints for what in _lost(joint, says)]
 
 
-_OF_JOINT = ("armature", "friction", "viscous_friction", "position_limits", "velocity_limit")
+def without_motor(robot: ExportedRobot) -> list[Loss]:
+    """Return the joints without a motor, for a target that can say all motors."""
+    return [Loss(joint.name, _NO_MOTOR) for joint in robot.joints if joint.motor is None]
 
 
-def _lost(joint: ExportedJoint, says: Collection[str], of_joint: bool) -> Iterator[str]:
+_NO_MOTOR = "no motor: nothing is written for it"
+
+
+def _lost(joint: ExportedJoint, says: Collection[str]) -> Iterator[str]:
     if joint.motor is None:
-        yield "no motor: nothing is written for it"
+        yield _NO_MOTOR
     yield from (f"law {law}" for law in joint.laws)
     for name, value in joint.features.items():
-        if name not in says and (of_joint or name not in _OF_JOINT):
+        if name not in says:
             yield f"{FEATURES[name]} ({name} = {shown(value)})"
 
 
