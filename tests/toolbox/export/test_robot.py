@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import math
+
 import pytest
 from isaacsim.core.experimental.actuators import (
     DCMotorClampingConfig,
     DelayConfig,
     EncoderConfig,
+    FrictionConfig,
     MaxEffortClampingConfig,
     MotorConfig,
     PDControlConfig,
@@ -53,3 +56,19 @@ def test_a_joint_without_a_motor_stays_in_the_list() -> None:
     robot = read_robot(ARM, {"extension": [PDControlConfig(1.0, 0.1)]})
     assert [joint.motor is None for joint in robot.joints] == [True, False]
     assert not robot.joints[0].has_gains
+
+
+def test_friction_of_a_stage_replaces_that_of_the_joint() -> None:
+    """The motor can be written and read: it has one friction."""
+    motor = MotorConfig(PDControlConfig(1.0, 0.1), others=[FrictionConfig(0.3)])
+    joints = read_robot(ROBOTS / "unitree_go1.usda", {".*": motor}).joints
+    assert all(joint.laws == ("passive friction",) for joint in joints)
+    assert not any({"friction", "viscous_friction"} & joint.features.keys() for joint in joints)
+    assert all(joint.features["armature"] > 0.0 for joint in joints)
+
+
+def test_the_peak_of_a_dc_motor_is_a_limit() -> None:
+    """Its stall effort is one where it has no peak."""
+    for peak, most in ((15.0, 15.0), (40.0, 40.0), (math.inf, 20.0)):
+        motor = [PDControlConfig(1.0, 0.1), DCMotorClampingConfig(20.0, 9.0, peak)]
+        assert read_robot(ARM, {".*": motor}).joints[0].largest_effort == most

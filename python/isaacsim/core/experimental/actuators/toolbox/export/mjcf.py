@@ -41,7 +41,7 @@ def mjcf_text(robot: ExportedRobot, losses: Sequence[str]) -> str:
 
 def _actuator(joint: ExportedJoint) -> str:
     kp, kd, bias = (joint.value(name) for name in ("kp", "kd", "const_effort"))
-    most = float(joint.features.get("max_effort", math.inf))
+    most = joint.largest_effort
     limit = f' forcelimited="true" forcerange="{text_of(-most)} {text_of(most)}"' if math.isfinite(most) else ""
     name = quoteattr(joint.name)
     return (

@@ -27,9 +27,10 @@ from ...specs.configs import (
     PDControlConfig,
     PIDControlConfig,
 )
+from ...specs.engine_friction import is_friction
 from ...specs.fields import parameters_of
 from ...specs.motors import MotorConfig, Motors
-from ...specs.stages import parts_of
+from ...specs.stages import KINDS, parts_of
 
 FEATURES = {
     "kp": "proportional gain",
@@ -82,8 +83,10 @@ class ExportedJoint:
     @property
     def largest_effort(self) -> float:
         """Largest effort at any speed [N·m or N]; inf for no limit."""
-        dc_motor = self.features.get("dc_motor", (math.inf, math.inf, math.inf))
-        return min(float(self.features.get("max_effort", math.inf)), dc_motor[0], dc_motor[2])
+        stall, _, peak = self.features.get("dc_motor", (math.inf, math.inf, math.inf))
+        most = min(float(self.features.get("max_effort", math.inf)), peak)
+        # a motor that brakes can give more than at rest, up to its peak
+        return most if math.isfinite(most) else stall
 
 
 @dataclass(frozen=True)
@@ -146,12 +149,7 @@ def _joints(found: Any, given: Motors) -> Iterator[ExportedJoint]:
         stages = (
             [] if resolved is None or resolved.spec is None else [_of_joint(one, at) for one in resolved.spec.stages]
         )
-        properties = {
-            key: float(_at(resolved.properties[key], at) if resolved and key in resolved.properties else values[column])
-            for key in _PROPERTIES
-            if (values := read[key]) is not None
-        }
-        said = {key: value for key, value in properties.items() if value}
+        said = _properties(stages, {} if resolved is None else resolved.properties, at, read, column)
         motor = None if resolved is None else MotorConfig(**parts_of(stages), **said)
         features, laws = _said(stages)
         features |= said
@@ -162,6 +160,25 @@ def _joints(found: Any, given: Motors) -> Iterator[ExportedJoint]:
             features["velocity_limit"] = speeds[column]
         is_linear = "transl" in str(found.dof_types[column]).lower()
         yield ExportedJoint(name, is_linear, motor, features, laws)
+
+
+def _properties(
+    stages: list[Any], given: dict[str, Any], at: int, read: dict[str, Any], column: int
+) -> dict[str, float]:
+    """Return properties of a joint that are not zero: those of its motor, else those of the robot.
+
+    Friction is left out where a stage replaces it, and armature where a transmission has the rotor.
+    """
+    replaced = {"friction", "viscous_friction"} if any(map(is_friction, stages)) else set[str]()
+    if any(KINDS[stage.KIND].is_before_joint for stage in stages if stage.KIND in KINDS):
+        replaced.add("armature")
+    found: dict[str, float] = {}
+    for name in _PROPERTIES:
+        values = read[name]
+        value = _at(given[name], at) if name in given else 0.0 if values is None else values[column]
+        if value and name not in replaced:
+            found[name] = float(value)
+    return found
 
 
 def _at(value: Any, at: int) -> Any:

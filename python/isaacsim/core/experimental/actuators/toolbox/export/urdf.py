@@ -21,7 +21,7 @@ def urdf_text(robot: ExportedRobot, losses: Sequence[str]) -> str:
     """
     lines = [
         f"<robot name={quoteattr(robot.name)}>",
-        "  <!-- Copy the elements of each joint into the robot. -->",
+        "  <!-- Copy the attributes of each joint into the robot, and keep its own where there are none here. -->",
         *(f"  <!-- {loss.replace('--', '- -')} -->" for loss in losses),
         *(line for joint in robot.joints for line in _joint(joint)),
         "</robot>",
