@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import subprocess
+from dataclasses import replace
 from pathlib import Path
 from shutil import which
 
@@ -11,6 +12,7 @@ import numpy as np
 import pytest
 from isaacsim.core.experimental.actuators import (
     ActuatedArrays,
+    CoggingConfig,
     DCMotorClampingConfig,
     DelayConfig,
     FrictionConfig,
@@ -20,6 +22,7 @@ from isaacsim.core.experimental.actuators import (
     PDControlConfig,
     PIDControlConfig,
 )
+from isaacsim.core.experimental.actuators.specs.motors import motor_of
 from isaacsim.core.experimental.actuators.toolbox.export.c_header import c_text
 from isaacsim.core.experimental.actuators.toolbox.export.robot import read_robot
 from places import ROBOTS
@@ -39,18 +42,19 @@ MOTORS = {
         MaxEffortClampingConfig(25.0),
         FrictionConfig(1.1, 0.3, 2.0, 0.07, 1.7, assumed_inertia=0.02, motor_load=0.1, external_load=0.05),
     ],
+    "cogging": [PDControlConfig(80.0, 2.0), MaxEffortClampingConfig(25.0), CoggingConfig(0.4, 21.0, 0.3)],
 }
 needs_compiler = pytest.mark.skipif(which("cc") is None, reason="no C compiler")
 
 
-def compiled(folder: Path, header: str) -> ctypes.CDLL:
+def compiled(folder: Path, header: str, name: str = "arm_2dof") -> ctypes.CDLL:
     """A library of a header, whose functions are global there."""
     (folder / "motors.h").write_text(header, "utf-8")
     source = folder / "motors.c"
     source.write_text(
-        '#include "motors.h"\nstatic arm_2dof_motors m;\nvoid init(void) { arm_2dof_init(&m); }\n'
+        f'#include "motors.h"\nstatic {name}_motors m;\nvoid init(void) {{ {name}_init(&m); }}\n'
         "void step(const float *q, const float *v, const float *t, const float *w, const float *f, float dt, float *e)"
-        " { arm_2dof_step(&m, q, v, t, w, f, dt, e); }\n"
+        f" {{ {name}_step(&m, q, v, t, w, f, dt, e); }}\n"
     )
     library = folder / "motors.so"
     options = "-std=c99 -pedantic -Wall -Werror -Wno-unused-function -O2 -ffp-contract=off -shared -fPIC"
@@ -86,6 +90,24 @@ def test_efforts_have_the_bits_of_the_package(name: str, tmp_path: Path) -> None
     assert nonzero > 350
 
 
+@needs_compiler
+@pytest.mark.parametrize("name", ["anymal_c", "franka_panda", "so101", "unitree_g1"])
+def test_robots_of_the_package(name: str, tmp_path: Path) -> None:
+    """Hobby servos with firmware, winding and friction among them."""
+    robot = read_robot(ROBOTS / f"{name}.usda")
+    library = compiled(tmp_path, c_text(robot, []), name)
+    joints = [joint.name for joint in robot.joints]
+    ours, random = ActuatedArrays(joints, robot.motors), np.random.default_rng(7)
+    for number in range(200):
+        scale = np.float32([[0.5], [4], [0.5], [1], [2]])
+        q, v, t, w, f = random.normal(size=(5, len(joints))).astype(np.float32) * scale
+        efforts = np.empty(len(joints), np.float32)
+        library.step(*map(pointer, (q, v, t, w, f)), ctypes.c_float(0.004), pointer(efforts))
+        expected = np.asarray(ours.step(q, v, t, float(np.float32(0.004)), qd_target=w, feedforward=f))
+        assert efforts.tobytes() == expected.tobytes(), number
+        assert np.count_nonzero(efforts) > 0
+
+
 @pytest.mark.parametrize(
     ("config", "words"),
     [
@@ -97,10 +119,6 @@ def test_what_c_cannot_have_is_refused(config: object, words: str) -> None:
     """By joint and law."""
     robot = read_robot(ARM, {"shoulder": [PDControlConfig(1.0, 0.1)]})
     stages = [config] if isinstance(config, NeuralControlConfig) else [PDControlConfig(1.0, 0.1), config]
-    from dataclasses import replace
-
-    from isaacsim.core.experimental.actuators.specs.motors import motor_of
-
     first = replace(robot.joints[0], motor=motor_of(stages))
     with pytest.raises(ValueError, match=words):
         c_text(replace(robot, joints=(first, *robot.joints[1:])), [])

@@ -150,7 +150,7 @@ def _joints(found: Any, given: Motors) -> Iterator[ExportedJoint]:
             [] if resolved is None or resolved.spec is None else [_of_joint(one, at) for one in resolved.spec.stages]
         )
         said = _properties(stages, {} if resolved is None else resolved.properties, at, read, column)
-        motor = None if resolved is None else MotorConfig(**parts_of(stages), **said)
+        motor = None if resolved is None else MotorConfig(**(parts_of(stages) | said))
         features, laws = _said(stages)
         features |= said
         if max(abs(lower[column]), abs(upper[column])) < _UNLIMITED:
@@ -164,7 +164,7 @@ def _joints(found: Any, given: Motors) -> Iterator[ExportedJoint]:
 
 def _properties(
     stages: list[Any], given: dict[str, Any], at: int, read: dict[str, Any], column: int
-) -> dict[str, float]:
+) -> dict[str, Any]:
     """Return properties of a joint that are not zero: those of its motor, else those of the robot.
 
     Friction is left out where a stage replaces it, and armature where a transmission has the rotor.
@@ -172,7 +172,7 @@ def _properties(
     replaced = {"friction", "viscous_friction"} if any(map(is_friction, stages)) else set[str]()
     if any(KINDS[stage.KIND].is_before_joint for stage in stages if stage.KIND in KINDS):
         replaced.add("armature")
-    found: dict[str, float] = {}
+    found: dict[str, Any] = {}
     for name in _PROPERTIES:
         values = read[name]
         value = _at(given[name], at) if name in given else 0.0 if values is None else values[column]
