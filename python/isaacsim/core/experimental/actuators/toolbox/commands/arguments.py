@@ -150,6 +150,28 @@ class Convert(Simulated):
 
 
 @dataclass(kw_only=True)
+class Export(Arguments):
+    """Write the motors of a robot for another system.
+
+    The notes name what that system cannot say, by joint; the file has them as comments, where it may have some.
+    """
+
+    robot_file: tyro.conf.Positional[Path]
+    """USD, MJCF (.xml, .mjcf) or URDF file."""
+    to: Literal["yaml", "mjcf", "c", "ros2", "lab", "urdf", "mjlab"]
+    """`yaml`: motor file; `mjcf`: actuators of MuJoCo; `c`: C99 header with a step of the motors; `ros2`: folder for
+    ros2_control; `lab`, `mjlab`: actuator cfgs of Isaac Lab and mjlab; `urdf`: limits and friction of joints."""
+    out: Annotated[Path, tyro.conf.arg(aliases=["-o"])]
+    """File to write, a folder for `ros2`; existing files are replaced."""
+    config: Path | None = None
+    """Motors by pattern of joint names, .yaml, .yml, .toml or .json, instead of those of the file."""
+    robot: str | None = None
+    """Path of the robot; default: the only one of the file."""
+    strict: Annotated[bool, tyro.conf.FlagCreatePairsOff] = False
+    """Write nothing, with exit code 1, if the target cannot say all of it."""
+
+
+@dataclass(kw_only=True)
 class Stability(Simulated):
     """Show the stability margins of a robot: whether its actuators make it vibrate, and remedies."""
 
@@ -362,7 +384,20 @@ class Doctor(Arguments):
 SUBCOMMANDS: dict[str, type[Arguments]] = {
     one.__name__.lower(): one
     for one in (
-        *(Inspect, Lint, Diff, Compare, Resolve, Convert, Stability, Run, Plot, Train),
-        *(Excite, Identify, Motors, Doctor),
+        Inspect,
+        Lint,
+        Diff,
+        Compare,
+        Resolve,
+        Convert,
+        Export,
+        Stability,
+        Run,
+        Plot,
+        Train,
+        Excite,
+        Identify,
+        Motors,
+        Doctor,
     )
 }

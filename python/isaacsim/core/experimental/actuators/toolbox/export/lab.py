@@ -1,0 +1,57 @@
+"""Actuator cfgs of Isaac Lab, explicit ones: with gains and limits as numbers, none left to the robot's drives."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from .losses import Loss, losses_of
+from .python_text import Cfg, module_text
+from .robot import ExportedJoint, ExportedRobot
+
+SAYS = frozenset(
+    {"kp", "kd", "max_effort", "dc_motor", "delay_steps", "armature", "friction", "viscous_friction", "velocity_limit"}
+)
+
+
+def lab_text(robot: ExportedRobot, losses: Sequence[str]) -> str:
+    """Return the module.
+
+    Args:
+        robot: The robot.
+        losses: What it does not say, a sentence each.
+    """
+    return module_text(robot, losses, "isaaclab.actuators", "joint_names_expr", _cfg)
+
+
+def losses(robot: ExportedRobot) -> list[Loss]:
+    """Return what is not said: there is no class with the limit of a DC motor and a delay."""
+    both = [
+        Loss(joint.name, f"command delay beside a DC-motor limit (delay_steps = {joint.features['delay_steps']})")
+        for joint in robot.joints
+        if joint.has_gains and {"dc_motor", "delay_steps"} <= joint.features.keys()
+    ]
+    return losses_of(robot, SAYS | {"position_limits"}) + both
+
+
+def _cfg(joint: ExportedJoint) -> Cfg | None:
+    if not joint.has_gains:
+        return None
+    said = joint.features
+    fields: dict[str, float | int] = {"stiffness": said["kp"], "damping": said["kd"]}
+    fields["effort_limit"] = joint.largest_effort
+    name = "IdealPDActuatorCfg"
+    if "dc_motor" in said:
+        stall, no_load, peak = said["dc_motor"]
+        name = "DCMotorCfg"
+        # the stall effort is no limit beyond no-load speed, where the motor brakes
+        fields["effort_limit"] = min(peak, float(said.get("max_effort", peak)))
+        fields |= {"saturation_effort": stall, "velocity_limit": no_load}
+    elif "delay_steps" in said:
+        name = "DelayedPDActuatorCfg"
+        fields |= {"min_delay": int(said["delay_steps"]), "max_delay": int(said["delay_steps"])}
+    fields |= {"velocity_limit_sim": said["velocity_limit"]} if "velocity_limit" in said else {}
+    fields |= {"armature": said["armature"]} if "armature" in said else {}
+    if "friction" in said:
+        fields |= {"friction": said["friction"], "dynamic_friction": said["friction"]}
+    fields |= {"viscous_friction": said["viscous_friction"]} if "viscous_friction" in said else {}
+    return name, fields

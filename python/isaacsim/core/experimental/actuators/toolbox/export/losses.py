@@ -1,0 +1,63 @@
+"""What a target cannot say of a robot, by joint."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass
+
+from .robot import FEATURES, ExportedJoint, ExportedRobot
+
+
+@dataclass(frozen=True)
+class Loss:
+    """What is lost.
+
+    Args:
+        joint: Name of the joint.
+        what: What is lost, with its value.
+    """
+
+    joint: str
+    what: str
+
+
+def losses_of(robot: ExportedRobot, says: Collection[str]) -> list[Loss]:
+    """Return what is lost of a robot.
+
+    Args:
+        robot: The robot.
+        says: The `FEATURES` that the target can say, or that are not its business.
+    """
+    return [Loss(joint.name, what) for joint in robot.joints for what in _lost(joint, says)]
+
+
+def without_motor(robot: ExportedRobot) -> list[Loss]:
+    """Return the joints without a motor, for a target that can say all motors."""
+    return [Loss(joint.name, _NO_MOTOR) for joint in robot.joints if joint.motor is None]
+
+
+_NO_MOTOR = "no motor: nothing is written for it"
+
+
+def _lost(joint: ExportedJoint, says: Collection[str]) -> Iterator[str]:
+    if joint.motor is None:
+        yield _NO_MOTOR
+    yield from (f"law {law}" for law in joint.laws)
+    for name, value in joint.features.items():
+        if name not in says:
+            yield f"{FEATURES[name]} ({name} = {shown(value)})"
+
+
+def shown(value: object) -> str:
+    """Return a number, or several, as text."""
+    if isinstance(value, tuple):
+        return ", ".join(map(shown, value))
+    return f"{value:.6g}" if isinstance(value, float) else str(value)
+
+
+def said_together(losses: list[Loss]) -> list[str]:
+    """Return a sentence for each loss, with all joints that have it."""
+    joints: dict[str, list[str]] = {}
+    for loss in losses:
+        joints.setdefault(loss.what, []).append(loss.joint)
+    return [f"Not said: {what}, of {', '.join(names)}." for what, names in joints.items()]

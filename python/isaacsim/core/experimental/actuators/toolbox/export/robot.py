@@ -1,0 +1,213 @@
+"""The robot to export: its joints in DOF order, each with its motor and what the motor says, by feature."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import math
+import os
+import warnings
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ...authoring import motors_of
+from ...components.catalogue import snake_case
+from ...motor_properties import effort_limits, read_property
+from ...pipeline.motors import resolve_motors
+from ...simulation import Simulation
+from ...specs.arguments import path_of
+from ...specs.configs import (
+    DCMotorClampingConfig,
+    DelayConfig,
+    MaxEffortClampingConfig,
+    PDControlConfig,
+    PIDControlConfig,
+)
+from ...specs.engine_friction import is_friction
+from ...specs.fields import parameters_of
+from ...specs.motors import MotorConfig, Motors
+from ...specs.stages import KINDS, parts_of
+
+FEATURES = {
+    "kp": "proportional gain",
+    "kd": "derivative gain",
+    "ki": "integral gain",
+    "integral_max": "limit of the integral",
+    "const_effort": "constant effort",
+    "max_effort": "largest effort",
+    "dc_motor": "DC-motor limit",
+    "delay_steps": "command delay",
+    "armature": "armature",
+    "friction": "dry friction of the joint",
+    "viscous_friction": "viscous friction of the joint",
+    "position_limits": "position limits",
+    "velocity_limit": "speed limit of the joint",
+}
+"""What a motor or joint may have that targets other than our own files can say, and its words."""
+
+_PROPERTIES = ("armature", "friction", "viscous_friction")
+_UNLIMITED = 1e30
+
+
+@dataclass(frozen=True)
+class ExportedJoint:
+    """A joint with its motor, in SI.
+
+    Args:
+        name: Name of the DOF.
+        is_linear: True if it slides.
+        motor: The motor with numbers of this joint; None if it has none.
+        features: Values that are set, by `FEATURES`.
+        laws: Names of the laws that have no feature, as in motor files, with their kind: `passive friction`.
+    """
+
+    name: str
+    is_linear: bool
+    motor: MotorConfig | None
+    features: dict[str, Any]
+    laws: tuple[str, ...]
+
+    def value(self, feature: str) -> float:
+        """Return a number of the joint; 0 if it is not set."""
+        return float(self.features.get(feature, 0.0))
+
+    @property
+    def has_gains(self) -> bool:
+        """True if its control law is a PD or PID at the joint."""
+        return "kp" in self.features
+
+    @property
+    def largest_effort(self) -> float:
+        """Largest effort at any speed [N·m or N]; inf for no limit."""
+        stall, _, peak = self.features.get("dc_motor", (math.inf, math.inf, math.inf))
+        most = min(float(self.features.get("max_effort", math.inf)), peak)
+        # a motor that brakes can give more than at rest, up to its peak
+        return most if math.isfinite(most) else stall
+
+
+@dataclass(frozen=True)
+class ExportedRobot:
+    """A robot to export.
+
+    Args:
+        name: Name of the file it is from, without its ending.
+        path: Path of the robot in it.
+        joints: Its joints, in DOF order.
+    """
+
+    name: str
+    path: str
+    joints: tuple[ExportedJoint, ...]
+
+    @property
+    def motors(self) -> dict[str, MotorConfig]:
+        """The motors by the names of their joints."""
+        return {joint.name: joint.motor for joint in self.joints if joint.motor is not None}
+
+
+def read_robot(file: str | os.PathLike[str], config: Motors | None = None, robot: str | None = None) -> ExportedRobot:
+    """Return the robot of a file with its motors.
+
+    Args:
+        file: Path of a USD, MJCF or URDF file.
+        config: Motors by pattern of joint names in place of those of the file.
+        robot: Path of the robot; None means the only one.
+
+    Raises:
+        ValueError: The file has several robots, cannot be simulated, or its motors cannot be used.
+    """
+    path = path_of("file", file)
+    with Simulation(path) as simulation, warnings.catch_warnings():
+        # the losses name joints without a motor
+        warnings.simplefilter("ignore", UserWarning)
+        found = simulation.articulation("/" if robot is None else robot)
+        if len(found.paths) != 1:
+            raise ValueError(
+                f"{path}: has {len(found.paths)} robots, {', '.join(found.paths)}: must be one. "
+                "Give its path by --robot."
+            )
+        given = motors_of(simulation, found.paths[0]) if config is None else config
+        return ExportedRobot(Path(path).stem, found.paths[0], tuple(_joints(found, given)))
+
+
+def _joints(found: Any, given: Motors) -> Iterator[ExportedJoint]:
+    """Yield the joints of an articulation."""
+    names = list(found.dof_names)
+    motors = resolve_motors(given, names, names, 1, limits=functools.partial(effort_limits, found))
+    by_joint = {names[column]: (motor, at) for motor in motors for at, column in enumerate(motor.columns)}
+    lower, upper = (one.numpy()[0].tolist() for one in found.get_dof_limits())
+    read = {
+        name: None if (values := read_property(found, name)) is None else np.asarray(values)[0].tolist()
+        for name in (*_PROPERTIES, "velocity_limit_sim")
+    }
+    for column, name in enumerate(names):
+        resolved, at = by_joint.get(name, (None, 0))
+        stages = (
+            [] if resolved is None or resolved.spec is None else [_of_joint(one, at) for one in resolved.spec.stages]
+        )
+        said = _properties(stages, {} if resolved is None else resolved.properties, at, read, column)
+        motor = None if resolved is None else MotorConfig(**(parts_of(stages) | said))
+        features, laws = _said(stages)
+        features |= said
+        if max(abs(lower[column]), abs(upper[column])) < _UNLIMITED:
+            features["position_limits"] = (lower[column], upper[column])
+        speeds = read["velocity_limit_sim"]
+        if speeds is not None and speeds[column] < _UNLIMITED:
+            features["velocity_limit"] = speeds[column]
+        is_linear = "transl" in str(found.dof_types[column]).lower()
+        yield ExportedJoint(name, is_linear, motor, features, laws)
+
+
+def _properties(stages: list[Any], given: dict[str, Any], at: int, read: dict[str, Any], column: int) -> dict[str, Any]:
+    """Return properties of a joint that are not zero: those of its motor, else those of the robot.
+
+    Friction is left out where a stage replaces it, and armature where a transmission has the rotor.
+    """
+    replaced = {"friction", "viscous_friction"} if any(map(is_friction, stages)) else set[str]()
+    if any(KINDS[stage.KIND].is_before_joint for stage in stages if stage.KIND in KINDS):
+        replaced.add("armature")
+    found: dict[str, Any] = {}
+    for name in _PROPERTIES:
+        values = read[name]
+        value = _at(given[name], at) if name in given else 0.0 if values is None else values[column]
+        if value and name not in replaced:
+            found[name] = float(value)
+    return found
+
+
+def _at(value: Any, at: int) -> Any:
+    """Return the value of one joint."""
+    return value[..., at].item() if isinstance(value, np.ndarray) else value
+
+
+def _of_joint(stage: Any, at: int) -> Any:
+    """Return a stage with the values of one joint."""
+    fields = {name: getattr(stage, name) for name, one in parameters_of(stage).items() if one.is_single}
+    chosen = {name: _at(value, at) for name, value in fields.items() if isinstance(value, np.ndarray)}
+    return dataclasses.replace(stage, **chosen)
+
+
+def _said(stages: list[Any]) -> tuple[dict[str, Any], tuple[str, ...]]:
+    """Return features of stages, and the laws that have none."""
+    features: dict[str, Any] = {}
+    laws: list[str] = []
+    for stage in stages:
+        if isinstance(stage, PDControlConfig | PIDControlConfig):
+            features |= {"kp": stage.kp, "kd": stage.kd}
+            features |= {"const_effort": stage.const_effort} if stage.const_effort else {}
+            if isinstance(stage, PIDControlConfig) and stage.ki:
+                features["ki"] = stage.ki
+                features |= {"integral_max": stage.integral_max} if math.isfinite(stage.integral_max) else {}
+        elif isinstance(stage, MaxEffortClampingConfig):
+            features |= {"max_effort": stage.max_effort} if math.isfinite(float(stage.max_effort)) else {}
+        elif isinstance(stage, DCMotorClampingConfig):
+            features["dc_motor"] = (stage.saturation_effort, stage.velocity_limit, float(stage.max_motor_effort))
+        elif isinstance(stage, DelayConfig):
+            features |= {"delay_steps": stage.delay_steps} if stage.delay_steps else {}
+        else:
+            laws.append(f"{stage.KIND} {snake_case(type(stage).stem())}")
+    return features, tuple(laws)

@@ -1,0 +1,94 @@
+"""The table of targets."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from ...motor_files.files import save_motors
+from ...saving import whole_file
+from . import c_header, lab, mjcf, mjlab, ros2, urdf
+from .losses import Loss, losses_of, said_together, without_motor
+from .robot import FEATURES, ExportedRobot
+
+
+@dataclass(frozen=True)
+class Target:
+    """A line of the table.
+
+    Args:
+        words: What it is.
+        says: The `FEATURES` that it can say.
+        write: Writes a robot into a file, with the sentences of what it does not say.
+        always_lost: What it cannot say of any robot.
+        losses: What it does not say of a robot.
+        is_folder: True if it writes a folder.
+    """
+
+    words: str
+    says: frozenset[str]
+    write: Callable[[ExportedRobot, Path, Sequence[str]], None]
+    losses: Callable[[ExportedRobot], list[Loss]]
+    always_lost: tuple[str, ...] = ()
+    is_folder: bool = False
+
+
+def _text(text: Callable[[ExportedRobot, Sequence[str]], str]) -> Callable[[ExportedRobot, Path, Sequence[str]], None]:
+    """Return what writes the text of a robot into a file, all of it or nothing."""
+
+    def write(robot: ExportedRobot, out: Path, losses: Sequence[str]) -> None:
+        content = text(robot, losses)
+        with whole_file(out) as written:
+            Path(written).write_text(content, encoding="utf-8")
+
+    return write
+
+
+def _yaml(robot: ExportedRobot, out: Path, losses: Sequence[str]) -> None:
+    save_motors(out, robot.motors)
+
+
+def _says(says: frozenset[str]) -> Callable[[ExportedRobot], list[Loss]]:
+    return lambda robot: losses_of(robot, says)
+
+
+# the robot in the simulator has these itself, and the real one these
+_OF_MODEL = frozenset({"position_limits", "velocity_limit"})
+_OF_SIMULATOR = frozenset({"armature", "friction", "viscous_friction"})
+_OF_MOTOR_FILES = frozenset(FEATURES) - {"position_limits", "velocity_limit"}
+
+TARGETS: dict[str, Target] = {
+    "yaml": Target("motor file of this package", _OF_MOTOR_FILES, _yaml, without_motor),
+    "mjcf": Target(
+        "actuators of MuJoCo", mjcf.SAYS, _text(mjcf.mjcf_text), _says(mjcf.SAYS | _OF_MODEL), mjcf.ALWAYS_LOST
+    ),
+    "c": Target("C99 header with a step of the motors", c_header.SAYS, _text(c_header.c_text), without_motor),
+    "ros2": Target(
+        "folder for ros2_control", ros2.SAYS, ros2.write_ros2, _says(ros2.SAYS | _OF_SIMULATOR), is_folder=True
+    ),
+    "lab": Target("actuator cfgs of Isaac Lab", lab.SAYS, _text(lab.lab_text), lab.losses),
+    "urdf": Target("limits and friction of joints", urdf.SAYS, _text(urdf.urdf_text), _says(urdf.SAYS)),
+    "mjlab": Target("actuator cfgs of mjlab", mjlab.SAYS, _text(mjlab.mjlab_text), _says(mjlab.SAYS | _OF_MODEL)),
+}
+
+
+def export(robot: ExportedRobot, target: str, out: Path, strict: bool = False) -> list[str]:
+    """Write the motors of a robot for another system, and return what is not said, a sentence each.
+
+    Args:
+        robot: The robot.
+        target: A key of `TARGETS`.
+        out: File to write; an existing one is replaced.
+        strict: Refuse a robot of which something is not said.
+
+    Raises:
+        ValueError: Something is not said and `strict` asks for all, or the target refuses a law.
+    """
+    line = TARGETS[target]
+    losses = said_together(line.losses(robot))
+    if strict and losses:
+        raise ValueError("\n".join([*losses, f"{out}: must say all, by --strict. Choose another target, or allow it."]))
+    told = [*losses, *(f"Not said of any robot: {one}." for one in line.always_lost)]
+    line.write(robot, out, told)
+    return told

@@ -1,0 +1,67 @@
+"""Actuators for MuJoCo: what it computes of them is what the motors compute."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from isaacsim.core.experimental.actuators import (
+    ActuatedArrays,
+    MaxEffortClampingConfig,
+    MotorConfig,
+    PDControlConfig,
+    motors_of_model,
+)
+from isaacsim.core.experimental.actuators.toolbox.export.mjcf import mjcf_text
+from isaacsim.core.experimental.actuators.toolbox.export.robot import read_robot
+from places import ROBOTS
+
+mujoco = pytest.importorskip("mujoco")
+
+MOTORS = {
+    "shoulder": MotorConfig(PDControlConfig(80.0, 2.1, 0.3), [MaxEffortClampingConfig(17.0)], armature=0.01),
+    "extension": MotorConfig(PDControlConfig(900.3, 20.0), friction=0.2),
+}
+MODEL = """<mujoco><option gravity="0 0 0"/><include file="motors.xml"/><worldbody><body>
+<joint name="shoulder"/><geom size="0.1"/><body><joint name="extension" type="slide"/><geom size="0.1"/></body></body>
+</worldbody></mujoco>"""
+
+
+def model(folder: Path) -> Any:
+    """A model that includes the actuators."""
+    (folder / "motors.xml").write_text(mjcf_text(read_robot(ROBOTS / "arm_2dof.usda", MOTORS), ["a -- loss"]))
+    (folder / "model.xml").write_text(MODEL)
+    return mujoco.MjModel.from_xml_path(str(folder / "model.xml"))
+
+
+def test_mujoco_computes_the_same_efforts(tmp_path: Path) -> None:
+    """On random states, within the limit and beyond."""
+    loaded = model(tmp_path)
+    data, random = mujoco.MjData(loaded), np.random.default_rng(3)
+    ours = ActuatedArrays(["shoulder", "extension"], MOTORS)
+    limited = 0
+    for _ in range(200):
+        q, v, t = random.normal(size=(3, 2)).astype(np.float32) * np.float32(0.3)
+        data.qpos, data.qvel, data.ctrl = q, v, t
+        mujoco.mj_forward(loaded, data)
+        expected = np.asarray(ours.step(q, v, t, 0.002))
+        assert data.qfrc_actuator == pytest.approx(expected, rel=1e-6, abs=1e-4)
+        limited += abs(expected[0]) == 17.0
+    assert 20 < limited < 180
+
+
+def test_our_own_reader_finds_the_same_motors(tmp_path: Path) -> None:
+    """`motors_of_model` reads gains and limit back."""
+    found = motors_of_model(model(tmp_path))
+    assert found["shoulder"].controller == PDControlConfig(80.0, pytest.approx(2.1), pytest.approx(0.3))
+    assert found["shoulder"].clamping == MOTORS["shoulder"].clamping
+    assert found["extension"].controller == PDControlConfig(pytest.approx(900.3), 20.0)
+
+
+def test_attributes_of_joints_are_comments(tmp_path: Path) -> None:
+    """A fragment cannot change joints of a model."""
+    text = mjcf_text(read_robot(ROBOTS / "arm_2dof.usda", MOTORS), [])
+    assert 'joint shoulder: armature="0.01"' in text
+    assert 'joint extension: frictionloss="0.2"' in text

@@ -1,0 +1,74 @@
+"""The robot to export: joints in DOF order, with what their motors say."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+from isaacsim.core.experimental.actuators import (
+    DCMotorClampingConfig,
+    DelayConfig,
+    EncoderConfig,
+    FrictionConfig,
+    MaxEffortClampingConfig,
+    MotorConfig,
+    PDControlConfig,
+    PIDControlConfig,
+)
+from isaacsim.core.experimental.actuators.toolbox.export.robot import read_robot
+from places import ROBOTS
+
+ARM = ROBOTS / "arm_2dof.usda"
+
+
+def test_motors_of_the_file() -> None:
+    """Joints come in DOF order, with units of their kind."""
+    shoulder, extension = read_robot(ARM).joints
+    assert (shoulder.name, shoulder.is_linear, extension.name, extension.is_linear) == (
+        *("shoulder", False),
+        *("extension", True),
+    )
+    assert (shoulder.features["kp"], shoulder.features["max_effort"]) == (200.0, 60.0)
+    assert shoulder.largest_effort == 60.0
+
+
+def test_features_and_laws() -> None:
+    """Values by joint are those of the joint; what has no feature is listed by kind and law."""
+    motor = MotorConfig(
+        PIDControlConfig({"shoulder": 3.0, "extension": 5.0}, 2.0, 1.0),
+        [DCMotorClampingConfig(20.0, 9.0, 15.0), MaxEffortClampingConfig(12.0)],
+        DelayConfig(2),
+        armature=0.02,
+        others=[EncoderConfig()],
+    )
+    shoulder, extension = read_robot(ARM, {".*": motor}).joints
+    assert (shoulder.features["kp"], extension.features["kp"]) == (3.0, 5.0)
+    assert shoulder.features["ki"] == 2.0
+    assert shoulder.features["dc_motor"] == (20.0, 9.0, 15.0)
+    assert shoulder.features["delay_steps"] == 2
+    assert shoulder.features["armature"] == pytest.approx(0.02)
+    assert shoulder.laws == ("feedback encoder",)
+    assert shoulder.largest_effort == 12.0
+
+
+def test_a_joint_without_a_motor_stays_in_the_list() -> None:
+    """It has no gains."""
+    robot = read_robot(ARM, {"extension": [PDControlConfig(1.0, 0.1)]})
+    assert [joint.motor is None for joint in robot.joints] == [True, False]
+    assert not robot.joints[0].has_gains
+
+
+def test_friction_of_a_stage_replaces_that_of_the_joint() -> None:
+    """The motor can be written and read: it has one friction."""
+    motor = MotorConfig(PDControlConfig(1.0, 0.1), others=[FrictionConfig(0.3)])
+    joints = read_robot(ROBOTS / "unitree_go1.usda", {".*": motor}).joints
+    assert all(joint.laws == ("passive friction",) for joint in joints)
+    assert not any({"friction", "viscous_friction"} & joint.features.keys() for joint in joints)
+    assert all(joint.features["armature"] > 0.0 for joint in joints)
+
+
+def test_the_peak_of_a_dc_motor_is_a_limit() -> None:
+    """Its stall effort is one where it has no peak."""
+    for peak, most in ((15.0, 15.0), (40.0, 40.0), (math.inf, 20.0)):
+        motor = [PDControlConfig(1.0, 0.1), DCMotorClampingConfig(20.0, 9.0, peak)]
+        assert read_robot(ARM, {".*": motor}).joints[0].largest_effort == most

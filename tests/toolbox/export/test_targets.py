@@ -1,0 +1,49 @@
+"""The table of targets, and what every one of them does."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import get_args, get_type_hints
+
+import pytest
+from isaacsim.core.experimental.actuators import EncoderConfig, MotorConfig, PDControlConfig, load_motors
+from isaacsim.core.experimental.actuators.toolbox.commands.arguments import Export
+from isaacsim.core.experimental.actuators.toolbox.export.robot import FEATURES, read_robot
+from isaacsim.core.experimental.actuators.toolbox.export.targets import TARGETS, export
+from places import REPOSITORY, ROBOTS
+
+ARM = ROBOTS / "arm_2dof.usda"
+PAGE = REPOSITORY / "docs" / "tutorials" / "out_to_the_robot.md"
+
+
+def test_the_command_has_all_targets() -> None:
+    """Its choices are the lines of the table."""
+    assert get_args(get_type_hints(Export)["to"]) == tuple(TARGETS)
+
+
+def test_the_page_has_the_table() -> None:
+    """A column a target, a line a feature."""
+    lines = [f"| what | {' | '.join(f'`{name}`' for name in TARGETS)} |"]
+    for feature, words in FEATURES.items():
+        marks = ["yes" if feature in target.says else "-" for target in TARGETS.values()]
+        lines.append(f"| {words} | {' | '.join(marks)} |")
+    text = PAGE.read_text("utf-8")
+    assert [line for line in lines if line not in text] == []
+
+
+def test_a_motor_file_comes_back(tmp_path: Path) -> None:
+    """All of it."""
+    robot = read_robot(ARM)
+    assert export(robot, "yaml", tmp_path / "motors.yaml") == []
+    assert load_motors(tmp_path / "motors.yaml") == robot.motors
+
+
+@pytest.mark.parametrize("target", [name for name in TARGETS if name not in ("yaml", "c")])
+def test_strict_refuses_a_loss_and_writes_nothing(target: str, tmp_path: Path) -> None:
+    """Without it the loss is returned."""
+    motor = MotorConfig(PDControlConfig(3.0, 1.0), others=[EncoderConfig()])
+    robot, out = read_robot(ARM, {".*": motor}), tmp_path / "out"
+    with pytest.raises(ValueError, match="law feedback encoder, of shoulder, extension"):
+        export(robot, target, out, strict=True)
+    assert not out.exists()
+    assert "Not said: law feedback encoder, of shoulder, extension." in export(robot, target, out)
