@@ -7,7 +7,6 @@ import gymnasium
 import isaacsim.core.experimental.actuators as ea
 import numpy as np
 from gymnasium.spaces import Box
-from gymnasium.vector import AutoresetMode
 
 ROBOT, ANYMAL = Path(__file__).parents[2] / "data" / "robots" / "anymal_c.usda", "/World/Anymal"
 DT, DECIMATION = 1 / 200, 4  # physics step [s], physics steps per policy step
@@ -32,14 +31,14 @@ class Quadrupeds(gymnasium.vector.VectorEnv):
     """
 
     def __init__(self, num_envs=1, seconds=3.0, vary: Any = VARY, motors: Any = MOTORS, autoreset="NextStep") -> None:
-        self.metadata, self._done = {"autoreset_mode": AutoresetMode(autoreset)}, np.zeros(num_envs, bool)
+        self.metadata = {"autoreset_mode": gymnasium.vector.AutoresetMode(autoreset)}
         self.num_envs, self.max_steps, self._vary = num_envs, round(seconds / (DT * DECIMATION)), vary
         self.single_observation_space, self.single_action_space = Box(-100.0, 100.0, (35,)), Box(-1.0, 1.0, (12,))
         self.observation_space, self.action_space = Box(-100.0, 100.0, (num_envs, 35)), Box(-1.0, 1.0, (num_envs, 12))
         self._sim = ea.Simulation(ROBOT, DT, num_envs)
         self._robots, self._motors = ea.Articulation(ANYMAL), ea.ArticulationActuators.from_configs(ANYMAL, motors)
         self._sim.play()
-        self._state = self._robots.buffers()
+        self._state, self._done = self._robots.buffers(), np.zeros(num_envs, bool)
         self._stance, self._steps = self._state.positions[0].copy(), np.zeros(num_envs, int)
 
     def reset(self, *, seed: Any = None, options: Any = None) -> tuple[np.ndarray, dict[str, Any]]:
