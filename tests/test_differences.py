@@ -127,6 +127,10 @@ TESTED = {
             ISAAC_SIM,
             "prim_above_robots_means_all_of_them robots_with_different_joints_are_refused",
         ),
+        "robots with other values than the first": (
+            "usd/test_own_values.py",
+            "copies_keep_what_they_say other_laws_are_refused",
+        ),
         "`dir()` of the package": ("test_imports.py", "what_dir_gives_in_kit_is_loaded_already"),
         "`impl.controller_builders`": (
             "impl/test_builders.py",

@@ -19,13 +19,19 @@ EXAMPLES = sorted(FOLDER.glob("*.py"))
 # those that run in Isaac Sim too, on the engine of one's choice
 SCRIPTS = [script for script in EXAMPLES if "from world import" in script.read_text()]
 # examples that need an extra, and the library it brings
-NEEDS = {"two_engines": "ovphysx", "learned_actuator": "torch", "train_with_gymnasium": "gymnasium"}
+NEEDS = {
+    "two_engines": "ovphysx",
+    "learned_actuator": "torch",
+    "train_with_gymnasium": "gymnasium",
+    "train_with_stable_baselines": "stable_baselines3",
+}
 # what makes a long one short, or do without a library
 QUICK = {
     "learned_actuator": ["--quick"],
     "many_robots": ["--robots", "64"],
     "sweep_with_ray": ["--workers", "0"],
     "train_with_gymnasium": ["--quick"],
+    "train_with_stable_baselines": ["--quick"],
 }
 
 
@@ -94,6 +100,7 @@ def test_example_check_can_fail(tmp_path: Path) -> None:
         ("learned_actuator", "torch", "train"),
         ("sweep_with_ray", "ray", "ray"),
         ("train_with_gymnasium", "gymnasium", "gym"),
+        ("train_with_stable_baselines", "torch", "baselines"),
         ("your_own_newton", "newton", "newton"),
     ],
 )
@@ -112,6 +119,7 @@ def test_example_tells_at_once_what_to_install(script: str, library: str, extra:
         ("learned_actuator", "train"),
         ("shard_with_torchrun", "train"),
         ("sweep_with_ray", "ray"),
+        ("train_with_stable_baselines", "baselines"),
     ],
 )
 def test_readme_names_extras_that_a_clone_lacks(script: str, extra: str) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator
 from functools import partial
+from typing import Any
 
 import numpy as np
 import pytest
@@ -60,6 +61,42 @@ def test_it_is_what_gymnasium_makes_of_single_ones() -> None:
     theirs.close()
 
 
+def test_gymnasium_makes_it_by_name() -> None:
+    """One robot and several, with the options of the class; the checker accepts what `make` returns."""
+    one = gymnasium.make("learning:Quadruped-v0", seconds=0.2)
+    assert isinstance(one.unwrapped, Quadruped)
+    check_env(one.unwrapped, skip_render_check=True)
+    one.close()
+    several = gymnasium.make_vec("learning:Quadruped-v0", num_envs=2, seconds=0.1, autoreset="SameStep")
+    assert isinstance(several, Quadrupeds)
+    assert (several.num_envs, several.max_steps) == (2, 5)
+    assert several.metadata["autoreset_mode"] is gymnasium.vector.AutoresetMode.SAME_STEP
+    several.close()
+
+
+def test_resets_in_the_same_step_are_those_of_single_robots() -> None:
+    """Observations before and after the reset, as gymnasium's own vector in that mode has them."""
+    mode = gymnasium.vector.AutoresetMode.SAME_STEP
+    ours = Quadrupeds(3, 0.3, vary={}, autoreset=mode)
+    theirs = gymnasium.vector.SyncVectorEnv([partial(Quadruped, seconds=0.3, vary={})] * 3, autoreset_mode=mode)
+    rng, ends = np.random.default_rng(1), 0
+    np.testing.assert_array_equal(ours.reset(seed=1)[0], theirs.reset(seed=1)[0])
+    for _ in range(40):
+        actions = (np.array([[0.0], [1.0], [1.0]]) * rng.choice([-1.0, 1.0], (3, 12))).astype(np.float32)
+        mine, other = ours.step(actions), theirs.step(actions)
+        for got, expected in zip(mine[:4], other[:4], strict=True):
+            np.testing.assert_allclose(got, expected, atol=1e-6)
+        done = mine[2] | mine[3]
+        for robot in np.flatnonzero(done):
+            np.testing.assert_allclose(mine[4]["final_obs"][robot], other[4]["final_obs"][robot], atol=1e-6)
+            assert (mine[4]["final_obs"][robot] != mine[0][robot]).any()
+        assert ("final_obs" in mine[4]) == done.any()
+        ends += done.sum()
+    assert ends > 4
+    ours.close()
+    theirs.close()
+
+
 def test_who_falls_starts_over(robots: Quadrupeds) -> None:
     """The episode of that robot ends with a reward of -1, the step after begins the next; the others go on."""
     observations, _ = robots.reset(seed=1)
@@ -109,3 +146,84 @@ def test_policy_is_the_same_for_left_and_right() -> None:
     legs = act(weights, seen).reshape(3, 4)
     others = act(weights, mirrored).reshape(3, 4)
     np.testing.assert_allclose(others[:, [2, 3, 0, 1]] * [[-1], [1], [1]], legs)
+
+
+class TestStableBaselines:
+    """The adapter for the algorithms of Stable-Baselines3."""
+
+    @pytest.fixture
+    def adapter(self) -> Iterator[Any]:
+        """Three robots whose episodes last ten steps."""
+        pytest.importorskip("stable_baselines3", reason="Stable-Baselines3 is not installed")
+        from learning.stable_baselines import StableBaselinesEnv
+
+        made = StableBaselinesEnv(Quadrupeds(3, 0.2, autoreset="SameStep"))
+        yield made
+        made.close()
+
+    def test_its_checker_accepts_the_environment(self) -> None:
+        """The checker of Stable-Baselines3, whose warnings are failures here."""
+        checker = pytest.importorskip("stable_baselines3.common.env_checker", reason="it is not installed")
+        robot = Quadruped(seconds=0.2)
+        checker.check_env(robot)
+        robot.close()
+
+    def test_steps_are_those_of_the_environment(self, adapter: Any) -> None:
+        """Observations and rewards; at the end of an episode what the algorithms ask for."""
+        same = Quadrupeds(3, 0.2, autoreset="SameStep")
+        adapter.seed(5)
+        np.testing.assert_array_equal(adapter.reset(), same.reset(seed=5)[0])
+        total = np.zeros(3)
+        for number in range(10):
+            actions = np.full((3, 12), 0.02 * number, np.float32)
+            observations, rewards, done, infos = adapter.step(actions)
+            expected = same.step(actions)
+            np.testing.assert_array_equal(observations, expected[0])
+            np.testing.assert_allclose(rewards, expected[1], rtol=1e-6)
+            assert rewards.dtype == np.float32 and observations.shape == (3, 35)
+            total += expected[1]
+            assert done.all() == (number == 9)
+        for robot, info in enumerate(infos):
+            assert info["TimeLimit.truncated"]
+            np.testing.assert_array_equal(info["terminal_observation"], expected[4]["final_obs"][robot])
+            assert info["episode"]["l"] == 10
+            assert info["episode"]["r"] == pytest.approx(total[robot])
+        assert all(info == {} for info in adapter.step(actions)[3])
+        same.close()
+
+    def test_a_fall_is_no_truncation(self, adapter: Any) -> None:
+        """The robot that falls has the return of its fall."""
+        adapter.reset()
+        robots = adapter.envs._robots
+        poses = robots.get_world_poses()[0].numpy()
+        robots.set_world_poses(poses[1:2] + [0, 0, 1], [[0.0, 1.0, 0.0, 0.0]], indices=[1])
+        _, rewards, done, infos = adapter.step(np.zeros((3, 12), np.float32))
+        assert done.tolist() == [False, True, False]
+        assert not infos[1]["TimeLimit.truncated"]
+        assert infos[1]["episode"]["r"] == pytest.approx(rewards[1]) and rewards[1] < -0.9
+
+    def test_refuses_resets_in_the_following_step(self, adapter: Any, robots: Quadrupeds) -> None:
+        """Stable-Baselines3 would take the first observation of an episode for the last one of another."""
+        with pytest.raises(
+            ValueError, match=r"autoreset_mode.* must be SAME_STEP\. Make the environment with autoreset="
+        ):
+            type(adapter)(robots)
+
+    def test_robots_share_attributes(self, adapter: Any) -> None:
+        """What is set for one of them would be set for all."""
+        assert adapter.get_attr("max_steps", [0, 2]) == [10, 10]
+        assert adapter.env_is_wrapped(gymnasium.Wrapper) == [False] * 3
+        with pytest.raises(NotImplementedError, match="robots share attributes"):
+            adapter.set_attr("max_steps", 3)
+        with pytest.raises(NotImplementedError, match="robots share methods"):
+            adapter.env_method("reset")
+
+    def test_ppo_learns_on_it(self, adapter: Any) -> None:
+        """Two updates change the policy; the logger has the scalars of TensorBoard."""
+        from learning.ppo import NUMBERS, PPO, returns
+
+        model = PPO("MlpPolicy", adapter, seed=1, **{**NUMBERS, "n_steps": 16, "batch_size": 48})
+        before = returns(model, adapter, 1)
+        model.learn(96)
+        assert model.ep_info_buffer and model.ep_info_buffer[0]["l"] == 10
+        assert (returns(model, adapter, 1) != before).any()

@@ -1,81 +1,9 @@
-"""Walking quadrupeds as a gymnasium vector environment: one simulation of `num_envs` robots."""
-
-from pathlib import Path
-from typing import Any, ClassVar
+"""Walking quadrupeds, registered with gymnasium: `gymnasium.make_vec("learning:Quadruped-v0", num_envs=48)`."""
 
 import gymnasium
-import isaacsim.core.experimental.actuators as ea
-import numpy as np
-from gymnasium.spaces import Box
 
-ROBOT, ANYMAL = Path(__file__).parents[2] / "data" / "robots" / "anymal_c.usda", "/World/Anymal"
-DT, DECIMATION = 1 / 200, 4  # physics step [s], physics steps per policy step
-REACH, GAIT = 0.4, 2.0  # of the targets around the stance [rad], cycles of the gait per second
-MOTORS = {".*": ea.MotorConfig.from_catalogue("anymal_c", kp=100.0, kd=3.0, delay_steps=1)}
-VARY = {"strength": ea.Uniform(0.9, 1.0), "kp": ea.Uniform(90.0, 110.0), "delay_steps": ea.Uniform(0, 1)}
+from .quadrupeds import ANYMAL, Quadrupeds
 
+__all__ = ["ANYMAL", "Quadrupeds"]
 
-# docs: begin environment
-class Quadrupeds(gymnasium.vector.VectorEnv):
-    """ANYmal C robots on flat ground, with the forward distance [m] as reward; a fall costs 1 and ends the episode.
-
-    Observations, shape `(num_envs, 35)`: gravity in the frame of the base, its velocities in the world, joint positions
-    relative to the stance, joint velocities, and the gait's clock. Actions, `(num_envs, 12)`, -1 … 1, are position
-    targets around the stance. A finished episode is reset in the following step. `truth` of a step is for a critic.
-
-    Args:
-        num_envs: Number of robots.
-        seconds: Length of an episode.
-        vary: Parameters of the motors to randomize in each episode, see `ArticulationActuators.randomize`.
-        motors: By pattern of joints. With an `EncoderConfig`, observations have what it measures.
-    """
-
-    metadata: ClassVar[dict[str, Any]] = {"autoreset_mode": gymnasium.vector.AutoresetMode.NEXT_STEP}
-
-    def __init__(self, num_envs: int, seconds: float = 3.0, vary: Any = VARY, motors: Any = MOTORS) -> None:
-        self.num_envs, self.max_steps, self._vary = num_envs, round(seconds / (DT * DECIMATION)), vary
-        self.single_observation_space, self.single_action_space = Box(-100.0, 100.0, (35,)), Box(-1.0, 1.0, (12,))
-        self.observation_space, self.action_space = Box(-100.0, 100.0, (num_envs, 35)), Box(-1.0, 1.0, (num_envs, 12))
-        self._sim = ea.Simulation(ROBOT, DT, num_envs)
-        self._robots, self._motors = ea.Articulation(ANYMAL), ea.ArticulationActuators.from_configs(ANYMAL, motors)
-        self._sim.play()
-        self._state = self._robots.buffers()
-        self._stance = self._state.positions[0].copy()
-        self._steps, self._done = np.zeros(num_envs, int), np.zeros(num_envs, bool)
-
-    def reset(self, *, seed: Any = None, options: Any = None) -> tuple[np.ndarray, dict[str, Any]]:
-        super().reset(seed=seed)
-        self._motors.randomize(self._vary, seed=int(self.np_random.integers(2**31)))
-        self._start(np.full(self.num_envs, True))
-        return self._observe(), {"truth": self._observe(true=True)}
-
-    def step(self, actions: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, dict[str, Any]]:
-        state, over = self._state, self._done
-        before = state.root_poses[:, 0].copy()
-        state.position_targets[:] = self._stance + REACH * np.clip(actions, -1.0, 1.0)
-        self._sim.step(DECIMATION)
-        self._steps += 1
-        fallen = ~over & ((state.projected_gravity[:, 2] > -0.7) | (state.root_poses[:, 2] < 0.35))
-        rewards = np.where(over, 0.0, state.root_poses[:, 0] - before - fallen).astype(np.float64)
-        late = ~over & ~fallen & (self._steps >= self.max_steps)
-        if over.any():
-            self._start(over)
-        self._done = fallen | late
-        return self._observe(), rewards, fallen, late, {"truth": self._observe(true=True)}
-
-    def close_extras(self, **_: Any) -> None:
-        self._motors.close()
-        self._sim.close()
-
-    def _start(self, robots: np.ndarray) -> None:
-        self._sim.reset(robots)
-        self._steps[robots], self._done[robots] = 0, False
-
-    def _observe(self, true: bool = False) -> np.ndarray:
-        state, motors, clock = self._state, self._motors, 2 * np.pi * GAIT * DT * DECIMATION * self._steps[:, None]
-        seen = motors.measured_positions, motors.measured_velocities
-        q, qd = (state.positions, state.velocities) if true else seen
-        parts = state.projected_gravity, state.root_velocities, q - self._stance, 0.1 * qd, np.sin(clock), np.cos(clock)
-        return np.hstack(parts, dtype=np.float32).clip(-100.0, 100.0)
-
-    # docs: end environment
+gymnasium.register("Quadruped-v0", f"{__name__}.one:Quadruped", vector_entry_point=f"{__name__}.quadrupeds:Quadrupeds")

@@ -5,7 +5,7 @@ from typing import Any
 import gymnasium
 import numpy as np
 
-from . import Quadrupeds
+from .quadrupeds import Quadrupeds
 
 
 class Quadruped(gymnasium.Env[np.ndarray, np.ndarray]):

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from . import Quadrupeds
+from .quadrupeds import Quadrupeds
 
 # legs left front, left hind, right front, right hind, in the order of the actions
 LEFT, TROT = (1, 1, -1, -1), (1, -1, -1, 1)

@@ -40,7 +40,13 @@ ROOMS = (
 # of these rooms, long tests of many random or hostile inputs, and rules for what was read
 LEFT_OUT = ("hosts/kit/test_contract.py", "networks/test_malicious.py", "usd/physics", "usd/test_hostile_prims.py")
 # examples that compute for long: half of the time of all; the others import and draw the same
-LONG_EXAMPLES = ("diagnose_vibration", "jump_until_hot", "sweep_with_ray", "train_with_gymnasium")
+LONG_EXAMPLES = (
+    "diagnose_vibration",
+    "jump_until_hot",
+    "sweep_with_ray",
+    "train_with_gymnasium",
+    "train_with_stable_baselines",
+)
 
 
 def another(interpreters: dict[Version, str]) -> dict[Version, str]:

@@ -111,8 +111,8 @@ def test_referenced_robot_is_driven(instanceable):
     assert efforts(stage, "/Copy", ("/Copy/joints/hip", "/Copy/joints/knee")) == [[0.0, 10.0]]
 
 
-def test_robots_share_the_prims_of_the_first():
-    """Read the first robot's prims only; another value at a copy has no effect."""
+def test_robots_keep_values_of_their_own():
+    """Drive a copy with the value that it has itself on the stage."""
     stage = robot_stage()
     add_actuator(ROBOT, "knee", "act", STIFF, stage=stage)
     for number in range(2):
@@ -124,7 +124,7 @@ def test_robots_share_the_prims_of_the_first():
         host.play()
         host.arrays().position_targets[:] = 1.0
         host.step(0.01)
-        assert host.arrays().efforts.ravel().tolist() == [0.0, 10.0, 0.0, 10.0]
+        assert host.arrays().efforts.ravel().tolist() == [0.0, 10.0, 0.0, 99.0]
         wrapper.close()
 
 

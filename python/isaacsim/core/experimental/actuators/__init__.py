@@ -38,6 +38,7 @@ _OTHERS = {
     "Host": "hosts.port",
     "InspectedActuator": "toolbox.inspection.described",
     "InspectedJoint": "toolbox.inspection.described",
+    "InspectedOwnValue": "toolbox.inspection.described",
     "InspectedRobot": "toolbox.inspection.described",
     "InspectedValue": "toolbox.inspection.described",
     "JointFriction": "toolbox.recording.friction",

@@ -104,6 +104,7 @@ from .specs.motor_datasheet import motor_from_datasheet as motor_from_datasheet
 from .specs.motors import MotorConfig as MotorConfig
 from .toolbox.inspection.described import InspectedActuator as InspectedActuator
 from .toolbox.inspection.described import InspectedJoint as InspectedJoint
+from .toolbox.inspection.described import InspectedOwnValue as InspectedOwnValue
 from .toolbox.inspection.described import InspectedRobot as InspectedRobot
 from .toolbox.inspection.described import InspectedValue as InspectedValue
 from .toolbox.inspection.findings import Finding as Finding
@@ -192,6 +193,7 @@ __all__ = [
     "ImplicitEffort",
     "InspectedActuator",
     "InspectedJoint",
+    "InspectedOwnValue",
     "InspectedRobot",
     "InspectedValue",
     "JointFriction",

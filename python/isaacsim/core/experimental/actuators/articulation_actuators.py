@@ -169,9 +169,13 @@ class ArticulationActuators(ActuatorSet):
         elif not _skip_discovery:
             from .usd.discover import discover
             from .usd.other_drives import no_actuators_message
+            from .usd.own_values import own_values, with_own_values
 
             found = host.stage, robots.prototype_path, robots.prototype_dof_paths, robots.articulation.dof_names
-            specs = discover(*found, si=not robots.in_stage_units, files=True, trusted=trusted)
+            si = not robots.in_stage_units
+            specs = discover(*found, si=si, files=True, trusted=trusted)
+            own = own_values(host.stage, specs, robots.prototype_path, robots.articulation.paths, si=si)
+            specs = with_own_values(specs, own, robots.num_robots)
             specs = in_effort_mode(specs, [spec.dof_names for spec in specs], effort_mode)
             entries, axes, properties = _built(specs, robots)
             if not specs:

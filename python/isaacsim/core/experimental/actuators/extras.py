@@ -29,6 +29,7 @@ LIBRARIES: dict[str, tuple[str, ...]] = {
     "view": (*_USD, "mujoco", "viser"),
     "train": ("torch", "matplotlib", "rich"),
     "gym": (*_USD, "mujoco", "gymnasium", "matplotlib", "rich"),
+    "baselines": (*_USD, "mujoco", "gymnasium", "matplotlib", "rich", "torch", "stable_baselines3"),
     "ray": ("ray",),
     "identify": (*_USD, "mujoco", "tyro", "matplotlib", "rich", "scipy"),
 }
@@ -40,6 +41,7 @@ DISTRIBUTIONS: dict[str, str] = {
     "yaml": "pyyaml",
     "tomli_w": "tomli-w",
     "rerun": "rerun-sdk",
+    "stable_baselines3": "stable-baselines3",
 }
 _NAME = "articulation-actuators"
 # root of the clone that the package may be in

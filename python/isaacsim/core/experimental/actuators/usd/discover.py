@@ -144,6 +144,22 @@ def parse_prim(prim: Usd.Prim, *, files: bool = False, trusted: bool = False) ->
     return spec
 
 
+def parse_like(
+    prim: Usd.Prim, like: ActuatorSpec, issues: list[str], *, si_of: Usd.Stage | None = None
+) -> ActuatorSpec | None:
+    """The spec of a prim as if it drove the joints of another one, without supply; problems are added to `issues`.
+
+    Args:
+        prim: An actuator prim.
+        like: The actuator whose joints are those of the spec.
+        issues: List to which problems are added.
+        si_of: Stage from whose units numbers are converted to SI; None keeps them.
+    """
+    dofs = list(zip(like.targets, like.dof_names, strict=True))
+    spec = _parse(prim, dofs, issues, False, False, None)
+    return spec if spec is None or si_of is None else _in_si(spec, si_of, issues)
+
+
 @reports_usd_errors
 def stand_ins_on(stage: Usd.Stage, path: str) -> list[Any]:
     """The readable stand-ins of a prim for laws that newton does not know, in SI."""
@@ -262,7 +278,7 @@ def _parse(
     issues: list[str],
     files: bool,
     trusted: bool,
-    supplies: Supplies,
+    supplies: Supplies | None,
 ) -> ActuatorSpec | None:
     """Return the spec of one prim, or None without a usable controller; problems are added to `issues`.
 
@@ -270,7 +286,7 @@ def _parse(
     """
     path = str(prim.GetPath())
     configs, of_later_version = _read_laws(prim, issues)
-    configs[SupplyConfig.KIND] += supplies.of(path, issues)
+    configs[SupplyConfig.KIND] += [] if supplies is None else supplies.of(path, issues)
     several = _refuse_several(path, configs, issues)
     if idle := [*properties_without_effect(prim), *values_without_effect(prim)]:
         warnings.warn("\n".join(idle), stacklevel=3)

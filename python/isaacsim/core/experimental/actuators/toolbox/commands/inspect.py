@@ -9,7 +9,14 @@ from typing import Any
 from ...specs.configs import PDControlConfig
 from ...specs.dry_friction import breakaway
 from ...specs.transmission import transmission_of
-from ..inspection.described import JOINT_UNITS, InspectedActuator, InspectedJoint, InspectedRobot, InspectedValue
+from ..inspection.described import (
+    JOINT_UNITS,
+    InspectedActuator,
+    InspectedJoint,
+    InspectedOwnValue,
+    InspectedRobot,
+    InspectedValue,
+)
 from ..inspection.figures import gains, largest_effort, passive_stages
 from ..inspection.inspect import inspect_robots
 from ..inspection.rules.drives import no_effort_limit
@@ -40,6 +47,16 @@ _VALUES = {
     "unit": "unit",
     "source": "from",
 }
+_OWN = {
+    "robot": "robot",
+    "of": "actuator",
+    "law": "law",
+    "parameter": "parameter",
+    "value": "value",
+    "others": "others",
+    "unit": "unit",
+    "source": "from",
+}
 _UNITS = "rad, rad/s, N·m, kg·m² for joints that turn; m, m/s, N, kg for joints that slide"
 _NO_ROBOT = "no robot found, that is no prim with PhysicsArticulationRootAPI."
 _Rows = Callable[[InspectedRobot, Sequence[Sequence[InspectedActuator]]], list[dict[str, Any]]]
@@ -57,6 +74,8 @@ def answer(arguments: Inspect) -> Answer:
         _of_actuators("actuators", _DRIVERS, robots, _drivers),
         _of_actuators("values", _VALUES, robots, _values),
     ]
+    if own := [_own(one) for robot in robots for one in robot.own_values]:
+        tables.append(Table("own_values", _OWN, own, "robots with values of their own"))
     if problems:
         tables.append(Table("problems", {"robot": "robot", "problem": "problem"}, problems))
     notes = _notes(robots) or ([] if robots else [f"{arguments.file}: {_NO_ROBOT}"])
@@ -120,6 +139,12 @@ def _joint(robot: InspectedRobot, joint: InspectedJoint) -> dict[str, Any]:
     numbers = {name: joint.values[name].value for name in JOINT_UNITS if name in _JOINTS}
     row = {"robot": robot.path, "joint": joint.name, "path": joint.path, "type": _TYPES.get(joint.axis, joint.axis)}
     return row | numbers | {"driven_by": joint.driven_by, "driver": joint.driver}
+
+
+def _own(one: InspectedOwnValue) -> dict[str, Any]:
+    """Return the row of a value that a copy of a robot has for itself."""
+    what = {"robot": one.robot, "of": _last(one.actuator), "path": one.actuator, "law": one.law}
+    return what | {"parameter": one.parameter, **vars(one.value), "others": one.others}
 
 
 def _equal(actuators: Sequence[InspectedActuator]) -> list[list[InspectedActuator]]:

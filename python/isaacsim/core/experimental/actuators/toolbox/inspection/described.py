@@ -36,6 +36,27 @@ class InspectedValue:
 
 
 @dataclass(frozen=True)
+class InspectedOwnValue:
+    """A value of an actuator that a copy of a robot has for itself.
+
+    Args:
+        robot: Path of the copy.
+        actuator: Path of its actuator prim.
+        law: Word for the law.
+        parameter: Name of the parameter.
+        value: Of the copy.
+        others: Value of the robot that it is a copy of.
+    """
+
+    robot: str
+    actuator: str
+    law: str
+    parameter: str
+    value: InspectedValue
+    others: Any
+
+
+@dataclass(frozen=True)
 class InspectedActuator(Staged):
     """An actuator of a file: a `NewtonActuator` prim, or the MuJoCo actuators of a joint.
 
@@ -110,6 +131,7 @@ class InspectedRobot:
         problems: Errors of actuator prims, one line each.
         remarks: Parts without effect or unknown, one line each. The first robot has those on a whole MJCF or URDF
             file.
+        own_values: What copies of the robot have for themselves.
     """
 
     path: str
@@ -117,6 +139,7 @@ class InspectedRobot:
     actuators: tuple[InspectedActuator, ...]
     problems: tuple[str, ...] = ()
     remarks: tuple[str, ...] = ()
+    own_values: tuple[InspectedOwnValue, ...] = ()
 
     def joint(self, name: str) -> InspectedJoint:
         """Return the joint of a name.

@@ -11,7 +11,15 @@ from ...components.catalogue import in_order
 from ...extras import needs
 from ...specs.actuator_spec import ActuatorSpec
 from ...specs.stages import parts_of
-from .described import JOINT_UNITS, DrivenBy, InspectedActuator, InspectedJoint, InspectedRobot, InspectedValue
+from .described import (
+    JOINT_UNITS,
+    DrivenBy,
+    InspectedActuator,
+    InspectedJoint,
+    InspectedOwnValue,
+    InspectedRobot,
+    InspectedValue,
+)
 from .words import law_of, pipeline_of, source_of, values_of
 
 # names in `usd.joint_properties`
@@ -35,10 +43,11 @@ def robots_of_stage(stage: Any) -> list[InspectedRobot]:
         from ...usd.joint_order import joint_orders
 
     roots = articulation_roots(stage)
-    return [_robot(stage, root, joints) for root, joints in zip(roots, joint_orders(stage, roots), strict=True)]
+    orders = zip(roots, joint_orders(stage, roots), strict=True)
+    return [_robot(stage, root, joints, roots) for root, joints in orders]
 
 
-def _robot(stage: Any, root: str, paths: Sequence[str]) -> InspectedRobot:
+def _robot(stage: Any, root: str, paths: Sequence[str], roots: Sequence[str]) -> InspectedRobot:
     from ...usd.discover import discover
     from ...usd.instances import misnamed
     from ...usd.joint_order import dof_names
@@ -58,21 +67,52 @@ def _robot(stage: Any, root: str, paths: Sequence[str]) -> InspectedRobot:
     actuators = [_actuator(stage, spec) for spec in specs]
     actuators += _unusable(stage, set(zip(paths, names, strict=True)), {spec.path for spec in specs})
     joints = [_joint(stage, path, name, actuators, problems) for path, name in zip(paths, names, strict=True)]
-    return InspectedRobot(root, tuple(joints), tuple(actuators), tuple(problems), tuple(dict.fromkeys(remarks)))
+    own = _own_values(stage, specs, root, roots, problems)
+    return InspectedRobot(root, tuple(joints), tuple(actuators), tuple(problems), tuple(dict.fromkeys(remarks)), own)
+
+
+def _own_values(
+    stage: Any, specs: Sequence[ActuatorSpec], root: str, roots: Sequence[str], problems: list[str]
+) -> tuple[InspectedOwnValue, ...]:
+    """Return what copies of a robot have for themselves; `roots` are all articulation roots."""
+    from ...usd.layers import layer_of_parameter
+    from ...usd.own_values import own_values, robots_like
+    from ...usd.schema import attributes_on
+
+    copies = robots_like(stage, root, roots)
+    # robots on the stage may be other robots, with problems of their own
+    of_others: list[str] = []
+    found = own_values(stage, specs, root, copies, si=True, issues=of_others)
+    problems += [line for line in of_others if not any(line.startswith(f"<{one}/") for one in roots)]
+    rows = []
+    for one in found:
+        config, is_linear = specs[one.actuator].stages[one.stage], _is_linear(stage, specs[one.actuator])
+        _, before = values_of(config, is_linear, "")[one.parameter]
+        attribute = attributes_on(stage.GetPrimAtPath(specs[one.actuator].path), type(config)).get(one.parameter)
+        layer = layer_of_parameter(stage, one.prim, attribute or f"newton:{one.parameter}")
+        value = InspectedValue(one.value, before.unit, source_of(layer))
+        rows.append(InspectedOwnValue(copies[one.robot], one.prim, law_of(config), one.parameter, value, before.value))
+    return tuple(rows)
+
+
+def _is_linear(stage: Any, spec: ActuatorSpec) -> bool:
+    """Return True if an actuator drives joints that slide."""
+    from ...usd.axes import is_angular
+    from ...usd.joint_properties import axis_of
+
+    dofs = zip(spec.targets, spec.dof_names, strict=True)
+    return not all(is_angular(axis_of(stage, joint, name)) for joint, name in dofs)
 
 
 def _actuator(stage: Any, spec: ActuatorSpec) -> InspectedActuator:
-    from ...usd.axes import is_angular
     from ...usd.discover import stand_ins_on
-    from ...usd.joint_properties import axis_of
     from ...usd.layers import layer_of_parameter
     from ...usd.schema import attributes_on, earlier_schemas
     from ...usd.split import split_problem
     from ...usd.supplies import holder_of
 
     stages = in_order(spec.stages)
-    dofs = zip(spec.targets, spec.dof_names, strict=True)
-    linear = not all(is_angular(axis_of(stage, joint, name)) for joint, name in dofs)
+    linear = _is_linear(stage, spec)
     values: dict[tuple[str, str], InspectedValue] = {}
     for config in stages:
         holder = holder_of(stage.GetPrimAtPath(spec.path), type(config))

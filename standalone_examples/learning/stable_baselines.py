@@ -1,0 +1,70 @@
+"""A gymnasium vector environment as the `VecEnv` of Stable-Baselines3."""
+
+from typing import Any
+
+import numpy as np
+from gymnasium.vector import AutoresetMode, VectorEnv
+from stable_baselines3.common.vec_env import VecEnv
+
+
+# docs: begin adapter
+class StableBaselinesEnv(VecEnv):
+    """A vector environment for the algorithms of Stable-Baselines3; nothing is copied from robot to robot.
+
+    The infos of a finished episode have `terminal_observation`, `TimeLimit.truncated`, and `episode` with return `r`,
+    length `l` in steps, whose means the algorithms log, also to TensorBoard.
+
+    Args:
+        envs: An environment that resets in the same step, which is what Stable-Baselines3 expects.
+
+    Raises:
+        ValueError: The environment resets at another time.
+    """
+
+    def __init__(self, envs: VectorEnv) -> None:
+        mode = envs.metadata.get("autoreset_mode")
+        if mode is not AutoresetMode.SAME_STEP:
+            what = "must be SAME_STEP. Make the environment with autoreset='SameStep'."
+            raise ValueError(f"metadata['autoreset_mode'] of envs = {mode}: {what}")
+        self.envs = envs
+        super().__init__(envs.num_envs, envs.single_observation_space, envs.single_action_space)
+        self._returns, self._lengths = np.zeros(envs.num_envs), np.zeros(envs.num_envs, int)
+
+    def reset(self) -> np.ndarray:
+        observations, _ = self.envs.reset(seed=self._seeds[0])
+        self._reset_seeds()
+        self._returns[:], self._lengths[:] = 0.0, 0
+        return observations
+
+    def step_async(self, actions: np.ndarray) -> None:
+        self._actions = actions
+
+    def step_wait(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, list[dict[str, Any]]]:
+        observations, rewards, terminated, truncated, told = self.envs.step(self._actions)
+        self._returns += rewards
+        self._lengths += 1
+        done, infos = terminated | truncated, [{} for _ in range(self.num_envs)]
+        for robot in np.flatnonzero(done):
+            infos[robot] = {
+                "terminal_observation": told["final_obs"][robot],
+                "TimeLimit.truncated": bool(truncated[robot] and not terminated[robot]),
+                "episode": {"r": float(self._returns[robot]), "l": int(self._lengths[robot])},
+            }
+        self._returns[done], self._lengths[done] = 0.0, 0
+        return observations, rewards.astype(np.float32), done, infos
+
+    def close(self) -> None:
+        self.envs.close()
+
+    def get_attr(self, attr_name: str, indices: Any = None) -> list[Any]:
+        return [getattr(self.envs, attr_name)] * len(self._get_indices(indices))
+
+    def set_attr(self, attr_name: str, value: Any, indices: Any = None) -> None:
+        raise NotImplementedError(f"set_attr({attr_name!r}): robots share attributes. Set it on `envs`.")
+
+    def env_method(self, method_name: str, *args: Any, indices: Any = None, **options: Any) -> list[Any]:
+        raise NotImplementedError(f"env_method({method_name!r}): robots share methods. Call it on `envs`.")
+
+    def env_is_wrapped(self, wrapper_class: Any, indices: Any = None) -> list[bool]:
+        return [False] * len(self._get_indices(indices))
+        # docs: end adapter

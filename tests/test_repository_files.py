@@ -1,0 +1,66 @@
+"""Files of the repository that people and services look for: they are readable, and say what the rest says."""
+
+from __future__ import annotations
+
+import re
+
+import isaacsim.core.experimental.actuators as package
+import pytest
+import yaml
+from places import REPOSITORY
+
+FORMS = sorted((REPOSITORY / ".github" / "ISSUE_TEMPLATE").glob("*.yml"))
+ROBOTS = sorted((REPOSITORY / "data" / "robots").glob("*.usd?"))
+
+
+def test_citation_has_this_version() -> None:
+    """With the keys that the format asks for, and licence and title of the project."""
+    cited = yaml.safe_load((REPOSITORY / "CITATION.cff").read_text("utf-8"))
+    assert {"cff-version", "message", "title", "authors"} <= cited.keys()
+    assert str(cited["version"]) == package.__version__
+    assert cited["license"] == "Apache-2.0"
+
+
+def test_notice_names_every_robot() -> None:
+    """Each file of data/robots, with the licences that the README of that folder has for it."""
+    notice = (REPOSITORY / "NOTICE").read_text("utf-8")
+    # an own robot may be named without its extension
+    assert [file.name for file in ROBOTS if file.name not in notice and file.stem not in notice] == []
+    rows = re.findall(r"^\| `(\w+\.usda)` \| [^|]+ \| (.+) \| ([^|]+) \|$", readme(), re.MULTILINE)
+    licensed = [(name, licences) for name, _, licences in rows if "-" in licences and "own" not in licences]
+    assert len(licensed) == 4
+    for name, licences in licensed:
+        (entry,) = [part for part in notice.split("\n\n") if part.startswith(name)]
+        for licence in re.findall(r"Apache-2\.0|BSD-3-Clause", licences):
+            assert licence in entry, name
+
+
+def readme() -> str:
+    """The page on the robots."""
+    return (REPOSITORY / "data" / "robots" / "README.md").read_text("utf-8")
+
+
+def test_ci_runs_what_a_person_runs() -> None:
+    """The workflow for each push runs the script of the repository, with every Python that the project supports."""
+    workflow = yaml.safe_load((REPOSITORY / ".github" / "workflows" / "ci.yml").read_text("utf-8"))
+    # YAML reads the word as a truth value
+    assert {"push", "pull_request"} <= workflow[True].keys()
+    steps = workflow["jobs"]["run"]["steps"]
+    assert steps[-1] == {"run": ".ci/run"}
+    (pythons,) = [step["with"]["python-version"].split() for step in steps if "setup-python" in step.get("uses", "")]
+    assert pythons == ["3.11", "3.12", "3.13"]
+
+
+@pytest.mark.parametrize("form", [form for form in FORMS if form.stem != "config"], ids=lambda form: form.stem)
+def test_issue_forms_are_forms(form) -> None:
+    """Each has a name, a description, and fields with labels and identifiers of their own."""
+    read = yaml.safe_load(form.read_text("utf-8"))
+    assert read["name"] and read["description"]
+    assert all(field["attributes"]["label"] for field in read["body"])
+    names = [field["id"] for field in read["body"]]
+    assert len(set(names)) == len(names)
+
+
+def test_there_are_forms() -> None:
+    """For what is wrong and for what is missing."""
+    assert [form.stem for form in FORMS] == ["bug", "config", "idea"]
