@@ -34,6 +34,8 @@ APART = 0.075
 """Least distance of labels, of the height of a panel."""
 
 _DPI = 110
+# ends that no eye tells apart, of the height of a panel
+_ALIKE = 0.004
 # more labels than that are small
 _MANY = 14
 # settling tolerance of curves, of their range, and plotted time, of the settling time
@@ -170,7 +172,8 @@ def bands(panel: Axes, x: Any, samples: np.ndarray, of: str, shares: Sequence[in
 def label_ends(panel: Axes, labels: Sequence[tuple[np.ndarray, str, Any]], apart: float = APART) -> None:
     """Write labels to the right of the ends of curves, in their colors and without overlap.
 
-    Labels of curves with equal ends keep their order, the first on top.
+    Labels are in the order of the ends, also of ends beyond the panel; those of equal ends keep their order, the first
+    on top.
 
     Args:
         panel: The panel, with final limits.
@@ -180,19 +183,39 @@ def label_ends(panel: Axes, labels: Sequence[tuple[np.ndarray, str, Any]], apart
     ends = []
     # Matplotlib computes scales on request
     panel.get_ylim()
-    for number, (values, text, color) in enumerate(labels):
+    for number, (values, *_) in enumerate(labels):
         finite = values[np.isfinite(values)]
         if len(finite):
             place = panel.transAxes.inverted().transform(panel.transData.transform((1.0, float(finite[-1]))))[1]
-            place = float(np.clip(place, 0.0, 1.0))
-            ends.append((round(place, 2), -number, place, text, color))
-    ends.sort()
-    places = separate([place for _, _, place, *_ in ends], min(apart, 1.0 / max(1, len(ends) - 1)))
+            ends.append((float(place), number))
+    ends = _ordered(ends)
+    inside = np.clip([place for place, _ in ends], 0.0, 1.0)
+    places = separate(inside.tolist(), min(apart, 1.0 / max(1, len(ends) - 1)))
     size = "small" if len(ends) <= _MANY else "xx-small"
-    for place, (*_, text, color) in zip(places, ends, strict=True):
+    for place, (_, number) in zip(places, ends, strict=True):
+        _, text, color = labels[number]
         panel.annotate(
             text, (1, place), (5, 0), "axes fraction", "offset points", color=color, va="center", fontsize=size
         )
+
+
+def _ordered(ends: Sequence[tuple[float, int]]) -> list[tuple[float, int]]:
+    """Return ends, each with the number of its curve, in ascending order; equal ones from the last curve to the first.
+
+    Equal ends share the mean of their places.
+    """
+    groups: list[list[tuple[float, int]]] = []
+    for place, number in sorted(ends):
+        if groups and place - groups[-1][0][0] <= _ALIKE:
+            groups[-1].append((place, number))
+        else:
+            groups.append([(place, number)])
+    means = [float(np.mean([place for place, _ in group])) for group in groups]
+    return [
+        (mean, number)
+        for mean, group in zip(means, groups, strict=True)
+        for number in sorted((number for _, number in group), reverse=True)
+    ]
 
 
 def separate(places: Sequence[float], apart: float) -> np.ndarray:
