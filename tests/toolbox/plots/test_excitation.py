@@ -13,9 +13,13 @@ def test_limits_that_are_near_are_drawn() -> None:
     limits = np.array([[-1.2, -np.inf], [8.0, np.inf]])
     shares = np.abs(command) * 0.5
     drawn = draw_prediction(
-        Prediction("arm", ["hip", "knee"], time, command, 0.9 * command, shares, shares, limits, {0.2: "chirp"}, 0.9)
+        Prediction(
+            *("arm", ["hip", "knee"], time, command, 0.9 * command, shares, shares, limits, {0.2: "chirp"}, 0.9),
+            turns=[True, False],
+        )
     )
     hip, knee, speed, effort = drawn.axes
+    assert [hip.get_ylabel(), knee.get_ylabel()] == ["position [rad]", "position [m]"]
     # command, position, and the lower limit, and the begin of the part
     assert len(hip.lines) == 4
     assert len(knee.lines) == 3

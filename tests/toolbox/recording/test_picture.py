@@ -10,12 +10,15 @@ import numpy as np
 import pytest
 from isaacsim.core.experimental.actuators import (
     ActuatedArrays,
+    ArticulationActuators,
     DelayConfig,
     FrictionConfig,
     MaxEffortClampingConfig,
     PDControlConfig,
     Recording,
+    Simulation,
 )
+from places import REPOSITORY
 
 
 def recorded(signals: Any = None, gain: float = 10.0) -> Recording:
@@ -130,3 +133,22 @@ def test_efforts_of_motor_and_friction_are_drawn_and_sticking_is_shaded() -> Non
     both = log.plot().axes[1]
     assert both.get_title("left") == "Effort before friction, thin: before the clamps" and not both.patches
     assert tuple(log.motor_efforts[:, 0, 0]) in {tuple(line.get_ydata()) for line in both.lines}
+
+
+def test_units_are_those_of_the_joints(tmp_path: Path) -> None:
+    """Of one kind if all drawn joints are of it, also of a saved recording; arrays have joints of an unknown kind."""
+    with Simulation(REPOSITORY / "data" / "robots" / "arm_2dof.usda") as simulation:
+        simulation.play()
+        # unreferenced actuators close
+        arm = ArticulationActuators("/World/Arm")
+        with arm.record() as log:
+            simulation.step(3)
+    log.save(tmp_path / "arm.npz")
+    turn, slide = log.joints
+    for one in (log, Recording.load(tmp_path / "arm.npz")):
+        units = {joint: [panel.get_ylabel() for panel in one.plot(joint).axes[:2]] for joint in (turn, slide, None)}
+        assert units[turn] == ["position [rad]", "effort [N·m]"]
+        assert units[slide] == ["position [m]", "effort [N]"]
+        assert units[None] == ["position [rad or m]", "effort [N·m or N]"]
+    unknown: Any = recorded().plot("knee")
+    assert unknown.axes[0].get_ylabel() == "position [rad or m]"

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from .style import BLUE, COLORS, GREY, PLAIN, THIN, caption, label_ends, lines, panels
+from .units import units_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -34,6 +35,7 @@ class Prediction:
         limits: Lowest and highest positions [rad or m], infinite for none, shape `(2, joints)`.
         begins: Kind of motion by the time at which it begins [s].
         used: Share of the limits that is used at most.
+        turns: Whether each joint turns; else it slides; None if that is unknown.
     """
 
     title: str
@@ -46,6 +48,7 @@ class Prediction:
     limits: np.ndarray
     begins: Mapping[float, str]
     used: float
+    turns: Sequence[bool] | None = None
 
 
 def draw_prediction(found: Prediction) -> Figure:
@@ -64,7 +67,8 @@ def draw_prediction(found: Prediction) -> Figure:
         for limit in found.limits[:, column]:
             if position.min() - near < limit < position.max() + near:
                 panel.axhline(limit, color=GREY, linewidth=THIN, linestyle=":")
-        panel.set_ylabel("[rad or m]")
+        units = units_of(None if found.turns is None else [bool(found.turns[column])])
+        panel.set_ylabel(f"position [{units.position}]")
         caption(panel, joint)
         label_ends(panel, [(command, "command", GREY), (position, "predicted", BLUE)])
     for panel, shares, words in ((axes[-2], found.speeds, "speed"), (axes[-1], found.efforts, "effort")):

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..plots.style import APART, COLORS, GREY, ORANGE, PLAIN, RED, SHADE, THIN, caption, label_ends, panels
+from ..plots.units import BOTH, Units
 from .intervals import intervals
 
 if TYPE_CHECKING:
@@ -20,7 +21,12 @@ _SHOWN = 2.0
 
 
 def draw(
-    robot: str, joints: Sequence[str], time: np.ndarray, shown: Mapping[str, np.ndarray], max_efforts: np.ndarray
+    robot: str,
+    joints: Sequence[str],
+    time: np.ndarray,
+    shown: Mapping[str, np.ndarray],
+    max_efforts: np.ndarray,
+    units: Units = BOTH,
 ) -> Figure:
     """Draw the recorded signals of some joints of a robot.
 
@@ -30,6 +36,7 @@ def draw(
         time: `(steps,)` [s].
         shown: Arrays by name, `(steps, joints)`.
         max_efforts: Plain limits, `(joints,)`, NaN for none.
+        units: Units of the joints.
 
     Raises:
         ModuleNotFoundError: Matplotlib is missing.
@@ -48,7 +55,7 @@ def draw(
     whole, axes = panels(10, sum(heights), headline, rows=len(heights), heights=heights)
     axes[-1].set_xlabel("time [s]")
     for panel, (_, drawn) in zip(axes, there, strict=False):
-        drawn(_Curves(panel, joints, time), shown)
+        drawn(_Curves(panel, joints, time, units), shown)
     return whole
 
 
@@ -98,9 +105,11 @@ class _Curves:
         axes: The panel.
         joints: Names of the joints.
         time: `(steps,)` [s].
+        units: Units of the joints.
     """
 
-    def __init__(self, axes: Axes, joints: Sequence[str], time: np.ndarray) -> None:
+    def __init__(self, axes: Axes, joints: Sequence[str], time: np.ndarray, units: Units) -> None:
+        self.units = units
         self.axes, self.joints, self.time, self.alone = axes, joints, time, len(joints) == 1
         self.labels: list[tuple[np.ndarray, str, str]] = []
 
@@ -128,7 +137,7 @@ def _draw_position(curves: _Curves, shown: Mapping[str, np.ndarray]) -> None:
         curves.add(shown["delayed_position_targets"], "delayed target", False, style)
     if "positions" in shown:
         curves.add(shown["positions"], "position", True, {"linewidth": PLAIN})
-    curves.finish("Position" if curves.alone else "Position, dashed: target", "position [rad or m]")
+    curves.finish("Position" if curves.alone else "Position, dashed: target", f"position [{curves.units.position}]")
 
 
 def _draw_effort(max_efforts: np.ndarray, curves: _Curves, shown: Mapping[str, np.ndarray]) -> None:
@@ -144,7 +153,7 @@ def _draw_effort(max_efforts: np.ndarray, curves: _Curves, shown: Mapping[str, n
     title = [_title_of_effort(curves.alone, main, computed is not None)]
     if computed is not None:
         title += _zoom(curves.axes, computed, computed if main is None else shown[main], max_efforts)
-    curves.finish("; ".join([*title, *_shade_all(curves, shown)]), "effort [N·m or N]")
+    curves.finish("; ".join([*title, *_shade_all(curves, shown)]), f"effort [{curves.units.effort}]")
 
 
 def _draw_shaft(curves: _Curves, shown: Mapping[str, np.ndarray]) -> None:
@@ -224,11 +233,11 @@ def _shade(curves: _Curves, mask: np.ndarray, color: str, words: list[str]) -> l
 
 def _draw_motion(first: _Curves, shown: Mapping[str, np.ndarray]) -> None:
     """Draw power, beside the velocity for one joint; the power of several joints, or else the velocity."""
-    words = {"power": "power [W]", "velocities": "velocity [rad/s or m/s]"}
+    words = {"power": "power [W]", "velocities": f"velocity [{first.units.velocity}]"}
     there = [name for name in words if name in shown][: 2 if first.alone else 1]
     caption(first.axes, " and ".join(words[name].partition(" ")[0] for name in there).capitalize())
     for number, name in enumerate(there):
-        curves = _Curves(first.axes.twinx(), first.joints, first.time) if number else first
+        curves = _Curves(first.axes.twinx(), first.joints, first.time, first.units) if number else first
         panel = curves.axes
         panel.set_ylabel(words[name])
         curves.add(shown[name], name, True, {"linewidth": PLAIN}, number)

@@ -1,0 +1,24 @@
+"""Units of joints: one kind has its own, both are named only where both are shown."""
+
+from __future__ import annotations
+
+import pytest
+from isaacsim.core.experimental.actuators.toolbox.plots.units import BOTH, SLIDING, TURNING, Units, units_of
+
+
+@pytest.mark.parametrize(
+    ("turns", "units"),
+    [
+        ([True, True], TURNING),
+        ([False], SLIDING),
+        ([True, False], BOTH),
+        # a joint of an unknown kind may be either
+        ([True, None], BOTH),
+        ([False, None], BOTH),
+        (None, BOTH),
+        ([], BOTH),
+    ],
+)
+def test_units_are_those_of_the_joints(turns: list[bool | None] | None, units: Units) -> None:
+    """Both are named if both are there, or if the kind of a joint is unknown."""
+    assert units_of(turns) == units
