@@ -69,10 +69,11 @@ def main() -> int:
     shown = style.until_rest(time, positions)
     drawn, (top, bottom) = style.panels(10, 7, "Each joint reaches its target, no effort exceeds its limit", rows=2)
     late = LATE / RATE
-    style.caption(top, f"Commands reach the wrist, joints 5 to 7, {1000 * late:g} ms late (dashed line)")
+    style.caption(top, f"The wrist, joints 5 to 7, gets its commands {1000 * late:g} ms late")
     style.caption(bottom, "Before that, the wrist damps the motion that the arm gives it: measurements have no delay")
     for panel in (top, bottom):
-        panel.axvline(late, color=style.GREY, linestyle="--", linewidth=style.THIN)
+        panel.axvline(late, **style.DASHED)
+    style.key(top, {"commands reach the wrist": style.DASHED})
     top.set(ylabel="position - target [rad]")
     bottom.set(xlabel="time since the command [s]", ylabel="effort / limit")
     style.lines(top, time[shown], (positions - TARGETS)[shown], JOINTS)

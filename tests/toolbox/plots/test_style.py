@@ -65,6 +65,18 @@ def test_labels_have_the_order_of_their_curves(ends: list[float]) -> None:
         assert named[lower] < named[upper] or ends[upper] - ends[lower] <= 0.004
 
 
+def test_key_explains_lines_and_areas_above_the_panel() -> None:
+    """Beside the title, where it covers no curve; nothing to explain needs no key."""
+    drawn, (panel,) = style.panels(4, 3)
+    style.key(panel, {})
+    assert panel.get_legend() is None
+    style.key(panel, {"target": {"linestyle": "--"}}, {"sticks": style.RED})
+    legend: Any = panel.get_legend()
+    assert [text.get_text() for text in legend.get_texts()] == ["target", "sticks"]
+    drawn.draw_without_rendering()
+    assert legend.get_window_extent().y0 >= panel.get_window_extent().y1
+
+
 def test_panels_share_axes_and_have_a_headline() -> None:
     """Columns share the x axis, rows the y axis."""
     drawn, (upper, lower) = style.panels(4, 3, "What it shows", rows=2, heights=[2, 1])

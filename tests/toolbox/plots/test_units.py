@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from isaacsim.core.experimental.actuators.toolbox.plots.units import BOTH, SLIDING, TURNING, Units, units_of
+from isaacsim.core.experimental.actuators.toolbox.plots.units import BOTH, SLIDING, TURNING, Units, units_of, with_unit
 
 
 @pytest.mark.parametrize(
@@ -22,3 +22,9 @@ from isaacsim.core.experimental.actuators.toolbox.plots.units import BOTH, SLIDI
 def test_units_are_those_of_the_joints(turns: list[bool | None] | None, units: Units) -> None:
     """Both are named if both are there, or if the kind of a joint is unknown."""
     assert units_of(turns) == units
+
+
+def test_numbers_have_a_unit_if_it_is_known() -> None:
+    """Two units beside a number would be none."""
+    assert with_unit("80", TURNING.effort) == "80 N·m"
+    assert with_unit("80", BOTH.effort) == "80"

@@ -38,6 +38,11 @@ def words(panel: Any) -> set[str]:
     return {text.get_text() for text in panel.texts}
 
 
+def explained(panel: Any) -> list[str]:
+    """Words of the key."""
+    return [text.get_text() for text in panel.get_legend().get_texts()]
+
+
 def test_one_joint_in_three_panels(tmp_path: Path) -> None:
     """Curves are labelled at their ends, and limited intervals are shaded."""
     log = recorded()
@@ -46,7 +51,8 @@ def test_one_joint_in_three_panels(tmp_path: Path) -> None:
     position, effort, motion, other = figure.axes
     assert words(position) == {"target", "delayed target", "position"}
     assert words(effort) == {"computed", "applied", "limit"}
-    assert effort.get_title("left") == "Effort; shaded: limited by ClampingMaxEffort"
+    assert effort.get_title("left") == "Effort"
+    assert explained(effort) == ["limited by ClampingMaxEffort"]
     (shade,) = effort.patches
     # the command of step 10 arrives in step 12
     assert (shade.get_x(), shade.get_x() + shade.get_width()) == pytest.approx((0.12, 0.2))
@@ -125,13 +131,15 @@ def test_efforts_of_motor_and_friction_are_drawn_and_sticking_is_shaded() -> Non
     log = rubbed()
     effort = log.plot("knee").axes[1]
     assert words(effort) == {"computed", "motor", "friction", "limit"}
-    assert effort.get_title("left") == "Effort; shaded gray: sticks"
+    assert effort.get_title("left") == "Effort"
+    assert explained(effort) == ["sticks"]
     drawn = {tuple(line.get_ydata()) for line in effort.lines}
     assert tuple(log.motor_efforts[:, 0, 1]) in drawn and tuple(log.passive_efforts[:, 0, 1]) in drawn
     (shade,) = effort.patches
     assert (shade.get_x(), shade.get_x() + shade.get_width()) == pytest.approx((0.0, 0.09))
     both = log.plot().axes[1]
-    assert both.get_title("left") == "Effort before friction, thin: before the clamps" and not both.patches
+    assert both.get_title("left") == "Effort before friction" and not both.patches
+    assert explained(both) == ["before the clamps"]
     assert tuple(log.motor_efforts[:, 0, 0]) in {tuple(line.get_ydata()) for line in both.lines}
 
 

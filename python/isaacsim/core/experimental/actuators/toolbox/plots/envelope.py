@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .style import COLORS, GREY, SHADE, THICK, THIN, caption, dress, figure, label_ends
-from .units import Units, units_of
+from .units import Units, units_of, with_unit
 
 if TYPE_CHECKING:
     from .style import Axes, Figure
@@ -147,11 +147,11 @@ def _mark(panel: Axes, found: Envelope) -> None:
     stall, corner, idle = found.stall_effort, found.corner_speed, found.no_load_speed
     points: list[tuple[float, float, str, tuple[int, int]]] = []
     if stall is not None:
-        points.append((0.0, stall, f"stall effort {stall:.4g}", (-6, 8)))
+        points.append((0.0, stall, f"stall effort {with_unit(f'{stall:.4g}', found.units.effort)}", (-6, 8)))
         if corner:
-            points.append((corner, stall, f"corner speed {corner:.3g}", (6, 8)))
+            points.append((corner, stall, f"corner speed {with_unit(f'{corner:.3g}', found.units.velocity)}", (6, 8)))
     if idle is not None:
-        points.append((idle, 0.0, f"no-load speed {idle:.3g}", (8, 8)))
+        points.append((idle, 0.0, f"no-load speed {with_unit(f'{idle:.3g}', found.units.velocity)}", (8, 8)))
     for x, y, text in (
         (0.99, 0.97, "driving"),
         (0.01, 0.97, "braking"),
@@ -200,12 +200,12 @@ def _words(found: Envelope) -> list[str]:
         words.append("Nothing limits its effort")
     words.append(_words_of_delay(found))
     if np.isfinite(found.drive_limit):
-        words.append(f"limit of the drive it replaces: {found.drive_limit:.4g}")
+        words.append(f"limit of the drive it replaces: {with_unit(f'{found.drive_limit:.4g}', found.units.effort)}")
     if found.ratio != 1.0:
         # a ratio that is unknown has no words
         words.append(
             "at the joint" + (f", behind a gear of ratio {found.ratio:.4g}" if found.ratio == found.ratio else "")
         )
     if len(found.positions):
-        words.append(f"at position {found.position:.3g}")
+        words.append(f"at position {with_unit(f'{found.position:.3g}', found.units.position)}")
     return [words[0][0].upper() + words[0][1:], *words[1:]]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from .style import BLUE, GREY, ORANGE, PLAIN, RED, SHADE, THICK, THIN, caption, label_ends, panels
-from .units import units_of
+from .units import units_of, with_unit
 
 if TYPE_CHECKING:
     from .style import Axes, Figure
@@ -152,7 +152,7 @@ def _fit(panel: Axes, found: StepResponse, shown: slice) -> list[str]:
     panel.fill_between(found.actual.time[shown], *found.bounds[:, shown], color=GREY, alpha=SHADE / 2, linewidth=0)
     if 0 < _SHOWN * reach < most:
         panel.set_ylim(-_SHOWN * reach, _SHOWN * reach)
-        return [f"the ideal drive reaches {most:.4g}, beyond the panel"]
+        return [f"the ideal drive reaches {with_unit(f'{most:.4g}', units_of([found.turns]).effort)}, beyond the panel"]
     reach = 1.1 * max(reach, most)
     panel.set_ylim(-reach, reach)
     return []

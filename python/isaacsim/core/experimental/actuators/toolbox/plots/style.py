@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -28,6 +28,8 @@ THICK, PLAIN, THIN = 2.2, 1.6, 1.0
 """Widths of lines: main curve, compared curves, others."""
 BROAD: dict[str, Any] = {"linewidth": 5.0, "alpha": 0.35}
 """Style of a curve below another one."""
+DASHED: dict[str, Any] = {"color": GREY, "linestyle": "--", "linewidth": THIN}
+"""Style of targets, limits and thresholds."""
 SHADE = 0.12
 """Opacity of areas."""
 APART = 0.075
@@ -98,6 +100,31 @@ def dress(panels: Iterable[Axes]) -> None:
 def caption(panel: Axes, text: str) -> None:
     """Set the title of a panel."""
     panel.set_title(text, loc="left", fontsize="medium")
+
+
+def key(panel: Axes, lines: Mapping[str, Mapping[str, Any]], areas: Mapping[str, str] | None = None) -> None:
+    """Explain styles of lines and colors of areas, to the right of the title of a panel.
+
+    Args:
+        panel: The panel.
+        lines: Properties of Matplotlib's lines by the word for them.
+        areas: Colors of shaded areas by the word for them.
+    """
+    from matplotlib.lines import Line2D
+    from matplotlib.patches import Patch
+
+    shown: list[Any] = [Line2D([], [], **{"color": GREY, **line, "label": word}) for word, line in lines.items()]
+    shown += [Patch(color=color, alpha=2 * SHADE, linewidth=0, label=word) for word, color in (areas or {}).items()]
+    if shown:
+        panel.legend(
+            handles=shown,
+            loc="lower right",
+            bbox_to_anchor=(1.0, 1.0),
+            ncols=len(shown),
+            frameon=False,
+            fontsize="small",
+            borderaxespad=0.1,
+        )
 
 
 def until_rest(time: np.ndarray, curves: np.ndarray) -> slice:

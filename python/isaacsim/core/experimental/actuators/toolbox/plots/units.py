@@ -31,6 +31,11 @@ BOTH = Units("rad or m", "mrad or mm", "rad/s or m/s", "N·m or N")
 """Units of joints of both kinds, and of joints of an unknown kind."""
 
 
+def with_unit(value: str, unit: str) -> str:
+    """Return a number with its unit, without one if the kind of the joint is unknown."""
+    return value if " or " in unit else f"{value} {unit}"
+
+
 def units_of(turns: Iterable[bool | None] | None) -> Units:
     """Return the units of joints that share a plot.
 
