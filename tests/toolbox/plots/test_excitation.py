@@ -25,5 +25,6 @@ def test_limits_that_are_near_are_drawn() -> None:
     assert len(knee.lines) == 3
     assert [text.get_text() for text in hip.texts if text.get_text() == "chirp"] == ["chirp"]
     for panel in (speed, effort):
+        assert [text.get_text() for text in panel.get_legend().get_texts()] == ["used at most, 90%"]
         assert panel.get_ylim() == (0.0, 105.0)
         assert max(line.get_ydata().max() for line in panel.lines[1:3]) == pytest.approx(50.0)
