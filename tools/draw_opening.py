@@ -125,6 +125,7 @@ def draw(path: Path) -> None:
     style.label_ends(height, [(told["z"], name, COLORS[name]) for name, told in found.items()])
     figures = motor_figures(MOTORS[".*_calf_joint"])
     peak, fastest = figures.max_torque, figures.max_speed
+    assert peak is not None and fastest is not None
     tops = {name: int(told["effort"].argmax()) for name, told in found.items()}
     highest = max(found[name]["effort"][top] for name, top in tops.items())
     plane.fill([0.0, fastest, 0.0], [peak, 0.0, 0.0], color=style.GREY, alpha=style.SHADE, lw=0)

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 from isaacsim.core.experimental.actuators.toolbox.plots.excitation import Prediction, draw_prediction
@@ -18,7 +20,8 @@ def test_limits_that_are_near_are_drawn() -> None:
             turns=[True, False],
         )
     )
-    hip, knee, speed, effort = drawn.axes
+    panels: list[Any] = drawn.axes
+    hip, knee, speed, effort = panels
     assert [hip.get_ylabel(), knee.get_ylabel()] == ["position [rad]", "position [m]"]
     # command, position, and the lower limit, and the begin of the part
     assert len(hip.lines) == 4
