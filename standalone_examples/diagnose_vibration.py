@@ -68,8 +68,9 @@ def main() -> int:
     for rate, speeds, row in zip(RATES, measured, figures, strict=True):
         table.add_row(f"{rate} Hz", *[f"{speed:.3f} ({row[column]:.2f})" for column, speed in enumerate(speeds)])
     Console(width=125).print(table)
-    drawn, (panel,) = style.panels(9, 5, "Above 2, dashed, the arm vibrates")
-    panel.axvline(2.0, color=style.GREY, linestyle="--", linewidth=style.THIN)
+    drawn, (panel,) = style.panels(9, 5, "The arm vibrates where the criterion is above 2")
+    panel.axvline(2.0, **style.DASHED)
+    style.key(panel, {"criterion 2": style.DASHED})
     panel.set(xscale="log", yscale="log", xmargin=0.02)
     panel.set(xlabel="(kd·dt + kp·dt²/2) / inertia", ylabel="speed at rest [rad/s]")
     style.lines(panel, figures.T[::-1], measured.T[::-1], [f"{rate} Hz" for rate in RATES], linestyle="", marker="o")

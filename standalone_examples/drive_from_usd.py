@@ -19,14 +19,16 @@ TARGETS = np.array([0.6, 0.2, -0.6, -1.4, 0.6, 2.2, 1.4])
 # N·m, in the file and as authored below
 LIMITS = np.array([87.0, 87.0, 87.0, 87.0, 12.0, 12.0, 12.0])
 WAIT, STEPS, TOLERANCE = 24, 720, 0.01
+# delay of the wrist's commands [steps], physics steps a second, joints before the wrist
+LATE, RATE, FIRST = 6, 240, 4
 
 
 # docs: begin author
 def author() -> None:
     """Give the wrist stiffer actuators with delayed commands, on motors whose limit falls with speed."""
-    pd, delay = ea.PDControlConfig(kp=120.0, kd=12.0), ea.DelayConfig(delay_steps=6)
+    pd, delay = ea.PDControlConfig(kp=120.0, kd=12.0), ea.DelayConfig(delay_steps=LATE)
     motor = [ea.DCMotorClampingConfig(saturation_effort=12.0, velocity_limit=6.0, max_motor_effort=12.0)]
-    for name in JOINTS[4:]:
+    for name in JOINTS[FIRST:]:
         ea.add_actuator(ARM, name, name, pd, clamping=motor, delay=delay, overwrite_existing=True)
     # docs: end author
 
@@ -42,7 +44,7 @@ def drive(sim: World) -> tuple[np.ndarray, np.ndarray]:
         for step in range(WAIT + STEPS):
             if step == WAIT:
                 arm.set_dof_position_targets(TARGETS, dof_indices=joints)
-            # feedforward carries the weight of the arm; the PD law moves it
+            # feedforward carries the weight of the arm; the PD law moves it, with measurements that are never late
             actuators.set_dof_feedforward_effort_targets(arm.get_dof_gravity_compensation_forces())
             sim.step()
             positions.append(arm.get_dof_positions(dof_indices=joints).numpy()[0])
@@ -63,10 +65,15 @@ def main() -> int:
     print("joint         target [rad]  error [rad]  peak effort [N·m]  limit [N·m]")
     for name, target, error, peak, limit in zip(JOINTS, TARGETS, errors, peaks, LIMITS, strict=True):
         print(f"{name:12}{target:14.2f}{error:13.5f}{peak:19.1f}{limit:13.0f}")
-    time = np.arange(-WAIT, STEPS) / 240
+    time = np.arange(-WAIT, STEPS) / RATE
     shown = style.until_rest(time, positions)
     drawn, (top, bottom) = style.panels(10, 7, "Each joint reaches its target, no effort exceeds its limit", rows=2)
-    style.caption(bottom, "The wrist, joints 5 to 7, responds 25 ms late, and its effort limit falls with speed")
+    late = LATE / RATE
+    style.caption(top, f"The wrist, joints 5 to 7, gets its commands {1000 * late:g} ms late")
+    style.caption(bottom, "Before that, the wrist damps the motion that the arm gives it: measurements have no delay")
+    for panel in (top, bottom):
+        panel.axvline(late, **style.DASHED)
+    style.key(top, {"commands reach the wrist": style.DASHED})
     top.set(ylabel="position - target [rad]")
     bottom.set(xlabel="time since the command [s]", ylabel="effort / limit")
     style.lines(top, time[shown], (positions - TARGETS)[shown], JOINTS)

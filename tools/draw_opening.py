@@ -42,6 +42,9 @@ COLORS = {IDEAL: style.RED, MOTOR: style.BLUE}
 # positions of the labels in the picture
 NAMED = {IDEAL: (0.3, 0.8), MOTOR: (0.84, 0.62)}
 PLACES = {IDEAL: -0.55, MOTOR: 0.45}
+# labels beside points; shown speeds, of the speed limit
+BESIDE: dict[str, Any] = {"textcoords": "offset points", "annotation_clip": False}
+BEYOND = 1.2
 
 
 def stage() -> Usd.Stage:
@@ -122,17 +125,23 @@ def draw(path: Path) -> None:
     style.label_ends(height, [(told["z"], name, COLORS[name]) for name, told in found.items()])
     figures = motor_figures(MOTORS[".*_calf_joint"])
     peak, fastest = figures.max_torque, figures.max_speed
-    plane.fill([0.0, fastest, 0.0], [peak, 0.0, 0.0], color=style.GREY, alpha=style.SHADE, lw=0)
-    plane.annotate(f"available motor effort, zero at {fastest:g} rad/s", (0.4, 4.0), color=style.GREY, fontsize="small")
+    assert peak is not None and fastest is not None
     tops = {name: int(told["effort"].argmax()) for name, told in found.items()}
+    highest = max(found[name]["effort"][top] for name, top in tops.items())
+    plane.fill([0.0, fastest, 0.0], [peak, 0.0, 0.0], color=style.GREY, alpha=style.SHADE, lw=0)
+    plane.annotate("available motor torque", (0.4, 4.0), color=style.GREY, fontsize="small")
+    # the simulator holds the joint at this speed, also with ideal drives
+    plane.axvline(fastest, color=style.GREY, linestyle="--", linewidth=style.THIN)
+    limit = f"speed limit\nof the joint\n{fastest:.3g} rad/s"
+    plane.annotate(limit, (fastest, highest), (6, 0), color=style.GREY, fontsize="small", va="top", **BESIDE)
     for name, told in found.items():
         speed, torque = told["v"][tops[name]], told["effort"][tops[name]]
-        beside = {"xytext": (6, 3), "textcoords": "offset points", "annotation_clip": False}
-        plane.annotate(f"{name}: {torque:.0f} N·m", (speed, torque), color=COLORS[name], fontsize="small", **beside)
-    highest = max(found[name]["effort"][top] for name, top in tops.items())
-    plane.set(xlim=(0.0, None), ylim=(0.0, 1.15 * highest))
+        plane.annotate(
+            f"{name}: {torque:.0f} N·m", (speed, torque), (6, 3), color=COLORS[name], fontsize="small", **BESIDE
+        )
+    plane.set(xlim=(0.0, BEYOND * fastest), ylim=(0.0, 1.15 * highest))
     plane.set(xlabel="velocity of a knee during the push [rad/s]", ylabel="torque [N·m]")
-    style.caption(height, "the same robot, the same command, the same gains")
+    style.caption(height, "The same robot, the same command, the same gains")
     style.save(drawn, path)
 
 

@@ -54,7 +54,7 @@ def test_a_picture_has_a_panel_per_joint_and_two_of_limits(found: Excitation, tm
     pytest.importorskip("matplotlib")
     drawn = plot_excitation(found, tmp_path / "plot.png")
     titles = [panel.get_title("left") for panel in drawn.axes]
-    assert titles == ["shoulder", "extension", "speed, share of the limit", "effort, share of the limit"]
+    assert titles == ["shoulder", "extension", "Speed, share of the limit", "Effort, share of the limit"]
     assert (tmp_path / "plot.png").stat().st_size > 1000
     assert "holds" in {text.get_text() for text in drawn.axes[0].texts}
 

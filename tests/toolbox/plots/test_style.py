@@ -52,6 +52,31 @@ def test_curves_that_end_alike_are_named_in_their_order() -> None:
     assert [line.get_color() for line in found.lines] == [style.COLORS[0], style.COLORS[1]]
 
 
+@given(st.lists(st.floats(-3.0, 3.0), min_size=1, max_size=9, unique_by=lambda end: round(end, 2)))
+def test_labels_have_the_order_of_their_curves(ends: list[float]) -> None:
+    """Labels of different ends never cross, also of ends that are close or beyond the panel."""
+    _, (panel,) = style.panels(4, 3)
+    panel.set_ylim(0.0, 1.0)
+    found: Any = panel
+    style.label_ends(panel, [(np.array([0.0, end]), str(number), style.RED) for number, end in enumerate(ends)])
+    named = {int(text.get_text()): text.xy[1] for text in found.texts}
+    # closer than a line is wide they are equal
+    for lower, upper in pairwise(sorted(range(len(ends)), key=lambda number: ends[number])):
+        assert named[lower] < named[upper] or ends[upper] - ends[lower] <= 0.004
+
+
+def test_key_explains_lines_and_areas_above_the_panel() -> None:
+    """Beside the title, where it covers no curve; nothing to explain needs no key."""
+    drawn, (panel,) = style.panels(4, 3)
+    style.key(panel, {})
+    assert panel.get_legend() is None
+    style.key(panel, {"target": {"linestyle": "--"}}, {"sticks": style.RED})
+    legend: Any = panel.get_legend()
+    assert [text.get_text() for text in legend.get_texts()] == ["target", "sticks"]
+    drawn.draw_without_rendering()
+    assert legend.get_window_extent().y0 >= panel.get_window_extent().y1
+
+
 def test_panels_share_axes_and_have_a_headline() -> None:
     """Columns share the x axis, rows the y axis."""
     drawn, (upper, lower) = style.panels(4, 3, "What it shows", rows=2, heights=[2, 1])

@@ -10,12 +10,15 @@ import numpy as np
 import pytest
 from isaacsim.core.experimental.actuators import (
     ActuatedArrays,
+    ArticulationActuators,
     DelayConfig,
     FrictionConfig,
     MaxEffortClampingConfig,
     PDControlConfig,
     Recording,
+    Simulation,
 )
+from places import REPOSITORY
 
 
 def recorded(signals: Any = None, gain: float = 10.0) -> Recording:
@@ -35,6 +38,11 @@ def words(panel: Any) -> set[str]:
     return {text.get_text() for text in panel.texts}
 
 
+def explained(panel: Any) -> list[str]:
+    """Words of the key."""
+    return [text.get_text() for text in panel.get_legend().get_texts()]
+
+
 def test_one_joint_in_three_panels(tmp_path: Path) -> None:
     """Curves are labelled at their ends, and limited intervals are shaded."""
     log = recorded()
@@ -43,7 +51,8 @@ def test_one_joint_in_three_panels(tmp_path: Path) -> None:
     position, effort, motion, other = figure.axes
     assert words(position) == {"target", "delayed target", "position"}
     assert words(effort) == {"computed", "applied", "limit"}
-    assert effort.get_title("left") == "Effort; shaded: limited by ClampingMaxEffort"
+    assert effort.get_title("left") == "Effort"
+    assert explained(effort) == ["limited by ClampingMaxEffort"]
     (shade,) = effort.patches
     # the command of step 10 arrives in step 12
     assert (shade.get_x(), shade.get_x() + shade.get_width()) == pytest.approx((0.12, 0.2))
@@ -122,11 +131,32 @@ def test_efforts_of_motor_and_friction_are_drawn_and_sticking_is_shaded() -> Non
     log = rubbed()
     effort = log.plot("knee").axes[1]
     assert words(effort) == {"computed", "motor", "friction", "limit"}
-    assert effort.get_title("left") == "Effort; shaded gray: sticks"
+    assert effort.get_title("left") == "Effort"
+    assert explained(effort) == ["sticks"]
     drawn = {tuple(line.get_ydata()) for line in effort.lines}
     assert tuple(log.motor_efforts[:, 0, 1]) in drawn and tuple(log.passive_efforts[:, 0, 1]) in drawn
     (shade,) = effort.patches
     assert (shade.get_x(), shade.get_x() + shade.get_width()) == pytest.approx((0.0, 0.09))
     both = log.plot().axes[1]
-    assert both.get_title("left") == "Effort before friction, thin: before the clamps" and not both.patches
+    assert both.get_title("left") == "Effort before friction" and not both.patches
+    assert explained(both) == ["before the clamps"]
     assert tuple(log.motor_efforts[:, 0, 0]) in {tuple(line.get_ydata()) for line in both.lines}
+
+
+def test_units_are_those_of_the_joints(tmp_path: Path) -> None:
+    """Of one kind if all drawn joints are of it, also of a saved recording; arrays have joints of an unknown kind."""
+    with Simulation(REPOSITORY / "data" / "robots" / "arm_2dof.usda") as simulation:
+        simulation.play()
+        # unreferenced actuators close
+        arm = ArticulationActuators("/World/Arm")
+        with arm.record() as log:
+            simulation.step(3)
+    log.save(tmp_path / "arm.npz")
+    turn, slide = log.joints
+    for one in (log, Recording.load(tmp_path / "arm.npz")):
+        units = {joint: [panel.get_ylabel() for panel in one.plot(joint).axes[:2]] for joint in (turn, slide, None)}
+        assert units[turn] == ["position [rad]", "effort [N·m]"]
+        assert units[slide] == ["position [m]", "effort [N]"]
+        assert units[None] == ["position [rad or m]", "effort [N·m or N]"]
+    unknown: Any = recorded().plot("knee")
+    assert unknown.axes[0].get_ylabel() == "position [rad or m]"

@@ -108,5 +108,6 @@ def test_efforts_on_shafts_have_a_panel_of_their_own() -> None:
     drawn = {tuple(line.get_ydata()) for line in shaft.lines}
     assert {tuple(log.shaft_efforts[:, 0, 0]), tuple(log.computed_efforts[:, 0, 0])} <= drawn
     both: Any = log.plot()
-    assert "thin" not in both.axes[1].get_title("left") and "thin" in both.axes[2].get_title("left")
+    assert both.axes[1].get_legend() is None
+    assert [text.get_text() for text in both.axes[2].get_legend().get_texts()] == ["before the clamps"]
     assert len(log.plot("knee").axes) == len(figure.axes) - 1

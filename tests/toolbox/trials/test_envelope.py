@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from typing import Any
 
 import numpy as np
@@ -88,6 +89,9 @@ def test_table_of_positions_is_drawn_over_them() -> None:
     assert (found.positions[0], found.positions[-1]) == (-1.0, 3.0)
     drawn: Any = draw_envelope(found)
     assert [panel.get_xlabel() for panel in drawn.axes] == ["velocity [rad/s or m/s]", "position [rad or m]"]
+    slides: Any = draw_envelope(dataclasses.replace(found, turns=False))
+    assert [panel.get_xlabel() for panel in slides.axes] == ["velocity [m/s]", "position [m]"]
+    assert [panel.get_ylabel() for panel in slides.axes] == ["effort [N]", "effort [N]"]
 
 
 def test_parameters_are_those_of_the_robot_now() -> None:

@@ -57,7 +57,8 @@ def test_picture_ends_when_all_has_settled() -> None:
     """A constant tail is cut off."""
     quick = swing(frequency=20.0)
     bounds = np.array([np.full(len(TIME), -20.0), np.full(len(TIME), 20.0)])
-    drawn: Any = draw_step_response(StepResponse("knee", quick, quick, bounds))
+    drawn: Any = draw_step_response(StepResponse("knee", quick, quick, bounds, turns=True))
+    assert [panel.get_ylabel() for panel in drawn.axes] == ["position [rad]", "effort [N·m]"]
     assert quick.settling_time is not None
     assert drawn.axes[0].get_xlim()[1] == pytest.approx(max(0.1, 1.6 * quick.settling_time), abs=0.002)
     assert {text.get_text() for text in drawn.axes[1].texts} == {"ideal drive", "actuator", "limit"}

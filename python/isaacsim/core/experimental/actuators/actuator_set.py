@@ -180,7 +180,8 @@ class ActuatorSet(NotCopied):
         rows = resolve_indices(robots, self._assembly.num_robots, "robot").tolist()
         from .toolbox.recording.recorder import Recorder
 
-        return Recorder(self._assembly, self._robot_names(), signals, capacity, rows, self._joints_of(dofs))
+        joints = self._joints_of(dofs)
+        return Recorder(self._assembly, self._robot_names(), signals, capacity, rows, joints, self._turns())
 
     # additional inputs of controllers
 
@@ -315,6 +316,10 @@ class ActuatorSet(NotCopied):
     def _robot_names(self) -> Sequence[str]:
         """Names of the robots."""
         return [f"robot {robot}" for robot in range(self._assembly.num_robots)]
+
+    def _turns(self) -> Sequence[bool | None] | None:
+        """For each column True if its joint turns, False if it slides; None for an unknown kind, of one or of all."""
+        return None
 
     def _joints_of(self, dofs: Any) -> list[int]:
         """Actuated joints by name patterns or columns, in the numbering of the assembly, ordered by column."""

@@ -22,6 +22,7 @@ from .components.device import device_of
 from .components.quiet_warp import quiet_warp
 from .hosts.binding import Binding
 from .hosts.current import current_host
+from .hosts.joint_kinds import turning
 from .hosts.port import ArticulationPort, Host
 from .motor_properties import (
     JointValues,
@@ -553,6 +554,9 @@ class ArticulationActuators(ActuatorSet):
 
     def _robot_names(self) -> Sequence[str]:
         return self._attachment.paths
+
+    def _turns(self) -> Sequence[bool | None] | None:
+        return turning(self.articulation)
 
     def _joint_properties(self) -> JointProperties:
         return self._attachment.drawn

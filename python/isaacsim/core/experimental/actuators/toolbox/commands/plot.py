@@ -74,7 +74,14 @@ def _envelope(arguments: Plot) -> tuple[Figure, Table, bool, list[str]]:
         column = robots.dof_names.index(arguments.joint)
         lower, upper = (float(limits.numpy()[0, column]) for limits in robots.get_dof_limits())
         largest = float(robots.get_dof_max_efforts().numpy()[0, column])
-        found = envelope(actuators, arguments.joint, limits=(lower, upper), dt=one.simulation.dt, drive_limit=largest)
+        found = envelope(
+            actuators,
+            arguments.joint,
+            limits=(lower, upper),
+            dt=one.simulation.dt,
+            drive_limit=largest,
+            turns=robots.dof_types[column] is DofType.Rotation,
+        )
     row = {name: list(found.clamps) if name == "clamps" else getattr(found, name) for name in _ENVELOPE}
     return draw_envelope(found), Table("envelope", _ENVELOPE, [row]), False, []
 

@@ -9,7 +9,9 @@ import numpy as np
 
 from ...action_graphs.runner.error import GraphError, did_you_mean
 from ...action_graphs.runner.runner import GraphRunner
+from ...hosts.joint_kinds import turning
 from ..plots.style import APART, caption, lines, panels, save
+from ..plots.units import units_of
 
 
 class Watch:
@@ -59,7 +61,8 @@ class Watch:
             curves = np.array([np.pad(sample, (0, width - sample.size), constant_values=np.nan) for sample in samples])
             names = robot.dof_names if robot is not None else [str(number) for number in range(width)]
             caption(panel, name)
-            panel.set_ylabel("position [rad or m]" if robot is not None else name.rpartition(":")[2])
+            unit = units_of(turning(robot)).position
+            panel.set_ylabel(f"position [{unit}]" if robot is not None else name.rpartition(":")[2])
             lines(panel, self._times, curves, names, apart=1.2 * APART)
         axes[-1].set_xlabel("time [s]")
         save(drawn, picture)

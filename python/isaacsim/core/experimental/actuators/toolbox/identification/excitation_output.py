@@ -100,6 +100,7 @@ def plot_excitation(excitation: Excitation, path: str | os.PathLike[str] | None 
                 np.stack([limits.lower, limits.upper]),
                 begins,
                 SAFE,
+                limits.turns.tolist(),
             )
         ),
         path,

@@ -71,11 +71,13 @@ class Replay:
         log: The log.
         positions: Simulated positions [rad or m], shape `(samples, joints)`, in the simulator as a whole robot.
         held_out: True if the motors were not fitted to this log.
+        turns: Whether each joint turns; else it slides; None if that is unknown.
     """
 
     log: MotorLog
     positions: np.ndarray
     held_out: bool
+    turns: Sequence[bool | None] | None = None
 
     @property
     def errors(self) -> np.ndarray:

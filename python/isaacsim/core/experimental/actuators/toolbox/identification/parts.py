@@ -42,8 +42,8 @@ def replays_of(
     if len(logs) == 1 and validation:
         whole = replay(robot, motors, logs[0], held_out=True)
         rows = len(whole.positions) - len(validation[0].time)
-        cut = [Replay(one, whole.positions[:rows], False) for one in training]
-        return [*cut, Replay(validation[0], whole.positions[rows:], True)]
+        cut = [Replay(one, whole.positions[:rows], False, whole.turns) for one in training]
+        return [*cut, Replay(validation[0], whole.positions[rows:], True, whole.turns)]
     return [
         replay(robot, motors, log, held_out=held)
         for part, held in ((training, False), (validation, True))

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
+from ...hosts.joint_kinds import turning
 from ...specs.motors import MotorConfig
 from .commanded import CommandedRobot
 from .identified import Replay
@@ -40,4 +41,6 @@ def replay(
     bias = np.array([np.nan_to_num(value_of(motors[name], "encoder_bias")) for name in log.joints])
     with CommandedRobot(robot, motors, log.joints, log.dt, engine=engine) as commanded:
         found = commanded.run(log.command, log.position[0] - bias, motion_of(log.position, log.dt)[0][0])
-    return Replay(log, found + bias, held_out)
+        kinds = turning(commanded.robots)
+        turns = None if kinds is None else [kinds[column] for column in commanded.columns]
+    return Replay(log, found + bias, held_out, turns)

@@ -48,7 +48,8 @@ def plot_identified(identified: Identified, path: str | os.PathLike[str] | None 
     log = one.log
     title = f"{Path(identified.robot).stem}, {log.source}, {'held out' if one.held_out else 'fitted'}"
     past = log.time - log.time[0]
-    return save(draw_comparison(Comparison(title, log.joints, past, log.command, log.position, one.positions)), path)
+    found = Comparison(title, log.joints, past, log.command, log.position, one.positions, one.turns)
+    return save(draw_comparison(found), path)
 
 
 def write_report(identified: Identified, path: str | os.PathLike[str]) -> None:

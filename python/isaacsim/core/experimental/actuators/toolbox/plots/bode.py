@@ -66,12 +66,13 @@ def draw_bode(found: FrequencyResponse) -> Figure:
         magnitude.plot([found.phase_crossover] * 2, [level, 0.0], color=BLUE, linewidth=THIN, marker="_")
         magnitude.annotate(
             f"gain margin {found.gain_margin:.3g}",
-            (found.phase_crossover, max(level, 0.0)),
-            (-4, 4),
+            # the open loop is above it: its magnitude falls with the frequency
+            (found.phase_crossover, min(level, 0.0)),
+            (-4, -4),
             textcoords="offset points",
             color=BLUE,
             ha="right",
-            va="bottom",
+            va="top",
         )
     if found.phase_margin is not None and found.gain_crossover is not None:
         ends = [-180.0, found.phase_margin - 180.0]

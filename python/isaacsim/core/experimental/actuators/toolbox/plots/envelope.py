@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .style import COLORS, GREY, SHADE, THICK, THIN, caption, dress, figure, label_ends
+from .units import Units, units_of, with_unit
 
 if TYPE_CHECKING:
     from .style import Axes, Figure
@@ -33,6 +34,7 @@ class Envelope:
         delay: Command delay [s], NaN if the step is unknown.
         drive_limit: Largest effort of the joint's own drive, which the actuator replaces; inf for none.
         ratio: Of the transmission between motor and joint; 1 without one, NaN for an unknown one.
+        turns: Whether the joint turns; else it slides; None if that is unknown.
     """
 
     joint: str
@@ -46,6 +48,12 @@ class Envelope:
     delay: float
     drive_limit: float
     ratio: float = 1.0
+    turns: bool | None = None
+
+    @property
+    def units(self) -> Units:
+        """Units of the joint."""
+        return units_of([self.turns])
 
     @property
     def stall_effort(self) -> float | None:
@@ -106,8 +114,8 @@ def draw_envelope(found: Envelope) -> Figure:
     if wide:
         _area(panels[1], found.positions, found.over_position)
         caption(panels[1], "At standstill, over the position")
-        panels[1].set_xlabel("position [rad or m]")
-        panels[1].set_ylabel("effort [N·m or N]")
+        panels[1].set_xlabel(f"position [{found.units.position}]")
+        panels[1].set_ylabel(f"effort [{found.units.effort}]")
         _fit(panels[1], [found.over_position])
         label_ends(panels[1], [(found.over_position[1], "envelope", COLORS[0])])
     return drawn
@@ -127,8 +135,8 @@ def _draw_speed(panel: Axes, found: Envelope) -> None:
         for bound in bounds:
             panel.plot(found.velocities, bound, color=color, linewidth=THIN, linestyle=(0, (5, 5)), zorder=4)
         labels.append((bounds[1], name, color))
-    panel.set_xlabel("velocity [rad/s or m/s]")
-    panel.set_ylabel("effort [N·m or N]")
+    panel.set_xlabel(f"velocity [{found.units.velocity}]")
+    panel.set_ylabel(f"effort [{found.units.effort}]")
     _fit(panel, [found.whole, *found.clamps.values()])
     _mark(panel, found)
     label_ends(panel, labels)
@@ -139,11 +147,11 @@ def _mark(panel: Axes, found: Envelope) -> None:
     stall, corner, idle = found.stall_effort, found.corner_speed, found.no_load_speed
     points: list[tuple[float, float, str, tuple[int, int]]] = []
     if stall is not None:
-        points.append((0.0, stall, f"stall effort {stall:.4g}", (-6, 8)))
+        points.append((0.0, stall, f"stall effort {with_unit(f'{stall:.4g}', found.units.effort)}", (-6, 8)))
         if corner:
-            points.append((corner, stall, f"corner speed {corner:.3g}", (6, 8)))
+            points.append((corner, stall, f"corner speed {with_unit(f'{corner:.3g}', found.units.velocity)}", (6, 8)))
     if idle is not None:
-        points.append((idle, 0.0, f"no-load speed {idle:.3g}", (8, 8)))
+        points.append((idle, 0.0, f"no-load speed {with_unit(f'{idle:.3g}', found.units.velocity)}", (8, 8)))
     for x, y, text in (
         (0.99, 0.97, "driving"),
         (0.01, 0.97, "braking"),
@@ -177,7 +185,9 @@ def _words_of_delay(found: Envelope) -> str:
         return "commands act at once"
     seconds = f" = {1000 * found.delay:.3g} ms" if np.isfinite(found.delay) else ""
     idle = found.no_load_speed
-    far = f", {idle * found.delay:.2g} rad or m at no-load speed" if idle and np.isfinite(found.delay) else ""
+    far = ""
+    if idle and np.isfinite(found.delay):
+        far = f", {idle * found.delay:.2g} {found.units.position} at no-load speed"
     plural = "s" if found.delay_steps > 1 else ""
     steps = f"{found.delay_steps:.3g} step{plural}" if found.delay_steps else "some steps"
     return f"commands act {steps} late{seconds}{far}"
@@ -190,12 +200,12 @@ def _words(found: Envelope) -> list[str]:
         words.append("Nothing limits its effort")
     words.append(_words_of_delay(found))
     if np.isfinite(found.drive_limit):
-        words.append(f"limit of the drive it replaces: {found.drive_limit:.4g}")
+        words.append(f"limit of the drive it replaces: {with_unit(f'{found.drive_limit:.4g}', found.units.effort)}")
     if found.ratio != 1.0:
         # a ratio that is unknown has no words
         words.append(
             "at the joint" + (f", behind a gear of ratio {found.ratio:.4g}" if found.ratio == found.ratio else "")
         )
     if len(found.positions):
-        words.append(f"at position {found.position:.3g}")
+        words.append(f"at position {with_unit(f'{found.position:.3g}', found.units.position)}")
     return [words[0][0].upper() + words[0][1:], *words[1:]]

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from .style import BLUE, COLORS, GREY, PLAIN, THIN, caption, label_ends, lines, panels
+from .style import BLUE, COLORS, GREY, PLAIN, THIN, caption, key, label_ends, lines, panels
+from .units import units_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -34,6 +35,7 @@ class Prediction:
         limits: Lowest and highest positions [rad or m], infinite for none, shape `(2, joints)`.
         begins: Kind of motion by the time at which it begins [s].
         used: Share of the limits that is used at most.
+        turns: Whether each joint turns; else it slides; None if that is unknown.
     """
 
     title: str
@@ -46,6 +48,7 @@ class Prediction:
     limits: np.ndarray
     begins: Mapping[float, str]
     used: float
+    turns: Sequence[bool] | None = None
 
 
 def draw_prediction(found: Prediction) -> Figure:
@@ -64,15 +67,17 @@ def draw_prediction(found: Prediction) -> Figure:
         for limit in found.limits[:, column]:
             if position.min() - near < limit < position.max() + near:
                 panel.axhline(limit, color=GREY, linewidth=THIN, linestyle=":")
-        panel.set_ylabel("[rad or m]")
+        units = units_of(None if found.turns is None else [bool(found.turns[column])])
+        panel.set_ylabel(f"position [{units.position}]")
         caption(panel, joint)
         label_ends(panel, [(command, "command", GREY), (position, "predicted", BLUE)])
-    for panel, shares, words in ((axes[-2], found.speeds, "speed"), (axes[-1], found.efforts, "effort")):
+    for panel, shares, words in ((axes[-2], found.speeds, "Speed"), (axes[-1], found.efforts, "Effort")):
         panel.axhline(100.0 * found.used, color=GREY, linewidth=THIN, linestyle=":")
         panel.set_ylim(0.0, 105.0)
         lines(panel, found.time, 100.0 * shares, found.joints, COLORS, linewidth=THIN)
-        panel.set_ylabel("[%]")
+        panel.set_ylabel(f"{words.lower()} [%]")
         caption(panel, f"{words}, share of the limit")
+        key(panel, {f"used at most, {found.used:.0%}": {"linewidth": THIN, "linestyle": ":"}})
     for panel in axes:
         for time in found.begins:
             panel.axvline(time, color=GREY, linewidth=THIN, alpha=0.5)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from .style import BLUE, BROAD, GREY, PLAIN, RED, THIN, caption, label_ends, panels
+from .units import units_of
 
 if TYPE_CHECKING:
     from .style import Figure
@@ -25,6 +26,7 @@ class Comparison:
         command: Position targets [rad or m], shape `(samples, joints)`.
         measured: Measured positions [rad or m], same shape.
         simulated: Simulated positions [rad or m], same shape.
+        turns: Whether each joint turns; else it slides; None if that is unknown.
     """
 
     title: str
@@ -33,6 +35,7 @@ class Comparison:
     command: np.ndarray
     measured: np.ndarray
     simulated: np.ndarray
+    turns: Sequence[bool | None] | None = None
 
 
 def draw_comparison(found: Comparison) -> Figure:
@@ -50,11 +53,12 @@ def draw_comparison(found: Comparison) -> Figure:
         position.plot(found.time, target, color=GREY, linewidth=THIN, linestyle="--", drawstyle="steps-post")
         position.plot(found.time, measured, color=RED, **BROAD)
         position.plot(found.time, simulated, color=BLUE, linewidth=PLAIN)
-        position.set_ylabel("position [rad or m]")
-        caption(position, f"{joint}: mean absolute error {np.abs(errors[:, column]).mean():.3g} mrad or mm")
+        units = units_of(None if found.turns is None else [found.turns[column]])
+        position.set_ylabel(f"position [{units.position}]")
+        caption(position, f"{joint}: mean absolute error {np.abs(errors[:, column]).mean():.3g} {units.milli}")
         label_ends(position, [(target, "target", GREY), (measured, "measured", RED), (simulated, "simulated", BLUE)])
         residual.axhline(0.0, color=GREY, linewidth=THIN)
         residual.plot(found.time, errors[:, column], color=BLUE, linewidth=PLAIN)
-        residual.set_ylabel("error\n[mrad or mm]")
+        residual.set_ylabel(f"error\n[{units.milli}]")
     axes[-1].set_xlabel("time [s]")
     return drawn

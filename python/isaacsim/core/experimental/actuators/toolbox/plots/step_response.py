@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from .style import BLUE, GREY, ORANGE, PLAIN, RED, SHADE, THICK, THIN, caption, label_ends, panels
+from .units import units_of, with_unit
 
 if TYPE_CHECKING:
     from .style import Axes, Figure
@@ -92,12 +93,14 @@ class StepResponse:
         actual: Response with its actuator.
         ideal: Response with the same gains, without delay and clamps.
         bounds: Lowest and highest effort within the clamps at each step, `(2, steps)`, NaN for none.
+        turns: Whether the joint turns; else it slides; None if that is unknown.
     """
 
     joint: str
     actual: Response
     ideal: Response
     bounds: np.ndarray
+    turns: bool | None = None
 
 
 def draw_step_response(found: StepResponse) -> Figure:
@@ -107,14 +110,14 @@ def draw_step_response(found: StepResponse) -> Figure:
         ModuleNotFoundError: Matplotlib is missing.
     """
     drawn, (position, effort) = panels(10, 7, f"{found.joint}: step response", rows=2, heights=[3, 2])
-    actual, ideal = found.actual, found.ideal
+    actual, ideal, units = found.actual, found.ideal, units_of([found.turns])
     shown = _shown(found)
     time = actual.time[shown]
     position.plot(time, actual.target[shown], color=GREY, linewidth=THIN, linestyle="--", drawstyle="steps-post")
     position.plot(time, ideal.position[shown], color=RED, linewidth=THIN)
     position.plot(time, actual.position[shown], color=BLUE, linewidth=THICK)
     ends = [(actual.target, "target", GREY), (ideal.position, "ideal drive", RED), (actual.position, "actuator", BLUE)]
-    position.set_ylabel("position [rad or m]")
+    position.set_ylabel(f"position [{units.position}]")
     caption(position, "\n".join(_words(actual, ideal)))
     effort.plot(time, ideal.effort[shown], color=RED, linewidth=THIN, drawstyle="steps-post")
     effort.plot(time, actual.effort[shown], color=BLUE, linewidth=THICK, drawstyle="steps-post")
@@ -124,7 +127,7 @@ def draw_step_response(found: StepResponse) -> Figure:
     if actual.friction is not None:
         effort.plot(time, actual.friction[shown], color=ORANGE, linewidth=PLAIN, drawstyle="steps-post")
         efforts.append((actual.friction, "friction", ORANGE))
-    effort.set_ylabel("effort [N·m or N]")
+    effort.set_ylabel(f"effort [{units.effort}]")
     effort.set_xlabel("time since the jump [s]")
     caption(effort, "; ".join(["Effort", *_fit(effort, found, shown)]))
     position.set_xlim(time[0], time[-1])
@@ -149,7 +152,7 @@ def _fit(panel: Axes, found: StepResponse, shown: slice) -> list[str]:
     panel.fill_between(found.actual.time[shown], *found.bounds[:, shown], color=GREY, alpha=SHADE / 2, linewidth=0)
     if 0 < _SHOWN * reach < most:
         panel.set_ylim(-_SHOWN * reach, _SHOWN * reach)
-        return [f"the ideal drive reaches {most:.4g}, beyond the panel"]
+        return [f"the ideal drive reaches {with_unit(f'{most:.4g}', units_of([found.turns]).effort)}, beyond the panel"]
     reach = 1.1 * max(reach, most)
     panel.set_ylim(-reach, reach)
     return []

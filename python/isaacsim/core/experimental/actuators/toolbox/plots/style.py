@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -28,12 +28,16 @@ THICK, PLAIN, THIN = 2.2, 1.6, 1.0
 """Widths of lines: main curve, compared curves, others."""
 BROAD: dict[str, Any] = {"linewidth": 5.0, "alpha": 0.35}
 """Style of a curve below another one."""
+DASHED: dict[str, Any] = {"color": GREY, "linestyle": "--", "linewidth": THIN}
+"""Style of targets, limits and thresholds."""
 SHADE = 0.12
 """Opacity of areas."""
 APART = 0.075
 """Least distance of labels, of the height of a panel."""
 
 _DPI = 110
+# ends that no eye tells apart, of the height of a panel
+_ALIKE = 0.004
 # more labels than that are small
 _MANY = 14
 # settling tolerance of curves, of their range, and plotted time, of the settling time
@@ -96,6 +100,31 @@ def dress(panels: Iterable[Axes]) -> None:
 def caption(panel: Axes, text: str) -> None:
     """Set the title of a panel."""
     panel.set_title(text, loc="left", fontsize="medium")
+
+
+def key(panel: Axes, lines: Mapping[str, Mapping[str, Any]], areas: Mapping[str, str] | None = None) -> None:
+    """Explain styles of lines and colors of areas, to the right of the title of a panel.
+
+    Args:
+        panel: The panel.
+        lines: Properties of Matplotlib's lines by the word for them.
+        areas: Colors of shaded areas by the word for them.
+    """
+    from matplotlib.lines import Line2D
+    from matplotlib.patches import Patch
+
+    shown: list[Any] = [Line2D([], [], **{"color": GREY, **line, "label": word}) for word, line in lines.items()]
+    shown += [Patch(color=color, alpha=2 * SHADE, linewidth=0, label=word) for word, color in (areas or {}).items()]
+    if shown:
+        panel.legend(
+            handles=shown,
+            loc="lower right",
+            bbox_to_anchor=(1.0, 1.0),
+            ncols=len(shown),
+            frameon=False,
+            fontsize="small",
+            borderaxespad=0.1,
+        )
 
 
 def until_rest(time: np.ndarray, curves: np.ndarray) -> slice:
@@ -170,7 +199,8 @@ def bands(panel: Axes, x: Any, samples: np.ndarray, of: str, shares: Sequence[in
 def label_ends(panel: Axes, labels: Sequence[tuple[np.ndarray, str, Any]], apart: float = APART) -> None:
     """Write labels to the right of the ends of curves, in their colors and without overlap.
 
-    Labels of curves with equal ends keep their order, the first on top.
+    Labels are in the order of the ends, also of ends beyond the panel; those of equal ends keep their order, the first
+    on top.
 
     Args:
         panel: The panel, with final limits.
@@ -180,19 +210,39 @@ def label_ends(panel: Axes, labels: Sequence[tuple[np.ndarray, str, Any]], apart
     ends = []
     # Matplotlib computes scales on request
     panel.get_ylim()
-    for number, (values, text, color) in enumerate(labels):
+    for number, (values, *_) in enumerate(labels):
         finite = values[np.isfinite(values)]
         if len(finite):
             place = panel.transAxes.inverted().transform(panel.transData.transform((1.0, float(finite[-1]))))[1]
-            place = float(np.clip(place, 0.0, 1.0))
-            ends.append((round(place, 2), -number, place, text, color))
-    ends.sort()
-    places = separate([place for _, _, place, *_ in ends], min(apart, 1.0 / max(1, len(ends) - 1)))
+            ends.append((float(place), number))
+    ends = _ordered(ends)
+    inside = np.clip([place for place, _ in ends], 0.0, 1.0)
+    places = separate(inside.tolist(), min(apart, 1.0 / max(1, len(ends) - 1)))
     size = "small" if len(ends) <= _MANY else "xx-small"
-    for place, (*_, text, color) in zip(places, ends, strict=True):
+    for place, (_, number) in zip(places, ends, strict=True):
+        _, text, color = labels[number]
         panel.annotate(
             text, (1, place), (5, 0), "axes fraction", "offset points", color=color, va="center", fontsize=size
         )
+
+
+def _ordered(ends: Sequence[tuple[float, int]]) -> list[tuple[float, int]]:
+    """Return ends, each with the number of its curve, in ascending order; equal ones from the last curve to the first.
+
+    Equal ends share the mean of their places.
+    """
+    groups: list[list[tuple[float, int]]] = []
+    for place, number in sorted(ends):
+        if groups and place - groups[-1][0][0] <= _ALIKE:
+            groups[-1].append((place, number))
+        else:
+            groups.append([(place, number)])
+    means = [float(np.mean([place for place, _ in group])) for group in groups]
+    return [
+        (mean, number)
+        for mean, group in zip(means, groups, strict=True)
+        for number in sorted((number for _, number in group), reverse=True)
+    ]
 
 
 def separate(places: Sequence[float], apart: float) -> np.ndarray:

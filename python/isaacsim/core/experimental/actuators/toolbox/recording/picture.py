@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..plots.style import APART, COLORS, GREY, ORANGE, PLAIN, RED, SHADE, THIN, caption, label_ends, panels
+from ..plots.style import APART, COLORS, GREY, ORANGE, PLAIN, RED, SHADE, THIN, caption, key, label_ends, panels
+from ..plots.units import BOTH, Units
 from .intervals import intervals
 
 if TYPE_CHECKING:
@@ -20,7 +21,12 @@ _SHOWN = 2.0
 
 
 def draw(
-    robot: str, joints: Sequence[str], time: np.ndarray, shown: Mapping[str, np.ndarray], max_efforts: np.ndarray
+    robot: str,
+    joints: Sequence[str],
+    time: np.ndarray,
+    shown: Mapping[str, np.ndarray],
+    max_efforts: np.ndarray,
+    units: Units = BOTH,
 ) -> Figure:
     """Draw the recorded signals of some joints of a robot.
 
@@ -30,6 +36,7 @@ def draw(
         time: `(steps,)` [s].
         shown: Arrays by name, `(steps, joints)`.
         max_efforts: Plain limits, `(joints,)`, NaN for none.
+        units: Units of the joints.
 
     Raises:
         ModuleNotFoundError: Matplotlib is missing.
@@ -48,7 +55,7 @@ def draw(
     whole, axes = panels(10, sum(heights), headline, rows=len(heights), heights=heights)
     axes[-1].set_xlabel("time [s]")
     for panel, (_, drawn) in zip(axes, there, strict=False):
-        drawn(_Curves(panel, joints, time), shown)
+        drawn(_Curves(panel, joints, time, units), shown)
     return whole
 
 
@@ -98,11 +105,16 @@ class _Curves:
         axes: The panel.
         joints: Names of the joints.
         time: `(steps,)` [s].
+        units: Units of the joints.
     """
 
-    def __init__(self, axes: Axes, joints: Sequence[str], time: np.ndarray) -> None:
+    def __init__(self, axes: Axes, joints: Sequence[str], time: np.ndarray, units: Units) -> None:
+        self.units = units
         self.axes, self.joints, self.time, self.alone = axes, joints, time, len(joints) == 1
         self.labels: list[tuple[np.ndarray, str, str]] = []
+        # styles of lines, and colors of areas, by the words for them
+        self.lines: dict[str, Mapping[str, Any]] = {}
+        self.areas: dict[str, str] = {}
 
     def add(self, values: np.ndarray, word: str, is_main: bool, style: Mapping[str, Any], first: int = 0) -> None:
         """Plot a quantity, `(steps, joints)`, in colors from the `first` on; grey if not the main one of one joint."""
@@ -113,46 +125,50 @@ class _Curves:
                 self.labels.append((values[:, column], word if self.alone else joint, color))
 
     def finish(self, title: str, ylabel: str) -> None:
-        """Add title, axis label and the labels of the curves."""
+        """Add title, axis label, the labels of the curves, and the key of lines and areas."""
         self.axes.set_ylabel(ylabel)
         caption(self.axes, title)
         label_ends(self.axes, self.labels)
+        key(self.axes, self.lines, self.areas)
 
 
 def _draw_position(curves: _Curves, shown: Mapping[str, np.ndarray]) -> None:
     if "position_targets" in shown:
         style = {"linestyle": "--", "linewidth": THIN, "drawstyle": "steps-post"}
         curves.add(shown["position_targets"], "target", False, style)
+        if not curves.alone:
+            curves.lines["target"] = {"linestyle": "--", "linewidth": THIN}
     if curves.alone and "delayed_position_targets" in shown and not _alike(shown):
         style = {"linestyle": ":", "linewidth": 1.4, "drawstyle": "steps-post"}
         curves.add(shown["delayed_position_targets"], "delayed target", False, style)
     if "positions" in shown:
         curves.add(shown["positions"], "position", True, {"linewidth": PLAIN})
-    curves.finish("Position" if curves.alone else "Position, dashed: target", "position [rad or m]")
+    curves.finish("Position", f"position [{curves.units.position}]")
 
 
 def _draw_effort(max_efforts: np.ndarray, curves: _Curves, shown: Mapping[str, np.ndarray]) -> None:
     # computed efforts of a geared motor are on its shaft, in a panel of its own
     computed, main = None if _has_gear(shown) else shown.get("computed_efforts"), _main_effort(shown)
     if computed is not None:
-        curves.add(computed, "computed", False, {"linewidth": THIN, "alpha": 1 if curves.alone else 0.6})
+        _add_computed(curves, computed)
     if main is not None:
         curves.add(shown[main], main.partition("_")[0], True, {"linewidth": PLAIN})
     if curves.alone and _has_friction(shown):
         curves.add(shown["passive_efforts"], "friction", True, {"linewidth": PLAIN}, COLORS.index(ORANGE))
     _draw_limit(curves, max_efforts)
-    title = [_title_of_effort(curves.alone, main, computed is not None)]
+    title = ["Effort before friction" if main == "motor_efforts" and not curves.alone else "Effort"]
     if computed is not None:
         title += _zoom(curves.axes, computed, computed if main is None else shown[main], max_efforts)
-    curves.finish("; ".join([*title, *_shade_all(curves, shown)]), "effort [N·m or N]")
+    _shade_all(curves, shown)
+    curves.finish("; ".join(title), f"effort [{curves.units.effort}]")
 
 
 def _draw_shaft(curves: _Curves, shown: Mapping[str, np.ndarray]) -> None:
     """Draw the efforts of motors before their gears."""
     computed, main = shown.get("computed_efforts"), shown["shaft_efforts"]
-    title = ["Effort on the motor's shaft, before the gear" + ("" if curves.alone else ", thin: before the clamps")]
+    title = ["Effort on the motor's shaft, before the gear"]
     if computed is not None:
-        curves.add(computed, "computed", False, {"linewidth": THIN, "alpha": 1 if curves.alone else 0.6})
+        _add_computed(curves, computed)
     curves.add(main, "shaft", True, {"linewidth": PLAIN})
     if computed is not None:
         title += _zoom(curves.axes, computed, main, np.full(1, np.nan))
@@ -164,10 +180,12 @@ def _has_gear(shown: Mapping[str, np.ndarray]) -> bool:
     return "shaft_efforts" in shown and not np.array_equal(shown["shaft_efforts"], shown["motor_efforts"])
 
 
-def _title_of_effort(alone: bool, main: str | None, has_computed: bool) -> str:
-    if alone:
-        return "Effort"
-    return f"Effort{' before friction' if main == 'motor_efforts' else ''}{', thin: before the clamps' * has_computed}"
+def _add_computed(curves: _Curves, computed: np.ndarray) -> None:
+    """Draw what control laws ask for; of several joints in their colors, which the key explains."""
+    style = {"linewidth": THIN, "alpha": 1 if curves.alone else 0.6}
+    curves.add(computed, "computed", False, style)
+    if not curves.alone:
+        curves.lines["before the clamps"] = style
 
 
 def _has_friction(shown: Mapping[str, np.ndarray]) -> bool:
@@ -197,38 +215,34 @@ def _zoom(axes: Axes, computed: np.ndarray, applied: np.ndarray, max_efforts: np
     return [f"computed reaches {most:.4g}, beyond the panel"]
 
 
-def _shade_all(curves: _Curves, shown: Mapping[str, np.ndarray]) -> list[str]:
-    """Shade the time in which clamps limit the effort or the joint sticks, and return the words for it."""
-    words = _shade_limits(curves, shown["limited_by"][:, 0]) if "limited_by" in shown else []
+def _shade_all(curves: _Curves, shown: Mapping[str, np.ndarray]) -> None:
+    """Shade the time in which clamps limit the effort or the joint sticks."""
+    if "limited_by" in shown:
+        limited_by = shown["limited_by"][:, 0]
+        clamps = sorted({*limited_by.tolist()} - {""})
+        _shade(curves, limited_by != "", RED, f"limited by {', '.join(clamps)}")
     if "sticking" in shown:
-        words += _shade(curves, shown["sticking"][:, 0], GREY, ["shaded gray: sticks"])
-    return words
+        _shade(curves, shown["sticking"][:, 0], GREY, "sticks")
 
 
-def _shade_limits(curves: _Curves, limited_by: np.ndarray) -> list[str]:
-    """Shade the time in which clamps limit the effort, and return the words for it."""
-    clamps = sorted({*limited_by.tolist()} - {""})
-    return _shade(curves, limited_by != "", RED, [f"shaded: limited by {', '.join(clamps)}"])
-
-
-def _shade(curves: _Curves, mask: np.ndarray, color: str, words: list[str]) -> list[str]:
-    """Shade the time in which a mask of the steps of one joint is true, and return the words for it, if any."""
+def _shade(curves: _Curves, mask: np.ndarray, color: str, word: str) -> None:
+    """Shade the time in which a mask of the steps of one joint is true, if any; the key has the word for it."""
     if not (curves.alone and mask.any()):
-        return []
+        return
     time = curves.time
     edges = np.r_[time, 2 * time[-1] - time[-2] if len(time) > 1 else time[-1]]
     for first, last in intervals(mask):
         curves.axes.axvspan(edges[first], edges[last], color=color, alpha=SHADE, linewidth=0)
-    return words
+    curves.areas[word] = color
 
 
 def _draw_motion(first: _Curves, shown: Mapping[str, np.ndarray]) -> None:
     """Draw power, beside the velocity for one joint; the power of several joints, or else the velocity."""
-    words = {"power": "power [W]", "velocities": "velocity [rad/s or m/s]"}
+    words = {"power": "power [W]", "velocities": f"velocity [{first.units.velocity}]"}
     there = [name for name in words if name in shown][: 2 if first.alone else 1]
     caption(first.axes, " and ".join(words[name].partition(" ")[0] for name in there).capitalize())
     for number, name in enumerate(there):
-        curves = _Curves(first.axes.twinx(), first.joints, first.time) if number else first
+        curves = _Curves(first.axes.twinx(), first.joints, first.time, first.units) if number else first
         panel = curves.axes
         panel.set_ylabel(words[name])
         curves.add(shown[name], name, True, {"linewidth": PLAIN}, number)

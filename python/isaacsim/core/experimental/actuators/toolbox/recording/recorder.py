@@ -69,6 +69,7 @@ class Recorder(NotCopied):
         capacity: int | None,
         robots: Sequence[int],
         joints: Sequence[int],
+        turns: Sequence[bool | None] | None = None,
     ) -> None:
         self._signals = _chosen(signals, assembly, joints)
         if capacity is not None and number_of("capacity", capacity) < 1:
@@ -79,20 +80,23 @@ class Recorder(NotCopied):
         self._needs_motion = bool(_OF_MOTION & {*self._signals})
         self._recorded = [name for name in self._signals if name in KINDS]
         self._capacity = capacity
-        self._subject = self._subject_of(robot_names)
+        self._subject = self._subject_of(robot_names, turns)
         parts = (_Part(part, at, self) for at, (_, part) in enumerate(assembly.parts))
         self._parts = [part for part in parts if part.slots]
         self._tape: Tape | NativeTape | None = None
         self._resets = Resets(self._robots, capacity)
         self._reader: _Reader | None = None
 
-    def _subject_of(self, robot_names: Sequence[str]) -> Subject:
+    def _subject_of(self, robot_names: Sequence[str], turns: Sequence[bool | None] | None) -> Subject:
+        kinds = [None if turns is None else turns[self._assembly.columns[joint]] for joint in self._joints]
+        known = tuple(kind for kind in kinds if kind is not None)
         clamps = dict.fromkeys(name for _, part in self._assembly.parts for name in part.stage_names)
         return Subject(
             tuple(robot_names[robot] for robot in self._robots),
             tuple(self._assembly.dof_names[joint] for joint in self._joints),
             ("", *clamps),
             np.full((len(self._robots), len(self._joints)), np.nan, np.float32),
+            known if len(known) == len(kinds) else None,
         )
 
     def __enter__(self) -> Recording:

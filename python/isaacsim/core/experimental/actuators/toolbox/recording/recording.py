@@ -13,6 +13,7 @@ from ...pipeline.recorded_signals import SIGNALS
 from ...saving import whole_file
 from ...specs.arguments import names_of, path_of, require_file, require_type, whole_of
 from ..plots.style import save
+from ..plots.units import units_of
 from .bags import save_mcap
 from .files import Subject, load_npz, save_npz
 from .friction import FrictionTable, friction
@@ -340,12 +341,14 @@ class Recording:
         if not len(self):
             raise ValueError("no step was recorded: must have one at least. Step within the `with` block.")
         shown = {name: array[:, robot, columns] for name, array in self.arrays().items() if name != "time"}
+        turns = self._subject.turns
         figure = draw(
             self._subject.robots[robot],
             [self._subject.joints[column] for column in columns],
             self.time,
             shown,
             self._subject.max_efforts[robot, columns],
+            units_of(None if turns is None else [turns[column] for column in columns]),
         )
         return save(figure, path)
 

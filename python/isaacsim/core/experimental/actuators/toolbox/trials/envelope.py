@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...actuator_set import ActuatorSet
+from ...hosts.joint_kinds import turning
 from ...pipeline.actuator import Actuator
 from ...pipeline.bounds import StageBounds, converts, copied
 from ...pipeline.feedback import gears
@@ -58,7 +59,15 @@ def plot_envelope(
         >>> print(plot_envelope(knee, "knee").get_suptitle())
         knee: effort envelope
     """
-    return save(draw_envelope(envelope(actuators, joint, robot=robot)), path)
+    return save(draw_envelope(envelope(actuators, joint, robot=robot, turns=_turns(actuators, joint))), path)
+
+
+def _turns(actuators: ActuatorSet, joint: str) -> bool | None:
+    """Return True if a joint turns, False if it slides, None without an articulation that says so."""
+    articulation: Any = getattr(actuators, "articulation", None)
+    kinds = turning(articulation)
+    names = [] if kinds is None else list(articulation.dof_names)
+    return kinds[names.index(joint)] if kinds is not None and joint in names else None
 
 
 def envelope(
@@ -69,6 +78,7 @@ def envelope(
     limits: tuple[float, float] = (-np.inf, np.inf),
     dt: float = np.nan,
     drive_limit: float = np.inf,
+    turns: bool | None = None,
 ) -> Envelope:
     """Return the effort envelope of the motor of a joint, in the coordinates of the joint.
 
@@ -79,6 +89,7 @@ def envelope(
         limits: Limits of the position of the joint [rad or m].
         dt: Physics step [s].
         drive_limit: Largest effort of the joint's own drive [N·m or N].
+        turns: Whether the joint turns; else it slides; None if that is unknown.
 
     Raises:
         ValueError: No actuator drives such a joint, or there is no such robot.
@@ -109,6 +120,7 @@ def envelope(
         late,
         float(drive_limit),
         float(gears(actuator)[0, robot, column]),
+        turns,
     )
 
 

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from ...articulation_actuators import ArticulationActuators
+from ...hosts.joint_kinds import turning
 from ...pipeline.actuator import Actuator
 from ...pipeline.bounds import converts, known_of_motor
 from ...pipeline.entry import ActuatorConfig
@@ -62,12 +63,14 @@ def step_response(
             raise ValueError(f"joint = {joint!r} is passive: must have a control law to follow a target. Name another.")
         stages = [one_joint(stage, actuator, 0, column) for stage in known_of_motor(actuator)]
         actual, log = _respond(simulation, actuators, joint, amplitude, seconds)
+        kinds = turning(actuators.articulation)
+        turns = None if kinds is None else kinds[actuators.articulation.dof_names.index(joint)]
     at = log.joints.index(joint)
     seen = slice(len(log) - len(actual.time), None)
     limits = bounds(stages, log.positions[seen, 0, at], log.velocities[seen, 0, at])
     with open_simulation() as simulation, _ideal(path, joint, open_actuators) as actuators:
         ideal, _ = _respond(simulation, actuators, joint, amplitude, seconds)
-    return StepResponse(joint, actual, ideal, limits)
+    return StepResponse(joint, actual, ideal, limits, turns)
 
 
 @contextlib.contextmanager

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from ...attachment import attached_to
+from ...hosts.joint_kinds import turning
 from ...pipeline.actuator import Actuator
 from ...pipeline.bounds import StageBounds, known_of_motor
 from ...pipeline.feedback import gears, has_passive_stages
@@ -46,6 +47,7 @@ class Joint:
         driven: Whether an actuator drives it.
         stages: Class names of the stages of that actuator, in the order in which they act.
         passive: Whether some of them are passive, friction for instance.
+        turns: Whether it turns; else it slides; None if that is unknown.
     """
 
     name: str
@@ -55,6 +57,7 @@ class Joint:
     driven: bool = False
     stages: tuple[str, ...] = ()
     passive: bool = False
+    turns: bool | None = None
 
 
 @dataclass(frozen=True)
@@ -180,7 +183,9 @@ class Live:
         lower, upper = (np.array(end.numpy()[0], float) for end in self.articulation.get_dof_limits())
         lower, upper = np.where(np.isfinite(lower), lower, -_OPEN), np.where(np.isfinite(upper), upper, _OPEN)
         ranges = zip(self.articulation.dof_names, lower.tolist(), upper.tolist(), strict=True)
-        return [Joint(*one, *_motor(places.get(column))) for column, one in enumerate(ranges)]
+        kinds = turning(self.articulation) or [None] * len(lower)
+        joints = [Joint(*one, *_motor(places.get(column))) for column, one in enumerate(ranges)]
+        return [replace(joint, turns=turns) for joint, turns in zip(joints, kinds, strict=True)]
 
     def close(self) -> None:
         """Stop recording."""

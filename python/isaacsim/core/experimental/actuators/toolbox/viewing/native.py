@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ...hosts.mujoco.window import DrawingWindow
+from ..plots.units import units_of
 from .live import Live
 
 # smallest time between two updates of the text, which wait for the viewer [s of wall clock]
@@ -78,7 +79,8 @@ def _lines(live: Live, paused: bool) -> list[tuple[str, str]]:
     lines = [("paused" if paused else "time", f"{live.time:.2f} s")]
     efforts = live.efforts()
     if efforts:
-        lines.append(("effort", "within its limits [N m or N]"))
+        unit = units_of(live.joints[effort.column].turns for effort in efforts).effort.replace("·", " ")
+        lines.append(("effort", f"within its limits [{unit}]"))
     for effort in efforts:
         numbers = f"{effort.motor:z.2f} in [{effort.lower:.2f}, {effort.upper:.2f}] {effort.limited_by}"
         if effort.friction is not None:

@@ -9,7 +9,7 @@ import logging
 import math
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from http import HTTPStatus
 from typing import Any
 
@@ -19,6 +19,7 @@ import websockets.asyncio.server
 from viser import uplot
 
 from ...errors import HostError
+from ..plots.units import BOTH, Units, units_of
 from .live import HISTORY, Effort, Live
 from .visitors import host_names, refusal
 
@@ -59,7 +60,7 @@ class Page:
         """Address."""
         self.is_open = True
         """True until it is closed."""
-        server.gui.configure_theme(show_logo=False, show_share_button=False)
+        server.gui.configure_theme(show_logo=False, show_share_button=False, control_width="large")
         server.gui.main_panel.dock_right()
         server.scene.set_up_direction("+z")
         # the default environment would be downloaded
@@ -227,9 +228,9 @@ class Page:
         with self._all:
             self._panel = gui.add_folder(None)
         with self._panel:
-            with gui.add_folder("efforts [N·m or N]", visible=bool(driven)):
+            with gui.add_folder(f"efforts [{_units(live, driven).effort}]", visible=bool(driven)):
                 self._bars = gui.add_html("")
-            with gui.add_folder("position targets [rad or m]"):
+            with gui.add_folder(f"position targets [{_units(live, range(len(live.joints))).position}]"):
                 self._sliders = [self._slider(live, column) for column in range(len(live.joints))]
             self._gains: dict[str, Any] = {}
             if driven:
@@ -272,7 +273,7 @@ class Page:
         scales = {"x": uplot.Scale(time=False, range=(-HISTORY, 0.0))}
         axes = (uplot.Axis(label="time [s]", labelSize=18, size=30), uplot.Axis(size=44))
         options: dict[str, Any] = {"scales": scales, "axes": axes, "legend": uplot.Legend(show=False), "height": 150}
-        key, series = _curves(False)
+        key, series = _curves(False, BOTH.effort)
         shown = self._server.gui.add_html(key)
         return shown, self._server.gui.add_uplot((nothing,) * len(series), series, **options)
 
@@ -282,7 +283,7 @@ class Page:
             slider.remove()
         column = self._gains_of = self._chosen
         self._gains = {}
-        self._key.content, series = _curves(live.joints[column].passive)
+        self._key.content, series = _curves(live.joints[column].passive, _units(live, [column]).effort)
         if len(series) != len(self._chart.series):
             self._chart.data = (np.zeros(2),) * len(series)
             self._chart.series = series
@@ -402,7 +403,12 @@ class Page:
         self._chosen = next((at for at, joint in enumerate(live.joints) if joint.name == name), self._chosen)
 
 
-def _curves(passive: bool) -> tuple[str, tuple[uplot.Series, ...]]:
+def _units(live: Live, columns: Iterable[int]) -> Units:
+    """Return the units that some joints share."""
+    return units_of(live.joints[column].turns for column in columns)
+
+
+def _curves(passive: bool, unit: str) -> tuple[str, tuple[uplot.Series, ...]]:
     """Return the key of the chart as HTML, and its series: time, computed and applied effort, or motor and friction."""
     name = "motor" if passive else "applied"
     key = f"<b style='color:{_BLUE}'>{name}</b>, and <span style='color:{_GRAY}'>- - computed</span>"
@@ -414,7 +420,7 @@ def _curves(passive: bool) -> tuple[str, tuple[uplot.Series, ...]]:
     if passive:
         key = f"<b style='color:{_BLUE}'>{name}</b>, <b style='color:{_ORANGE}'>friction</b>{key.partition('</b>')[2]}"
         series.append(uplot.Series(label="friction", stroke=_ORANGE, width=2))
-    return f"<div style='font-size:.8em;padding:0 .6em'>effort [N·m or N]: {key}</div>", tuple(series)
+    return f"<div style='font-size:.8em;padding:0 .6em'>effort [{unit}]: {key}</div>", tuple(series)
 
 
 def _place_of(effort: float, scale: float) -> float:

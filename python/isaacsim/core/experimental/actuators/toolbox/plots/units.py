@@ -1,0 +1,49 @@
+"""Units of joints in plots: those of joints that turn, of joints that slide, or both."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Units:
+    """Units of the quantities of some joints, without brackets.
+
+    Args:
+        position: Of positions.
+        milli: Of thousandths of positions.
+        velocity: Of velocities.
+        effort: Of efforts.
+    """
+
+    position: str
+    milli: str
+    velocity: str
+    effort: str
+
+
+TURNING = Units("rad", "mrad", "rad/s", "N·m")
+"""Units of joints that turn."""
+SLIDING = Units("m", "mm", "m/s", "N")
+"""Units of joints that slide."""
+BOTH = Units("rad or m", "mrad or mm", "rad/s or m/s", "N·m or N")
+"""Units of joints of both kinds, and of joints of an unknown kind."""
+
+
+def with_unit(value: str, unit: str) -> str:
+    """Return a number with its unit, without one if the kind of the joint is unknown."""
+    return value if " or " in unit else f"{value} {unit}"
+
+
+def units_of(turns: Iterable[bool | None] | None) -> Units:
+    """Return the units of joints that share a plot.
+
+    Args:
+        turns: For each joint, True if it turns and False if it slides; None for an unknown kind, of one joint or of
+            all.
+    """
+    kinds = set(turns if turns is not None else [None])
+    if kinds == {True}:
+        return TURNING
+    return SLIDING if kinds == {False} else BOTH

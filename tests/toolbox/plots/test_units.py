@@ -1,0 +1,30 @@
+"""Units of joints: one kind has its own, both are named only where both are shown."""
+
+from __future__ import annotations
+
+import pytest
+from isaacsim.core.experimental.actuators.toolbox.plots.units import BOTH, SLIDING, TURNING, Units, units_of, with_unit
+
+
+@pytest.mark.parametrize(
+    ("turns", "units"),
+    [
+        ([True, True], TURNING),
+        ([False], SLIDING),
+        ([True, False], BOTH),
+        # a joint of an unknown kind may be either
+        ([True, None], BOTH),
+        ([False, None], BOTH),
+        (None, BOTH),
+        ([], BOTH),
+    ],
+)
+def test_units_are_those_of_the_joints(turns: list[bool | None] | None, units: Units) -> None:
+    """Both are named if both are there, or if the kind of a joint is unknown."""
+    assert units_of(turns) == units
+
+
+def test_numbers_have_a_unit_if_it_is_known() -> None:
+    """Two units beside a number would be none."""
+    assert with_unit("80", TURNING.effort) == "80 N·m"
+    assert with_unit("80", BOTH.effort) == "80"
