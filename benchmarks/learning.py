@@ -183,11 +183,11 @@ def steps_of_robots(table: Table, envs: int, decimation: int, options: argparse.
 def environment_of(envs: int, decimation: int, stack: contextlib.ExitStack) -> dict[str, Candidate]:
     """Measure the vector environment of the example if its policy steps match."""
     sys.path.append(str(environment.REPOSITORY / "standalone_examples"))
-    import learning
+    from learning import quadrupeds
 
-    if decimation != learning.DECIMATION:
+    if decimation != quadrupeds.DECIMATION:
         return {}
-    robots = stack.enter_context(contextlib.closing(learning.Quadrupeds(envs)))
+    robots = stack.enter_context(contextlib.closing(quadrupeds.Quadrupeds(envs)))
     robots.reset(seed=1)
     nothing = np.zeros((envs, 12), np.float32)
     return {"vector environment, different motors": Candidate(lambda: robots.step(nothing), envs * decimation)}

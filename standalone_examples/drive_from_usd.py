@@ -18,9 +18,7 @@ ARM, JOINTS = "/World/Panda", [f"panda_joint{number}" for number in range(1, 8)]
 TARGETS = np.array([0.6, 0.2, -0.6, -1.4, 0.6, 2.2, 1.4])
 # N·m, in the file and as authored below
 LIMITS = np.array([87.0, 87.0, 87.0, 87.0, 12.0, 12.0, 12.0])
-WAIT, STEPS, TOLERANCE = 24, 720, 0.01
-# delay of the wrist's commands [steps], physics steps a second, joints before the wrist
-LATE, RATE, FIRST = 6, 240, 4
+WAIT, STEPS, LATE, RATE, TOLERANCE = 24, 720, 6, 240, 0.01  # steps, also of delay, steps a second, error [rad]
 
 
 # docs: begin author
@@ -28,7 +26,7 @@ def author() -> None:
     """Give the wrist stiffer actuators with delayed commands, on motors whose limit falls with speed."""
     pd, delay = ea.PDControlConfig(kp=120.0, kd=12.0), ea.DelayConfig(delay_steps=LATE)
     motor = [ea.DCMotorClampingConfig(saturation_effort=12.0, velocity_limit=6.0, max_motor_effort=12.0)]
-    for name in JOINTS[FIRST:]:
+    for name in JOINTS[4:]:
         ea.add_actuator(ARM, name, name, pd, clamping=motor, delay=delay, overwrite_existing=True)
     # docs: end author
 
@@ -68,12 +66,9 @@ def main() -> int:
     time = np.arange(-WAIT, STEPS) / RATE
     shown = style.until_rest(time, positions)
     drawn, (top, bottom) = style.panels(10, 7, "Each joint reaches its target, no effort exceeds its limit", rows=2)
-    late = LATE / RATE
-    style.caption(top, f"The wrist, joints 5 to 7, gets its commands {1000 * late:g} ms late")
     style.caption(bottom, "Before that, the wrist damps the motion that the arm gives it: measurements have no delay")
-    for panel in (top, bottom):
-        panel.axvline(late, **style.DASHED)
-    style.key(top, {"commands reach the wrist": style.DASHED})
+    style.mark(top, "commands reach the wrist, joints 5 to 7", x=LATE / RATE)
+    style.mark(bottom, x=LATE / RATE)
     top.set(ylabel="position - target [rad]")
     bottom.set(xlabel="time since the command [s]", ylabel="effort / limit")
     style.lines(top, time[shown], (positions - TARGETS)[shown], JOINTS)

@@ -72,8 +72,7 @@ for number in range(1, ROUNDS + 1):
         print(f"try {number:3}: loss {losses[-1]:.4f}; next", *(f"{n} {g.numpy()[0]:.2f}" for n, g in gains.items()))
 drawn, (panel,) = style.panels(9, 5, "Gains by gradient descent, through motor and pendulum")
 panel.set(xlabel="time [s]", ylabel="angle [rad]")
-panel.axhline(TARGET, **style.DASHED)
-style.key(panel, {"target": style.DASHED})
+style.mark(panel, "target", y=TARGET)
 chosen = {f"try {number + 1}, loss {losses[number]:.3f}": tries[number] for number in (0, 3, 7, ROUNDS - 1)}
 style.lines(panel, DT * np.arange(STEPS + 1), np.transpose(list(chosen.values())), list(chosen))
 style.save(drawn, picture := parser.parse_args().plot)

@@ -77,6 +77,18 @@ def test_key_explains_lines_and_areas_above_the_panel() -> None:
     assert legend.get_window_extent().y0 >= panel.get_window_extent().y1
 
 
+def test_a_mark_is_a_dashed_line_with_its_words() -> None:
+    _, (panel, other) = style.panels(6, 4, "panels", rows=2)
+    style.mark(panel, "target", y=0.5)
+    style.mark(other, x=0.2)
+    assert [line.get_linestyle() for one in (panel, other) for line in one.lines] == ["--", "--"]
+    assert list(panel.lines[0].get_ydata()) == [0.5, 0.5]
+    assert list(other.lines[0].get_xdata()) == [0.2, 0.2]
+    legend = panel.get_legend()
+    assert legend is not None and [text.get_text() for text in legend.get_texts()] == ["target"]
+    assert other.get_legend() is None
+
+
 def test_panels_share_axes_and_have_a_headline() -> None:
     """Columns share the x axis, rows the y axis."""
     drawn, (upper, lower) = style.panels(4, 3, "What it shows", rows=2, heights=[2, 1])

@@ -86,13 +86,14 @@ def notes_on(log: MotorLog) -> list[str]:
     if (rate := 1.0 / log.dt) < 99.0:
         rule = "armature cannot be seen below 100 Hz and keeps the value of the file. Log faster to identify it."
         notes.append(f"{rate:.3g} Hz: {rule}")
-    if log.duration < 5.0:
+    if is_short := log.duration < 5.0:
         notes.append(f"{log.duration:.3g} s: estimates are uncertain below 5 s. Log for longer.")
     steps = {joint: _resolution(log.position[:, column]) for column, joint in enumerate(log.joints)}
     if coarse := {joint: step for joint, step in steps.items() if step > _FINE}:
         listed = ", ".join(f"{joint} {step:.2g}" for joint, step in coarse.items())
         notes.append(f"resolution of position [rad or m]: {listed}: smaller motions cannot be seen.")
-    notes += [*_alike(log), *_open_signs(log)]
+    # a part of a slow motion has no frequency
+    notes += [*_alike(log), *([] if is_short else _open_signs(log))]
     return [f"{log.source}: {note}" for note in notes]
 
 

@@ -127,6 +127,22 @@ def key(panel: Axes, lines: Mapping[str, Mapping[str, Any]], areas: Mapping[str,
         )
 
 
+def mark(panel: Axes, words: str | None = None, *, x: float | None = None, y: float | None = None) -> None:
+    """Draw a dashed line across a panel, for a target or a threshold, and explain it to the right of the title.
+
+    Args:
+        panel: The panel.
+        words: What the line is; None where another panel says it.
+        x: Where an upright line is.
+        y: Where a level line is.
+    """
+    for draw, place in ((panel.axvline, x), (panel.axhline, y)):
+        if place is not None:
+            draw(place, **DASHED)
+    if words is not None:
+        key(panel, {words: DASHED})
+
+
 def until_rest(time: np.ndarray, curves: np.ndarray) -> slice:
     """Return the rows until all curves have settled, and a little longer; all rows if one does not.
 
