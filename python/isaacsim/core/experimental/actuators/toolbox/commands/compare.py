@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import dataclasses
 from pathlib import Path
 
@@ -55,7 +54,7 @@ def answer(arguments: Compare) -> Answer:
     plan = plan_of(first, second, **options)
     if arguments.by_index:
         second = _by_index(first, second)
-    with contextlib.nullcontext() if arguments.json else progress_bar("comparing") as progress:
+    with progress_bar("comparing", hidden=arguments.json) as progress:
         found = compare(first, second, plan, arguments.tolerance, progress)
     notes = notes_on(found, plan, sides, changed)
     if arguments.plot is not None:

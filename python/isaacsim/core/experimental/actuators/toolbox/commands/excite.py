@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
-
 import numpy as np
 
 from ...motor_files.files import load_motors
@@ -48,7 +46,7 @@ def answer(arguments: Excite) -> Answer:
         initial_positions=initial_positions(arguments.initial_positions),
     )
     motors = None if arguments.config is None else load_motors(arguments.config)
-    with contextlib.nullcontext() if arguments.json else progress_bar("simulating the robot") as progress:
+    with progress_bar("simulating the robot", hidden=arguments.json) as progress:
         found = excitation(arguments.robot, motors, plan, progress=progress)
     save_excitation(found, arguments.out)
     notes = [*found.notes, _in_words(found), f"The commands are in {arguments.out}."]

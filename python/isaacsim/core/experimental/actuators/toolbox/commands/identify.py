@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -60,7 +59,7 @@ def answer(arguments: Identify) -> Answer:
     )
     logs, notes = _logs(arguments)
     motors = None if arguments.config is None else load_motors(arguments.config)
-    with contextlib.nullcontext() if arguments.json else progress_bar("identifying") as progress:
+    with progress_bar("identifying", hidden=arguments.json) as progress:
         found = identify(arguments.robot, logs, motors, options, progress)
     save_identified(found, arguments.out)
     notes += _notes(found, arguments.out)

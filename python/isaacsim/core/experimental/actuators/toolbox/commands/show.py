@@ -99,14 +99,15 @@ def _plain(value: object) -> object:
 
 
 @contextlib.contextmanager
-def progress_bar(words: str) -> Iterator[Callable[[str, float], None]]:
+def progress_bar(words: str, hidden: bool = False) -> Iterator[Callable[[str, float], None]]:
     """Show a bar with an estimate of the time left; yields a function that takes words and the share of finished work.
 
     Args:
         words: What is shown at first.
+        hidden: Whether nothing is shown, as with `--json`.
     """
     columns = (TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+    with Progress(*columns, console=Console(stderr=True), transient=True, disable=hidden) as bar:
         task = bar.add_task(words, total=1.0)
         yield lambda words, share: bar.update(task, description=words, completed=share)
 

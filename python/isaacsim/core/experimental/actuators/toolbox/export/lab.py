@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from .losses import Loss, losses_of
-from .python_text import Cfg, module_text
+from .python_text import Cfg, module_text, pd_fields
 from .robot import ExportedJoint, ExportedRobot
 
 SAYS = frozenset(
@@ -37,15 +37,9 @@ def _cfg(joint: ExportedJoint) -> Cfg | None:
     if not joint.has_gains:
         return None
     said = joint.features
-    fields: dict[str, float | int] = {"stiffness": said["kp"], "damping": said["kd"]}
-    fields["effort_limit"] = joint.largest_effort
-    name = "IdealPDActuatorCfg"
+    fields, name = pd_fields(joint), "IdealPDActuatorCfg"
     if "dc_motor" in said:
-        stall, no_load, peak = said["dc_motor"]
         name = "DCMotorCfg"
-        # the stall effort is no limit beyond no-load speed, where the motor brakes
-        fields["effort_limit"] = min(peak, float(said.get("max_effort", peak)))
-        fields |= {"saturation_effort": stall, "velocity_limit": no_load}
     elif "delay_steps" in said:
         name = "DelayedPDActuatorCfg"
         fields |= {"min_delay": int(said["delay_steps"]), "max_delay": int(said["delay_steps"])}

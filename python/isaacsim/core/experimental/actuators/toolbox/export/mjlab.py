@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from .python_text import Cfg, module_text
+from .python_text import Cfg, module_text, pd_fields
 from .robot import ExportedJoint, ExportedRobot
 
 SAYS = frozenset({"kp", "kd", "max_effort", "dc_motor", "delay_steps", "armature", "friction", "viscous_friction"})
@@ -25,14 +25,7 @@ def _cfg(joint: ExportedJoint) -> Cfg | None:
     if not joint.has_gains:
         return None
     said = joint.features
-    fields: dict[str, float | int] = {"stiffness": said["kp"], "damping": said["kd"]}
-    fields["effort_limit"] = joint.largest_effort
-    name = "IdealPdActuatorCfg"
-    if "dc_motor" in said:
-        stall, no_load, peak = said["dc_motor"]
-        name = "DcMotorActuatorCfg"
-        fields["effort_limit"] = min(peak, float(said.get("max_effort", peak)))
-        fields |= {"saturation_effort": stall, "velocity_limit": no_load}
+    fields, name = pd_fields(joint), "DcMotorActuatorCfg" if "dc_motor" in said else "IdealPdActuatorCfg"
     if "delay_steps" in said:
         fields |= {"delay_min_lag": int(said["delay_steps"]), "delay_max_lag": int(said["delay_steps"])}
     fields |= {theirs: said[own] for own, theirs in _OF_JOINT.items() if own in said}

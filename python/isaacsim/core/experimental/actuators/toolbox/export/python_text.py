@@ -55,6 +55,19 @@ def module_text(
     return "\n".join([*lines, "}", ""])
 
 
+def pd_fields(joint: ExportedJoint) -> dict[str, float | int]:
+    """Return the fields of a PD law and of the limits of its motor, which Isaac Lab and mjlab name alike."""
+    said = joint.features
+    fields: dict[str, float | int] = {"stiffness": said["kp"], "damping": said["kd"]}
+    fields["effort_limit"] = joint.largest_effort
+    if "dc_motor" in said:
+        stall, no_load, peak = said["dc_motor"]
+        # the stall effort is no limit beyond no-load speed, where the motor brakes
+        fields["effort_limit"] = min(peak, float(said.get("max_effort", peak)))
+        fields |= {"saturation_effort": stall, "velocity_limit": no_load}
+    return fields
+
+
 def _number(value: Any) -> str:
     if isinstance(value, int):
         return str(value)

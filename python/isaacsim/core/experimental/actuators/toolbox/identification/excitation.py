@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import os
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -17,9 +17,7 @@ from .draft import Draft, Part
 from .excitation_plan import ExcitationPlan
 from .given_motors import given_motors
 from .safety import Contacts, Limits, Motion, limits_of, moved
-
-Progress = Callable[[str, float], None]
-"""Told what is being done, and the share of all work that is done, 0 … 1."""
+from .spread import Progress
 
 # largest speeds of joints without a limit [rad/s], [m/s]
 _SPEEDS = (3.0, 0.3)

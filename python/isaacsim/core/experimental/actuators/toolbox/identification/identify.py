@@ -12,12 +12,13 @@ from ...specs.motors import MotorConfig
 from .decoupling import Links
 from .given_motors import given_motors
 from .identified import Identified, mean_error
-from .joints import Joints, Progress
+from .joints import Joints
 from .log import MotorLog
 from .models import kept
 from .options import FitOptions
 from .parts import replays_of, split
 from .refine import refined
+from .spread import Progress
 
 # distance from a position limit, of the range of a joint, and share of a log that may be so near
 _NEAR, _OFTEN = 0.002, 0.01

@@ -21,13 +21,10 @@ from .models import FIRST, MODELS
 from .options import FitOptions
 from .parameters import GAINS, OF_LOG, has_place, value_of, with_inertia, with_values
 from .rollout import settings_of
-from .spread import each
+from .spread import Progress, each
 from .start import searched, tried
 
 _T = TypeVar("_T")
-
-Progress = Callable[[str, float], None]
-"""Told what is being done, and the share of all work that is done, 0 … 1."""
 
 # slowest sampling at which an armature is seen [s]
 _SEES_ARMATURE = 0.0101

@@ -175,7 +175,9 @@ def value_of(motor: MotorConfig, name: str) -> float:
     if stage is None:
         return math.nan
     found = _number(getattr(stage, rule.fields[0]), name)
-    return max(found - _number(stage.coulomb, name), 0.0) if name == "breakaway" else found  # type: ignore[attr-defined]
+    if name == "breakaway" and isinstance(stage, FrictionConfig):
+        return max(found - _number(stage.coulomb, name), 0.0)
+    return found
 
 
 def with_values(motor: MotorConfig, values: Mapping[str, float]) -> MotorConfig:
