@@ -338,7 +338,7 @@ class Identify(Arguments):
     bounds: tuple[str, ...] = ()
     """Ranges of parameters, such as `armature=0.001:0.1`, or `knee_.*/viscous=0:2` of some joints."""
     prior: tuple[str, ...] = ()
-    """What is known of parameters, value and standard deviation, such as `torque_constant=0.5:0.05`."""
+    """Prior knowledge of parameters, value and standard deviation, such as `torque_constant=0.5:0.05`."""
     model: tuple[str, ...] = ()
     """Models of friction to try; default: all."""
     held_out: int | None = None

@@ -22,7 +22,7 @@ _GOLDEN = (np.sqrt(5.0) - 1.0) / 2.0
 
 @dataclass(frozen=True, eq=False)
 class Plan:
-    """What both robots are told, from the same pose.
+    """Commands for both robots, from the same pose.
 
     Args:
         joints: Names of the joints.
