@@ -30,7 +30,7 @@ def each(function: Callable[[int], _T], count: int, on_ray: bool = False) -> lis
         with ThreadPoolExecutor(os.cpu_count()) as pool:
             return list(pool.map(function, range(count)))
     with needs("identification on Ray", "ray"):
-        import ray
+        import ray  # pyright: ignore[reportMissingImports]
     if not ray.is_initialized():
         if "RAY_ADDRESS" in os.environ:
             ray.init()
