@@ -17,6 +17,7 @@ from isaacsim.core.experimental.actuators.hosts import mujoco as mujoco  # noqa:
 from isaacsim.core.experimental.actuators.hosts import opened
 from leg import Leg
 from places import ROBOTS
+from slow_tests import is_in_part, part_of_slow
 
 # a minute or so in few tests: they begin, so that nobody waits for one of them at the end
 LONG = {
@@ -27,19 +28,36 @@ LONG = {
 }
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add the choice of slow tests."""
+    words = (
+        "slow tests: 'all', 'none', or a part of them, '0/3' to '2/3'; all where a test or folder is named, else none"
+    )
+    parser.addoption("--slow", metavar="WHICH", type=part_of_slow, help=words)
+
+
 def pytest_configure(config: pytest.Config) -> None:
     """Collect tests without collecting garbage, and let pytest-xdist take files in our order, not the fullest first.
 
     Tables have the width of a file, whatever the terminal of whoever runs the tests.
     """
+    if config.option.slow is None:
+        # before pytest-xdist copies the options to other processes
+        is_named = config.args_source is not pytest.Config.ArgsSource.TESTPATHS
+        config.option.slow = part_of_slow("all" if is_named else "none")
     os.environ.pop("COLUMNS", None)
     gc.disable()
     if hasattr(config.option, "loadscopereorder"):
         config.option.loadscopereorder = False
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Put long files first; all else stays in its order."""
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave out slow tests that were not asked for, and put long files first; all else stays in its order."""
+    part, parts = config.option.slow
+    left_out = [item for item in items if item.get_closest_marker("slow") and not is_in_part(item.path, part, parts)]
+    config.hook.pytest_deselected(items=left_out)
+    known = {id(item) for item in left_out}
+    items[:] = [item for item in items if id(item) not in known]
     items.sort(key=lambda item: item.path.name not in LONG)
 
 

@@ -630,6 +630,7 @@ actuators.articulation.get_dof_gains = actuators.articulation.set_dof_gains = fa
 
 
 @pytest.mark.parametrize("more", ["", IN_A_CIRCLE, ON_A_HOST_THAT_FAILS], ids=["plain", "circle", "failing host"])
+@pytest.mark.slow
 def test_process_ends_quietly_with_a_wrapper_playing(more: str) -> None:
     """No close is needed."""
     code = [sys.executable, "-W", "error", "-X", "dev", "-c", IN_A_SIMULATION + more]

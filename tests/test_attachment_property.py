@@ -619,6 +619,7 @@ def young_garbage() -> Iterator[None]:
 
 
 @pytest.mark.parametrize(("machine", "examples"), [(LifeInMemory, 120), (LifeInSimulation, 40)])
+@pytest.mark.slow
 def test_no_order_of_events_breaks_a_wrapper(machine: type[Life], examples: int, young_garbage: None) -> None:
     """Callbacks, gains and efforts are the model's after each event, and nothing raises where it should not."""
     run_state_machine_as_test(

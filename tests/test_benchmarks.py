@@ -75,6 +75,7 @@ def changed(problem: Problem, name: str) -> Problem:
     return other
 
 
+@pytest.mark.slow
 def test_smallest_run(tmp_path: Path) -> None:
     """One robot, one size, two pipelines, on arrays and on physics: figures, picture and exit code."""
     figures, picture = tmp_path / "figures.json", tmp_path / "picture.png"
@@ -255,6 +256,7 @@ def test_tree_that_cannot_do_a_case_is_told(sides: against.Sides) -> None:
     assert sides[0].ask("titles") == sides[1].ask("titles")
 
 
+@pytest.mark.slow
 def test_tree_is_this_repository(tmp_path: Path) -> None:
     """Another folder, where the package is found somewhere else, is refused."""
     with pytest.raises(against.TreeError, match="was loaded instead"), against.both(tmp_path):
@@ -344,6 +346,7 @@ def table() -> Any:
 QUICK = SimpleNamespace(quick=True)
 
 
+@pytest.mark.slow
 def test_rows_of_learning_are_right(table: Any) -> None:
     """What ours, MuJoCo alone and own loops compute is the same, and all are timed."""
     learning.steps_of_robots(table, 2, 4, QUICK)
@@ -392,6 +395,7 @@ def test_rows_of_physx_are_there() -> None:
     assert all(0 < row.median <= row.worst for row in rows)
 
 
+@pytest.mark.slow
 def test_whole_loops_are_compared_before_they_are_timed(monkeypatch: pytest.MonkeyPatch) -> None:
     """Every part runs, with two robots where it takes many; another law in the script is noticed."""
     monkeypatch.setattr(loops, "MANY", 2)
@@ -411,6 +415,7 @@ def test_new_arrays_are_compared_before_they_are_timed(monkeypatch: pytest.Monke
         list(new_arrays.rows(["numpy"], [1], 1, 1e-3))
 
 
+@pytest.mark.slow
 def test_hidden_motors_are_found_and_errors_are_told(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     pytest.importorskip("scipy")
     if native.core is None:

@@ -107,6 +107,7 @@ def test_snippet_runs(code: str, tmp_path: Path, launched: list[str], capsys: py
 
 
 @pytest.mark.parametrize("command", COMMANDS)
+@pytest.mark.slow
 def test_command_runs(command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A command runs, in a folder with the robots, a weaker one and a file of motors; comparisons find something."""
     if "--view" in command:

@@ -10,6 +10,9 @@ from pathlib import Path
 import pytest
 from places import REPOSITORY
 
+# the pages are built once for all of them
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def pages(tmp_path_factory: pytest.TempPathFactory) -> Path:

@@ -260,6 +260,7 @@ with KitWorld(sys.argv[1]) as world:
 
 
 @pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.slow
 def test_kit_needs_neither_mujoco_nor_newton(kind: str) -> None:
     """Start, drive a robot and stop in a process that can import neither."""
     folders = [str(REPOSITORY / "tests" / "support"), os.environ.get("PYTHONPATH", "")]

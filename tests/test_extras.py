@@ -46,6 +46,7 @@ def distributions(extra: str) -> set[str]:
     return found
 
 
+@pytest.mark.slow
 def test_actuators_run_with_the_core_alone() -> None:
     """An `Actuator` in a loop, and the wrapper on a host without a stage."""
     script = str(REPOSITORY / "tests" / "installs" / "core_alone.py")
@@ -54,6 +55,7 @@ def test_actuators_run_with_the_core_alone() -> None:
     assert "core ok" in done.stdout
 
 
+@pytest.mark.slow
 def test_every_public_name_is_there_with_the_core_alone() -> None:
     """Only what uses an extra asks for it."""
     done = without_extras(f"{IMPORT}[getattr(ea, name) for name in ea.__all__]")
@@ -81,6 +83,7 @@ def test_own_simulator_runs_with_the_core_alone() -> None:
     ],
     ids=["mujoco", "physx", "author", "parse", "register", "graphs", "onnx", "train"],
 )
+@pytest.mark.slow
 def test_what_is_missing_is_told(code: str, error: str, extra: str) -> None:
     """The last line of the error names the library and the command that installs it."""
     done = without_extras(code)

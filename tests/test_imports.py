@@ -33,6 +33,7 @@ def modules_after(code: str) -> set[str]:
         ("import isaacsim.core.experimental.actuators.hosts.arrays", ["newton", "mujoco", "torch"]),
     ],
 )
+@pytest.mark.slow
 def test_import_loads_nothing_heavy(code: str, absent: list[str]) -> None:
     """The façade loads nothing; authoring needs no physics; Kit needs neither mujoco nor newton."""
     assert not modules_after(code) & set(absent)

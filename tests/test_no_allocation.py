@@ -173,6 +173,7 @@ def counted(tmp_path: Path, program: str, *arguments: str) -> list[str]:
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="counts what glibc is asked for")
 @pytest.mark.parametrize("robots", [1, 4096])
+@pytest.mark.slow
 def test_a_tick_takes_no_native_memory(robots: int, tmp_path: Path) -> None:
     """Neither the core nor anything below it calls the allocator, below and above the size that lets Python go on."""
     count, counts = counted(tmp_path, TICKING, str(robots))
@@ -181,6 +182,7 @@ def test_a_tick_takes_no_native_memory(robots: int, tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="counts what glibc is asked for")
+@pytest.mark.slow
 def test_a_recording_takes_memory_in_pieces(tmp_path: Path) -> None:
     """None of them is as large as what is recorded, 20 MB, which would be copied."""
     (largest,) = counted(tmp_path, RECORDING)

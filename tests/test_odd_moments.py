@@ -266,6 +266,7 @@ if __name__ == "__main__":
 
 
 @pytest.mark.parametrize("way", ["fork", "spawn"])
+@pytest.mark.slow
 def test_children_compute_what_their_parent_would(way: str, tmp_path: Path) -> None:
     """A forked one steps the same arrays, which are copies then; a spawned one builds anew from motors and state."""
     if way == "fork" and not hasattr(os, "fork"):

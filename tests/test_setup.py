@@ -61,6 +61,7 @@ def build(project: Path, compiler: str = "compiler", core: str = "") -> tuple[in
 
 
 @pytest.mark.parametrize("core", ["", "required"])
+@pytest.mark.slow
 def test_wheel_with_the_core_is_for_one_platform(project: Path, core: str) -> None:
     """Its name says which Python and which machine."""
     code, said, (tag,) = build(project, core=core)
@@ -69,6 +70,7 @@ def test_wheel_with_the_core_is_for_one_platform(project: Path, core: str) -> No
 
 
 @pytest.mark.parametrize("source", SOURCES)
+@pytest.mark.slow
 def test_error_in_a_source_makes_no_wheel(project: Path, source: str) -> None:
     """A core that does not compile never passes for one that could not be."""
     path = project / "native" / f"{source}.cpp"
@@ -79,6 +81,7 @@ def test_error_in_a_source_makes_no_wheel(project: Path, source: str) -> None:
 
 
 @pytest.mark.parametrize("reason", ["no compiler", "off"])
+@pytest.mark.slow
 def test_wheel_without_the_core_says_so_in_its_name(project: Path, reason: str) -> None:
     """It is for every platform, and a line says what is lost."""
     code, said, wheels = build(project, "nowhere") if reason == "no compiler" else build(project, core="off")

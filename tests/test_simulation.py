@@ -718,6 +718,7 @@ def test_picture_shows_something(sim: Simulation) -> None:
 
 
 @needs_egl
+@pytest.mark.slow
 def test_picture_follows_the_robot(sim: Simulation) -> None:
     """Another pose, another picture."""
     sim.play()
@@ -727,6 +728,7 @@ def test_picture_follows_the_robot(sim: Simulation) -> None:
 
 
 @needs_egl
+@pytest.mark.slow
 def test_camera_can_be_placed(sim: Simulation) -> None:
     """From elsewhere it looks different."""
     sim.play()
@@ -737,6 +739,7 @@ def test_camera_can_be_placed(sim: Simulation) -> None:
 
 @needs_egl
 @pytest.mark.parametrize("name", ["pendulum", "franka_panda", "anymal_c", "unitree_g1"])
+@pytest.mark.slow
 def test_picture_is_filled_by_the_robot(name: str) -> None:
     """Whatever its size, and whether it stands on a plane or on none; there is a grid below it."""
     with Simulation(ROBOTS / f"{name}.usda") as sim:
@@ -793,6 +796,7 @@ def test_model_data_and_picture_are_there_when_physics_runs(sim: Simulation, ask
 
 
 @needs_egl
+@pytest.mark.slow
 def test_picture_shows_the_environment_asked_for(batch: Simulation) -> None:
     """Not always the first."""
     batch.articulation("/World/envs/env_2/Arm").set_dof_positions([1.0, 0.3])
@@ -840,6 +844,7 @@ except RuntimeError as error:
 
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux has displays that may be missing")
 @pytest.mark.parametrize("before", [MUJOCO_FIRST, NO_EGL], ids=["mujoco first", "no EGL"])
+@pytest.mark.slow
 def test_no_way_to_draw_is_an_error_of_render_alone(before: str) -> None:
     """Physics runs; GLFW does not end the process, nor does a missing library."""
     environment = {k: v for k, v in os.environ.items() if k not in ("DISPLAY", "WAYLAND_DISPLAY", "MUJOCO_GL")}

@@ -181,6 +181,7 @@ def test_same_file_gives_the_same_efforts(motor: str, through_ours: bool, robots
 @pytest.mark.filterwarnings("ignore:.*armature of joints shoulder, extension has no effect:UserWarning")
 @pytest.mark.parametrize("ratio", [10.0, -10.0])
 @pytest.mark.parametrize("motor", [name for name in MOTORS if name != "position based"])
+@pytest.mark.slow
 def test_geared_motor_gives_the_same_efforts(motor: str, ratio: float, robots: Path, tmp_path: Path) -> None:
     """newton drives the joint by the values at the joint, which the file has; ours are those of the motor."""
     controller, clamping, delay = MOTORS[motor]

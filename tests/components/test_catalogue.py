@@ -55,6 +55,7 @@ def test_controller_without_a_law_says_so() -> None:
         Lawless().compute(*[None] * 12)
 
 
+@pytest.mark.slow
 def test_package_comes_up_without_the_file_of_a_law() -> None:
     """A law is loaded where it is used: the conformance test can say that its file is missing."""
     code = """

@@ -33,6 +33,7 @@ def metadata_of(columns: list[str]) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("columns", [COLUMNS, ["velocity", "position_error"], *([name] for name in COLUMNS)], ids=str)
+@pytest.mark.slow
 def test_agrees_with_the_oracle(columns: list[str], tmp_path: Path, rng: np.random.Generator) -> None:
     """1000 steps of random motion with masked resets, to 1e-5 of the largest effort; 200 with one column alone."""
     network, metadata = random_network("gru", len(columns), layers=2), metadata_of(columns)

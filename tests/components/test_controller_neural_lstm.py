@@ -18,6 +18,7 @@ from neural_twin import Twin, random_network, write_network
 
 @pytest.mark.parametrize("layers", [1, 2, 3])
 @pytest.mark.parametrize("metadata", [{}, {"pos_scale": 2.0, "vel_scale": 0.25, "torque_scale": 20.0}], ids=str)
+@pytest.mark.slow
 def test_agrees_with_the_oracle(
     metadata: dict[str, Any], layers: int, tmp_path: Path, rng: np.random.Generator
 ) -> None:

@@ -32,6 +32,7 @@ SCALES = {"pos_scale": 2.0, "vel_scale": 0.25, "effort_scale": 20.0}
     ],
     ids=str,
 )
+@pytest.mark.slow
 def test_history_agrees_with_the_oracle(metadata: dict[str, Any], tmp_path: Path, rng: np.random.Generator) -> None:
     """1000 steps of random motion with masked resets, to 1e-5 of the largest effort."""
     network = random_network("mlp", 2 * len(metadata.get("input_idx", [0])), layers=3)

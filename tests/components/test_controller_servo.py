@@ -94,6 +94,7 @@ def test_duty_changes_at_its_rate() -> None:
 
 
 @pytest.mark.parametrize("distance", [0.003, 0.2, 2.0, -2.0])
+@pytest.mark.slow
 def test_profile_is_the_trapezoid(distance: float) -> None:
     """Its duration and its fastest velocity in closed form; it ends at the target, and never beyond."""
     top, a, h = 1.5, 4.0, 0.001

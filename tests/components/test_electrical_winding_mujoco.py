@@ -151,6 +151,7 @@ def test_integral_is_a_step_ahead_of_mujocos(supply: float) -> None:
 
 
 @pytest.mark.parametrize("case", ["R L", "PD L supply"])
+@pytest.mark.slow
 def test_the_default_converges_to_the_same(case: str) -> None:
     """The mean current differs from MuJoCo's by less for shorter steps; without an inductance by nothing here."""
     more, stages, most = CASES[case]

@@ -131,6 +131,7 @@ def test_friction_is_solved_with_the_motor(
 @pytest.mark.usefixtures("backend")
 @pytest.mark.parametrize("told", [True, False], ids=["told", "felt"])
 @pytest.mark.parametrize("factor", [0.5, 1.0])
+@pytest.mark.slow
 def test_joint_of_any_gain_settles_where_an_explicit_one_rests(factor: float, told: bool) -> None:
     """Stability numbers 0.5 … 1000 with a load, the inertia right or half of it: no sag, and no vibration."""
     inertia, load = 0.02, 5.0

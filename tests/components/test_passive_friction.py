@@ -170,6 +170,7 @@ def test_joint_holds_below_breakaway_and_leaves_above(dt: float, told: bool) -> 
     assert left.v[0] > 0.1
 
 
+@pytest.mark.slow
 def test_period_of_stick_and_slip() -> None:
     """A joint pulled by a spring of 20 N·m/rad at 0.2 rad/s; reference: the same at a tenth of a millisecond."""
     config = FrictionConfig(**LEVELS | {"viscous": 0.02})

@@ -31,6 +31,7 @@ def effort_at(time: float) -> float:
 
 
 @pytest.mark.parametrize("dt", [0.005, 0.002, 0.001])
+@pytest.mark.slow
 def test_has_the_numbers_of_mujoco(dt: float) -> None:
     """Ten seconds step by step, each joint on its own way."""
     mujoco = pytest.importorskip("mujoco")
@@ -61,6 +62,7 @@ def test_has_the_numbers_of_mujoco(dt: float) -> None:
 
 
 @pytest.mark.parametrize("told", [False, True])
+@pytest.mark.slow
 def test_agrees_with_mujoco_as_steps_get_short(told: bool) -> None:
     """Both discretizations are of the same equations."""
     errors = []
@@ -114,6 +116,7 @@ def test_holds_a_load_that_rises_slowly_as_a_spring(dt: float, told: bool) -> No
 
 
 @pytest.mark.parametrize("factor", [0.3, 1.0, 1.9])
+@pytest.mark.slow
 def test_energy_is_lost_but_for_what_bristles_store(factor: float) -> None:
     """Of a coasting joint, also at an inertia that is off, but for friction that is a step late; it comes to rest."""
     for dt in (0.005, 0.001):

@@ -101,6 +101,7 @@ def test_pd_takes_the_arm_to_its_targets() -> None:
     np.testing.assert_allclose(positions[-1], POSE, atol=0.08)
 
 
+@pytest.mark.slow
 def test_manual_steps_swing_the_pendulum_up() -> None:
     """To where 20 N·m/rad times the error equals the weight of 1 kg at 0.5 m."""
     efforts, positions = motion("manual_stepping", steps=1200)

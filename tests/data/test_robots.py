@@ -83,6 +83,7 @@ def frame(rotation, position):
 
 
 @every_robot
+@pytest.mark.slow
 def test_committed_file_is_what_the_script_writes(robot, written):
     """Compare byte for byte."""
     assert (FOLDER / f"{robot}.usda").read_bytes() == (written / f"{robot}.usda").read_bytes()

@@ -103,7 +103,7 @@ def main() -> int:
         interpreters = another(interpreters)
         arguments = [*(f"tests/{room}" for room in ROOMS), *(f"--ignore=tests/{file}" for file in LEFT_OUT)]
         test = "tests/test_examples.py::test_example_ends_with_its_check"
-        arguments += [f"--deselect={test}[{example}]" for example in LONG_EXAMPLES]
+        arguments += ["--slow", "none", *(f"--deselect={test}[{example}]" for example in LONG_EXAMPLES)]
         # a core made in a third of the time: that of all instruction sets is tested on the Python that runs this
         variables = {"ACTUATORS_VARIANTS": "baseline"}
     code = 0

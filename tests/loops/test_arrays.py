@@ -397,6 +397,7 @@ def test_a_step_takes_no_memory() -> None:
 
 
 @pytest.mark.parametrize("imported", [[], ["numpy", "warp"]], ids=["alone", "after others"])
+@pytest.mark.slow
 def test_nothing_heavy_is_imported(imported: list[str]) -> None:
     """USD, simulators and other libraries of arrays are left where they are."""
     code = "\n".join(

@@ -111,6 +111,7 @@ motors = st.dictionaries(
 
 @given(motors=motors)
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@pytest.mark.slow
 def test_what_was_written_is_read(motors: dict[str, MotorConfig], tmp_path: Path) -> None:
     """Infinity, numbers by pattern, tables and networks, of every class, with any patterns, in each format.
 

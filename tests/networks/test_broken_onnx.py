@@ -37,6 +37,7 @@ def test_networks_are_evaluated_while_they_are_whole(networks: list[Path]) -> No
     assert {end_of(file) for file in networks} == {"fine"}
 
 
+@pytest.mark.slow
 def test_some_broken_networks(networks: list[Path]) -> None:
     """Four hundred files of the script's random sequence."""
     ends = set()

@@ -96,6 +96,7 @@ def test_what_is_wrong_is_one_line(arguments: str, says: str, capsys: pytest.Cap
     assert sorted(path.name for path in knee.parent.iterdir()) == ["knee.pt", "more.json"]
 
 
+@pytest.mark.slow
 def test_module_is_a_program(knee: Path) -> None:
     """The exit code is 1, and no other output is printed."""
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}

@@ -51,6 +51,7 @@ def corpus() -> dict[str, tuple[bytes, str]]:
     return malicious()
 
 
+@pytest.mark.slow
 def test_each_is_one_clear_error(corpus: dict[str, tuple[bytes, str]]) -> None:
     """The error names problem and remedy briefly, and no file takes long."""
     wrong: dict[str, str] = {}
@@ -141,6 +142,7 @@ WATCH = """
 """
 
 
+@pytest.mark.slow
 def test_nothing_runs_opens_or_sends(corpus: dict[str, tuple[bytes, str]], tmp_path: Path) -> None:
     """Audit events show nothing of the kind, good files are read as usual, and memory stays small."""
     folder = tmp_path / "files"
@@ -168,6 +170,7 @@ def test_nothing_runs_opens_or_sends(corpus: dict[str, tuple[bytes, str]], tmp_p
     assert megabytes < MEGABYTES and not (tmp_path / MARK).exists()
 
 
+@pytest.mark.slow
 def test_watch_sees_what_runs(tmp_path: Path) -> None:
     """The hook would report each of these."""
     folder = tmp_path / "files"
@@ -240,6 +243,7 @@ def test_every_format_is_read_through_a_prim(tmp_path: Path) -> None:
     assert [spec.checkpoint.format for spec in specs] == list(FORMATS)
 
 
+@pytest.mark.slow
 def test_every_problem_names_its_prim(corpus: dict[str, tuple[bytes, str]], tmp_path: Path) -> None:
     """One error has a line for each prim."""
     files = {f"joint_{number:03}": f"./{number:03}.pt" for number in range(len(corpus))}

@@ -28,6 +28,7 @@ PROGRAM = """
 
 
 @pytest.mark.parametrize("kind", ["PD", "onnx", "safetensors", "torchscript"])
+@pytest.mark.slow
 def test_readers_are_imported_for_their_files_only(kind: str, tmp_path: Path) -> None:
     if kind == "onnx" and importlib.util.find_spec("onnx") is None:
         pytest.skip("onnx is not installed: nothing reads its files")

@@ -95,6 +95,7 @@ def test_gradients_are_added_up_and_gone_back_twice() -> None:
     assert by_x.numpy().ravel().tolist() == [7.0, 12.0]
 
 
+@pytest.mark.slow
 def test_compiles_for_cuda(tmp_path: Path) -> None:
     """Evaluation and gradients compile."""
     module = differentiable_kernel().module

@@ -460,6 +460,7 @@ def test_state_whose_arrays_were_replaced_is_read_anew(rng: np.random.Generator)
     assert (control.joint_f.numpy() != once).any()
 
 
+@pytest.mark.slow
 def test_agrees_with_newton(rng: np.random.Generator) -> None:
     """The same components, indices and signals over 200 steps, resets by mask included."""
     with quiet_warp():

@@ -251,6 +251,7 @@ def test_group_of_nobody_does_nothing(rng: np.random.Generator) -> None:
         assert not control.joint_f.numpy().any() and group.faults == []
 
 
+@pytest.mark.slow
 def test_agrees_with_newton(rng: np.random.Generator) -> None:
     """A list of newton's actuators over the same arrays, 200 steps."""
     with quiet_warp():

@@ -32,6 +32,7 @@ def test_sweeps_keep_to_the_levels() -> None:
 
 
 @pytest.mark.parametrize("load", [0.0, LOAD])
+@pytest.mark.slow
 def test_light_chain_rests(tmp_path: Path, load: float) -> None:
     """Six links with hardly any armature at 5 ms, which shake at 0.1 rad/s for long, joint by joint."""
     found = rest(chain(tmp_path, armature=0.001), BASE, "mujoco", 0.005, load, sweeps=5)

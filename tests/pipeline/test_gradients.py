@@ -292,6 +292,7 @@ GEARED = ["ClampingDCMotor", "TransmissionGear", "ClampingPositionBased", "Passi
 
 @pytest.mark.parametrize("targets", [0.0, 1.0])
 @pytest.mark.parametrize("controller", ["ControllerPD", "ControllerPID"])
+@pytest.mark.slow
 def test_gear_between_motor_and_joint(controller: str, targets: float) -> None:
     """Turning either way, with targets of the joint and of the motor, behind a delay."""
     rollout = Rollout([controller, *GEARED], 12, LAGS, seed=5)
@@ -325,6 +326,7 @@ def swing(
     next_q[n] = q[n] + wp.float32(0.01) * velocity
 
 
+@pytest.mark.slow
 def test_swing_of_geared_joints() -> None:
     """Of 200 steps, whose efforts move the joint: by where it starts, by targets, gains and gear."""
     rng, steps, dt = np.random.default_rng(8), 200, 0.01

@@ -143,6 +143,7 @@ def test_newtons_own_response_is_taken() -> None:
     np.testing.assert_allclose(*found, rtol=1e-6)
 
 
+@pytest.mark.slow
 def test_rest_under_gravity_is_that_of_the_explicit_law() -> None:
     """The static error has the weight over the gain, with the bias force; without it, more."""
     newton = importlib.import_module("newton") if peer() else None

@@ -152,6 +152,7 @@ def test_rotors_turn_on_as_the_slopes_change(rng: np.random.Generator) -> None:
 
 @pytest.mark.parametrize("shafts", [DIFFERENTIAL, PARALLEL], ids=["linear", "table"])
 @pytest.mark.parametrize("targets", ["joint", "motor"])
+@pytest.mark.slow
 def test_engines_agree_to_the_last_bit(
     shafts: tuple[LinkageConfig, LinkageConfig], targets: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

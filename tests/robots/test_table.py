@@ -93,6 +93,7 @@ def table(place: Path, *options: str) -> tuple[dict[str, dict[str, Any]], str]:
     return {row["name"]: row for row in json.loads(result.read_text())}, done.stdout
 
 
+@pytest.mark.slow
 def test_a_robot_behaves_as_its_original_and_another_does_not(tmp_path: Path) -> None:
     """The second arm differs from the original beside it in all that is compared."""
     usd, xml = ((ROBOTS / f"arm_2dof.{end}").read_text() for end in ("usda", "xml"))
@@ -112,6 +113,7 @@ def test_a_robot_behaves_as_its_original_and_another_does_not(tmp_path: Path) ->
     assert "as the original 1, as the file says 0, to mend 1" in printed
 
 
+@pytest.mark.slow
 def test_what_usd_cannot_say_is_told_by_what_it_takes_from_the_original(tmp_path: Path) -> None:
     """Scaled masses, and colliders without mass: of each file that is what was lost, and no more."""
     pytest.importorskip("newton", reason="newton is the other reader")
@@ -129,6 +131,7 @@ def test_what_usd_cannot_say_is_told_by_what_it_takes_from_the_original(tmp_path
     assert "of 3: opens 3, as the original 1, as the file says 2, to mend 0: 100.0% behave" in printed
 
 
+@pytest.mark.slow
 def test_couplings_without_a_schema_are_told(tmp_path: Path) -> None:
     """The original keeps a tendon at its length, and moves as ours where it does not."""
     pytest.importorskip("newton", reason="newton is the other reader")

@@ -35,6 +35,7 @@ def compiler() -> str:
     return found
 
 
+@pytest.mark.slow
 def test_all_that_is_generated_is_up_to_date() -> None:
     """A change of a law, a config or a public name is a change of what follows from it.
 

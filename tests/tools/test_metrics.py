@@ -32,6 +32,7 @@ def test_signatures_leave_self_and_stars_out() -> None:
     assert metrics.signature_length(function) == 3
 
 
+@pytest.mark.slow
 def test_totals_are_sums(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     """The last row adds up all others."""
     monkeypatch.setattr("sys.argv", ["metrics.py"])

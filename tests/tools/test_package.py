@@ -146,6 +146,7 @@ def has_core(packaged: tuple[Path, str]) -> bool:
 # the archive
 
 
+@pytest.mark.slow
 def test_one_folder_named_like_the_extension(packaged: tuple[Path, str]) -> None:
     """Kit takes the name from the folder."""
     with zipfile.ZipFile(packaged[0]) as archive:
@@ -287,6 +288,7 @@ def test_core_is_built_once_and_again_when_its_source_changes(
         ("macosx-14.0-arm64", ["linux-x86_64", "linux-aarch64", "windows-x86_64"]),
     ],
 )
+@pytest.mark.slow
 def test_package_with_cores_is_for_their_system(
     script: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, platform: str, systems: list[str]
 ) -> None:
@@ -477,6 +479,7 @@ def test_links_and_includes_resolve(root: Path) -> None:
 # it works from its root alone
 
 
+@pytest.mark.slow
 def test_every_module_is_imported_from_the_root(root: Path) -> None:
     """With nothing but root and libraries on the path, each comes from the package, or asks for what is absent."""
     done = run(root, "-c", IMPORTS, str(root))
@@ -485,6 +488,7 @@ def test_every_module_is_imported_from_the_root(root: Path) -> None:
     assert done.stdout.splitlines()[-2:] == [str(files), "[]"]
 
 
+@pytest.mark.slow
 def test_step_gives_the_right_efforts(root: Path, packaged: tuple[Path, str]) -> None:
     """A PD step without MuJoCo and newton, by the native core where the package has one."""
     done = run(root, "-c", STEP, str(root))
@@ -493,6 +497,7 @@ def test_step_gives_the_right_efforts(root: Path, packaged: tuple[Path, str]) ->
     assert done.stdout.splitlines()[-1].startswith(engine)
 
 
+@pytest.mark.slow
 def test_example_runs_from_the_package(root: Path, tmp_path: Path) -> None:
     """An example finds the packaged robots."""
     example = root / "standalone_examples" / "api" / NAME / "drive_from_python.py"

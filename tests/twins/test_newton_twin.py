@@ -24,6 +24,7 @@ STEPS, TOLERANCE = 500, 1e-5
     ("file", "root"),
     [("franka_panda", "/World/Panda"), ("anymal_c", "/World/Anymal"), ("arm_2dof", "/World/Arm")],
 )
+@pytest.mark.slow
 def test_same_file_gives_the_same_efforts(file: str, root: str, robots: Path, rng: np.random.Generator) -> None:
     """500 random steps, two robots, moving targets and feedforward: within 1e-5 of the effort limit."""
     count = 2

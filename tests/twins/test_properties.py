@@ -160,6 +160,7 @@ def run(configs: Sequence[ActuatorConfig], signals: np.ndarray, reset: Mapping[i
 
 @search
 @given(st.data(), seeds, resets)
+@pytest.mark.slow
 def test_delay_is_an_older_command(
     engine_kind: str, data: st.DataObject, seed: int, reset: dict[int, list[int]]
 ) -> None:
@@ -181,6 +182,7 @@ def test_delay_is_an_older_command(
 @search
 @given(st.data(), seeds, st.integers(1, STEPS - 1), st.lists(st.booleans(), min_size=ROBOTS, max_size=ROBOTS))
 @pytest.mark.parametrize("as_mask", [True, False])
+@pytest.mark.slow
 def test_reset_is_a_fresh_start_for_its_robots_and_nothing_for_the_others(
     engine_kind: str, as_mask: bool, data: st.DataObject, seed: int, at: int, mask: list[bool]
 ) -> None:
@@ -200,6 +202,7 @@ def test_reset_is_a_fresh_start_for_its_robots_and_nothing_for_the_others(
 
 @search
 @given(st.data(), seeds)
+@pytest.mark.slow
 def test_robots_and_joints_do_not_know_each_other(engine_kind: str, data: st.DataObject, seed: int) -> None:
     """Every robot, and every joint, gives alone the bits that it gives among the others, in any order."""
     joints = data.draw(several[engine_kind])
@@ -227,6 +230,7 @@ def stage_with(names: Sequence[str]) -> Usd.Stage:
 
 @search
 @given(seeds, st.permutations(range(4)), st.sets(st.integers(1, 3)))
+@pytest.mark.slow
 def test_grouping_of_joints_into_prims_changes_no_bit(seed: int, order: list[int], cuts: set[int]) -> None:
     """Prims with several targets, in any order, equal a prim per joint; each joint and robot has numbers of its own."""
     names = ["hip", "knee", "ankle", "toe"]
@@ -271,6 +275,7 @@ def retune(actuator: Any, rng: np.random.Generator, names: list[str]) -> None:
 
 @search
 @given(st.data(), seeds, resets, st.integers(0, STEPS - 1), st.integers(0, STEPS - 1))
+@pytest.mark.slow
 def test_saved_state_goes_on_as_if_nothing_had_happened(
     engine_kind: str, data: st.DataObject, seed: int, reset: dict[int, list[int]], at: int, broken: int
 ) -> None:
@@ -308,6 +313,7 @@ def test_saved_state_goes_on_as_if_nothing_had_happened(
     arrays(np.float32, (2, ROBOTS), elements=any_limit),
     seeds,
 )
+@pytest.mark.slow
 def test_without_gains_the_feedforward_is_the_effort(feedforward: np.ndarray, limits: np.ndarray, seed: int) -> None:
     """Open loop, bit for bit; with a limit, the limited feedforward."""
     signals = random_signals(seed, steps=2)
@@ -361,6 +367,7 @@ def efforts_on_one_joint(wrapper: ArticulationActuators, host: ArraysHost, signa
 
 @settings(search, max_examples=150)
 @given(clamps_from_usd(), gains, gains, any_signals)
+@pytest.mark.slow
 def test_no_effort_exceeds_the_plain_limit_of_a_prim(
     clamps: list[Any], kp: float, kd: float, signals: np.ndarray
 ) -> None:
@@ -378,6 +385,7 @@ def test_no_effort_exceeds_the_plain_limit_of_a_prim(
 
 @settings(search, max_examples=150)
 @given(st.data(), any_limit, gains, gains, any_signals)
+@pytest.mark.slow
 def test_no_effort_exceeds_the_limit_at_the_end_of_a_list(
     engine_kind: str, data: st.DataObject, limit: float, kp: float, kd: float, signals: np.ndarray
 ) -> None:
@@ -410,6 +418,7 @@ def open_loop(clamps: Sequence[Clamping], signals: np.ndarray) -> tuple[np.ndarr
 
 @settings(search, max_examples=60)
 @given(st.one_of(*usd_clamps.values()), arrays(np.float32, (3, 8), elements=any_effort))
+@pytest.mark.slow
 def test_clamping_twice_is_clamping_once(config: Any, signals: np.ndarray) -> None:
     """And a limit that does not depend on speed makes no effort larger and turns none around."""
     once, twice = (
@@ -428,6 +437,7 @@ motor = st.tuples(any_effort, any_limit, positive, any_limit)
 
 @settings(search, max_examples=60)
 @given(st.lists(motor, min_size=8, max_size=8))
+@pytest.mark.slow
 def test_bounds_of_a_motor_are_an_interval(motors: list[tuple[float, ...]]) -> None:
     """At every speed, for every stall effort, no-load speed and peak: no effort is beyond the peak, and none is NaN."""
     speeds, *parameters = np.array(motors, np.float32).T

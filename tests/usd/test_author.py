@@ -819,6 +819,7 @@ clamps = st.tuples(
     targets=st.permutations([HIP, SLIDE]).flatmap(lambda order: st.integers(1, 2).map(lambda n: order[:n])),
     name=st.from_regex(r"[A-Za-z_äグ][A-Za-z0-9_äグ]{0,20}", fullmatch=True),
 )
+@pytest.mark.slow
 def test_reads_back_what_was_written(controller, clamping, delay, targets, name):
     """Get the same configs back from the prim that they were written to, through the text of its file."""
     stage = make_stage()

@@ -1018,6 +1018,7 @@ prims = st.builds(
 
 @settings(max_examples=300, deadline=None, derandomize=True, database=None)
 @given(prims)
+@pytest.mark.slow
 def test_any_prim_gives_a_good_spec_or_a_parse_error(text):
     """Return only values that obey their rules, or raise an ActuatorParseError and nothing else."""
     try:
@@ -1164,6 +1165,7 @@ def fresh_python(*arguments: str) -> list:
     return ast.literal_eval(done.stdout)
 
 
+@pytest.mark.slow
 def test_plugin_changes_nothing(readings):
     """Read the same specs and report the same problems with the schema plugins and without."""
     assert readings["all"][1:] == readings["newton's"][1:] == readings["none"][1:]

@@ -144,6 +144,7 @@ def test_nothing_is_registered_for_programs_without_usd() -> None:
         "from isaacsim.core.experimental.actuators.usd.stage import open_stage",
     ],
 )
+@pytest.mark.slow
 def test_whoever_opens_stages_registers(start: str) -> None:
     """Before the first one is open."""
     assert fresh_python(start + KNOWN, OURS[0].SCHEMA).keys() == {OURS[0].SCHEMA}
@@ -159,6 +160,7 @@ def test_another_copy_may_be_there(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("there", ["nothing", "nonsense", "no newton"])
+@pytest.mark.slow
 def test_what_cannot_be_registered_is_no_error(there: str, tmp_path: Path) -> None:
     """A missing folder, a broken one, and a Kit without newton's schemas."""
     code = REGISTERED
@@ -179,6 +181,7 @@ def test_a_stage_that_is_open_already_is_no_error() -> None:
     assert fresh_python(code + REGISTERED + KNOWN, OURS[0].SCHEMA) == {}
 
 
+@pytest.mark.slow
 def test_files_that_we_write_pass_the_checker(tmp_path: Path) -> None:
     """Each schema on a prim of its own and on a class prim; USD lists it, and would see a value of another type."""
     shutil.copy(ROBOTS / "arm_2dof.usda", tmp_path / "arm.usda")

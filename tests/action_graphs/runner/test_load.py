@@ -352,6 +352,7 @@ def test_deep_file_is_loaded(what: str, graphs: int, nodes: int, tmp_path: Path)
 
 
 @pytest.mark.parametrize("what", ["scopes", "scopes around", "graphs", "nodes"])
+@pytest.mark.slow
 def test_graph_that_is_too_deep_is_refused(what: str, tmp_path: Path) -> None:
     """At the first prim that is, before it takes time."""
     file = tmp_path / "deep.usda"

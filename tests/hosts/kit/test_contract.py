@@ -54,6 +54,7 @@ def test_default_callbacks(kind: str, before: bool) -> None:
 
 
 @every_kind
+@pytest.mark.slow
 def test_every_pair_of_events(kind: str) -> None:
     """Keep every promise whatever two things happen to a wrapper at work."""
     for pair in itertools.product(actions_of(kind), repeat=2):
@@ -63,6 +64,7 @@ def test_every_pair_of_events(kind: str) -> None:
 @every_kind
 @settings(max_examples=60, deadline=None, derandomize=True, database=None)
 @given(data=st.data(), deprecated=st.booleans())
+@pytest.mark.slow
 def test_any_sequence_of_events(kind: str, data: st.DataObject, deprecated: bool) -> None:
     """Keep the contract through random sequences of events."""
     actions = data.draw(st.lists(st.sampled_from(actions_of(kind)), min_size=4, max_size=14))
@@ -70,6 +72,7 @@ def test_any_sequence_of_events(kind: str, data: st.DataObject, deprecated: bool
 
 
 @every_kind
+@pytest.mark.slow
 def test_wrapper_drives_its_robot(kind: str) -> None:
     """Reach the target, in motion that the efforts alone made."""
     with Life(kind) as life:

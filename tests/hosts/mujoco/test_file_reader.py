@@ -516,6 +516,7 @@ def test_files_that_are_not_there_and_other_simulators(tmp_path: Path) -> None:
         Simulation(ARM, engine="physx")
 
 
+@pytest.mark.slow
 def test_needs_no_usd(tmp_path: Path) -> None:
     """Where usd-core is not installed, files open, drive, randomize and are drawn, and a stage says what is missing."""
     script = f"""

@@ -78,6 +78,7 @@ with Simulation(stage, num_envs=8) as sim:
 
 
 @pytest.mark.parametrize("code", [GO_ON, EXIT], ids=["goes on", "ends"])
+@pytest.mark.slow
 def test_a_forked_process_is_as_its_parent(code: str) -> None:
     """It steps, resets and plays again as the parent would, to the bit, and ends by itself."""
     done = subprocess.run(

@@ -63,6 +63,7 @@ def ptxas() -> str | None:
     return next((str(file.locate()) for file in files if file.name == "ptxas"), None)
 
 
+@pytest.mark.slow
 def test_what_stands_between_the_phases_compiles_for_cuda(tmp_path: Path) -> None:
     """Networks, what hands their efforts on, and what is published and added up, in modules of their own."""
     for module in (network_run, warp_evaluator, warp_functions, totals):
@@ -72,6 +73,7 @@ def test_what_stands_between_the_phases_compiles_for_cuda(tmp_path: Path) -> Non
 
 
 @pytest.mark.parametrize("phase", ["step", "command", "limit"])
+@pytest.mark.slow
 def test_stages_of_all_kinds_compile_for_cuda(phase: str, tmp_path: Path) -> None:
     """Sensors, electrical, thermal and passive laws, and laws that ask for signals, with what is observed."""
     heating = [heated.entry(name) for name in heated.NAMES]
@@ -85,6 +87,7 @@ def test_stages_of_all_kinds_compile_for_cuda(phase: str, tmp_path: Path) -> Non
 
 @pytest.mark.parametrize(("binding", "phase"), [("columns", "step"), ("columns", "limit"), ("indices", "step")])
 @pytest.mark.parametrize("arch", [80, 90])
+@pytest.mark.slow
 def test_mixed_plan_compiles_for_cuda(arch: int, binding: str, phase: str, tmp_path: Path) -> None:
     """For the processors of the A100 and of the H100 and H200, in one go and in two phases, with both bindings."""
     plan = mixed_plan()

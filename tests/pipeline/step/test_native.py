@@ -1172,6 +1172,7 @@ print("done")
 """
 
 
+@pytest.mark.slow
 def test_a_step_by_a_finaliser_or_the_garbage_collector_never_blocks() -> None:
     """While faults and states are read, and when arrays go that others take the place of."""
     here = os.path.dirname(sys.modules["step_bench"].__file__ or "")

@@ -26,6 +26,7 @@ def configs(tmp_path: Path) -> list[str]:
     return ["--config", str(tmp_path / "a.json"), "--config-b", str(tmp_path / "b.json")]
 
 
+@pytest.mark.slow
 def test_a_gain_in_degrees(configs: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Cause, values, time and joint, and a hint."""
     picture = tmp_path / "plot.png"
@@ -65,6 +66,7 @@ def test_what_agrees(configs: list[str], capsys: pytest.CaptureFixture[str]) -> 
     assert "without effect on this motion or explained by the above: gains" in capsys.readouterr().out
 
 
+@pytest.mark.slow
 def test_two_files_of_different_formats(capsys: pytest.CaptureFixture[str]) -> None:
     """Drives are compared with motors, and links of one file alone are named."""
     assert main(["compare", ARM, str(ARM_XML), *SHORT]) == 1

@@ -14,6 +14,7 @@ ARM = str(ROBOTS / "arm_2dof.usda")
 SHORT = ["--seconds", "8", "--rate", "100", "--kinds", "steps"]
 
 
+@pytest.mark.slow
 def test_commands_a_picture_and_what_was_reduced(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     out, plot = tmp_path / "excitation.csv", tmp_path / "plot.png"
     assert main(["excite", ARM, "-o", str(out), "--plot", str(plot), *SHORT]) == 0

@@ -31,6 +31,7 @@ def known(tmp_path: Path) -> Path:
     return tmp_path / "known.yaml"
 
 
+@pytest.mark.slow
 def test_from_csv_to_usd_and_a_report(tmp_path: Path, known: Path, capsys: pytest.CaptureFixture[str]) -> None:
     log, out = written_log(tmp_path / "log.csv"), tmp_path / "motors.usda"
     made = ["--report", str(tmp_path / "report.html"), "--plot", str(tmp_path / "plot.png")]
@@ -47,6 +48,7 @@ def test_from_csv_to_usd_and_a_report(tmp_path: Path, known: Path, capsys: pytes
         assert list(simulation.articulation("/").dof_names) == ["hinge"]
 
 
+@pytest.mark.slow
 def test_json_and_a_motor_file(tmp_path: Path, known: Path, capsys: pytest.CaptureFixture[str]) -> None:
     log, out = written_log(tmp_path / "log.csv"), tmp_path / "motors.yaml"
     given = ["identify", PENDULUM, str(log), "--config", str(known), "--out", str(out), "--model", "viscous friction"]
@@ -56,6 +58,7 @@ def test_json_and_a_motor_file(tmp_path: Path, known: Path, capsys: pytest.Captu
     assert value_of(load_motors(out)["hinge"], "viscous") > 0
 
 
+@pytest.mark.slow
 def test_from_a_bag_and_a_dataset(tmp_path: Path, known: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """An array of commands whose joint is told, and positions in degrees."""
     pytest.importorskip("rosbags.rosbag2", exc_type=ImportError)
@@ -103,6 +106,7 @@ def test_outputs_are_checked_first(tmp_path: Path, capsys: pytest.CaptureFixture
     assert "its folder must be there" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_ranges_priors_and_further_parameters(tmp_path: Path, known: Path, capsys: pytest.CaptureFixture[str]) -> None:
     log, out = written_log(tmp_path / "log.csv"), tmp_path / "motors.yaml"
     given = ["identify", PENDULUM, str(log), "--config", str(known), "-o", str(out), "--model", "Coulomb friction"]
@@ -122,6 +126,7 @@ def test_pairs_are_checked(given: str, tmp_path: Path, capsys: pytest.CaptureFix
     assert f"--bounds {given}: must be a name and two numbers" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_a_motor_of_the_catalogue_is_known_before(
     tmp_path: Path, known: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

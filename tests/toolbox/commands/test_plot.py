@@ -45,6 +45,7 @@ def test_envelope_says_the_delay(tmp_path: Path, capsys: pytest.CaptureFixture[s
     assert row["delay"] == pytest.approx(0.004) and row["no_load_speed"] is None
 
 
+@pytest.mark.slow
 def test_step_of_a_knee(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Its limit makes it slower than an ideal drive."""
     said = drawn(capsys, tmp_path, "step", str(ROBOTS / "anymal_c.usda"), "LF_KFE", "--seconds", "1")
@@ -61,6 +62,7 @@ def test_robot_that_vibrates_is_said_once(tmp_path: Path, capsys: pytest.Capture
     assert capsys.readouterr().err.count("will vibrate") == 1
 
 
+@pytest.mark.slow
 def test_bode_of_a_pendulum(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Margins of its gains and inertia."""
     (row,) = drawn(capsys, tmp_path, "bode", str(ROBOTS / "pendulum.usda"), "hinge")["bode"]
@@ -93,6 +95,7 @@ def test_what_cannot_be_drawn_is_an_error(
 
 
 @pytest.mark.parametrize("command", re.findall(r"^\./actuators (.*)$", PAGE, re.MULTILINE))
+@pytest.mark.slow
 def test_command_of_the_page_runs(
     command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -103,6 +106,7 @@ def test_command_of_the_page_runs(
     assert capsys.readouterr().err == ""
 
 
+@pytest.mark.slow
 def test_config_stands_in_for_what_the_file_lacks(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """MJCF and URDF have no actuators of ours; a file of motors has."""
     motors = tmp_path / "motors.yaml"

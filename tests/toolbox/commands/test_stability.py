@@ -105,6 +105,7 @@ def test_effort_mode_is_a_remedy_and_has_a_column(tmp_path: Path, capsys: pytest
 
 
 @pytest.mark.parametrize("file", sorted(ROBOTS.glob("*.usda")), ids=lambda file: file.stem)
+@pytest.mark.slow
 def test_shipped_robots_are_stable(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """At the step of their files."""
     assert main(["stability", str(file)]) == 0

@@ -78,6 +78,7 @@ def test_every_kind_of_stage_belongs_to_one_cause() -> None:
 
 
 @pytest.mark.parametrize("change", CHANGES)
+@pytest.mark.slow
 def test_a_cause_is_found_and_put_equal(change: str) -> None:
     """In both directions."""
     name, make = CHANGES[change]

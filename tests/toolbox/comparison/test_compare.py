@@ -39,6 +39,7 @@ def test_equal_sides_agree_to_the_bit() -> None:
 
 
 @pytest.mark.parametrize("fault", [fault for fault in MOTOR_FAULTS if fault not in ALONE])
+@pytest.mark.slow
 def test_a_seeded_fault_is_among_the_first_two(fault: str) -> None:
     """Beside values that are all off by a few per cent."""
     cause, change = MOTOR_FAULTS[fault]
@@ -92,6 +93,7 @@ def test_another_mass(tmp_path: Path) -> None:
     assert found.unexplained == 0.0
 
 
+@pytest.mark.slow
 def test_drives_of_a_file_against_other_gains() -> None:
     """A motor against a drive: the drive counts as a motor with its gains, at the end of the step."""
     motors = {

@@ -38,6 +38,7 @@ def test_what_no_cause_explains_is_named_by_what_it_changes(tmp_path_factory: py
     assert "the inertia of" not in text
 
 
+@pytest.mark.slow
 def test_a_side_that_diverges_and_a_joint_of_one_side() -> None:
     """Both are said."""
     wild = side_of(ARM, {".*": MotorConfig(PDControlConfig(1e9, 0.0))})

@@ -92,6 +92,7 @@ def test_efforts_have_the_bits_of_the_package(name: str, tmp_path: Path) -> None
 
 @needs_compiler
 @pytest.mark.parametrize("name", ["anymal_c", "franka_panda", "so101", "unitree_g1"])
+@pytest.mark.slow
 def test_robots_of_the_package(name: str, tmp_path: Path) -> None:
     """Hobby servos with firmware, winding and friction among them."""
     robot = read_robot(ROBOTS / f"{name}.usda")

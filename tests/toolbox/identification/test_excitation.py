@@ -43,6 +43,7 @@ def assert_safe(found: Excitation) -> None:
 
 @pytest.mark.parametrize("kind", list(WAVES))
 @pytest.mark.parametrize("robot", FIXED)
+@pytest.mark.slow
 def test_motions_stay_within_limits(robot: str, kind: str) -> None:
     found = excitation(ROBOTS / robot, plan=ExcitationPlan(seconds=10.0, rate=100.0, kinds=[kind]))
     assert_safe(found)
@@ -61,6 +62,7 @@ def test_the_prediction_is_what_a_simulation_does() -> None:
     assert np.abs(log.position - found.positions).max() < 2e-3
 
 
+@pytest.mark.slow
 def test_a_hidden_motor_is_found_from_its_log() -> None:
     """The full circle: commands, a robot with friction, its log, and the parameters of its motor."""
     if core is None:
@@ -86,6 +88,7 @@ def test_a_seed_means_one_excitation() -> None:
     assert np.abs(first.command - other.command).max() > 0.01
 
 
+@pytest.mark.slow
 def test_chosen_joints_move_and_others_hold() -> None:
     told: list[float] = []
     found = excitation(
@@ -105,6 +108,7 @@ def test_the_first_pose_can_be_chosen() -> None:
     assert_safe(found)
 
 
+@pytest.mark.slow
 def test_what_was_reduced_and_what_is_unknown_is_said() -> None:
     """A motor that can hardly lift its arm moves less, and slower."""
     weak = MotorConfig(PDControlConfig(200.0, 20.0), clamping=[MaxEffortClampingConfig(14.0)])
@@ -125,6 +129,7 @@ def test_what_was_reduced_and_what_is_unknown_is_said() -> None:
     assert "No two position limits, amplitude taken as 0.5 rad or 0.05 m: hinge." in text
 
 
+@pytest.mark.slow
 def test_links_do_not_touch(tmp_path: Path) -> None:
     """At full amplitude these fingers meet."""
     file = tmp_path / "fingers.xml"

@@ -27,6 +27,7 @@ def cases() -> list[Decoupled]:
         links.close()
 
 
+@pytest.mark.slow
 def test_hidden_values_are_found(cases: list[Decoupled]) -> None:
     start = {"viscous": 0.05, "coulomb": 0.05, "armature": 0.01, "encoder_bias": 0.0, "delay": 0.004}
     found = BENCH.fit(cases, start, {})

@@ -18,6 +18,7 @@ COULOMB = FitOptions(models=["Coulomb friction"])
 GAINS = {"kp": 800.0, "kd": 20.0}
 
 
+@pytest.mark.slow
 def test_two_coupled_joints_are_identified() -> None:
     true = {
         "shoulder": hidden_motor(coulomb=2.0, viscous=1.0, armature=0.2, bias=0.01, **GAINS),
@@ -47,6 +48,7 @@ def test_two_coupled_joints_are_identified() -> None:
     assert told[-1] == 1.0
 
 
+@pytest.mark.slow
 def test_friction_is_found_in_a_log_that_often_rests() -> None:
     """From a low level of friction alone, the fit ends at a third of it."""
     known = {"hinge": known_motor()}
@@ -57,6 +59,7 @@ def test_friction_is_found_in_a_log_that_often_rests() -> None:
     assert found.error < 5e-4
 
 
+@pytest.mark.slow
 def test_slow_logs_keep_armatures_and_single_ones_are_split() -> None:
     log = hidden_log(PENDULUM, {"hinge": hidden_motor()}, ["hinge"], dt=0.02)
     found = identify(PENDULUM, [log], {"hinge": known_motor()}, COULOMB)
@@ -68,6 +71,7 @@ def test_slow_logs_keep_armatures_and_single_ones_are_split() -> None:
     assert value_of(identify(PENDULUM, [log], {"hinge": known_motor()}, prior).motors["hinge"], "armature") == 0.03
 
 
+@pytest.mark.slow
 def test_a_joint_at_its_limit_is_named() -> None:
     """The extension cannot go below 0, where its command goes."""
     motors = {name: hidden_motor() for name in JOINTS}
@@ -98,6 +102,7 @@ def test_bad_arguments_are_refused() -> None:
         identify(PENDULUM, [log], {"hinge": known_motor()}, FitOptions(held_out=1))
 
 
+@pytest.mark.slow
 def test_gains_limits_and_what_joints_share() -> None:
     """Gains, a limit that the motor reaches, and a friction that both joints have alike, within bounds of mine."""
     true = {name: hidden_motor(coulomb=2.0, viscous=1.0, armature=0.2, bias=0.0, kp=700.0, kd=25.0) for name in JOINTS}

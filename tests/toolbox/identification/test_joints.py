@@ -59,6 +59,7 @@ def test_a_supply_is_fitted_for_a_single_joint_with_a_winding() -> None:
     assert any("supply is one of all joints" in one for one in two.warnings([Fit({}, {}, np.zeros((0, 0)), 0.0)] * 2))
 
 
+@pytest.mark.slow
 def test_the_resistance_of_a_supply_is_found() -> None:
     """A servo whose voltage sags, which no friction explains; the supply of the winding stays apart."""
     friction = FrictionConfig(coulomb=0.1, viscous=0.05)
@@ -73,6 +74,7 @@ def test_the_resistance_of_a_supply_is_found() -> None:
     assert found.error < 2e-3
 
 
+@pytest.mark.slow
 def test_backlash_is_found() -> None:
     """A rotor behind a spring, with an encoder at the joint."""
 

@@ -27,6 +27,7 @@ ARM = """<mujoco model="arm"><worldbody><body name="base"><geom size="0.01" cont
 <inertial pos="0 0 -0.2" mass="1" diaginertia="0.01 0.01 0.01"/></body></body></body></worldbody></mujoco>"""
 
 
+@pytest.mark.slow
 def test_the_whole_robot_is_nearer_to_the_log(tmp_path: Path) -> None:
     """Two links that hang on each other, with encoders that are off, decoupled as if they were not."""
     arm = tmp_path / "arm.xml"

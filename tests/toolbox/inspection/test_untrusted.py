@@ -42,6 +42,7 @@ def problem_of(file: Path, **limits: float) -> str:
 
 
 @pytest.mark.parametrize("dt", [None, 0.004])
+@pytest.mark.slow
 def test_result_is_that_of_lint(dt: float | None, tmp_path: Path) -> None:
     """For sound files, for findings and for files that USD refuses."""
     assert lint_untrusted(ROBOTS / "pendulum.usda", dt) == []
@@ -51,12 +52,14 @@ def test_result_is_that_of_lint(dt: float | None, tmp_path: Path) -> None:
         assert found and list(map(str, lint_untrusted(file, dt))) == list(map(str, found))
 
 
+@pytest.mark.slow
 def test_error_of_the_child_is_raised(tmp_path: Path) -> None:
     """With its message."""
     with pytest.raises(RuntimeError, match=r"nothing\.usda: no such file"):
         lint_untrusted(tmp_path / "nothing.usda")
 
 
+@pytest.mark.slow
 def test_crash_is_reported(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """A newer USD may refuse the file instead; the command goes on with the next file."""
     file = bent_crate(tmp_path)
@@ -66,6 +69,7 @@ def test_crash_is_reported(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -
 
 
 @needs_pipes
+@pytest.mark.slow
 def test_time_limit_is_reported(tmp_path: Path) -> None:
     """USD waits for the other end of a pipe."""
     os.mkfifo(tmp_path / "pipe.usda")
@@ -75,6 +79,7 @@ def test_time_limit_is_reported(tmp_path: Path) -> None:
 
 
 @needs_limits
+@pytest.mark.slow
 def test_memory_limit_is_reported(tmp_path: Path) -> None:
     """A few lines of references make a billion prims."""
     file = tmp_path / "large.usda"

@@ -53,6 +53,7 @@ def test_curves_that_end_alike_are_named_in_their_order() -> None:
 
 
 @given(st.lists(st.floats(-3.0, 3.0), min_size=1, max_size=9, unique_by=lambda end: round(end, 2)))
+@pytest.mark.slow
 def test_labels_have_the_order_of_their_curves(ends: list[float]) -> None:
     """Labels of different ends never cross, also of ends that are close or beyond the panel."""
     _, (panel,) = style.panels(4, 3)

@@ -129,6 +129,7 @@ def test_without_pyarrow_the_extra_is_named(tmp_path: Path, monkeypatch: pytest.
 
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="no such device")
 @pytest.mark.parametrize("extension", ["npz", "csv", "parquet", "rrd", "mcap", "png", "svg", "pdf"])
+@pytest.mark.slow
 def test_full_disk_is_an_error_that_names_the_file(tmp_path: Path, extension: str) -> None:
     """In every format, with one kind of error."""
     libraries = {"parquet": "pyarrow", "rrd": "rerun", "mcap": "rosbags.rosbag2"}

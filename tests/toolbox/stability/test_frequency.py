@@ -107,6 +107,7 @@ def test_what_is_no_loop_is_refused(case: tuple[float, ...]) -> None:
 
 
 @pytest.mark.filterwarnings("ignore:.*have no effort limit:UserWarning")
+@pytest.mark.slow
 def test_joint_of_a_robot(tmp_path: Any) -> None:
     """Inertia, gains, step and delay are those of the robot."""
     motors = {"shoulder": [PDControlConfig(200.0, 20.0), DelayConfig(2)], "extension": [PDControlConfig(2000.0, 100.0)]}

@@ -228,6 +228,7 @@ def run(name: str, factor: float, *stages: Any, steps: int = 400) -> tuple[Stabi
 
 
 @pytest.mark.parametrize("name", STIFF)
+@pytest.mark.slow
 def test_twenty_times_the_gains_are_stable_when_implicit(name: str) -> None:
     """At 5 ms, in the prediction and in the simulation; explicit they vibrate in both."""
     explicit, vibrating, fastest = run(name, 20.0)
@@ -240,6 +241,7 @@ def test_twenty_times_the_gains_are_stable_when_implicit(name: str) -> None:
 @pytest.mark.parametrize(
     ("name", "path"), [("arm_2dof", "/World/Arm"), ("franka_panda", "/World/Panda"), ("anymal_c", "/World/Anymal")]
 )
+@pytest.mark.slow
 def test_inertia_is_that_of_the_engine(name: str, path: str) -> None:
     """Of the pose, which the simulator tells laws after the step that follows."""
     with Simulation(ROBOTS / f"{name}.usda", DT) as sim:

@@ -66,6 +66,7 @@ def test_one_joint_with_positions_between_two_velocities(weight: float) -> None:
 
 @pytest.mark.parametrize("weight", [1.0, 33 / 64])
 @pytest.mark.parametrize("ki", [0.0, 300.0, 1e5])
+@pytest.mark.slow
 def test_radius_is_the_growth_of_steps_taken_one_by_one(rng: np.random.Generator, ki: float, weight: float) -> None:
     """A long run of the laws grows, or decays, as the eigenvalues predict."""
     inverse, dt = coupled(rng, 3), 1 / 100

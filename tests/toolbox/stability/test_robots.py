@@ -293,6 +293,7 @@ def panda() -> Iterator[Any]:
 
 @pytest.mark.parametrize("rate", PANDA_ARMATURE)
 @pytest.mark.filterwarnings("ignore:.*will vibrate")
+@pytest.mark.slow
 def test_panda_needs_the_armature_that_it_was_measured_to_need(panda: Any, rate: int) -> None:
     """The smallest ones of the measurements in `docs/tutorials/tips.md`."""
     verdicts = {
@@ -302,6 +303,7 @@ def test_panda_needs_the_armature_that_it_was_measured_to_need(panda: Any, rate:
 
 
 @pytest.mark.filterwarnings("ignore:.*will vibrate")
+@pytest.mark.slow
 def test_cures_cure(panda: Any) -> None:
     """With the armatures of the table, or the step, the robot is stable; with a little less of either it is not."""
     table = panda(1 / 240, 0.0).stability()

@@ -41,6 +41,7 @@ def late(steps: float) -> EncoderConfig:
 
 
 @pytest.mark.parametrize(("steps", "largest_b", "largest_a", "at", "omegas"), DELAYED)
+@pytest.mark.slow
 def test_delayed_loops_are_stable_as_far_as_the_table_says(
     steps: int, largest_b: float, largest_a: float | None, at: float | None, omegas: tuple[float, ...]
 ) -> None:
@@ -133,6 +134,7 @@ def test_smallest_armature_counts_the_latency() -> None:
 
 
 @pytest.mark.parametrize("frequency", [125.0, 200.0, 333.0])
+@pytest.mark.slow
 def test_rate_in_hertz_is_kept_on_average(frequency: float) -> None:
     """Between those of the decimations next to it; one that physics steps divide is one of them."""
     periods = 1 / (frequency * DT)
@@ -148,6 +150,7 @@ def test_rate_in_hertz_is_kept_on_average(frequency: float) -> None:
 
 
 @pytest.mark.parametrize("config", [EncoderConfig(latency=0.09), EffortDelayConfig(steps=90.0)])
+@pytest.mark.slow
 def test_very_late_joints_are_computed_with_fewer_steps(config: Any) -> None:
     """Within 1 % of the exact numbers; other joints have all their steps."""
     alone = stability_of([[1.0]], 1e-3, 10.0, 5.0, stages=[config]).joints[0]

@@ -120,6 +120,7 @@ def test_other_extension_refused(pd: TrainedActuator, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("part", ["validation", "test"])
+@pytest.mark.slow
 def test_report(part: str, pd: TrainedActuator, tmp_path: Path) -> None:
     """A plot, and numbers for people and programs, which are the errors."""
     pytest.importorskip("matplotlib", reason="the report draws with matplotlib, which is not installed")

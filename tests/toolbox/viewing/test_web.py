@@ -178,6 +178,7 @@ def scene(page: Any) -> np.ndarray:
 
 
 @needs_browser
+@pytest.mark.slow
 def test_robot_moves_where_a_slider_is_dragged(sim: Simulation) -> None:
     """On the page and in the simulation, which continues when the tab is closed."""
     arm = Articulation("/World/Arm")
@@ -217,6 +218,7 @@ def settled_scene(page: Any) -> np.ndarray:
 
 
 @needs_browser
+@pytest.mark.slow
 def test_buttons_and_selectors_do_what_they_say() -> None:
     """Pause, step and reset work; sliders change only the chosen robot and environment."""
     with Simulation(two_robots(ROBOTS / "arm_2dof.usda", "/World/Arm"), num_envs=12) as sim:

@@ -286,6 +286,7 @@ print("coupled:", Simulation(made.stage)._host.model.neq)
 """
 
 
+@pytest.mark.slow
 def test_mimic_joint_is_coupled_whoever_opened_the_first_stage() -> None:
     """USD takes schemas only before its first stage, which another program may have opened."""
     code = MIMIC.format(support=str(REPOSITORY / "tests" / "support"))

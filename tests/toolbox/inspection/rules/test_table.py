@@ -345,6 +345,7 @@ def test_rules_of_motion_need_a_step(rule: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("file", sorted([*ROBOTS.glob("*.usda"), ROBOTS / "arm_2dof.xml"]), ids=lambda file: file.name)
+@pytest.mark.slow
 def test_shipped_robots_break_none(file: Path) -> None:
     """At their own step, too."""
     assert lint(file, DT) == []

@@ -1,0 +1,25 @@
+"""Which of the slow tests run: all, none, or a part of them."""
+
+from __future__ import annotations
+
+import argparse
+import zlib
+from pathlib import Path
+
+from places import TESTS
+
+
+def part_of_slow(which: str) -> tuple[int, int]:
+    """Return which part of the slow tests runs, of how many: 'all' is the only part, 'none' a part of none."""
+    try:
+        part, parts = {"all": (0, 1), "none": (0, 0)}.get(which) or map(int, which.split("/"))
+    except ValueError:
+        part, parts = 1, 0
+    if (part, parts) != (0, 0) and not 0 <= part < parts:
+        raise argparse.ArgumentTypeError(f"{which!r}: must be 'all', 'none' or a part such as '0/3'")
+    return part, parts
+
+
+def is_in_part(file: Path, part: int, parts: int) -> bool:
+    """Return whether the slow tests of a file are in a part of all slow tests; they may share what is made once."""
+    return parts > 0 and zlib.crc32(file.relative_to(TESTS).as_posix().encode()) % parts == part
