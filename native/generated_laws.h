@@ -973,7 +973,8 @@ inline Values<V, 3> friction_step(V level, V effort, V velocity, V drag, V visco
     const V left = effort - viscous * next_velocity;
     const V rest = light * left + heavy * (before - change);
     V total = light * (left + dry) + heavy * (before + carried);
-    const auto stops = (share == splat<V>(1.0f)) & (change == wanted) & finite(wanted);
+    const V whole_step = pick((change == wanted) & finite(wanted), share, splat<V>(0.0f));
+    const auto stops = whole_step == splat<V>(1.0f);
     total = pick(stops, before - momentum_rate * velocity, total);
     return {{total, dry, pick(stops, effort, rest)}};
 }
@@ -1366,10 +1367,13 @@ struct ControllerPD {
     static constexpr int kAsks[] = {-1};
     // states that are unknown after a reset
     static constexpr bool kUnset[] = {false};
-    // values for which the law is compiled as constants, NaN for none
+    // values that are compiled as constants, NaN for none: all usual ones, or the costly ones alone
     static constexpr bool kHasUsual = false;
+    static constexpr bool kHasCostly = false;
     static constexpr float kUsual[] = {kNaN, kNaN, kNaN};
     static constexpr float kUsualAsked[] = {kNaN};
+    static constexpr float kCostly[] = {kNaN, kNaN, kNaN};
+    static constexpr float kCostlyAsked[] = {kNaN};
     // position, velocity, position target, velocity target, feedforward
     static constexpr bool kReads[] = {true, true, true, true, true};
 
@@ -1405,10 +1409,13 @@ struct ControllerPID {
     static constexpr int kAsks[] = {-1};
     // states that are unknown after a reset
     static constexpr bool kUnset[] = {false};
-    // values for which the law is compiled as constants, NaN for none
+    // values that are compiled as constants, NaN for none: all usual ones, or the costly ones alone
     static constexpr bool kHasUsual = false;
+    static constexpr bool kHasCostly = false;
     static constexpr float kUsual[] = {kNaN, kNaN, kNaN, kNaN, kNaN};
     static constexpr float kUsualAsked[] = {kNaN};
+    static constexpr float kCostly[] = {kNaN, kNaN, kNaN, kNaN, kNaN};
+    static constexpr float kCostlyAsked[] = {kNaN};
     // position, velocity, position target, velocity target, feedforward
     static constexpr bool kReads[] = {true, true, true, true, true};
 
@@ -1444,10 +1451,13 @@ struct ControllerGearedPD {
     static constexpr int kAsks[] = {-1};
     // states that are unknown after a reset
     static constexpr bool kUnset[] = {false};
-    // values for which the law is compiled as constants, NaN for none
+    // values that are compiled as constants, NaN for none: all usual ones, or the costly ones alone
     static constexpr bool kHasUsual = false;
+    static constexpr bool kHasCostly = false;
     static constexpr float kUsual[] = {kNaN, kNaN, kNaN, kNaN};
     static constexpr float kUsualAsked[] = {kNaN};
+    static constexpr float kCostly[] = {kNaN, kNaN, kNaN, kNaN};
+    static constexpr float kCostlyAsked[] = {kNaN};
     // position, velocity, position target, velocity target, feedforward
     static constexpr bool kReads[] = {true, true, true, true, true};
 
@@ -1483,10 +1493,13 @@ struct ControllerGearedPID {
     static constexpr int kAsks[] = {-1};
     // states that are unknown after a reset
     static constexpr bool kUnset[] = {false};
-    // values for which the law is compiled as constants, NaN for none
+    // values that are compiled as constants, NaN for none: all usual ones, or the costly ones alone
     static constexpr bool kHasUsual = false;
+    static constexpr bool kHasCostly = false;
     static constexpr float kUsual[] = {kNaN, kNaN, kNaN, kNaN, kNaN, kNaN};
     static constexpr float kUsualAsked[] = {kNaN};
+    static constexpr float kCostly[] = {kNaN, kNaN, kNaN, kNaN, kNaN, kNaN};
+    static constexpr float kCostlyAsked[] = {kNaN};
     // position, velocity, position target, velocity target, feedforward
     static constexpr bool kReads[] = {true, true, true, true, true};
 
@@ -1522,10 +1535,13 @@ struct ControllerServo {
     static constexpr int kAsks[] = {10};
     // states that are unknown after a reset
     static constexpr bool kUnset[] = {false, true, false};
-    // values for which the law is compiled as constants, NaN for none
+    // values that are compiled as constants, NaN for none: all usual ones, or the costly ones alone
     static constexpr bool kHasUsual = false;
+    static constexpr bool kHasCostly = false;
     static constexpr float kUsual[] = {kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN};
     static constexpr float kUsualAsked[] = {kNaN};
+    static constexpr float kCostly[] = {kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN};
+    static constexpr float kCostlyAsked[] = {kNaN};
     // position, velocity, position target, velocity target, feedforward
     static constexpr bool kReads[] = {true, true, true, true, true};
 
@@ -1566,10 +1582,13 @@ struct RateHold {
     static constexpr int kAsks[] = {-1};
     // states that are unknown after a reset
     static constexpr bool kUnset[] = {true, false};
-    // values for which the law is compiled as constants, NaN for none
+    // values that are compiled as constants, NaN for none: all usual ones, or the costly ones alone
     static constexpr bool kHasUsual = false;
+    static constexpr bool kHasCostly = false;
     static constexpr float kUsual[] = {kNaN, kNaN};
     static constexpr float kUsualAsked[] = {kNaN};
+    static constexpr float kCostly[] = {kNaN, kNaN};
+    static constexpr float kCostlyAsked[] = {kNaN};
     // effort, position, velocity
     static constexpr bool kReads[] = {true, false, false};
 
@@ -1608,10 +1627,13 @@ struct EffortDelayTimed {
     static constexpr int kAsks[] = {-1};
     // states that are unknown after a reset
     static constexpr bool kUnset[] = {false};
-    // values for which the law is compiled as constants, NaN for none
+    // values that are compiled as constants, NaN for none: all usual ones, or the costly ones alone
     static constexpr bool kHasUsual = false;
+    static constexpr bool kHasCostly = false;
     static constexpr float kUsual[] = {kNaN};
     static constexpr float kUsualAsked[] = {kNaN};
+    static constexpr float kCostly[] = {kNaN};
+    static constexpr float kCostlyAsked[] = {kNaN};
     // effort, position, velocity
     static constexpr bool kReads[] = {true, false, false};
 
@@ -1645,10 +1667,13 @@ struct ElectricalWinding {
     static constexpr int kAsks[] = {0, 6, 7, 9, 10};
     // states that are unknown after a reset
     static constexpr bool kUnset[] = {false, false, false, false};
-    // values for which the law is compiled as constants, NaN for none
+    // values that are compiled as constants, NaN for none: all usual ones, or the costly ones alone
     static constexpr bool kHasUsual = true;
+    static constexpr bool kHasCostly = false;
     static constexpr float kUsual[] = {kNaN, kNaN, kNaN, 0.0f, kNaN, kNaN, kNaN, 0.0f, 0.0f, 0.0f, 0.0f, 0.0f};
     static constexpr float kUsualAsked[] = {kNaN, kNaN, kNaN, kNaN, kNaN};
+    static constexpr float kCostly[] = {kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN};
+    static constexpr float kCostlyAsked[] = {kNaN, kNaN, kNaN, kNaN, kNaN};
     // effort, position, velocity
     static constexpr bool kReads[] = {true, false, true};
 
@@ -1690,10 +1715,13 @@ struct ClampingDCMotor {
     static constexpr int kAsks[] = {-1};
     // states that are unknown after a reset
     static constexpr bool kUnset[] = {false};
-    // values for which the law is compiled as constants, NaN for none
+    // values that are compiled as constants, NaN for none: all usual ones, or the costly ones alone
     static constexpr bool kHasUsual = false;
+    static constexpr bool kHasCostly = false;
     static constexpr float kUsual[] = {kNaN, kNaN, kNaN};
     static constexpr float kUsualAsked[] = {kNaN};
+    static constexpr float kCostly[] = {kNaN, kNaN, kNaN};
+    static constexpr float kCostlyAsked[] = {kNaN};
     // effort, position, velocity
     static constexpr bool kReads[] = {true, false, true};
 
@@ -1728,10 +1756,13 @@ struct ClampingDCMotorCutoff {
     static constexpr int kAsks[] = {-1};
     // states that are unknown after a reset
     static constexpr bool kUnset[] = {false};
-    // values for which the law is compiled as constants, NaN for none
+    // values that are compiled as constants, NaN for none: all usual ones, or the costly ones alone
     static constexpr bool kHasUsual = false;
+    static constexpr bool kHasCostly = false;
     static constexpr float kUsual[] = {kNaN, kNaN, kNaN};
     static constexpr float kUsualAsked[] = {kNaN};
+    static constexpr float kCostly[] = {kNaN, kNaN, kNaN};
+    static constexpr float kCostlyAsked[] = {kNaN};
     // effort, position, velocity
     static constexpr bool kReads[] = {true, false, true};
 
@@ -1766,10 +1797,13 @@ struct ClampingPositionBased {
     static constexpr int kAsks[] = {-1};
     // states that are unknown after a reset
     static constexpr bool kUnset[] = {false};
-    // values for which the law is compiled as constants, NaN for none
+    // values that are compiled as constants, NaN for none: all usual ones, or the costly ones alone
     static constexpr bool kHasUsual = false;
+    static constexpr bool kHasCostly = false;
     static constexpr float kUsual[] = {kNaN};
     static constexpr float kUsualAsked[] = {kNaN};
+    static constexpr float kCostly[] = {kNaN};
+    static constexpr float kCostlyAsked[] = {kNaN};
     // effort, position, velocity
     static constexpr bool kReads[] = {true, true, false};
 
@@ -1803,10 +1837,13 @@ struct ClampingEnvelope {
     static constexpr int kAsks[] = {9, 10};
     // states that are unknown after a reset
     static constexpr bool kUnset[] = {false};
-    // values for which the law is compiled as constants, NaN for none
+    // values that are compiled as constants, NaN for none: all usual ones, or the costly ones alone
     static constexpr bool kHasUsual = false;
+    static constexpr bool kHasCostly = false;
     static constexpr float kUsual[] = {kNaN, kNaN, kNaN, kNaN, kNaN};
     static constexpr float kUsualAsked[] = {kNaN, kNaN};
+    static constexpr float kCostly[] = {kNaN, kNaN, kNaN, kNaN, kNaN};
+    static constexpr float kCostlyAsked[] = {kNaN, kNaN};
     // effort, position, velocity
     static constexpr bool kReads[] = {true, false, true};
 
@@ -1843,10 +1880,13 @@ struct ClampingMaxEffort {
     static constexpr int kAsks[] = {-1};
     // states that are unknown after a reset
     static constexpr bool kUnset[] = {false};
-    // values for which the law is compiled as constants, NaN for none
+    // values that are compiled as constants, NaN for none: all usual ones, or the costly ones alone
     static constexpr bool kHasUsual = false;
+    static constexpr bool kHasCostly = false;
     static constexpr float kUsual[] = {kNaN};
     static constexpr float kUsualAsked[] = {kNaN};
+    static constexpr float kCostly[] = {kNaN};
+    static constexpr float kCostlyAsked[] = {kNaN};
     // effort, position, velocity
     static constexpr bool kReads[] = {true, false, false};
 
@@ -1880,10 +1920,13 @@ struct ThermalTwoNode {
     static constexpr int kAsks[] = {8};
     // states that are unknown after a reset
     static constexpr bool kUnset[] = {true, true, false, false, false, false};
-    // values for which the law is compiled as constants, NaN for none
+    // values that are compiled as constants, NaN for none: all usual ones, or the costly ones alone
     static constexpr bool kHasUsual = false;
+    static constexpr bool kHasCostly = false;
     static constexpr float kUsual[] = {kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN};
     static constexpr float kUsualAsked[] = {kNaN};
+    static constexpr float kCostly[] = {kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN};
+    static constexpr float kCostlyAsked[] = {kNaN};
     // effort, position, velocity
     static constexpr bool kReads[] = {true, false, false};
 
@@ -1925,10 +1968,13 @@ struct SupplyBattery {
     static constexpr int kAsks[] = {12, 14};
     // states that are unknown after a reset
     static constexpr bool kUnset[] = {true, false};
-    // values for which the law is compiled as constants, NaN for none
+    // values that are compiled as constants, NaN for none: all usual ones, or the costly ones alone
     static constexpr bool kHasUsual = false;
+    static constexpr bool kHasCostly = false;
     static constexpr float kUsual[] = {kNaN, kNaN, kNaN, kNaN, kNaN};
     static constexpr float kUsualAsked[] = {kNaN, kNaN};
+    static constexpr float kCostly[] = {kNaN, kNaN, kNaN, kNaN, kNaN};
+    static constexpr float kCostlyAsked[] = {kNaN, kNaN};
     // effort, position, velocity
     static constexpr bool kReads[] = {true, false, false};
 
@@ -1965,10 +2011,13 @@ struct TransmissionGear {
     static constexpr int kAsks[] = {-1};
     // states that are unknown after a reset
     static constexpr bool kUnset[] = {false};
-    // values for which the law is compiled as constants, NaN for none
+    // values that are compiled as constants, NaN for none: all usual ones, or the costly ones alone
     static constexpr bool kHasUsual = false;
+    static constexpr bool kHasCostly = false;
     static constexpr float kUsual[] = {kNaN, kNaN, kNaN};
     static constexpr float kUsualAsked[] = {kNaN};
+    static constexpr float kCostly[] = {kNaN, kNaN, kNaN};
+    static constexpr float kCostlyAsked[] = {kNaN};
     // effort, position, velocity
     static constexpr bool kReads[] = {true, false, false};
 
@@ -2013,10 +2062,13 @@ struct TransmissionElastic {
     static constexpr int kAsks[] = {0, 1, 2};
     // states that are unknown after a reset
     static constexpr bool kUnset[] = {true, true, true, false};
-    // values for which the law is compiled as constants, NaN for none
+    // values that are compiled as constants, NaN for none: all usual ones, or the costly ones alone
     static constexpr bool kHasUsual = false;
+    static constexpr bool kHasCostly = false;
     static constexpr float kUsual[] = {kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN};
     static constexpr float kUsualAsked[] = {kNaN, kNaN, kNaN};
+    static constexpr float kCostly[] = {kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN};
+    static constexpr float kCostlyAsked[] = {kNaN, kNaN, kNaN};
     // effort, position, velocity
     static constexpr bool kReads[] = {true, true, true};
 
@@ -2072,10 +2124,13 @@ struct LinkageShaft {
     static constexpr int kAsks[] = {-1};
     // states that are unknown after a reset
     static constexpr bool kUnset[] = {false};
-    // values for which the law is compiled as constants, NaN for none
+    // values that are compiled as constants, NaN for none: all usual ones, or the costly ones alone
     static constexpr bool kHasUsual = false;
+    static constexpr bool kHasCostly = false;
     static constexpr float kUsual[] = {kNaN};
     static constexpr float kUsualAsked[] = {kNaN};
+    static constexpr float kCostly[] = {kNaN};
+    static constexpr float kCostlyAsked[] = {kNaN};
     // effort, position, velocity
     static constexpr bool kReads[] = {true, false, false};
 
@@ -2109,10 +2164,13 @@ struct PassiveCogging {
     static constexpr int kAsks[] = {-1};
     // states that are unknown after a reset
     static constexpr bool kUnset[] = {false};
-    // values for which the law is compiled as constants, NaN for none
+    // values that are compiled as constants, NaN for none: all usual ones, or the costly ones alone
     static constexpr bool kHasUsual = false;
+    static constexpr bool kHasCostly = false;
     static constexpr float kUsual[] = {kNaN, kNaN, kNaN};
     static constexpr float kUsualAsked[] = {kNaN};
+    static constexpr float kCostly[] = {kNaN, kNaN, kNaN};
+    static constexpr float kCostlyAsked[] = {kNaN};
     // effort, position, velocity
     static constexpr bool kReads[] = {true, true, false};
 
@@ -2147,10 +2205,13 @@ struct PassiveFriction {
     static constexpr int kAsks[] = {0, 1, 2, 4, 5};
     // states that are unknown after a reset
     static constexpr bool kUnset[] = {false, true, true};
-    // values for which the law is compiled as constants, NaN for none
+    // values that are compiled as constants, NaN for none: all usual ones, or the costly ones alone
     static constexpr bool kHasUsual = true;
+    static constexpr bool kHasCostly = true;
     static constexpr float kUsual[] = {kNaN, kNaN, kNaN, kNaN, 2.0f, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, 0.0f};
     static constexpr float kUsualAsked[] = {kNaN, kNaN, 0.0f, 0.0f, 0.0f};
+    static constexpr float kCostly[] = {kNaN, kNaN, kNaN, kNaN, 2.0f, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN};
+    static constexpr float kCostlyAsked[] = {kNaN, kNaN, kNaN, kNaN, kNaN};
     // effort, position, velocity
     static constexpr bool kReads[] = {true, false, true};
 
@@ -2195,10 +2256,13 @@ struct PassiveFrictionCurve {
     static constexpr int kAsks[] = {0, 1, 2, 4, 5};
     // states that are unknown after a reset
     static constexpr bool kUnset[] = {false, true, true};
-    // values for which the law is compiled as constants, NaN for none
+    // values that are compiled as constants, NaN for none: all usual ones, or the costly ones alone
     static constexpr bool kHasUsual = false;
+    static constexpr bool kHasCostly = false;
     static constexpr float kUsual[] = {kNaN};
     static constexpr float kUsualAsked[] = {kNaN, kNaN, kNaN, kNaN, kNaN};
+    static constexpr float kCostly[] = {kNaN};
+    static constexpr float kCostlyAsked[] = {kNaN, kNaN, kNaN, kNaN, kNaN};
     // effort, position, velocity
     static constexpr bool kReads[] = {true, false, true};
 
@@ -2235,10 +2299,13 @@ struct PassiveLuGreFriction {
     static constexpr int kAsks[] = {0, 1, 2, 4, 5};
     // states that are unknown after a reset
     static constexpr bool kUnset[] = {false, true, true};
-    // values for which the law is compiled as constants, NaN for none
+    // values that are compiled as constants, NaN for none: all usual ones, or the costly ones alone
     static constexpr bool kHasUsual = false;
+    static constexpr bool kHasCostly = false;
     static constexpr float kUsual[] = {kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN};
     static constexpr float kUsualAsked[] = {kNaN, kNaN, kNaN, kNaN, kNaN};
+    static constexpr float kCostly[] = {kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN};
+    static constexpr float kCostlyAsked[] = {kNaN, kNaN, kNaN, kNaN, kNaN};
     // effort, position, velocity
     static constexpr bool kReads[] = {true, false, true};
 
@@ -2279,10 +2346,13 @@ struct ImplicitEffort {
     static constexpr int kAsks[] = {0, 1, 2, 3};
     // states that are unknown after a reset
     static constexpr bool kUnset[] = {true, true, false};
-    // values for which the law is compiled as constants, NaN for none
+    // values that are compiled as constants, NaN for none: all usual ones, or the costly ones alone
     static constexpr bool kHasUsual = false;
+    static constexpr bool kHasCostly = false;
     static constexpr float kUsual[] = {kNaN, kNaN};
     static constexpr float kUsualAsked[] = {kNaN, kNaN, kNaN, kNaN};
+    static constexpr float kCostly[] = {kNaN, kNaN};
+    static constexpr float kCostlyAsked[] = {kNaN, kNaN, kNaN, kNaN};
     // effort, position, velocity
     static constexpr bool kReads[] = {true, false, true};
 
@@ -2325,10 +2395,13 @@ struct FeedbackEncoder {
     static constexpr int kAsks[] = {16};
     // states that are unknown after a reset
     static constexpr bool kUnset[] = {true, true, false};
-    // values for which the law is compiled as constants, NaN for none
+    // values that are compiled as constants, NaN for none: all usual ones, or the costly ones alone
     static constexpr bool kHasUsual = true;
+    static constexpr bool kHasCostly = false;
     static constexpr float kUsual[] = {kNaN, kNaN, 0.0f, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN};
     static constexpr float kUsualAsked[] = {kNaN};
+    static constexpr float kCostly[] = {kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN};
+    static constexpr float kCostlyAsked[] = {kNaN};
     // position, velocity
     static constexpr bool kReads[] = {true, true};
 
@@ -2367,10 +2440,13 @@ struct DelayTimed {
     static constexpr int kAsks[] = {15};
     // states that are unknown after a reset
     static constexpr bool kUnset[] = {true, false, false};
-    // values for which the law is compiled as constants, NaN for none
+    // values that are compiled as constants, NaN for none: all usual ones, or the costly ones alone
     static constexpr bool kHasUsual = true;
+    static constexpr bool kHasCostly = false;
     static constexpr float kUsual[] = {kNaN, 0.0f, kNaN, kNaN, kNaN};
     static constexpr float kUsualAsked[] = {kNaN};
+    static constexpr float kCostly[] = {kNaN, kNaN, kNaN, kNaN, kNaN};
+    static constexpr float kCostlyAsked[] = {kNaN};
     // 
     static constexpr bool kReads[] = {false};
 

@@ -97,16 +97,46 @@ inline bool all_are(const float* numbers, float value, int64_t size) {
     return !others;
 }
 
-// True if `size` elements have the usual values of a law.
+// Which values of a law are constants in its loop: none, those that cost much to compute with otherwise, or all usual
+// ones.
+enum class Form { kGeneral, kCheap, kUsual };
+
+template <class Stage, Form FORM>
+struct Constants;
 template <class Stage>
-inline bool is_usual(const Arrays<Stage>& own, int64_t size) {
-    bool usual = Stage::kHasUsual;
+struct Constants<Stage, Form::kCheap> {
+    static constexpr bool kExist = Stage::kHasCostly;
+    static constexpr auto &kTaken = Stage::kCostly, &kAsked = Stage::kCostlyAsked;
+};
+template <class Stage>
+struct Constants<Stage, Form::kUsual> {
+    static constexpr bool kExist = Stage::kHasUsual;
+    static constexpr auto &kTaken = Stage::kUsual, &kAsked = Stage::kUsualAsked;
+};
+
+// True if `size` elements have the constants of a form.
+template <class Stage, Form FORM>
+inline bool have_constants(const Arrays<Stage>& own, int64_t size) {
+    bool found = true;
     const auto check = [&](const float* values, const float* const* arrays, int count) {
-        for (int k = 0; usual && k < count; ++k) usual = values[k] != values[k] || all_are(arrays[k], values[k], size);
+        for (int k = 0; found && k < count; ++k) found = values[k] != values[k] || all_are(arrays[k], values[k], size);
     };
-    check(Stage::kUsual, own.taken, Stage::kPrepared);
-    check(Stage::kUsualAsked, own.asked, Stage::kAsked);
-    return usual;
+    check(Constants<Stage, FORM>::kTaken, own.taken, Stage::kPrepared);
+    check(Constants<Stage, FORM>::kAsked, own.asked, Stage::kAsked);
+    return found;
+}
+
+template <Form FORM>
+using FormConstant = std::integral_constant<Form, FORM>;
+
+// Call with the form that has the most constants of those that `size` elements have.
+template <class Stage, class Run>
+inline auto with_constants(const Arrays<Stage>& own, int64_t size, const Run& run) {
+    if constexpr (Constants<Stage, Form::kUsual>::kExist)
+        if (have_constants<Stage, Form::kUsual>(own, size)) return run(FormConstant<Form::kUsual>{});
+    if constexpr (Constants<Stage, Form::kCheap>::kExist)
+        if (have_constants<Stage, Form::kCheap>(own, size)) return run(FormConstant<Form::kCheap>{});
+    return run(FormConstant<Form::kGeneral>{});
 }
 
 template <class Law>
@@ -263,27 +293,31 @@ bool sweep(const Problem& p, const Block& b) {
 // The loop of a stateful stage: `at(n)` is the position of its `n`-th element. Arrays are arguments of their own, and
 // all is inlined: compilers do not vectorize a loop over arrays in a struct, nor one with calls. A stage keeps its
 // state if its input or result is not finite.
-template <class Stage, bool USUAL, class A, class S, class T>
+template <class Stage, Form FORM, class A, class S, class T>
 struct StageLoop;
 template <size_t>
 using Numbers = const float*;
 template <size_t>
 using State = float*;
-template <class Stage, bool USUAL, size_t... A, size_t... S, size_t... T>
-struct StageLoop<Stage, USUAL, std::index_sequence<A...>, std::index_sequence<S...>, std::index_sequence<T...>> {
-    // A usual value is a constant.
+template <class Stage, Form FORM, size_t... A, size_t... S, size_t... T>
+struct StageLoop<Stage, FORM, std::index_sequence<A...>, std::index_sequence<S...>, std::index_sequence<T...>> {
     template <size_t N>
     static float value_at(const float* taken, int64_t i) {
-        if constexpr (USUAL && N < Stage::kPrepared)
-            if constexpr (Stage::kUsual[N] == Stage::kUsual[N]) return Stage::kUsual[N];
+        if constexpr (FORM != Form::kGeneral && N < Stage::kPrepared) {
+            constexpr float constant = Constants<Stage, FORM>::kTaken[N];
+            if constexpr (constant == constant) return constant;
+        }
         return taken[i];
     }
     template <size_t N>
     static float asked_at(const float* asked, int64_t i) {
-        if constexpr (USUAL && Stage::kUsualAsked[N] == Stage::kUsualAsked[N]) return Stage::kUsualAsked[N];
+        if constexpr (FORM != Form::kGeneral) {
+            constexpr float constant = Constants<Stage, FORM>::kAsked[N];
+            if constexpr (constant == constant) return constant;
+        }
         return asked[i];
     }
-    // A usual value is good.
+    // A constant is good.
     template <size_t N>
     static bool asked_is_good(const float* asked, int64_t i) {
         return signal_is_good(Stage::kAsks[N], asked_at<N>(asked, i));
@@ -321,11 +355,11 @@ template <class Stage, class At>
 bool run_stage(const Problem& p, const Block& b, const Use& use, int64_t count, const At at, const float* given,
                float* out) {
     const Arrays<Stage> own(use, b);
-    // elements without the stage have neutral values, which are usual
-    return is_usual(own, b.size) ? StageLoop<Stage, true, Asked<Stage>, States<Stage>, Taken<Stage>>::run(
-                                       p, b, own, count, at, given, out)
-                                 : StageLoop<Stage, false, Asked<Stage>, States<Stage>, Taken<Stage>>::run(
-                                       p, b, own, count, at, given, out);
+    // elements without the stage have neutral values, which are usual ones
+    return with_constants(own, b.size, [&](auto form) {
+        return StageLoop<Stage, form(), Asked<Stage>, States<Stage>, Taken<Stage>>::run(p, b, own, count, at, given,
+                                                                                        out);
+    });
 }
 
 // A stateful stage that all elements have.
@@ -426,11 +460,11 @@ void over_elements(const Problem& p, const Use& use, const Run& run) {
 
 // The loop of a law before controllers, see `StageLoop`: sensed positions and velocities, or the lag of commands; NaN
 // and unchanged state on a fault.
-template <class Law, bool USUAL, class A, class S, class T>
+template <class Law, Form FORM, class A, class S, class T>
 struct SensorLoop;
-template <class Law, bool USUAL, size_t... A, size_t... S, size_t... T>
-struct SensorLoop<Law, USUAL, std::index_sequence<A...>, std::index_sequence<S...>, std::index_sequence<T...>> {
-    using Loop = StageLoop<Law, USUAL, std::index_sequence<A...>, std::index_sequence<S...>, std::index_sequence<T...>>;
+template <class Law, Form FORM, size_t... A, size_t... S, size_t... T>
+struct SensorLoop<Law, FORM, std::index_sequence<A...>, std::index_sequence<S...>, std::index_sequence<T...>> {
+    using Loop = StageLoop<Law, FORM, std::index_sequence<A...>, std::index_sequence<S...>, std::index_sequence<T...>>;
 
     template <class... Rest>
     static auto sensed(float q, float qd, float dt, Rest... rest) {
@@ -472,10 +506,9 @@ template <class Law>
 void feedback_by_places(const Problem& p, const Block& b, const Use& use, float* out) {
     const Arrays<Law> own(use, b);
     over_elements(p, use, [&](const auto at) {
-        if (is_usual(own, b.size))
-            SensorLoop<Law, true, Asked<Law>, States<Law>, Taken<Law>>::run(b, use, own, at, out);
-        else
-            SensorLoop<Law, false, Asked<Law>, States<Law>, Taken<Law>>::run(b, use, own, at, out);
+        with_constants(own, b.size, [&](auto form) {
+            SensorLoop<Law, form(), Asked<Law>, States<Law>, Taken<Law>>::run(b, use, own, at, out);
+        });
         if constexpr (Law::kLate > 0) {
             // what acts late follows the signals of the joint, for a delay
             float* values[kMostLate] = {};

@@ -14,7 +14,7 @@ import inspect
 import math
 import re
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -476,7 +476,12 @@ def _struct(translator: Translator, law: catalogue.Law) -> str:
         "kArguments": len(arguments),
     }
     asks = [list(SIGNALS).index(name) for name in component.ASKS]
-    usual = {"kUsual": prepared, "kUsualAsked": component.ASKS}
+    costly = {name: component.USUAL[name] for name in component.COSTLY}
+    constants = {
+        f"{title}{end}": _constants_text(values, names)
+        for title, values in (("kUsual", component.USUAL), ("kCostly", costly))
+        for end, names in (("", prepared), ("Asked", component.ASKS))
+    }
     lines = [
         f"struct {law.name} {{",
         f'    static constexpr const char *kName = "{law.name}", *kKind = "{law.kind}";',
@@ -495,12 +500,10 @@ def _struct(translator: Translator, law: catalogue.Law) -> str:
         f"    static constexpr int kAsks[] = {{{', '.join(map(str, asks)) or '-1'}}};",
         "    // states that are unknown after a reset",
         f"    static constexpr bool kUnset[] = {{{', '.join(_unset(component)) or 'false'}}};",
-        "    // values for which the law is compiled as constants, NaN for none",
+        "    // values that are compiled as constants, NaN for none: all usual ones, or the costly ones alone",
         f"    static constexpr bool kHasUsual = {str(bool(component.USUAL)).lower()};",
-        *(
-            f"    static constexpr float {title}[] = {{{_usual_text(component, names)}}};"
-            for title, names in usual.items()
-        ),
+        f"    static constexpr bool kHasCostly = {str(bool(costly)).lower()};",
+        *(f"    static constexpr float {title}[] = {{{text}}};" for title, text in constants.items()),
         f"    // {', '.join(name.replace('_', ' ') for name in watched)}",
         f"    static constexpr bool kReads[] = {{{', '.join(str(one).lower() for one in reads) or 'false'}}};",
         "",
@@ -528,9 +531,8 @@ def _unset(component: Any) -> list[str]:
     return [str(math.isnan(component.START.get(name, 0.0))).lower() for name in component.STATE]
 
 
-def _usual_text(component: Any, names: Sequence[str]) -> str:
-    values = [f"{np.float32(component.USUAL[name])!s}f" if name in component.USUAL else "kNaN" for name in names]
-    return ", ".join(values) or "kNaN"
+def _constants_text(values: Mapping[str, float], names: Sequence[str]) -> str:
+    return ", ".join(f"{np.float32(values[name])!s}f" if name in values else "kNaN" for name in names) or "kNaN"
 
 
 def _reads(component: Any, watched: Sequence[str], function: Function) -> list[bool]:

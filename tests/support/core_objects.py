@@ -391,13 +391,12 @@ def entries() -> dict[str, Callable[[], Entry]]:
         return Entry(core.EffectiveInertias, arguments, lambda made: made.run())
 
     def rollout() -> Entry:
-        arrays = [floats(ROBOTS, 2) for _ in range(4)]
-        return Entry(core.Rollout, [Bench(ROBOTS, SLOTS).plan, *arrays, [(floats(ROBOTS, 2), [0, 1], True)]], nothing)
+        arrays = [floats(ROBOTS, 1) for _ in range(4)]
+        return Entry(core.Rollout, [Bench(ROBOTS, SLOTS).plan, *arrays, [(floats(ROBOTS, 1), True)]], nothing)
 
     def rollout_run() -> Entry:
         made = rollout()
-        along, values = np.ones((5, 4, 2)), np.zeros((5, ROBOTS, 2))
-        arguments = [along, values, DT, 2, np.zeros((2 * ROBOTS, 4))]
+        arguments = [np.ones((5, 4)), np.zeros((5, ROBOTS)), DT, 2, np.zeros((ROBOTS, 4))]
         return Entry(made.call(*made.arguments).run, arguments, nothing)
 
     def in_turn() -> Entry:

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -8,7 +9,7 @@ from hidden_motors import hidden_log, hidden_motor, known_motor
 from isaacsim.core.experimental.actuators.native import core
 from isaacsim.core.experimental.actuators.toolbox.identification.decoupling import Links
 from isaacsim.core.experimental.actuators.toolbox.identification.fit import Fit
-from isaacsim.core.experimental.actuators.toolbox.identification.identified import mean_error
+from isaacsim.core.experimental.actuators.toolbox.identification.identified import Replay, mean_error
 from isaacsim.core.experimental.actuators.toolbox.identification.joints import Joints
 from isaacsim.core.experimental.actuators.toolbox.identification.models import FIRST
 from isaacsim.core.experimental.actuators.toolbox.identification.options import FitOptions
@@ -43,11 +44,12 @@ def test_the_whole_robot_is_nearer_to_the_log(tmp_path: Path) -> None:
         links.close()
     fits = joints.fit(FIRST, cases, None)
 
-    def error(found: list[Fit]) -> float:
-        return mean_error([replay(arm, joints.motors(found, cases), log, held_out=False)])
+    def replays(found: Sequence[Fit]) -> list[Replay]:
+        return [replay(arm, joints.motors(found, cases), log, held_out=False)]
 
-    again = refined(joints, arm, {}, FIRST, fits, cases, 2)
-    assert refined(joints, arm, {}, FIRST, fits, cases, 0) is fits
-    assert error(again) < 0.9 * error(fits)
+    again, shown = refined(joints, replays, FIRST, fits, cases, 2)
+    assert refined(joints, replays, FIRST, fits, cases, 0)[0] is fits
+    np.testing.assert_array_equal(shown[0].positions, replays(again)[0].positions)
+    assert mean_error(shown) < 0.9 * mean_error(replays(fits))
     for fit, name in zip(again, NAMES, strict=True):
         assert fit.values["coulomb"] == pytest.approx(value_of(true[name], "coulomb"), rel=0.05)

@@ -94,6 +94,12 @@ class Component(NotCopied):
     The core compiles the law a second time with these values as constants, for joints that have all of them. The
     results are the same; a law that branches on such an argument skips the other branch.
     """
+    COSTLY: ClassVar[tuple[str, ...]] = ()
+    """Names in `USUAL` whose other values make the law slow, such as the exponent of a power.
+
+    The core compiles the law once more with these alone as constants, for joints that have them and another usual value
+    not.
+    """
     LATE: ClassVar[tuple[str, ...]] = ()
     """Names of rings of past results, one per result, if the law says how late its results act; see `late.py`."""
     PREPARE: ClassVar[Any] = None

@@ -78,6 +78,8 @@ def friction_step(
     rest = light * left + heavy * (before - change)
     total = light * (left + dry) + heavy * (before + carried)
     # a joint that stops in this step: v⁺ is zero, and what cancels is left out
-    stops = (share == 1.0) and (change == wanted) and wp.isfinite(wanted)
+    # a number first: compilers branch on a condition of `share`, one of two constants, and vectorize no branch
+    whole_step = share if (change == wanted) and wp.isfinite(wanted) else 0.0
+    stops = whole_step == 1.0
     total = before - momentum_rate * velocity if stops else total
     return total, dry, effort if stops else rest

@@ -101,6 +101,7 @@ class LawClass(Protocol):
     ASKS: tuple[str, ...]
     PUBLISHES: Mapping[str, str]
     USUAL: Mapping[str, float]
+    COSTLY: tuple[str, ...]
     LATE: tuple[str, ...]
     PREPARE: Any
     LAW: Any
@@ -258,6 +259,7 @@ def _require_names(owner: LawClass) -> None:
         ("KEPT has", sorted({*keeping_states(owner.KEPT).values()}), states, f"STATE, {states}"),
         ("PUBLISHES has", sorted({*owner.PUBLISHES.values()}), states, f"STATE, {states}"),
         ("USUAL has", owner.USUAL, arguments := list(owner.LAW.input_types), f"the arguments of LAW, {arguments}"),
+        ("COSTLY has", owner.COSTLY, list(owner.USUAL), f"USUAL, {list(owner.USUAL)}"),
     ):
         if unknown := [name for name in names if name not in known]:
             raise TypeError(f"{owner.__name__}.{where} {unknown}: must be some of {text}. Correct the name.")

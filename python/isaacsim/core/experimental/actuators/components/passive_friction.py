@@ -289,6 +289,7 @@ class PassiveFriction(Passive):
         "stribeck_exponent": 2.0,
         "has_load": 0.0,
     }
+    COSTLY: ClassVar[tuple[str, ...]] = ("stribeck_exponent",)
     PREPARE = friction_prepare
     LAW = friction
 

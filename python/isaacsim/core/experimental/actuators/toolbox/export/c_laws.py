@@ -667,7 +667,8 @@ static inline @values_3 @friction_step(float level, float effort, float velocity
     const float left = effort - viscous * next_velocity;
     const float rest = light * left + heavy * (before - change);
     float total = light * (left + dry) + heavy * (before + carried);
-    const int stops = (share == (1.0f)) & (change == wanted) & @finite(wanted);
+    const float whole_step = @pick((change == wanted) & @finite(wanted), share, (0.0f));
+    const int stops = whole_step == (1.0f);
     total = @pick(stops, before - momentum_rate * velocity, total);
     return (@values_3){{total, dry, @pick(stops, effort, rest)}};
 }""",

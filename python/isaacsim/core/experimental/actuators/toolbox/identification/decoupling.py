@@ -52,10 +52,10 @@ class Decoupled:
     least: np.ndarray
     defect: np.ndarray | None = None
 
-    def along(self, joints: Sequence[int]) -> np.ndarray:
-        """Return command, inertia, load, slope and place of some joints, `(5, samples, joints)`."""
+    def along(self, joint: int) -> np.ndarray:
+        """Return command, inertia, load, slope and place of a joint, `(5, samples)`."""
         parts = (self.log.command, self.inertia, self.load, self.slope, self.place)
-        return np.stack([one[:, list(joints)] for one in parts])
+        return np.stack([one[:, joint] for one in parts])
 
 
 class Links:

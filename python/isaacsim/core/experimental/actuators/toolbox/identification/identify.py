@@ -10,8 +10,9 @@ import numpy as np
 
 from ...specs.motors import MotorConfig
 from .decoupling import Links
+from .fit import Fit
 from .given_motors import given_motors
-from .identified import Identified, mean_error
+from .identified import Identified, Replay, mean_error
 from .joints import Joints
 from .log import MotorLog
 from .models import kept
@@ -71,16 +72,21 @@ def identify(
     fits = by_model[chosen]
     progress("simulating the whole robot", 0.75)
     others = {name: motor for name, motor in given.items() if name not in names}
+
+    def replays_with(fits: Sequence[Fit]) -> list[Replay]:
+        motors = {**others, **joints.motors(fits, cases[0])}
+        return replays_of(robot, motors, even, training, validation)
+
     if options.refine and len(names) > 1:
-        fits = refined(joints, robot, others, chosen, fits, cases[0], options.refine)
-        progress("simulating the whole robot", 0.9)
-    found = {**others, **joints.motors(fits, cases[0])}
-    replays = replays_of(robot, found, even, training, validation)
+        fits, replays = refined(joints, replays_with, chosen, fits, cases[0], options.refine)
+    else:
+        replays = replays_with(fits)
+    progress("simulating the whole robot", 0.9)
     shipped = [one for one in replays_of(robot, given, even, [], validation) if one.held_out]
     result = Identified(
         os.fspath(robot),
         names,
-        found,
+        {**others, **joints.motors(fits, cases[0])},
         joints.estimates(fits),
         scores,
         chosen,

@@ -9,15 +9,12 @@ costs one simulation.
 from __future__ import annotations
 
 import dataclasses
-import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Sequence
 
-from ...specs.motors import MotorConfig
 from .decoupling import Decoupled
 from .fit import Fit
-from .identified import mean_error
+from .identified import Replay, mean_error
 from .joints import Joints
-from .replay import replay
 
 # a round has to make the error smaller by this share
 _BETTER = 0.97
@@ -25,38 +22,37 @@ _BETTER = 0.97
 
 def refined(
     joints: Joints,
-    robot: str | os.PathLike[str],
-    others: Mapping[str, MotorConfig],
+    replays_of: Callable[[Sequence[Fit]], list[Replay]],
     model: str,
     fits: list[Fit],
     cases: Sequence[Decoupled],
     rounds: int,
-) -> list[Fit]:
-    """Return fits whose whole robot has the smallest error on the logs that they are fitted to.
+) -> tuple[list[Fit], list[Replay]]:
+    """Return fits whose whole robot has the smallest error on the logs that they are fitted to, and its replays.
 
     Args:
         joints: The joints.
-        robot: Path of the robot file.
-        others: Motors of the joints that are not fitted, by name.
+        replays_of: Simulates the whole robot with fits under all logs: those that they are fitted to, in their order,
+            and those that are held out.
         model: Name of the model of friction.
         fits: Fits of the joints by themselves.
-        cases: The logs.
+        cases: The logs that they are fitted to.
         rounds: Largest number of rounds; it ends earlier when the error does not fall any more.
     """
-    best, least = fits, float("inf")
+    best, least = (fits, list[Replay]()), float("inf")
     for count in range(rounds + 1):
-        motors = {**others, **joints.motors(fits, cases)}
-        whole = [replay(robot, motors, case.log, held_out=False) for case in cases]
-        error = mean_error(whole)
+        replays = replays_of(fits)
+        training = [one for one in replays if not one.held_out]
+        error = mean_error(training)
         if error < least:
-            best = fits
+            best = fits, replays
         if count == rounds or error > _BETTER * least:
             break
         least = error
         alone = joints.alone(fits, cases)
         cases = [
             dataclasses.replace(case, defect=replayed.positions - positions)
-            for case, replayed, positions in zip(cases, whole, alone, strict=True)
+            for case, replayed, positions in zip(cases, training, alone, strict=True)
         ]
         fits = joints.fit(model, cases, fits, near=True)
     return best
