@@ -22,7 +22,8 @@ OWNERS = {
     "isaacsim": ["hosts.kit"],
     "matplotlib": ["toolbox.plots", "toolbox.training"],
     "mujoco": ["hosts.mujoco"],
-    "newton": ["compat.to_newton"],
+    "newton": ["compat.to_newton", "toolbox.parity.newton"],
+    "newton_actuators": ["toolbox.parity.newton_actuators"],
     "newton_usd_schemas": ["usd"],
     "numpy": [
         *("actuator_set", "articulation_actuators", "attachment", "authoring", "drives", "motor_properties"),
