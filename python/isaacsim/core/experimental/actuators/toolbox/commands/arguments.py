@@ -128,7 +128,7 @@ class Parity(Arguments):
     it, or if a library of --peer is missing.
     """
 
-    peer: tuple[Literal["newton", "newton-actuators", "mujoco"], ...] = ()
+    peer: tuple[Literal["newton", "newton-actuators", "isaaclab", "mujoco", "mjlab"], ...] = ()
     """Libraries to compare with; default: all that are installed."""
     states: int = 1000
     """Number of random states in each step, rounded up to a multiple of 8."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from ...components.quiet_warp import quiet_warp
+from ...pipeline.step.native import has_native_core
 from ..parity.compare import SAME, Compared, Failed, Parity, parity
 from ..parity.peer import Difference
 from .answer import Answer, Table
@@ -66,7 +67,7 @@ def _compared(found: Parity, one: Compared) -> dict[str, object]:
         "version": found.versions[one.case.peer],
         "law": one.case.law,
         "ours": one.ours,
-        "precision": one.precision,
+        "precision": one.case.precision,
         "states": one.states,
         "steps": one.steps,
         "largest": one.largest,
@@ -109,6 +110,8 @@ def _reference(line: Difference) -> str:
 
 def _notes(found: Parity, lines: list[Difference]) -> list[str]:
     notes = [f"[{number}] {_reference(one)}" for number, one in enumerate(lines, 1)]
+    engine = "the native core" if has_native_core() else "Warp"
+    notes.append(f"This package computes in float32, here with {engine}.")
     if lines:
         notes.append(f"Where no line says otherwise, these laws are the same to {SAME:.0e} of the largest effort, too.")
     notes += [

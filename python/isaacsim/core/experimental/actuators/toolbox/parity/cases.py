@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from . import mujoco, newton, newton_actuators
+from . import isaac_lab, mjlab, mujoco, newton, newton_actuators
 from .differences import INTEGRAL, INTEGRAL_BEYOND, NO_BRAKE, NO_FIRST_COMMAND, REST
 from .laws import (
     bristles,
@@ -28,15 +28,19 @@ from .laws import (
     winding_with_supply,
 )
 from .peer import Case, LeftOut, Peer
+from .signals import COMMANDS
 
 PEERS: Final = (
-    Peer("newton", "pip install newton", "float32", newton.laws),
-    Peer("newton-actuators", "pip install newton-actuators", "float32", newton_actuators.laws),
-    Peer("mujoco", "pip install mujoco", "float64", mujoco.laws),
+    Peer("newton", "pip install newton", newton.laws),
+    Peer("newton-actuators", "pip install newton-actuators", newton_actuators.laws),
+    Peer("isaaclab", "pip install --no-deps isaaclab; pip install torch", isaac_lab.laws),
+    Peer("mujoco", "pip install mujoco", mujoco.laws),
+    Peer("mjlab", "pip install mjlab", mjlab.laws),
 )
 
 _POSITION, _VELOCITY, _FEEDFORWARD = ("position_targets",), ("velocity_targets",), ("feedforward",)
 _SET = _POSITION + _VELOCITY
+_SINGLE, _DOUBLE = "float32", "float64"
 
 CASES: Final = (
     Case("newton", ("DrivePD",), (pd_with_bias,), newton.actuator),
@@ -64,7 +68,16 @@ CASES: Final = (
         )
     ),
     *(
-        Case("mujoco", (name,), ours, mujoco.actuator(text), commands, unlike, options)
+        Case("isaaclab", (name,), ours, isaac_lab.model(name))
+        for name, ours in (
+            ("IdealPDActuator", (pd, max_effort)),
+            ("DCMotor", (pd, dc_motor)),
+            ("DelayedPDActuator", (delay, pd, max_effort)),
+            ("RemotizedPDActuator", (delay, pd, table)),
+        )
+    ),
+    *(
+        Case("mujoco", (name,), ours, mujoco.actuator(text), commands, unlike, options, _DOUBLE)
         for name, options, text, ours, commands, unlike in (
             ("motor", "", mujoco.motor, (pass_on, max_effort), _FEEDFORWARD, None),
             ("position", "", mujoco.position, (pd, max_effort), _POSITION, None),
@@ -83,8 +96,21 @@ CASES: Final = (
         )
     ),
     *(
-        Case("mujoco", (text.__name__,), (pass_on, ours), mujoco.joint(text), (), unlike)
+        Case("mujoco", (text.__name__,), (pass_on, ours), mujoco.joint(text), (), unlike, precision=_DOUBLE)
         for text, ours, unlike in ((mujoco.damping, viscous, None), (mujoco.frictionloss, dry, REST))
+    ),
+    *(
+        Case("mjlab", (name,), ours, mjlab.actuator(name), commands, precision=precision)
+        for name, ours, commands, precision in (
+            ("IdealPdActuator", (pd, max_effort), COMMANDS, _SINGLE),
+            ("IdealPdActuator", (delay, pd, max_effort), COMMANDS, _SINGLE),
+            ("DcMotorActuator", (pd, dc_motor), COMMANDS, _SINGLE),
+            ("DcMotorActuator", (delay, pd, dc_motor), COMMANDS, _SINGLE),
+            ("BuiltinMotorActuator", (pass_on, max_effort), _FEEDFORWARD, _DOUBLE),
+            ("BuiltinPositionActuator", (pd, max_effort), _POSITION, _DOUBLE),
+            ("BuiltinVelocityActuator", (damper, max_effort), _VELOCITY, _DOUBLE),
+            ("BuiltinPdActuator", (pd, max_effort), _SET, _DOUBLE),
+        )
     ),
 )
 
@@ -93,9 +119,16 @@ _NOT_OF_A_JOINT = "it drives no single joint by position, velocity or effort"
 
 LEFT_OUT: Final = (
     LeftOut("newton", ("DriveNeuralMLP", "DriveNeuralLSTM", "DriveNeuralGRU"), _NETWORK),
+    LeftOut("newton", ("JointSpaceResponse",), "it solves for all joints of a robot at once; a test compares it"),
     LeftOut("newton-actuators", ("ActuatorNetMLP", "ActuatorNetLSTM"), _NETWORK),
+    LeftOut("isaaclab", ("ActuatorNetMLP", "ActuatorNetLSTM"), _NETWORK),
+    LeftOut("isaaclab", ("ImplicitActuator",), "it passes targets on to the drive of the simulator"),
     LeftOut("mujoco", ("damper",), "its control scales the damping, which no stage here has"),
     LeftOut("mujoco", ("intvelocity",), "it integrates its control, which no stage here has"),
     LeftOut("mujoco", ("muscle", "cylinder"), "activation and force of muscles and cylinders, which no stage here has"),
     LeftOut("mujoco", ("adhesion", "orientation"), _NOT_OF_A_JOINT),
+    LeftOut("mjlab", ("LearnedMlpActuator",), "its law is a file of weights"),
+    LeftOut("mjlab", ("BuiltinDcMotorActuator",), "it writes MuJoCo's dcmotor, which is compared as that"),
+    LeftOut("mjlab", ("BuiltinMuscleActuator",), "activation and force of a muscle, which no stage here has"),
+    LeftOut("mjlab", ("XmlActuator",), "its law is the actuator of an MJCF file, which is compared as MuJoCo's"),
 )

@@ -30,7 +30,6 @@ class Compared:
     Args:
         case: The case.
         ours: Names of our configs.
-        precision: Type of the numbers that the peer computes with.
         states: Number of states in a step.
         steps: Number of steps.
         largest: Largest effort of either [N·m].
@@ -40,7 +39,6 @@ class Compared:
 
     case: Case
     ours: list[str]
-    precision: str
     states: int
     steps: int
     largest: float
@@ -148,9 +146,9 @@ def _add(found: Parity, peer: Peer, run: tuple[int, int, int], progress: Callabl
         return
     try:
         laws = peer.laws()
-    except (ImportError, NotComparableError) as error:
-        what = f"without {error.name}" if isinstance(error, ImportError) and error.name else str(error)
-        found.missing.append(Missing(peer, f"{version}, not comparable {what}"))
+    except Exception as error:
+        # whatever keeps it from being imported is its own
+        found.missing.append(Missing(peer, f"{version} is installed, not comparable {_why(error)}"))
         return
     found.versions[peer.name] = version
     mine = [one for one in CASES if one.peer == peer.name]
@@ -167,6 +165,15 @@ def _add(found: Parity, peer: Peer, run: tuple[int, int, int], progress: Callabl
     found.left_out += named
     known = {law for one in (*mine, *named) for law in one.laws}
     found.left_out += [LeftOut(peer.name, (law,), UNKNOWN) for law in laws if law not in known]
+
+
+def _why(error: Exception) -> str:
+    """Return what a peer that cannot be imported lacks, or the error."""
+    if isinstance(error, NotComparableError):
+        return str(error)
+    if isinstance(error, ModuleNotFoundError) and error.name:
+        return f"without {error.name}"
+    return f"here: {type(error).__name__}: {error}"
 
 
 def compare(case: Case, states: int, steps: int, seed: int) -> Compared:
@@ -196,10 +203,9 @@ def compare(case: Case, states: int, steps: int, seed: int) -> Compared:
             other = np.asarray(step(part), np.float64)
             apart = np.abs(mine[:, column] - other)
             explained = 0.0 if case.unlike is None else case.unlike.largest(motor, part, number)
-            largest = np.fmax(largest, np.abs([mine[:, column], other]).max())
+            largest = np.fmax(largest, np.fmax.reduce(np.abs([mine[:, column], other]), axis=None))
             # a maximum that keeps NaN
             difference = np.maximum(difference, apart.max())
             unexplained = np.maximum(unexplained, (apart - explained).max())
-    precision = next(one.precision for one in PEERS if one.name == case.peer)
     sizes = map(float, (largest, difference, unexplained))
-    return Compared(case, names_of(motors[0]), precision, robots * len(motors), steps, *sizes)
+    return Compared(case, names_of(motors[0]), robots * len(motors), steps, *sizes)

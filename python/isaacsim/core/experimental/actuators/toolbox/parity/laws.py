@@ -213,7 +213,7 @@ def cogging(random: np.random.Generator) -> Config:
 def bristles(random: np.random.Generator) -> Config:
     """Draw bristle friction, which is integrated as MuJoCo does."""
     level = _number(random, "coulomb")
-    return LuGreFrictionConfig(30.0, 0.25, 0.0, level, 1.5 * level, 0.25, mujoco_discretization=True)
+    return LuGreFrictionConfig(30.0, 0.25, 0.0, level, 2.0 * level, 0.25, mujoco_discretization=True)
 
 
 def _winding(random: np.random.Generator, **values: object) -> Config:

@@ -72,6 +72,11 @@ def joint(text: Text) -> Make:
     return make
 
 
+def joints(robots: int) -> Any:
+    """Return a specification with a joint per robot, `j0`, `j1`, …, without actuators."""
+    return mujoco.MjSpec.from_string(_text(_bodies(robots)))
+
+
 def step_of(model: Any, controls: Callable[[Signals], np.ndarray]) -> Step:
     """Return the efforts of all actuators of a model with a joint per robot, in a step.
 
@@ -112,13 +117,16 @@ def _bodies(robots: int, attributes: str = "") -> str:
     )
 
 
-def _model(bodies: str, actuators: str = "") -> Any:
-    text = (
+def _text(bodies: str, actuators: str = "") -> str:
+    return (
         f'<mujoco><option timestep="{DT}" gravity="0 0 0"/><worldbody>{bodies}</worldbody>'
         f"<actuator>{actuators}</actuator></mujoco>"
     )
+
+
+def _model(bodies: str, actuators: str = "") -> Any:
     try:
-        return mujoco.MjModel.from_xml_string(text)
+        return mujoco.MjModel.from_xml_string(_text(bodies, actuators))
     except ValueError as error:
         raise NotComparableError(f"this version has no such law: {' '.join(str(error).split())}") from error
 

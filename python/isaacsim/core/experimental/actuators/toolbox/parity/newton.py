@@ -18,10 +18,10 @@ from .warp_arrays import floats, indices
 
 
 def laws() -> list[str]:
-    """Return the names of its components."""
+    """Return the names of its components, and of what solves for efforts of the end of the step."""
     import newton.actuators as peer
 
-    bases = peer.DriveBase, peer.ClampingBase, peer.Delay
+    bases = peer.DriveBase, peer.ClampingBase, peer.Delay, peer.JointSpaceResponse
     named = {name: getattr(peer, name) for name in peer.__all__}
     return [
         name for name, one in named.items() if isinstance(one, type) and issubclass(one, bases) and one not in bases[:2]

@@ -26,14 +26,12 @@ class Peer:
     Args:
         name: Name on the command line, which is that of its distribution.
         install: Command that installs it.
-        precision: Type of the numbers that it computes with.
         laws: Returns the names of the laws of the installed version. It raises `ImportError` for a library that is
             missing, and `NotComparableError` for a peer that does not run here.
     """
 
     name: str
     install: str
-    precision: str
     laws: Callable[[], Collection[str]]
 
     @property
@@ -76,6 +74,7 @@ class Case:
         commands: Names of the signals that command it; the others are 0.
         unlike: The intended difference, if there is one.
         options: What the peer's law has besides, in words.
+        precision: Type of the numbers that it computes with.
     """
 
     peer: str
@@ -85,6 +84,7 @@ class Case:
     commands: tuple[str, ...] = COMMANDS
     unlike: Difference | None = None
     options: str = ""
+    precision: str = "float32"
 
     @property
     def law(self) -> str:
