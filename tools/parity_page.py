@@ -41,10 +41,10 @@ def _markdown(table: Table) -> str:
 def main() -> int:
     """Write the page, unless a peer is missing or a law differs without an explanation."""
     found = answer(Parity(json=True))
-    if missing := [
-        f"{row['peer']}: {row['reason']}" for table in found.tables if table.name == "missing" for row in table.rows
-    ]:
-        print("not written, as peers are missing:", *missing, sep="\n")
+    missing = [row for table in found.tables if table.name == "missing" for row in table.rows]
+    if missing:
+        print("Not written, as these peers are missing:")
+        print(*(f"{row['peer']}: {row['reason']}. Run `{row['install']}`." for row in missing), sep="\n")
         return 1
     PAGE.write_text(page(found, datetime.date.today()), encoding="utf-8")
     return int(found.is_wrong)

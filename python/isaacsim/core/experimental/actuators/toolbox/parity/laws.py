@@ -147,6 +147,11 @@ def pid(random: np.random.Generator) -> Config:
     return PIDControlConfig(*(_number(random, name) for name in ("kp", "ki", "kd", "integral_max")))
 
 
+def pid_without_limit(random: np.random.Generator) -> Config:
+    """Draw a PID law whose integral has no limit."""
+    return PIDControlConfig(*(_number(random, name) for name in ("kp", "ki", "kd")))
+
+
 def pid_with_bias(random: np.random.Generator) -> Config:
     """Draw a PID law with a constant effort."""
     return PIDControlConfig(*(_number(random, name) for name in ("kp", "ki", "kd", "integral_max", "const_effort")))

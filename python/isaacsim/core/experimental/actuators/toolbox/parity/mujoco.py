@@ -8,6 +8,7 @@ Positions and velocities are set before each step.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Collection, Sequence
 from typing import Any, Final
 
@@ -191,7 +192,9 @@ def frictionloss(stages: Motor) -> str:
 def _gains(stages: Motor) -> tuple[PDControlConfig | PIDControlConfig, float, float]:
     """Return the law, its integral gain, and the limit of its integral, 0 for none."""
     law = next(one for one in stages if isinstance(one, PDControlConfig | PIDControlConfig))
-    return (law, law.ki, law.integral_max) if isinstance(law, PIDControlConfig) else (law, 0.0, 0.0)
+    if isinstance(law, PDControlConfig):
+        return law, 0.0, 0.0
+    return law, law.ki, law.integral_max if math.isfinite(law.integral_max) else 0.0
 
 
 def _force_range(stages: Motor) -> str:
