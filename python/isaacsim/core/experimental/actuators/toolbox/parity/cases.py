@@ -36,7 +36,7 @@ PEERS: Final = (
     Peer("newton-actuators", "pip install newton-actuators", newton_actuators.laws),
     Peer("isaaclab", "pip install --no-deps isaaclab; pip install torch", isaac_lab.laws),
     Peer("mujoco", "pip install mujoco", mujoco.laws),
-    Peer("mjlab", "pip install mjlab", mjlab.laws),
+    Peer("mjlab", "pip install --no-deps mjlab mujoco-warp; pip install torch mediapy imageio-ffmpeg", mjlab.laws),
 )
 
 _POSITION, _VELOCITY, _FEEDFORWARD = ("position_targets",), ("velocity_targets",), ("feedforward",)

@@ -133,24 +133,32 @@ def parity(
         raise ValueError(f"peers = {unknown[0]!r}: must be one of {known}. Correct the name.")
     found = Parity()
     for peer in PEERS:
-        if not peers or peer.name in peers:
-            _add(found, peer, (states, steps, seed), progress)
+        if peers and peer.name not in peers:
+            continue
+        if (laws := _laws(found, peer)) is not None:
+            _compare(found, peer, (states, steps, seed), progress)
+            _leave_out(found, peer, laws)
     return found
 
 
-def _add(found: Parity, peer: Peer, run: tuple[int, int, int], progress: Callable[[str, float], None]) -> None:
-    """Add what a peer shows."""
+def _laws(found: Parity, peer: Peer) -> Collection[str] | None:
+    """Return the laws of a peer and note its version, or note why it is missing."""
     version = peer.version
     if version is None:
         found.missing.append(Missing(peer, "not installed"))
-        return
+        return None
     try:
         laws = peer.laws()
     except Exception as error:
         # whatever keeps it from being imported is its own
         found.missing.append(Missing(peer, f"{version} is installed, not comparable {_why(error)}"))
-        return
+        return None
     found.versions[peer.name] = version
+    return laws
+
+
+def _compare(found: Parity, peer: Peer, run: tuple[int, int, int], progress: Callable[[str, float], None]) -> None:
+    """Run the cases of a peer."""
     mine = [one for one in CASES if one.peer == peer.name]
     for number, case in enumerate(mine):
         progress(peer.name, number / len(mine))
@@ -161,10 +169,14 @@ def _add(found: Parity, peer: Peer, run: tuple[int, int, int], progress: Callabl
         except Exception as error:
             # another version may have other classes, which the rest of the table does not depend on
             found.failed.append(Failed(case, f"{type(error).__name__}: {error}"))
+
+
+def _leave_out(found: Parity, peer: Peer, laws: Collection[str]) -> None:
+    """Name the laws of a peer that have no case."""
     named = [one for one in LEFT_OUT if one.peer == peer.name]
-    found.left_out += named
-    known = {law for one in (*mine, *named) for law in one.laws}
-    found.left_out += [LeftOut(peer.name, (law,), UNKNOWN) for law in laws if law not in known]
+    known = {law for one in (*CASES, *named) if one.peer == peer.name for law in one.laws}
+    new = [LeftOut(peer.name, (law,), UNKNOWN) for law in laws if law not in known]
+    found.left_out += named + new
 
 
 def _why(error: Exception) -> str:
