@@ -21,8 +21,10 @@ OWNERS = {
     "carb": ["extension", "hosts.kit"],
     "isaacsim": ["hosts.kit"],
     "matplotlib": ["toolbox.plots", "toolbox.training"],
+    "mjlab": ["toolbox.parity.mjlab"],
     "mujoco": ["hosts.mujoco"],
-    "newton": ["compat.to_newton"],
+    "newton": ["compat.to_newton", "toolbox.parity.newton"],
+    "newton_actuators": ["toolbox.parity.newton_actuators"],
     "newton_usd_schemas": ["usd"],
     "numpy": [
         *("actuator_set", "articulation_actuators", "attachment", "authoring", "drives", "motor_properties"),
@@ -41,7 +43,7 @@ OWNERS = {
     "rich": ["toolbox.commands", "toolbox.training"],
     "scipy": ["toolbox.identification"],
     "cma": ["toolbox.identification"],
-    "torch": ["loops.torch_gradients", "networks.torch_network", "toolbox.training"],
+    "torch": ["loops.torch_gradients", "networks.torch_network", "toolbox.parity.tensors", "toolbox.training"],
     "tyro": ["toolbox.commands"],
     "tomli_w": ["motor_files.formats"],
     "viser": ["toolbox.viewing.web"],
@@ -49,7 +51,7 @@ OWNERS = {
     "yaml": ["motor_files.formats"],
     "warp": [
         *("actuator_set", "articulation_actuators", "attachment", "compat", "components", "hosts", "loops"),
-        *("memory", "networks", "pipeline", "toolbox.recording"),
+        *("memory", "networks", "pipeline", "toolbox.parity", "toolbox.recording"),
     ],
 }
 
@@ -80,6 +82,7 @@ TESTED_IN = {
     "toolbox.commands.arguments": "toolbox/commands/test_main.py",
     "toolbox.commands.opened": "toolbox/commands/test_run.py",
     "toolbox.commands.show": "toolbox/commands/test_main.py",
+    "toolbox.parity.*": "toolbox/parity/test_compare.py",
     "toolbox.commands.variants": "toolbox/commands/test_inspect.py",
     "action_graphs.runner.clock": "action_graphs/runner/test_runner.py",
     "action_graphs.runner.error": "action_graphs/runner/test_load.py",

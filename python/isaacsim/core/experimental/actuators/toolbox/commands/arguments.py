@@ -119,6 +119,26 @@ class Compare(Arguments):
 
 
 @dataclass(kw_only=True)
+class Parity(Arguments):
+    """Compare the laws of other libraries with those of this package, where they are installed.
+
+    Both get the same random numbers, states and commands, edges of limits among them. A row shows the largest
+    difference of efforts of a law; the others are named with the reason, and libraries that are missing with the
+    command that installs them. The exit code is 1 if a law differs without a line of the documentation that explains
+    it, or if a library of --peer is missing.
+    """
+
+    peer: tuple[Literal["newton", "newton-actuators", "isaaclab", "mujoco", "mjlab"], ...] = ()
+    """Libraries to compare with; default: all that are installed."""
+    states: int = 1000
+    """Number of random states in each step, rounded up to a multiple of 8."""
+    steps: int = 100
+    """Number of steps, each with new states and commands."""
+    seed: int = 0
+    """Seed of numbers, states and commands."""
+
+
+@dataclass(kw_only=True)
 class Resolve(Arguments):
     """Show the values of each joint after play: in the file, in a configuration, as applied, and the rule.
 
@@ -388,6 +408,7 @@ SUBCOMMANDS: dict[str, type[Arguments]] = {
         Lint,
         Diff,
         Compare,
+        Parity,
         Resolve,
         Convert,
         Export,

@@ -1,0 +1,1 @@
+"""Laws of peers beside ours: the same random states through both, and where they differ."""
