@@ -30,7 +30,7 @@ def supply_prims(root: Usd.Prim) -> list[Usd.Prim]:
     return [
         prim
         for prim in every_prim(root)
-        if not (prim.IsPseudoRoot() or is_actuator(prim)) and prim.HasProperty(ACTUATORS)
+        if prim.HasProperty(ACTUATORS) and not (prim.IsPseudoRoot() or is_actuator(prim))
         if SupplyConfig.SCHEMA in current_schemas(prim)
     ]
 
