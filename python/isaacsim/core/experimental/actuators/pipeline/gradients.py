@@ -277,7 +277,7 @@ class Pipeline:
         none = np.zeros(self.count, np.float32)
         return [asked.get(name, none) if row is None else self.values_of(row) for name, row in self._given]
 
-    def in_order(self, gradients: Mapping[str, Any]) -> list[Any]:
+    def in_order(self, gradients: Mapping[str, object]) -> list[Any]:
         """Return gradients by name of the parameter in the order of `values`; None for the others, and for signals."""
         return [None if row is None else gradients.get(name) for name, row in self._given]
 
@@ -294,7 +294,7 @@ class Pipeline:
         """Current values of a parameter, or of the lag."""
         return self._step.values(row)[:, self._slots].ravel()
 
-    def state(self, rings: Sequence[Any], pushes: Any, newest: Any, laws: Sequence[Any]) -> Any:
+    def state(self, rings: Sequence[object], pushes: object, newest: object, laws: Sequence[object]) -> Any:
         """Return a state of these slots as an argument of the recorder."""
         last = len(laws) - NUM_ARRAYS * self.is_late
         first = last - NUM_STATES * self._has_mode
@@ -332,7 +332,7 @@ class Pipeline:
         law = self._plan.stateful[number].law
         return 2 if getattr(law, "KIND", "") == "delay" else int(getattr(law, "END", None) is not None)
 
-    def _state(self, rings: Sequence[Any], pushes: Any, newest: Any, laws: Sequence[Any]) -> Any:
+    def _state(self, rings: Sequence[object], pushes: object, newest: object, laws: Sequence[object]) -> Any:
         if isinstance(self._step, WarpStep):
             pos, vel, act = rings or (None, None, None)
             return StepState(pos, vel, act, pushes, newest, [tuple(laws)])
@@ -476,7 +476,7 @@ class OnTape:
         return bound
 
 
-def with_gradients(state: Any) -> None:
+def with_gradients(state: object) -> None:
     """Enable gradients of the arrays of a state and of the states in it."""
     if isinstance(state, wp.array):
         state.requires_grad = state.dtype is wp.float32
@@ -486,7 +486,7 @@ def with_gradients(state: Any) -> None:
         with_gradients(part)
 
 
-def cut_gradients(tape: wp.Tape, states: Sequence[Any], mask: wp.array | None) -> None:
+def cut_gradients(tape: wp.Tape, states: Sequence[object], mask: wp.array | None) -> None:
     """Stop backward passes of a tape at a reset of states of laws: masked actuators, or all without a mask.
 
     The state of a delay has a count of its commands, which shows a reset.

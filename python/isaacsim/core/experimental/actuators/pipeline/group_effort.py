@@ -193,7 +193,7 @@ class GroupEffort:
         for array, values in zip(solver.commands, delayed, strict=True):
             wp.copy(array, values)
 
-    def _prepare(self, binding: Indices, sim_control: Any, now: Any, seconds: float) -> None:
+    def _prepare(self, binding: Indices, sim_control: object, now: object, seconds: float) -> None:
         """Call the hook of a controller that overrides it, with the arguments that newton gives it."""
         actuator, solver, law = self._actuator, self._solver, self._actuator.controller
         if not overrides_preparation(law):
@@ -269,7 +269,7 @@ def _rows_of(actuator: ActuatorLike, blocks: Blocks) -> Rows:
     return Rows(blocks.block[dofs], blocks.place[dofs], blocks.starts, blocks.counts, actuator.device)
 
 
-def _seconds_of(dt: Any) -> float:
+def _seconds_of(dt: object) -> float:
     if dt is None or not 0.0 < number_of("dt", dt) <= sys.float_info.max:
         raise ValueError(
             f"dt = {dt}: must be the physics step, as the implicit effort mode requires dt > 0. Give it in seconds."

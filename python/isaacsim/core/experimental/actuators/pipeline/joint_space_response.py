@@ -96,7 +96,7 @@ class JointSpaceResponse(NotCopied):
 
     @classmethod
     def from_matrices(
-        cls, matrices: Any, armature: Any = None, *, dofs: Any = None, device: wp.DeviceLike = None
+        cls, matrices: object, armature: object = None, *, dofs: object = None, device: wp.DeviceLike = None
     ) -> Self:
         """Return the response of articulations with mass matrices of the caller; see `refresh_from_matrices`.
 
@@ -147,7 +147,7 @@ class JointSpaceResponse(NotCopied):
         """
         return self._inverse
 
-    def refresh(self, state: Any) -> None:
+    def refresh(self, state: object) -> None:
         """Compute the matrices at a state of the model, which stays as it is; once per step.
 
         They have masses and armature, not damping, contacts, limits of joints and closed loops.
@@ -163,14 +163,14 @@ class JointSpaceResponse(NotCopied):
         sys.modules["newton"].eval_mass_matrix(self.model, self._at(state), H=self._masses)
         self._invert()
 
-    def _at(self, state: Any) -> Any:
+    def _at(self, state: object) -> Any:
         """Return a state with the same joints and the poses of the bodies; the given one stays as it is."""
         scratch = self._scratch
         scratch.joint_q, scratch.joint_qd = state.joint_q, state.joint_qd
         sys.modules["newton"].eval_fk(self.model, state.joint_q, state.joint_qd, scratch)
         return scratch
 
-    def refresh_from_matrices(self, matrices: Any) -> None:
+    def refresh_from_matrices(self, matrices: object) -> None:
         """Take other mass matrices; once per step.
 
         Args:
@@ -191,7 +191,11 @@ class JointSpaceResponse(NotCopied):
         self._invert()
 
     def refresh_from_solve(
-        self, solve_inverse: Callable[[wp.array, wp.array], None], dof_map: wp.array | None = None, *, state: Any = None
+        self,
+        solve_inverse: Callable[[wp.array, wp.array], None],
+        dof_map: wp.array | None = None,
+        *,
+        state: object = None,
     ) -> None:
         """Take the inertia of a solver, by the columns of its inverse; once per step.
 
@@ -247,7 +251,7 @@ class JointSpaceResponse(NotCopied):
         wp.launch(_invert_kernel, self._masses.shape[0], inputs, outputs, device=self._inverse.device)
 
 
-def blocks_of(response: Any) -> Blocks:
+def blocks_of(response: object) -> Blocks:
     """Return which row belongs to each DOF, of a response of this package or of newton.
 
     Raises:
@@ -264,7 +268,7 @@ def blocks_of(response: Any) -> Blocks:
     )
 
 
-def blocks_of_model(model: Any) -> Blocks:
+def blocks_of_model(model: object) -> Blocks:
     """Return which row belongs to each DOF of a newton model."""
     first_dofs, first_positions = model.joint_qd_start.numpy(), model.joint_q_start.numpy()
     first_joints = model.articulation_start.numpy()
@@ -284,7 +288,7 @@ def blocks_of_model(model: Any) -> Blocks:
     return Blocks(block, place, starts.astype(int), (stops - starts).astype(int), refused)
 
 
-def _blocks_of_rows(count: int, rows: int, dofs: Any) -> Blocks:
+def _blocks_of_rows(count: int, rows: int, dofs: object) -> Blocks:
     given = np.arange(count * rows) if dofs is None else np.ravel(as_numpy(dofs)).astype(int)
     if len(given) != count * rows:
         raise ValueError(f"dofs has {len(given)} indices: must have {count * rows}, one per row. Give -1 for none.")
@@ -319,7 +323,7 @@ class BiasForce:
                 self._turned = wp.zeros(self._num_rows, dtype=wp.float32, device=self._device)
                 self._none = wp.zeros(1, dtype=wp.transform, device=self._device)
 
-    def at_rows(self, given: Any, sim_state: Any) -> wp.array:
+    def at_rows(self, given: object, sim_state: object) -> wp.array:
         """Return the bias force by rows [N·m or N], float32 `(rows,)`.
 
         Args:
@@ -345,7 +349,7 @@ class BiasForce:
         wp.launch(_turn_kernel, len(self._free), inputs, [self._turned], device=self._device)
         return self._turned
 
-    def _checked(self, given: Any) -> wp.array:
+    def _checked(self, given: object) -> wp.array:
         if not isinstance(given, wp.array | np.ndarray):
             raise TypeError(f"bias_force is a {type(given).__name__}: must be a Warp or NumPy array. Give one.")
         is_float = given.dtype in (wp.float32, np.dtype(np.float32))

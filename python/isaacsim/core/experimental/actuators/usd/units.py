@@ -65,12 +65,12 @@ def units_of(stage: Usd.Stage) -> StageUnits:
     return StageUnits(*(1.0 if abs(unit - 1.0) <= 1e-9 else unit for unit in (length, mass)))
 
 
-def from_stage(config: Any, units: StageUnits, angular: Collection[bool]) -> Any:
+def from_stage(config: object, units: StageUnits, angular: Collection[bool]) -> Any:
     """A copy of a config, converted from the units of the stage to SI; see `to_stage`."""
     return _scaled(config, units, angular, 1)
 
 
-def to_stage(config: Any, units: StageUnits, angular: Collection[bool]) -> Any:
+def to_stage(config: object, units: StageUnits, angular: Collection[bool]) -> Any:
     """A copy of a config, converted from SI to the units of the stage.
 
     Args:

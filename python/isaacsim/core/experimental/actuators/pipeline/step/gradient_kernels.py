@@ -431,7 +431,7 @@ def gradient_kernels(laws: PipelineLaws, delayed: bool, network: bool = False) -
     return Kernels(**generated_kernels(texts, called, differentiable=("efforts", "convert")))
 
 
-def _each(pattern: str, names: Sequence[Any]) -> str:
+def _each(pattern: str, names: Sequence[object]) -> str:
     return "".join(pattern.format(name) for name in names)
 
 
@@ -583,5 +583,5 @@ def _indented(lines: Sequence[str]) -> list[str]:
     return [f"    {line}" for line in lines]
 
 
-def _lines(lines: Any) -> str:
+def _lines(lines: object) -> str:
     return "\n    ".join(lines)

@@ -17,6 +17,7 @@ from ...motor_properties import read_property
 from ...pipeline.actuator import Actuator
 from ...pipeline.assembly import Assembly
 from ...pipeline.feedback import config_of, feedback_gains, is_rigid, of_passive_stages, of_transmission
+from ...specs.config import Config
 from ...specs.implicit import ImplicitConfig
 from ...specs.stages import KINDS
 from ...values import as_numpy
@@ -43,7 +44,7 @@ class ClosedLoops:
         dt: Physics step [s], None if the simulator does not provide it.
     """
 
-    def __init__(self, owner: Any, robots: Binding, assembly: Assembly, dt: float | None) -> None:
+    def __init__(self, owner: object, robots: Binding, assembly: Assembly, dt: float | None) -> None:
         self._owner, self._robots, self._assembly, self._dt = owner, robots, assembly, dt
 
     @property
@@ -159,7 +160,7 @@ class ClosedLoops:
             if step * frequency > RESOLVED:
                 yield UnresolvedSpring(path, name, spring, frequency, step)
 
-    def _with_inertia(self, rows: np.ndarray, values: np.ndarray) -> Iterator[tuple[str, str, Any, float]]:
+    def _with_inertia(self, rows: np.ndarray, values: np.ndarray) -> Iterator[tuple[str, str, Config, float]]:
         """Iterate over path, joint, value and inertia of the joints of the actuators of some robots.
 
         Args:

@@ -175,17 +175,17 @@ class Stability:
 
 
 def stability_of(
-    mass_matrix: Any,
+    mass_matrix: object,
     dt: float,
-    kp: Any,
-    kd: Any,
-    ki: Any = 0.0,
+    kp: object,
+    kd: object,
+    ki: object = 0.0,
     *,
-    armature: Any = 0.0,
+    armature: object = 0.0,
     joints: Sequence[str] | None = None,
     robot: str = "",
     velocity_weight: float = 1.0,
-    latency: Any = 0.0,
+    latency: object = 0.0,
     stages: Iterable[Config] = (),
 ) -> Stability:
     """Return the stability margins of a robot, from numbers alone.
@@ -242,11 +242,11 @@ def stability_of(
 
 def stability_with(
     timing: Timing,
-    mass_matrix: Any,
+    mass_matrix: object,
     dt: float,
-    gains: tuple[Any, Any, Any],
+    gains: tuple[object, object, object],
     *,
-    armature: Any = 0.0,
+    armature: object = 0.0,
     joints: Sequence[str] | None = None,
     robot: str = "",
     velocity_weight: float = 1.0,
