@@ -11,7 +11,7 @@ import numpy as np
 from pxr import Sdf, Usd, Vt
 
 from ..specs.actuator_spec import ACTUATOR_TYPE, ActuatorSpec
-from ..specs.configs import CONFIGS, NeuralControlConfig
+from ..specs.configs import CONFIGS, Config, NeuralControlConfig
 from ..specs.fields import Parameter, parameters_of, violations
 from ..specs.stages import KINDS, Staged
 from ..specs.stand_ins import LISTED, stand_ins
@@ -410,7 +410,7 @@ def _only_joint(root: Usd.Prim, joints: Mapping[str, Sequence[Usd.Prim]], joint:
     return found[0]
 
 
-def _on_stage(stage: Usd.Stage, configs: Sequence[object], targets: Sequence[Sdf.Path]) -> list[Any]:
+def _on_stage(stage: Usd.Stage, configs: Sequence[Config], targets: Sequence[Sdf.Path]) -> list[Config]:
     """The configs with their numbers in the units of the stage."""
     angular = [is_angular(_axis(stage, path)) for path in targets]
     return [to_stage(config, units_of(stage), angular) for config in configs]

@@ -116,9 +116,9 @@ _COMMAND = """
         qd_target = delayed(vel, now.vel, newest, j, lag, slots.depth)
         ff = delayed(act, now.act, newest, j, lag, slots.depth)
         if pushes > 0 or late == 0:
-            push(pos, now.pos, after.pos, newest, j, pushes, slots.depth, apart)
-            push(vel, now.vel, after.vel, newest, j, pushes, slots.depth, apart)
-            push(act, now.act, after.act, newest, j, pushes, slots.depth, apart)
+            push(pos, now.pos, after.pos, newest, j, pushes, apart)
+            push(vel, now.vel, after.vel, newest, j, pushes, apart)
+            push(act, now.act, after.act, newest, j, pushes, apart)
             after.pushes[j] = slots.depth
         else:
             after.pushes[j] = 0

@@ -17,7 +17,6 @@ from ...motor_properties import read_property
 from ...pipeline.actuator import Actuator
 from ...pipeline.assembly import Assembly
 from ...pipeline.feedback import config_of, feedback_gains, is_rigid, of_passive_stages, of_transmission
-from ...specs.config import Config
 from ...specs.implicit import ImplicitConfig
 from ...specs.stages import KINDS
 from ...values import as_numpy
@@ -25,7 +24,7 @@ from .chatter import AssumedInertia
 from .implicit import Implicit, is_measured, may_be_implicit, mode_values
 from .loop import Loop
 from .springs import RESOLVED, UnresolvedSpring, frequency_of
-from .table import IMPLICIT_REMEDY, JointStability, RobotStability, Stability, least_damping, stability_with
+from .table import IMPLICIT_REMEDY, JointStability, Mechanics, RobotStability, Stability, least_damping, stability_with
 from .timing import Timing, timing_of
 
 # joints that a warning names
@@ -88,10 +87,9 @@ class ClosedLoops:
             key = b"".join(part.tobytes() for part in parts)
             if key not in found:
                 # of these joints alone, the others free
-                matrix = np.linalg.inv(inverse)
-                options = {"armature": armature, "joints": names, "velocity_weight": float(weight)}
-                options |= {"implicit": implicit, "may_be_implicit": self._may_be_implicit[known]}
-                found[key] = stability_with(timing, matrix, step, tuple(gains), **options)
+                mechanics = Mechanics(np.linalg.inv(inverse), armature, names, velocity_weight=float(weight))
+                modes_of = {"implicit": implicit, "may_be_implicit": self._may_be_implicit[known]}
+                found[key] = stability_with(timing, mechanics, step, (gains[0], gains[1], gains[2]), **modes_of)
             yield _named(found[key], paths[row])
 
     def warning(self) -> str | None:
@@ -160,7 +158,7 @@ class ClosedLoops:
             if step * frequency > RESOLVED:
                 yield UnresolvedSpring(path, name, spring, frequency, step)
 
-    def _with_inertia(self, rows: np.ndarray, values: np.ndarray) -> Iterator[tuple[str, str, Config, float]]:
+    def _with_inertia(self, rows: np.ndarray, values: np.ndarray) -> Iterator[tuple[str, str, Any, float]]:
         """Iterate over path, joint, value and inertia of the joints of the actuators of some robots.
 
         Args:
