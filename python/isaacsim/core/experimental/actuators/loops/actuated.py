@@ -21,6 +21,7 @@ from ..pipeline.user_components import entries_from_configs, in_joint_order, rot
 from ..specs.arguments import names_of, number_of
 from ..specs.effort_modes import EffortModes, in_effort_mode
 from ..specs.motors import Motors
+from ..values import ArrayLike
 
 AnyMotors = Motors | Sequence[tuple[Any, str]]
 """Motors by pattern, or configs and whole actuators with the names of their joints."""
@@ -148,7 +149,7 @@ class Actuated(ActuatorSet):
 
     # end of life
 
-    def set_mass_matrix(self, mass_matrix: object) -> None:
+    def set_mass_matrix(self, mass_matrix: ArrayLike) -> None:
         """Set the inertia of the joints, for laws that step a joint: friction, windings and implicit efforts.
 
         Args:
@@ -171,7 +172,7 @@ class Actuated(ActuatorSet):
         for name, values in zip(("inertia", "coupled_inertia"), inertias_of(given), strict=True):
             self._set_signal(name, values)
 
-    def set_loads(self, loads: object, *, are_whole: bool = False) -> None:
+    def set_loads(self, loads: ArrayLike, *, are_whole: bool = False) -> None:
         """Set the efforts that balance what else acts on the joints, for laws that step a joint.
 
         Without them a law takes the load of the step before, which the velocities tell.

@@ -147,7 +147,7 @@ class CoupledFriction:
             stage.dry()[:, stage.places] = mine
         self._efforts, self._velocities = others, velocities
 
-    def reset(self, robots: object) -> None:
+    def reset(self, robots: Any) -> None:
         """Forget the step before."""
         chosen = mask_of(robots, self._assembly.num_robots, self._assembly.device).numpy()
         for array in (self._efforts, self._velocities):

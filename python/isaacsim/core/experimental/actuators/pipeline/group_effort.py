@@ -269,7 +269,7 @@ def _rows_of(actuator: ActuatorLike, blocks: Blocks) -> Rows:
     return Rows(blocks.block[dofs], blocks.place[dofs], blocks.starts, blocks.counts, actuator.device)
 
 
-def _seconds_of(dt: object) -> float:
+def _seconds_of(dt: Any) -> float:
     if dt is None or not 0.0 < number_of("dt", dt) <= sys.float_info.max:
         raise ValueError(
             f"dt = {dt}: must be the physics step, as the implicit effort mode requires dt > 0. Give it in seconds."

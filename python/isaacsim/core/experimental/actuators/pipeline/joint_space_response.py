@@ -96,7 +96,7 @@ class JointSpaceResponse(NotCopied):
 
     @classmethod
     def from_matrices(
-        cls, matrices: object, armature: object = None, *, dofs: object = None, device: wp.DeviceLike = None
+        cls, matrices: Any, armature: Any = None, *, dofs: Any = None, device: wp.DeviceLike = None
     ) -> Self:
         """Return the response of articulations with mass matrices of the caller; see `refresh_from_matrices`.
 
@@ -163,14 +163,14 @@ class JointSpaceResponse(NotCopied):
         sys.modules["newton"].eval_mass_matrix(self.model, self._at(state), H=self._masses)
         self._invert()
 
-    def _at(self, state: object) -> Any:
+    def _at(self, state: Any) -> Any:
         """Return a state with the same joints and the poses of the bodies; the given one stays as it is."""
         scratch = self._scratch
         scratch.joint_q, scratch.joint_qd = state.joint_q, state.joint_qd
         sys.modules["newton"].eval_fk(self.model, state.joint_q, state.joint_qd, scratch)
         return scratch
 
-    def refresh_from_matrices(self, matrices: object) -> None:
+    def refresh_from_matrices(self, matrices: Any) -> None:
         """Take other mass matrices; once per step.
 
         Args:
@@ -251,7 +251,7 @@ class JointSpaceResponse(NotCopied):
         wp.launch(_invert_kernel, self._masses.shape[0], inputs, outputs, device=self._inverse.device)
 
 
-def blocks_of(response: object) -> Blocks:
+def blocks_of(response: Any) -> Blocks:
     """Return which row belongs to each DOF, of a response of this package or of newton.
 
     Raises:
@@ -268,7 +268,7 @@ def blocks_of(response: object) -> Blocks:
     )
 
 
-def blocks_of_model(model: object) -> Blocks:
+def blocks_of_model(model: Any) -> Blocks:
     """Return which row belongs to each DOF of a newton model."""
     first_dofs, first_positions = model.joint_qd_start.numpy(), model.joint_q_start.numpy()
     first_joints = model.articulation_start.numpy()
@@ -288,7 +288,7 @@ def blocks_of_model(model: object) -> Blocks:
     return Blocks(block, place, starts.astype(int), (stops - starts).astype(int), refused)
 
 
-def _blocks_of_rows(count: int, rows: int, dofs: object) -> Blocks:
+def _blocks_of_rows(count: int, rows: int, dofs: Any) -> Blocks:
     given = np.arange(count * rows) if dofs is None else np.ravel(as_numpy(dofs)).astype(int)
     if len(given) != count * rows:
         raise ValueError(f"dofs has {len(given)} indices: must have {count * rows}, one per row. Give -1 for none.")

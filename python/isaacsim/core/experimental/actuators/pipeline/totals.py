@@ -141,7 +141,7 @@ class _Sum:
             launch.launch()
         self._adding[id(member)].launch()
 
-    def _recorded(self, kernel: wp.Kernel, dim: object, inputs: list[wp.array], output: wp.array) -> Any:
+    def _recorded(self, kernel: wp.Kernel, dim: Any, inputs: list[wp.array], output: wp.array) -> Any:
         return wp.launch(kernel, dim, inputs, [output], device=self._device, record_cmd=True)
 
     def _ints(self, values: object) -> wp.array:

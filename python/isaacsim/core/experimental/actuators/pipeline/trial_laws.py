@@ -157,7 +157,7 @@ class TrialLaws:
         held: Any = component_class(name)
         return held(**{one: self._bias if one == "const_effort" else getattr(law, one) for one in held.PARAMETERS})
 
-    def _bind(self, step: Step, commands: Sequence[wp.array], efforts: object, indices: wp.array) -> None:
+    def _bind(self, step: Step, commands: Sequence[wp.array], efforts: Any, indices: wp.array) -> None:
         inputs = [*self._arrays.tried, *commands]
         names = ("position", "velocity", "position target", "velocity target", "feedforward", "effort", "computed")
         binding = Indices(inputs, [self._own_order] * 5, efforts, indices, None, self._actuator.label, names)

@@ -9,7 +9,7 @@ import copy
 import functools
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import mujoco
 import numpy as np
@@ -159,7 +159,7 @@ class Equations:
         model.tendon_armature[:] = 0.0
         return Forward(model, self._num_envs, mujoco.mjtStage.mjSTAGE_VEL, outputs)
 
-    def _momenta(self, found: object, fields: ModelFields) -> np.ndarray:
+    def _momenta(self, found: Any, fields: ModelFields) -> np.ndarray:
         """Linear momenta of what each coordinate moves, by its velocity, `(environments, coordinates, 3)`."""
         bodies = self._model.dof_bodyid
         trees = self._model.body_rootid[bodies]
@@ -191,7 +191,7 @@ class Equations:
         return rows[kept], columns[kept], entries[kept]
 
     @staticmethod
-    def _base_coordinates(found: object, layout: Layout, envs: np.ndarray) -> np.ndarray:
+    def _base_coordinates(found: Any, layout: Layout, envs: np.ndarray) -> np.ndarray:
         """MuJoCo's free joint (origin, world; angular, body) by velocities of the center of mass, in the world."""
         root = layout.bodies[0]
         turn = np.zeros((len(envs), 6, 6))

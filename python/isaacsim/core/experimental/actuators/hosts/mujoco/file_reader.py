@@ -151,7 +151,7 @@ def _urdf_motors(spec: mujoco.MjSpec, model: mujoco.MjModel, urdf: Urdf) -> tupl
 
 def _lost_of_urdf(
     model: mujoco.MjModel,
-    joints: Sequence[object],
+    joints: Sequence[Any],
     stages: Mapping[str, Sequence[BeforeJoint]],
     problems: Sequence[str],
 ) -> Iterator[str]:

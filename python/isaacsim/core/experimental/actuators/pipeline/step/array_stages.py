@@ -211,8 +211,8 @@ class Insert:
     def compute(
         self,
         handed: Sequence[wp.array],
-        now: object,
-        after: object,
+        now: Any,
+        after: Any,
         dt: float,
     ) -> None:
         """Replace the efforts of the first phase, and write the next state.
@@ -358,7 +358,7 @@ class Insert:
                 wp.launch(_state_fault_kernel, written.shape, [written], [self.raw], device=self.device)
             self._advanced.append((before[name], written))
 
-    def _update_delay(self, targets: Sequence[wp.array], now: object, after: object, bad: wp.array) -> None:
+    def _update_delay(self, targets: Sequence[wp.array], now: Any, after: Any, bad: wp.array) -> None:
         known = isinstance(now, Delay.State)
         before = (wp.clone(now.num_pushes) if now is after else now.num_pushes) if known else None
         self.array_stages.delay.update_state(*targets, self.at, self.at, now, after)

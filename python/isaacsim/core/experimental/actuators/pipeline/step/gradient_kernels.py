@@ -583,5 +583,5 @@ def _indented(lines: Sequence[str]) -> list[str]:
     return [f"    {line}" for line in lines]
 
 
-def _lines(lines: object) -> str:
+def _lines(lines: Any) -> str:
     return "\n    ".join(lines)
