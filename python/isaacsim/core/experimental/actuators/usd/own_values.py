@@ -79,15 +79,8 @@ def own_values(
     original = Original(stage, prototype)
     for number, robot in enumerate(robots):
         twins = Twins(original, robot)
-        if robot == prototype or not twins.prim:
-            continue
-        if not twins.prim.IsDefined():
-            problems += _strays(twins, specs)
-        for at, spec in enumerate(specs):
-            if twins.differ(spec.path):
-                path = twins.path(spec.path)
-                changes = _of_actuator(twins, spec, si, problems)
-                found += [OwnValue(number, path, at, *change) for change in changes]
+        if robot != prototype and twins.prim:
+            found += _of_robot(twins, specs, number, si, problems)
     if issues is None and problems:
         raise ActuatorParseError(problems)
     return found
@@ -152,6 +145,18 @@ def _copies(stage: Usd.Stage, root: str) -> Iterator[str]:
             path = "/".join([str(env.GetPath()), *below])
             if re.fullmatch(r"env_\d+", env.GetName()) and not env.IsDefined() and stage.GetPrimAtPath(path):
                 yield path
+
+
+def _of_robot(
+    twins: Twins, specs: Sequence[ActuatorSpec], number: int, si: bool, problems: list[str]
+) -> Iterator[OwnValue]:
+    """Yield the values of one robot by its number; problems are added to `problems`."""
+    if not twins.prim.IsDefined():
+        problems += _strays(twins, specs)
+    for at, spec in enumerate(specs):
+        if twins.differ(spec.path):
+            for change in _of_actuator(twins, spec, si, problems):
+                yield OwnValue(number, twins.path(spec.path), at, *change)
 
 
 def _of_actuator(twins: Twins, spec: ActuatorSpec, si: bool, problems: list[str]) -> Iterator[tuple[int, str, Any]]:
