@@ -701,6 +701,24 @@ inline Values<V, 6> two_nodes(V effort, V position, V velocity, V dt, V winding_
 }
 
 template <class V>
+inline Values<V, 5> modes_of(V a, V b, V c) {
+    const V total = a + b + c;
+    const V scale = pick(total > splat<V>(0.0f), total, splat<V>(1.0f));
+    const V half = (a - b - c) / scale;
+    const V between = splat<V>(4.0f) * (a / scale) * (b / scale);
+    const V apart = law_sqrt(half * half + between);
+    const V large = splat<V>(0.5f) * scale * (total / scale + apart);
+    const V small = a * (c / pick(large > splat<V>(0.0f), large, splat<V>(1.0f)));
+    V more = apart + magnitude(half);
+    more = pick(more > splat<V>(0.0f), more, splat<V>(1.0f));
+    const V width = pick(apart > splat<V>(0.0f), splat<V>(2.0f) * apart, splat<V>(1.0f));
+    const V major = more / width;
+    const V minor = between / more / width;
+    return {{large, small, scale * apart, pick(half >= splat<V>(0.0f), major, minor), pick(half >= splat<V>(0.0f),
+            minor, major)}};
+}
+
+template <class V>
 inline V mean_of_decay(V x, V left) {
     const auto results_1 = means_of_decay(x, left);
     const V mean = results_1.at[0];
@@ -738,20 +756,12 @@ inline Values<V, 13> two_node_prepare(V winding_capacity, V winding_resistance, 
     const V a = dt * warms * to_housing;
     const V b = dt * cools * to_housing;
     const V c = dt * cools * to_ambient;
-    const V total = a + b + c;
-    const V scale = pick(total > splat<V>(0.0f), total, splat<V>(1.0f));
-    const V half = (a - b - c) / scale;
-    const V between = splat<V>(4.0f) * (a / scale) * (b / scale);
-    const V apart = law_sqrt(half * half + between);
-    const V large = splat<V>(0.5f) * scale * (total / scale + apart);
-    const V small = a * (c / pick(large > splat<V>(0.0f), large, splat<V>(1.0f)));
-    V more = apart + magnitude(half);
-    more = pick(more > splat<V>(0.0f), more, splat<V>(1.0f));
-    const V width = pick(apart > splat<V>(0.0f), splat<V>(2.0f) * apart, splat<V>(1.0f));
-    const V major = more / width;
-    const V minor = between / more / width;
-    const V first = pick(half >= splat<V>(0.0f), major, minor);
-    const V second = pick(half >= splat<V>(0.0f), minor, major);
+    const auto results_1 = modes_of(a, b, c);
+    const V large = results_1.at[0];
+    const V small = results_1.at[1];
+    const V apart = results_1.at[2];
+    const V first = results_1.at[3];
+    const V second = results_1.at[4];
     const V of_large = mean_of_decay(large, law_exp(negative(large)));
     const V of_small = mean_of_decay(small, law_exp(negative(small)));
     const V means = slope_of_means(large, small, of_large, of_small);
@@ -762,11 +772,10 @@ inline Values<V, 13> two_node_prepare(V winding_capacity, V winding_resistance, 
             continuous_share);
     const V constant = positive_or_infinite(motor_constant);
     return {{resistance * (first * (large * of_large) + second * (small * of_small)), dt * cools * (a * means),
-            resistance * (b * law_exp(negative(small)) * mean_of_decay(scale * apart, law_exp(negative(scale *
-            apart)))), to_housing, to_ambient, nan_unless(finite(ambient), ambient), splat<V>(1.0f) / constant /
-            constant, usable(temperature_coefficient), pick(derates, max_temperature, splat<V>(0.0f)), slope,
-            pick(derates, share, share * splat<V>(0.0f) + splat<V>(1.0f)), pick(derates, splat<V>(1.0f) - share,
-            splat<V>(0.0f)), kept}};
+            resistance * (b * law_exp(negative(small)) * mean_of_decay(apart, law_exp(negative(apart)))), to_housing,
+            to_ambient, nan_unless(finite(ambient), ambient), splat<V>(1.0f) / constant / constant,
+            usable(temperature_coefficient), pick(derates, max_temperature, splat<V>(0.0f)), slope, pick(derates, share,
+            share * splat<V>(0.0f) + splat<V>(1.0f)), pick(derates, splat<V>(1.0f) - share, splat<V>(0.0f)), kept}};
 }
 
 template <class V>

@@ -734,6 +734,14 @@ def test_actuator_drives_one_robot():
     assert len(issues(stage)) == 1 and f"<{HIP}>: not a joint of the articulation </World/Twin>" in str(caught.value)
 
 
+def test_two_controllers_one_of_which_cannot_be_used():
+    """Report the values of that one; how many controllers there are is a matter once it can be used."""
+    values = ("kp", 1), ("errorGain", 1), ("voltage", 5), ("maxDuty", 0.1), ("minDuty", 0.5)
+    rows = [f"float actuator:servo:{name} = {value}" for name, value in values]
+    (issue,) = issues(stage_of(actuator(*rows, schemas=("ActuatorServoControlAPI", PD))))
+    assert "actuator:servo:minDuty = 0.5: must be at most actuator:servo:maxDuty" in issue
+
+
 def test_all_problems_are_reported_at_once():
     """Report every problem of every prim in one error."""
     stage = stage_of(

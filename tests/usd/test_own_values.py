@@ -18,9 +18,9 @@ from isaacsim.core.experimental.actuators import (
 )
 from isaacsim.core.experimental.actuators.errors import ActuatorParseError
 from isaacsim.core.experimental.actuators.toolbox.commands.main import main
-from isaacsim.core.experimental.actuators.usd import own_values as tested
 from isaacsim.core.experimental.actuators.usd.discover import discover
 from isaacsim.core.experimental.actuators.usd.own_values import own_values, robots_like, with_own_values
+from isaacsim.core.experimental.actuators.usd.twins import Original
 from places import REPOSITORY
 from pxr import Sdf, Usd, UsdGeom, UsdPhysics
 
@@ -143,17 +143,20 @@ def test_variants_may_differ() -> None:
 
 
 def test_robots_of_the_same_specs_are_not_read(monkeypatch: pytest.MonkeyPatch) -> None:
-    """References to a file, to the first robot, and instances: no attribute of the copies is looked at."""
+    """References to a file, to the first robot, instances, and copies that are written alike."""
 
     def refuse(*_: object, **__: object) -> None:
         raise AssertionError("a copy was read")
 
     usual = file_with(10.0)
-    monkeypatch.setattr(tested._Twins, "_said", refuse)
+    monkeypatch.setattr(Original, "said", refuse)
     for instanceable, of_first in ((True, False), (False, False), (False, True)):
         assert found_on(references([usual] * 3, instanceable, of_first)) == []
+    stage = copies()
+    assert found_on(stage) == []
+    knee(stage, 1).GetAttribute("newton:kp").Set(5.0)
     with pytest.raises(AssertionError, match="a copy was read"):
-        found_on(copies())
+        found_on(stage)
 
 
 def test_units_of_the_stage() -> None:

@@ -186,7 +186,7 @@ class ActuatorSet(NotCopied):
     # additional inputs of controllers
 
     @untraced
-    def set_custom_input(self, name: str, array: Any) -> None:
+    def set_custom_input(self, name: str, array: object) -> None:
         """Give controllers an array that they ask for by name (`custom_inputs`): measured torque, load, temperature …
 
         It is read where it lies in every step from now on; write new values into it. A joint for which it holds

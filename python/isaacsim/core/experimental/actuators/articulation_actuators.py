@@ -75,7 +75,7 @@ def _built(
     return entries, axes, [*rotors(kept), *(values for one in friction for values in friction_values(one))]
 
 
-def _rotors_of(pairs: Sequence[tuple[Any, str]], axes: Sequence[tuple[str, str]]) -> list[JointValues]:
+def _rotors_of(pairs: Sequence[tuple[object, str]], axes: Sequence[tuple[str, str]]) -> list[JointValues]:
     """Armatures of actuators of a program, each with its joint axis; what is no `ActuatorConfig` states none."""
     inertias = rotors_of_configs(pairs)
     at_joints = zip(axes, (name for _, name in pairs), strict=True)
@@ -190,7 +190,7 @@ class ArticulationActuators(ActuatorSet):
         motors: Motors,
         *,
         auto_step_pre_physics: bool = True,
-        device: Any = None,
+        device: wp.DeviceLike = None,
         trusted: bool = False,
         effort_mode: EffortModes | None = None,
     ) -> Self:
@@ -270,10 +270,10 @@ class ArticulationActuators(ActuatorSet):
     def from_actuators(
         cls,
         paths: str | Sequence[str],
-        actuators: Sequence[tuple[Any, str]],
+        actuators: Sequence[tuple[object, str]],
         *,
         auto_step_pre_physics: bool = True,
-        device: Any = None,
+        device: wp.DeviceLike = None,
         effort_mode: EffortModes | None = None,
     ) -> Self:
         """Return a wrapper with actuators built in Python; prims on the stage are not read.
@@ -310,13 +310,13 @@ class ArticulationActuators(ActuatorSet):
     def from_groups(
         cls,
         paths: str | Sequence[str],
-        groups: Any,
+        groups: object,
         *,
         rules: Literal["documentation", "code"] = "documentation",
         seed: int = 0,
         actuator_value_resolution_debug_print: bool = False,
         auto_step_pre_physics: bool = True,
-        device: Any = None,
+        device: wp.DeviceLike = None,
     ) -> Self:
         """Return a wrapper with groups of joints as Isaac Lab has them; actuator prims on the stage are not read.
 
@@ -472,7 +472,7 @@ class ArticulationActuators(ActuatorSet):
         self._attachment.set_auto_step(False)
 
     @untraced
-    def step_actuators(self, step_dt: float, context: Any = None) -> None:
+    def step_actuators(self, step_dt: float, context: object = None) -> None:
         """Compute the efforts of the coming physics step and hand them to the articulation.
 
         An error leaves no effort behind.
@@ -568,7 +568,7 @@ class ArticulationActuators(ActuatorSet):
         entries: list[ActuatorEntry],
         axes: list[tuple[str, str]],
         auto_step: bool,
-        device: Any,
+        device: wp.DeviceLike,
         properties: Sequence[JointValues] = (),
     ) -> None:
         """Build everything, then attach to physics; an error leaves nothing of it behind.

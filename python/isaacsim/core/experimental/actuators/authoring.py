@@ -308,7 +308,7 @@ def _of_joint(config: Any, joint: int) -> Any:
     return dataclasses.replace(config, **{name: _at(value, joint) for name, value in vars(config).items()})
 
 
-def _at(value: Any, joint: int) -> Any:
+def _at(value: object, joint: int) -> Any:
     """The value of one joint; tables are shared by all joints."""
     return value[joint].item() if isinstance(value, np.ndarray) else value
 

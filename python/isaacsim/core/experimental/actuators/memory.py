@@ -33,13 +33,13 @@ def warp_view(array: Any) -> wp.array:
     return wp.array(array, dtype=wp.dtype_from_numpy(array.dtype), device="cpu", copy=False)
 
 
-def overlap(one: Any, other: Any) -> bool:
+def overlap(one: object, other: object) -> bool:
     """Return True if two arrays of NumPy or Warp overlap in memory without being the same array."""
     first, second = _placed(one), _placed(other)
     return np.shares_memory(first, second) and lie_of(first) != lie_of(second)
 
 
-def _placed(array: Any) -> np.ndarray:
+def _placed(array: object) -> np.ndarray:
     """An array that lies where another does, on whatever device; not to be read."""
     if isinstance(array, wp.array) and array.device != wp.get_device("cpu"):
         return np.asarray(SimpleNamespace(__array_interface__=array.__cuda_array_interface__))

@@ -40,7 +40,7 @@ class EarlierPaths:
     """Finder of modules by their earlier paths."""
 
     @staticmethod
-    def find_spec(fullname: str, path: Any = None, target: Any = None) -> ModuleSpec | None:
+    def find_spec(fullname: str, path: object = None, target: object = None) -> ModuleSpec | None:
         """Return the spec of a module by its earlier path; None for other modules, and if there is no such module."""
         if not fullname.startswith(_PREFIX):
             return None

@@ -378,7 +378,7 @@ def _require_numbers(dt: float | None, num_envs: int) -> None:
         raise ValueError(f"num_envs = {num_envs}: must be an integer >= 1 and <= {_MOST_ENVS}.")
 
 
-def _refuse_on_stages(engine: str, **asked: Any) -> None:
+def _refuse_on_stages(engine: str, **asked: object) -> None:
     """Refuse what only files can be asked for, or only MuJoCo."""
     for name in ("floating_base", "ground", "keyframe"):
         if asked[name] is not False and asked[name] is not None:

@@ -39,7 +39,7 @@ def leave_out() -> None:
         frames.set_code_exec_strategy(_marked.pop().__code__, frames._FrameExecStrategy(skip, skip))
 
 
-def refuse_traced(value: Any, name: str = "a value") -> None:
+def refuse_traced(value: object, name: str = "a value") -> None:
     """Raise a `ValueError` for what JAX passes to a function that it traces; the error calls it `name`."""
     if any(base.__name__ == "Tracer" and base.__module__.startswith("jax.") for base in type(value).__mro__):
         raise ValueError(

@@ -36,7 +36,7 @@ _ATTRIBUTES = (
 )
 
 
-def to_newton(ours: Any, *, num_actuators: int = 1, device: Any = "cpu") -> Any:
+def to_newton(ours: Any, *, num_actuators: int = 1, device: object = "cpu") -> Any:
     """Return newton.actuators' counterpart of a config, a component or a whole `Actuator`.
 
     Efforts are the same, except for the list in `docs/Differences.md`.
@@ -119,7 +119,7 @@ def _is_given(component: Component, name: str) -> bool:
     return vars(component).get(name) is not None or component.parameter_source is not None
 
 
-def _array(component: Component, name: str, values: np.ndarray | None = None, dtype: Any = wp.float32) -> wp.array:
+def _array(component: Component, name: str, values: np.ndarray | None = None, dtype: object = wp.float32) -> wp.array:
     device = getattr(vars(component).get(name), "device", None) or getattr(component.parameter_source, "device", "cpu")
     return wp.array(component.read(name) if values is None else values, dtype=dtype, device=device)
 

@@ -249,7 +249,7 @@ def _has_same_state(law: Law, component_type: type) -> bool:
     return all(getattr(component_type, name, value) == value for name, value in declared.items())
 
 
-def canonical_rank(one: Any) -> tuple[int, int]:
+def canonical_rank(one: object) -> tuple[int, int]:
     """Return the place in the canonical order of a config, a component or a class: by kind, then by line of the table.
 
     Custom classes of a kind have the same place.
@@ -260,7 +260,7 @@ def canonical_rank(one: Any) -> tuple[int, int]:
     return place_of(kind_of(one)), LAWS.index(found)
 
 
-def in_order(stages: Sequence[Any]) -> list[Any]:
+def in_order(stages: Sequence[object]) -> list[Any]:
     """Return stages in the order in which they act: by kind; configs of a kind in canonical order, others as given."""
     if all(isinstance(stage, Config) for stage in stages):
         return sorted(stages, key=canonical_rank)
@@ -364,7 +364,7 @@ def _line_of(config_type: type) -> Law | None:
     return next((law for base in config_type.__mro__ for law in LAWS if law.config is base), None)
 
 
-def require_kind(component_type: Any, kind: str) -> None:
+def require_kind(component_type: object, kind: str) -> None:
     """Refuse an object that is no component class of a kind.
 
     Raises:
@@ -380,5 +380,5 @@ def require_kind(component_type: Any, kind: str) -> None:
         )
 
 
-def _name_of(registered: Any) -> str:
+def _name_of(registered: object) -> str:
     return getattr(registered, "__name__", repr(registered))

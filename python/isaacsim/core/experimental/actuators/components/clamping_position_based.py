@@ -80,7 +80,7 @@ class ClampingPositionBased(Clamping):
         return self.lookup_positions, self.lookup_efforts
 
 
-def _column(given: Any) -> Any:
+def _column(given: object) -> Any:
     """Return a column of the table; an iterator becomes a list, because it can only be read once."""
     return [] if given is None else list(given) if isinstance(given, Iterator) else given
 

@@ -51,7 +51,7 @@ def curve_at(x: float, rows: wp.array2d[float], first: int, count: int) -> float
     return curve_value(x, point, value, slope)  # pyright: ignore
 
 
-def curves_over(owner: str, curves: Any) -> Mapping[str, str]:
+def curves_over(owner: str, curves: object) -> Mapping[str, str]:
     """Return the input of each curve of a class, by name of the curve; names without an input run over the position.
 
     Raises:

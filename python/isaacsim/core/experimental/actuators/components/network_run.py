@@ -8,7 +8,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 import warp as wp
@@ -239,5 +238,5 @@ class NetworkRun:
                 inputs, kernel, shape = [before, self._computed[number]], _recurrent_state_kernel, before.shape
             wp.launch(kernel, shape, [*shared, *inputs], [written], device=self.device)
 
-    def _array(self, values: Sequence[Any], dtype: Any) -> wp.array:
+    def _array(self, values: Sequence[object], dtype: object) -> wp.array:
         return wp.array(np.asarray(values), dtype=dtype, device=self.device)

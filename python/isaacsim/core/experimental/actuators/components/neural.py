@@ -221,7 +221,7 @@ class ControllerNeural(Controller):
         target_pos_indices: wp.array,
         target_vel_indices: wp.array,
         forces: wp.array,
-        state: Any,
+        state: object,
         dt: float | None,
         device: wp.DeviceLike = None,
         *,
@@ -249,7 +249,7 @@ class ControllerNeural(Controller):
         run.compute(signals, indices, before, custom)
         wp.copy(forces, run.efforts)
 
-    def update_state(self, current_state: Any, next_state: Any) -> None:
+    def update_state(self, current_state: object, next_state: object) -> None:
         """Write the state after this step into `next_state`, unless it is None.
 
         Raises:
@@ -265,7 +265,7 @@ class ControllerNeural(Controller):
             raise RuntimeError(f"{self._subject}: compute comes after finalize. Call finalize(device, num_actuators).")
         return NetworkRun(self.law, self._num_actuators, self._device)
 
-    def _arrays(self, state: Any, which: str) -> list[wp.array]:
+    def _arrays(self, state: object, which: str) -> list[wp.array]:
         found = [vars(state).get(name) for name in self.law.STATE] if state is not None else [None]
         if None in found:
             raise ValueError(f"{self._subject} has no {which} drive state: must be one of its own. Take state().")

@@ -36,7 +36,7 @@ _HARMLESS = {"resolve_arguments", "is_graphable", "SHARED_PARAMS"}
 _HOOKS = {"__getattr__", "__getattribute__", "__setattr__"}
 
 
-def adopt(component: Any) -> Any:
+def adopt(component: object) -> Any:
     """Adopt a component of newton in place, and return it; return other objects unchanged.
 
     Raises:
@@ -49,7 +49,7 @@ def adopt(component: Any) -> Any:
     return component
 
 
-def adopted_copy(component: Any) -> Any:
+def adopted_copy(component: object) -> Any:
     """Return an adopted copy of a component of newton, which stays unchanged; return other objects themselves.
 
     Raises:
@@ -71,7 +71,7 @@ def adopted_copy(component: Any) -> Any:
     return adopted
 
 
-def as_newton_instance(one: Any) -> Any:
+def as_newton_instance(one: object) -> Any:
     """Make one of our components or actuators also an instance of newton's class, see `dual_class`, and return it."""
     one.__class__ = dual_class(type(one))
     return one
@@ -92,7 +92,7 @@ def dual_class(ours: type) -> type:
     return _adopting(theirs, theirs, ours, True) if is_component else _dual_actuator(ours, theirs)
 
 
-def peer_of(name: str, peer: Any) -> Any:
+def peer_of(name: str, peer: object) -> Any:
     """Return the class of `newton.actuators` for the name of one of ours; None if the version has none."""
     # not by getattr, which warns of deprecated names
     for theirs, found in vars(peer).items():
@@ -101,7 +101,7 @@ def peer_of(name: str, peer: Any) -> Any:
     return None
 
 
-def parts_of(actuator: Any) -> tuple[Any, list[Any], Any] | None:
+def parts_of(actuator: object) -> tuple[Any, list[Any], Any] | None:
     """Return control law, limits and delay of an actuator of newton; None for other objects.
 
     Raises:
@@ -117,7 +117,7 @@ def parts_of(actuator: Any) -> tuple[Any, list[Any], Any] | None:
     return held["drive"] if "drive" in held else held["controller"], list(held["clamping"]), held["delay"]
 
 
-def component_class(given: Any) -> Any:
+def component_class(given: object) -> Any:
     """Return the class of adopted components of a class of newton, or of a user's subclass; return others unchanged."""
     origin = _origin(given) if isinstance(given, type) else None
     if origin is None:
@@ -139,7 +139,7 @@ def register_inputs(builder: Any, names: Sequence[str]) -> None:
         builder.add_custom_attribute(builder.CustomAttribute(name=name, dtype=wp.float32, default=0.0, **where))
 
 
-def own_computation(component: Any) -> bool:
+def own_computation(component: object) -> bool:
     """Return True if a component of newton, or of a subclass, computes by its own methods."""
     return any(_is_newtons(base) for base in type(component).__mro__) and getattr(component, "_runs_as", None) is None
 
@@ -171,7 +171,7 @@ def _origin(own: type) -> tuple[type, Any] | None:
     return None
 
 
-def _computes_itself(component: Any, theirs: type, ours: Any) -> bool:
+def _computes_itself(component: object, theirs: type, ours: Any) -> bool:
     """Return True if a subclass or the object overrides members that newton's class computes with."""
     mro = type(component).__mro__
     names = {name for base in mro[: mro.index(theirs)] for name in vars(base)}
@@ -261,7 +261,7 @@ def _finalize(self: Any, device: wp.DeviceLike, num_actuators: int) -> None:
     _own_class(self).finalize(self, device, num_actuators)
 
 
-def _own_class(component: Any) -> Any:
+def _own_class(component: object) -> Any:
     """Return the class that an adopted component with a custom computation had before."""
     return type(component).__mro__[1]
 

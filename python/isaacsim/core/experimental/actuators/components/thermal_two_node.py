@@ -61,6 +61,28 @@ def slope_of_means(large: float, small: float, of_large: float, of_small: float)
 
 
 @wp.func
+def modes_of(a: float, b: float, c: float):
+    """Return the eigenvalues x₁ ≥ x₂, their difference, and the shares of both in the winding.
+
+    `a` is h/(R_w·C_w), the rate of the winding times the step; `b` and `c` are those of the housing to either side.
+    """
+    # without cancellation, scaled so that no square vanishes or overflows
+    total = a + b + c
+    scale = total if total > 0.0 else 1.0
+    half = (a - b - c) / scale
+    between = 4.0 * (a / scale) * (b / scale)
+    apart = sqrt(half * half + between)
+    large = 0.5 * scale * (total / scale + apart)
+    small = a * (c / (large if large > 0.0 else 1.0))
+    more = apart + wp.abs(half)
+    more = more if more > 0.0 else 1.0
+    width = 2.0 * apart if apart > 0.0 else 1.0
+    major = more / width
+    minor = between / more / width
+    return large, small, scale * apart, major if half >= 0.0 else minor, minor if half >= 0.0 else major
+
+
+@wp.func
 def two_node_prepare(
     winding_capacity: float,
     winding_resistance: float,
@@ -85,22 +107,7 @@ def two_node_prepare(
     a = dt * warms * to_housing
     b = dt * cools * to_housing
     c = dt * cools * to_ambient
-    # eigenvalues without cancellation, scaled so that no square vanishes or overflows
-    total = a + b + c
-    scale = total if total > 0.0 else 1.0
-    half = (a - b - c) / scale
-    between = 4.0 * (a / scale) * (b / scale)
-    apart = sqrt(half * half + between)
-    large = 0.5 * scale * (total / scale + apart)
-    small = a * (c / (large if large > 0.0 else 1.0))
-    # their shares in the winding and in the housing
-    more = apart + wp.abs(half)
-    more = more if more > 0.0 else 1.0
-    width = 2.0 * apart if apart > 0.0 else 1.0
-    major = more / width
-    minor = between / more / width
-    first = major if half >= 0.0 else minor
-    second = minor if half >= 0.0 else major
+    large, small, apart, first, second = modes_of(a, b, c)
     of_large = mean_of_decay(large, exp(-large))
     of_small = mean_of_decay(small, exp(-small))
     means = slope_of_means(large, small, of_large, of_small)
@@ -115,7 +122,7 @@ def two_node_prepare(
     return (
         resistance * (first * (large * of_large) + second * (small * of_small)),
         dt * cools * (a * means),
-        resistance * (b * exp(-small) * mean_of_decay(scale * apart, exp(-(scale * apart)))),
+        resistance * (b * exp(-small) * mean_of_decay(apart, exp(-apart))),
         to_housing,
         to_ambient,
         ambient if wp.isfinite(ambient) else wp.nan,

@@ -171,7 +171,7 @@ def _require_in_place(buffers: Buffers, host: str, shape: tuple[int, int], devic
             )
 
 
-def _in_place_problem(array: Any, shape: tuple[int, int], device: Any, written: bool) -> str:
+def _in_place_problem(array: object, shape: tuple[int, int], device: wp.DeviceLike, written: bool) -> str:
     """Why an array cannot be read, or `written`, in place; empty if it can."""
     if isinstance(array, wp.array):
         dtype, where, address, writable = array.dtype, array.device, array.ptr or 0, True

@@ -36,7 +36,7 @@ class _Event:
         self.call: Callable[..., None] = entries[0].call if len(entries) == 1 else self.emit
         """Call all listeners; see `emit`."""
 
-    def emit(self, *args: Any) -> None:
+    def emit(self, *args: object) -> None:
         """Call all listeners; the first error is raised at the end, with notes on the others."""
         first: Exception | None = None
         for entry in self.entries:
@@ -130,7 +130,7 @@ class EventBus(NotCopied):
             stop()
             raise
 
-    def emit_pre_step(self, dt: float, context: Any = None) -> None:
+    def emit_pre_step(self, dt: float, context: object = None) -> None:
         """A physics step of `dt` seconds follows."""
         self.pre_step.emit(dt, context)
 
@@ -168,7 +168,7 @@ def weakly(method: Any, gone: Callable[[], None] | None = None) -> Callable[...,
     # making a bound method for each call costs more than the call
     reference, function = weakref.ref(method.__self__), method.__func__
 
-    def call(*args: Any) -> None:
+    def call(*args: object) -> None:
         if (living := reference()) is not None:
             function(living, *args)
         elif gone is not None:
@@ -177,5 +177,5 @@ def weakly(method: Any, gone: Callable[[], None] | None = None) -> Callable[...,
     return call
 
 
-def _nothing(*_args: Any) -> None:
+def _nothing(*_args: object) -> None:
     """Callback of a closed subscription."""

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 # Isaac Sim has a third one, for neither
 _TURNS = {"Rotation": True, "Translation": False}
 
 
-def turning(articulation: Any) -> list[bool | None] | None:
+def turning(articulation: object) -> list[bool | None] | None:
     """Return for each joint True if it turns, False if it slides, None if that is unknown.
 
     Args:

@@ -10,12 +10,12 @@ from typing import Any
 opened: list[Callable[[], Any]] = []
 
 
-def enter(host: Any) -> None:
+def enter(host: object) -> None:
     """Make `host` the current one until `leave`; it is held weakly."""
     leave(host)
     opened.append(weakref.ref(host))
 
 
-def leave(host: Any) -> None:
+def leave(host: object) -> None:
     """Remove `host`; calling it again does nothing."""
     opened[:] = [entry for entry in opened if entry() not in (None, host)]

@@ -283,7 +283,7 @@ def require_host(host: Any) -> None:
         raise HostError(f"{type(host).__name__}.bus: must be the same object each time. Make it once and keep it.")
 
 
-def require_members(offered: Any, protocol: type) -> None:
+def require_members(offered: object, protocol: type) -> None:
     """Refuse an object of a user's simulator that lacks members of `protocol`.
 
     Raises:

@@ -12,7 +12,7 @@ from ..native import core
 Item = tuple[np.ndarray, Iterable[int], np.ndarray, Iterable[int]]
 
 
-def in_turn(first: Iterable[Callable[[], Any] | None], last: Callable[[], bool]) -> Callable[[], bool]:
+def in_turn(first: Iterable[Callable[[], object] | None], last: Callable[[], bool]) -> Callable[[], bool]:
     """Return a function that calls all of them, and returns what the last one does.
 
     Args:

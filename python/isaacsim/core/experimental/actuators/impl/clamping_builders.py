@@ -8,7 +8,7 @@ from ..components.base import Clamping
 from .deprecated import built, warn_once
 
 
-def build_clamping(cls: type[Clamping], kwargs: dict[str, Any], n: int, device: Any) -> Clamping:
+def build_clamping(cls: type[Clamping], kwargs: dict[str, Any], n: int, device: object) -> Clamping:
     """Return a clamp of `cls` with each scalar argument repeated for `n` robots; deprecated.
 
     Args:

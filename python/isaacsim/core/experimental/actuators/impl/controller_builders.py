@@ -8,7 +8,7 @@ from ..components.base import Controller
 from .deprecated import built, warn_once
 
 
-def build_controller(cls: type[Controller], kwargs: dict[str, Any], n: int, device: Any) -> Controller:
+def build_controller(cls: type[Controller], kwargs: dict[str, Any], n: int, device: object) -> Controller:
     """Return a controller of `cls` with each scalar argument repeated for `n` robots; deprecated.
 
     Args:

@@ -21,6 +21,7 @@ from ..pipeline.user_components import entries_from_configs, in_joint_order, rot
 from ..specs.arguments import names_of, number_of
 from ..specs.effort_modes import EffortModes, in_effort_mode
 from ..specs.motors import Motors
+from ..values import ArrayLike
 
 AnyMotors = Motors | Sequence[tuple[Any, str]]
 """Motors by pattern, or configs and whole actuators with the names of their joints."""
@@ -148,7 +149,7 @@ class Actuated(ActuatorSet):
 
     # end of life
 
-    def set_mass_matrix(self, mass_matrix: Any) -> None:
+    def set_mass_matrix(self, mass_matrix: ArrayLike) -> None:
         """Set the inertia of the joints, for laws that step a joint: friction, windings and implicit efforts.
 
         Args:
@@ -171,7 +172,7 @@ class Actuated(ActuatorSet):
         for name, values in zip(("inertia", "coupled_inertia"), inertias_of(given), strict=True):
             self._set_signal(name, values)
 
-    def set_loads(self, loads: Any, *, are_whole: bool = False) -> None:
+    def set_loads(self, loads: ArrayLike, *, are_whole: bool = False) -> None:
         """Set the efforts that balance what else acts on the joints, for laws that step a joint.
 
         Without them a law takes the load of the step before, which the velocities tell.
@@ -250,7 +251,7 @@ class Actuated(ActuatorSet):
         for joints, array in self._assembly.signals.get(name, ()):
             array.assign(np.ascontiguousarray(every[:, [columns[joint] for joint in joints]]))
 
-    def _put(self, found: dict[str, np.ndarray], name: str, columns: Sequence[int], values: Any) -> None:
+    def _put(self, found: dict[str, np.ndarray], name: str, columns: Sequence[int], values: object) -> None:
         """Set a property of some joints, NaN for the others where it is new."""
         none = np.full((self._num_robots, len(self._names)), np.nan, np.float32)
         found.setdefault(name, none)[:, columns] = values

@@ -89,7 +89,7 @@ class ActuatedArrays(Actuated):
         motors: AnyMotors,
         num_robots: int = 1,
         *,
-        device: Any = "cpu",
+        device: object = "cpu",
         requires_grad: bool = False,
         effort_mode: EffortModes | None = None,
     ) -> None:
@@ -258,7 +258,7 @@ class ActuatedArrays(Actuated):
 
     @untraced
     def _step_back(
-        self, gradients: TorchGradients, given: Given, dt: float, parameters: Mapping[str, Any] | None
+        self, gradients: TorchGradients, given: Given, dt: float, parameters: Mapping[str, object] | None
     ) -> Any:
         """Step with gradients in Torch, if any are needed."""
         self._require_step(dt)
@@ -332,7 +332,7 @@ class ActuatedArrays(Actuated):
         bindings = self._assembly.bindings(self._columns, inputs, efforts, _NAMES)
         return _Bound(bindings, result, recognizer(given))
 
-    def _rows(self, array: Any, name: str) -> Any:
+    def _rows(self, array: object, name: str) -> Any:
         """Return an array as one of NumPy or Warp, with a row per robot."""
         rows = taken(array, name)
         shape = tuple(rows.shape)
@@ -350,7 +350,7 @@ class ActuatedArrays(Actuated):
             self._forms[key] = given_back(self._own_like(like), like)
         return self._forms[key]
 
-    def _copied(self, like: Any) -> Any:
+    def _copied(self, like: object) -> Any:
         """Return a copy of its own efforts, of the library and number of dimensions of an array."""
         return copied_back(self._own_like(like), like)
 

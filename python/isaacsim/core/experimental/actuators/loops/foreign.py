@@ -67,7 +67,7 @@ def taken(array: Any, name: str) -> Any:
         raise ValueError(f"{name}: must be an array whose memory can be shared, of float32. {error}") from error
 
 
-def viewed(array: Any, shape: tuple[int, int]) -> np.ndarray:
+def viewed(array: object, shape: tuple[int, int]) -> np.ndarray:
     """Return a NumPy array over the memory of one of any library on the CPU, or of a memory view."""
     return (np.asarray(array) if isinstance(array, memoryview) else taken(array, "array")).reshape(shape)
 
@@ -101,7 +101,7 @@ def copied_back(array: Any, like: Any) -> Any:
     return made if made.device == like.device else given_back(array.copy(), like)
 
 
-def given_back(array: Any, like: Any) -> Any:
+def given_back(array: object, like: object) -> Any:
     """Return a NumPy or Warp array as one of the library that `like` is of, over the same memory."""
     if isinstance(like, np.ndarray):
         return array

@@ -186,7 +186,7 @@ class ActuatedWorlds(Actuated):
         return found
 
 
-def _require_same(mjm: Any, model: Any) -> None:
+def _require_same(mjm: object, model: object) -> None:
     """Raise unless a model of mujoco_warp was made of a model of MuJoCo."""
     sizes, expected = ([getattr(one, name, None) for name in ("nq", "nv", "njnt")] for one in (model, mjm))
     if None in expected or sizes != expected or isinstance(getattr(mjm, "qpos0", None), wp.array):

@@ -148,7 +148,7 @@ class ActuatedModel(Actuated):
         return found
 
 
-def drive_newton_model(model: Any) -> ActuatorGroup:
+def drive_newton_model(model: object) -> ActuatorGroup:
     """Return a group of the actuators of a newton model itself, those of its builder or its USD file, on our plan.
 
     In the loop the group replaces `for actuator in model.actuators: actuator.step(…)`.

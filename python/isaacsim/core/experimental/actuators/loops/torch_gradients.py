@@ -237,7 +237,7 @@ class TorchGradients:
             return False
         return self._states is not None or any(getattr(one, "requires_grad", False) for one in tensors)
 
-    def forget(self, robots: Any = None) -> None:
+    def forget(self, robots: object = None) -> None:
         """Stop gradients here; of some robots, those by their states."""
         if self._states is None:
             return

@@ -147,7 +147,7 @@ def _yaml_classes() -> tuple[Any, Any]:
         yaml_implicit_resolvers: dict[Any, Any] = {}  # noqa: RUF012
         nodes = depth = 0
 
-        def compose_node(self, parent: Any, index: Any) -> Any:
+        def compose_node(self, parent: object, index: object) -> Any:
             self.nodes += 1
             if self.nodes > MAX_YAML_NODES:
                 raise ValueError(f"has more than {MAX_YAML_NODES} keys and values: write numbers by pattern, or JSON.")

@@ -9,7 +9,6 @@ import os
 import secrets
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -48,7 +47,7 @@ class Comparison:
 def convert_checkpoint(
     source: str | os.PathLike[str],
     target: str | os.PathLike[str],
-    metadata: Mapping[str, Any] | None = None,
+    metadata: Mapping[str, object] | None = None,
     *,
     trusted: bool = False,
 ) -> Comparison:

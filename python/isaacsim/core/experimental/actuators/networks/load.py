@@ -27,7 +27,7 @@ class NoSuchNetworkError(NetworkError, FileNotFoundError):
 
 
 def load_checkpoint(
-    path: str | os.PathLike[str], metadata: Mapping[str, Any] | None = None, trusted: bool = False
+    path: str | os.PathLike[str], metadata: Mapping[str, object] | None = None, trusted: bool = False
 ) -> Checkpoint:
     """Read the file of a network as data; nothing in it runs, unless it is trusted and cannot be read.
 
@@ -66,7 +66,7 @@ def checkpoint_of(
     data: bytes,
     name: str,
     sidecar: bytes | None = None,
-    metadata: Mapping[str, Any] | None = None,
+    metadata: Mapping[str, object] | None = None,
     trusted: bool = False,
     folder: str | None = None,
 ) -> Checkpoint:

@@ -108,7 +108,7 @@ def check_metadata(metadata: Mapping[str, Any], network: Sizes) -> Metadata:
     return _of_gru(metadata, network, custom, common)
 
 
-def _common(metadata: Mapping[str, Any]) -> dict[str, Any]:
+def _common(metadata: Mapping[str, object]) -> dict[str, Any]:
     """Fields of all kinds of networks."""
     fields: dict[str, float | None] = {key: _scale(key, metadata.get(key, 1.0)) for key in ("pos_scale", "vel_scale")}
     key = "effort_scale" if "effort_scale" in metadata else "torque_scale"

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Mapping
-from typing import Any
 
 import numpy as np
 
@@ -39,7 +38,7 @@ ACTIVATIONS: dict[str, Activation] = {
 RECURRENT = {4: LSTMCell, 3: GRUCell}
 
 
-def network_of(named: Mapping[str, np.ndarray], metadata: Mapping[str, Any]) -> Network:
+def network_of(named: Mapping[str, np.ndarray], metadata: Mapping[str, object]) -> Network:
     """Return the network of tensors by name.
 
     Layers are a sequence of linear ones (`0.weight`, `0.bias`, `2.weight` …), after an LSTM or GRU
@@ -74,7 +73,7 @@ def network_of(named: Mapping[str, np.ndarray], metadata: Mapping[str, Any]) -> 
     return Network(inputs, tuple(to.operations))
 
 
-def _activation(metadata: Mapping[str, Any], key: str, default: str | None) -> Activation:
+def _activation(metadata: Mapping[str, object], key: str, default: str | None) -> Activation:
     name = metadata.get(key, default)
     if name is None:
         raise NetworkError(

@@ -24,7 +24,7 @@ def read_checkpoint(
     data: bytes,
     name: str,
     *,
-    metadata: Mapping[str, Any] | None = None,
+    metadata: Mapping[str, object] | None = None,
     sidecar: bytes | None = None,
     trusted: bool = False,
     beside: Callable[[str], bytes] | None = None,
@@ -64,7 +64,7 @@ def read_checkpoint(
 
 
 def _read(
-    data: bytes, given: Mapping[str, Any], trusted: bool, beside: Callable[[str], bytes] | None
+    data: bytes, given: Mapping[str, object], trusted: bool, beside: Callable[[str], bytes] | None
 ) -> tuple[Network | TorchNetwork, dict[str, Any], str]:
     """The network, the metadata of the file, and the name of the format."""
     try:
@@ -79,7 +79,7 @@ def _read(
 
 
 def _read_as_data(
-    data: bytes, given: Mapping[str, Any], beside: Callable[[str], bytes] | None
+    data: bytes, given: Mapping[str, object], beside: Callable[[str], bytes] | None
 ) -> tuple[Network, dict[str, Any], str]:
     if safetensors.matches(data):
         return (*safetensors.read(data, given), "safetensors")

@@ -33,7 +33,7 @@ def matches(data: bytes) -> bool:
     return data[8:9] == b"{" and int.from_bytes(data[:8], "little") <= LONGEST_HEADER
 
 
-def read(data: bytes, metadata: Mapping[str, Any] | None = None) -> tuple[Network, dict[str, Any]]:
+def read(data: bytes, metadata: Mapping[str, object] | None = None) -> tuple[Network, dict[str, Any]]:
     """Return the network of a file and its metadata.
 
     A file of `write` lists its operations. Any other file holds tensors by name, and is read as a state dict.
@@ -144,7 +144,7 @@ def _is_sizes(value: object) -> TypeGuard[list[int]]:
     return isinstance(value, list) and all(type(one) is int and one >= 0 for one in value)
 
 
-def write(network: Network, metadata: Mapping[str, Any]) -> bytes:
+def write(network: Network, metadata: Mapping[str, object]) -> bytes:
     """Return a file that `read` reads back exactly, and other programs read as tensors by name.
 
     Raises:

@@ -38,7 +38,7 @@ _KINDS: tuple[Kind, ...] = get_args(Kind)
 _TRIED_ROWS = 3
 
 
-def load_with_torch(kind: str, data: bytes, given: Mapping[str, Any]) -> tuple[TorchNetwork, dict[str, Any]]:
+def load_with_torch(kind: str, data: bytes, given: Mapping[str, object]) -> tuple[TorchNetwork, dict[str, Any]]:
     """Load a trusted file with Torch, and return its network and metadata.
 
     Args:
@@ -135,7 +135,7 @@ class TorchNetwork:
                 raise NetworkError(f"PyTorch cannot trace it ({_first_line(error)}). Change the network.") from error
         return file.getvalue()
 
-    def _sizes(self, metadata: Mapping[str, Any]) -> tuple[Kind, int, int]:
+    def _sizes(self, metadata: Mapping[str, object]) -> tuple[Kind, int, int]:
         """Kind, number of layers and hidden size: those of the metadata, else those of the module."""
         # a network may have the name of its layer, which is the one that has a number of layers
         layers = {_layer_name(one): one for one in self._module.modules() if hasattr(one, "num_layers")}
@@ -148,7 +148,7 @@ class TorchNetwork:
         layer = layers.get(found)
         return kind, _size("num_layers", metadata, layer), _size("hidden_size", metadata, layer)
 
-    def _count_inputs(self, metadata: Mapping[str, Any]) -> int:
+    def _count_inputs(self, metadata: Mapping[str, object]) -> int:
         key, per, default = {"mlp": ("input_idx", 2, 1), "gru": ("input_columns", 1, 2)}.get(self.kind, ("", 2, 1))
         listed = metadata.get(key)
         # the check of metadata refuses anything but a list
@@ -338,7 +338,7 @@ def _check_shapes(returned: Sequence[Tensor], rows: int, states: Sequence[Tensor
         raise NetworkError(f"forward returned {', '.join(map(str, has))} for {rows} rows")
 
 
-def _size(key: str, metadata: Mapping[str, Any], layer: Module | None) -> int:
+def _size(key: str, metadata: Mapping[str, object], layer: Module | None) -> int:
     size = metadata.get(key, getattr(layer, key, None))
     if type(size) is not int or size < 1:
         raise NetworkError(

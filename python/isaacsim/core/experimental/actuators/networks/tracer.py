@@ -144,7 +144,7 @@ class Tracer:
         """Return the lengths of the axes."""
         return tuple(x.shape)
 
-    def reshape(self, x: Tensor, target: Sequence[Any]) -> Tensor:
+    def reshape(self, x: Tensor, target: Sequence[object]) -> Tensor:
         """Return a tensor with other axes of length 1; -1 is one open length, `ROWS` the number of rows."""
         if isinstance(x, np.ndarray):
             return _reshaped(x, target)
@@ -162,7 +162,7 @@ class Tracer:
                 return replace(x, shape=_one_axis(shape))
         raise NetworkError(f"makes {list(target)} of {_text(x.shape)}: axes may only be added, dropped or moved.")
 
-    def _reshaped_state(self, x: State, target: Sequence[Any]) -> State:
+    def _reshaped_state(self, x: State, target: Sequence[object]) -> State:
         one = len(x.layers) == 1 and len(target) in (2, 3) and target[-1] == x.width
         if not one or any(size not in (1, -1, ROWS, self.rows) for size in target[:-1]):
             raise NetworkError(f"gives a state of {len(x.layers)} layers the shape {_text(target)}.")
@@ -504,7 +504,7 @@ def _with_shape(x: Value | np.ndarray, shape: Shape) -> Value | np.ndarray:
     return replace(x, shape=shape)
 
 
-def _text(shape: Sequence[Any]) -> str:
+def _text(shape: Sequence[object]) -> str:
     return f"({', '.join('rows' if size is ROWS else str(size) for size in shape)})"
 
 
@@ -517,7 +517,7 @@ def _float32(values: np.ndarray) -> np.ndarray:
     return np.ascontiguousarray(values, np.float32)
 
 
-def folded(function: Callable[..., np.ndarray], *arguments: Any) -> np.ndarray:
+def folded(function: Callable[..., np.ndarray], *arguments: object) -> np.ndarray:
     """Return a function of constants, unless its result is too large."""
     try:
         arrays = [one for one in arguments if isinstance(one, np.ndarray)]

@@ -240,29 +240,21 @@ def _binary_back(code: int, x: float, y: float, by: float):
 
 
 @wp.func
-def affine(
-    start: float, columns: wp.array2d[float], row: int, first: int, width: int, numbers: wp.array[float], weights: int
+def weighted(
+    columns: wp.array2d[float], row: int, first: int, width: int, numbers: wp.array[float], weights: int
 ) -> float:
-    """Return a number plus the sum of weights times columns."""
+    """Return the sum of weights times columns."""
     total = wp.float32(0.0)
     for k in range(width):
         total += numbers[weights + k] * columns[first + k, row]
-    return start + total
+    return total
 
 
-@wp.func_grad(affine)
-def _affine_back(
-    start: float,
-    columns: wp.array2d[float],
-    row: int,
-    first: int,
-    width: int,
-    numbers: wp.array[float],
-    weights: int,
-    by: float,
+@wp.func_grad(weighted)
+def _weighted_back(
+    columns: wp.array2d[float], row: int, first: int, width: int, numbers: wp.array[float], weights: int, by: float
 ):
     # weights have no gradients here
-    wp.adjoint[start] += by
     for k in range(width):
         wp.adjoint[columns][first + k, row] += by * numbers[weights + k]
 
@@ -345,15 +337,15 @@ def evaluate_kernel(
         elif what == LINEAR:
             bias = start + width * first_width
             for k in range(width):
-                columns[out + k, row] = affine(
-                    numbers[bias + k], columns, row, first, first_width, numbers, start + k * first_width
+                columns[out + k, row] = numbers[bias + k] + weighted(
+                    columns, row, first, first_width, numbers, start + k * first_width
                 )
         elif what == LSTM:
             weights_hh = start + 4 * width * first_width
             bias = weights_hh + 4 * width * width
             for k in range(4 * width):
-                gate = affine(numbers[bias + k], columns, row, first, first_width, numbers, start + k * first_width)
-                columns[second + k, row] = affine(gate, columns, row, before, width, numbers, weights_hh + k * width)
+                gate = numbers[bias + k] + weighted(columns, row, first, first_width, numbers, start + k * first_width)
+                columns[second + k, row] = gate + weighted(columns, row, before, width, numbers, weights_hh + k * width)
             for k in range(width):
                 i_gate = sigmoid(columns[second + k, row])
                 f_gate = sigmoid(columns[second + width + k, row])
@@ -370,13 +362,15 @@ def evaluate_kernel(
                 z_k = width + k
                 n_k = 2 * width + k
                 r = numbers[bias + k] + numbers[bias_hh + k]
-                r = affine(r, columns, row, first, first_width, numbers, start + k * first_width)
-                r = sigmoid(affine(r, columns, row, before, width, numbers, weights_hh + k * width))
+                r = r + weighted(columns, row, first, first_width, numbers, start + k * first_width)
+                r = sigmoid(r + weighted(columns, row, before, width, numbers, weights_hh + k * width))
                 z = numbers[bias + z_k] + numbers[bias_hh + z_k]
-                z = affine(z, columns, row, first, first_width, numbers, start + z_k * first_width)
-                z = sigmoid(affine(z, columns, row, before, width, numbers, weights_hh + z_k * width))
-                of_x = affine(numbers[bias + n_k], columns, row, first, first_width, numbers, start + n_k * first_width)
-                of_h = affine(numbers[bias_hh + n_k], columns, row, before, width, numbers, weights_hh + n_k * width)
+                z = z + weighted(columns, row, first, first_width, numbers, start + z_k * first_width)
+                z = sigmoid(z + weighted(columns, row, before, width, numbers, weights_hh + z_k * width))
+                of_x = numbers[bias + n_k] + weighted(
+                    columns, row, first, first_width, numbers, start + n_k * first_width
+                )
+                of_h = numbers[bias_hh + n_k] + weighted(columns, row, before, width, numbers, weights_hh + n_k * width)
                 n = wp.tanh(of_x + r * of_h)
                 columns[after + k, row] = (1.0 - z) * n + z * columns[before + k, row]
         elif what >= ADD:

@@ -47,7 +47,7 @@ class _FixedList(list[Any]):
         self._name = name
         super().__init__(stages)
 
-    def _refuse(self, *_: Any, **__: Any) -> Any:
+    def _refuse(self, *_: object, **__: object) -> Any:
         raise TypeError(f"{self._name} {_IS_FIXED}")
 
     append = extend = insert = remove = pop = clear = reverse = _refuse
@@ -153,7 +153,7 @@ class Actuator(Staged, NotCopied):
             return self.controller_state
 
         @drive_state.setter
-        def drive_state(self, state: Any) -> None:
+        def drive_state(self, state: object) -> None:
             self.controller_state = state
 
         def reset(self, mask: wp.array | None = None) -> None:
@@ -249,7 +249,7 @@ class Actuator(Staged, NotCopied):
         self._fixed = True
         return self
 
-    def __setattr__(self, name: str, value: Any) -> None:
+    def __setattr__(self, name: str, value: object) -> None:
         if self._fixed and name in _PARTS:
             raise AttributeError(f"actuator {self.label!r}: {name} {_IS_FIXED}")
         super().__setattr__(name, value)
@@ -258,7 +258,7 @@ class Actuator(Staged, NotCopied):
         pipeline = " -> ".join(map(repr, self.stages))
         return f"<Actuator {self.label}: {pipeline}, {self.num_actuators} x>".replace(" :", ":")
 
-    def set_effort_mode_implicit(self, response: Any, options: ImplicitOptions | None = None) -> None:
+    def set_effort_mode_implicit(self, response: object, options: ImplicitOptions | None = None) -> None:
         """Compute efforts of the end of the step from now on, which are stable at any gain.
 
         Control law and limits see the state with which the step ends, under the efforts of all joints of this actuator
@@ -305,7 +305,7 @@ class Actuator(Staged, NotCopied):
         return self.controller
 
     @drive.setter
-    def drive(self, law: Any) -> None:
+    def drive(self, law: object) -> None:
         self.controller = law
 
     @property
@@ -419,7 +419,7 @@ class Actuator(Staged, NotCopied):
         ]
         return _container("sim_control", [name for name in names if name is not None])
 
-    def register_custom_attributes(self, builder: Any) -> None:
+    def register_custom_attributes(self, builder: object) -> None:
         """Register the custom inputs of the controller with a newton `ModelBuilder`, for controls of its model.
 
         newton's builder calls this method from 1.7 on. The arrays are zero until the program writes into them.
@@ -586,7 +586,7 @@ def _container(name: str, fields: Sequence[str]) -> Any:
     return make_dataclass(name, [(one, Any, None) for one in dict.fromkeys(fields)], slots=True)()
 
 
-def as_ours(actuator: Any) -> Actuator:
+def as_ours(actuator: object) -> Actuator:
     """Return an `Actuator` of this package; one of newton is converted, with its components, indices and array names.
 
     Raises:

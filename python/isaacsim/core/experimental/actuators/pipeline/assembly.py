@@ -242,7 +242,7 @@ class Assembly:
         *inputs, efforts = map(self._view, cast(NativeStep, self._parts[0][1]).arrays)
         return [replace(self._bound[0], inputs=inputs, efforts=efforts)]
 
-    def follower(self, given: Sequence[Any], view: Callable[[Any], np.ndarray]) -> Callable[..., bool] | None:
+    def follower(self, given: Sequence[object], view: Callable[[Any], np.ndarray]) -> Callable[..., bool] | None:
         """Return a function that rebinds arrays like the bound ones; see `NativeStep.follower`.
 
         Args:
@@ -324,7 +324,7 @@ class Assembly:
         for watcher in self._watchers:
             watcher.reset(None)
 
-    def observe(self, on: bool, observer: Any = None) -> None:
+    def observe(self, on: bool, observer: object = None) -> None:
         """Record from the next step on what `observed` returns, as long as there is an observer."""
         before = bool(self._observers)
         (self._observers.add if on else self._observers.discard)(observer)

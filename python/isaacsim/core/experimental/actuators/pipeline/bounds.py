@@ -76,7 +76,7 @@ def known_at_once(actuator: Actuator) -> list[Any]:
     return [stage for stage in stages if has_law(stage) and not stage.STATE]
 
 
-def converts(stage: Any) -> bool:
+def converts(stage: object) -> bool:
     """Return True for a transmission."""
     return KINDS[kind_of(stage) or "passive"].converts
 

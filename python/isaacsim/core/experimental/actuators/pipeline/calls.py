@@ -186,7 +186,7 @@ class Calls:
         if not self._checks:
             self.again = self._step_known
 
-    def again(self, sim_state: Any, sim_control: Any, now: Any, after: Any, dt: float | None) -> bool:
+    def again(self, sim_state: object, sim_control: object, now: object, after: object, dt: float | None) -> bool:
         """Step as `step` does if the core knows all arguments; otherwise do nothing and return False."""
         return False
 
@@ -229,7 +229,7 @@ class Calls:
             step.step(seconds)
 
     def bound(
-        self, sim_state: Any, sim_control: Any, now: Any, after: Any, dt: float | None
+        self, sim_state: object, sim_control: object, now: object, after: object, dt: float | None
     ) -> tuple[Indices, Any, Any, float]:
         """Binding, state before, state after and physics step of the next call of a single actuator.
 
@@ -254,7 +254,7 @@ class Calls:
             raise ValueError(f"dt = {dt}: must be a finite number of seconds >= 0. Give the physics step.")
         return float(seconds)
 
-    def _bind(self, sim_state: Any, sim_control: Any) -> list[Indices]:
+    def _bind(self, sim_state: object, sim_control: object) -> list[Indices]:
         """Return the binding of each actuator to the arrays of a simulation."""
         of_state, of_control = self._wanted
         arrays = find_arrays(sim_state, of_state) + find_arrays(sim_control, of_control)
@@ -310,13 +310,13 @@ class Calls:
         return [step.as_bound(state) for step, state in zip(self._core_steps, states, strict=True)]
 
 
-def _require_arrays(source: Any, wanted: Mapping[str, bool], found: Mapping[str, Any]) -> None:
+def _require_arrays(source: object, wanted: Mapping[str, bool], found: Mapping[str, object]) -> None:
     for name, required in wanted.items():
         if required and found[name] is None:
             raise missing(source, name)
 
 
-def _binding(actuator: ActuatorLike, label: str, state: Mapping[str, Any], control: Mapping[str, Any]) -> Indices:
+def _binding(actuator: ActuatorLike, label: str, state: Mapping[str, object], control: Mapping[str, object]) -> Indices:
     arrays = _arrays_of(actuator)
     found: list[Any] = [
         None if name is None else (control if of_control else state)[name] for of_control, name, _ in arrays
@@ -370,7 +370,7 @@ def planned_state(step: Step, label: str, state: Any) -> StepState:
     return fresh
 
 
-def _take_delay(fresh: StepState, label: str, delay: Any) -> None:
+def _take_delay(fresh: StepState, label: str, delay: object) -> None:
     if delay is None:
         raise ValueError(f"{label}: delay_state = None: must be one of this actuator. Take state().")
     for name in ("buffer_pos", "buffer_vel", "buffer_act", "num_pushes", "write_idx"):
@@ -405,11 +405,11 @@ def state_of_stage(state: Any, kind: str, place: int) -> tuple[str, Any]:
     return f"other_states[{kind!r}][{place}]", _at(getattr(state, "other_states", {}).get(kind, ()), place)
 
 
-def _at(states: Sequence[Any], place: int) -> Any:
+def _at(states: Sequence[object], place: int) -> Any:
     return states[place] if place < len(states) else None
 
 
-def _pieces(state: Any) -> list[Any]:
+def _pieces(state: object) -> list[Any]:
     """Return a state and the states in it."""
     if state is None:
         return []

@@ -209,62 +209,33 @@ def _stages_of(part: tuple[list[int], Any], assembly: Assembly, sweeps: Sequence
 def _levels_of(arrays: Sequence[np.ndarray]) -> np.ndarray:
     """Levels of the dry friction by velocity, effort of the motor, external effort and the law's parameters."""
     shape = arrays[0].shape
-    inputs = [wp.array(np.ravel(one), dtype=wp.float32, device="cpu") for one in arrays]
-    found = wp.zeros(inputs[0].size, dtype=wp.float32, device="cpu")
-    wp.launch(_level_kernel, found.size, inputs, [found], device="cpu")
+    given = wp.array(np.stack([np.ravel(one) for one in arrays]), dtype=wp.float32, device="cpu")
+    found = wp.zeros(given.shape[1], dtype=wp.float32, device="cpu")
+    wp.launch(_level_kernel, found.size, [given], [found], device="cpu")
     return found.numpy().reshape(shape).astype(np.float64)
 
 
 @wp.kernel
-def _level_kernel(
-    velocity: wp.array[float],
-    effort: wp.array[float],
-    external: wp.array[float],
-    coulomb: wp.array[float],
-    viscous: wp.array[float],
-    breakaway: wp.array[float],
-    stribeck_velocity: wp.array[float],
-    stribeck_exponent: wp.array[float],
-    assumed_inertia: wp.array[float],
-    motor_load: wp.array[float],
-    external_load: wp.array[float],
-    stribeck_motor_load: wp.array[float],
-    stribeck_external_load: wp.array[float],
-    quadratic_motor_load: wp.array[float],
-    quadratic_external_load: wp.array[float],
-    quadratic_when_opposed: wp.array[float],
-    level: wp.array[float],
-):
+def _level_kernel(given: wp.array2d[float], level: wp.array[float]):
     i = wp.tid()
+    velocity = given[0, i]
+    effort = given[1, i]
+    external = given[2, i]
     f, _b, excess, factor, exponent, _inertia, k_m, k_e, k_ms, k_es, k_mq, k_eq, opposed, has_load = friction_prepare(
-        coulomb[i],
-        viscous[i],
-        breakaway[i],
-        stribeck_velocity[i],
-        stribeck_exponent[i],
-        assumed_inertia[i],
-        motor_load[i],
-        external_load[i],
-        stribeck_motor_load[i],
-        stribeck_external_load[i],
-        quadratic_motor_load[i],
-        quadratic_external_load[i],
-        quadratic_when_opposed[i],
+        given[3, i],
+        given[4, i],
+        given[5, i],
+        given[6, i],
+        given[7, i],
+        given[8, i],
+        given[9, i],
+        given[10, i],
+        given[11, i],
+        given[12, i],
+        given[13, i],
+        given[14, i],
+        given[15, i],
     )
     level[i] = friction_level(
-        effort[i],
-        external[i],
-        velocity[i],
-        f,
-        excess,
-        factor,
-        exponent,
-        k_m,
-        k_e,
-        k_ms,
-        k_es,
-        k_mq,
-        k_eq,
-        opposed,
-        has_load,
+        effort, external, velocity, f, excess, factor, exponent, k_m, k_e, k_ms, k_es, k_mq, k_eq, opposed, has_load
     )

@@ -107,7 +107,7 @@ def _required_arguments(component: type) -> tuple[str, ...]:
     return tuple(name for name, one in signature.items() if one.default is inspect.Parameter.empty)
 
 
-def _check_component(component: Any, kind: str, subject: str) -> None:
+def _check_component(component: object, kind: str, subject: str) -> None:
     try:
         known = newton_classes.adopted_copy(component)
     except (ValueError, OSError) as error:

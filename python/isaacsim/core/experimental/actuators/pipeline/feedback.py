@@ -127,7 +127,7 @@ def _is_passive(kind: str) -> bool:
     return follows_limits(kind) and KINDS[kind].changes_effort
 
 
-def _by_joint(values: Any, actuator: Actuator, num_robots: int) -> np.ndarray:
+def _by_joint(values: object, actuator: Actuator, num_robots: int) -> np.ndarray:
     """Return values `(robots, joints)` of one value for all, or of robot-major values."""
     shape = num_robots, len(actuator.dof_names)
     return np.broadcast_to(np.asarray(values, float), num_robots * shape[1]).reshape(shape)

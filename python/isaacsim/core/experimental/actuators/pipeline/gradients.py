@@ -18,7 +18,6 @@ of a state is zeroed when a tape records the state for the first time.
 from __future__ import annotations
 
 import contextlib
-import itertools
 import math
 import weakref
 from collections.abc import Iterator, Mapping, Sequence
@@ -93,14 +92,24 @@ def require_gradients(label: str, step: Step) -> None:
         )
         refuse(label, ": ".join(filter(None, (", ".join(names), why))))
     _refuse_laws(label, [law for law, _ in step.plan.laws])
-    hidden = np.logical_or.reduce([one.used for one in step.plan.feedback if KINDS[one.law.KIND].senses] or [False])
-    for gear in step.plan.transmissions:
+    _refuse_hidden_motors(label, step.plan)
+    if isinstance(step, WarpStep) and not wp.get_device(step.device).is_cpu:
+        _refuse_on_gpu(label, step.plan)
+
+
+def _refuse_hidden_motors(label: str, plan: Plan) -> None:
+    """Refuse sensors beside a transmission whose motor moves by itself."""
+    hidden = np.logical_or.reduce([one.used for one in plan.feedback if KINDS[one.law.KIND].senses] or [False])
+    for gear in plan.transmissions:
         if any(math.isnan(start) for start in gear.law.START.values()) and (gear.used & hidden).any():
             refuse(label, f"a sensor beside {gear.law.__name__}, whose motor moves by itself, has none. Leave one out")
-    on_gpu = isinstance(step, WarpStep) and not wp.get_device(step.device).is_cpu
-    if on_gpu and any(law.END is not None for law, _ in step.plan.laws):
+
+
+def _refuse_on_gpu(label: str, plan: Plan) -> None:
+    """Refuse what has gradients on the CPU only."""
+    if any(law.END is not None for law, _ in plan.laws):
         refuse(label, "an effort at the end of the step has none on a GPU. Step on the CPU, or take the explicit mode")
-    if on_gpu and step.plan.num_measured == 4:
+    if plan.num_measured == 4:
         refuse(label, "a delay in seconds or between steps has none on a GPU. Step on the CPU, or take DelayConfig")
 
 
@@ -157,6 +166,58 @@ def _custom_components(step: Step) -> list[str]:
     return list(dict.fromkeys(type(one).__name__ for one in components if one is not None and not has_law(one)))
 
 
+@dataclass(frozen=True)
+class _LawsOfSlot:
+    """The planned laws of a slot.
+
+    Args:
+        controller: The controller; None for a network and without one.
+        stages: Stages after it.
+        sensors: Its sensor, if it has one.
+        modes: Its effort mode, if it has one.
+        late: Laws that delay its commands.
+    """
+
+    controller: PlannedStage | None
+    stages: list[PlannedStage]
+    sensors: list[PlannedStage]
+    modes: list[PlannedStage]
+    late: list[PlannedStage]
+
+    @classmethod
+    def of(cls, plan: Plan, slot: int) -> _LawsOfSlot:
+        """Return the laws of a slot of a plan."""
+        stages = [stage for stage in plan.stages if stage.used[slot]]
+        feedback = [stage for stage in plan.feedback if stage.used[slot]]
+        return cls(
+            _controller_of(plan, slot),
+            [stage for stage in stages if stage.law.END is None],
+            [stage for stage in feedback if KINDS[stage.law.KIND].senses],
+            [stage for stage in stages if stage.law.END is not None],
+            [stage for stage in feedback if not KINDS[stage.law.KIND].senses],
+        )
+
+    @property
+    def inner(self) -> list[PlannedStage | None]:
+        """The controller, the stages after it and the sensor."""
+        return [self.controller, *self.stages, *self.sensors]
+
+    @property
+    def classes(self) -> list[LawClass | None]:
+        """Classes of the controller, the stages after it and the sensor; None for a missing one."""
+        found = [one and one.law for one in self.inner]
+        return found if self.sensors else [*found, None]
+
+    @property
+    def given(self) -> list[tuple[str, Row | None]]:
+        """Signals, without a row, and parameters of all laws, in the order of their arguments."""
+        found = [one for stage in self.inner for one in _given_to(stage)]
+        if self.modes:
+            # a winding at the velocity of the end of the step does not step the joint itself
+            found = [("" if name == "inertia" and row is None else name, row) for name, row in found]
+        return [*found, *(one for stage in (*self.modes, *self.late) for one in _given_to(stage))]
+
+
 class Pipeline:
     """The gradients of an actuator, whose slots have the same stages.
 
@@ -168,21 +229,11 @@ class Pipeline:
     def __init__(self, step: NativeStep | WarpStep, slots: Sequence[int]) -> None:
         plan: Plan = step.plan
         self._step, self._plan, self._slots, first = step, plan, list(slots), slots[0]
-        controller = _controller_of(plan, first)
-        modes = [stage for stage in plan.stages if stage.used[first] and stage.law.END is not None]
-        stages = [stage for stage in plan.stages if stage.used[first] and stage.law.END is None]
-        # at most one
-        sensors = [stage for stage in plan.feedback if stage.used[first] and KINDS[stage.law.KIND].senses]
-        planned = [controller, *stages, *sensors]
-        late = [stage for stage in plan.feedback if stage.used[first] and not KINDS[stage.law.KIND].senses]
-        self.is_late: bool = bool(late)
+        laws = _LawsOfSlot.of(plan, first)
+        self.is_late: bool = bool(laws.late)
         """True if a law delays its commands; states, signals and parameters of that law come last."""
-        self._has_mode = bool(modes)
-        given = [_given_to(stage) for stage in planned]
-        if modes:
-            # a winding at the velocity of the end of the step does not step the joint itself
-            given = [[("" if name == "inertia" and row is None else name, row) for name, row in one] for one in given]
-        self._given = list(itertools.chain(*given, *map(_given_to, [*modes, *late])))
+        self._has_mode = bool(laws.modes)
+        self._given = laws.given
         self.rows: list[tuple[str, Row]] = [(name, row) for name, row in self._given if row is not None]
         """Parameters: those of the controller, of the stages after it, of the sensor."""
         self.depth = plan.depth if plan.delayed[first] else 0
@@ -192,12 +243,11 @@ class Pipeline:
         """The law of its network, if its controller is one."""
         self.network_core: Any = None
         """That network compiled, for the core."""
-        curves = [_rows_of(one, first) for one in planned]
-        laws = [one and one.law for one in (*planned, *([] if sensors else [None]))]
-        recorder = self._new_recorder(laws, curves, networks)
-        recorder = EndOfStep(recorder, self.count) if modes else recorder
+        curves = [_rows_of(one, first) for one in laws.inner]
+        recorder = self._new_recorder(laws.classes, curves, networks)
+        recorder = EndOfStep(recorder, self.count) if laws.modes else recorder
         self._end = recorder
-        self.recorder = LateCommands(recorder, self.count, plan.labels[first]) if late else recorder
+        self.recorder = LateCommands(recorder, self.count, plan.labels[first]) if laws.late else recorder
         """Records steps and runs their backward passes."""
 
     def _new_recorder(
@@ -227,7 +277,7 @@ class Pipeline:
         none = np.zeros(self.count, np.float32)
         return [asked.get(name, none) if row is None else self.values_of(row) for name, row in self._given]
 
-    def in_order(self, gradients: Mapping[str, Any]) -> list[Any]:
+    def in_order(self, gradients: Mapping[str, object]) -> list[Any]:
         """Return gradients by name of the parameter in the order of `values`; None for the others, and for signals."""
         return [None if row is None else gradients.get(name) for name, row in self._given]
 
@@ -244,7 +294,7 @@ class Pipeline:
         """Current values of a parameter, or of the lag."""
         return self._step.values(row)[:, self._slots].ravel()
 
-    def state(self, rings: Sequence[Any], pushes: Any, newest: Any, laws: Sequence[Any]) -> Any:
+    def state(self, rings: Sequence[object], pushes: object, newest: object, laws: Sequence[object]) -> Any:
         """Return a state of these slots as an argument of the recorder."""
         last = len(laws) - NUM_ARRAYS * self.is_late
         first = last - NUM_STATES * self._has_mode
@@ -282,7 +332,7 @@ class Pipeline:
         law = self._plan.stateful[number].law
         return 2 if getattr(law, "KIND", "") == "delay" else int(getattr(law, "END", None) is not None)
 
-    def _state(self, rings: Sequence[Any], pushes: Any, newest: Any, laws: Sequence[Any]) -> Any:
+    def _state(self, rings: Sequence[object], pushes: object, newest: object, laws: Sequence[object]) -> Any:
         if isinstance(self._step, WarpStep):
             pos, vel, act = rings or (None, None, None)
             return StepState(pos, vel, act, pushes, newest, [tuple(laws)])
@@ -426,7 +476,7 @@ class OnTape:
         return bound
 
 
-def with_gradients(state: Any) -> None:
+def with_gradients(state: object) -> None:
     """Enable gradients of the arrays of a state and of the states in it."""
     if isinstance(state, wp.array):
         state.requires_grad = state.dtype is wp.float32
@@ -436,7 +486,7 @@ def with_gradients(state: Any) -> None:
         with_gradients(part)
 
 
-def cut_gradients(tape: wp.Tape, states: Sequence[Any], mask: wp.array | None) -> None:
+def cut_gradients(tape: wp.Tape, states: Sequence[object], mask: wp.array | None) -> None:
     """Stop backward passes of a tape at a reset of states of laws: masked actuators, or all without a mask.
 
     The state of a delay has a count of its commands, which shows a reset.

@@ -193,7 +193,7 @@ class GroupEffort:
         for array, values in zip(solver.commands, delayed, strict=True):
             wp.copy(array, values)
 
-    def _prepare(self, binding: Indices, sim_control: Any, now: Any, seconds: float) -> None:
+    def _prepare(self, binding: Indices, sim_control: object, now: object, seconds: float) -> None:
         """Call the hook of a controller that overrides it, with the arguments that newton gives it."""
         actuator, solver, law = self._actuator, self._solver, self._actuator.controller
         if not overrides_preparation(law):

@@ -147,7 +147,7 @@ class JointSpaceResponse(NotCopied):
         """
         return self._inverse
 
-    def refresh(self, state: Any) -> None:
+    def refresh(self, state: object) -> None:
         """Compute the matrices at a state of the model, which stays as it is; once per step.
 
         They have masses and armature, not damping, contacts, limits of joints and closed loops.
@@ -191,7 +191,11 @@ class JointSpaceResponse(NotCopied):
         self._invert()
 
     def refresh_from_solve(
-        self, solve_inverse: Callable[[wp.array, wp.array], None], dof_map: wp.array | None = None, *, state: Any = None
+        self,
+        solve_inverse: Callable[[wp.array, wp.array], None],
+        dof_map: wp.array | None = None,
+        *,
+        state: object = None,
     ) -> None:
         """Take the inertia of a solver, by the columns of its inverse; once per step.
 
@@ -319,7 +323,7 @@ class BiasForce:
                 self._turned = wp.zeros(self._num_rows, dtype=wp.float32, device=self._device)
                 self._none = wp.zeros(1, dtype=wp.transform, device=self._device)
 
-    def at_rows(self, given: Any, sim_state: Any) -> wp.array:
+    def at_rows(self, given: object, sim_state: object) -> wp.array:
         """Return the bias force by rows [N·m or N], float32 `(rows,)`.
 
         Args:
@@ -345,7 +349,7 @@ class BiasForce:
         wp.launch(_turn_kernel, len(self._free), inputs, [self._turned], device=self._device)
         return self._turned
 
-    def _checked(self, given: Any) -> wp.array:
+    def _checked(self, given: object) -> wp.array:
         if not isinstance(given, wp.array | np.ndarray):
             raise TypeError(f"bias_force is a {type(given).__name__}: must be a Warp or NumPy array. Give one.")
         is_float = given.dtype in (wp.float32, np.dtype(np.float32))

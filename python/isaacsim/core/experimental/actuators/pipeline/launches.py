@@ -15,13 +15,13 @@ class Launches:
         device: Warp device.
     """
 
-    def __init__(self, device: Any) -> None:
+    def __init__(self, device: object) -> None:
         self._device = device
         self._given: tuple[Any, ...] = ()
         # with the arrays, which a launch does not keep
         self._recorded: dict[Hashable, tuple[Any, Any]] = {}
 
-    def for_arguments(self, *given: Any) -> None:
+    def for_arguments(self, *given: object) -> None:
         """Pack all arguments again if one of these, which launches have in common, is another one than before."""
         known = self._given
         same = len(known) == len(given) and all(
@@ -31,7 +31,9 @@ class Launches:
             self._recorded.clear()
             self._given = given
 
-    def run(self, name: Hashable, kernel: Any, size: int, inputs: Sequence[Any], outputs: Sequence[Any]) -> None:
+    def run(
+        self, name: Hashable, kernel: object, size: int, inputs: Sequence[object], outputs: Sequence[object]
+    ) -> None:
         """Launch a kernel; later calls of the same name have the same arguments, and need not give them.
 
         Args:

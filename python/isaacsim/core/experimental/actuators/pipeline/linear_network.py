@@ -65,7 +65,7 @@ class LinearNetwork:
         self._states: dict[int, tuple[Any, list[Contents], Any]] = {}
         self._launches = Launches(device)
 
-    def refresh(self, state: Any, own_inverse: wp.array, dt: float) -> None:
+    def refresh(self, state: object, own_inverse: wp.array, dt: float) -> None:
         """Compute slopes and effort at the start of a step.
 
         Args:

@@ -57,7 +57,7 @@ class Motor:
     def of_joint(self, at: int) -> MotorConfig:
         """Return the motor of one of its joints, by its number among them, with the numbers of the first robot."""
 
-        def value(given: Any) -> Any:
+        def value(given: object) -> Any:
             return (given if given.ndim == 1 else given[0])[at].item() if isinstance(given, np.ndarray) else given
 
         def config(given: Any) -> Any:
@@ -218,7 +218,7 @@ class Fit:
             if described.is_single and (value := getattr(config, name)) is not None
         }
 
-    def network(self, config: Any, trusted: bool = False) -> Checkpoint | None:
+    def network(self, config: object, trusted: bool = False) -> Checkpoint | None:
         """Return the network of a config, or None."""
         if isinstance(config, NeuralControlConfig) and config.model_path:
             try:
@@ -230,7 +230,7 @@ class Fit:
                 self.problems.append(f"{self.subject}: model_path = {str(config.model_path)!r}: {error}")
         return None
 
-    def _number(self, described: Parameter, value: Any, subject: str, factor: Any) -> Any:
+    def _number(self, described: Parameter, value: object, subject: str, factor: object) -> Any:
         dtype = np.int32 if described.type == "int" else np.float32
         try:
             if isinstance(value, Mapping) or described.means_joint(value):
@@ -256,7 +256,7 @@ class Fit:
         table = np.broadcast_to(array.astype(dtype).reshape(self.num_robots, -1), shapes[1])
         return table[0] if self.num_robots == 1 else table
 
-    def _with_limits(self, values: list[Any], taken: list[int], subject: str, factor: Any) -> Any:
+    def _with_limits(self, values: list[Any], taken: list[int], subject: str, factor: object) -> Any:
         """Return values of the joints, with the effort limits of the joints by `factor` at the positions `taken`."""
         limits = self.limits() if self.limits is not None else None
         if limits is None:

@@ -87,7 +87,7 @@ class Parameters:
         values = self.read_parameter(component, attribute)
         return wp.array(values, dtype=_dtype_of(view), device=self._device)
 
-    def assign(self, component: Component, attribute: str, values: Any) -> None:
+    def assign(self, component: Component, attribute: str, values: object) -> None:
         """Copy an array, one value per robot and target, into a parameter; it acts at the next step.
 
         Raises:

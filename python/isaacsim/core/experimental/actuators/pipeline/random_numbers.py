@@ -55,7 +55,7 @@ class Draw:
         return float(low), float(high + 1 if self.out.dtype == np.int32 else high)
 
 
-def key_of(*parts: Any) -> int:
+def key_of(*parts: object) -> int:
     """Return a 64-bit key for a seed and names."""
     text = "/".join(map(str, parts)).encode()
     return int.from_bytes(hashlib.blake2b(text, digest_size=8).digest(), "little")

@@ -233,7 +233,7 @@ class Randomization:
 
     # inside
 
-    def _by_joint(self, name: str, value: Any, problems: list[str]) -> dict[str, Distribution]:
+    def _by_joint(self, name: str, value: object, problems: list[str]) -> dict[str, Distribution]:
         """Return the distribution of each joint; add problems to `problems`."""
         subject = f"randomize: {name}"
         try:
@@ -393,7 +393,7 @@ class _Arrays:
         return self._shadows[id(array)][:, column]
 
 
-def _check_arguments(given: Any, seed: Any, first_robot: Any) -> None:
+def _check_arguments(given: object, seed: object, first_robot: object) -> None:
     for name, value in (("seed", seed), ("first_robot", first_robot)):
         if isinstance(value, bool) or not isinstance(value, numbers.Integral) or value < 0:
             raise ValueError(f"{name} = {value!r}: must be an integer >= 0. Give a whole number.")

@@ -20,7 +20,7 @@ def names_of(name: str) -> tuple[str, ...]:
     return (name, _OTHER_NAME[name]) if name in _OTHER_NAME else (name,)
 
 
-def find_arrays(source: Any, names: Iterable[str]) -> list[Any]:
+def find_arrays(source: object, names: Iterable[str]) -> list[Any]:
     """Return the arrays of an object or mapping with these names, or their other names; None for a missing one."""
     get = source.get if isinstance(source, Mapping) else functools.partial(getattr, source)
     arrays = []
@@ -30,7 +30,7 @@ def find_arrays(source: Any, names: Iterable[str]) -> list[Any]:
     return arrays
 
 
-def missing(source: Any, name: str) -> ValueError:
+def missing(source: object, name: str) -> ValueError:
     """Return the error of a missing array."""
     if not isinstance(source, Mapping) and hasattr(source, name):
         return ValueError(f"{type(source).__name__}: {name!r} is None: must be an array. Assign it before the step.")

@@ -144,7 +144,7 @@ class _Sum:
     def _recorded(self, kernel: wp.Kernel, dim: Any, inputs: list[wp.array], output: wp.array) -> Any:
         return wp.launch(kernel, dim, inputs, [output], device=self._device, record_cmd=True)
 
-    def _ints(self, values: Any) -> wp.array:
+    def _ints(self, values: object) -> wp.array:
         return wp.array(np.asarray(values, np.int32), dtype=wp.int32, device=self._device)
 
 

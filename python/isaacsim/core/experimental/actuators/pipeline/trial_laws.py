@@ -73,7 +73,7 @@ def _reason_against(stage: Any) -> str | None:
     return "remembers what no step may advance twice" if stage.is_stateful() and _held_name(stage) is None else None
 
 
-def _held_name(stage: Any) -> str | None:
+def _held_name(stage: object) -> str | None:
     """Name of the law that a law with an integral is while that is held; None for other laws."""
     law = law_of(type(stage))
     return None if law is None or law.name is None else _HELD.get(law.name)
@@ -144,7 +144,7 @@ class TrialLaws:
         self._output: tuple[Any, Any] = (None, None)
         self._launches = Launches(device)
 
-    def _part(self, label: str, stages: tuple[Any, ...]) -> Any:
+    def _part(self, label: str, stages: tuple[object, ...]) -> Any:
         return _Part(label, stages, self._count, self._device)
 
     def _held_law(self) -> Any:
@@ -183,7 +183,7 @@ class TrialLaws:
         """Add the efforts at the tried state to the array of the solver."""
         self._law.step(dt)
 
-    def apply(self, impulse: wp.array, dt: float, efforts: Any, indices: wp.array) -> None:
+    def apply(self, impulse: wp.array, dt: float, efforts: object, indices: wp.array) -> None:
         """Add the efforts of impulses, behind the limits at the tried state, to an array.
 
         Args:
@@ -202,7 +202,7 @@ class TrialLaws:
             self._output = efforts, indices
         self.limits.step(dt)
 
-    def add_computed(self, output: Any, indices: wp.array) -> None:
+    def add_computed(self, output: object, indices: wp.array) -> None:
         """Add `computed` to an array at some indices."""
         outputs = [warp_view(output)]
         wp.launch(_add_kernel, self._count, [self.computed, indices], outputs, device=self._device, record_tape=False)

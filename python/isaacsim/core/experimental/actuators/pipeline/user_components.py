@@ -35,7 +35,7 @@ from .motors import Fit
 from .plan import check_parameters
 
 
-def in_joint_order(pairs: Sequence[tuple[Any, str]], names: Sequence[str], where: str) -> list[tuple[Any, str]]:
+def in_joint_order(pairs: Sequence[tuple[object, str]], names: Sequence[str], where: str) -> list[tuple[Any, str]]:
     """Return actuators in the order of their joints.
 
     Args:
@@ -62,7 +62,7 @@ def in_joint_order(pairs: Sequence[tuple[Any, str]], names: Sequence[str], where
 
 
 def entries_from_configs(
-    pairs: Sequence[tuple[Any, str]],
+    pairs: Sequence[tuple[object, str]],
     num_robots: int,
     device: wp.DeviceLike,
     effort_mode: EffortModes | None = None,
@@ -129,7 +129,7 @@ def _built(
     """
     problems: list[str] = []
 
-    def built(part: Any, dof_name: str) -> Any:
+    def built(part: object, dof_name: str) -> Any:
         if not isinstance(part, Config):
             return part
         fit = Fit([dof_name], num_robots, f"actuator {dof_name!r}", problems)
@@ -167,7 +167,7 @@ def _friction_beside_losses(config: ActuatorConfig, subject: str) -> list[str]:
     ]
 
 
-def rotors_of_configs(pairs: Sequence[tuple[Any, str]]) -> dict[str, np.ndarray]:
+def rotors_of_configs(pairs: Sequence[tuple[object, str]]) -> dict[str, np.ndarray]:
     """Return the armature of the joints whose config has a rotor behind a transmission, `(robots or 1, 1)`, by name."""
     specs = [
         ActuatorSpec(
@@ -180,13 +180,13 @@ def rotors_of_configs(pairs: Sequence[tuple[Any, str]]) -> dict[str, np.ndarray]
     return {spec.dof_names[0]: np.reshape(as_numpy(values), (-1, 1)) for spec, values in found}
 
 
-def release(components: Iterable[Any]) -> None:
+def release(components: Iterable[object]) -> None:
     """Remove the components of a closed wrapper from its plans, so that another wrapper can use them."""
     for component in components:
         remove_from_plan(component, component)
 
 
-def _adopted(component: Any, taken: set[int], device: wp.DeviceLike) -> Any:
+def _adopted(component: object, taken: set[int], device: wp.DeviceLike) -> Any:
     """Return a component, or a copy if it is in use, as a component of this package with its arrays on the device."""
     free = _outside_plans(component)
     if free is component and id(component) in taken:
@@ -199,14 +199,14 @@ def _adopted(component: Any, taken: set[int], device: wp.DeviceLike) -> Any:
     return component
 
 
-def _outside_plans(component: Any) -> Any:
+def _outside_plans(component: object) -> Any:
     """Return a component that no wrapper uses: the component itself, or a copy with its current values."""
     if not getattr(component, "_in_use", False):
         return component
     return remove_from_plan(shallow_copy(component), component)
 
 
-def remove_from_plan(component: Any, original: Any) -> Any:
+def remove_from_plan(component: object, original: object) -> Any:
     """Give a component arrays with the current values of its original, remove it from any plan, and return it."""
     vars(component).update(_own_arrays(original))
     for name in ("parameter_source", "_in_use"):
@@ -214,7 +214,7 @@ def remove_from_plan(component: Any, original: Any) -> Any:
     return component
 
 
-def shallow_copy(component: Any) -> Any:
+def shallow_copy(component: object) -> Any:
     """Return a component with the same attributes, also of a class that refuses copies."""
     kind = type(component)
     if kind.__reduce__ is not NotCopied.__reduce__ or hasattr(kind, "__copy__"):

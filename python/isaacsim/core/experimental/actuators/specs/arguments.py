@@ -74,7 +74,7 @@ def names_of(name: str, given: Any, what: str = "a name") -> list[str]:
     raise TypeError(f"{name} = {shown(given)}: must be {what} or a list of them, not {kind}. Give one.")
 
 
-def path_of(name: str, given: Any, what: str = "the path of a file") -> Path:
+def path_of(name: str, given: object, what: str = "the path of a file") -> Path:
     """Return a path.
 
     Raises:
@@ -98,7 +98,7 @@ def path_of(name: str, given: Any, what: str = "the path of a file") -> Path:
     return Path(text)
 
 
-def require_one(name: str, value: Any, later: str, other: Any) -> Any:
+def require_one(name: str, value: object, later: str, other: object) -> Any:
     """Return an argument that has two names.
 
     Raises:
@@ -128,7 +128,7 @@ def require_file(path: Path) -> None:
         raise ValueError(f"{path}: must be a file, not a device or a pipe. Give the path of a file.")
 
 
-def flag_of(name: str, value: Any) -> bool:
+def flag_of(name: str, value: object) -> bool:
     """Return a Boolean, also from an array without dimensions.
 
     Raises:
@@ -141,7 +141,7 @@ def flag_of(name: str, value: Any) -> bool:
         raise TypeError(f"{name} = {shown(value)}: must be True or False, not {kind}. Give one.") from None
 
 
-def require_type(name: str, given: Any, wanted: type | tuple[type, ...], what: str) -> None:
+def require_type(name: str, given: object, wanted: type | tuple[type, ...], what: str) -> None:
     """Refuse an argument of another type.
 
     Raises:

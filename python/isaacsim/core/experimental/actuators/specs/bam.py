@@ -63,7 +63,7 @@ _MOST_BYTES = 100_000
 
 
 def friction_of_bam(
-    source: str | os.PathLike[str] | Mapping[str, Any], described: Mapping[str, Parameter]
+    source: str | os.PathLike[str] | Mapping[str, object], described: Mapping[str, Parameter]
 ) -> tuple[dict[str, float], dict[str, Any]]:
     """Return arguments of `FrictionConfig`, and what else the source has, by the names that it has there.
 
@@ -95,7 +95,7 @@ _WINDING = {"kt": "torque_constant", "r": "resistance", "max_current": "max_curr
 _SERVO = {"kp": "kp", "error_gain": "error_gain", "vin": "voltage", "max_pwm": "max_duty"}
 
 
-def servo_of_bam(rest: Mapping[str, Any], series: str) -> tuple[dict[str, Any], dict[str, Any], dict[str, Any]]:
+def servo_of_bam(rest: Mapping[str, object], series: str) -> tuple[dict[str, Any], dict[str, Any], dict[str, Any]]:
     """Return arguments of `ElectricalConfig` and of `ServoControlConfig`, and what else there is.
 
     Args:
@@ -140,23 +140,23 @@ def taken(rest: dict[str, Any], name: str) -> Any:
     return rest.pop(_names(rest, "bam").get(name, ""), None)
 
 
-def _series(actuator: Any) -> str:
+def _series(actuator: object) -> str:
     """Return the name of the preset of an actuator of BAM, such as `mx106`; empty without one."""
     return next((one for one in PRESETS if str(actuator).lower().startswith(one.lower())), "")
 
 
-def _without(rest: Mapping[str, Any], names: Mapping[str, str], taken: set[str]) -> dict[str, Any]:
+def _without(rest: Mapping[str, object], names: Mapping[str, str], taken: set[str]) -> dict[str, Any]:
     """Return what is left of a file, by the names that it has there."""
     return {key: rest[key] for name, key in names.items() if name not in taken}
 
 
-def _missing(found: Mapping[str, Any], fields: Mapping[str, str], remedy: str) -> list[str]:
+def _missing(found: Mapping[str, object], fields: Mapping[str, str], remedy: str) -> list[str]:
     """Return what is missing of the named fields."""
     return [f"bam has no {name}: must have it. {remedy}" for name, field in fields.items() if field not in found]
 
 
 def _problems(
-    given: Mapping[str, Any],
+    given: Mapping[str, object],
     names: Mapping[str, str],
     used: Mapping[str, tuple[str, ...]],
     described: Mapping[str, Parameter],
@@ -171,7 +171,7 @@ def _problems(
     ]
 
 
-def _flat(content: Mapping[str, Any]) -> dict[str, Any]:
+def _flat(content: Mapping[str, object]) -> dict[str, Any]:
     """Return the numbers of a motor together with those around it."""
     motor = content.get("motor")
     if not isinstance(motor, Mapping):
@@ -194,7 +194,7 @@ def _read(path: str | os.PathLike[str]) -> tuple[str, Mapping[str, Any]]:
     return str(file), cast(dict[str, Any], content)
 
 
-def _names(given: Mapping[Any, Any], subject: str) -> dict[str, str]:
+def _names(given: Mapping[Any, object], subject: str) -> dict[str, str]:
     """Return BAM's name of each entry, and the name that it has: `friction_base` for `newton:frictionBase`."""
     found: dict[str, str] = {}
     for key in given:
@@ -206,7 +206,7 @@ def _names(given: Mapping[Any, Any], subject: str) -> dict[str, str]:
     return found
 
 
-def _model(given: Mapping[str, Any], names: Mapping[str, str], subject: str) -> str:
+def _model(given: Mapping[str, object], names: Mapping[str, str], subject: str) -> str:
     """Return the name of the model; without one, the first that has all of the numbers."""
     if "model" in names:
         model = str(given[names["model"]]).lower()

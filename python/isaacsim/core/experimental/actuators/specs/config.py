@@ -65,7 +65,7 @@ class PassiveConfig(Config):
     KIND: ClassVar[str] = "passive"
 
 
-def checked_table(config: Any, *columns: str) -> list[list[float]]:
+def checked_table(config: object, *columns: str) -> list[list[float]]:
     """Return the columns of a table as floats.
 
     Raises:
@@ -78,7 +78,7 @@ def checked_table(config: Any, *columns: str) -> list[list[float]]:
     return [[float(one) for one in getattr(config, name)] for name in columns]
 
 
-def table_conflicts(config: Any, first: str, second: str) -> list[str]:
+def table_conflicts(config: object, first: str, second: str) -> list[str]:
     """Return what is wrong between the columns of a table, the first of which must not decrease."""
     points, values = (list(getattr(config, name)) for name in (first, second))
     if len(points) != len(values) or not points:

@@ -321,13 +321,13 @@ class PositionBasedClampingConfig(ClampingConfig):
         return table_conflicts(self, "lookup_positions", "lookup_efforts")
 
 
-def _of_friction(name: str, unit: str, fallback: float, **rule: Any) -> dict[str, Any]:
+def _of_friction(name: str, unit: str, fallback: float, **rule: object) -> dict[str, Any]:
     """The description of a value of friction, which is not negative."""
     described = {"attribute": f"actuator:friction:{name}", "type": "float", "unit": unit, "fallback": fallback}
     return described | {"lower": 0.0} | rule
 
 
-def _of_lu_gre(name: str, unit: str, fallback: float, **rule: Any) -> dict[str, Any]:
+def _of_lu_gre(name: str, unit: str, fallback: float, **rule: object) -> dict[str, Any]:
     """The description of a value of LuGre friction, which is not negative."""
     return _of_friction(name, unit, fallback, **rule) | {"attribute": f"actuator:luGre:{name}"}
 
@@ -337,7 +337,7 @@ def _assumed_inertia(space: str) -> dict[str, Any]:
     return _of_friction("", "kg·m² or kg", 0.0) | {"attribute": f"actuator:{space}:assumedInertia"}
 
 
-def _level_conflicts(static: Any, coulomb: Any) -> list[str]:
+def _level_conflicts(static: object, coulomb: object) -> list[str]:
     # of values by joint or robot, a static level below that of motion means the level of motion
     if not (isinstance(static, float | int) and isinstance(coulomb, float | int)):
         return []
@@ -421,7 +421,7 @@ class FrictionConfig(PassiveConfig):
     @classmethod
     def from_bam(
         cls,
-        path_or_dict: str | os.PathLike[str] | Mapping[str, Any],
+        path_or_dict: str | os.PathLike[str] | Mapping[str, object],
         *,
         quadratic_when_opposed: bool = True,
         unused: dict[str, Any] | None = None,

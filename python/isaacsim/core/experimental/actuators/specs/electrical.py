@@ -10,7 +10,7 @@ from .config import Config
 from .fields import parameter
 
 
-def _winding(name: str, unit: str, fallback: Any, **rule: Any) -> dict[str, Any]:
+def _winding(name: str, unit: str, fallback: object, **rule: object) -> dict[str, Any]:
     """Return the description of a number that is not negative."""
     named = {"attribute": f"actuator:electrical:{name}", "type": "float", "unit": unit, "fallback": fallback}
     return named | {"lower": 0.0} | rule

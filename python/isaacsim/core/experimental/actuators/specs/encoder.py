@@ -10,7 +10,7 @@ from .fields import parameter
 from .late import LateConfig, described, most_of, seconds_of, seed_of, steps_of
 
 
-def _of(name: str, unit: str, fallback: Any, **rule: Any) -> dict[str, Any]:
+def _of(name: str, unit: str, fallback: object, **rule: object) -> dict[str, Any]:
     return described("encoder", name, unit, fallback, **rule)
 
 

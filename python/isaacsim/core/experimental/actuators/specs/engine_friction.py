@@ -42,7 +42,7 @@ def is_in_engine(config: object) -> bool:
     return getattr(config, "in_engine", False) == 1
 
 
-def unattached_problems(configs: Iterable[Any], subject: str = "") -> list[str]:
+def unattached_problems(configs: Iterable[object], subject: str = "") -> list[str]:
     """Return one message per config whose friction the simulator is to compute, where none is attached."""
     prefix = f"{subject}: " if subject else ""
     return [

@@ -18,7 +18,7 @@ _LIMIT = Parameter("", "float", "", None, lower=0.0, infinite=True)
 _SPEED_LIMIT = Parameter("", "float", "", None, lower=0.0, above=True, infinite=True)
 
 
-def _of_envelope(name: str, unit: str, **rule: Any) -> dict[str, Any]:
+def _of_envelope(name: str, unit: str, **rule: object) -> dict[str, Any]:
     """Return the description of a number of the envelope, which is not negative and may be infinite."""
     described = {"attribute": f"actuator:envelope:{name}", "type": "float", "unit": unit, "fallback": math.inf}
     return described | {"lower": 0.0, "infinite": True} | rule
@@ -340,7 +340,7 @@ def _alike(column: Sequence[float], other: Sequence[float]) -> bool:
     )
 
 
-def _require(cls: type[Any], method: str, **positive: Any) -> None:
+def _require(cls: type[object], method: str, **positive: object) -> None:
     """Refuse numbers that are not finite and positive.
 
     Raises:

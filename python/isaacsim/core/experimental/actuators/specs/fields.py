@@ -64,7 +64,7 @@ class Parameter:
         """True if a value is one number or flag, which may differ from joint to joint."""
         return self.type in ("float", "int", "bool", "token")
 
-    def number(self, value: Any) -> Any:
+    def number(self, value: object) -> Any:
         """Return a value as the law takes it: a token as its position among the choices, others unchanged."""
         return self.choices.index(value) if isinstance(value, str) and value in self.choices else value
 
@@ -105,7 +105,7 @@ class Parameter:
         lower = [f"{'>' if self.above else '>='} {self.lower:g}"] if self.lower > -math.inf else []
         return lower + ([f"<= {self.upper:g}"] if self.upper < math.inf else [])
 
-    def accepts(self, value: Any) -> bool:
+    def accepts(self, value: object) -> bool:
         """Return True if `value` has the right type and is in range; NaN never is."""
         if self.type == "asset":
             return isinstance(value, str | PurePath) and storable(str(value))
@@ -117,11 +117,11 @@ class Parameter:
             return value in self.choices
         return self._accepts_number(value)
 
-    def means_joint(self, value: Any) -> bool:
+    def means_joint(self, value: object) -> bool:
         """Return True if `value` means the limit of the joint itself."""
         return self.or_joint and isinstance(value, str) and value == JOINT
 
-    def _accepts_table(self, value: Any) -> bool:
+    def _accepts_table(self, value: object) -> bool:
         # an iterator can be read only once, and a mapping has no order
         if not hasattr(value, "__getitem__") or not isinstance(value, Iterable) or isinstance(value, _NO_TABLES):
             return False
@@ -133,7 +133,7 @@ class Parameter:
         except TypeError:
             return False
 
-    def _accepts_number(self, value: Any) -> bool:
+    def _accepts_number(self, value: object) -> bool:
         number = _real(value, numbers.Integral if self.type == "int" else numbers.Real)
         if number is None:
             return False
@@ -147,7 +147,7 @@ class Parameter:
         return not self.above or struct.unpack("f", struct.pack("f", number))[0] > self.lower
 
 
-def _real(value: Any, wanted: type) -> float | None:
+def _real(value: object, wanted: type) -> float | None:
     """Return a number of the wanted type as a float, or None for anything else and for integers too large for one."""
     # NumPy counts durations as integers
     is_duration = isinstance(value, numbers.Integral) and not hasattr(value, "__index__")
@@ -159,7 +159,7 @@ def _real(value: Any, wanted: type) -> float | None:
         return None
 
 
-def _is_name(value: Any) -> bool:
+def _is_name(value: object) -> bool:
     return isinstance(value, str) and storable(value)
 
 
@@ -173,7 +173,7 @@ def parameters_of(config: Any) -> dict[str, Parameter]:
     return {f.name: f.metadata["parameter"] for f in dataclasses.fields(config) if "parameter" in f.metadata}
 
 
-def violations(config: Any, subject: str) -> list[str]:
+def violations(config: object, subject: str) -> list[str]:
     """Return one message per field of `config` that breaks its rule."""
     checked = (
         complaint(f"{subject}.{name}", getattr(config, name), described)
@@ -182,7 +182,7 @@ def violations(config: Any, subject: str) -> list[str]:
     return [found for found in checked if found] or conflicts(config, subject)
 
 
-def complaint(subject: str, value: Any, described: Parameter, *, of_motor: bool = False) -> str | None:
+def complaint(subject: str, value: object, described: Parameter, *, of_motor: bool = False) -> str | None:
     """Return what is wrong with a value, or None. A value of a motor may refer to its joint, which is known later."""
     if described.accepts(value):
         return None
@@ -198,7 +198,7 @@ def shown(value: Any) -> str:
     return text if len(text) <= 200 else f"{text[:200]}…"
 
 
-def conflicts(config: Any, subject: str) -> list[str]:
+def conflicts(config: object, subject: str) -> list[str]:
     """Return contradictions between fields of `config` that are valid one by one."""
     return [f"{subject}.{problem}" for problem in getattr(config, "conflicts", list[str])()]
 

@@ -20,7 +20,7 @@ ConfigOf = Callable[[Any], Any]
 """Returns the config of a stage, or None for a stage of which nothing is known."""
 
 
-def _itself(stage: Any) -> Any:
+def _itself(stage: object) -> Any:
     return stage
 
 
@@ -82,5 +82,5 @@ def effort_factor(stage: Any, ratio: Any) -> Any:
     return 1.0 if acts_at_joint(stage) else abs(ratio)
 
 
-def _is_unknown(ratio: Any) -> bool:
+def _is_unknown(ratio: object) -> bool:
     return isinstance(ratio, float) and math.isnan(ratio)

@@ -17,7 +17,7 @@ MAX_DELAY_SECONDS = 1.0
 """Longest delay [s]; exact in single precision, and within `MAX_DELAY_STEPS` of the shortest step."""
 
 
-def described(space: str, name: str, unit: str, fallback: Any, **rule: Any) -> dict[str, Any]:
+def described(space: str, name: str, unit: str, fallback: object, **rule: object) -> dict[str, Any]:
     """Return the description of a number that is not negative."""
     named = {"attribute": f"actuator:{space}:{name}", "type": "float", "unit": unit, "fallback": fallback}
     return named | {"lower": 0.0} | rule

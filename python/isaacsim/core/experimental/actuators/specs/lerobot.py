@@ -152,7 +152,7 @@ def _content(file: Path) -> dict[str, Any]:
     return cast(dict[str, Any], content)
 
 
-def _problems(subject: str, given: Any) -> list[str]:
+def _problems(subject: str, given: object) -> list[str]:
     """Return what is wrong with the calibration of a motor."""
     if not isinstance(given, dict):
         return [f"{subject} = {shown(given)}: must be an object with {', '.join(_FIELDS)}. Correct it."]

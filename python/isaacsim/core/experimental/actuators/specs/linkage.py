@@ -15,7 +15,7 @@ MOST_JOINTS = 3
 """Largest number of joints of a linkage with coefficients; a table is over one or two."""
 
 
-def _of_linkage(name: str, unit: str = "", **rule: Any) -> dict[str, Any]:
+def _of_linkage(name: str, unit: str = "", **rule: object) -> dict[str, Any]:
     """Return the description of some numbers."""
     named = {"attribute": f"actuator:linkage:{name}", "type": "float[]", "unit": unit, "fallback": ()}
     return named | {"most": MAX_TABLE_ROWS} | rule

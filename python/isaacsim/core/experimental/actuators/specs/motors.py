@@ -178,7 +178,7 @@ class MotorConfig(Staged):
     @classmethod
     def from_bam(
         cls,
-        path_or_dict: str | os.PathLike[str] | Mapping[str, Any],
+        path_or_dict: str | os.PathLike[str] | Mapping[str, object],
         *,
         servo: str = "",
         kp: float | None = None,
@@ -285,7 +285,7 @@ Motors = Mapping[str, MotorConfig | Sequence[Config]]
 """Motors by pattern of joint names; a list of configs stands for a `MotorConfig` of them."""
 
 
-def motor_of(value: Any) -> MotorConfig:
+def motor_of(value: object) -> MotorConfig:
     """Return the motor that a `MotorConfig` or a list of configs describes.
 
     Args:
@@ -365,7 +365,7 @@ def problems_of(motor: MotorConfig, subject: str) -> list[str]:
     return problems
 
 
-def _complaints(subject: str, value: Any, described: Parameter) -> Iterator[str]:
+def _complaints(subject: str, value: object, described: Parameter) -> Iterator[str]:
     """Yield what is wrong with a value: a number, numbers by pattern, or an array."""
     found: list[tuple[str, Any]]
     if not described.is_single:

@@ -29,14 +29,14 @@ def ways(pattern: str, length: int = LENGTH) -> float:
     return _of(parser.parse(pattern), length)
 
 
-def _of(items: Iterable[tuple[Any, Any]], length: int) -> float:
+def _of(items: Iterable[tuple[object, object]], length: int) -> float:
     total = 1.0
     for operator, operand in items:
         total *= _of_one(str(operator), operand, length)
     return total
 
 
-def _of_one(operator: str, operand: Any, length: int) -> float:
+def _of_one(operator: str, operand: object, length: int) -> float:
     if operator.endswith("_REPEAT"):
         return _of_repeat(operand, length)
     inner = _ALTERNATIVES.get(operator)

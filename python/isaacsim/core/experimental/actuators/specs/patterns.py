@@ -90,7 +90,7 @@ def _unmatched(patterns: Iterable[str], by_joint: Mapping[str, Sequence[str]]) -
         )
 
 
-def by_joint(value: Any, joints: Sequence[str], subject: str) -> list[Any]:
+def by_joint(value: object, joints: Sequence[str], subject: str) -> list[Any]:
     """Return the value of each joint.
 
     Args:

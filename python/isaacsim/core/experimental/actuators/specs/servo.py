@@ -26,7 +26,7 @@ PRESETS: Final[dict[str, dict[str, float]]] = {
 """Values of servos by name of the series: gain from the factory, error gain, nominal voltage, largest duty."""
 
 
-def _servo(name: str, unit: str, fallback: float | None, **rule: Any) -> dict[str, Any]:
+def _servo(name: str, unit: str, fallback: float | None, **rule: object) -> dict[str, Any]:
     """Return the description of a number that is not negative."""
     named = {"attribute": f"actuator:servo:{name}", "type": "float", "unit": unit, "fallback": fallback}
     return named | {"lower": 0.0} | rule
@@ -107,7 +107,7 @@ class ServoControlConfig(ControlConfig):
         return per_unit * self.kp, per_unit * self.kd + per_volt * winding.torque_constant, 0.0
 
 
-def gains_of(staged: Staged, config_of: Callable[[Any], Any]) -> tuple[Any, ...] | None:
+def gains_of(staged: Staged, config_of: Callable[[Any], object]) -> tuple[Any, ...] | None:
     """Return proportional, derivative and integral gain of some stages, those of the motor before a transmission.
 
     None for what has none.

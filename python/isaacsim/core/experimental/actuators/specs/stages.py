@@ -128,18 +128,18 @@ def follows_limits(kind: str) -> bool:
     return place_of(kind) > max(place_of(one) for one, line in KINDS.items() if line.is_limit or line.is_before_joint)
 
 
-def kind_of(stage: Any) -> str | None:
+def kind_of(stage: object) -> str | None:
     """Return the kind of a config or component, or of its class; None for anything else."""
     kind = getattr(stage, "KIND", None)
     return kind if isinstance(kind, str) and kind in KINDS else None
 
 
-def acts_at_joint(stage: Any) -> bool:
+def acts_at_joint(stage: object) -> bool:
     """Return True if a stage, or its class, acts in the coordinates of the joint, not in those of a motor."""
     return (getattr(stage, "COORDINATES", "") or KINDS[kind_of(stage) or "passive"].coordinates) == "joint"
 
 
-def moves_behind(stage: Any) -> bool:
+def moves_behind(stage: object) -> bool:
     """Return True if a stage acts at the joint although its kind acts at the motor: it follows a transmission."""
     kind = kind_of(stage)
     return kind is not None and KINDS[kind].coordinates == "motor" and acts_at_joint(stage)
@@ -171,7 +171,7 @@ class Staged:
         """The stages in the order in which they act."""
         return tuple(stage for _, stage in self.by_kind)
 
-    def each(self, change: Callable[[Any], Any]) -> dict[str, Any]:
+    def each(self, change: Callable[[Any], object]) -> dict[str, Any]:
         """What `change` makes of each stage, as arguments of what holds stages: see `parts_of`."""
         parts: dict[str, Any] = {}
         for name in (*NAMED, "others"):
@@ -216,7 +216,7 @@ def places_of(staged: Staged) -> list[tuple[str, Any]]:
     return found
 
 
-def parts_of(stages: Iterable[Any], subject: str = "stages") -> dict[str, Any]:
+def parts_of(stages: Iterable[object], subject: str = "stages") -> dict[str, Any]:
     """Stages as arguments of what holds them: `controller`, `clamping`, `delay` and `others`.
 
     Args:
@@ -235,7 +235,7 @@ def parts_of(stages: Iterable[Any], subject: str = "stages") -> dict[str, Any]:
     return parts | {"others": [stage for some in found.values() for stage in some]}
 
 
-def _grouped(stages: Iterable[Any], subject: str) -> dict[str, list[Any]]:
+def _grouped(stages: Iterable[object], subject: str) -> dict[str, list[Any]]:
     found: dict[str, list[Any]] = {kind: [] for kind in KINDS}
     for stage in stages:
         kind = kind_of(stage)

@@ -53,13 +53,13 @@ class StandIn:
     kind: str = ""
 
 
-def _pd_at_joint(motor: GearedPDControlConfig, _beside: Any) -> PDControlConfig:
+def _pd_at_joint(motor: GearedPDControlConfig, _beside: object) -> PDControlConfig:
     """Return the law of a geared motor at the joint: `gear·kp·(target − gear·q) = gear²·kp·(target/gear − q)`."""
     kp, kd, _ = motor.gains_at_joint()
     return PDControlConfig(kp, kd, motor.const_effort * motor.gear)
 
 
-def _pid_at_joint(motor: GearedPIDControlConfig, _beside: Any) -> PIDControlConfig:
+def _pid_at_joint(motor: GearedPIDControlConfig, _beside: object) -> PIDControlConfig:
     """Return the law of a geared motor at the joint; the integral of the motor is `gear` times that of the joint."""
     squared = motor.gear**2
     most = motor.integral_max / abs(motor.gear) if motor.gear else math.inf
@@ -68,14 +68,14 @@ def _pid_at_joint(motor: GearedPIDControlConfig, _beside: Any) -> PIDControlConf
     )
 
 
-def _dc_motor(motor: DCMotorCutoffClampingConfig, _beside: Any) -> ClampingConfig:
+def _dc_motor(motor: DCMotorCutoffClampingConfig, _beside: object) -> ClampingConfig:
     """Return newton's curve of a DC motor, or the peak alone: newton refuses a curve whose stall effort is infinite."""
     if math.isinf(motor.saturation_effort):
         return MaxEffortClampingConfig(motor.max_motor_effort)
     return DCMotorClampingConfig(motor.saturation_effort, motor.velocity_limit, motor.max_motor_effort)
 
 
-def _line_of_winding(motor: ElectricalConfig, _beside: Any) -> ClampingConfig | None:
+def _line_of_winding(motor: ElectricalConfig, _beside: object) -> ClampingConfig | None:
     """Return newton's curve of the motor at its supply, or the effort of its largest current; None without limits."""
     peak = motor.torque_constant * motor.max_current
     if math.isinf(motor.voltage):
@@ -90,7 +90,7 @@ def _pd_of_servo(servo: ServoControlConfig, beside: Sequence[Config]) -> PDContr
     return None if winding is None else PDControlConfig(*servo.gains_with(winding)[:2])
 
 
-def _highest(envelope: EnvelopeClampingConfig, _beside: Any) -> ClampingConfig:
+def _highest(envelope: EnvelopeClampingConfig, _beside: object) -> ClampingConfig:
     """Return the line of an envelope with its largest effort where it drives, or that effort alone."""
     efforts = [one for name, one in envelope.bounds("effort").items() if name != "stall_effort"]
     peak = min(efforts)
@@ -99,7 +99,7 @@ def _highest(envelope: EnvelopeClampingConfig, _beside: Any) -> ClampingConfig:
     return DCMotorClampingConfig(envelope.stall_effort, envelope.no_load_velocity, peak)
 
 
-def _mean_steps(delay: TimedDelayConfig, _beside: Any) -> DelayConfig | None:
+def _mean_steps(delay: TimedDelayConfig, _beside: object) -> DelayConfig | None:
     """Return the whole number of steps nearest to the mean delay; None for a delay in seconds, or without one."""
     steps = round(delay.steps + delay.random_steps / 2)
     return DelayConfig(steps) if steps and not delay.seconds else None

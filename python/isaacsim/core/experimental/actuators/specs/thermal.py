@@ -13,7 +13,7 @@ from .fields import parameter
 from .stages import Staged
 
 
-def _heat(name: str, unit: str, fallback: Any, **rule: Any) -> dict[str, Any]:
+def _heat(name: str, unit: str, fallback: object, **rule: object) -> dict[str, Any]:
     """Return the description of a number of the thermal network."""
     named = {"attribute": f"actuator:thermal:{name}", "type": "float", "unit": unit, "fallback": fallback}
     return named | rule

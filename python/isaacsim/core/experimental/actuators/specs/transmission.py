@@ -20,7 +20,7 @@ from .stages import Staged, acts_at_joint
 _Config = TypeVar("_Config", bound=Config)
 
 
-def _of_transmission(name: str, unit: str, fallback: Any, **rule: Any) -> dict[str, Any]:
+def _of_transmission(name: str, unit: str, fallback: object, **rule: object) -> dict[str, Any]:
     """Return the description of a number."""
     named = {"attribute": f"actuator:transmission:{name}", "type": "float", "unit": unit, "fallback": fallback}
     return named | rule
@@ -166,7 +166,7 @@ class ElasticTransmissionConfig(TransmissionConfig):
         return effort / self.stiffness + side * self.backlash / 2.0
 
 
-def transmission_among(stages: Iterable[Any]) -> TransmissionConfig | None:
+def transmission_among(stages: Iterable[Config]) -> TransmissionConfig | None:
     """Return the transmission among some configs, or None."""
     return next((one for one in stages if isinstance(one, TransmissionConfig)), None)
 
@@ -176,7 +176,7 @@ def transmission_of(staged: Staged) -> TransmissionConfig | None:
     return transmission_among(staged.others)
 
 
-def at_joint(config: _Config, ratio: Any) -> _Config:
+def at_joint(config: _Config, ratio: object) -> _Config:
     """Return a config of the motor as one of the joint that does the same there.
 
     A network, whose numbers are in its file, is returned as it is.
@@ -188,17 +188,17 @@ def at_joint(config: _Config, ratio: Any) -> _Config:
     return _converted(config, ratio, 1)
 
 
-def as_stored(config: _Config, ratio: Any) -> _Config:
+def as_stored(config: _Config, ratio: object) -> _Config:
     """Return a config with the values that files have at the joint, attributes `newton:*`, converted to the joint."""
     return _converted(config, ratio, 1, "newton:")
 
 
-def as_read(config: _Config, ratio: Any) -> _Config:
+def as_read(config: _Config, ratio: object) -> _Config:
     """Return a config with these values converted to the motor, the inverse of `as_stored`."""
     return _converted(config, ratio, -1, "newton:")
 
 
-def _converted(config: _Config, ratio: Any, power: int, attributes: str = "") -> _Config:
+def _converted(config: _Config, ratio: object, power: int, attributes: str = "") -> _Config:
     if acts_at_joint(config):
         return config
     changed: dict[str, Any] = {}

@@ -11,7 +11,7 @@ import numpy as np
 from pxr import Sdf, Usd, Vt
 
 from ..specs.actuator_spec import ACTUATOR_TYPE, ActuatorSpec
-from ..specs.configs import CONFIGS, NeuralControlConfig
+from ..specs.configs import CONFIGS, Config, NeuralControlConfig
 from ..specs.fields import Parameter, parameters_of, violations
 from ..specs.stages import KINDS, Staged
 from ..specs.stand_ins import LISTED, stand_ins
@@ -91,7 +91,7 @@ class _Prim:
     supply: SupplyConfig | None = None
 
     @classmethod
-    def of(cls, path: Sdf.Path, configs: Sequence[Any], targets: Sequence[Sdf.Path]) -> _Prim:
+    def of(cls, path: Sdf.Path, configs: Sequence[object], targets: Sequence[Sdf.Path]) -> _Prim:
         """Return the prim of an actuator with all these laws."""
         supply = next((one for one in configs if isinstance(one, SupplyConfig)), None)
         return cls(path, [one for one in configs if one is not supply], targets, supply=supply)
@@ -286,7 +286,7 @@ def _why_kept(stage: Usd.Stage, prim: Usd.Prim, drives_only_these: bool, overwri
     return ""
 
 
-def _require_stage(stage: Any) -> None:
+def _require_stage(stage: Usd.Stage) -> None:
     if not isinstance(stage, Usd.Stage):
         raise TypeError(f"stage = {stage!r}: must be a Usd.Stage. Open one: `stage=Usd.Stage.Open(path)`.")
 
@@ -349,7 +349,7 @@ def _require_once(configs: Sequence[Any]) -> None:
             )
 
 
-def _require_kind(argument: str, config: Any, kind: str) -> None:
+def _require_kind(argument: str, config: object, kind: str) -> None:
     known = [known for known in CONFIGS if kind == known.KIND]
     if not isinstance(config, tuple(known)):
         words = KINDS[kind].words if kind else "a stage"
@@ -410,7 +410,7 @@ def _only_joint(root: Usd.Prim, joints: Mapping[str, Sequence[Usd.Prim]], joint:
     return found[0]
 
 
-def _on_stage(stage: Usd.Stage, configs: Sequence[Any], targets: Sequence[Sdf.Path]) -> list[Any]:
+def _on_stage(stage: Usd.Stage, configs: Sequence[Config], targets: Sequence[Sdf.Path]) -> list[Config]:
     """The configs with their numbers in the units of the stage."""
     angular = [is_angular(_axis(stage, path)) for path in targets]
     return [to_stage(config, units_of(stage), angular) for config in configs]
@@ -559,12 +559,12 @@ def write_configs(spec: Sdf.PrimSpec, configs: Sequence[Any], values_of: Sequenc
         attribute.default = Vt.TokenArray([one.SCHEMA for one in nearest.values()])
 
 
-def _write_values(spec: Sdf.PrimSpec, config: Any) -> None:
+def _write_values(spec: Sdf.PrimSpec, config: object) -> None:
     for field, described in parameters_of(config).items():
         write_attribute(spec, described.attribute, described, getattr(config, field))
 
 
-def write_attribute(spec: Sdf.PrimSpec, name: str, described: Parameter, value: Any) -> None:
+def write_attribute(spec: Sdf.PrimSpec, name: str, described: Parameter, value: object) -> None:
     """Write the value of a parameter into a spec."""
     value_type, to_usd = _VALUE_TYPES[described.type]
     _attribute(spec, name, value_type).default = to_usd(described.word(value))

@@ -13,7 +13,7 @@ from pxr import Gf, Sdf, Tf, Usd
 from ..errors import UnsupportedSceneError
 
 
-def authored(prim: Usd.Prim, name: str, fallback: Any = None) -> Any:
+def authored(prim: Usd.Prim, name: str, fallback: object = None) -> Any:
     """The value of an attribute at the default time; the fallback if none is authored."""
     attribute = prim.GetAttribute(name)
     value = attribute.Get() if attribute and attribute.HasAuthoredValue() else None
@@ -70,7 +70,7 @@ def targets(prim: Usd.Prim, name: str) -> list[Sdf.Path]:
         return []
 
 
-def other_type(prim: Usd.Prim, name: str, value: Any, wanted: str) -> UnsupportedSceneError:
+def other_type(prim: Usd.Prim, name: str, value: object, wanted: str) -> UnsupportedSceneError:
     """The error of a value of the wrong type."""
     try:
         text = str(value)

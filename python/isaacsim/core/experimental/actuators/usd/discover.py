@@ -6,7 +6,6 @@ import dataclasses
 import itertools
 import warnings
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 from pxr import Sdf, Usd
 
@@ -161,7 +160,7 @@ def parse_like(
 
 
 @reports_usd_errors
-def stand_ins_on(stage: Usd.Stage, path: str) -> list[Any]:
+def stand_ins_on(stage: Usd.Stage, path: str) -> list[Config]:
     """The readable stand-ins of a prim for laws that newton does not know, in SI."""
     prim = stage.GetPrimAtPath(path)
     read = (read_config(prim, CONFIG_BY_SCHEMA[schema], []) for schema in sorted(stand_in_schemas(prim)))
@@ -308,13 +307,13 @@ def _parse(
     return spec
 
 
-def _misfits(spec: ActuatorSpec, configs: Mapping[str, list[Any]]) -> list[str]:
+def _misfits(spec: ActuatorSpec, configs: Mapping[str, list[Config | None]]) -> list[str]:
     """Problems of the combination of stages of a prim; none while one with problems of its own is missing."""
     is_whole = None not in itertools.chain.from_iterable(configs.values())
     return combination_problems(spec, f"<{spec.path}>") if is_whole else []
 
 
-def _at_their_motors(stages: list[Any]) -> list[Any]:
+def _at_their_motors(stages: list[Config]) -> list[Config]:
     """Stages with the values of the motor where they have a transmission; the prim has newton's at the joint."""
     gear = transmission_among(stages)
     # a missing ratio is a problem that has been noted
@@ -327,7 +326,7 @@ def _model_path(stages: Sequence[Config]) -> str:
     return next((str(one.model_path) for one in networks), "")
 
 
-def _refuse_several(path: str, configs: Mapping[str, list[Any]], issues: list[str]) -> list[str]:
+def _refuse_several(path: str, configs: Mapping[str, list[Config | None]], issues: list[str]) -> list[str]:
     """The kinds of which a prim has several and may have one; controllers are reported elsewhere."""
     several = [kind for kind in KINDS if len(configs[kind]) > 1 and not (KINDS[kind].many or kind == "controller")]
     for kind in several:
@@ -337,9 +336,9 @@ def _refuse_several(path: str, configs: Mapping[str, list[Any]], issues: list[st
     return several
 
 
-def _read_laws(prim: Usd.Prim, issues: list[str]) -> tuple[dict[str, list[Any]], bool]:
+def _read_laws(prim: Usd.Prim, issues: list[str]) -> tuple[dict[str, list[Config | None]], bool]:
     """Configs of each kind, None for one with problems; and True if a schema may be one of a later version."""
-    configs: dict[str, list[Any]] = {kind: [] for kind in KINDS}
+    configs: dict[str, list[Config | None]] = {kind: [] for kind in KINDS}
     unknown = []
     of_later_version = False
     for_others = stand_in_schemas(prim)
@@ -359,14 +358,16 @@ def _read_laws(prim: Usd.Prim, issues: list[str]) -> tuple[dict[str, list[Any]],
     return configs, of_later_version
 
 
-def _can_act(path: str, configs: Mapping[str, list[Any]], of_later_version: bool, issues: list[str]) -> bool:
+def _can_act(path: str, configs: Mapping[str, list[Config | None]], of_later_version: bool, issues: list[str]) -> bool:
     """Return True with one controller, or with stages that act without one."""
     controllers = configs["controller"]
     alone = [KINDS[kind].alone for kind, found in configs.items() if found]
     if len(controllers) == 1 or (alone and all(alone)):
         return True
-    if controllers or not of_later_version:
-        has = [config.SCHEMA for config in controllers] or "none"
+    # one with problems is None: these come first
+    usable = [config for config in controllers if config is not None]
+    if len(usable) == len(controllers) and (controllers or not of_later_version):
+        has = [config.SCHEMA for config in usable] or "none"
         issues.append(
             f"<{path}> has controller schemas {has}: must have exactly one. Apply one or deactivate the prim."
         )

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
 
 import numpy as np
 from pxr import Sdf, Usd
@@ -25,7 +24,7 @@ _SCHEMA = "NewtonJointAPI"
 _ATTRIBUTES = {"dynamic_frictions": "newton:friction", "viscous_frictions": "newton:damping"}
 
 
-def write_fallback(stage: Usd.Stage, axes: Sequence[tuple[str, str]], configs: Iterable[Any]) -> None:
+def write_fallback(stage: Usd.Stage, axes: Sequence[tuple[str, str]], configs: Iterable[object]) -> None:
     """Author the friction of an actuator on its joints, at the edit target; no-op without a friction stage.
 
     Args:

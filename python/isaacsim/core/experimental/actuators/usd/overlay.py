@@ -11,6 +11,7 @@ import numpy as np
 from pxr import Sdf, Usd
 
 from ..saving import whole_file
+from ..specs.config import Config
 from ..specs.fields import parameters_of
 from ..specs.transmission import TransmissionConfig, as_stored
 from .author import write_attribute, write_configs
@@ -165,12 +166,12 @@ def _apply_stand_ins(stage: Usd.Stage, edit: StandInEdit) -> None:
         Sdf.AttributeSpec(spec, name, Sdf.ValueTypeNames.Float).default = Sdf.ValueBlock()
 
 
-def _applied(prim: Usd.Prim, configs: Sequence[Any]) -> list[Any]:
+def _applied(prim: Usd.Prim, configs: Sequence[Config]) -> list[Config]:
     """The configs whose schemas are on the prim itself; a supply may be a prim of its own."""
     return [config for config in configs if holder_of(prim, type(config)) == prim]
 
 
-def _on_stage(stage: Usd.Stage, prim: Usd.Prim, config: Any) -> Any:
+def _on_stage(stage: Usd.Stage, prim: Usd.Prim, config: Config) -> Config:
     """A config of a prim with its numbers in the units of the stage."""
     angular = [is_angular(axis_of(stage, joint, name)) for joint, name in dofs_driven(prim)]
     return to_stage(config, units_of(stage), angular)

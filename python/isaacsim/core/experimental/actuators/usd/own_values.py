@@ -18,11 +18,12 @@ from pxr import Sdf, Usd
 
 from ..errors import ActuatorParseError
 from ..specs.actuator_spec import ActuatorSpec
-from ..specs.configs import ForeignConfig
+from ..specs.configs import Config, ForeignConfig
 from ..specs.fields import parameters_of
 from ..specs.supply import SupplyConfig
 from .discover import parse_like, targets_of
 from .schema import TARGETS
+from .twins import Original, Twins
 from .usd_errors import reports_usd_errors
 
 _TEMPORARY = "/OwnValues"
@@ -75,16 +76,11 @@ def own_values(
     """
     found: list[OwnValue] = []
     problems: list[str] = [] if issues is None else issues
-    read: dict[str, _Said] = {}
+    original = Original(stage, prototype)
     for number, robot in enumerate(robots):
-        twins = _Twins(stage, prototype, robot, read)
-        if robot == prototype or not twins.prim:
-            continue
-        if not twins.prim.IsDefined():
-            problems += _strays(twins, specs)
-        for at, spec in enumerate(specs):
-            if twins.differ(spec.path):
-                found += _of_actuator(twins, spec, si, problems, (number, at))
+        twins = Twins(original, robot)
+        if robot != prototype and twins.prim:
+            found += _of_robot(twins, specs, number, si, problems)
     if issues is None and problems:
         raise ActuatorParseError(problems)
     return found
@@ -151,140 +147,73 @@ def _copies(stage: Usd.Stage, root: str) -> Iterator[str]:
                 yield path
 
 
-@dataclass(frozen=True)
-class _Said:
-    """What an actuator prim of the prototype says."""
-
-    values: dict[str, Any]
-    names: list[str]
-    schemas: list[str]
-    targets: list[tuple[str, str]]
-
-
-class _Twins:
-    """Prims of one robot, by those of the prototype: their paths differ by what stands before a common ending."""
-
-    def __init__(self, stage: Usd.Stage, prototype: str, robot: str, read: dict[str, _Said]) -> None:
-        self.stage, self._read = stage, read
-        self._old, self._new = _parted(prototype, robot)
-        self.prim = stage.GetPrimAtPath(self._new)
-        """The uppermost prim that is the robot's own."""
-        self._alike: dict[str, bool] = {}
-
-    def path(self, path: str) -> str:
-        """Path of the robot's prim for one of the prototype."""
-        inside = path == self._old or path.startswith(f"{self._old.rstrip('/')}/")
-        return self._new + path[len(self._old.rstrip("/")) :] if inside else path
-
-    def differ(self, path: str) -> bool:
-        """Return True if the robot has an actuator prim of its own for one of the prototype, unlike it."""
-        twin = self.path(path)
-        if twin == path or self._composed_alike(path):
-            return False
-        new = self.stage.GetPrimAtPath(twin)
-        if not new:
-            return False
-        return not new.IsDefined() or not new.IsActive() or not self._repeats(self.stage.GetPrimAtPath(path), new)
-
-    def _composed_alike(self, path: str) -> bool:
-        """Return True if a prim above `path` is composed of the same specs as the robot's, with nothing more."""
-        at = path.find("/", len(self._old.rstrip("/")) + 1)
-        # the robot's uppermost prim first
-        ends = [len(self._old)] if self._old != "/" else []
-        while at > 0:
-            ends.append(at)
-            at = path.find("/", at + 1)
-        return any(self._is_alike(path[:end]) for end in ends)
-
-    def _is_alike(self, path: str) -> bool:
-        if path not in self._alike:
-            old, new = self.stage.GetPrimAtPath(path), self.stage.GetPrimAtPath(self.path(path))
-            self._alike[path] = bool(old and new) and _is_alike(old, new)
-        return self._alike[path]
-
-    def _repeats(self, old: Usd.Prim, new: Usd.Prim) -> bool:
-        """Return True if a prim says what that of the prototype does, of its own joints."""
-        said = self._said(old)
-        return all(new.GetAttribute(name).Get() == value for name, value in said.values.items()) and (
-            new.GetAuthoredPropertyNames() == said.names
-            and new.GetAppliedSchemas() == said.schemas
-            and [(self.path(joint), axis) for joint, axis in said.targets] == targets_of(new)
-        )
-
-    def _said(self, prim: Usd.Prim) -> _Said:
-        """What a prim of the prototype says; read once for all robots."""
-        path = str(prim.GetPath())
-        if path not in self._read:
-            values = {one.GetName(): one.Get() for one in prim.GetAuthoredAttributes()}
-            names, schemas = prim.GetAuthoredPropertyNames(), prim.GetAppliedSchemas()
-            self._read[path] = _Said(values, names, schemas, targets_of(prim))
-        return self._read[path]
-
-
-def _parted(prototype: str, robot: str) -> tuple[str, str]:
-    """Return two paths without their common ending: `/World` and `/World/envs/env_3` of `/World/Arm` and its copy."""
-    old, new = prototype.split("/"), robot.split("/")
-    while len(old) > 1 and len(new) > 1 and old[-1] == new[-1]:
-        del old[-1], new[-1]
-    return "/".join(old) or "/", "/".join(new) or "/"
-
-
-def _is_alike(old: Usd.Prim, new: Usd.Prim) -> bool:
-    """Return True if USD composes both prims, with all below, of the same specs as far as actuators go."""
-    if new.IsInstance() and old.IsInstance():
-        return new.GetPrototype() == old.GetPrototype()
-    (ours, rest), (theirs, inherited) = _stack(new), _stack(old)
-    if not rest or _says_something(ours):
-        return False
-    return rest == [*theirs, *inherited] or (rest == inherited and not _says_something(theirs))
-
-
-def _stack(prim: Usd.Prim) -> tuple[list[Sdf.PrimSpec], list[Sdf.PrimSpec]]:
-    """Return the specs of a prim at its own path, and those that it gets from elsewhere, the strongest first."""
-    specs, path = prim.GetPrimStack(), prim.GetPath()
-    return [spec for spec in specs if spec.path == path], [spec for spec in specs if spec.path != path]
-
-
-def _says_something(specs: Sequence[Sdf.PrimSpec]) -> bool:
-    """Return True if specs may say something of an actuator, or have prims below that may."""
-    return any(spec.nameChildren or spec.variantSets or spec.HasInfo("active") for spec in specs)
-
-
-def _of_actuator(
-    twins: _Twins, spec: ActuatorSpec, si: bool, problems: list[str], numbers: tuple[int, int]
+def _of_robot(
+    twins: Twins, specs: Sequence[ActuatorSpec], number: int, si: bool, problems: list[str]
 ) -> Iterator[OwnValue]:
-    """Yield the values of one actuator of a robot, `numbers` being those of robot and actuator."""
-    path = twins.path(spec.path)
-    prim = twins.stage.GetPrimAtPath(path)
-    if not prim.IsActive():
-        problems.append(_refusal(path, spec, "is inactive", "has the actuators"))
-        return
-    if prim.IsDefined() and [twins.path(joint) for joint in spec.targets] != [one for one, _ in targets_of(prim)]:
-        problems.append(_refusal(path, spec, f"has another {TARGETS}", "drives the joints"))
+    """Yield the values of one robot by its number; problems are added to `problems`."""
+    if not twins.prim.IsDefined():
+        problems += _strays(twins, specs)
+    for at, spec in enumerate(specs):
+        if twins.differ(spec.path):
+            for change in _of_actuator(twins, spec, si, problems):
+                yield OwnValue(number, twins.path(spec.path), at, *change)
+
+
+def _of_actuator(twins: Twins, spec: ActuatorSpec, si: bool, problems: list[str]) -> Iterator[tuple[int, str, Any]]:
+    """Yield what one actuator of a robot has for itself: number of the stage, name of the parameter, and value.
+
+    Problems are added to `problems`.
+    """
+    prim = twins.prim_of(spec.path)
+    if refusal := _refusal_of_prim(twins, prim, spec):
+        problems.append(refusal)
         return
     own: list[str] = []
     read = _read(twins, prim, spec, si, own)
     problems += own
     if read is None or own:
         return
-    mine = [config for config in read.stages if not isinstance(config, SupplyConfig)]
-    theirs = [(at, config) for at, config in enumerate(spec.stages) if not isinstance(config, SupplyConfig)]
-    laws = [[config.SCHEMA for config in some] for some in (mine, [config for _, config in theirs])]
-    if laws[0] != laws[1]:
-        problems.append(_refusal(path, spec, f"has {', '.join(laws[0])}", f"has the laws {', '.join(laws[1])}"))
+    if refusal := _refusal_of_laws(prim, read, spec):
+        problems.append(refusal)
         return
-    for new, (at, old) in zip(mine, theirs, strict=True):
+    for (_, new), (at, old) in zip(_laws(read), _laws(spec), strict=True):
         for name, value in _changed(new, old):
-            if name in parameters_of(old) and parameters_of(old)[name].is_single:
-                yield OwnValue(numbers[0], path, numbers[1], at, name, value)
+            if _is_number(old, name):
+                yield at, name, value
             else:
                 what = f"has another {name} of {old.SCHEMA}"
-                problems.append(_refusal(path, spec, what, "has the tables and networks"))
+                problems.append(_refusal(prim, spec, what, "has the tables and networks"))
 
 
-def _changed(new: Any, old: Any) -> Iterator[tuple[str, Any]]:
+def _refusal_of_prim(twins: Twins, prim: Usd.Prim, spec: ActuatorSpec) -> str:
+    """Return the problem of a prim that does not drive the joints of its twin; empty for none."""
+    if not prim.IsActive():
+        return _refusal(prim, spec, "is inactive", "has the actuators")
+    if prim.IsDefined() and [twins.path(joint) for joint in spec.targets] != [one for one, _ in targets_of(prim)]:
+        return _refusal(prim, spec, f"has another {TARGETS}", "drives the joints")
+    return ""
+
+
+def _refusal_of_laws(prim: Usd.Prim, read: ActuatorSpec, spec: ActuatorSpec) -> str:
+    """Return the problem of a prim with other laws than its twin; empty for none."""
+    mine, theirs = ([law.SCHEMA for _, law in _laws(one)] for one in (read, spec))
+    return "" if mine == theirs else _refusal(prim, spec, f"has {', '.join(mine)}", f"has the laws {', '.join(theirs)}")
+
+
+def _laws(spec: ActuatorSpec) -> list[tuple[int, Config]]:
+    """Return the stages of an actuator and their numbers, without its supply: all robots share that."""
+    return [(at, config) for at, config in enumerate(spec.stages) if not isinstance(config, SupplyConfig)]
+
+
+def _is_number(config: Config, name: str) -> bool:
+    """Return True if a value is a number, which robots may have for themselves."""
+    described = parameters_of(config).get(name)
+    return described is not None and described.is_single
+
+
+def _changed(new: Config, old: Config) -> Iterator[tuple[str, Any]]:
     """Yield name and value of the parameters of a config that are not those of another one of its class."""
-    if isinstance(old, ForeignConfig):
+    if isinstance(old, ForeignConfig) and isinstance(new, ForeignConfig):
         names = new.values.keys() | old.values.keys()
         yield from ((name, new.values.get(name)) for name in names if new.values.get(name) != old.values.get(name))
         return
@@ -294,15 +223,15 @@ def _changed(new: Any, old: Any) -> Iterator[tuple[str, Any]]:
             yield name, value
 
 
-def _refusal(path: str, spec: ActuatorSpec, what: str, rule: str) -> str:
+def _refusal(prim: Usd.Prim, spec: ActuatorSpec, what: str, rule: str) -> str:
     """Return the problem of a robot that is not like its prototype."""
     return (
-        f"<{path}> {what}: a robot {rule} of its prototype, <{spec.path}>, and may differ in single numbers only. "
-        "Remove the difference, or give the robot an ArticulationActuators of its own."
+        f"<{prim.GetPath()}> {what}: a robot {rule} of its prototype, <{spec.path}>, and may differ in single numbers "
+        "only. Remove the difference, or give the robot an ArticulationActuators of its own."
     )
 
 
-def _read(twins: _Twins, prim: Usd.Prim, spec: ActuatorSpec, si: bool, issues: list[str]) -> ActuatorSpec | None:
+def _read(twins: Twins, prim: Usd.Prim, spec: ActuatorSpec, si: bool, issues: list[str]) -> ActuatorSpec | None:
     """Return the spec of a robot's prim; an `over` is read on top of the prototype's prim."""
     if prim.IsDefined():
         return parse_like(prim, spec, issues, si_of=twins.stage if si else None)
@@ -332,7 +261,7 @@ def _on_top(stage: Usd.Stage, prim: Usd.Prim, prototype: str) -> Sdf.Layer:
     return layer
 
 
-def _strays(twins: _Twins, specs: Sequence[ActuatorSpec]) -> list[str]:
+def _strays(twins: Twins, specs: Sequence[ActuatorSpec]) -> list[str]:
     """Return a problem for each `over` of a copy with values of an actuator that the prototype does not have."""
     known = {twins.path(spec.path) for spec in specs}
     return [

@@ -100,7 +100,7 @@ def stand_in_schemas(prim: Usd.Prim) -> set[str]:
     return standing_in.intersection(listed)
 
 
-def attributes_on(prim: Usd.Prim, config_type: type[Any]) -> dict[str, str]:
+def attributes_on(prim: Usd.Prim, config_type: type[object]) -> dict[str, str]:
     """The attribute of each parameter of a law on a prim; the earlier one on prims of older files."""
     now, earlier = attributes_of(config_type), _earlier(config_type)
     if earlier is None or prim.HasAttribute(LISTED) or _any_authored(prim, now) or not _any_authored(prim, earlier):
@@ -109,13 +109,13 @@ def attributes_on(prim: Usd.Prim, config_type: type[Any]) -> dict[str, str]:
 
 
 @functools.cache
-def attributes_of(config_type: type[Any]) -> dict[str, str]:
+def attributes_of(config_type: type[object]) -> dict[str, str]:
     """The attribute of each parameter of a law, by the name of the parameter."""
     return {name: described.attribute for name, described in parameters_of(config_type).items()}
 
 
 @functools.cache
-def _earlier(config_type: type[Any]) -> dict[str, str] | None:
+def _earlier(config_type: type[object]) -> dict[str, str] | None:
     """The attributes of a law in older files; None if they are the same."""
     found = parameters_of(config_type)
     if not any(described.earlier for described in found.values()):
@@ -310,7 +310,7 @@ def _default_value(attribute: Usd.Attribute, kind: str) -> Any:
     return value.path if kind == "asset" and isinstance(value, Sdf.AssetPath) else value
 
 
-def _shown(value: Any) -> str:
+def _shown(value: object) -> str:
     """The value in one line of bounded length."""
     # more elements than fit are skipped
     plain = list(islice(value, 121)) if isinstance(value, Iterable) and not isinstance(value, str) else value

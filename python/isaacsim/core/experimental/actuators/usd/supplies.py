@@ -30,7 +30,7 @@ def supply_prims(root: Usd.Prim) -> list[Usd.Prim]:
     return [
         prim
         for prim in every_prim(root)
-        if not (prim.IsPseudoRoot() or is_actuator(prim)) and prim.HasProperty(ACTUATORS)
+        if not prim.IsPseudoRoot() and prim.HasProperty(ACTUATORS) and not is_actuator(prim)
         if SupplyConfig.SCHEMA in current_schemas(prim)
     ]
 
@@ -45,7 +45,7 @@ def robot_of(actuator: Usd.Prim) -> Usd.Prim:
     return actuator.GetParent().GetParent() or actuator.GetParent()
 
 
-def holder_of(prim: Usd.Prim, config_type: type[Any]) -> Usd.Prim:
+def holder_of(prim: Usd.Prim, config_type: type[object]) -> Usd.Prim:
     """The prim with the values of a law of an actuator prim: the prim itself, or the supply prim that names it."""
     if config_type is not SupplyConfig or SupplyConfig.SCHEMA in current_schemas(prim):
         return prim
@@ -168,7 +168,7 @@ def _prim_of(stage: Usd.Stage, scope: Sdf.Path, config: SupplyConfig, write: Wri
     return path
 
 
-def _stored(config: Any) -> Any:
+def _stored(config: object) -> Any:
     """The values of a config as a file holds them, in single precision."""
     return None if config is None else array("f", map(float, vars(config).values()))
 

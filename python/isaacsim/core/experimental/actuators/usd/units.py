@@ -9,13 +9,16 @@ import dataclasses
 import math
 from collections.abc import Collection
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar, cast
 
 from pxr import Usd, UsdGeom, UsdPhysics
 
 from ..errors import UnsupportedSceneError
+from ..specs.config import Config
 from ..specs.fields import parameters_of
 from .usd_errors import reports_usd_errors
+
+_Config = TypeVar("_Config", bound=Config)
 
 
 @dataclass(frozen=True)
@@ -65,12 +68,12 @@ def units_of(stage: Usd.Stage) -> StageUnits:
     return StageUnits(*(1.0 if abs(unit - 1.0) <= 1e-9 else unit for unit in (length, mass)))
 
 
-def from_stage(config: Any, units: StageUnits, angular: Collection[bool]) -> Any:
+def from_stage(config: _Config, units: StageUnits, angular: Collection[bool]) -> _Config:
     """A copy of a config, converted from the units of the stage to SI; see `to_stage`."""
     return _scaled(config, units, angular, 1)
 
 
-def to_stage(config: Any, units: StageUnits, angular: Collection[bool]) -> Any:
+def to_stage(config: _Config, units: StageUnits, angular: Collection[bool]) -> _Config:
     """A copy of a config, converted from SI to the units of the stage.
 
     Args:
@@ -84,7 +87,7 @@ def to_stage(config: Any, units: StageUnits, angular: Collection[bool]) -> Any:
     return _scaled(config, units, angular, -1)
 
 
-def _scaled(config: Any, units: StageUnits, angular: Collection[bool], power: int) -> Any:
+def _scaled(config: _Config, units: StageUnits, angular: Collection[bool], power: int) -> _Config:
     scaled: dict[str, Any] = {}
     for name, described in parameters_of(config).items():
         factors = {units.unit(*described.dimension, turns) ** power for turns in angular}
@@ -97,4 +100,4 @@ def _scaled(config: Any, units: StageUnits, angular: Collection[bool], power: in
         if factor != 1.0:
             value = getattr(config, name)
             scaled[name] = [one * factor for one in value] if described.type == "float[]" else value * factor
-    return dataclasses.replace(config, **scaled) if scaled else config
+    return dataclasses.replace(cast(Any, config), **scaled) if scaled else config

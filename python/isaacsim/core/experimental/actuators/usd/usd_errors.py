@@ -18,7 +18,7 @@ def reports_usd_errors(read: _Read) -> _Read:
     """Decorate a reader of a stage: errors of USD become an `UnsupportedSceneError` that names the file."""
 
     @functools.wraps(read)
-    def checked(stage: Usd.Stage, *args: Any, **kwargs: Any) -> Any:
+    def checked(stage: Usd.Stage, *args: object, **kwargs: object) -> Any:
         try:
             return read(stage, *args, **kwargs)
         except (Tf.ErrorException, UnicodeDecodeError) as error:

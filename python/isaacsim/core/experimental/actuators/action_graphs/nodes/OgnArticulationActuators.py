@@ -41,7 +41,7 @@ class OgnArticulationActuators:
         return OgnArticulationActuatorsInternalState()
 
     @staticmethod
-    def release_instance(node: Any, graph_instance_id: int) -> None:
+    def release_instance(node: object, graph_instance_id: int) -> None:
         """Give the joints back to their drives when a node or its graph is deleted."""
         try:
             state = _database().get_internal_state(node, graph_instance_id)

@@ -84,7 +84,7 @@ class Ports:
         value = self._database.read(full_name)
         return len(value) if sized else value
 
-    def __setattr__(self, name: str, value: Any) -> None:
+    def __setattr__(self, name: str, value: object) -> None:
         full_name, sized = self._find(name)
         if self._group == "inputs":
             where = self._database.node.get_prim_path()
@@ -197,7 +197,7 @@ class Database:
         cls.NODE_TYPE_CLASS = node_class
 
     @classmethod
-    def get_internal_state(cls, node: Any, graph_instance_id: int | None) -> Any:
+    def get_internal_state(cls, node: object, graph_instance_id: int | None) -> Any:
         """Return the state of the node class for an instance, made on first use."""
         states = cls._states.setdefault(node, {})
         if graph_instance_id not in states:
@@ -205,17 +205,17 @@ class Database:
         return states[graph_instance_id]
 
     @classmethod
-    def per_instance_internal_state(cls, node: Any) -> Any:
+    def per_instance_internal_state(cls, node: object) -> Any:
         """Return the state of the node class for the first instance."""
         return cls.get_internal_state(node, 0)
 
     @classmethod
-    def shared_internal_state(cls, node: Any) -> Any:
+    def shared_internal_state(cls, node: object) -> Any:
         """Return the state of the node class for all instances of a node."""
         return cls.get_internal_state(node, None)
 
     @classmethod
-    def release_instance(cls, node: Any, graph_instance_id: int = 0) -> None:
+    def release_instance(cls, node: object, graph_instance_id: int = 0) -> None:
         """Notify the node class that an instance is deleted, then drop its state."""
         try:
             if (release := getattr(cls.NODE_TYPE_CLASS, "release_instance", None)) is not None:

@@ -106,7 +106,7 @@ def _port(group: str, name: str, declared: dict[str, Any]) -> Port:
     return Port(group, name, kind, default, optional, ui_name, text_of(declared["description"]))
 
 
-def _without_comments(value: Any) -> Any:
+def _without_comments(value: object) -> Any:
     """Leave out what starts with a dollar sign."""
     if isinstance(value, dict):
         return {key: _without_comments(item) for key, item in value.items() if not key.startswith("$")}

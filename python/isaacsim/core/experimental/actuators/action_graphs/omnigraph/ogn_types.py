@@ -66,7 +66,7 @@ class OgnType:
             return np.zeros((size, *self.shape), _NUMBERS[self.base])
         return np.full(size, "", object)
 
-    def convert(self, value: Any) -> Any:
+    def convert(self, value: object) -> Any:
         """Return a value as nodes see it: a Python scalar or string, a tuple of paths, or an array of its own.
 
         Raises:
@@ -96,7 +96,7 @@ class OgnType:
             return np.can_cast(given, dtype, "safe") and (dtype.kind == "b") == (given.kind == "b")
         return self.base == other.base or (self.base in _TEXTS and other.base in _TEXTS)
 
-    def _paths(self, value: Any) -> tuple[str, ...]:
+    def _paths(self, value: object) -> tuple[str, ...]:
         paths = [value] if isinstance(value, str) else value
         if not isinstance(paths, Iterable):
             raise self._wrong(value, "paths")
@@ -123,7 +123,7 @@ class OgnType:
                 raise self._wrong(value, f"numbers in {limits.min} … {limits.max}")
         return array.astype(dtype)
 
-    def _shaped(self, value: Any) -> np.ndarray:
+    def _shaped(self, value: object) -> np.ndarray:
         """A value as an array of the type's shape, or an empty one."""
         try:
             array = np.asarray(value)
@@ -137,7 +137,7 @@ class OgnType:
             raise self._wrong(value, f"shape {('n', *self.shape) if self.is_array else self.shape}")
         return array
 
-    def _wrong(self, value: Any, wanted: str) -> ValueError:
+    def _wrong(self, value: object, wanted: str) -> ValueError:
         return ValueError(f"{value!r}: must be {self.text}. Give {wanted}.")
 
 

@@ -78,7 +78,7 @@ class Graph(Scope):
         node, port = self._find(attribute)
         return node.db.read(port)
 
-    def write(self, attribute: str, value: Any) -> None:
+    def write(self, attribute: str, value: object) -> None:
         """Set an input that no wire sets.
 
         Args:

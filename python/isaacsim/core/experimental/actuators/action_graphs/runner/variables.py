@@ -20,7 +20,7 @@ class Variables:
         self._types: dict[str, OgnType] = {}
         self._values: dict[str, Any] = {}
 
-    def declare(self, name: str, kind: OgnType, value: Any) -> None:
+    def declare(self, name: str, kind: OgnType, value: object) -> None:
         """Add a variable.
 
         Raises:
@@ -38,7 +38,7 @@ class Variables:
         self._require(name)
         return self._values[name]
 
-    def write(self, name: str, value: Any) -> None:
+    def write(self, name: str, value: object) -> None:
         """Set a value.
 
         Raises:

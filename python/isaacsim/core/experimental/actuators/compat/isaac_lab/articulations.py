@@ -68,7 +68,7 @@ def all_but_groups(given: Any) -> list[str]:
     return [f"init_state.{name}" for name in begun] + not_taken(given)
 
 
-def warn_of_the_rest(cfg: Any) -> None:
+def warn_of_the_rest(cfg: object) -> None:
     """Warn of the fields of `not_taken`."""
     if rest := not_taken(cfg):
         warnings.warn(

@@ -65,7 +65,7 @@ class ActuatorBaseCfg:
     joint_velocity_limit: Value = None
     """Name of `velocity_limit_sim` since 3.0."""
 
-    def replace(self, **changes: Any) -> Self:
+    def replace(self, **changes: object) -> Self:
         """Return a copy with other values."""
         return dataclasses.replace(self, **changes)
 

@@ -43,7 +43,7 @@ class Groups:
 
 
 def joints_of_groups(
-    groups: Mapping[str, Any], names: Sequence[str], problems: list[str]
+    groups: Mapping[str, object], names: Sequence[str], problems: list[str]
 ) -> dict[str, tuple[Any, list[int]]]:
     """Return the cfg of each group, and the columns of its joints, without groups that have none.
 
@@ -95,7 +95,7 @@ def values_of(articulation: ArticulationPort) -> dict[str, np.ndarray]:
 
 
 def resolve_groups(
-    groups: Mapping[str, Any], names: Sequence[str], robot: Mapping[str, np.ndarray], device: Any, rules: Rules
+    groups: Mapping[str, object], names: Sequence[str], robot: Mapping[str, np.ndarray], device: Any, rules: Rules
 ) -> Groups:
     """Return the resolved groups of a robot.
 

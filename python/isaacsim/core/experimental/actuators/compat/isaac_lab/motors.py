@@ -70,7 +70,9 @@ def delay_range(cfg: Any, resolved: Resolved) -> tuple[int, int]:
     return int(low), int(high)
 
 
-def actuators_of(cfg: Any, resolved: Resolved, num_robots: int, device: Any) -> list[tuple[ActuatorConfig, str]]:
+def actuators_of(
+    cfg: object, resolved: Resolved, num_robots: int, device: wp.DeviceLike
+) -> list[tuple[ActuatorConfig, str]]:
     """Return an actuator for each joint, with its name; delays are 0 until they are drawn.
 
     Raises:
@@ -136,7 +138,7 @@ def metadata_of(cfg: Any, model: str) -> dict[str, Any]:
     return metadata | {"effort_scale": cfg.torque_scale, "input_idx": [int(steps) for steps in cfg.input_idx]}
 
 
-def _normalization(cfg: Any, fields: Mapping[str, str]) -> dict[str, dict[str, float]]:
+def _normalization(cfg: object, fields: Mapping[str, str]) -> dict[str, dict[str, float]]:
     """Return means and deviations of fields of a cfg, by their names in the metadata of a network."""
     found: dict[str, dict[str, float]] = {"mean": {}, "std": {}}
     for field, name in fields.items():

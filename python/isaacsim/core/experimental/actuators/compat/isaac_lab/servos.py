@@ -24,7 +24,7 @@ _NOT_RUN = {
 _FRICTION = ("friction", "dynamic_friction", "viscous_friction")
 
 
-def servo_problems(cfg: Any) -> list[str]:
+def servo_problems(cfg: object) -> list[str]:
     """Return what of a cfg is not run here, or given twice."""
     given = {name: getattr(cfg, name, value) for name, (value, _) in _NOT_RUN.items()}
     found = [

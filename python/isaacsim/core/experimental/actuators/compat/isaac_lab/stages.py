@@ -6,7 +6,7 @@ import dataclasses
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -21,6 +21,9 @@ from .groups import joints_of_groups
 from .kinds import DELAYED, IMPLICIT, MODELS, NETWORKS, model_of
 from .motors import configs_of, delay_range, metadata_of
 from .resolve import DRIVE, EXPLICIT_EFFORT_LIMIT_SIM, PROPERTIES, Resolved, Rules, resolve
+
+if TYPE_CHECKING:
+    from ...usd.handles import Stage
 
 ATTRIBUTE = "isaacLab:actuatorGroups"
 """Attribute of the robot's prim with its groups, as JSON."""
@@ -38,7 +41,7 @@ _ON_JOINTS = {
 
 def to_usd(
     cfgs: Any,
-    stage: Any,
+    stage: Stage,
     root: str,
     *,
     rules: Rules = "documentation",
@@ -124,7 +127,7 @@ def _resolved(
 
 
 def _axes_and_properties(
-    stage: Any, names: Sequence[str], paths: Sequence[str]
+    stage: Stage, names: Sequence[str], paths: Sequence[str]
 ) -> tuple[list[tuple[str, str]], dict[str, np.ndarray]]:
     """Return path and axis of each joint, and the properties of all joints."""
     from ...usd.joint_properties import axis_of, read_property
@@ -152,7 +155,7 @@ def _joint_properties(resolved: Resolved) -> dict[str, np.ndarray]:
     return {_ON_JOINTS[name]: array for name, array in values.items()}
 
 
-def groups_of(stage: Any, root: str) -> dict[str, Any]:
+def groups_of(stage: Stage, root: str) -> dict[str, Any]:
     """Return the groups that `to_usd` wrote into a stage, as our cfgs by name.
 
     Args:

@@ -106,7 +106,7 @@ class ActuatorRemotizedPD(ActuatorDelayedPD):
         """Infinite: the table limits."""
         return wp.full(self.num_actuators, math.inf, dtype=wp.float32, device=self.input_indices.device)
 
-    def _values(self, given: Mapping[str, Any], part: str) -> dict[str, Any]:
+    def _values(self, given: Mapping[str, object], part: str) -> dict[str, Any]:
         found = super()._values(given, part)
         if part != "clamp":
             return found
@@ -138,14 +138,14 @@ class _Network(PlannedActuator):
         if self.network is None:
             self.network = self._plan.controller.network
 
-    def _values(self, given: Mapping[str, Any], part: str) -> dict[str, Any]:
+    def _values(self, given: Mapping[str, object], part: str) -> dict[str, Any]:
         found = super()._values(given, part)
         if part == "plan":
             # no network reads the velocity target, which may be absent
             found |= {"control_target_vel_attr": found["control_target_pos_attr"], "control_feedforward_attr": None}
         return found
 
-    def _advance(self, sim_state: object, sim_control: object, now: Any, after: Any, dt: float | None) -> None:
+    def _advance(self, sim_state: object, sim_control: object, now: object, after: object, dt: float | None) -> None:
         # a plan with state needs a time step, which no network reads
         super()._advance(sim_state, sim_control, now, after, 0.0 if dt is None else dt)
 

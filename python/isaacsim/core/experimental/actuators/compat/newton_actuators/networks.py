@@ -30,7 +30,7 @@ def checkpoint_of(network: Any, path: str | os.PathLike[str] | None, metadata: M
     return Checkpoint(taken, dict(metadata), "torch", "of the program")
 
 
-def lstm_sizes(network: Any) -> dict[str, int]:
+def lstm_sizes(network: object) -> dict[str, int]:
     """Return number and width of the LSTM layers of a module.
 
     Raises:

@@ -58,7 +58,7 @@ class PlannedActuator(Actuator):
     control_target_vel_attr, control_input_attr = TARGET_VEL, INPUT
     control_output_attr: Any = OUTPUT
 
-    def __init_subclass__(cls, **kwargs: Any) -> None:
+    def __init_subclass__(cls, **kwargs: object) -> None:
         super().__init_subclass__(**kwargs)
         cls._has_hooks = any(getattr(cls, hook) is not getattr(PlannedActuator, hook) for hook in _HOOKS)
         if declared := {name: one for name, one in vars(cls).items() if isinstance(one, Argument)}:
@@ -100,18 +100,18 @@ class PlannedActuator(Actuator):
         self._plan = Plan(inputs, law, delay, [clamp], None, inputs, outputs, **names, label=type(self).__name__)
         super().__init__(inputs, outputs, given["control_output_attr"])
 
-    def _values(self, given: Mapping[str, Any], part: str) -> dict[str, Any]:
+    def _values(self, given: Mapping[str, object], part: str) -> dict[str, Any]:
         """Return the arguments that a part of the plan takes, by their names there."""
         return {one.field: given[name] for name, one in self.ARGUMENTS.items() if one.part == part}
 
-    def _law(self, given: Mapping[str, Any]) -> Controller:
+    def _law(self, given: Mapping[str, object]) -> Controller:
         gains = self._values(given, "controller")
         if self.GEARED is not None and gains["gear"] is not None:
             return self.GEARED(**gains)
         gains.pop("gear", None)
         return self.LAW(**gains)
 
-    def _delay(self, given: Mapping[str, Any]) -> Delay | None:
+    def _delay(self, given: Mapping[str, object]) -> Delay | None:
         return None
 
     @classmethod

@@ -43,7 +43,7 @@ class ParsedActuator:
     transmission: list[float] | None = None
 
 
-def parse_actuator_prim(prim: Any, *, gear: bool = False) -> ParsedActuator | None:
+def parse_actuator_prim(prim: object, *, gear: bool = False) -> ParsedActuator | None:
     """Return the content of a prim, or None if it is no actuator or has no target.
 
     As in newton-actuators, a motor curve goes before a delay, and PID knows neither. A warning names what the class

@@ -30,7 +30,7 @@ class _Array:
     def __set_name__(self, owner: type, name: str) -> None:
         self._name = name
 
-    def __get__(self, state: Any, owner: type | None = None) -> Any:
+    def __get__(self, state: object, owner: type | None = None) -> Any:
         if state is None:
             return self
         array = vars(getattr(state, self._part))[self._name]
@@ -49,7 +49,7 @@ class _HostNumber:
     def __set_name__(self, owner: type, name: str) -> None:
         self._name = f"_{name}"
 
-    def __get__(self, state: Any, owner: type | None = None) -> Any:
+    def __get__(self, state: object, owner: type | None = None) -> Any:
         return self if state is None else getattr(state, self._name)
 
     def __set__(self, state: DelayState, value: int) -> None:

@@ -107,7 +107,7 @@ class KitBus:
             unlisten, self._unlisten = self._unlisten, None
             unlisten()
 
-    def _on_step(self, dt: float, context: Any = None) -> None:
+    def _on_step(self, dt: float, context: object = None) -> None:
         """One argument from omni.physx, two from omni.physics.core."""
         self._in_step = True
         try:
@@ -136,7 +136,7 @@ class _Counted:
         self._bus.update()
 
 
-def log_errors(call: Callable[..., None], *args: Any) -> None:
+def log_errors(call: Callable[..., None], *args: object) -> None:
     """Make a call; log its error, which Kit would lose or repeat at each step."""
     try:
         call(*args)

@@ -47,11 +47,11 @@ class IsaacSimArticulation(Articulation):
         """True if the robots are on the stage, and the stage is the one they were made on."""
         return self._stage_changes == self._bus.stage_changes and super().valid
 
-    def _on_physics_ready(self, event: Any) -> None:
+    def _on_physics_ready(self, event: object) -> None:
         super()._on_physics_ready(event)
         self._notified_view = SimulationManager.get_physics_simulation_view()
 
-    def notify_ready(self, view: Any) -> None:
+    def notify_ready(self, view: object) -> None:
         """Notify the articulation that physics is ready if Isaac Sim has not: its callback may be overwritten."""
         was_notified = self._notified_view is None or self._notified_view is view
         if not self.valid or (was_notified and self.is_physics_tensor_entity_valid()):
@@ -122,13 +122,13 @@ class IsaacSimHost:
         """True if the simulation view of the last ready event still exists."""
         return self._view is not None and SimulationManager.get_physics_simulation_view() is self._view
 
-    def _on_ready(self, _event: Any) -> None:
+    def _on_ready(self, _event: object) -> None:
         self._view = SimulationManager.get_physics_simulation_view()
         for robots in tuple(self._articulations):
             log_errors(robots.notify_ready, self._view)
         self.bus.emit_ready()
 
-    def _on_stop(self, _event: Any) -> None:
+    def _on_stop(self, _event: object) -> None:
         self._view = None
         self.bus.emit_stop()
 

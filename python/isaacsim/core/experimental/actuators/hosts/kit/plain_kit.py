@@ -56,7 +56,7 @@ class KitHost:
         self._subscriptions.clear()
         self._on_stop()
 
-    def _on_play(self, _event: Any = None) -> None:
+    def _on_play(self, _event: object = None) -> None:
         # play after a pause too
         if self.view is None:
             self.bus.begin_with_next_step(self._begin)
@@ -66,7 +66,7 @@ class KitHost:
         self.generation += 1
         self.bus.emit_ready()
 
-    def _on_stop(self, _event: Any = None) -> None:
+    def _on_stop(self, _event: object = None) -> None:
         self._invalidate()
         self.bus.emit_stop()
 
@@ -204,7 +204,7 @@ class KitArticulation(DofAccess):
         wp.copy(grid, values)
         getattr(view, f"set_dof_{name}")(full, rows)
 
-    def _grid(self, indices: Indices, dof_indices: Indices, device: Any) -> list[wp.array]:
+    def _grid(self, indices: Indices, dof_indices: Indices, device: wp.DeviceLike) -> list[wp.array]:
         picked = (
             resolve_indices(indices, len(self._paths), "robot"),
             resolve_indices(dof_indices, len(self._dof_names), "DOF"),

@@ -151,7 +151,7 @@ def write_properties(
         fields.own("jnt_limited")[envs, joints] = (lower > -OPEN_END) | (upper < OPEN_END)
 
 
-def _require_known(values: Mapping[str, Any]) -> None:
+def _require_known(values: Mapping[str, object]) -> None:
     if unknown := [name for name in values if name not in KNOWN]:
         what = ", ".join(name.replace("_", " ") for name in unknown)
         raise HostError(

@@ -150,7 +150,10 @@ def _urdf_motors(spec: mujoco.MjSpec, model: mujoco.MjModel, urdf: Urdf) -> tupl
 
 
 def _lost_of_urdf(
-    model: mujoco.MjModel, joints: Sequence[Any], stages: Mapping[str, Sequence[BeforeJoint]], problems: Sequence[str]
+    model: mujoco.MjModel,
+    joints: Sequence[Any],
+    stages: Mapping[str, Sequence[BeforeJoint]],
+    problems: Sequence[str],
 ) -> Iterator[str]:
     """Yield what motors do not have of the transmissions and effort limits of a URDF file."""
     if problems:

@@ -279,7 +279,7 @@ def _add_tendon(spec: mujoco.MjSpec, handles: list[mujoco.MjsBody], tendon: Tend
 def _add_loop(spec: mujoco.MjSpec, handles: list[mujoco.MjsBody], loop: Loop) -> None:
     """A joint as constraints between sites: where they are is where they shall meet."""
 
-    def connect(kind: Any, end: str, shift: float = 0.0) -> None:
+    def connect(kind: object, end: str, shift: float = 0.0) -> None:
         names = [f"{loop.joint}/{side}{end}" for side in (0, 1)]
         for handle, name, (position, quaternion) in zip(handles, names, loop.frames, strict=True):
             along = np.zeros(3)

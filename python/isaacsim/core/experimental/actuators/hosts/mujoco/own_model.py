@@ -65,7 +65,7 @@ class OwnArticulation(DofProperties):
             self._push = self._make_push()
         self._backend.silence(self._index(indices, dof_indices).ravel(), silent)
 
-    def set_dof_gains(self, *_: Any, **__: Any) -> None:
+    def set_dof_gains(self, *_: object, **__: object) -> None:
         """Refused: joint drives are the model's own actuators.
 
         Raises:
@@ -76,7 +76,7 @@ class OwnArticulation(DofProperties):
             "model.actuator_gainprm and model.actuator_biasprm."
         )
 
-    def switch_dof_control_mode(self, *_: Any, **__: Any) -> None:
+    def switch_dof_control_mode(self, *_: object, **__: object) -> None:
         """Refused like `set_dof_gains`.
 
         Raises:
@@ -327,7 +327,7 @@ class MujocoSimulation(NotCopied):
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def _keyframe(self, given: Any) -> int:
+    def _keyframe(self, given: object) -> int:
         """Number of a keyframe."""
         require_type("keyframe", given, (str, int), "the name or number of a keyframe")
         try:

@@ -13,7 +13,7 @@ from ...usd.articulation import every_prim
 from ...usd.schema import applied_schemas
 
 if TYPE_CHECKING:
-    from ...usd.handles import Stage
+    from ...usd.handles import Prim, Stage
 
 
 def velocity_weight(stage: Stage, root: str) -> float:
@@ -35,7 +35,7 @@ def velocity_weight(stage: Stage, root: str) -> float:
     return (parts + 1) / (2 * parts)
 
 
-def _value(prim: Any, schema: str, name: str, default: Any) -> Any:
+def _value(prim: Prim | None, schema: str, name: str, default: object) -> Any:
     """Authored value of a prim that has the schema PhysX looks for."""
     if not prim or f"Physx{schema}API" not in applied_schemas(prim):
         return default

@@ -60,7 +60,7 @@ class Node:
             raise NetworkError(f"input {place} is missing.")
         return tensor
 
-    def take(self, name: str, default: Any) -> Any:
+    def take(self, name: str, default: object) -> Any:
         """Take an attribute."""
         return self.attributes.pop(name, default)
 

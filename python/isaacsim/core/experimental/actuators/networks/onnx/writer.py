@@ -21,7 +21,7 @@ STATES = {"lstm": ("hidden", "cell"), "gru": ("hidden",), "mlp": ()}
 GATES = {LSTMCell: (0, 3, 1, 2), GRUCell: (1, 0, 2)}
 
 
-def write(network: Network, metadata: Mapping[str, Any]) -> bytes:
+def write(network: Network, metadata: Mapping[str, object]) -> bytes:
     """Return an ONNX file, opset 17, that takes float32 rows.
 
     An MLP takes `(rows, inputs)`. A recurrent network takes `(1, rows, inputs)`, and of an LSTM hidden and cell state
@@ -57,7 +57,7 @@ class _Writer:
         # name of each value
         self._values = ["input_row" if layers else "input"]
 
-    def write(self, metadata: Mapping[str, Any]) -> bytes:
+    def write(self, metadata: Mapping[str, object]) -> bytes:
         """Return the file."""
         if isinstance(self._network.operations[-1], Constant):
             # a constant has one row
@@ -80,7 +80,7 @@ class _Writer:
         self._node("Identity", [self._values[-1]], "effort")
         return self._model(metadata)
 
-    def _model(self, metadata: Mapping[str, Any]) -> bytes:
+    def _model(self, metadata: Mapping[str, object]) -> bytes:
         helper, network = self._onnx.helper, self._network
         size = network.hidden_size
         shape = (1, "rows", network.inputs) if self._states else ("rows", network.inputs)
@@ -98,7 +98,7 @@ class _Writer:
         helper.set_model_props(model, {"metadata": text})
         return model.SerializeToString()
 
-    def _node(self, kind: str, sources: list[str], *outputs: str, **attributes: Any) -> None:
+    def _node(self, kind: str, sources: list[str], *outputs: str, **attributes: object) -> None:
         self._nodes.append(self._onnx.helper.make_node(kind, sources, list(outputs), **attributes))
 
     def _constant(self, name: str, values: np.ndarray) -> str:

@@ -279,14 +279,14 @@ def _dropout(b: Builder, x: Operand, p: float, train: bool) -> Operand:
 
 
 @operation("lstm")
-def _lstm(b: Builder, x: Tensor, states: object, *arguments: Any) -> tuple[Any, ...]:
+def _lstm(b: Builder, x: Tensor, states: object, *arguments: object) -> tuple[Any, ...]:
     if len(arguments) != 7 or not isinstance(states, list):
         raise refuse("lstm of packed sequences")
     return b.recur(LSTM, x, states, arguments)
 
 
 @operation("gru")
-def _gru(b: Builder, x: Tensor, state: object, *arguments: Any) -> tuple[Any, ...]:
+def _gru(b: Builder, x: Tensor, state: object, *arguments: object) -> tuple[Any, ...]:
     if len(arguments) != 7 or not isinstance(state, State):
         raise refuse("gru of packed sequences, or without a state")
     return b.recur(GRU, x, [state], arguments)
@@ -330,7 +330,7 @@ def _without_open_axis(width: int, target: list[Any]) -> list[Any] | None:
     return [length if n == -1 else n for n in target] if fits else None
 
 
-def rows_first(shape: Sequence[Any]) -> bool:
+def rows_first(shape: Sequence[object]) -> bool:
     """Return True if the axis of rows comes before that of a row's numbers."""
     wide = next(place for place, n in enumerate(shape) if n is not ROWS and n != 1)
     return list(shape).index(ROWS) < wide
@@ -411,7 +411,7 @@ def part(b: Builder, x: Tensor, start: int, stop: int, width: int) -> int:
 
 
 @operation("slice")
-def _slice(b: Builder, x: Shaped, dim: int = 0, start: Any = None, end: Any = None, step: int = 1) -> Shaped:
+def _slice(b: Builder, x: Shaped, dim: int = 0, start: object = None, end: object = None, step: int = 1) -> Shaped:
     place = axis_of(dim, len(x.shape))
     first, last = _bounds(start, end, step)
     if isinstance(x, np.ndarray):
@@ -423,7 +423,7 @@ def _slice(b: Builder, x: Shaped, dim: int = 0, start: Any = None, end: Any = No
     return x if isinstance(x, State) else viewed(x, x.node, x.shape)
 
 
-def _bounds(start: Any, end: Any, step: int) -> tuple[int, Any]:
+def _bounds(start: object, end: object, step: int) -> tuple[int, Any]:
     first, last = 0 if start is None else start, END if end is None else end
     if type(first) is not int or (type(last) is not int and last is not ROWS) or step != 1:
         raise refuse("slice with a step, or from or to what is not a whole number")
@@ -484,7 +484,7 @@ def _expand(b: Builder, x: Shaped, shape: object, implicit: bool = False) -> Ten
 
 
 @operation("to float double type_as")
-def _to(b: Builder, x: Any, *arguments: object, dtype: object = None, **_rest: object) -> Any:
+def _to(b: Builder, x: object, *arguments: object, dtype: object = None, **_rest: object) -> Any:
     wanted = [one for one in (dtype, *arguments[:2]) if type(one) is int]
     if any(one not in DTYPES for one in wanted):
         raise refuse(f"a conversion to numbers of type {wanted[0]} (6, float32, and 7, float64, are known)")
@@ -506,7 +506,7 @@ def _layout(b: Builder, x: object = None) -> None:
 
 
 @operation("item Int Float FloatImplicit IntImplicit ScalarImplicit")
-def _item(b: Builder, x: Any) -> Any:
+def _item(b: Builder, x: object) -> Any:
     if isinstance(x, Rows | Unknown):
         return x
     if not plain(x) or np.size(x) != 1:

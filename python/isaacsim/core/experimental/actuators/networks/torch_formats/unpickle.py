@@ -85,7 +85,7 @@ def _view(values: np.ndarray, offset: int, size: tuple[int, ...], stride: tuple[
     return view
 
 
-def _first(value: Any, *_rest: object) -> Any:
+def _first(value: object, *_rest: object) -> Any:
     return value
 
 
@@ -237,7 +237,7 @@ class Unpickler:
     def _recall(self, place: int) -> object:
         return self._memo[place]
 
-    def _put(self, items: Sequence[Any]) -> None:
+    def _put(self, items: Sequence[object]) -> None:
         keys, values = items[::2], items[1::2]
         # hashing other keys may take arbitrarily long
         if not all(isinstance(key, str | int) for key in keys):

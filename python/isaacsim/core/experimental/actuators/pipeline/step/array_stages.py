@@ -290,7 +290,7 @@ class Insert:
         inside = [behind for kind, behind in self._behind.items() if not follows_limits(kind)]
         return [self.raw, *inside][-1].numpy().reshape(-1, len(self.slots))
 
-    def reset(self, state: Any, mask: wp.array | None) -> None:
+    def reset(self, state: object, mask: wp.array | None) -> None:
         """Reset the state of actuators in the mask, bool over the actuators; of all without one."""
         for component, kept in self._kept(state):
             own = getattr(type(kept), "reset", Component.State.reset)
@@ -309,7 +309,7 @@ class Insert:
                 else:
                     wp.launch(_clear_kernel, array.shape, [mask, start, array], device=self.device)
 
-    def kept(self, state: Any) -> Iterator[tuple[str, wp.array]]:
+    def kept(self, state: object) -> Iterator[tuple[str, wp.array]]:
         """Names and arrays of the states of the components.
 
         Raises:
@@ -348,7 +348,7 @@ class Insert:
             )
         return {name: dense if name in self._inputs else None for name, dense in self._custom.items()}
 
-    def _update_controller(self, now: Any, after: Any) -> None:
+    def _update_controller(self, now: object, after: object) -> None:
         before = self._held(self.array_stages.controller, now)
         if now is after:
             before = {name: wp.clone(array) for name, array in before.items()}
@@ -366,13 +366,13 @@ class Insert:
             inputs = [self.at, bad, before, after.num_pushes]
             wp.launch(_hold_delay_kernel, self.count, inputs, device=self.device)
 
-    def _kept(self, state: Any) -> Iterator[tuple[Any, Any]]:
+    def _kept(self, state: object) -> Iterator[tuple[Any, Any]]:
         """Each component with a state, and that state."""
         for kind in ("delay", "controller"):
             if (kept := getattr(state, f"{kind}_state")) is not None:
                 yield getattr(self.array_stages, kind), kept
 
-    def _held(self, component: Any, state: Any) -> dict[str, wp.array]:
+    def _held(self, component: object, state: object) -> dict[str, wp.array]:
         """Each array of a state as `(outer, actuators, inner)`."""
         held = {}
         for name, array in getattr(state, "__dict__", {}).items():
@@ -383,7 +383,7 @@ class Insert:
                 held[name] = array.reshape((outer, self.count, inner))
         return held
 
-    def _check_axes(self, state: Any) -> None:
+    def _check_axes(self, state: object) -> None:
         """Refuse a state that cannot be restored on a fault; add overloads of the kernels for its types."""
         controller = self.array_stages.controller
         for name, array in getattr(state, "__dict__", {}).items():
@@ -611,7 +611,7 @@ class ArrayStagesStep:
             now.components, written.components = written.components, now.components
 
 
-def _rows(array: Any) -> wp.array:
+def _rows(array: object) -> wp.array:
     """A Warp array `(rows, columns)` over the same memory; a flat array becomes one column."""
     given = warp_view(array)
     if given.ndim == 2:

@@ -175,7 +175,7 @@ class Indices:
                 _refuse(f"{self.label or 'indices'}: index {largest} into {name}", f"below {length}, its length")
 
 
-def check_custom(name: str, array: Any, expected: tuple[int, ...], what: str, device: wp.DeviceLike) -> None:
+def check_custom(name: str, array: object, expected: tuple[int, ...], what: str, device: wp.DeviceLike) -> None:
     """Refuse a custom array of the caller that cannot be read in place, or has another shape than expected.
 
     Args:
@@ -236,7 +236,7 @@ def _check_rows(name: str, shape: Sequence[int], strides: Sequence[int], *, outp
         _refuse(name, "made of rows that do not overlap")
 
 
-def _checked_length(name: str, array: Any, device: wp.DeviceLike, *, output: bool) -> int:
+def _checked_length(name: str, array: object, device: wp.DeviceLike, *, output: bool) -> int:
     """Length of a flat array that can be used in place."""
     shape, strides = _checked(name, array, _FLOAT, device, output=output)
     if len(shape) != 1:
@@ -252,7 +252,9 @@ def _check_index_array(name: str, index: Any, count: int, device: wp.DeviceLike)
         _refuse(f"{name} has shape {shape}", f"({count},), one index per joint of each robot")
 
 
-def _checked(name: str, array: Any, dtype: np.dtype, device: wp.DeviceLike, *, output: bool = False) -> tuple[Any, Any]:
+def _checked(
+    name: str, array: object, dtype: np.dtype, device: wp.DeviceLike, *, output: bool = False
+) -> tuple[Any, Any]:
     """Shape and strides of an array of the right type on `device` that can be used in place."""
     if isinstance(array, wp.array):
         if array.dtype is not wp.dtype_from_numpy(dtype):

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import functools
 import itertools
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import warp as wp
@@ -363,18 +363,12 @@ class _Lines:
         names = [commanded, *(acting if number < first else _JOINT for number in range(1, len(owners)))]
         self.states = range(len(SIGNALS), len(SIGNALS) + sum(len(owner.STATE) for owner in laws.all))
         """Rows of the states."""
-        state, parameter = len(SIGNALS), self.states.stop
-        found: list[_Law | None] = []
-        for number, owner in enumerate(owners):
-            found.append(None if owner is None else _Law(owner, number, state, parameter, names[number]))
-            if owner is not None:
-                state, parameter = state + len(owner.STATE), parameter + given_to(owner)
-        self.parameters = range(self.states.stop, parameter)
+        self.parameters = range(self.states.stop, self.states.stop + sum(map(given_to, laws.all)))
         """Rows of requested signals and parameters."""
-        self.laws = [law for law in found if law is not None]
-        """All laws, in the order of their rows."""
-        self.controller, *limits, sensor = found
+        self.controller, *limits, sensor = _with_rows(owners, names, self.states)
         self.limits = [law for law in limits if law is not None]
+        self.laws = [law for law in (self.controller, *limits, sensor) if law is not None]
+        """All laws, in the order of their rows."""
         self.converting: list[str] = []
         """Lines that assign the signals of the controller."""
         if sensor is not None:
@@ -405,6 +399,19 @@ class _Lines:
 """
 
 
+def _with_rows(
+    owners: Sequence[LawClass | None], names: Sequence[Mapping[str, str]], states: range
+) -> Iterator[_Law | None]:
+    """Yield the source of each law, whose states and parameters follow those of the laws before it; None for none."""
+    state, parameter = states.start, states.stop
+    for number, (owner, signals) in enumerate(zip(owners, names, strict=True)):
+        if owner is None:
+            yield None
+        else:
+            yield _Law(owner, number, state, parameter, signals)
+            state, parameter = state + len(owner.STATE), parameter + given_to(owner)
+
+
 @functools.cache
 def gradient_kernels(laws: PipelineLaws, delayed: bool, network: bool = False) -> Kernels:
     """Return the kernels of a pipeline, with or without a delay.
@@ -424,7 +431,7 @@ def gradient_kernels(laws: PipelineLaws, delayed: bool, network: bool = False) -
     return Kernels(**generated_kernels(texts, called, differentiable=("efforts", "convert")))
 
 
-def _each(pattern: str, names: Sequence[Any]) -> str:
+def _each(pattern: str, names: Sequence[object]) -> str:
     return "".join(pattern.format(name) for name in names)
 
 

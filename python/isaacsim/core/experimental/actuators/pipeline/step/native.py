@@ -109,7 +109,7 @@ class NativeStep:
         binding.check(*size, "cpu")
         self._core.bind_indices(list(binding.names), *binding.numpy_views())
 
-    def follower(self, given: Sequence[Any]) -> Callable[..., bool] | None:
+    def follower(self, given: Sequence[object]) -> Callable[..., bool] | None:
         """Return a function that rebinds arrays like the bound ones at other addresses.
 
         Args:

@@ -163,7 +163,7 @@ def save(parts: Parts) -> dict[str, np.ndarray]:
     return saved | {name: values.copy() for name, values in _of_actuators(parts).items()}
 
 
-def restore(parts: Parts, saved: Mapping[str, Any]) -> None:
+def restore(parts: Parts, saved: Mapping[str, object]) -> None:
     """Restore a result of `save`, of any engine; everything is checked before anything changes.
 
     Raises:
@@ -281,7 +281,7 @@ def _newest_rows(buffer: np.ndarray, newest: int, pushes: np.ndarray, count: int
     return np.where(pushes > 0, np.take_along_axis(buffer, rows, axis=0), np.float32(0))
 
 
-def _require_layout(saved: Mapping[str, Any]) -> None:
+def _require_layout(saved: Mapping[str, object]) -> None:
     rule = f"must be {LAYOUT}, as version {__version__} of this package writes. Save the state anew."
     if not isinstance(saved, Mapping) or "layout" not in saved:
         raise ValueError(f"saved state has no layout number, as those that versions up to 0.2.0 wrote: {rule}")
@@ -292,7 +292,7 @@ def _require_layout(saved: Mapping[str, Any]) -> None:
     _require_version(version)
 
 
-def _require_version(version: Sequence[Any]) -> None:
+def _require_version(version: Sequence[object]) -> None:
     wrote = _numbers_of(version[0]) if len(version) == 1 else []
     if not wrote:
         raise ValueError(
@@ -305,7 +305,7 @@ def _require_version(version: Sequence[Any]) -> None:
         )
 
 
-def _numbers_of(version: Any) -> list[int]:
+def _numbers_of(version: object) -> list[int]:
     """The leading numbers of a version, none if it is not a version."""
     found = re.match(r"\d{1,9}(\.\d{1,9})*", str(version))
     return [int(number) for number in found[0].split(".")] if found else []

@@ -450,7 +450,7 @@ class WarpStep:
         found = self._launches.get((what, *map(id, stands_on)))
         return None if found is None else found[0]
 
-    def _record(self, launch: Any, what: str, *stands_on: object) -> Any:
+    def _record(self, launch: object, what: str, *stands_on: object) -> Any:
         # keeps the objects alive, so that no other object gets the same id
         self._launches[what, *map(id, stands_on)] = launch, stands_on
         if len(self._launches) > _KEPT:

@@ -142,10 +142,10 @@ def push(
     newest: int,
     j: int,
     pushes: int,
-    depth: int,
     apart: int,
 ):
     """Write the row after `newest`, which is the oldest row; rows without a command get the oldest command."""
+    depth = after.shape[0]
     if apart != 0 or pushes < depth:
         for age in range(depth - 1):
             row = wrapped(newest - age, depth)

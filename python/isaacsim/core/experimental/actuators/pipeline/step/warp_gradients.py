@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import warp as wp
@@ -163,5 +163,5 @@ class WarpGradients:
             record_tape=False,
         )
 
-    def _launch(self, kernel: wp.Kernel, inputs: Sequence[Any], outputs: Sequence[Any]) -> None:
+    def _launch(self, kernel: wp.Kernel, inputs: Sequence[object], outputs: Sequence[object]) -> None:
         wp.launch(kernel, self._elements, inputs, outputs, device=self._device, record_tape=False)

@@ -116,9 +116,9 @@ _COMMAND = """
         qd_target = delayed(vel, now.vel, newest, j, lag, slots.depth)
         ff = delayed(act, now.act, newest, j, lag, slots.depth)
         if pushes > 0 or late == 0:
-            push(pos, now.pos, after.pos, newest, j, pushes, slots.depth, apart)
-            push(vel, now.vel, after.vel, newest, j, pushes, slots.depth, apart)
-            push(act, now.act, after.act, newest, j, pushes, slots.depth, apart)
+            push(pos, now.pos, after.pos, newest, j, pushes, apart)
+            push(vel, now.vel, after.vel, newest, j, pushes, apart)
+            push(act, now.act, after.act, newest, j, pushes, apart)
             after.pushes[j] = slots.depth
         else:
             after.pushes[j] = 0
@@ -531,29 +531,75 @@ class _Law:
         return f"{self.name}_at = robot * slots.law_count[{n}] + slots.law_place[{n}, slot]"
 
 
+@dataclass(frozen=True)
+class _Laws:
+    """Classes of the laws of a kernel.
+
+    Args:
+        controllers: Classes of the controllers.
+        stages: Classes of the stages after them.
+        feedback: Classes of the sensors, and of laws that delay commands.
+        at_motor: True for each of them that is at the motor, before the transmission.
+    """
+
+    controllers: Sequence[LawClass]
+    stages: Sequence[LawClass]
+    feedback: Sequence[LawClass]
+    at_motor: Sequence[bool]
+
+    @property
+    def hoists(self) -> bool:
+        """True if the kernel reads all parameters at its start."""
+        everywhere = (*self.controllers, *self.stages, *self.feedback)
+        return sum(len(law.PARAMETERS) for law in everywhere) <= _MOST_HOISTED
+
+    @property
+    def linkage(self) -> int:
+        """Number of the stage that couples joints; without one all limits run together, before the number returned."""
+        return next((number for number, law in enumerate(self.stages) if KINDS[law.KIND].couples), len(self.stages))
+
+    @property
+    def transmission(self) -> int | None:
+        """Number of the first stage that converts to the joint, or None."""
+        return next((number for number, law in enumerate(self.stages) if KINDS[law.KIND].converts), None)
+
+    @property
+    def is_rated(self) -> bool:
+        """True with a rate: what comes up to the controller runs only in some steps."""
+        return any(law.TICK is not None for law in self.stages)
+
+    @property
+    def has_mode(self) -> bool:
+        """True with an effort mode: laws are solved for the end of the step."""
+        return any(law.END is not None for law in self.stages)
+
+    @property
+    def sensors_at_joint(self) -> list[int]:
+        """Numbers of the sensors at the joint, counted behind the stages."""
+        sensors = zip(self.feedback, self.at_motor, strict=True)
+        at_joint = [number for number, (law, motor) in enumerate(sensors) if KINDS[law.KIND].senses and not motor]
+        return [len(self.stages) + number for number in at_joint]
+
+    def asked_before(self, stage: int | None) -> set[str]:
+        """Signals that controllers ask for, and the stages before one; None for all stages."""
+        return {name for law in (*self.controllers, *self.stages[:stage]) for name in law.ASKS}
+
+
 class _Motor:
     """Source lines that compute the signals of the motor for the laws before a transmission.
 
     Args:
-        controllers: Controllers.
-        stages: Stages after the controllers; without a transmission among them, motor signals are joint signals.
+        laws: The laws; without a transmission among them, motor signals are joint signals.
         sensed: Names of the joint signals that the controller gets.
         seen: Condition that a slot has a sensor at its joint; empty without such sensors. Its motor gets the position
             of the joint, not that of a rotor that moves by itself.
     """
 
-    def __init__(
-        self,
-        controllers: Sequence[LawClass],
-        stages: Sequence[LawClass],
-        sensed: Mapping[str, str],
-        seen: str,
-    ) -> None:
+    def __init__(self, laws: _Laws, sensed: Mapping[str, str], seen: str) -> None:
         self._seen = seen
-        converting = [number for number, law in enumerate(stages) if KINDS[law.KIND].converts]
-        converts = bool(converting)
+        converts = laws.transmission is not None
         # without a transmission both coordinates are the same
-        self._first = min(converting, default=0)
+        self._first = laws.transmission or 0
         self._joint = [sensed[name] for name in MOTOR_SIGNALS]
         self._names = [f"motor_{_SIGNAL_NAMES[name]}" for name in MOTOR_SIGNALS]
         # converted from the true state: position, velocity, and unused commands
@@ -563,15 +609,14 @@ class _Motor:
         self.commanded: Mapping[str, str] = {**sensed} | (named if converts else {})
         """Names of the signals of controllers."""
         self._acting: Mapping[str, str] = _SIGNAL_NAMES | acting
-        asked = {name for law in (*controllers, *stages[: self._first]) for name in law.ASKS}
         # inertia and load, if a law of a motor asks for them
-        self._felt = {name: f"felt_{name}" for name in FELT_SIGNALS if converts and asked.intersection(FELT_SIGNALS)}
+        is_felt = converts and not laws.asked_before(self._first).isdisjoint(FELT_SIGNALS)
+        self._felt = {name: f"felt_{name}" for name in FELT_SIGNALS if is_felt}
         self.commanded = {**self.commanded, **self._felt}
         self._acting = {**self._acting, **self._felt}
-        everywhere = {name for law in (*controllers, *stages) for name in law.ASKS}
+        asked = laws.asked_before(None)
         feel = [
-            f"{own} = {f'asked_{name}[robot, slot]' if name in everywhere else '0.0'}"
-            for name, own in self._felt.items()
+            f"{own} = {f'asked_{name}[robot, slot]' if name in asked else '0.0'}" for name, own in self._felt.items()
         ]
         # of slots without a transmission
         copied = [f"{name} = {joint}" for name, joint in zip(self._names, self._joint, strict=True)]
@@ -597,42 +642,21 @@ class _KernelText:
     """Blocks of source text for the laws of a plan, and the functions that they call.
 
     Args:
-        controllers: Classes of the controllers.
-        stages: Classes of the stages after them.
-        feedback: Classes of the sensors, and of laws that delay commands.
-        at_motor: True for each of them that is at the motor, before the transmission.
+        laws: The laws.
         phase: A key of `_PHASES`.
         observed: True if the kernel records efforts before the limits, and the limit that changed each.
     """
 
-    def __init__(
-        self,
-        controllers: Sequence[LawClass],
-        stages: Sequence[LawClass],
-        feedback: Sequence[LawClass],
-        at_motor: Sequence[bool],
-        phase: str,
-        observed: bool,
-    ) -> None:
+    def __init__(self, laws: _Laws, phase: str, observed: bool) -> None:
         self._phase, self._observed = phase, observed
-        self._measures = 0
-        coupling = [number for number, law in enumerate(stages) if KINDS[law.KIND].couples]
-        # without a linkage all limits run together
-        self._linkage = coupling[0] if coupling else len(stages)
+        self._linkage, self._hoists, self._num_stages = laws.linkage, laws.hoists, len(laws.stages)
+        self._is_rated, self._has_mode = laws.is_rated, laws.has_mode
         self.functions = dict(_FUNCTIONS)
-        everywhere = (*controllers, *stages, *feedback)
-        self._hoists = sum(len(law.PARAMETERS) for law in everywhere) <= _MOST_HOISTED
         self._rows: list[str] = []
         # lines at the start of the kernel
-        self._slot_has = ["kind = slots.controller[slot]"]
-        if phase in ("step", "command"):
-            self._slot_has.append("delay_place = slots.delay_place[slot]")
-        if phase in _LATCHING:
-            self._slot_has.append("latched = wp.int32(0)")
-            self._slot_has += _under("if counts != 0:", ["latched = faults.codes[robot, slot]"])
+        self._slot_has = _slot_lines(phase)
         self._asks: set[str] = set()
-        self._num_stages = len(stages)
-        self._num_stateful = self._num_curves = 0
+        self._num_stateful = self._num_curves = self._measures = 0
         self._state_arrays: list[str] = []
         self._laws: list[str] = []
         self._limits: list[str] = []
@@ -645,60 +669,69 @@ class _KernelText:
         self._steps_joint: list[str] = []
         self._at_last: list[str] = []
         self._state_out: list[str] = []
-        self._sensing = ["seen_q = q", "seen_qd = qd"] if feedback else []
+        self._sensing = ["seen_q = q", "seen_qd = qd"] if laws.feedback else []
         self._sensing_motor: list[str] = []
-        sensed = _SIGNAL_NAMES | ({"position": "seen_q", "velocity": "seen_qd"} if feedback else {})
-        sensors = zip(feedback, at_motor, strict=True)
-        at_joint = [number for number, (law, motor) in enumerate(sensors) if KINDS[law.KIND].senses and not motor]
-        seen = " or ".join(self._has(self._num_stages + number) for number in at_joint)
+        self._ends: list[str] = []
+        seen = " or ".join(map(self._has, laws.sensors_at_joint))
+        self._see_end = _see_end(seen)
+        self._see_ahead = _see_ahead(seen)
         # with a rate, what comes up to the controller runs only in some steps
-        self._is_rated = any(law.TICK is not None for law in stages)
         self._runs = "if fault == 0 and due != 0:" if self._is_rated else "if fault == 0:"
         self._tick = ["due = wp.int32(1)", "law_dt = wp.float32(dt)"] if self._is_rated else []
         self._timed = _SIGNAL_NAMES | ({"dt": "law_dt"} if self._is_rated else {})
-        self._motor = _Motor(controllers, stages, sensed | {"dt": self._timed["dt"]}, seen)
-        # with an effort mode, laws are solved for the end of the step
-        self._has_mode = any(law.END is not None for law in stages)
-        self._ends: list[str] = []
-        self._see_end = [f"law_{name} = end_{name}" for name in ("q", "qd")]
-        self._see_ahead = ["ahead_q = law_q + dt * apart_qd", "ahead_qd = law_qd + apart_qd"]
-        if seen:
-            self._see_end += _under(f"if {seen}:", ["law_q = seen_q", "law_qd = seen_qd"])
-            self._see_ahead += _under(f"if {seen}:", ["ahead_q = law_q", "ahead_qd = law_qd"])
-        for number, law in enumerate(controllers):
+        sensed = {"position": "seen_q", "velocity": "seen_qd"} if laws.feedback else {}
+        self._motor = _Motor(laws, self._timed | sensed, seen)
+        self._add_laws(laws)
+
+    def _add_laws(self, laws: _Laws) -> None:
+        for number, law in enumerate(laws.controllers):
             self._add_controller(number, law)
-        for number, law in enumerate(stages):
+        for number, law in enumerate(laws.stages):
             self._add_stage(number, law)
-        for number, (law, motor) in enumerate(zip(feedback, at_motor, strict=True)):
+        for number, (law, motor) in enumerate(zip(laws.feedback, laws.at_motor, strict=True)):
             self._add_sensor(number, law, motor)
-        if feedback:
-            seen = [self._motor.commanded[name] for name in ("position", "velocity")]
-            seen += [] if all(KINDS[law.KIND].senses for law in feedback) else _COMMANDS[:2]
-            self._measures = len(seen) if phase in _EVALUATING[0] else 0
-            kept = [f"keep({one}, measured_{k}, robot, slot)" for k, one in enumerate(seen)]
-            self._sensing_motor += _under("if due != 0:", kept) if self._is_rated else kept
+        if laws.feedback:
+            self._keep_measured(laws.feedback)
+
+    def _keep_measured(self, feedback: Sequence[LawClass]) -> None:
+        """Add the lines that keep what the controller sees."""
+        seen = [self._motor.commanded[name] for name in ("position", "velocity")]
+        seen += [] if all(KINDS[law.KIND].senses for law in feedback) else _COMMANDS[:2]
+        self._measures = len(seen) if self._phase in _EVALUATING[0] else 0
+        kept = [f"keep({one}, measured_{k}, robot, slot)" for k, one in enumerate(seen)]
+        self._sensing_motor += _under("if due != 0:", kept) if self._is_rated else kept
 
     def blocks(self) -> dict[str, str]:
         """Text of each placeholder of the templates but `signals` and `efforts`, which depend on the binding."""
-        asked = [name for name in SIGNALS if name in self._asks]
-        arrays, record = _OBSERVED[self._observed]
-        is_linked = self._linkage < self._num_stages
-        handed = "" if self._phase == "step" else _BETWEEN + (_SHAFTS if is_linked else "")
+        return self._arguments() | self._before_laws() | self._lines_of_laws() | self._of_observation()
+
+    def _arguments(self) -> dict[str, str]:
+        """Arguments of the kernel."""
+        arrays, _ = _OBSERVED[self._observed]
+        handed = "" if self._phase == "step" else _BETWEEN + (_SHAFTS if self._is_linked else "")
         return {
             "rows": _joined(f"{name}: wp.array2d[float]," for name in self._rows),
-            "asked": "".join(f"asked_{name}: wp.array2d[float], " for name in asked),
-            "slot_has": _joined(self._slot_has if self._phase != "gather" else ()),
-            "guard": _joined(line for number, name in enumerate(asked) for line in _guard(number, name)),
+            "asked": "".join(f"asked_{name}: wp.array2d[float], " for name in self._asked),
             "laws_now": _joined(f"now_{one}" for one in self._state_arrays),
             "laws_after": _joined(f"after_{one}" for one in self._state_arrays),
             "outputs": "".join(_MEASURED.format(k) for k in range(self._measures)) + arrays + handed,
-            "from_shafts": _joined(_FROM_SHAFTS if is_linked else ()),
-            "note_limiter": "limited_by[robot, slot] = limiter" if self._observed else "",
-            "recall_limiter": "limiter = limited_by[robot, slot]" if self._observed else "",
-            "behind": _joined(self._behind),
-            "laws": _block([*self._laws, *(_IDLE_EFFORT if self._is_rated else ())]),
+        }
+
+    def _before_laws(self) -> dict[str, str]:
+        """Lines before the first law, and the names of its signals."""
+        return {
+            "slot_has": _joined(self._slot_has if self._phase != "gather" else ()),
+            "guard": _joined(line for number, name in enumerate(self._asked) for line in _guard(number, name)),
+            "from_shafts": _joined(_FROM_SHAFTS if self._is_linked else ()),
             "tick": _joined(self._tick),
             "or_idle": " | (IDLE if due == 0 else 0)" if self._is_rated else "",
+        } | {f"law_{_SIGNAL_NAMES[name]}": self._motor.commanded[name] for name in MOTOR_SIGNALS}
+
+    def _lines_of_laws(self) -> dict[str, str]:
+        """Lines of the laws, and of their states."""
+        return {
+            "behind": _joined(self._behind),
+            "laws": _block([*self._laws, *(_IDLE_EFFORT if self._is_rated else ())]),
             "feedback": _block(self._sensing),
             "to_motor": _joined(self._motor.signals),
             "motor_feedback": _joined(self._sensing_motor),
@@ -707,8 +740,25 @@ class _KernelText:
             "ends": _joined(self._ends),
             "joint": _block(self._of_joint()),
             "state_out": _block(self._state_out),
+        }
+
+    def _of_observation(self) -> dict[str, str]:
+        """Lines of a kernel that records efforts and limits."""
+        _, record = _OBSERVED[self._observed]
+        return {
+            "note_limiter": "limited_by[robot, slot] = limiter" if self._observed else "",
+            "recall_limiter": "limiter = limited_by[robot, slot]" if self._observed else "",
             "observe": record,
-        } | {f"law_{_SIGNAL_NAMES[name]}": self._motor.commanded[name] for name in MOTOR_SIGNALS}
+        }
+
+    @property
+    def _asked(self) -> list[str]:
+        """Signals that laws ask for, in the order of the arguments."""
+        return [name for name in SIGNALS if name in self._asks]
+
+    @property
+    def _is_linked(self) -> bool:
+        return self._linkage < self._num_stages
 
     def _of_joint(self) -> list[str]:
         """Lines from the end of the limits on."""
@@ -886,6 +936,29 @@ class _KernelText:
         return rows
 
 
+def _slot_lines(phase: str) -> list[str]:
+    """Lines at the start of a kernel that read what a slot has."""
+    lines = ["kind = slots.controller[slot]"]
+    if phase in ("step", "command"):
+        lines.append("delay_place = slots.delay_place[slot]")
+    if phase in _LATCHING:
+        lines.append("latched = wp.int32(0)")
+        lines += _under("if counts != 0:", ["latched = faults.codes[robot, slot]"])
+    return lines
+
+
+def _see_end(seen: str) -> list[str]:
+    """Lines that assign what a controller sees at the end of the step: what its sensor does, if `seen` is true."""
+    lines = [f"law_{name} = end_{name}" for name in ("q", "qd")]
+    return [*lines, *(_under(f"if {seen}:", ["law_q = seen_q", "law_qd = seen_qd"]) if seen else ())]
+
+
+def _see_ahead(seen: str) -> list[str]:
+    """Lines that assign what a controller sees at another end of the step."""
+    lines = ["ahead_q = law_q + dt * apart_qd", "ahead_qd = law_qd + apart_qd"]
+    return [*lines, *(_under(f"if {seen}:", ["ahead_q = law_q", "ahead_qd = law_qd"]) if seen else ())]
+
+
 def _guard(number: int, name: str) -> list[str]:
     """Check a signal that laws ask for."""
     bad = "bad_unbounded" if SIGNALS[name].is_unbounded else "bad"
@@ -923,7 +996,8 @@ def step_kernel(
 
     An observed step records efforts before the limits, and the limit that changed each.
     """
-    text = _KernelText(controllers, stages, feedback, at_motor, phase, observed and phase in OBSERVING)
+    laws = _Laws(controllers, stages, feedback, at_motor)
+    text = _KernelText(laws, phase, observed and phase in OBSERVING)
     signals, efforts = _ARRAYS[binding]
     ends = {"in": _SIGNALS_IN[binding], "out": _EFFORTS_OUT[binding]}
     template = Template(_SIGNATURE + "".join(ends[block] if block in ends else block for block in _PHASES[phase]))

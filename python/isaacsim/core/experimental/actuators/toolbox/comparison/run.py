@@ -105,7 +105,7 @@ def run(side: Side, plan: Plan) -> Run:
         return Run(side, values, _move(simulation, robot, actuators, plan, columns))
 
 
-def _set(side: Side, robot: Any) -> None:
+def _set(side: Side, robot: object) -> None:
     """Set the properties and inertias of a side."""
     for getter in dict.fromkeys(PROPERTIES[name][0] for name in side.properties):
         given = {

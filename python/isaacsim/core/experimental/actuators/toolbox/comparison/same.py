@@ -58,7 +58,7 @@ def stage_values(motor: MotorConfig, kinds: Sequence[str], other: MotorConfig | 
     return found
 
 
-def _parameters(config: Any) -> dict[str, object]:
+def _parameters(config: object) -> dict[str, object]:
     return {name: getattr(config, name, None) for name in parameters_of(config)}
 
 

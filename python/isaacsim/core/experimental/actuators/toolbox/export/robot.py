@@ -179,7 +179,7 @@ def _properties(stages: list[Any], given: dict[str, Any], at: int, read: dict[st
     return found
 
 
-def _at(value: Any, at: int) -> Any:
+def _at(value: object, at: int) -> Any:
     """Return the value of one joint."""
     return value[..., at].item() if isinstance(value, np.ndarray) else value
 

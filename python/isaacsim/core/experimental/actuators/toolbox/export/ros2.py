@@ -182,13 +182,13 @@ def _gains_of_message(file: Path) -> dict[str, dict[str, float]]:
     }
 
 
-def _number(value: Any, subject: str) -> float:
+def _number(value: object, subject: str) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise ValueError(f"{subject} = {value!r:.60}: must be a number. Correct it.")
     return float(value)
 
 
-def _motor(gains: Mapping[str, Any], limits: Mapping[str, Any], message: Mapping[str, float]) -> MotorConfig:
+def _motor(gains: Mapping[str, object], limits: Mapping[str, object], message: Mapping[str, float]) -> MotorConfig:
     p, i, d, clamp = (_number({**gains, **message}.get(key, 0.0), key) for key in ("p", "i", "d", "i_clamp"))
     has_clamp = "i_clamp" in gains and i > 0.0
     controller = PIDControlConfig(p, i, d, clamp / i if has_clamp else math.inf) if i else PDControlConfig(p, d)

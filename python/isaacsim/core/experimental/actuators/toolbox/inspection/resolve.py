@@ -267,6 +267,6 @@ def _applied_to(actuator: Actuator) -> Iterator[tuple[str, tuple[float, float, f
     yield from zip(actuator.dof_names, zip(kp, kd, largest_efforts(actuator, 1)[0].tolist(), strict=True), strict=True)
 
 
-def _of_joint(value: Any, at: int) -> Any:
+def _of_joint(value: object, at: int) -> Any:
     """Return the value of one joint; files have no values per robot."""
     return value[..., at].item() if isinstance(value, np.ndarray) else value

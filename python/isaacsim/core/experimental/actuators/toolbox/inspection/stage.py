@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING
 
 from ...components.catalogue import in_order
 from ...extras import needs
@@ -22,6 +22,9 @@ from .described import (
 )
 from .words import law_of, pipeline_of, source_of, values_of
 
+if TYPE_CHECKING:
+    from ...usd.handles import Stage
+
 # names in `usd.joint_properties`
 _PROPERTIES = {
     "lower_limit": "lower_limits",
@@ -36,7 +39,7 @@ _PROPERTIES = {
 }
 
 
-def robots_of_stage(stage: Any) -> list[InspectedRobot]:
+def robots_of_stage(stage: Stage) -> list[InspectedRobot]:
     """Return the articulations of a stage, in stage order."""
     with needs("a USD file", "usd"):
         from ...usd.articulation import articulation_roots
@@ -47,7 +50,7 @@ def robots_of_stage(stage: Any) -> list[InspectedRobot]:
     return [_robot(stage, root, joints, roots) for root, joints in orders]
 
 
-def _robot(stage: Any, root: str, paths: Sequence[str], roots: Sequence[str]) -> InspectedRobot:
+def _robot(stage: Stage, root: str, paths: Sequence[str], roots: Sequence[str]) -> InspectedRobot:
     from ...usd.discover import discover
     from ...usd.instances import misnamed
     from ...usd.joint_order import dof_names
@@ -72,7 +75,7 @@ def _robot(stage: Any, root: str, paths: Sequence[str], roots: Sequence[str]) ->
 
 
 def _own_values(
-    stage: Any, specs: Sequence[ActuatorSpec], root: str, roots: Sequence[str], problems: list[str]
+    stage: Stage, specs: Sequence[ActuatorSpec], root: str, roots: Sequence[str], problems: list[str]
 ) -> tuple[InspectedOwnValue, ...]:
     """Return what copies of a robot have for themselves; `roots` are all articulation roots."""
     from ...usd.layers import layer_of_parameter
@@ -95,7 +98,7 @@ def _own_values(
     return tuple(rows)
 
 
-def _is_linear(stage: Any, spec: ActuatorSpec) -> bool:
+def _is_linear(stage: Stage, spec: ActuatorSpec) -> bool:
     """Return True if an actuator drives joints that slide."""
     from ...usd.axes import is_angular
     from ...usd.joint_properties import axis_of
@@ -104,7 +107,7 @@ def _is_linear(stage: Any, spec: ActuatorSpec) -> bool:
     return not all(is_angular(axis_of(stage, joint, name)) for joint, name in dofs)
 
 
-def _actuator(stage: Any, spec: ActuatorSpec) -> InspectedActuator:
+def _actuator(stage: Stage, spec: ActuatorSpec) -> InspectedActuator:
     from ...usd.discover import stand_ins_on
     from ...usd.layers import layer_of_parameter
     from ...usd.schema import attributes_on, earlier_schemas
@@ -132,7 +135,7 @@ def _actuator(stage: Any, spec: ActuatorSpec) -> InspectedActuator:
     )
 
 
-def _unusable(stage: Any, own: set[tuple[str, str]], read: Iterable[str]) -> list[InspectedActuator]:
+def _unusable(stage: Stage, own: set[tuple[str, str]], read: Iterable[str]) -> list[InspectedActuator]:
     """Return the actuator prims of the robot that cannot be used."""
     from ...usd.discover import actuator_paths, dofs_driven
 
@@ -145,7 +148,7 @@ def _unusable(stage: Any, own: set[tuple[str, str]], read: Iterable[str]) -> lis
 
 
 def _joint(
-    stage: Any, path: str, name: str, actuators: Sequence[InspectedActuator], problems: list[str]
+    stage: Stage, path: str, name: str, actuators: Sequence[InspectedActuator], problems: list[str]
 ) -> InspectedJoint:
     from ...usd.axes import is_angular
     from ...usd.joint_properties import axis_of
@@ -159,7 +162,7 @@ def _joint(
     return InspectedJoint(name, path, axis, linear, by, driver, values)
 
 
-def _driven_by(stage: Any, path: str, has_drive: bool) -> tuple[DrivenBy, str | None]:
+def _driven_by(stage: Stage, path: str, has_drive: bool) -> tuple[DrivenBy, str | None]:
     """Return what drives a joint without an actuator of ours, and its path if it is a prim."""
     from ...usd.moved_by import follows, mujoco_actuators
 
@@ -170,7 +173,7 @@ def _driven_by(stage: Any, path: str, has_drive: bool) -> tuple[DrivenBy, str | 
     return ("another joint" if follows(stage, path) else "nothing"), None
 
 
-def _value(stage: Any, name: str, axis: tuple[str, str], linear: bool, problems: list[str]) -> InspectedValue:
+def _value(stage: Stage, name: str, axis: tuple[str, str], linear: bool, problems: list[str]) -> InspectedValue:
     from ...usd.joint_properties import read_property
     from ...usd.layers import layer_of_property
 

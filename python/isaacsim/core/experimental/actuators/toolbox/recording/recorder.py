@@ -270,7 +270,7 @@ def _without_law(assembly: Assembly, joints: Sequence[int]) -> set[str]:
     return missing | {name for name, parts in DERIVED.items() if missing.intersection(parts)}
 
 
-def recorded_states(stage: Any) -> Mapping[str, str]:
+def recorded_states(stage: object) -> Mapping[str, str]:
     """Return the states of a stage that are recorded, by name of the signal; none of stages of other libraries."""
     return getattr(stage, "RECORDED", {})
 

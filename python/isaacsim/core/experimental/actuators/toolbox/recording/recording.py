@@ -368,7 +368,7 @@ class Recording:
         with whole_file(path) as written:
             write(written, self._read("dt"), self._subject, self.arrays())
 
-    def send_to_rerun(self, stream: Any = None) -> None:
+    def send_to_rerun(self, stream: object = None) -> None:
         """Add the recording to the log of a program in Rerun, joints as entities `robot/joint`.
 
         Times are those of `time` on the timeline of that name; the timeline `step` numbers the steps.

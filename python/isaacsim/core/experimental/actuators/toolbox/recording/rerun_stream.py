@@ -84,7 +84,7 @@ def save_rrd(path: Path, steps: np.ndarray, subject: Subject, arrays: Mapping[st
     stream.disconnect()
 
 
-def send(stream: Any, steps: np.ndarray, subject: Subject, arrays: Mapping[str, np.ndarray]) -> None:
+def send(stream: object, steps: np.ndarray, subject: Subject, arrays: Mapping[str, np.ndarray]) -> None:
     """Send numbers at every step, on the timelines `time` and `step`; limits, faults and sticking only on a change.
 
     Args:
@@ -101,7 +101,7 @@ def send(stream: Any, steps: np.ndarray, subject: Subject, arrays: Mapping[str, 
         return
     time, number = arrays["time"], np.arange(len(steps))
 
-    def put(place: Sequence[str], at: slice | np.ndarray, sent: Any) -> None:
+    def put(place: Sequence[str], at: slice | np.ndarray, sent: object) -> None:
         times = [rerun.TimeColumn("time", duration=time[at]), rerun.TimeColumn("step", sequence=number[at])]
         rerun.send_columns(rerun.new_entity_path([*place]), times, sent, recording=stream)
 

@@ -32,7 +32,7 @@ class Buzz:
     amplitude: float
 
 
-def buzz(positions: Any, dt: float, *, threshold: float = 1e-5) -> list[Buzz]:
+def buzz(positions: object, dt: float, *, threshold: float = 1e-5) -> list[Buzz]:
     """Return the vibrating joints of a recording, the largest amplitude first.
 
     Leave out the start, in which the robot moves to its pose: slow motion is removed and decaying motion is ignored,

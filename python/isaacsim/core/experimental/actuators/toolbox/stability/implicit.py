@@ -145,7 +145,7 @@ def may_be_implicit(actuator: Actuator) -> bool:
     return at_once and not is_geared(actuator) and all(has_law(stage) for stage in actuator.stages)
 
 
-def mode_of(stages: Iterable[Any]) -> ImplicitConfig | None:
+def mode_of(stages: Iterable[object]) -> ImplicitConfig | None:
     """Return the effort mode among configs, or None if there is none.
 
     Raises:
@@ -164,10 +164,10 @@ def mode_of(stages: Iterable[Any]) -> ImplicitConfig | None:
     return config
 
 
-def is_sensed(stages: Iterable[Any]) -> bool:
+def is_sensed(stages: Iterable[object]) -> bool:
     """Return True if configs have a sensor."""
     return any(KINDS[kind].senses for stage in stages if (kind := kind_of(stage)))
 
 
-def _mode_of(configs: Iterable[Any]) -> ImplicitConfig | None:
+def _mode_of(configs: Iterable[object]) -> ImplicitConfig | None:
     return next((one for one in configs if isinstance(one, ImplicitConfig)), None)

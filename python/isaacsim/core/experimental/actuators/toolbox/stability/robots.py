@@ -24,7 +24,7 @@ from .chatter import AssumedInertia
 from .implicit import Implicit, is_measured, may_be_implicit, mode_values
 from .loop import Loop
 from .springs import RESOLVED, UnresolvedSpring, frequency_of
-from .table import IMPLICIT_REMEDY, JointStability, RobotStability, Stability, least_damping, stability_with
+from .table import IMPLICIT_REMEDY, JointStability, Mechanics, RobotStability, Stability, least_damping, stability_with
 from .timing import Timing, timing_of
 
 # joints that a warning names
@@ -43,7 +43,7 @@ class ClosedLoops:
         dt: Physics step [s], None if the simulator does not provide it.
     """
 
-    def __init__(self, owner: Any, robots: Binding, assembly: Assembly, dt: float | None) -> None:
+    def __init__(self, owner: object, robots: Binding, assembly: Assembly, dt: float | None) -> None:
         self._owner, self._robots, self._assembly, self._dt = owner, robots, assembly, dt
 
     @property
@@ -87,10 +87,9 @@ class ClosedLoops:
             key = b"".join(part.tobytes() for part in parts)
             if key not in found:
                 # of these joints alone, the others free
-                matrix = np.linalg.inv(inverse)
-                options = {"armature": armature, "joints": names, "velocity_weight": float(weight)}
-                options |= {"implicit": implicit, "may_be_implicit": self._may_be_implicit[known]}
-                found[key] = stability_with(timing, matrix, step, tuple(gains), **options)
+                mechanics = Mechanics(np.linalg.inv(inverse), armature, names, velocity_weight=float(weight))
+                modes_of = {"implicit": implicit, "may_be_implicit": self._may_be_implicit[known]}
+                found[key] = stability_with(timing, mechanics, step, (gains[0], gains[1], gains[2]), **modes_of)
             yield _named(found[key], paths[row])
 
     def warning(self) -> str | None:

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from ...components.coupling import coupled_inertias
 from ...specs.arguments import names_of, number_of, require_type
@@ -174,18 +175,61 @@ class Stability:
         return [title, *lines, *remedy]
 
 
+@dataclass(frozen=True)
+class Mechanics:
+    """A robot as its simulator steps it.
+
+    Args:
+        mass_matrix: Mass matrix with the armatures, shape `(J, J)`, all joints driven [kg·m² or kg].
+        armature: Armature within it, a number or shape `(J,)` [kg·m² or kg].
+        joints: Names of the joints; None for their numbers.
+        robot: Name of the robot.
+        velocity_weight: Weight of the velocity after the step in the position update, see `stability_of`.
+
+    Raises:
+        ValueError: `velocity_weight` is not in 0.5 … 1, or the mass matrix is not positive definite.
+    """
+
+    mass_matrix: np.ndarray
+    armature: npt.ArrayLike = 0.0
+    joints: Sequence[str] | None = None
+    robot: str = ""
+    velocity_weight: float = 1.0
+
+    def __post_init__(self) -> None:
+        if not 0.5 <= number_of("velocity_weight", self.velocity_weight) <= 1.0:
+            raise ValueError(
+                f"velocity_weight = {self.velocity_weight}: must be in 0.5 … 1. Take 1 for a semi-implicit step."
+            )
+        # the class is frozen
+        object.__setattr__(self, "mass_matrix", _mass_matrix(self.mass_matrix))
+
+    @property
+    def names(self) -> list[str]:
+        """Names of the joints.
+
+        Raises:
+            ValueError: There are more or fewer than joints.
+        """
+        count = len(self.mass_matrix)
+        found = [str(at) for at in range(count)] if self.joints is None else names_of("joints", self.joints)
+        if len(found) != count:
+            raise ValueError(f"joints has {len(found)} names: must have {count}, one per row of the mass matrix.")
+        return found
+
+
 def stability_of(
-    mass_matrix: Any,
+    mass_matrix: npt.ArrayLike,
     dt: float,
-    kp: Any,
-    kd: Any,
-    ki: Any = 0.0,
+    kp: npt.ArrayLike,
+    kd: npt.ArrayLike,
+    ki: npt.ArrayLike = 0.0,
     *,
-    armature: Any = 0.0,
+    armature: npt.ArrayLike = 0.0,
     joints: Sequence[str] | None = None,
     robot: str = "",
     velocity_weight: float = 1.0,
-    latency: Any = 0.0,
+    latency: npt.ArrayLike = 0.0,
     stages: Iterable[Config] = (),
 ) -> Stability:
     """Return the stability margins of a robot, from numbers alone.
@@ -232,9 +276,8 @@ def stability_of(
     mode = mode_of(given)
     implicit = None if mode is None else _implicit(matrix, mode, measured)
     at_once = ~measured & (timing.latencies(dt) == 0.0)
-    options = {"armature": armature, "joints": joints, "robot": robot, "velocity_weight": velocity_weight}
-    options |= {"implicit": implicit, "may_be_implicit": at_once}
-    table = stability_with(timing, matrix, dt, (kp, kd, ki), **options)
+    mechanics = Mechanics(matrix, armature, joints, robot, velocity_weight)
+    table = stability_with(timing, mechanics, dt, (kp, kd, ki), implicit=implicit, may_be_implicit=at_once)
     late_modes = measured & (mode is not None)
     sensed = [row.joint for row, found in zip(table.joints, late_modes, strict=True) if found]
     return dataclasses.replace(table, sensed=tuple(sensed))
@@ -242,14 +285,10 @@ def stability_of(
 
 def stability_with(
     timing: Timing,
-    mass_matrix: Any,
+    mechanics: Mechanics,
     dt: float,
-    gains: tuple[Any, Any, Any],
+    gains: tuple[npt.ArrayLike, npt.ArrayLike, npt.ArrayLike],
     *,
-    armature: Any = 0.0,
-    joints: Sequence[str] | None = None,
-    robot: str = "",
-    velocity_weight: float = 1.0,
     implicit: Implicit | None = None,
     may_be_implicit: np.ndarray | None = None,
 ) -> Stability:
@@ -257,29 +296,21 @@ def stability_with(
 
     Args:
         timing: When joints are measured and efforts act.
-        mass_matrix: See `stability_of`, and so for what follows.
+        mechanics: The robot.
         dt: Physics step [s].
         gains: Proportional, derivative and integral gains.
-        armature: Armature within the mass matrix.
-        joints: Names of the joints.
-        robot: Name of the robot.
-        velocity_weight: Velocity weight of the simulator.
         implicit: The implicit joints; None for none.
         may_be_implicit: Mask of the joints that can be implicit, for `RobotStability.implicit_helps`; None for none.
     """
     require_step(dt)
-    if not 0.5 <= number_of("velocity_weight", velocity_weight) <= 1.0:
-        raise ValueError(f"velocity_weight = {velocity_weight}: must be in 0.5 … 1. Take 1 for a semi-implicit step.")
-    matrix = _mass_matrix(mass_matrix)
+    matrix, robot, weight = mechanics.mass_matrix, mechanics.robot, mechanics.velocity_weight
     count = len(matrix)
-    given = dict(zip(("kp", "kd", "ki", "armature"), (*gains, armature), strict=True))
+    given = dict(zip(("kp", "kd", "ki", "armature"), (*gains, mechanics.armature), strict=True))
     values = np.array([_numbers(name, value, count) for name, value in given.items()])
-    names = [str(at) for at in range(count)] if joints is None else names_of("joints", joints)
-    if len(names) != count:
-        raise ValueError(f"joints has {len(names)} names: must have {count}, one per row of the mass matrix.")
+    names = mechanics.names
     modes = Implicit.none(count) if implicit is None else implicit
-    loop = Loop(np.linalg.inv(matrix), values[:3], velocity_weight, timing, modes)
-    whole = RobotStability(robot, loop.margin(dt), loop.radius(dt), loop.largest_step(dt), velocity_weight)
+    loop = Loop(np.linalg.inv(matrix), values[:3], weight, timing, modes)
+    whole = RobotStability(robot, loop.margin(dt), loop.radius(dt), loop.largest_step(dt), weight)
     if may_be_implicit is not None and not whole.stable:
         whole = dataclasses.replace(whole, implicit_helps=_implicit_helps(loop, dt, may_be_implicit & ~modes.mask))
     alone = [loop.joint(at) for at in range(count)]

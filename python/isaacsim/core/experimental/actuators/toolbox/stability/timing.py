@@ -57,12 +57,12 @@ class Timing:
         return cls(values)
 
     @staticmethod
-    def is_in(config: Any) -> bool:
+    def is_in(config: object) -> bool:
         """Return True if a config is one of those that make a timing."""
         return isinstance(config, EncoderConfig | EffortDelayConfig | RateConfig)
 
     @classmethod
-    def of(cls, configs: Iterable[Any], *shape: int) -> Timing:
+    def of(cls, configs: Iterable[object], *shape: int) -> Timing:
         """Return the timing that the configs of the stages of a joint make; those of other stages have no effect.
 
         Args:
@@ -82,7 +82,7 @@ class Timing:
     def _row(self, name: str) -> np.ndarray:
         return self.values[_ROWS.index(name)]
 
-    def later(self, seconds: Any) -> Timing:
+    def later(self, seconds: object) -> Timing:
         """Return the timing with more latency [s]."""
         made = Timing(self.values.copy())
         made.values[_ROWS.index("seconds")] += seconds
@@ -163,7 +163,7 @@ def timing_of(actuator: Actuator) -> Timing:
     return Timing(flat.values.reshape(len(_ROWS), -1, len(actuator.dof_names)))
 
 
-def _rows_of(config: Any) -> dict[str, Any]:
+def _rows_of(config: object) -> dict[str, Any]:
     """Return the rows that a config sets."""
     if isinstance(config, EncoderConfig):
         return {
@@ -177,7 +177,7 @@ def _rows_of(config: Any) -> dict[str, Any]:
     return {"decimation": config.decimation, "frequency": config.frequency} if isinstance(config, RateConfig) else {}
 
 
-def _is_difference(velocity: Any) -> np.ndarray:
+def _is_difference(velocity: object) -> np.ndarray:
     """Return where the velocity is a difference; a config has the name of the choice, a law its number."""
     chosen = np.asarray(velocity)
     return chosen < 0.5 if chosen.dtype.kind == "f" else chosen == "difference"

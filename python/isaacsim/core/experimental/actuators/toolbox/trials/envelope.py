@@ -163,7 +163,7 @@ def delay_of(actuator: Actuator, robot: int, column: int) -> tuple[float, float]
     return 0.0, 0.0
 
 
-def one_joint(component: Any, actuator: Actuator, robot: int, column: int) -> Any:
+def one_joint(component: object, actuator: Actuator, robot: int, column: int) -> Any:
     """Return a separate copy of a component for one joint of one robot.
 
     Raises:
@@ -175,7 +175,7 @@ def one_joint(component: Any, actuator: Actuator, robot: int, column: int) -> An
     return copied(component, np.array([robot * len(actuator.dof_names) + column]))
 
 
-def bounds(stages: Sequence[Any], positions: np.ndarray, velocities: np.ndarray) -> Bounds:
+def bounds(stages: Sequence[object], positions: np.ndarray, velocities: np.ndarray) -> Bounds:
     """Return the lowest and highest effort that stages of one joint let pass, by running them.
 
     Args:

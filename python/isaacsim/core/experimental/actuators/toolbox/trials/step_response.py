@@ -93,7 +93,7 @@ def _ideal(
         yield ideal
 
 
-def _alone(actuator: Actuator, own: Callable[[Any], Any]) -> dict[str, Any]:
+def _alone(actuator: Actuator, own: Callable[[Any], object]) -> dict[str, Any]:
     """Return the control law of an actuator, with the transmission that gives it the coordinates of its motor."""
     return parts_of(own(stage) for stage in actuator.stages if stage is actuator.controller or converts(stage))
 

@@ -32,7 +32,7 @@ _BESIDE = ("NewtonJointAPI", "PhysxJointAPI")
 _PARALLEL = 1e-4
 
 
-def placed(geometry: Any, place: Frame) -> Usd.Prim:
+def placed(geometry: UsdGeom.Xformable, place: Frame) -> Usd.Prim:
     """The prim of a geometry, placed in its parent."""
     geometry.AddTranslateOp().Set(place.place)
     geometry.AddOrientOp(UsdGeom.XformOp.PrecisionDouble).Set(place.turn)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import Any
 
 import numpy as np
 from pxr import Gf, Sdf, Usd, UsdGeom, UsdPhysics, UsdShade, Vt
@@ -45,7 +44,7 @@ def write_shapes(
     return paths
 
 
-def _geometry(stage: Usd.Stage, path: Sdf.Path, shape: Shape) -> Any:
+def _geometry(stage: Usd.Stage, path: Sdf.Path, shape: Shape) -> UsdGeom.Gprim:
     """The prim of a shape, in its place."""
     size = shape.size.tolist()
     geometry = _DEFINE[shape.kind](stage, path, size)
@@ -86,7 +85,9 @@ def _ellipsoid(stage: Usd.Stage, path: Sdf.Path, _size: list[float]) -> UsdGeom.
     return _sphere(stage, path, [1.0])
 
 
-def _tube(schema: Any, stage: Usd.Stage, path: Sdf.Path, size: list[float]) -> Any:
+def _tube(
+    schema: type[UsdGeom.Capsule | UsdGeom.Cylinder], stage: Usd.Stage, path: Sdf.Path, size: list[float]
+) -> UsdGeom.Gprim:
     geometry = schema.Define(stage, path)
     geometry.CreateAxisAttr("Z")
     geometry.CreateRadiusAttr(size[0])
@@ -127,7 +128,7 @@ def _write_material(stage: Usd.Stage, path: Sdf.Path, friction: float) -> UsdSha
     return material
 
 
-def _paint(geometry: Any, shape: Shape) -> None:
+def _paint(geometry: UsdGeom.Gprim, shape: Shape) -> None:
     """Write the color, which is linear in USD, and the visibility."""
     linear = [((one + 0.055) / 1.055) ** 2.4 if one > 0.04045 else one / 12.92 for one in shape.color[:3]]
     geometry.CreateDisplayColorAttr([Gf.Vec3f(*linear)])

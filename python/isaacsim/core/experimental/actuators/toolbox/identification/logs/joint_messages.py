@@ -41,7 +41,7 @@ class Sample:
         return Sample(self.time, self.stamp, there, {name: one[at] for name, one in self.signals.items()})
 
 
-def samples_of(kind: str, messages: Sequence[tuple[int, Any]], joints: Sequence[str]) -> list[Sample]:
+def samples_of(kind: str, messages: Sequence[tuple[int, object]], joints: Sequence[str]) -> list[Sample]:
     """Return what messages of one type tell.
 
     Args:
@@ -71,7 +71,7 @@ def _require_lengths(number: int, names: Sequence[str], present: Mapping[str, np
             )
 
 
-def _stamp(message: Any) -> int:
+def _stamp(message: object) -> int:
     header = getattr(message, "header", None)
     return 0 if header is None else header.stamp.sec * 10**9 + header.stamp.nanosec
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from ....specs.implicit import ImplicitConfig
 from ...stability.chatter import AssumedInertia
-from ...stability.table import IMPLICIT_REMEDY, JointStability, RobotStability, least_damping, lowered
+from ...stability.table import IMPLICIT_REMEDY, JointStability, RobotStability, Stability, least_damping, lowered
 from ..findings import Finding
 from .rule import Checked
 
@@ -20,19 +20,9 @@ def unstable_gains(checked: Checked) -> Iterator[Finding]:
     table = checked.stability
     if table is None or table.stable:
         return
-    short = [joint for joint in table.joints if joint.smallest_armature > joint.armature]
     robot = next(robot for robot in table.robots if not robot.stable)
-    if not robot.margin:
-        # no armature helps, not even of the joints that are in order
-        short = [joint for joint in short if joint.margin < 1.0] or short
-    step = min(robot.largest_step for robot in table.robots)
-    for joint in short:
-        remedies = (
-            [f"raise the armature to {joint.smallest_armature:.3g}"] if joint.smallest_armature < math.inf else []
-        )
-        remedies += [f"step with dt <= {step:.3g} s"] if step else []
-        remedies += [f"use {IMPLICIT_REMEDY}"] if robot.implicit_helps else []
-        text = ", or ".join([*remedies, _other_gains(joint, robot, table.dt)])
+    for joint in _vibrating(table, robot):
+        text = ", or ".join(_remedies(joint, robot, table))
         yield Finding(
             "unstable-gains",
             "error",
@@ -42,6 +32,27 @@ def unstable_gains(checked: Checked) -> Iterator[Finding]:
             + (f", latency {joint.latency:.3g} s." if joint.latency else "."),
             f"{text[0].upper()}{text[1:]}.",
         )
+
+
+def _vibrating(table: Stability, robot: RobotStability) -> list[JointStability]:
+    """Return the joints whose armature is too small for their gains."""
+    short = [joint for joint in table.joints if joint.smallest_armature > joint.armature]
+    if robot.margin:
+        return short
+    # no armature helps, not even of the joints that are in order
+    return [joint for joint in short if joint.margin < 1.0] or short
+
+
+def _remedies(joint: JointStability, robot: RobotStability, table: Stability) -> list[str]:
+    """Return what stops a joint from vibrating."""
+    step = min(robot.largest_step for robot in table.robots)
+    armature = joint.smallest_armature
+    return [
+        *([f"raise the armature to {armature:.3g}"] if armature < math.inf else ()),
+        *([f"step with dt <= {step:.3g} s"] if step else ()),
+        *([f"use {IMPLICIT_REMEDY}"] if robot.implicit_helps else ()),
+        _other_gains(joint, robot, table.dt),
+    ]
 
 
 def _other_gains(joint: JointStability, robot: RobotStability, dt: float) -> str:
