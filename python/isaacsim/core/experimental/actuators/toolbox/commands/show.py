@@ -59,7 +59,7 @@ def _drawn(table: Table) -> RichTable:
     drawn = RichTable(title=title, title_justify="left", box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False)
     for key, heading in table.columns.items():
         values = [row.get(key) for row in rows]
-        widths = [*(len(_text(value)) for value in values), *map(len, heading.split())]
+        widths = [*(len(text(value)) for value in values), *map(len, heading.split())]
         drawn.add_column(
             escape(heading),
             justify="right" if all(map(_is_number, values)) else "left",
@@ -67,7 +67,7 @@ def _drawn(table: Table) -> RichTable:
             min_width=min(_SHORT, max(widths)),
         )
     for row in rows:
-        drawn.add_row(*(escape(_text(row.get(key))) for key in table.columns))
+        drawn.add_row(*(escape(text(row.get(key))) for key in table.columns))
     return drawn
 
 
@@ -75,7 +75,8 @@ def _is_number(value: object) -> bool:
     return value is None or (isinstance(value, int | float) and not isinstance(value, bool))
 
 
-def _text(value: object) -> str:
+def text(value: object) -> str:
+    """Return a value as tables show it: a hyphen for None, four digits of numbers, lists with commas."""
     if value is None:
         return "-"
     if isinstance(value, bool):
@@ -83,7 +84,7 @@ def _text(value: object) -> str:
     if isinstance(value, float):
         return f"{value:.{_DIGITS}g}" if math.isfinite(value) else str(value).replace("inf", "∞")
     if isinstance(value, Sequence) and not isinstance(value, str):
-        return ", ".join(map(_text, value))
+        return ", ".join(map(text, value))
     return str(value)
 
 
