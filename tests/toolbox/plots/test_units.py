@@ -10,6 +10,7 @@ from isaacsim.core.experimental.actuators.toolbox.plots.units import (
     Units,
     are_mixed,
     heading,
+    unit_of,
     units_of,
     with_unit,
 )
@@ -55,3 +56,18 @@ def test_heading_has_the_unit_of_all_joints_below_it(turns: list[bool | None] | 
     """Without one each number has its own; joints of an unknown kind have none."""
     assert heading("effort", "effort", turns) == words
     assert are_mixed(turns) == (words == "effort")
+
+
+@pytest.mark.parametrize(
+    ("unit", "turns", "said"),
+    [
+        ("N·m/rad or N/m", True, "N·m/rad"),
+        ("N·m/rad or N/m", False, "N/m"),
+        ("N·m/rad or N/m", None, "N·m/rad or N/m"),
+        ("Ω", False, "Ω"),
+        ("", True, ""),
+    ],
+)
+def test_parameter_has_the_unit_of_its_joint(unit: str, turns: bool | None, said: str) -> None:
+    """One without two units has its own at each joint."""
+    assert unit_of(unit, turns) == said

@@ -27,7 +27,7 @@ _JOINT = {
     "target": "target",
     "error": "error",
 }
-_QUANTITIES = dict.fromkeys(("position", "target", "error"), "position")
+_QUANTITIES: dict[str, str] = dict.fromkeys(("position", "target", "error"), "position")
 
 
 def run_graph(

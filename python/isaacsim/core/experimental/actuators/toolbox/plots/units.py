@@ -36,6 +36,12 @@ def with_unit(value: str, unit: str) -> str:
     return value if " or " in unit else f"{value} {unit}"
 
 
+def unit_of(unit: str, turns: bool | None) -> str:
+    """Return the unit of a joint out of one such as "N·m or N"; both if the kind of the joint is unknown."""
+    turning, _, sliding = unit.partition(" or ")
+    return unit if turns is None or not sliding else turning if turns else sliding
+
+
 def units_of(turns: Iterable[bool | None] | None) -> Units:
     """Return the units of joints that share a plot.
 
