@@ -44,6 +44,8 @@ _STYLE = (
     f"div:has(>.mantine-Text-root>label){{width:{_NAMES}%!important}}"
     ".mantine-Text-root:has(>label){color:#3b4652!important;letter-spacing:0!important;font-size:.8em!important;"
     "white-space:nowrap;overflow:hidden;text-overflow:ellipsis}"
+    # breaks a line in spite of nowrap
+    ".mantine-Text-root:has(>label) wbr{display:none}"
     ".mantine-Slider-markLabel{color:#5f6b77}"
     ".live-row{display:flex;align-items:center;gap:.5em;font-size:.8em;line-height:1.6;"
     "padding:0 var(--mantine-spacing-xs);font-variant-numeric:tabular-nums}"
