@@ -65,6 +65,7 @@ drawn, (top, middle, bottom) = style.panels(10, 8, "One jump a second, until the
 top.set(ylabel="height of the jump [cm]", ylim=(0, 110 * by_jump.max()))
 middle.set(ylabel="temperature of the winding [°C]")
 bottom.set(xlabel="jump, one a second", ylabel="lowest voltage [V]")
+style.mark(middle, "less effort from here", y=HEAT.derating_start)
 style.lines(top, 1 + np.arange(JUMPS), 100 * by_jump[:, None], ["height"])
 style.lines(middle, log.time, log.winding_temperatures[:, 0], log.joints)
 style.lines(bottom, 1 + np.arange(JUMPS), lowest[:, None], ["battery"])

@@ -49,7 +49,8 @@ def main() -> int:
         tables, angles, speeds = zip(*(move(file, stages) for stages in WAYS.values()), strict=True)
     for name, table in zip(WAYS, tables, strict=True):
         print(f"{name}: {table}\n")
-    labels = [f"{name}: margin {table.robots[0].margin:.2g}" for name, table in zip(WAYS, tables, strict=True)]
+    margins = [f"{table.robots[0].margin:.2g}".replace("inf", "∞") for table in tables]
+    labels = [f"{name}: margin {margin}" for name, margin in zip(WAYS, margins, strict=True)]
     time, colors = DT * np.arange(1, len(angles[0]) + 1), (style.RED, style.BLUE, style.GREEN)
     drawn, (top, bottom) = style.panels(11, 7, "A light wrist that carries 0.5 kg, at 200 Hz", rows=2)
     top.set(ylabel="angle [rad]")

@@ -21,6 +21,7 @@ from warm_python import warm_python
 sys.path.append(str(REPOSITORY))
 
 from isaacsim.core.experimental.actuators import native
+from isaacsim.core.experimental.actuators.toolbox.plots import style
 
 from benchmarks import against, environment, identification, learning, loops, new_arrays, physx_loop
 from benchmarks.candidates import (
@@ -38,6 +39,7 @@ from benchmarks.candidates import (
 from benchmarks.cases import OBJECT_PIPELINES
 from benchmarks.check import TOLERANCE, Check
 from benchmarks.measure import Case, Outcome, measure
+from benchmarks.picture import draw
 from benchmarks.problem import RANGES, Problem
 from benchmarks.targets import targets
 from benchmarks.timing import interleave
@@ -114,6 +116,27 @@ def test_smallest_run(tmp_path: Path) -> None:
             if "is not installed" not in outcome["reason"]:
                 assert outcome["seconds"] > 0 and outcome["ratio"] > 0, (case, name)
                 assert name == STREAM or outcome["error"] <= TOLERANCE
+
+
+def test_picture_has_one_key_beside_its_panels(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Of all that were timed, ours and the memory among them; a panel for each pipeline."""
+    drawn: list[Any] = []
+    monkeypatch.setattr(style, "save", lambda figure, path: drawn.append(figure))
+    cases = [Case("engine", "12of19", size, name, False) for size in (1, 1024) for name in ("PD", "PD+max")]
+    for case in cases:
+        times = {"ours": 1e-7, "newton per joint": 1e-4, "Torch": None, STREAM: 1e-8}
+        case.outcomes = {
+            name: Outcome(None if time is None else case.num_robots * time) for name, time in times.items()
+        }
+    draw(cases, tmp_path / "picture.png")
+    (figure,) = drawn
+    *panels, key = figure.axes
+    assert figure.get_suptitle() == "Engine: one step on arrays, 12 joints, shared parameters: lower is faster"
+    assert [panel.get_title(loc="left") for panel in panels] == ["PD", "PD+max"]
+    assert [text.get_text() for text in key.get_legend().get_texts()] == [
+        *("ours", "newton per joint", "memory bandwidth alone"),
+    ]
+    np.testing.assert_allclose(panels[1].lines[1].get_ydata(), [1e2, 1024e2])
 
 
 @pytest.mark.parametrize("per_robot", [False, True], ids=["shared", "per robot"])

@@ -50,7 +50,7 @@ def test_page_is_reached_from_the_first(pages: Path, source: Path) -> None:
         ("drive_from_omnigraph", "OmniGraphNode"),
         ("bring_your_own_loop", "actuators.step_actuators(model.opt.timestep)"),
         ("learn_an_actuator", "LAW = friction"),
-        ("learn_an_actuator", "return ActuatorLog(DT, *rows)"),
+        ("learn_an_actuator", "return ActuatorLog(DT, *rows, turns=True)"),
         ("learn_an_actuator", "trained.report(FOLDER, test=other)"),
         ("learn_an_actuator", "ea.NeuralControlConfig(network.name)"),
         ("tips", "felt.append("),

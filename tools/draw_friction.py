@@ -21,13 +21,13 @@ VELOCITIES = np.linspace(0.002, 1.5, 600)
 WORDS = (
     ("static: breaks a joint at rest", (0.0, 0.6), (0.3, 0.69)),
     ("stribeck_velocity: 37 % of\nstatic - coulomb is left", (0.2, 0.4 + 0.2 / np.e), (0.45, 0.575)),
-    ("slope: viscous", (1.25, 0.525), (1.05, 0.44)),
+    ("slope: viscous, 0.1 N·m·s/rad", (1.25, 0.525), (0.85, 0.46)),
     ("coulomb: dry friction of a fast joint", (0.9, 0.4), (0.6, 0.3)),
 )
 
 
-def sliding(config: FrictionConfig) -> np.ndarray:
-    """Return the friction on joints that slide at constant velocities, one each."""
+def turning(config: FrictionConfig) -> np.ndarray:
+    """Return the friction on joints that turn at constant velocities, one each."""
     joints = ActuatedArrays(["joint"], {"joint": [config]}, len(VELOCITIES))
     position, velocity = np.zeros((2, len(VELOCITIES), 1), np.float32)
     velocity[:, 0] = VELOCITIES
@@ -38,12 +38,12 @@ def sliding(config: FrictionConfig) -> np.ndarray:
 
 def main() -> None:
     """Draw the picture."""
-    drawn, (left, right) = style.panels(12, 4.5, "Friction of a joint that slides", columns=2)
-    whole, dry = sliding(LEG), sliding(DRY)
+    drawn, (left, right) = style.panels(12, 4.5, "Friction of a leg joint at constant velocity", columns=2)
+    whole, dry = turning(LEG), turning(DRY)
     left.set(xlim=(0, VELOCITIES[-1]), ylim=(0, 0.75), xlabel="velocity [rad/s]", ylabel="friction [N·m]")
     right.set(xlim=(0, 0.5), xlabel="velocity [rad/s]")
-    style.caption(left, "static 0.6, coulomb 0.4, stribeck_velocity 0.2, viscous 0.1")
-    style.caption(right, "without viscous friction, by stribeck_exponent")
+    style.caption(left, "Static 0.6 N·m, coulomb 0.4 N·m, stribeck_velocity 0.2 rad/s")
+    style.caption(right, "Without viscous friction, by stribeck_exponent")
     left.axvline(LEG.stribeck_velocity, color=style.GREY, linewidth=style.THIN, linestyle=":")
     right.axvline(LEG.stribeck_velocity, color=style.GREY, linewidth=style.THIN, linestyle=":")
     style.lines(left, VELOCITIES, dry[:, None], ["dry"], [style.GREY], linestyle="--")
@@ -52,7 +52,7 @@ def main() -> None:
         arrow = {"arrowstyle": "-", "color": style.GREY}
         left.annotate(text, point, place, va="center", fontsize="small", arrowprops=arrow)
     slow = VELOCITIES <= right.get_xlim()[1]
-    curves = [sliding(replace(DRY, stribeck_exponent=exponent))[slow] for exponent in EXPONENTS]
+    curves = [turning(replace(DRY, stribeck_exponent=exponent))[slow] for exponent in EXPONENTS]
     names = [f"exponent {exponent:g}" for exponent in EXPONENTS]
     style.lines(right, VELOCITIES[slow], np.stack(curves, axis=1), names, linewidth=style.THICK)
     style.save(drawn, TARGET)

@@ -72,7 +72,7 @@ def record(seed: int, seconds: float) -> ActuatorLog:
         rows[:, step] = [signal.numpy() for signal in (q, qd, target, effort)]
         qd.assign(qd.numpy() + DT * (effort.numpy() + loads[step]) / inertias)
         q.assign(q.numpy() + DT * qd.numpy())
-    return ActuatorLog(DT, *rows)
+    return ActuatorLog(DT, *rows, turns=True)
     # docs: end record
 
 

@@ -164,7 +164,7 @@ def test_joint_beyond_its_limit_is_wrong(tmp_path: Path, capsys: pytest.CaptureF
     said = ran(capsys, str(ROBOTS / "arm_2dof.usda"), "--targets", str(file), code=1)
     shoulder, extension = said["joints"]
     assert said["is_wrong"] and shoulder["beyond"] == 0 < extension["beyond"]
-    assert said["notes"] == [f"extension of </World/Arm> was {extension['beyond']:.3g} rad or m beyond its limit."]
+    assert said["notes"] == [f"extension of </World/Arm> was {extension['beyond']:.3g} m beyond its limit."]
 
 
 def test_vibrating_robot_is_reported(capsys: pytest.CaptureFixture[str]) -> None:

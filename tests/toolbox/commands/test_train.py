@@ -15,7 +15,8 @@ def write_log(folder: Path) -> str:
     """A log of a PD law on an oscillating joint."""
     time = 0.005 * np.arange(400)
     target, position, velocity = np.sin(3 * time), np.sin(3 * time - 0.1), 3 * np.cos(3 * time - 0.1)
-    ActuatorLog(0.005, position, velocity, target, 20 * (target - position) - velocity).save(folder / "log.npz")
+    effort = 20 * (target - position) - velocity
+    ActuatorLog(0.005, position, velocity, target, effort, turns=True).save(folder / "log.npz")
     return str(folder / "log.npz")
 
 
@@ -27,6 +28,9 @@ def test_log_becomes_a_network(tmp_path: Path, capsys: pytest.CaptureFixture[str
     assert main(["train", log, *options, "--json"]) == 0
     said = json.loads(capsys.readouterr().out)
     assert [row["on"] for row in said["errors"]] == ["training", "validation", "test"]
+    assert main(["train", log, "--epochs", "1", "-o", str(out)]) == 0
+    printed = capsys.readouterr().out
+    assert "rms [N·m]  largest [N·m]" in printed and "N·m or N" not in printed
     assert out.is_file() and (report / "training.png").is_file()
 
 

@@ -133,7 +133,7 @@ def test_a_robot_that_cannot_rest_is_refused() -> None:
     efforts = zeros.copy()
     efforts[10, 1] = 48.0
     one.require_rest(Motion(zeros, zeros, zeros, zeros > 0, {}))
-    with pytest.raises(ValueError, match=r"at rest in the first pose, knee needs 48 N·m or N"):
+    with pytest.raises(ValueError, match=r"at rest in the first pose, knee needs 48 N·m"):
         one.require_rest(Motion(zeros, zeros, efforts, zeros > 0, {}))
     efforts[10, 1], efforts[100, 1] = 0.0, 48.0
     one.require_rest(Motion(zeros, zeros, efforts, zeros > 0, {}))

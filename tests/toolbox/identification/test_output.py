@@ -15,7 +15,12 @@ from isaacsim.core.experimental.actuators import (
     load_motors,
     motors_of,
 )
-from isaacsim.core.experimental.actuators.toolbox.identification.output import save_identified
+from isaacsim.core.experimental.actuators.toolbox.identification.output import (
+    save_identified,
+    summary,
+    unit_of_estimate,
+    units_of_errors,
+)
 from made_up_identified import made_up
 from places import ROBOTS
 from pxr import Usd, UsdGeom
@@ -77,3 +82,19 @@ def test_what_cannot_be_written_is_refused(tmp_path: Path) -> None:
         with pytest.raises(ValueError, match=match):
             save_identified(changed, tmp_path / name)
     assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(
+    ("turns", "milli", "unit"),
+    [([True], "mrad", "N·m·s/rad"), ([False], "mm", "N·s/m"), (None, "mrad or mm", "N·m·s/rad or N·s/m")],
+)
+def test_units_are_those_of_the_joints(turns: list[bool | None] | None, milli: str, unit: str) -> None:
+    """Of errors and of estimates, also of those that joints share; both where no replay tells the kind of a joint."""
+    found = made_up()
+    replays = [dataclasses.replace(one, turns=turns) for one in found.replays]
+    of_joint = dataclasses.replace(found.estimates[0], unit="N·m·s/rad or N·s/m")
+    of_all = dataclasses.replace(of_joint, joint=".*")
+    found = dataclasses.replace(found, replays=replays, estimates=[of_joint, of_all])
+    assert units_of_errors(found).milli == milli
+    assert [unit_of_estimate(found, one) for one in found.estimates] == [unit, unit]
+    assert f"6 {milli}; with" in summary(found)[2] and summary(found)[-2 - len(found.warnings)].endswith(unit)

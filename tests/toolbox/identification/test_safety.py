@@ -65,11 +65,11 @@ def test_a_motion_within_all_limits_breaks_none() -> None:
             "positions",
             [0, 0.99, 0, 0],
             "position",
-            "hip comes to 0.99 rad or m, and its position limit with the margin",
+            "hip comes to 0.99 rad, and its position limit with the margin",
         ),
         ("positions", [0, -0.99, 0, 0], "position", "hip comes to -0.99"),
-        ("velocities", [0, -1.9, 0, 0], "speed", "hip has 1.9 rad/s or m/s, and 90% of its speed limit are 1.8"),
-        ("efforts", [0, 0, 9.5, 0], "effort", "hip needs 9.5 N·m or N, and 90% of its effort limit are 9"),
+        ("velocities", [0, -1.9, 0, 0], "speed", "hip has 1.9 rad/s, and 90% of its speed limit are 1.8"),
+        ("efforts", [0, 0, 9.5, 0], "effort", "hip needs 9.5 N·m, and 90% of its effort limit are 9"),
     ],
 )
 def test_what_breaks_a_limit_is_said(name: str, values: list[float], limit: str, said: str) -> None:
@@ -90,7 +90,7 @@ def test_a_robot_that_begins_beyond_its_margin_may_be_there() -> None:
 def test_limited_motors_collisions_and_divergence() -> None:
     limited = np.zeros((4, 2), bool)
     limited[2, 1] = True
-    assert words(motion(limited=limited)) == ["knee is at the limit of its motor, at 0 N·m or N"]
+    assert words(motion(limited=limited)) == ["knee is at the limit of its motor, at 0 N·m"]
     assert words(motion(touching={1: ("left", "right")})) == ["left and right touch"]
     assert words(motion(touching={1: ("left", "right")}), rows=slice(2, 4)) == []
     assert words(motion(diverged=3)) == ["the simulation diverges"]

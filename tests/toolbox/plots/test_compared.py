@@ -24,3 +24,20 @@ def test_each_joint_has_positions_and_differences(parted: float | None) -> None:
     np.testing.assert_allclose(panels[1].lines[0].get_ydata(), 2.0)
     np.testing.assert_allclose(panels[3].lines[1].get_ydata(), 0.0)
     assert len(panels[0].lines) == (3 if parted is None else 4)
+
+
+@pytest.mark.parametrize(
+    ("turns", "units"),
+    [
+        ([True, False], [("rad", "mrad"), ("m", "mm")]),
+        (None, [("rad or m", "mrad or mm")] * 2),
+    ],
+)
+def test_panels_have_the_unit_of_their_joint(turns: list[bool | None] | None, units: list[tuple[str, str]]) -> None:
+    """Both where the kind of a joint is unknown."""
+    time, motion = np.linspace(0.0, 1.0, 5), np.zeros((5, 2))
+    found = TwoMotions("title", ("a", "b"), ["hip", "slide"], time, *[motion] * 5, None, turns)
+    panels: list[Any] = draw_two_motions(found).axes
+    assert [(one.get_ylabel(), other.get_ylabel()) for one, other in zip(panels[::2], panels[1::2], strict=True)] == [
+        (f"position [{unit}]", f"difference\n[{milli}]") for unit, milli in units
+    ]

@@ -3,7 +3,17 @@
 from __future__ import annotations
 
 import pytest
-from isaacsim.core.experimental.actuators.toolbox.plots.units import BOTH, SLIDING, TURNING, Units, units_of, with_unit
+from isaacsim.core.experimental.actuators.toolbox.plots.units import (
+    BOTH,
+    SLIDING,
+    TURNING,
+    Units,
+    are_mixed,
+    heading,
+    unit_of,
+    units_of,
+    with_unit,
+)
 
 
 @pytest.mark.parametrize(
@@ -28,3 +38,36 @@ def test_numbers_have_a_unit_if_it_is_known() -> None:
     """Two units beside a number would be none."""
     assert with_unit("80", TURNING.effort) == "80 N·m"
     assert with_unit("80", BOTH.effort) == "80"
+
+
+@pytest.mark.parametrize(
+    ("turns", "words"),
+    [
+        ([True, True], "effort [N·m]"),
+        ([False], "effort [N]"),
+        # the numbers below it have their own
+        ([True, False], "effort"),
+        ([True, False, None], "effort"),
+        ([True, None], "effort [N·m or N]"),
+        (None, "effort [N·m or N]"),
+    ],
+)
+def test_heading_has_the_unit_of_all_joints_below_it(turns: list[bool | None] | None, words: str) -> None:
+    """Without one each number has its own; joints of an unknown kind have none."""
+    assert heading("effort", "effort", turns) == words
+    assert are_mixed(turns) == (words == "effort")
+
+
+@pytest.mark.parametrize(
+    ("unit", "turns", "said"),
+    [
+        ("N·m/rad or N/m", True, "N·m/rad"),
+        ("N·m/rad or N/m", False, "N/m"),
+        ("N·m/rad or N/m", None, "N·m/rad or N/m"),
+        ("Ω", False, "Ω"),
+        ("", True, ""),
+    ],
+)
+def test_parameter_has_the_unit_of_its_joint(unit: str, turns: bool | None, said: str) -> None:
+    """One without two units has its own at each joint."""
+    assert unit_of(unit, turns) == said

@@ -21,6 +21,7 @@ from isaacsim.core.experimental.actuators import (
 from isaacsim.core.experimental.actuators.pipeline import assembly
 from isaacsim.core.experimental.actuators.pipeline.recorded_signals import OF_PASSIVE_STAGES, STICKING_SPEED
 from isaacsim.core.experimental.actuators.toolbox.recording import recorder
+from isaacsim.core.experimental.actuators.toolbox.recording.friction import JointFriction
 from places import ROBOTS
 
 DT, INERTIA, COULOMB = 0.005, 0.02, 0.5
@@ -135,9 +136,29 @@ def test_table_of_friction() -> None:
     assert one.largest_effort == pytest.approx(float(np.abs(log.passive_efforts).max()))
     assert one.dissipated == pytest.approx(-float(log.passive_power.sum(dtype=float)) * DT) and one.dissipated > 0.0
     head, row = str(table).splitlines()
-    assert head.split() == ["robot", "joint", "sticks", "longest", "[s]", "largest", "effort", "dissipated", "[J]"]
+    assert head.replace("  ", " ").split() == [
+        *("robot", "joint", "sticks", "longest", "[s]", "largest", "effort", "[N·m", "or", "N]", "dissipated", "[J]"),
+    ]
     assert row.split()[2:3] == ["hip"] and len(head) == len(row)
     assert str(FrictionTable()) == "no friction acted"
+
+
+@pytest.mark.parametrize(
+    ("turns", "heading", "cells"),
+    [
+        ([True, True], "largest effort [N·m]", ["2", "3"]),
+        ([False, False], "largest effort [N]", ["2", "3"]),
+        ([True, False], "largest effort  ", ["2 N·m", "3 N"]),
+    ],
+)
+def test_table_has_the_unit_of_each_joint(turns: list[bool], heading: str, cells: list[str]) -> None:
+    """In the heading if all joints share it, else behind the effort."""
+    rows = [
+        JointFriction("r", "j", 0.5, 1.0, effort, 4.0, kind) for effort, kind in zip((2.0, 3.0), turns, strict=True)
+    ]
+    head, *lines = str(FrictionTable(rows)).splitlines()
+    assert heading in head
+    assert [" ".join(line.split()) for line in lines] == [f"r j 50.0% 1 {cell} 4" for cell in cells]
 
 
 @pytest.mark.parametrize("extension", ["npz", "csv", "parquet"])

@@ -49,6 +49,7 @@ def test_one_joint_is_a_column() -> None:
     [
         ({"dt": 0.0}, r"dt = 0\.0: must be a finite number of seconds > 0"),
         ({"dt": float("nan")}, "dt = nan"),
+        ({"turns": "yes"}, "turns = 'yes': must be True, False or None"),
         ({"position": np.zeros((3, 2, 1))}, r"position has shape \(3, 2, 1\)"),
         ({name: np.zeros((1, 2)) for name in SIGNALS}, r"shape \(1, 2\): must be \(steps, joints\), at least \(2, 1\)"),
         ({name: np.zeros((3, 0)) for name in SIGNALS}, r"shape \(3, 0\)"),
@@ -69,6 +70,16 @@ def test_file_gives_the_same_log_back(extension: str, joints: int, tmp_path: Pat
     log = pd_log(0, 50, joints)
     log.save(tmp_path / f"log{extension}")
     assert_same(ActuatorLog.load(tmp_path / f"log{extension}"), log)
+
+
+@pytest.mark.parametrize("turns", [True, False, None])
+def test_arrays_keep_whether_joints_turn(turns: bool | None, tmp_path: Path) -> None:
+    """A table does not; parts of a log do."""
+    log = made(turns=turns)
+    for ending, kept in ((".npz", turns), (".csv", None)):
+        log.save(tmp_path / f"log{ending}")
+        assert ActuatorLog.load(tmp_path / f"log{ending}").turns is kept
+    assert log.cut(0, 2).turns is turns
 
 
 def test_table_of_others(tmp_path: Path) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import sys
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -21,7 +22,7 @@ from isaacsim.core.experimental.actuators import (
 )
 from isaacsim.core.experimental.actuators.networks.load import load_checkpoint
 from isaacsim.core.experimental.actuators.networks.network import Linear, Network
-from isaacsim.core.experimental.actuators.toolbox.training import ActuatorLog, TrainedActuator
+from isaacsim.core.experimental.actuators.toolbox.training import ActuatorLog, TrainedActuator, report
 from neural_twin import random_network
 
 SCALES = {"pos_scale": 2.0, "vel_scale": 0.25, "effort_scale": 20.0, "sample_dt": DT}
@@ -139,6 +140,20 @@ def test_report(part: str, pd: TrainedActuator, tmp_path: Path) -> None:
     assert "4 epochs had no smaller validation error; the weights of epoch 2 were kept. Seed 3" in " ".join(
         page.split()
     )
+
+
+@pytest.mark.parametrize(("turns", "unit"), [(True, "N·m"), (False, "N"), (None, "N·m or N")])
+def test_report_has_the_units_of_its_log(
+    turns: bool | None, unit: str, pd: TrainedActuator, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Both where the log does not tell whether its joints turn."""
+    pytest.importorskip("matplotlib", reason="the report draws with matplotlib, which is not installed")
+    drawn: list[Any] = []
+    monkeypatch.setattr(report, "save", lambda figure, path: drawn.append(figure))
+    replace(pd, log=replace(pd.log, turns=turns)).report(tmp_path)
+    labels = {panel.get_xlabel() for panel in drawn[0].axes} | {panel.get_ylabel() for panel in drawn[0].axes}
+    assert {f"{word} [{unit}]" for word in ("effort", "error", "measured", "predicted")} <= labels
+    assert f"Efforts in {unit}. " in (tmp_path / "training.md").read_text("utf-8")
 
 
 def test_report_without_matplotlib(pd: TrainedActuator, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

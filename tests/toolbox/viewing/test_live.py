@@ -14,6 +14,7 @@ from isaacsim.core.experimental.actuators import (
     MaxEffortClampingConfig,
     PDControlConfig,
     Simulation,
+    ThermalConfig,
     TransmissionConfig,
 )
 from isaacsim.core.experimental.actuators.toolbox.viewing.live import Live
@@ -132,6 +133,28 @@ def test_geared_motor_is_shown_at_the_joint() -> None:
         assert one.computed == pytest.approx(other.computed, rel=1e-4, abs=1e-4)
         assert one.applied == pytest.approx(other.applied, rel=1e-4, abs=1e-4)
     np.testing.assert_allclose(history, of_direct, rtol=1e-4, atol=1e-4)
+
+
+def test_temperatures_are_those_of_the_recorder() -> None:
+    """Of windings with a thermal law, with the temperatures at which it derates; other joints have none."""
+    motor = [PDControlConfig(200.0, 20.0), MaxEffortClampingConfig(60.0)]
+    heat = ThermalConfig(0.5, 1.0, motor_constant=0.5, derating_start=90.0, max_temperature=130.0)
+    endless = ThermalConfig(0.5, 1.0, motor_constant=0.5)
+    for law, ends in ((heat, (90.0, 130.0)), (endless, (np.inf, np.inf))):
+        with Simulation(ARM, 0.005) as sim:
+            sim.play()
+            actuators = ArticulationActuators.from_configs(
+                "/World/Arm", {"shoulder": [*motor, law], "extension": motor}
+            )
+            live = live_of(sim)
+            assert [joint.derating for joint in live.joints] == [ends, None]
+            actuators.articulation.set_dof_position_targets([2.0, 0.1])
+            with actuators.record() as log:
+                sim.step(5)
+                shoulder, extension = live.efforts()
+                assert shoulder.temperature == log.winding_temperatures[-1, 0, 0] > 30.0
+                assert extension.temperature is None
+            actuators.close()
 
 
 def test_efforts_of_motor_and_friction_are_shown_apart() -> None:

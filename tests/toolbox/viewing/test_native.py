@@ -14,14 +14,24 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from isaacsim.core.experimental.actuators import (
+    ArticulationActuators,
+    FrictionConfig,
+    MaxEffortClampingConfig,
+    PDControlConfig,
+    Simulation,
+    ThermalConfig,
+)
+from isaacsim.core.experimental.actuators.toolbox.viewing.live import Live
+from isaacsim.core.experimental.actuators.toolbox.viewing.native import _lines
 from places import ROBOTS
 
 XVFB = shutil.which("Xvfb")
 LIBRARIES = [find_library(name) for name in ("X11", "Xtst", "GL")]
-pytestmark = [
-    pytest.mark.skipif(XVFB is None or not all(LIBRARIES), reason="Xvfb, libX11, libXtst or libGL is not installed"),
-    pytest.mark.skipif(find_spec("PIL") is None, reason="Pillow is not installed"),
-]
+needs_window = pytest.mark.skipif(
+    XVFB is None or not all(LIBRARIES) or find_spec("PIL") is None,
+    reason="Xvfb, libX11, libXtst, libGL or Pillow is not installed",
+)
 # keys go to the window under the pointer, as there is no window manager
 PROGRAM = """
 import ctypes, json, sys, threading, time
@@ -112,6 +122,23 @@ def display() -> Iterator[str]:
             server.terminate()
 
 
+def test_lines_tell_efforts_friction_and_temperature() -> None:
+    """In ASCII, as MuJoCo's viewer has nothing else; a joint without a law has no number of it."""
+    motor = [PDControlConfig(200.0, 20.0), MaxEffortClampingConfig(60.0)]
+    laws = [ThermalConfig(1e9, 1.0, motor_constant=0.5, ambient=40.0), FrictionConfig(coulomb=8.0)]
+    with Simulation(ROBOTS / "arm_2dof.usda", 0.005) as sim:
+        sim.play()
+        actuators = ArticulationActuators.from_configs("/World/Arm", {"shoulder": [*motor, *laws], "extension": motor})
+        live = Live(sim, sim._host)
+        sim.step()
+        told = dict(_lines(live, paused=True))
+        assert told["paused"] == "0.01 s" and all(text.isascii() for line in told.items() for text in line)
+        assert " friction " in told["shoulder"] and told["shoulder"].endswith(" winding 40 C")
+        assert "friction" not in told["extension"] and "winding" not in told["extension"]
+        actuators.close()
+
+
+@needs_window
 def test_window_draws_robot_and_ghost_and_takes_keys(display: str, tmp_path: Path) -> None:
     """Space pauses, the right arrow is one step, backspace resets; a reached target has no ghost."""
     program = tmp_path / "program.py"

@@ -26,6 +26,7 @@ from isaacsim.core.experimental.actuators import (
     MaxEffortClampingConfig,
     PDControlConfig,
     Simulation,
+    ThermalConfig,
 )
 from isaacsim.core.experimental.actuators.errors import HostError
 from isaacsim.core.experimental.actuators.toolbox.viewing.view import View
@@ -92,6 +93,85 @@ def test_friction_has_a_strip_and_a_curve_of_its_own() -> None:
             page._panel_shown = -math.inf
             page.show(view._live, False)
             assert len(page._chart.data) == len(page._chart.series) == 3 and "friction" not in page._key.content
+
+
+def test_joints_of_both_kinds_have_their_own_units(sim: Simulation) -> None:
+    """A heading has the unit that all joints share; without one, each number has its own."""
+    _actuators = ArticulationActuators("/World/Arm")
+    with sim.view(native=False, open_browser=False) as view:
+        sim.step()
+        page = shown(view)
+        shoulder, extension = page._bars.content.split("</div>")[:2]
+        assert " N·m</span>" in shoulder and " N</span>" in extension
+        assert [slider.label for slider in page._sliders] == ["shoulder [rad]", "extension [m]"]
+        assert folders(page) == ["efforts", "position targets", "one motor"]
+    with Simulation(ROBOTS / "so101.usda") as other:
+        other.play()
+        _servos = ArticulationActuators("/World/SO101")
+        with other.view(native=False, open_browser=False) as view:
+            other.step()
+            page = shown(view)
+            assert "N·m" not in page._bars.content and page._sliders[0].label == "shoulder_pan"
+            assert folders(page) == ["efforts [N·m]", "position targets [rad]", "one motor"]
+
+
+def test_temperature_is_red_where_it_derates() -> None:
+    """Joints without a thermal law have none, and a robot without any has no room for them."""
+    motor = [PDControlConfig(200.0, 20.0), MaxEffortClampingConfig(60.0)]
+    heat = {"winding_resistance": 1.0, "motor_constant": 0.5, "derating_start": 30.0, "max_temperature": 90.0}
+    warm = [*motor, ThermalConfig(winding_capacity=1e9, ambient=40.0, **heat)]
+    with Simulation(ROBOTS / "arm_2dof.usda", 0.005) as sim:
+        sim.play()
+        _actuators = ArticulationActuators.from_configs("/World/Arm", {"shoulder": warm, "extension": motor})
+        sim.step()
+        with sim.view(native=False, open_browser=False) as view:
+            sim.step()
+            shoulder, extension = shown(view)._bars.content.split("</div>")[:2]
+            assert "color:#d63031' title='winding of shoulder; less effort from 30 °C to 90 °C'>40 °C" in shoulder
+            assert "°C" not in extension
+
+
+def test_paused_simulation_is_continued_by_the_button_that_paused_it(sim: Simulation) -> None:
+    """The button says what it does."""
+    with sim.view(native=False, open_browser=False) as view:
+        for button, paused in (("pause", False), ("continue", True)):
+            # without a page a view does not stay paused
+            view.paused = paused
+            page = shown(view)
+            assert page._buttons.options == (button, "step", "reset")
+            (told,) = page._buttons._impl.update_cb
+            told(SimpleNamespace(client=object(), target=SimpleNamespace(value=button)))
+            assert view._requests.get() == ("pause", ())
+
+
+def test_camera_sees_all_robots_above_the_panel_of_a_phone() -> None:
+    """Its angle is as wide for a narrow picture as for a square one, and their middle is in the upper half."""
+    from isaacsim.core.experimental.actuators.toolbox.viewing.web import _camera
+
+    middle, fov = np.array([0.0, 0.0, 0.5]), 1.2
+    wide, at = _camera(middle, 2.0, 1.6, fov)
+    assert at.tolist() == middle.tolist() and np.linalg.norm(wide - middle) == pytest.approx(2.3)
+    narrow, below = _camera(middle, 2.0, 0.5, fov)
+    assert np.linalg.norm(narrow - middle) == pytest.approx(4.6) and below[2] < middle[2]
+    up, to_target, to_robot = np.array([0.0, 0.0, 1.0]), below - narrow, middle - narrow
+    ahead = to_target / np.linalg.norm(to_target)
+    height = up - (up @ ahead) * ahead
+    share = to_robot @ height / np.linalg.norm(height) / (to_robot @ ahead) / math.tan(fov / 2)
+    assert 0.3 < share < 0.7
+    assert np.isfinite(_camera(middle, 2.0, 0.0, fov)).all()
+
+
+def shown(view: View) -> Any:
+    """Return the page of a view, after its panel is filled."""
+    page: Any = view._screen
+    page._panel_shown = -math.inf
+    page.show(view._live, view.paused)
+    return page
+
+
+def folders(page: Any) -> list[str]:
+    """Return the headings of a page."""
+    return [one.label for one in page._panel._children.values()]
 
 
 def test_two_pages_have_two_ports(sim: Simulation) -> None:
@@ -286,7 +366,7 @@ def test_buttons_and_selectors_do_what_they_say() -> None:
             assert view._live.env == 11
 
             # continue
-            page.get_by_role("button", name="pause").click()
+            page.get_by_role("button", name="continue").click()
             told("running")
             wait_for(lambda: robots[1].get_dof_positions().numpy()[11, 0] > 0.1, page)
 
@@ -442,20 +522,20 @@ def test_own_page_moves_the_robot(sim: Simulation, of: str) -> None:
         origins = {"own page": view.url, "no browser": None, "localhost": f"http://localhost:{port}"}
         host = "proxy.example" if of == "allowed host" else None
         with Visitor(view, origins.get(of, "https://proxy.example"), host) as visitor:
-            visitor.give("shoulder", -0.5)
+            visitor.give("shoulder [rad]", -0.5)
             assert settled(view, lambda: target() == -0.5)
 
 
 @pytest.mark.parametrize(
     ("label", "value", "message"),
     [
-        ("shoulder", math.nan, "target of shoulder = nan: must be finite in single precision"),
+        ("shoulder [rad]", math.nan, "target of shoulder = nan: must be finite in single precision"),
         ("kp", math.nan, "kp of shoulder = nan: must be finite and >= 0"),
         ("kp", math.inf, "kp of shoulder = inf: must be finite and >= 0"),
         ("kp", -1e30, "kp of shoulder = -1e+30: must be finite and >= 0"),
         ("kp", 1e39, "kp of shoulder = 1e+39: must be finite and >= 0 in single precision"),
         ("kd", -1.0, "kd of shoulder = -1.0: must be finite and >= 0"),
-        (" ", "close", "request = 'close': must be one of ['pause', 'step'"),
+        ("simulation", "close", "request = 'close': must be one of ['pause', 'step'"),
     ],
 )
 def test_value_out_of_range_is_told_on_the_page(
@@ -471,7 +551,7 @@ def test_value_out_of_range_is_told_on_the_page(
         visitor.hear("NotificationShowMessage")
         assert visitor.told[0].startswith(message)
         assert (target(), [view._live.gain(0, name) for name in ("kp", "kd")]) == (0.0, before)
-        sliders = {"shoulder": page._sliders[0], **page._gains}
+        sliders = {"shoulder [rad]": page._sliders[0], **page._gains}
         if label in sliders:
             assert settled(view, lambda: sliders[label].value in (0.0, *before))
         sim.step()
@@ -481,8 +561,8 @@ def test_value_out_of_range_is_told_on_the_page(
 def test_ends_of_a_slider_are_not_what_a_page_says(view: View) -> None:
     """A page may write any value into them."""
     with Visitor(view) as visitor:
-        visitor.give("shoulder", 1e6, "max")
-        visitor.give("shoulder", 100.0)
+        visitor.give("shoulder [rad]", 1e6, "max")
+        visitor.give("shoulder [rad]", 100.0)
         assert settled(view, lambda: target() == 2.5)
 
 
@@ -491,7 +571,7 @@ def test_page_that_is_spoilt_is_closed_and_the_loop_goes_on(
 ) -> None:
     """Viser lets a page write to its copy of a handle."""
     with Visitor(view) as visitor:
-        visitor.give("shoulder", 5, "gui_api")
+        visitor.give("shoulder [rad]", 5, "gui_api")
         assert settled(None, lambda: not view._requests.empty())
         view.sync()
         Articulation("/World/Arm").set_dof_position_targets(0.3)

@@ -15,6 +15,7 @@ from ..comparison.side import Side, both_driven_alike, side_of
 from ..comparison.words import names, rows_of, summary, text
 from ..plots.compared import TwoMotions, draw_two_motions
 from ..plots.style import require_picture, save
+from ..plots.units import units_of
 from .answer import Answer, Table
 from .arguments import Compare
 from .show import progress_bar
@@ -24,10 +25,10 @@ _BLAMES = {
     "joints": "joints or links",
     "first": "first",
     "second": "second",
-    "before": "before [mrad or mm]",
+    "before": "before",
     "after": "after",
     "share": "explains [%]",
-    "alone": "alone [mrad or mm]",
+    "alone": "alone",
 }
 _VALUES = {
     "cause": "cause",
@@ -136,7 +137,9 @@ def _tables(found: Comparison, sides: tuple[str, str]) -> list[Table]:
         for row in values
     ]
     title = f"first: {sides[0]}; second: {sides[1]}"
-    return [Table("causes", _BLAMES, blames, title=title), Table("values", _VALUES, values, shown=shown)]
+    unit = units_of(found.first.motion.turns).milli
+    columns = _BLAMES | {name: f"{_BLAMES[name]} [{unit}]" for name in ("before", "alone")}
+    return [Table("causes", columns, blames, title=title), Table("values", _VALUES, values, shown=shown)]
 
 
 def _rest(found: Comparison) -> dict[str, object]:
@@ -186,4 +189,5 @@ def _drawn(found: Comparison, sides: tuple[str, str]) -> TwoMotions:
         found.difference.errors,
         remaining,
         None if found.parting is None else found.parting.time,
+        motion.turns,
     )

@@ -13,18 +13,24 @@ from ..identification.waves import WAVES
 from ..plots.style import require_picture
 from .answer import Answer, Table
 from .arguments import Excite
+from .joint_units import with_units
 from .opened import initial_positions
 from .show import progress_bar
 
 _JOINT = {
     "joint": "joint",
-    "start": "start [rad or m]",
+    "start": "start",
     "lowest": "lowest command",
     "highest": "highest command",
-    "speed": "largest speed [rad/s or m/s]",
+    "speed": "largest speed",
     "speed_limit": "limit",
-    "effort": "largest effort [N·m or N]",
+    "effort": "largest effort",
     "effort_limit": "limit",
+}
+_QUANTITIES = {
+    **dict.fromkeys(("start", "lowest", "highest"), "position"),
+    **dict.fromkeys(("speed", "speed_limit"), "velocity"),
+    **dict.fromkeys(("effort", "effort_limit"), "effort"),
 }
 
 
@@ -71,7 +77,8 @@ def _table(found: Excitation) -> Table:
         {"joint": name, **{key: float(values[j]) for key, values in columns.items()}}
         for j, name in enumerate(found.joints)
     ]
-    return Table("joints", _JOINT, rows, title=f"{found.robot}: predicted with the motors as they are known")
+    table = Table("joints", _JOINT, rows, title=f"{found.robot}: predicted with the motors as they are known")
+    return with_units(table, _QUANTITIES, limits.turns.tolist())
 
 
 def _in_words(found: Excitation) -> str:

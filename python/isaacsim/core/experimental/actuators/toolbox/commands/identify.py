@@ -15,7 +15,7 @@ from ..identification.log import MotorLog
 from ..identification.logs.read import read_logs
 from ..identification.models import MODELS
 from ..identification.options import FitOptions
-from ..identification.output import require_output, save_identified
+from ..identification.output import require_output, save_identified, unit_of_estimate, units_of_errors
 from ..identification.published import published_priors
 from ..identification.report import plot_identified, write_report
 from .answer import Answer, Table
@@ -25,8 +25,8 @@ from .show import progress_bar
 _MODEL = {
     "name": "model",
     "parameters": "parameters",
-    "training": "error, fitted [mrad or mm]",
-    "validation": "error, held out [mrad or mm]",
+    "training": "error, fitted",
+    "validation": "error, held out",
 }
 _ESTIMATE = {
     "joint": "joint",
@@ -129,16 +129,19 @@ def _tables(found: Identified) -> list[Table]:
         for one in found.models
     ]
     estimates = [{name: getattr(one, name) for name in _ESTIMATE} for one in found.estimates]
+    unit = units_of_errors(found).milli
+    columns = _MODEL | {name: f"{_MODEL[name]} [{unit}]" for name in ("training", "validation")}
+    shown = [row | {"unit": unit_of_estimate(found, one)} for row, one in zip(estimates, found.estimates, strict=True)]
     return [
-        Table("models", _MODEL, models, title="mean absolute position errors, joint by joint"),
-        Table("parameters", _ESTIMATE, estimates, title=f"{found.robot}: {found.chosen}"),
+        Table("models", columns, models, title="mean absolute position errors, joint by joint"),
+        Table("parameters", _ESTIMATE, estimates, title=f"{found.robot}: {found.chosen}", shown=shown),
     ]
 
 
 def _notes(found: Identified, out: Path) -> list[str]:
     said = [
-        f"Kept: {found.chosen}. The whole robot, simulated on what was held out: {1e3 * found.error:.3g} mrad or mm; "
-        f"with the motors it had: {1e3 * found.shipped:.3g}.",
+        f"Kept: {found.chosen}. The whole robot, simulated on what was held out: {1e3 * found.error:.3g} "
+        f"{units_of_errors(found).milli}; with the motors it had: {1e3 * found.shipped:.3g}.",
         "Standard errors are those of the noise; errors of the masses of links come on top of it.",
     ]
     return [*said, *found.warnings, f"The motors are in {out}. It took {found.seconds:.1f} s."]

@@ -12,6 +12,7 @@ from ..plots.bode import draw_bode
 from ..plots.envelope import draw_envelope
 from ..plots.step_response import draw_step_response
 from ..plots.style import require_picture, save
+from ..plots.units import units_of
 from ..trials.bode import loop_response
 from ..trials.envelope import envelope, find_actuator
 from ..trials.step_response import step_response
@@ -19,6 +20,7 @@ from ..trials.targets import clipped, step
 from ..trials.trial import room_of
 from .answer import Answer, Table
 from .arguments import Plot
+from .joint_units import with_units
 from .opened import actuators_of, opened, require_actuators, simulate
 
 if TYPE_CHECKING:
@@ -28,9 +30,9 @@ if TYPE_CHECKING:
 _TURN, _SLIDE, _SECONDS = 0.2, 0.02, 2.0
 _ENVELOPE = {
     "joint": "joint",
-    "stall_effort": "stall effort [N·m or N]",
-    "corner_speed": "corner speed [rad/s or m/s]",
-    "no_load_speed": "no-load speed [rad/s or m/s]",
+    "stall_effort": "stall effort",
+    "corner_speed": "corner speed",
+    "no_load_speed": "no-load speed",
     "delay": "delay [s]",
     "clamps": "clamps",
 }
@@ -39,10 +41,15 @@ _STEP = {
     "rise_time": "rise time [s]",
     "overshoot": "overshoot [%]",
     "settling_time": "settling time [s]",
-    "error": "final error [rad or m]",
-    "largest_effort": "largest effort [N·m or N]",
+    "error": "final error",
+    "largest_effort": "largest effort",
 }
 _FRICTION = {"largest_friction": "largest friction"}
+_QUANTITIES = {
+    **dict.fromkeys(("stall_effort", "largest_effort", "largest_friction"), "effort"),
+    **dict.fromkeys(("corner_speed", "no_load_speed"), "velocity"),
+    "error": "position",
+}
 _BODE = {
     "joint": "joint",
     "gain_margin": "gain margin",
@@ -83,7 +90,8 @@ def _envelope(arguments: Plot) -> tuple[Figure, Table, bool, list[str]]:
             turns=robots.dof_types[column] is DofType.Rotation,
         )
     row = {name: list(found.clamps) if name == "clamps" else getattr(found, name) for name in _ENVELOPE}
-    return draw_envelope(found), Table("envelope", _ENVELOPE, [row]), False, []
+    table = with_units(Table("envelope", _ENVELOPE, [row]), _QUANTITIES, [found.turns])
+    return draw_envelope(found), table, False, []
 
 
 def _step(arguments: Plot) -> tuple[Figure, Table, bool, list[str]]:
@@ -118,8 +126,10 @@ def _step(arguments: Plot) -> tuple[Figure, Table, bool, list[str]]:
     columns = _STEP if found.actual.friction is None else _STEP | _FRICTION
     only = np.where(np.array(names) == arguments.joint, amplitude, 0.0)
     notes = clipped(room, names, (step(room, only), only))
-    title = f"{arguments.joint}, a jump by {found.actual.target[-1] - found.actual.target[0]:.3g} rad or m"
-    return draw_step_response(found), Table("step", columns, rows, title=title), False, notes
+    jump = found.actual.target[-1] - found.actual.target[0]
+    title = f"{arguments.joint}, a jump by {jump:.3g} {units_of([found.turns]).position}"
+    table = with_units(Table("step", columns, rows, title=title), _QUANTITIES, [found.turns] * len(rows))
+    return draw_step_response(found), table, False, notes
 
 
 def _bode(arguments: Plot) -> tuple[Figure, Table, bool, list[str]]:

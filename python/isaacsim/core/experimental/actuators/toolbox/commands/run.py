@@ -18,15 +18,18 @@ from rich.progress import track
 from ...action_graphs.runner.load import has_graphs
 from ...errors import HostError
 from ...hosts.dof_properties import DofType
+from ...hosts.joint_kinds import turning
 from ...networks.trust import trust_checkpoints
 from ...saving import require_place
 from ...simulation import Simulation
 from ..plots.style import require_picture
+from ..plots.units import units_of
 from ..recording.recording import FORMATS
 from ..trials.targets import KINDS, Targets, clipped, from_csv, hold, sine, step
 from ..trials.trial import Trial, follow, room_of
 from .answer import Answer, Table
 from .arguments import Run
+from .joint_units import with_units
 from .opened import Opened, columns_of, opened, simulate
 from .run_graph import run_graph
 
@@ -47,13 +50,17 @@ _ELECTRICAL = {
 _JOINT = {
     "robot": "robot",
     "joint": "joint",
-    "target": "target [rad or m]",
+    "target": "target",
     "position": "position",
     "largest_error": "largest error",
     "rms_error": "rms error",
-    "largest_effort": "largest effort [N·m or N]",
+    "largest_effort": "largest effort",
     "limited": "time limited [%]",
     "clamps": "by",
+}
+_QUANTITIES = {
+    **dict.fromkeys(("target", "position", "largest_error", "rms_error"), "position"),
+    **dict.fromkeys(("largest_effort", "largest_friction"), "effort"),
 }
 
 
@@ -97,7 +104,7 @@ def _run_robots(arguments: Run, one: Opened) -> Answer:
             steps = _while_open(view)
         after_step = None if view is None else _in_real_time(view.sync, one.simulation.dt)
         trial = follow(one.simulation, one.robots, one.actuators, targets, steps, after_step)
-    notes = [*_driven_by(one), *notes, *_notes(trial)]
+    notes = [*_driven_by(one), *notes, *_notes(trial, _turns(one.robots))]
     if arguments.record is not None:
         trial.recording.save(arguments.record)
         notes.append(f"The recording is in {arguments.record}.")
@@ -115,7 +122,15 @@ def _table(trial: Trial, robots: Any, title: str) -> Table:
     others = _FRICTION | _ELECTRICAL
     there = {name: words for name, words in others.items() if any(row[name] is not None for row in rows)}
     columns = columns_of(_JOINT | there, robots)
-    return Table("joints", columns, rows, title=title)
+    turns = _turns(robots)
+    return with_units(
+        Table("joints", columns, rows, title=title), _QUANTITIES, [turns.get(one.joint) for one in trial.joints]
+    )
+
+
+def _turns(robots: Any) -> dict[str, bool | None]:
+    """Return which joints turn, by name."""
+    return dict(zip(robots.dof_names, turning(robots) or [], strict=False))
 
 
 def _percent(share: float | None) -> float | None:
@@ -221,14 +236,23 @@ def _driven_by(one: Opened) -> list[str]:
     return notes
 
 
-def _notes(trial: Trial) -> list[str]:
-    """Return notes on vibrations, limits, faults and divergence."""
+def _notes(trial: Trial, turns: dict[str, bool | None]) -> list[str]:
+    """Return notes on vibrations, limits, faults and divergence.
+
+    Args:
+        trial: The results.
+        turns: Which joints turn, by name.
+    """
+
+    def unit(joint: str) -> str:
+        return units_of([turns.get(joint)]).position
+
     notes = [
-        f"{joint} of <{robot}> vibrates: {one.frequency:.3g} Hz, amplitude {one.amplitude:.2g} rad or m."
+        f"{joint} of <{robot}> vibrates: {one.frequency:.3g} Hz, amplitude {one.amplitude:.2g} {unit(joint)}."
         for (robot, joint), one in trial.buzzing.items()
     ]
     notes += [
-        f"{joint.joint} of <{joint.robot}> was {joint.beyond:.3g} rad or m beyond its limit."
+        f"{joint.joint} of <{joint.robot}> was {joint.beyond:.3g} {unit(joint.joint)} beyond its limit."
         for joint in trial.joints
         if joint.beyond
     ]

@@ -10,9 +10,11 @@ from typing import Any
 
 from ...action_graphs.runner import graph
 from ...action_graphs.runner.runner import GraphRunner
+from ...hosts.joint_kinds import turning
 from ...simulation import Simulation
 from ...usd.articulation import articulation_roots
 from .answer import Answer, Table
+from .joint_units import with_units
 from .watch import Watch
 
 # of nodes that drive robots
@@ -21,10 +23,11 @@ _GRAPH = {"graph": "graph", "evaluated": "evaluated", "events": "events", "runs"
 _JOINT = {
     "robot": "robot",
     "joint": "joint",
-    "position": "position [rad or m]",
+    "position": "position",
     "target": "target",
     "error": "error",
 }
+_QUANTITIES: dict[str, str] = dict.fromkeys(("position", "target", "error"), "position")
 
 
 def run_graph(
@@ -67,7 +70,7 @@ def run_graph(
         )
         tables = [
             Table("graphs", _GRAPH, list(_graphs(runner)), title=title),
-            Table("joints", _JOINT, list(_joints(robots))),
+            with_units(Table("joints", _JOINT, list(_joints(robots))), _QUANTITIES, _turns(robots)),
         ]
         return Answer(tables, notes, bool(problems))
 
@@ -95,6 +98,11 @@ def _graphs(runner: GraphRunner) -> Iterator[dict[str, object]]:
             "runs": sum(node.get_compute_count() for node in nodes),
             "faults": sum(map(len, faults)),
         }
+
+
+def _turns(robots: dict[str, Any]) -> list[bool | None]:
+    """Return which joints turn, in the order of the rows."""
+    return [kind for robot in robots.values() for kind in turning(robot) or [None] * len(robot.dof_names)]
 
 
 def _joints(robots: dict[str, Any]) -> Iterator[dict[str, object]]:

@@ -76,7 +76,7 @@ def _is_number(value: object) -> bool:
 
 
 def text_of(value: object) -> str:
-    """Return the text of a cell."""
+    """Return a value as tables show it: a hyphen for None, four digits of numbers, lists with commas."""
     if value is None:
         return "-"
     if isinstance(value, bool):

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from ...saving import require_place
+from ..plots.units import heading
 from ..training.log import ActuatorLog
 from ..training.train import train_actuator
 from ..training.trained import WRITERS
 from .answer import Answer, Table
 from .arguments import Train
 
-_ERRORS = {"on": "on", "rms": "rms [N·m or N]", "largest": "largest [N·m or N]", "relative": "of effort RMS [%]"}
+_ERRORS = {"on": "on", "rms": "rms", "largest": "largest", "relative": "of effort RMS [%]"}
+_EFFORTS = ("rms", "largest")
 
 
 def answer(arguments: Train) -> Answer:
@@ -32,4 +34,5 @@ def answer(arguments: Train) -> Answer:
     if arguments.report is not None:
         trained.report(arguments.report, test=other)
         notes.append(f"The report is in {arguments.report}.")
-    return Answer([Table("errors", _ERRORS, rows, title=f"{arguments.log}: errors of the {arguments.kind}")], notes)
+    columns = _ERRORS | {name: heading(_ERRORS[name], "effort", [log.turns]) for name in _EFFORTS}
+    return Answer([Table("errors", columns, rows, title=f"{arguments.log}: errors of the {arguments.kind}")], notes)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -22,6 +23,7 @@ class Motion:
         velocities: [rad/s or m/s], same shape.
         efforts: Efforts of actuators in the step before [N·m or N], same shape; NaN of drives.
         diverged: Time at which the simulation diverged [s]; None if it did not.
+        turns: Which joints turn; None where that is unknown.
     """
 
     joints: tuple[str, ...]
@@ -31,6 +33,7 @@ class Motion:
     velocities: np.ndarray
     efforts: np.ndarray
     diverged: float | None = None
+    turns: Sequence[bool | None] | None = None
 
     def positions_at(self, time: np.ndarray) -> np.ndarray:
         """Return positions at other times [s], interpolated, shape `(times, joints)`."""

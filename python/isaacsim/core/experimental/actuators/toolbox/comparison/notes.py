@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
+from ..plots.units import units_of
 from .commands import Plan
 from .compare import FINER, Comparison
 from .run import Values
@@ -42,12 +43,12 @@ def most_of(by_joint: Mapping[str, float]) -> list[str]:
 
 
 def _parting(found: Comparison, plan: Plan) -> str:
-    whole = found.difference
+    whole, unit = found.difference, units_of(found.first.motion.turns).milli
     if found.parting is None:
-        return f"The motions agree: {plan.seconds:g} s, largest difference {1e3 * whole.largest:.3g} mrad or mm."
+        return f"The motions agree: {plan.seconds:g} s, largest difference {1e3 * whole.largest:.3g} {unit}."
     return (
         f"The motions part at {found.parting.time:.4g} s, {found.parting.joint} first: by more than "
-        f"{1e3 * found.tolerance:g} mrad or mm. Mean difference {1e3 * whole.mean:.3g}, largest "
+        f"{1e3 * found.tolerance:g} {unit}. Mean difference {1e3 * whole.mean:.3g}, largest "
         f"{1e3 * whole.largest:.3g}, most of {names(most_of(whole.by_joint))}."
     )
 
@@ -75,8 +76,9 @@ def _left(found: Comparison) -> Iterator[str]:
         yield f"Also different, without effect on this motion or explained by the above: {', '.join(found.idle)}."
     yield from (f"{name} differs and could not be put equal: {why}" for name, why in found.failed.items())
     if found.unexplained and found.finer is not None:
+        unit = units_of(found.first.motion.turns).milli
         yield (
-            f"Of the {1e3 * found.remaining.mean:.3g} mrad or mm that remain, {1e3 * found.finer:.3g} remain with "
+            f"Of the {1e3 * found.remaining.mean:.3g} {unit} that remain, {1e3 * found.finer:.3g} remain with "
             f"1/{FINER} of the physics step on both sides; the integrators make the rest."
         )
         yield from _dynamics(found.last[0].values, found.last[1].values)

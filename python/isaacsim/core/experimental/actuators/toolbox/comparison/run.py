@@ -10,6 +10,7 @@ import numpy as np
 
 from ...articulation_actuators import ArticulationActuators
 from ...errors import SimulationDivergedError
+from ...hosts.joint_kinds import turning
 from ...simulation import Simulation
 from ...specs.motors import MotorConfig
 from .commands import Plan
@@ -179,7 +180,9 @@ def _move(
             break
         if actuators is not None:
             efforts[driven] = np.asarray(actuators.applied_efforts)[0]
-    return Motion(plan.joints, time, wanted, found[0], found[1], found[2], diverged)
+    kinds = turning(robot)
+    turns = None if kinds is None else [kinds[column] for column in columns]
+    return Motion(plan.joints, time, wanted, found[0], found[1], found[2], diverged, turns)
 
 
 def _values(side: Side, robot: Any, plan: Plan, columns: list[int], places: Mapping[str, np.ndarray]) -> Values:

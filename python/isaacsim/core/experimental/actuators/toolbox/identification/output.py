@@ -11,6 +11,7 @@ from ...motor_files.files import save_motors
 from ...motor_files.formats import ENDINGS
 from ...saving import whole_file
 from ...specs.arguments import MODEL_FILES, path_of
+from ..plots.units import Units, unit_of, units_of
 from .identified import Estimate, Identified
 
 _LAYERS = (".usda", ".usd", ".usdc")
@@ -70,12 +71,13 @@ def _save_layer(identified: Identified, place: Path) -> None:
 def summary(identified: Identified) -> list[str]:
     """Return what is known of identified motors: errors, logs, a table of estimates and warnings, a line each."""
     logs = [f"{_line(one.log.source)} ({'held out' if one.held_out else 'fitted'})" for one in identified.replays]
-    rows = [("joint", "parameter", "value", "standard error", "unit"), *map(_row, identified.estimates)]
+    units = [unit_of_estimate(identified, one) for one in identified.estimates]
+    rows = [("joint", "parameter", "value", "standard error", "unit"), *map(_row, identified.estimates, units)]
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     return [
         f"Motors of {_line(Path(identified.robot).name)}, identified from logs.",
         f"Model: {_line(identified.chosen)}.",
-        f"Position error {error_words(identified)}: {_milli(identified.error)} mrad or mm; "
+        f"Position error {error_words(identified)}: {_milli(identified.error)} {units_of_errors(identified).milli}; "
         f"with the motors of the robot file {_milli(identified.shipped)}.",
         f"Logs: {', '.join(logs) or 'none'}.",
         *("  ".join(map(str.ljust, row, widths)).rstrip() for row in rows),
@@ -83,13 +85,31 @@ def summary(identified: Identified) -> list[str]:
     ]
 
 
+def units_of_errors(identified: Identified) -> Units:
+    """Return the units of position errors of all joints together; those of both kinds where their kind is unknown."""
+    return units_of(_turns(identified).values())
+
+
+def unit_of_estimate(identified: Identified, one: Estimate) -> str:
+    """Return the unit of an estimate at its joint; that of both kinds for one that joints of both kinds share."""
+    turns = _turns(identified)
+    kinds = set(turns.values())
+    return unit_of(one.unit, turns.get(one.joint, kinds.pop() if len(kinds) == 1 else None))
+
+
+def _turns(identified: Identified) -> dict[str, bool | None]:
+    """Return which joints turn, by name; nothing without a replay that knows."""
+    known = next((one for one in identified.replays if one.turns is not None), None)
+    return {} if known is None else dict(zip(known.log.joints, known.turns or [], strict=True))
+
+
 def error_words(identified: Identified) -> str:
     """Return on which logs the error of identified motors was taken."""
     return "on the logs held out" if any(one.held_out for one in identified.replays) else "on the fitted logs"
 
 
-def _row(one: Estimate) -> tuple[str, ...]:
-    return _line(one.joint), one.name, f"{one.value:.6g}", f"{one.standard_error:.2g}", one.unit
+def _row(one: Estimate, unit: str) -> tuple[str, ...]:
+    return _line(one.joint), one.name, f"{one.value:.6g}", f"{one.standard_error:.2g}", unit
 
 
 def _milli(error: float) -> str:

@@ -16,7 +16,7 @@ from ...specs.arguments import path_of
 from ..plots.identified import Comparison, draw_comparison
 from ..plots.style import require_picture, save
 from .identified import Estimate, Identified, ModelScore, Replay
-from .output import error_words
+from .output import error_words, unit_of_estimate, units_of_errors
 
 if TYPE_CHECKING:
     from ..plots.style import Figure
@@ -82,8 +82,9 @@ def _page(identified: Identified) -> Iterable[str]:
     yield f'<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8"><title>Motors of {name}</title>'
     yield f"<style>{_STYLE}</style></head><body><h1>Motors of {name}, identified from logs</h1>"
     found, shipped = _milli(identified.error), _milli(identified.shipped)
+    unit = units_of_errors(identified).milli
     yield (
-        f"<p>Mean absolute position error {error_words(identified)}: <b>{found} mrad or mm</b>; with the motors of the "
+        f"<p>Mean absolute position error {error_words(identified)}: <b>{found} {unit}</b>; with the motors of the "
         f"robot file {shipped}. Identified in {identified.seconds:.3g} s.</p>"
     )
     if identified.warnings:
@@ -92,15 +93,16 @@ def _page(identified: Identified) -> Iterable[str]:
         yield "</ul>"
     if identified.replays:
         yield f"<h2>Measured and simulated</h2>{_image(plot_identified(identified))}<h2>Logs</h2>"
-        yield from _table(("log", "use", "duration [s]", "error [mrad or mm]"), map(_log, identified.replays))
+        yield from _table(("log", "use", "duration [s]", f"error [{unit}]"), map(_log, identified.replays))
     yield "<h2>Models</h2><p>Each joint by itself; the chosen model is marked.</p>"
     scores = [_score(one, one.name == identified.chosen) for one in identified.models]
     chosen = [one.name == identified.chosen for one in identified.models]
-    heads = ("model", "parameters", "training error [mrad or mm]", "validation error [mrad or mm]", "")
+    heads = ("model", "parameters", f"training error [{unit}]", f"validation error [{unit}]", "")
     yield from _table(heads, scores, chosen)
     yield "<h2>Estimates</h2>"
     heads = ("joint", "parameter", "value ± standard error", "unit", "start", "")
-    yield from _table(heads, map(_estimate, identified.estimates))
+    units = [unit_of_estimate(identified, one) for one in identified.estimates]
+    yield from _table(heads, map(_estimate, identified.estimates, units))
     yield "</body></html>"
 
 
@@ -121,9 +123,9 @@ def _score(one: ModelScore, is_chosen: bool) -> tuple[str, ...]:
     return one.name, str(len(one.parameters)), _milli(one.training), _milli(one.validation), "chosen" * is_chosen
 
 
-def _estimate(one: Estimate) -> tuple[str, ...]:
+def _estimate(one: Estimate, unit: str) -> tuple[str, ...]:
     value = f"{one.value:.4g} ± {one.standard_error:.2g}" if math.isfinite(one.standard_error) else f"{one.value:.4g}"
-    return one.joint, one.name, value, one.unit, f"{one.start:.4g}", "at a bound" * one.is_at_bound
+    return one.joint, one.name, value, unit, f"{one.start:.4g}", "at a bound" * one.is_at_bound
 
 
 def _milli(error: float) -> str:

@@ -11,6 +11,7 @@ import numpy as np
 from ...errors import SimulationDivergedError
 from ...hosts.dof_properties import DofType
 from ...pipeline.feedback import largest_efforts, largest_speeds
+from ..plots.units import Units, units_of
 from .commanded import CommandedRobot
 
 SAFE = 0.9
@@ -187,9 +188,7 @@ def broken(motion: Motion, limits: Limits, rows: slice, middle: np.ndarray, marg
     soft = _SOFT * limits.span
     low, high = limits.within(margin)
     for j in range(len(limits.joints)):
-        found += _positions(
-            limits.joints[j], j, motion.positions[rows, j], (low[j] - soft[j], high[j] + soft[j]), middle
-        )
+        found += _positions(limits, j, motion.positions[rows, j], (low[j] - soft[j], high[j] + soft[j]), middle)
         found += _speeds(limits, j, motion.velocities[rows, j])
         found += _efforts(limits, j, motion.efforts[rows, j], bool(motion.limited[rows, j].any()))
     if pairs := [pair for row, pair in motion.touching.items() if rows.start <= row < rows.stop]:
@@ -200,14 +199,14 @@ def broken(motion: Motion, limits: Limits, rows: slice, middle: np.ndarray, marg
 
 
 def _positions(
-    name: str, joint: int, positions: np.ndarray, bounds: tuple[float, float], middle: np.ndarray
+    limits: Limits, joint: int, positions: np.ndarray, bounds: tuple[float, float], middle: np.ndarray
 ) -> list[Break]:
-    found = []
+    found, name, unit = [], limits.joints[joint], _units(limits, joint).position
     for side, bound in zip((-1.0, 1.0), bounds, strict=True):
         far = side * float((side * positions).max())
         if side * (far - bound) > 0.0:
             over = float(abs(far - middle[joint]) / max(abs(bound - middle[joint]), 1e-9))
-            words = f"{name} comes to {far:.4g} rad or m, and its position limit with the margin is {bound:.4g}"
+            words = f"{name} comes to {far:.4g} {unit}, and its position limit with the margin is {bound:.4g}"
             found.append(Break(joint, "position", max(over, 1.0), words))
     return found
 
@@ -216,7 +215,8 @@ def _speeds(limits: Limits, joint: int, velocities: np.ndarray) -> list[Break]:
     fast, most = float(np.abs(velocities).max()), SAFE * float(limits.speed[joint])
     if fast <= most:
         return []
-    words = f"{limits.joints[joint]} has {fast:.3g} rad/s or m/s, and {SAFE:.0%} of its speed limit are {most:.3g}"
+    unit = _units(limits, joint).velocity
+    words = f"{limits.joints[joint]} has {fast:.3g} {unit}, and {SAFE:.0%} of its speed limit are {most:.3g}"
     return [Break(joint, "speed", fast / most, words)]
 
 
@@ -224,10 +224,15 @@ def _efforts(limits: Limits, joint: int, efforts: np.ndarray, limited: bool) -> 
     strong, most = float(np.abs(efforts).max()), SAFE * float(limits.effort[joint])
     if strong <= most and not limited:
         return []
-    words = f"{limits.joints[joint]} needs {strong:.3g} N·m or N, and {SAFE:.0%} of its effort limit are {most:.3g}"
+    unit = _units(limits, joint).effort
+    words = f"{limits.joints[joint]} needs {strong:.3g} {unit}, and {SAFE:.0%} of its effort limit are {most:.3g}"
     if strong <= most:
-        words = f"{limits.joints[joint]} is at the limit of its motor, at {strong:.3g} N·m or N"
+        words = f"{limits.joints[joint]} is at the limit of its motor, at {strong:.3g} {unit}"
     return [Break(joint, "effort", max(strong / most, _OVER if limited else 1.0), words)]
+
+
+def _units(limits: Limits, joint: int) -> Units:
+    return units_of([bool(limits.turns[joint])])
 
 
 def _largest(values: np.ndarray) -> np.ndarray:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from .style import BLUE, BROAD, GREY, PLAIN, RED, THIN, caption, label_ends, panels
+from .units import units_of
 
 if TYPE_CHECKING:
     from .style import Figure
@@ -29,6 +30,7 @@ class TwoMotions:
         errors: Differences [rad or m], same shape.
         remaining: Differences with all causes put equal [rad or m], same shape.
         parted: Time at which the motions part [s]; None if they do not.
+        turns: Which joints turn; None where that is unknown.
     """
 
     title: str
@@ -41,6 +43,7 @@ class TwoMotions:
     errors: np.ndarray
     remaining: np.ndarray
     parted: float | None
+    turns: Sequence[bool | None] | None = None
 
 
 def draw_two_motions(found: TwoMotions) -> Figure:
@@ -52,18 +55,19 @@ def draw_two_motions(found: TwoMotions) -> Figure:
     count = len(found.joints)
     drawn, axes = panels(10, 4.2 * count, found.title, rows=2 * count, heights=[3, 1.4] * count)
     for column, joint in enumerate(found.joints):
+        units = units_of(None if found.turns is None else [found.turns[column]])
         position, below = axes[2 * column : 2 * column + 2]
         target, first, second = (values[:, column] for values in (found.target, found.first, found.second))
         position.plot(found.time, target, color=GREY, linewidth=THIN, linestyle="--", drawstyle="steps-post")
         position.plot(found.time, first, color=BLUE, **BROAD)
         position.plot(found.time, second, color=RED, linewidth=PLAIN)
-        position.set_ylabel("position [rad or m]")
+        position.set_ylabel(f"position [{units.position}]")
         caption(position, joint)
         label_ends(position, [(target, "target", GREY), (first, found.names[0], BLUE), (second, found.names[1], RED)])
         errors, remaining = 1000 * found.errors[:, column], 1000 * found.remaining[:, column]
         below.plot(found.time, errors, color=RED, linewidth=PLAIN)
         below.plot(found.time, remaining, color=GREY, linewidth=THIN)
-        below.set_ylabel("difference\n[mrad or mm]")
+        below.set_ylabel(f"difference\n[{units.milli}]")
         label_ends(below, [(errors, "as they are", RED), (remaining, "causes equal", GREY)])
         if found.parted is not None:
             for panel in (position, below):

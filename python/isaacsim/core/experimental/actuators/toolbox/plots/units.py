@@ -1,4 +1,4 @@
-"""Units of joints in plots: those of joints that turn, of joints that slide, or both."""
+"""Units of joints in plots and tables: those of joints that turn, of joints that slide, or both."""
 
 from __future__ import annotations
 
@@ -36,6 +36,12 @@ def with_unit(value: str, unit: str) -> str:
     return value if " or " in unit else f"{value} {unit}"
 
 
+def unit_of(unit: str, turns: bool | None) -> str:
+    """Return the unit of a joint out of one such as "N·m or N"; both if the kind of the joint is unknown."""
+    turning, _, sliding = unit.partition(" or ")
+    return unit if turns is None or not sliding else turning if turns else sliding
+
+
 def units_of(turns: Iterable[bool | None] | None) -> Units:
     """Return the units of joints that share a plot.
 
@@ -47,3 +53,24 @@ def units_of(turns: Iterable[bool | None] | None) -> Units:
     if kinds == {True}:
         return TURNING
     return SLIDING if kinds == {False} else BOTH
+
+
+def are_mixed(turns: Iterable[bool | None] | None) -> bool:
+    """Return True if some joints turn and others slide: each of their numbers has a unit, and their heading has none.
+
+    Args:
+        turns: For each joint, as for `units_of`.
+    """
+    return {True, False} <= set(turns if turns is not None else [None])
+
+
+def heading(words: str, quantity: str, turns: Iterable[bool | None] | None) -> str:
+    """Return a heading with the unit of a quantity in brackets, without one above joints of both kinds.
+
+    Args:
+        words: What it says.
+        quantity: A field of `Units`.
+        turns: For each joint below it, as for `units_of`.
+    """
+    kinds = [None] if turns is None else list(turns)
+    return words if are_mixed(kinds) else f"{words} [{getattr(units_of(kinds), quantity)}]"

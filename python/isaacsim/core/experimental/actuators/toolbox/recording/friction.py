@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ..plots.units import are_mixed, heading, units_of
 from .intervals import longest, text_table
 
 
@@ -22,6 +23,7 @@ class JointFriction:
         longest: Longest interval of that [s].
         largest_effort: Largest friction effort [N·m or N].
         dissipated: Energy that friction takes out of the motion [J].
+        turns: Whether the joint turns; else it slides; None if that is unknown.
     """
 
     robot: str
@@ -30,6 +32,7 @@ class JointFriction:
     longest: float
     largest_effort: float
     dissipated: float
+    turns: bool | None = None
 
 
 class FrictionTable(list[JointFriction]):
@@ -38,13 +41,16 @@ class FrictionTable(list[JointFriction]):
     def __str__(self) -> str:
         if not self:
             return "no friction acted"
-        head = ("robot", "joint", "sticks", "longest [s]", "largest effort", "dissipated [J]")
-        cells = [
-            (one.robot, one.joint, f"{one.sticking:.1%}")
-            + tuple(f"{number:.4g}" for number in (one.longest, one.largest_effort, one.dissipated))
-            for one in self
-        ]
-        return text_table([head, *cells], 2)
+        turns = [one.turns for one in self]
+        head = "robot", "joint", "sticks", "longest [s]", heading("largest effort", "effort", turns), "dissipated [J]"
+        return text_table([head, *(_cells(one, are_mixed(turns)) for one in self)], 2)
+
+
+def _cells(one: JointFriction, with_unit: bool) -> tuple[str, ...]:
+    """Return the cells of a row, the effort with the unit of its joint if the heading has none."""
+    unit = f" {units_of([one.turns]).effort}" if with_unit else ""
+    numbers = f"{one.longest:.4g}", f"{one.largest_effort:.4g}{unit}", f"{one.dissipated:.4g}"
+    return one.robot, one.joint, f"{one.sticking:.1%}", *numbers
 
 
 def friction(
@@ -52,6 +58,7 @@ def friction(
     durations: np.ndarray,
     robots: Sequence[str],
     joints: Sequence[str],
+    turns: Sequence[bool | None] | None = None,
 ) -> FrictionTable:
     """Return the friction of each robot and joint, without joints that have none.
 
@@ -60,6 +67,7 @@ def friction(
         durations: Duration of each step [s], `(steps,)`.
         robots: Names of the robots.
         joints: Names of the joints.
+        turns: Whether each joint turns; None where that is unknown.
     """
     table, total = FrictionTable(), float(durations.sum())
     for robot, joint in itertools.product(range(len(robots)), range(len(joints))):
@@ -74,6 +82,7 @@ def friction(
                 longest=longest(sticking, durations),
                 largest_effort=float(np.abs(efforts).max()),
                 dissipated=-float(power.astype(float) @ durations),
+                turns=None if turns is None else turns[joint],
             )
         )
     table.sort(key=lambda one: -one.sticking)

@@ -299,7 +299,7 @@ class Recording:
             AttributeError: Signals of passive stages were not recorded; joints without such stages have none.
         """
         signals = self.sticking, self.passive_efforts, self.passive_power
-        return friction(signals, self._read("dt"), self.robots, self.joints)
+        return friction(signals, self._read("dt"), self.robots, self.joints, self._subject.turns)
 
     def motors(self) -> MotorTable:
         """Return, per robot and joint, electrical energy, losses, currents, voltages and the highest temperature.

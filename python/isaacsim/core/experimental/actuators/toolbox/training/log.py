@@ -8,7 +8,7 @@ import math
 import os
 import zipfile
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 
 import numpy as np
@@ -34,9 +34,11 @@ class ActuatorLog:
         velocity: Joint velocities [rad/s or m/s], same shape.
         position_target: Commanded positions [rad or m], same shape, as sent: a delay is learned too.
         effort: Measured joint efforts [N·m or N], same shape.
+        turns: True if the joints turn, False if they slide, None if that is unknown: the units of reports.
 
     Raises:
-        ValueError: By name: shapes differ, there are fewer than two steps, a number is not finite, or dt is not > 0.
+        ValueError: By name: shapes differ, there are fewer than two steps, a number is not finite, dt is not > 0, or
+            `turns` is something else.
     """
 
     dt: float
@@ -44,11 +46,14 @@ class ActuatorLog:
     velocity: np.ndarray
     position_target: np.ndarray
     effort: np.ndarray
+    turns: bool | None = None
 
     def __post_init__(self) -> None:
         if not (math.isfinite(number_of("dt", self.dt)) and self.dt > 0):
             raise ValueError(f"dt = {self.dt}: must be a finite number of seconds > 0. Give the step of the log.")
         object.__setattr__(self, "dt", float(self.dt))
+        if self.turns is not None and not isinstance(self.turns, bool):
+            raise ValueError(f"turns = {self.turns!r}: must be True, False or None. Leave it out if it is unknown.")
         for name in SIGNALS:
             values = np.array(as_numbers(getattr(self, name), name), np.float32)
             object.__setattr__(self, name, values[:, None] if values.ndim == 1 else values)
@@ -82,17 +87,19 @@ class ActuatorLog:
     def cut(self, start: int, stop: int) -> ActuatorLog:
         """Return the rows `start … stop - 1`."""
         rows = slice(whole_of("start", start), whole_of("stop", stop))
-        return ActuatorLog(self.dt, *(getattr(self, name)[rows] for name in SIGNALS))
+        return replace(self, **{name: getattr(self, name)[rows] for name in SIGNALS})
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write a file that `load` reads: `.npz`, or `.csv` with a line per step and joint.
+        """Write a file that `load` reads: `.npz`, or `.csv` with a line per step and joint, without `turns`.
 
         Raises:
             ValueError: The name has another extension.
         """
         if _extension(path) == ".npz":
+            known = {} if self.turns is None else {"turns": np.bool_(self.turns)}
+            arrays = {name: getattr(self, name) for name in SIGNALS}
             with whole_file(path) as written:
-                np.savez_compressed(written, dt=np.float64(self.dt), **{name: getattr(self, name) for name in SIGNALS})
+                np.savez_compressed(written, dt=np.float64(self.dt), **known, **arrays)
             return
         with whole_file(path) as written, written.open("w", encoding="utf-8", newline="") as file:
             writer = csv.writer(file)
@@ -107,8 +114,9 @@ class ActuatorLog:
         """Read a log.
 
         Args:
-            path: `.npz` with `dt` and the arrays by name, or `.csv` with columns `time` [s] and the signals by name,
-                and `joint`, a number or name, for several joints of equal length; other columns are ignored.
+            path: `.npz` with `dt`, the arrays by name and `turns` if it is known, or `.csv` with columns `time` [s] and
+                the signals by name, and `joint`, a number or name, for several joints of equal length; other columns
+                are ignored.
             dt: The step [s], for a file whose times are rounded or missing; None: that of the file.
 
         Raises:
@@ -118,11 +126,11 @@ class ActuatorLog:
         """
         read = _read_npz if _extension(path) == ".npz" else _read_csv
         require_file(Path(path))
-        columns, step = read(Path(path), dt is None)
-        return cls(step if dt is None else dt, *columns)
+        columns, step, turns = read(Path(path), dt is None)
+        return cls(step if dt is None else dt, *columns, turns=turns)
 
 
-SIGNALS = tuple(field.name for field in fields(ActuatorLog) if field.name != "dt")
+SIGNALS = tuple(field.name for field in fields(ActuatorLog) if field.name not in ("dt", "turns"))
 
 
 def _require_finite(name: str, values: np.ndarray, shape: tuple[int, ...]) -> None:
@@ -142,20 +150,21 @@ def _extension(path: str | os.PathLike[str]) -> str:
     return extension
 
 
-def _read_npz(path: Path, timed: bool) -> tuple[list[np.ndarray], float]:
+def _read_npz(path: Path, timed: bool) -> tuple[list[np.ndarray], float, bool | None]:
     wanted = ["dt"] * timed + list(SIGNALS)
     try:
         # arrays of objects are pickles, which run code
         with path.open("rb") as stream, np.load(stream, allow_pickle=False) as file:
             _require(wanted, file.files, path)
-            return [file[name] for name in SIGNALS], float(file["dt"]) if timed else 0.0
+            turns = bool(file["turns"]) if "turns" in file.files else None
+            return [file[name] for name in SIGNALS], float(file["dt"]) if timed else 0.0, turns
     except (ValueError, TypeError, EOFError, zipfile.BadZipFile) as error:
         if str(error).startswith(str(path)):
             raise
         raise ValueError(f"{path}: {error}: must hold arrays of numbers, as ActuatorLog.save writes them.") from None
 
 
-def _read_csv(path: Path, timed: bool) -> tuple[list[np.ndarray], float]:
+def _read_csv(path: Path, timed: bool) -> tuple[list[np.ndarray], float, None]:
     wanted = ["time"] * timed + list(SIGNALS)
     rows: dict[str, list[list[float]]] = {}
     with path.open(encoding="utf-8-sig", newline="") as file:
@@ -174,7 +183,7 @@ def _read_csv(path: Path, timed: bool) -> tuple[list[np.ndarray], float]:
     # (steps, joints, columns)
     table = np.stack([np.array(values) for values in rows.values()], axis=1)
     signals = list(np.moveaxis(table[:, :, -len(SIGNALS) :], 2, 0))
-    return signals, _step_of(table[:, :, 0], path) if timed else 0.0
+    return signals, _step_of(table[:, :, 0], path) if timed else 0.0, None
 
 
 def _require(wanted: list[str], found: Sequence[str], path: Path) -> None:

@@ -12,6 +12,7 @@ import numpy as np
 from ...extras import needs
 from ...saving import whole_file
 from ..plots.style import BLUE, BROAD, GREY, PLAIN, RED, THIN, caption, dress, figure, label_ends, lines, save
+from ..plots.units import units_of
 
 # duration of the plot over time [s], and number of points of the scatter plot
 _SHOWN, _POINTS = 3.0, 20000
@@ -70,7 +71,8 @@ def _page(content: dict[str, Any]) -> str:
         "|---|---|---|---|---|",
         *rows,
         "",
-        f"Efforts in N·m or N. The first {content['warm_up']} rows of each part, with unknown past, do not count.",
+        f"Efforts in {units_of([log['turns']]).effort}. The first {content['warm_up']} rows of each part, with unknown "
+        "past, do not count.",
         "",
         f"- Log: {log['steps']} steps of {dt:g} s, {log['joints']} joints. Trained on the first {log['cut']} steps "
         f"({log['cut'] * dt:.1f} s); the rest is for validation.",
@@ -89,6 +91,7 @@ def _draw(content: dict[str, Any], curves: Curves, path: Path) -> None:
     with needs("The report", "train"):
         from matplotlib.ticker import LogLocator
     measured, predicted, dt = curves.measured, curves.predicted, content["sample_dt"]
+    unit = units_of([content["log"]["turns"]]).effort
     missed = predicted - measured
     joint = int(np.argmax(np.square(missed).mean(axis=0)))
     # the interval with the largest error of this joint
@@ -98,7 +101,7 @@ def _draw(content: dict[str, Any], curves: Curves, path: Path) -> None:
     rows = slice(first, first + count)
     time = curves.start + np.arange(first, first + count) * dt
 
-    which = f"joint {joint} of {measured.shape[1]}, with the largest error" if measured.shape[1] > 1 else "the joint"
+    which = f"joint {joint} of {measured.shape[1]}" if measured.shape[1] > 1 else "the joint"
     where = "another log" if curves.part == "test" else f"the {curves.part} part of its log"
     relative = content["errors"][curves.part]["relative"]
     drawn = figure(11, 8, f"{content['kind'].upper()} on {where}: RMS error {relative:.2%} of effort RMS")
@@ -108,25 +111,25 @@ def _draw(content: dict[str, Any], curves: Curves, path: Path) -> None:
     dress(axes.values())
     axes["time"].sharex(axes["error"])
     axes["time"].tick_params(labelbottom=False)
-    axes["time"].set(ylabel="effort [N·m or N]")
-    caption(axes["time"], f"{count * dt:.2g} s of {which}, with the largest error")
+    axes["time"].set(ylabel=f"effort [{unit}]")
+    caption(axes["time"], f"The {count * dt:.2g} s of {which} in which the error is largest")
     shown = np.stack([measured[rows, joint], predicted[rows, joint]], axis=1)
     axes["time"].plot(time, shown[:, 0], color=GREY, **BROAD)
     axes["time"].plot(time, shown[:, 1], color=BLUE, linewidth=PLAIN)
     label_ends(axes["time"], [(shown[:, 0], "measured", GREY), (shown[:, 1], "predicted", BLUE)])
     axes["error"].axhline(0, color=GREY, linewidth=THIN)
-    axes["error"].set(xlabel="time [s]", ylabel="error [N·m or N]")
+    axes["error"].set(xlabel="time [s]", ylabel=f"error [{unit}]")
     axes["error"].plot(time, missed[rows, joint], color=RED, linewidth=PLAIN)
 
     chosen = np.linspace(0, measured.size - 1, min(measured.size, _POINTS)).astype(int)
     ends = [float(np.min(measured)), float(np.max(measured))]
     axes["points"].plot(ends, ends, color=GREY, linewidth=THIN)
     axes["points"].plot(measured.flat[chosen], predicted.flat[chosen], ".", color=BLUE, markersize=1.5, alpha=0.3)
-    axes["points"].set(xlabel="measured [N·m or N]", ylabel="predicted [N·m or N]")
+    axes["points"].set(xlabel=f"measured [{unit}]", ylabel=f"predicted [{unit}]")
     axes["points"].set_aspect("equal", "datalim")
     caption(axes["points"], "All joints, each row")
     axes["errors"].hist(missed.ravel(), bins=80, color=RED, log=True)
-    axes["errors"].set(xlabel="predicted - measured [N·m or N]", ylabel="rows, log scale")
+    axes["errors"].set(xlabel=f"predicted - measured [{unit}]", ylabel="rows, log scale")
     caption(axes["errors"], "All errors")
     history, best = 100 * np.array(content["history"]), content["best_epoch"]
     panel = axes["epochs"]

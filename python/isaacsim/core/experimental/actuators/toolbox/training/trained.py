@@ -168,7 +168,7 @@ class TrainedActuator:
         content = {
             "kind": self.network.kind,
             "sample_dt": self.sample_dt,
-            "log": {"steps": self.log.steps, "joints": self.log.joints, "cut": self.cut},
+            "log": {"steps": self.log.steps, "joints": self.log.joints, "cut": self.cut, "turns": self.log.turns},
             "warm_up": self.warm_up,
             "errors": {name: vars(one) | {"relative": one.relative} for name, one in errors.items()},
             "epochs": len(self.history),

@@ -18,6 +18,7 @@ from ...pipeline.feedback import gears, has_passive_stages
 from ...pipeline.plan import description_of
 from ...specs.arguments import whole_of
 from ...specs.fields import Parameter, complaint
+from ..recording.recorder import recorded_states
 from ..recording.recording import Recording
 
 # duration of charts [s]
@@ -25,6 +26,8 @@ HISTORY = 3.0
 _SIGNALS = ("positions", "velocities", "computed_efforts", "applied_efforts", "limited_by")
 # of wrappers with passive stages
 _FRICTION = ("motor_efforts", "passive_efforts", "sticking")
+# of wrappers with a thermal law
+_HEAT = "winding_temperatures"
 # range of a slider for a joint without limits [rad or m]
 _OPEN = math.pi
 
@@ -47,6 +50,8 @@ class Joint:
         driven: Whether an actuator drives it.
         stages: Class names of the stages of that actuator, in the order in which they act.
         passive: Whether some of them are passive, friction for instance.
+        derating: Temperatures of the winding at which the derating of its motor starts and ends [°C], inf without one;
+            None without a thermal law.
         turns: Whether it turns; else it slides; None if that is unknown.
     """
 
@@ -57,6 +62,7 @@ class Joint:
     driven: bool = False
     stages: tuple[str, ...] = ()
     passive: bool = False
+    derating: tuple[float, float] | None = None
     turns: bool | None = None
 
 
@@ -75,6 +81,7 @@ class Effort:
         motor: Effort of the motor, after all limits [N·m or N]; without passive stages it is the applied one.
         friction: Effort of the passive stages [N·m or N]; None without such stages.
         sticking: Whether the joint sticks, see `Recording.sticking`.
+        temperature: Temperature of the winding [°C]; None without a thermal law.
     """
 
     column: int
@@ -86,6 +93,7 @@ class Effort:
     motor: float
     friction: float | None = None
     sticking: bool = False
+    temperature: float | None = None
 
 
 @dataclass
@@ -184,8 +192,8 @@ class Live:
         lower, upper = np.where(np.isfinite(lower), lower, -_OPEN), np.where(np.isfinite(upper), upper, _OPEN)
         ranges = zip(self.articulation.dof_names, lower.tolist(), upper.tolist(), strict=True)
         kinds = turning(self.articulation) or [None] * len(lower)
-        joints = [Joint(*one, *_motor(places.get(column))) for column, one in enumerate(ranges)]
-        return [replace(joint, turns=turns) for joint, turns in zip(joints, kinds, strict=True)]
+        motors = (_motor(places.get(column)) for column in range(len(kinds)))
+        return [Joint(*one, **motor, turns=kind) for one, motor, kind in zip(ranges, motors, kinds, strict=True)]
 
     def close(self) -> None:
         """Stop recording."""
@@ -232,7 +240,7 @@ class Live:
                 for column, at, lower, upper in zip(columns, here, *ends.tolist(), strict=True):
                     effort = _effort_of(last, at, column, (lower, upper))
                     effort = replace(effort, computed=effort.computed * one.ratios[column])
-                    found.append(_with_friction(effort, last, at) if self.joints[column].passive else effort)
+                    found.append(_with_parts(effort, last, at, self.joints[column]))
         return sorted(found, key=lambda effort: effort.column)
 
     def history(self, column: int) -> tuple[np.ndarray, ...]:
@@ -293,7 +301,8 @@ class Live:
     def _watch(self, wrapper: Any, row: int) -> _Watched:
         capacity = max(2, math.ceil(HISTORY / self._sim.dt))
         passive = any(map(has_passive_stages, wrapper.actuators))
-        signals = (*_SIGNALS, *_FRICTION) if passive else _SIGNALS
+        warm = any(_thermal(actuator) is not None for actuator in wrapper.actuators)
+        signals = (*_SIGNALS, *(_FRICTION if passive else ()), *((_HEAT,) if warm else ()))
         log = self._records.enter_context(wrapper.record(signals, capacity=capacity, robots=[row]))
         found = _Watched(log, wrapper.actuated_dof_indices)
         for actuator in wrapper.actuators:
@@ -328,16 +337,45 @@ def _effort_of(last: Mapping[str, np.ndarray], at: int, column: int, ends: tuple
     return Effort(column, computed, applied, *ends, str(last["limited_by"][at]), applied)
 
 
-def _with_friction(effort: Effort, last: Mapping[str, np.ndarray], at: int) -> Effort:
-    """Return the effort with its parts, those of motor and passive stages."""
-    motor, passive = float(last["motor_efforts"][at]), float(last["passive_efforts"][at])
-    return replace(effort, motor=motor, friction=passive, sticking=bool(last["sticking"][at]))
+def _with_parts(effort: Effort, last: Mapping[str, np.ndarray], at: int, joint: Joint) -> Effort:
+    """Return the effort with those of motor and passive stages apart, and with the temperature, where there are such.
+
+    Args:
+        effort: The effort of a joint.
+        last: Last values of signals by name.
+        at: Number of the joint among them.
+        joint: The joint.
+    """
+    if joint.passive:
+        motor, passive = float(last["motor_efforts"][at]), float(last["passive_efforts"][at])
+        effort = replace(effort, motor=motor, friction=passive, sticking=bool(last["sticking"][at]))
+    return effort if joint.derating is None else replace(effort, temperature=float(last[_HEAT][at]))
 
 
-def _motor(place: tuple[Actuator, int] | None) -> tuple[tuple[str, ...], bool, tuple[str, ...], bool]:
-    """Return gains that are numbers, whether there is an actuator, its stages by class, and whether one is passive."""
+def _thermal(actuator: Actuator) -> Any:
+    """Return the thermal law of an actuator, or None."""
+    return next((stage for stage in actuator.stages if _HEAT in recorded_states(stage)), None)
+
+
+def _derating(actuator: Actuator, at: int) -> tuple[float, float] | None:
+    """Return where the derating of a joint starts and ends [°C], see `Joint`."""
+    law = _thermal(actuator)
+    if law is None:
+        return None
+    start, end = (float(law.read(name)[at]) for name in ("derating_start", "max_temperature"))
+    return start, end
+
+
+def _motor(place: tuple[Actuator, int] | None) -> dict[str, Any]:
+    """Return the properties of a `Joint` that its actuator has; none without one."""
     if place is None:
-        return (), False, (), False
-    known = getattr(type(place[0].controller), "PARAMETERS", ())
-    gains = tuple(name for name in ("kp", "kd") if name in known)
-    return gains, True, tuple(type(stage).__name__ for stage in place[0].stages), has_passive_stages(place[0])
+        return {}
+    actuator, at = place
+    known = getattr(type(actuator.controller), "PARAMETERS", ())
+    return {
+        "gains": tuple(name for name in ("kp", "kd") if name in known),
+        "driven": True,
+        "stages": tuple(type(stage).__name__ for stage in actuator.stages),
+        "passive": has_passive_stages(actuator),
+        "derating": _derating(actuator, at),
+    }

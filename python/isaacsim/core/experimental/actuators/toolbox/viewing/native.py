@@ -85,5 +85,7 @@ def _lines(live: Live, paused: bool) -> list[tuple[str, str]]:
         numbers = f"{effort.motor:z.2f} in [{effort.lower:.2f}, {effort.upper:.2f}] {effort.limited_by}"
         if effort.friction is not None:
             numbers += f" friction {effort.friction:z.2f}{', sticks' if effort.sticking else ''}"
+        if effort.temperature is not None:
+            numbers += f" winding {effort.temperature:.0f} C"
         lines.append((live.joints[effort.column].name, numbers))
     return lines

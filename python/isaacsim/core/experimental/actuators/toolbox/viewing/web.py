@@ -19,8 +19,8 @@ import websockets.asyncio.server
 from viser import uplot
 
 from ...errors import HostError
-from ..plots.units import BOTH, Units, units_of
-from .live import HISTORY, Effort, Live
+from ..plots.units import BOTH, Units, are_mixed, heading, units_of
+from .live import HISTORY, Effort, Joint, Live
 from .visitors import host_names, refusal
 
 _log = logging.getLogger(__name__)
@@ -31,8 +31,34 @@ _PANEL_PERIOD = 1 / 10
 # time after a change by the user in which a slider is not updated [s of wall clock]
 _HANDS_OFF = 0.5
 _GHOST = (240, 150, 40)
-_BLUE, _RED, _GRAY, _BAND, _ORANGE = "#2b6cb0", "#d63031", "#8a95a1", "#dfe5ec", "#d98020"
+_BLUE, _RED, _GRAY, _BAND, _ORANGE = "#2b6cb0", "#d63031", "#5f6b77", "#cfd8e2", "#c46a10"
+# viser leaves no room beside the scroll bar, breaks long names, and writes labels in a light gray: names have the width
+# of those of the bars, in one line, and their slider tells a long one
+_NAMES = 38
+_STYLE = (
+    "<style>"
+    ".mantine-ScrollArea-content:has(.live-view)>*{padding-right:.4em;box-sizing:border-box}"
+    # on a phone, the lower half of the page
+    "@media(max-width:36em){.mantine-Paper-root:has(.live-view){width:100%!important;max-height:50%!important}"
+    ".mantine-ScrollArea-content:has(.live-view)>*{width:100%!important}}"
+    f"div:has(>.mantine-Text-root>label){{width:{_NAMES}%!important}}"
+    ".mantine-Text-root:has(>label){color:#3b4652!important;letter-spacing:0!important;font-size:.8em!important;"
+    "white-space:nowrap;overflow:hidden;text-overflow:ellipsis}"
+    # breaks a line in spite of nowrap
+    ".mantine-Text-root:has(>label) wbr{display:none}"
+    ".mantine-Slider-markLabel{color:#5f6b77}"
+    ".live-row{display:flex;align-items:center;gap:.5em;font-size:.8em;line-height:1.6;"
+    "padding:0 var(--mantine-spacing-xs);font-variant-numeric:tabular-nums}"
+    ".live-text{font-size:.8em;padding:0 var(--mantine-spacing-xs) .3em}"
+    "</style>"
+)
+# narrowest picture that shows all robots, width per height
+_NARROWEST = 0.25
+# longest name that fits on one line of a docked panel [characters]
+_LONG = 20
 _POINTS = 200
+_BUTTONS = ("pause", "step", "reset")
+_CONTINUE = "continue"
 # smallest range of a chart, of the limits of the motor, so that noise stays small
 _FLAT = 0.02
 # duration of messages about failed requests [s]
@@ -164,8 +190,7 @@ class Page:
                 scene.add_mesh_simple(
                     f"{frame}/{number}", piece.ghost, **shape, color=_GHOST, opacity=0.35, cast_shadow=False
                 )
-        middle, away = (low + high) / 2, np.array([1.0, -1.0, 0.55])
-        self._camera = middle + 1.15 * size * away / np.linalg.norm(away), middle
+        self._view_of = (low + high) / 2, size
         for client in self._server.get_clients().values():
             self._place_camera(client)
 
@@ -177,7 +202,11 @@ class Page:
         return name
 
     def _place_camera(self, client: viser.ClientHandle) -> None:
-        client.camera.position, client.camera.look_at = self._camera
+        middle, size = self._view_of
+        camera = client.camera
+        # a page can claim to have no height
+        aspect = camera.image_width / max(camera.image_height, 1)
+        camera.position, camera.look_at = _camera(middle, size, aspect, camera.fov)
 
     def _move(self, live: Live) -> None:
         """Move the bodies to their poses, and the ghosts to their targets."""
@@ -202,9 +231,10 @@ class Page:
         self._panel = self._subject = self._env = self._robot = None
         self._all = gui.add_folder(None)
         with self._all:
+            gui.add_html(_STYLE)
             self._status = gui.add_html("")
-            buttons = gui.add_button_group(" ", ("pause", "step", "reset"))
-            buttons.on_click(lambda event: self._ask(event.target.value))
+            self._buttons = gui.add_button_group("simulation", _BUTTONS)
+            self._buttons.on_click(lambda event: self._ask(_asked_by(event.target.value)))
             if live.envs > 1:
                 last = live.envs - 1
                 self._env = gui.add_number("environment", live.env, min=0, max=last, step=1)
@@ -228,10 +258,12 @@ class Page:
         with self._all:
             self._panel = gui.add_folder(None)
         with self._panel:
-            with gui.add_folder(f"efforts [{_units(live, driven).effort}]", visible=bool(driven)):
+            with gui.add_folder(heading("efforts", "effort", _turns(live, driven)), visible=bool(driven)):
                 self._bars = gui.add_html("")
-            with gui.add_folder(f"position targets [{_units(live, range(len(live.joints))).position}]"):
-                self._sliders = [self._slider(live, column) for column in range(len(live.joints))]
+                gui.add_html(_legend([live.joints[at] for at in driven]))
+            everything = range(len(live.joints))
+            with gui.add_folder(heading("position targets", "position", _turns(live, everything))):
+                self._sliders = [self._slider(live, column) for column in everything]
             self._gains: dict[str, Any] = {}
             if driven:
                 self._build_motor(live, [live.joints[at].name for at in driven])
@@ -256,7 +288,10 @@ class Page:
         lower, upper = round(lower, _digits(step)), round(upper, _digits(step))
         if upper - lower < step:
             upper = lower + step
-        slider = self._server.gui.add_slider(joint.name, lower, upper, step, round(now, _digits(step)))
+        unit = f" [{_units(live, [column]).position}]" if are_mixed(_turns(live, range(len(live.joints)))) else ""
+        label = joint.name + unit
+        hint = label if len(label) > _LONG else None
+        slider = self._server.gui.add_slider(label, lower, upper, step, round(now, _digits(step)), hint=hint)
         self._ranges[id(slider)] = lower, upper, step
 
         def ask(value: float) -> None:
@@ -271,8 +306,10 @@ class Page:
         """Return the key of the chart, and the chart."""
         nothing = np.zeros(2)
         scales = {"x": uplot.Scale(time=False, range=(-HISTORY, 0.0))}
-        axes = (uplot.Axis(label="time [s]", labelSize=18, size=30), uplot.Axis(size=44))
-        options: dict[str, Any] = {"scales": scales, "axes": axes, "legend": uplot.Legend(show=False), "height": 150}
+        axes = (uplot.Axis(label="time [s]", labelSize=18, size=30), uplot.Axis(size=54, space=24))
+        # the uppermost number needs half a line
+        room: dict[str, Any] = {"height": 160, "padding": (10, 12, 0, 0)}
+        options: dict[str, Any] = {"scales": scales, "axes": axes, "legend": uplot.Legend(show=False), **room}
         key, series = _curves(False, BOTH.effort)
         shown = self._server.gui.add_html(key)
         return shown, self._server.gui.add_uplot((nothing,) * len(series), series, **options)
@@ -288,14 +325,16 @@ class Page:
             self._chart.data = (np.zeros(2),) * len(series)
             self._chart.series = series
         stages = " → ".join(live.joints[column].stages)
-        self._pipeline.content = f"<div style='font-size:.8em;padding:0 .6em'>{stages}</div>"
+        self._pipeline.content = f"<div class='live-text'>{stages}</div>"
         with self._gain_folder:
             for name in live.joints[column].gains:
                 now = live.gain(column, name)
                 top = 4 * now if now > 0 else 1.0
                 step = _step(top)
-                slider = self._server.gui.add_slider(name, 0.0, round(top, 6), step, round(now, _digits(step)))
-                self._ranges[id(slider)] = 0.0, round(top, 6), step
+                # single precision has no more digits
+                top = max(float(f"{top:.6g}"), step)
+                slider = self._server.gui.add_slider(name, 0.0, top, step, round(now, _digits(step)))
+                self._ranges[id(slider)] = 0.0, top, step
 
                 def ask(value: float, name: str = name) -> None:
                     self._ask("set_gain", column, name, float(value))
@@ -305,7 +344,13 @@ class Page:
     def _fill_panel(self, live: Live, paused: bool) -> None:
         """Show the current numbers."""
         word = f"<b style='color:{_RED}'>paused</b>" if paused else "running"
-        self._status.content = f"<div style='padding:0 .8em .3em'>{live.time:.2f} s, {word}</div>"
+        self._status.content = (
+            "<div class='live-view' style='padding:0 var(--mantine-spacing-xs) .5em;font-variant-numeric:tabular-nums'>"
+            f"{live.time:.2f} s, {word}</div>"
+        )
+        options = (_CONTINUE, *_BUTTONS[1:]) if paused else _BUTTONS
+        if tuple(self._buttons.options) != options:
+            self._buttons.options = options
         if self._env is not None:
             self._set(self._env, live.env)
         if self._robot is not None:
@@ -314,7 +359,13 @@ class Page:
             self._follow(slider, float(value))
         efforts = live.efforts()
         if efforts:
-            self._bars.content = "".join(self._bar(live.joints[effort.column].name, effort) for effort in efforts)
+            with_units = are_mixed(_turns(live, [effort.column for effort in efforts]))
+            units = [f" {_units(live, [effort.column]).effort}" if with_units else "" for effort in efforts]
+            is_warm = any(effort.temperature is not None for effort in efforts)
+            self._bars.content = "".join(
+                self._bar(live.joints[effort.column], effort, unit, is_warm)
+                for effort, unit in zip(efforts, units, strict=True)
+            )
         if any(joint.driven for joint in live.joints):
             self._set(self._choice, live.joints[self._chosen].name)
             self._fill_motor(live)
@@ -335,10 +386,16 @@ class Page:
             self._chart.scales = {**(self._chart.scales or {}), "y": span}
             self._chart.data = tuple(np.asarray(array[every], float) for array in (time_before, *curves))
 
-    def _bar(self, name: str, effort: Effort) -> str:
-        """Return a line of HTML: name, effort of the motor within its envelope, friction below it, number.
+    def _bar(self, joint: Joint, effort: Effort, unit: str, is_warm: bool) -> str:
+        """Return a line of HTML: name, effort of the motor within its envelope, friction below it, number, temperature.
 
-        It is red if it is limited.
+        It is red if it is limited, and its temperature is red where it derates.
+
+        Args:
+            joint: The joint.
+            effort: Its effort.
+            unit: Behind the number.
+            is_warm: Whether there is room for temperatures.
         """
         friction = 0.0 if effort.friction is None else effort.friction
         ends = [abs(end) for end in (effort.lower, effort.upper) if math.isfinite(end)]
@@ -346,22 +403,22 @@ class Page:
         self._scales[effort.column] = scale
         low, high = (_place_of(end, scale) for end in (effort.lower, effort.upper))
         color = _RED if effort.limited_by else _BLUE
-        digits = min(max(2 - math.floor(math.log10(scale)), 0), 6)
-        hint = html.escape(effort.limited_by) or "not limited"
+        digits = min(max(2 - math.floor(math.log10(scale)), 1), 6)
+        hint = f"{html.escape(joint.name)}: {html.escape(effort.limited_by) or 'not limited'}"
         if effort.friction is not None:
             hint += f"; friction {friction:z.{digits}f}"
         word = f" <i style='color:{_GRAY}'>sticks</i>" if effort.sticking else ""
         return (
-            "<div style='display:flex;align-items:center;font-size:.8em;line-height:1.6;padding:0 .6em' "
-            f"title='{hint}'>"
-            "<span style='width:38%;overflow:hidden;text-overflow:ellipsis;white-space:nowrap'>"
-            f"{html.escape(name)}{word}</span>"
+            f"<div class='live-row' title='{hint}'>"
+            f"<span style='width:{_NAMES}%;overflow:hidden;text-overflow:ellipsis;white-space:nowrap'>"
+            f"{html.escape(joint.name)}{word}</span>"
             "<span style='flex:1;position:relative;height:.9em;background:#f4f6f8'>"
             f"<i style='position:absolute;left:{low:.1f}%;width:{high - low:.1f}%;height:100%;background:{_BAND}'></i>"
             f"{_strip(effort.motor / scale, color, 'height:100%')}"
             f"{_strip(friction / scale, _ORANGE, 'bottom:0;height:30%') if friction else ''}"
             "<i style='position:absolute;left:50%;width:1px;height:100%;background:#777'></i></span>"
-            f"<span style='width:20%;text-align:right;color:{color}'>{effort.motor:z.{digits}f}</span></div>"
+            f"<span style='min-width:17%;text-align:right;white-space:nowrap;color:{color}'>"
+            f"{effort.motor:z.{digits}f}{unit}</span>{_temperature(joint, effort) if is_warm else ''}</div>"
         )
 
     # callbacks of the page, in other threads
@@ -403,15 +460,70 @@ class Page:
         self._chosen = next((at for at, joint in enumerate(live.joints) if joint.name == name), self._chosen)
 
 
+def _camera(middle: np.ndarray, size: float, aspect: float, fov: float) -> tuple[np.ndarray, np.ndarray]:
+    """Return position and target of a camera that sees all robots.
+
+    Args:
+        middle: Middle of the robots [m].
+        size: Diagonal of the box around them [m].
+        aspect: Width of the picture per height; the panel covers the lower half of a narrow one.
+        fov: Its vertical field of view [rad].
+    """
+    narrow = min(max(aspect, _NARROWEST), 1.0)
+    away, distance = np.array([1.0, -1.0, 0.55]), 1.15 * size / narrow
+    lower = 0.5 * distance * math.tan(fov / 2) if narrow < 1 else 0.0
+    return middle + distance * away / np.linalg.norm(away), middle - [0.0, 0.0, lower]
+
+
+def _asked_by(button: str) -> str:
+    """Return the request of a button: the one that continues is the one that pauses."""
+    return _BUTTONS[0] if button == _CONTINUE else button
+
+
+def _turns(live: Live, columns: Iterable[int]) -> list[bool | None]:
+    """Return which of some joints turn."""
+    return [live.joints[column].turns for column in columns]
+
+
 def _units(live: Live, columns: Iterable[int]) -> Units:
     """Return the units that some joints share."""
-    return units_of(live.joints[column].turns for column in columns)
+    return units_of(_turns(live, columns))
+
+
+def _legend(joints: Iterable[Joint]) -> str:
+    """Return HTML that tells the colors of the bars of some joints."""
+    joints = list(joints)
+    words = [(_BAND, "allowed at this speed"), (_BLUE, "motor"), (_RED, "motor, limited")]
+    if any(joint.passive for joint in joints):
+        words.append((_ORANGE, "friction"))
+    square = "display:inline-block;width:.7em;height:.7em"
+    keys = [
+        f"<span style='white-space:nowrap'><i style='{square};background:{color}'></i> {word}</span>"
+        for color, word in words
+    ]
+    if any(joint.derating is not None for joint in joints):
+        keys.append("<span style='white-space:nowrap'>°C: winding</span>")
+    return (
+        f"<div class='live-text' style='display:flex;flex-wrap:wrap;gap:0 1em;color:{_GRAY};padding-top:.3em'>"
+        f"{''.join(keys)}</div>"
+    )
+
+
+def _temperature(joint: Joint, effort: Effort) -> str:
+    """Return HTML of the temperature of a winding, red where it derates its motor; of room for one without."""
+    words, hint, color = "", "", _GRAY
+    if joint.derating is not None and effort.temperature is not None:
+        start, end = joint.derating
+        words, color = f"{effort.temperature:.0f} °C", _RED if effort.temperature > start else _GRAY
+        ends = f"; less effort from {start:.6g} °C to {end:.6g} °C" if math.isfinite(start) else ""
+        hint = f" title='winding of {html.escape(joint.name)}{ends}'"
+    return f"<span style='width:14%;text-align:right;white-space:nowrap;color:{color}'{hint}>{words}</span>"
 
 
 def _curves(passive: bool, unit: str) -> tuple[str, tuple[uplot.Series, ...]]:
     """Return the key of the chart as HTML, and its series: time, computed and applied effort, or motor and friction."""
     name = "motor" if passive else "applied"
-    key = f"<b style='color:{_BLUE}'>{name}</b>, and <span style='color:{_GRAY}'>- - computed</span>"
+    key = f"<b style='color:{_BLUE}'>{name}</b>, <span style='color:{_GRAY}'>- - computed</span>"
     series = [
         uplot.Series(),
         uplot.Series(label="computed", stroke=_GRAY, width=1.5, dash=(4, 3)),
@@ -420,7 +532,7 @@ def _curves(passive: bool, unit: str) -> tuple[str, tuple[uplot.Series, ...]]:
     if passive:
         key = f"<b style='color:{_BLUE}'>{name}</b>, <b style='color:{_ORANGE}'>friction</b>{key.partition('</b>')[2]}"
         series.append(uplot.Series(label="friction", stroke=_ORANGE, width=2))
-    return f"<div style='font-size:.8em;padding:0 .6em'>effort [{unit}]: {key}</div>", tuple(series)
+    return f"<div class='live-text'>effort [{unit}]: {key}</div>", tuple(series)
 
 
 def _place_of(effort: float, scale: float) -> float:
