@@ -8,10 +8,12 @@ from pathlib import Path
 
 import isaacsim.core.experimental.actuators as ea
 import numpy as np
-from isaacsim.core.experimental.actuators.toolbox.identification.identify import identify
-from isaacsim.core.experimental.actuators.toolbox.identification.log import MotorLog
-from isaacsim.core.experimental.actuators.toolbox.identification.output import save_identified
-from isaacsim.core.experimental.actuators.toolbox.identification.report import plot_identified
+from isaacsim.core.experimental.actuators.toolbox.identification import (
+    MotorLog,
+    identify,
+    plot_identified,
+    save_identified,
+)
 
 ROBOT = Path(__file__).parents[1] / "data" / "robots" / "pendulum.usda"
 DT, SECONDS = 0.004, 12.0  # between samples, of the log [s]

@@ -17,6 +17,7 @@ import isaacsim
 import isaacsim.core.experimental.actuators as package
 import pytest
 from fakes.extension_loader import BUNDLED_VERSION
+from isaacsim.core.experimental.actuators.toolbox.commands.arguments import SUBCOMMANDS
 from isaacsim.core.experimental.actuators.toolbox.commands.main import main
 from physics_engines import installed
 from places import REPOSITORY
@@ -179,6 +180,15 @@ def test_links_and_commands_name_real_files(page: Path) -> None:
     commands = re.findall(r"^    (\w+)\)", (REPOSITORY / "repo.sh").read_text(), re.MULTILINE)
     missing += [command for command in re.findall(r"\./repo\.sh (\w+)", text) if command not in commands]
     assert not missing
+
+
+@pytest.mark.parametrize("command", SUBCOMMANDS)
+def test_page_of_the_shell_lists_every_command(command: str) -> None:
+    """With its purpose, and a page that shows it."""
+    page = (REPOSITORY / "docs" / "tutorials" / "from_the_shell.md").read_text()
+    (link,) = re.findall(rf"^\| `{command}` \| .+ \| (?:below|\[[^]]+\]\(([^)]+)\).*) \|$", page, re.MULTILINE)
+    shown = (REPOSITORY / "docs" / "tutorials" / link).read_text() if link else page
+    assert re.search(rf"actuators {command}\b", shown)
 
 
 def test_table_of_places_names_real_files() -> None:

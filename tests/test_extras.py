@@ -110,6 +110,14 @@ def test_extras_bring_what_messages_promise(extra: str) -> None:
     assert {DISTRIBUTIONS.get(name, name) for name in LIBRARIES[extra]} <= distributions(extra)
 
 
+def test_overview_lists_every_extra() -> None:
+    """All but those for work on this project."""
+    page = (REPOSITORY / "docs" / "Overview.md").read_text("utf-8")
+    rows = re.findall(r"^\| (`[^|]+`) \|", page.partition("## What it does")[0], re.MULTILINE)
+    listed = [name for row in rows for name in re.findall(r"`([^`]+)`", row)]
+    assert sorted(listed) == sorted(set(EXTRAS) - {"test", "docs", "lint", "ci", "benchmarks"})
+
+
 def test_core_is_numpy_and_warp() -> None:
     """Nothing else that could stand in the way of other people's pins."""
     project = tomllib.loads((REPOSITORY / "pyproject.toml").read_text())["project"]

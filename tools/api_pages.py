@@ -61,6 +61,18 @@ ROOMS = {
     "toolbox.trials": ("Trials", "Envelopes and Bode plots. :meth:`Recording.plot` draws recorded steps."),
     "toolbox.viewing": ("Viewing", "The live view of a simulation."),
     "toolbox.training": ("Training", "Networks trained on logs of actuators. Requires the extra ``train``."),
+    "toolbox.identification": (
+        "Identification",
+        "Motors found in logs of a robot, and commands whose logs identify them. :func:`identify` requires the extra "
+        "``identify``. See :doc:`../tutorials/identify_your_motors`.",
+    ),
+    "toolbox.comparison": (
+        "Comparison",
+        "Two simulations of a robot: where their motions part, and which causes explain it. See "
+        ":doc:`../tutorials/compare_simulators`.",
+    ),
+    "toolbox.export": ("Export", "Motors for other systems. See :doc:`../tutorials/out_to_the_robot`."),
+    "toolbox.parity": ("Parity", "Laws of other libraries compared with those of this package. See :doc:`../Parity`."),
     "action_graphs.runner": ("Action graphs", "A runner for the action graphs of a stage outside Kit."),
     "sharding": ("Sharding", "Environments split across processes and machines."),
     "compat": ("Compatibility", "Conversion to the classes of other libraries."),
@@ -75,6 +87,21 @@ DEEPER = {
 APART = {
     "action_graphs.runner": ["GraphRunner", "NodePorts", "register_node_type", "GraphError"],
     "toolbox.training": ["ActuatorLog", "TrainedActuator", "Errors", "train_actuator"],
+    "toolbox.identification": [
+        *("identify", "FitOptions", "Identified", "Estimate", "ModelScore", "Replay", "published_priors"),
+        *("save_identified", "write_report", "plot_identified"),
+        *("MotorLog", "read_logs", "check_log", "notes_on"),
+        *("excitation", "ExcitationPlan", "Excitation", "Part", "Limits", "save_excitation", "plot_excitation"),
+    ],
+    "toolbox.comparison": [
+        *("compare", "Comparison", "Blame", "notes_on"),
+        *("side_of", "Side", "both_driven_alike", "plan_of", "Plan"),
+        *("Difference", "Parting", "Run", "Motion", "Values", "Link"),
+    ],
+    "toolbox.export": ["export", "read_robot", "ExportedRobot", "ExportedJoint", "read_ros2"],
+    "toolbox.parity": [
+        *("parity", "Parity", "Compared", "Failed", "Missing", "LeftOut", "Case", "Difference", "Peer"),
+    ],
 }
 # pages of whole modules
 WHOLE = ["errors"]

@@ -10,15 +10,26 @@ from pathlib import Path
 
 import isaacsim.core.experimental.actuators as package
 from isaacsim.core.experimental.actuators.components import catalogue
+from isaacsim.core.experimental.actuators.specs.stages import KINDS
 
 ROOT = Path(__file__).resolve().parents[1]
 STUB = ROOT / "python" / package.__name__.replace(".", "/") / "__init__.pyi"
 OVERVIEW = ROOT / "docs" / "Overview.md"
-# stages of the pipeline, in their order
+# what a stage of each kind does
 STAGES = {
-    "delay": "delays targets and feedforward by a number of physics steps",
+    "feedback": "gives the controller the position and velocity that a sensor measures",
+    "delay": "delays targets and feedforward, by physics steps or seconds",
     "controller": "computes the effort from the joint state and the delayed targets",
+    "rate": "runs all of this every n physics steps, and holds the effort",
+    "effort_delay": "delays the effort on its way to the motor",
+    "electrical": "turns the effort into what the winding delivers at its voltage",
     "clamping": "limits the effort to what the motor can deliver",
+    "thermal": "computes temperatures, and a derating that windings and limits follow",
+    "supply": "computes the voltage of the battery under the power of all motors",
+    "transmission": "converts between motor and joint: ratio, rotor, efficiency, spring, backlash",
+    "linkage": "moves two or three joints by as many motors",
+    "passive": "adds friction and cogging of the joint, after all limits",
+    "effort_mode": "computes all efforts for the end of the physics step",
 }
 
 
@@ -39,11 +50,11 @@ def overview(text: str) -> str:
         ValueError: The overview lacks the markers of the table.
     """
     rows = ["| stage | function | configs | USD schemas |", "|---|---|---|---|"]
-    for stage, does in STAGES.items():
+    for stage in KINDS:
         configs = [law.config for law in catalogue.LAWS if (law.name or law.by_network) and law.kind == stage]
         names = ", ".join(f"`{config.__name__}`" for config in configs)
         schemas = ", ".join(f"`{config.SCHEMA}`" for config in configs)
-        rows.append(f"| {stage} | {does} | {names} | {schemas} |")
+        rows.append(f"| {stage.replace('_', ' ')} | {STAGES[stage]} | {names} | {schemas} |")
     table = "\n".join(["", *rows, "", ""])
     return filled(OVERVIEW, text, "<!-- generated: laws -->\n", table, "<!-- end of generated -->")
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import re
 import shutil
 import subprocess
 import sys
@@ -20,6 +21,7 @@ from isaacsim.core.experimental.actuators import Clamping, MaxEffortClampingConf
 from isaacsim.core.experimental.actuators.components import catalogue
 from isaacsim.core.experimental.actuators.components import law as law_module
 from isaacsim.core.experimental.actuators.components.law import within
+from isaacsim.core.experimental.actuators.specs.stages import KINDS
 from other_laws import replace_laws
 from places import REPOSITORY
 
@@ -64,6 +66,13 @@ def test_page_without_its_marker_is_refused() -> None:
     """Rather than leaving a law out."""
     with pytest.raises(ValueError, match="generated: laws"):
         public_names.overview("no marker")
+
+
+def test_overview_has_every_kind_of_stage() -> None:
+    """In the order in which stages act, with what each does."""
+    rows = re.findall(r"^\| ([a-z ]+) \| .+ \| `\w+", public_names.OVERVIEW.read_text("utf-8"), re.MULTILINE)
+    assert rows == [kind.replace("_", " ") for kind in KINDS]
+    assert list(public_names.STAGES) == list(KINDS)
 
 
 def test_room_without_a_page_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,11 +2,23 @@
 
 from __future__ import annotations
 
+import importlib
 import re
+from collections.abc import Iterable
 
 import isaacsim.core.experimental.actuators as package
 import pytest
 import python_api
+from api_pages import APART
+from isaacsim.core.experimental.actuators.toolbox.export import ExportedJoint, export
+from isaacsim.core.experimental.actuators.toolbox.export.robot import FEATURES
+from isaacsim.core.experimental.actuators.toolbox.export.targets import TARGETS
+from isaacsim.core.experimental.actuators.toolbox.identification import FitOptions, MotorLog
+from isaacsim.core.experimental.actuators.toolbox.identification.log import SIGNALS
+from isaacsim.core.experimental.actuators.toolbox.identification.models import MODELS
+from isaacsim.core.experimental.actuators.toolbox.identification.parameters import PARAMETERS
+from isaacsim.core.experimental.actuators.toolbox.parity import parity
+from isaacsim.core.experimental.actuators.toolbox.parity.cases import PEERS
 from places import REPOSITORY
 
 
@@ -43,3 +55,28 @@ def test_documentation_describes(name: str) -> None:
     """Every public name is on one page of the API reference."""
     pages = "".join(page.read_text("utf-8") for page in (REPOSITORY / "docs" / "api").glob("*.rst"))
     assert len(re.findall(rf"^\.\. auto(?:class|function):: {name}$", pages, re.MULTILINE)) == 1
+
+
+@pytest.mark.parametrize("room", [room for room in APART if room.startswith("toolbox.")])
+def test_room_that_programs_import_has_its_names_on_its_page(room: str) -> None:
+    """The room exports what its page describes, and the list shows it."""
+    module = importlib.import_module(f"{package.__name__}.{room}")
+    assert sorted(module.__all__) == sorted(APART[room])
+    listing = python_api.listing()
+    assert [name for name in APART[room] if not re.search(rf"^- `(?:class|def) {name}\b", listing, re.MULTILINE)] == []
+
+
+@pytest.mark.parametrize(
+    ("thing", "keys"),
+    [
+        (FitOptions, [*PARAMETERS, *MODELS]),
+        (MotorLog, SIGNALS),
+        (ExportedJoint, FEATURES),
+        (export, TARGETS),
+        (parity, [peer.name for peer in PEERS]),
+    ],
+    ids=lambda one: getattr(one, "__name__", ""),
+)
+def test_docstring_names_every_key(thing: object, keys: Iterable[str]) -> None:
+    """What a program may pass is on the page, not in a table of the source."""
+    assert [key for key in keys if f"`{key}`" not in re.sub(r"\s+", " ", thing.__doc__ or "")] == []

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from driven import driven
 from isaacsim.core.experimental.actuators import (
+    ActuatedArrays,
     CoggingConfig,
     DCMotorClampingConfig,
     ElectricalConfig,
@@ -208,6 +209,10 @@ def test_names_are_patterns_that_match_themselves() -> None:
             "one of 2 on joint 'a', with limits",
         ),
         ('<position name="x" joint="a" delay="0.004" nsample="4"/>', "a delay of 0.004 s"),
+        ('<pid name="x" joint="a" kp="3" kv="1" input="vel"/>', "a PID whose position setpoint is fixed at 0"),
+        ('<pid name="x" joint="a" kp="3" ki="1" forcerange="-1 2"/>', "its forcerange -1 … 2 is not symmetric"),
+        ('<pid name="x" joint="a" kp="3" ki="1" delay="0.004" nsample="4"/>', "a delay of 0.004 s"),
+        ('<pid name="x" joint="a" kp="3" ki="1"/><motor joint="a"/>', "a PID with an integral or a slew rate"),
     ],
 )
 def test_actuators_that_no_motor_stands_for(actuator: str, why: str) -> None:
@@ -217,6 +222,55 @@ def test_actuators_that_no_motor_stands_for(actuator: str, why: str) -> None:
     with pytest.warns(UserWarning, match=rf"'x' \(.*{re.escape(why)}.*They go on acting"):
         motors = motors_of_model(model)
     assert list(motors) == ["b"]
+
+
+def test_what_a_pid_becomes() -> None:
+    """Its integral in the error of the joint; what motors have not is named."""
+    model = swing(
+        """
+        <pid name="x" joint="a" kp="10" kv="2" ki="3" imax="0.2" gear="-2" forcerange="-4 4" ctrlrange="-1 2"/>
+        <pid name="y" joint="b" kp="10" ki="3" slewmax="5"/>
+        """
+    )
+    with pytest.warns(UserWarning) as caught:
+        motors = motors_of_model(model)
+    told = [str(one.message) for one in caught]
+    assert len(told) == 2 and "'y' (the slew rate 5 of its position setpoint)" in told[0]
+    assert re.search(r"targets within their ctrlrange, .*: 'x' \(-1 … 0.5\)", told[1])
+    assert motors["a"].controller == PIDControlConfig(40.0, 12.0, 8.0, 0.1)
+    assert motors["a"].clamping == [MaxEffortClampingConfig(8.0)]
+    assert motors["b"].controller == PIDControlConfig(10.0, 3.0, 0.0)
+
+
+@pytest.mark.parametrize(
+    ("actuator", "gear", "is_full"),
+    [
+        ('<pid joint="a" kp="10" kv="2" ki="30"/>', 1.0, False),
+        ('<pid joint="a" kp="10" kv="2" ki="30" imax="0.05"/>', 1.0, True),
+        ('<pid joint="a" kp="10" kv="2" ki="30" imax="0.1" gear="-2" forcerange="-20 20"/>', -2.0, True),
+        ('<pid joint="a" kp="10" ki="30" input="pos vel ff" gear="0.5"/>', 0.5, False),
+    ],
+)
+def test_pid_commands_the_effort_that_the_actuator_did(actuator: str, gear: float, is_full: bool) -> None:
+    """For the same states, but for what the page says of the integral: it is a step earlier, and keeps its limit."""
+    model = swing(actuator)
+    (motor,) = (one for name, one in motors_of_model(model).items() if name == "a")
+    law, dt = motor.controller, model.opt.timestep
+    assert isinstance(law, PIDControlConfig)
+    data, ours = mujoco.MjData(model), ActuatedArrays(["a"], {"a": motor})
+    total = np.zeros(STEPS)
+    for step in range(STEPS):
+        target = 0.25 + np.sin(0.03 * step)
+        data.ctrl[0] = gear * target
+        q, qd = float(data.qpos[0]), float(data.qvel[0])
+        mujoco.mj_step(model, data)
+        arrays = (np.array([[value]], np.float32) for value in (q, qd, target))
+        mine, theirs = float(ours.step(*arrays, dt)[0, 0]), float(data.qfrc_actuator[0])
+        total[step] = law.ki * (target - q) * dt
+        explained = abs(total[step]) + (abs(total[:step]).max(initial=0.0) if is_full else 0.0)
+        assert abs(mine - theirs) <= explained + 1e-4
+    # the integral is far more than the difference that is allowed
+    assert abs(total.cumsum()).max() > 20 * abs(total).max()
 
 
 def test_what_a_dc_motor_becomes() -> None:

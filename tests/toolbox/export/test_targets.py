@@ -47,3 +47,10 @@ def test_strict_refuses_a_loss_and_writes_nothing(target: str, tmp_path: Path) -
         export(robot, target, out, strict=True)
     assert not out.exists()
     assert "Not said: law feedback encoder, of shoulder, extension." in export(robot, target, out)
+
+
+def test_unknown_target_is_refused(tmp_path: Path) -> None:
+    """By name, before anything is written."""
+    with pytest.raises(ValueError, match=r"target = 'sdf': must be one of yaml, mjcf, .*\. Correct the name\."):
+        export(read_robot(ARM), "sdf", tmp_path / "out")
+    assert not (tmp_path / "out").exists()

@@ -19,7 +19,8 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 import numpy as np
 
 from ...specs.arguments import require_type
-from ...specs.dc_motors import DCMotor, imported
+from ...specs.configs import PIDControlConfig
+from ...specs.dc_motors import INPUTS, DCMotor, imported
 from ...specs.linear_actuators import Law, law_of, motor_of, ranges_without_motor, refused
 from ...specs.motors import MotorConfig
 from .address import element_name
@@ -67,10 +68,11 @@ def read_motors(model: mujoco.MjModel, *, tendons: bool = False) -> tuple[dict[s
     With `tendons`, which only a model of one's own can switch off, actuators on tendons are motors, too.
     """
     dc_motors, lost = dc_motors_by_joint(model)
+    pid_motors, more_lost, ranges = pid_motors_by_joint(model)
+    alone, lost = dc_motors | pid_motors, lost + more_lost
     coupled, reasons = coupled_motors(model) if tendons else ({}, {})
-    laws_of, problems = laws_by_joint(model, dc_motors, reasons)
-    motors: dict[str, MotorConfig] = {_pattern(model, joint): one for joint, one in (dc_motors | coupled).items()}
-    ranges: list[str] = []
+    laws_of, problems = laws_by_joint(model, alone, reasons)
+    motors: dict[str, MotorConfig] = {_pattern(model, joint): one for joint, one in (alone | coupled).items()}
     for joint, laws in laws_of.items():
         if wrong := _not_a_motor(model, joint, laws):
             problems += with_names(model, wrong)
@@ -86,7 +88,7 @@ def read_motors(model: mujoco.MjModel, *, tendons: bool = False) -> tuple[dict[s
         )
     if lost:
         warned.append(
-            f"DC motors of the model have what motors have not: {', '.join(lost)}. Compare both where that matters."
+            f"actuators of the model have what motors have not: {', '.join(lost)}. Compare both where that matters."
         )
     if ranges:
         warned.append(
@@ -178,6 +180,41 @@ def dc_motors_by_joint(model: mujoco.MjModel) -> tuple[dict[int, MotorConfig], l
     return motors, lost
 
 
+def pid_motors_by_joint(model: mujoco.MjModel) -> tuple[dict[int, MotorConfig], list[str], list[str]]:
+    """Motors of the joints whose one actuator is a PID with an integral or a slew rate, as MuJoCo 4.0 packs it.
+
+    The integral of the joint's error is that of the motor's over the gear, and so is its limit.
+
+    Returns:
+        The motors; what they have not, by name; and ranges of position targets that motors have not, by name.
+    """
+    motors: dict[int, MotorConfig] = {}
+    lost: list[str] = []
+    ranges: list[str] = []
+    for joint, actuators in actuators_by_joint(model).items():
+        actuator = actuators[0]
+        if len(actuators) > 1 or not _is_stateful_pid(model, actuator):
+            continue
+        law, gear = _law(model, actuator), gear_of(model, actuator)
+        if isinstance(law, str) or _not_a_motor(model, joint, {actuator: law}) or not gear:
+            continue
+        _, motor = motor_of_joint(model, joint, [law])
+        most, slew = model.actuator_dynprm[actuator, :2].tolist()
+        if ki := float(model.actuator_gainprm[actuator, 0]) * gear**2:
+            bound = most / abs(gear) if most else math.inf
+            motor.controller = PIDControlConfig(law.kp, ki, law.kd, bound, law.const_effort)
+        motors[joint] = motor
+        ranges += ranges_without_motor({repr(element_name(model, "actuator", actuator)): law})
+        if slew:
+            lost += with_names(model, [(actuator, f"the slew rate {slew:g} of its position setpoint")])
+    return motors, lost, ranges
+
+
+def _is_stateful_pid(model: mujoco.MjModel, actuator: int) -> bool:
+    """True for a PID with an integral or a slew rate; those without are linear laws."""
+    return mujoco.mjtDyn(model.actuator_dyntype[actuator]).name == "mjDYN_PID"
+
+
 def _dc_motor(model: mujoco.MjModel, actuator: int) -> DCMotor | None:
     """A DC motor of the packing of MuJoCo 4.0, or None."""
     inputs = getattr(model, "actuator_ctrlspec", None)
@@ -262,6 +299,14 @@ def _linear(model: mujoco.MjModel, actuator: int) -> Law | str:
     """An actuator as a law of its joint, or the reason why it is none."""
     if (motor := _dc_motor(model, actuator)) is not None and motor.problem:
         return motor.problem
+    law = _law(model, actuator)
+    if isinstance(law, Law) and _is_stateful_pid(model, actuator):
+        return law.asymmetry or "a PID with an integral or a slew rate"
+    return law
+
+
+def _law(model: mujoco.MjModel, actuator: int) -> Law | str:
+    """The linear part of an actuator, of a PID that without its integral; or the reason why it has none."""
     if why := _state_problem(model, actuator):
         return why
     force = _affine_force(model, actuator)
@@ -285,6 +330,11 @@ def _affine_force(model: mujoco.MjModel, actuator: int) -> tuple[float, tuple[fl
     if gain_type == "mjGAIN_AFFINE" and gain[1:3].any():
         return "its gain depends on position or velocity"
     b0, b1, b2 = bias[:3] if bias_type == "mjBIAS_AFFINE" else np.zeros(3)
+    if gain_type == "mjGAIN_PID":
+        if b1 and not int(model.actuator_ctrlspec[actuator]) & INPUTS["pos"]:
+            return "a PID whose position setpoint is fixed at 0"
+        # its first control is the position setpoint, and its gain that of the integral
+        return float(-b1), (b0, b1, b2)
     return float(gain[0]), (b0, b1, b2)
 
 
@@ -303,7 +353,8 @@ def _state_problem(model: mujoco.MjModel, actuator: int) -> str:
     dynamics = mujoco.mjtDyn(model.actuator_dyntype[actuator]).name
     if model.actuator_plugin[actuator] >= 0:
         return "a plugin"
-    if model.actuator_actnum[actuator] or dynamics not in ("mjDYN_NONE", "mjDYN_DCMOTOR"):
+    is_other = dynamics not in ("mjDYN_NONE", "mjDYN_DCMOTOR", "mjDYN_PID")
+    if is_other or (model.actuator_actnum[actuator] and dynamics != "mjDYN_PID"):
         return f"activation dynamics of kind {dynamics.removeprefix('mjDYN_').lower()}"
     delay = _delay_of(model, actuator)
     return f"a delay of {delay:g} s" if delay else ""

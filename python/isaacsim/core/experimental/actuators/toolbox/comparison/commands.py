@@ -22,12 +22,12 @@ _GOLDEN = (np.sqrt(5.0) - 1.0) / 2.0
 
 @dataclass(frozen=True, eq=False)
 class Plan:
-    """Commands for both robots, from the same pose.
+    """Commands for both sides, from the same pose.
 
     Args:
-        joints: Names of the joints.
-        start: Positions in which the motion begins [rad or m], shape `(joints,)`.
-        targets: Position targets [rad or m] at times [s], shape `(times, joints)`.
+        joints: Names of the joints, one per column.
+        start: Positions at which the motion begins [rad or m], shape `(joints,)`.
+        targets: Returns position targets [rad or m], shape `(times, joints)`, for times [s], shape `(times,)`.
         seconds: Duration [s].
     """
 

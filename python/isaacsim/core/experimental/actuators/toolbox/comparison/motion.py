@@ -1,4 +1,4 @@
-"""`Motion`: how a robot moved, by the names of joints; and the difference of two motions."""
+"""`Motion`: positions, velocities and efforts of joints over time; and the difference of two motions."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ class Motion:
     """Motion of the joints of a comparison.
 
     Args:
-        joints: Names.
+        joints: Names of the joints, one per column.
         time: Times of the samples [s], shape `(samples,)`.
         targets: Position targets [rad or m], shape `(samples, joints)`.
-        positions: [rad or m], same shape; NaN after a divergence.
-        velocities: [rad/s or m/s], same shape.
-        efforts: Efforts of actuators in the step before [N·m or N], same shape; NaN of drives.
+        positions: Positions [rad or m], same shape; NaN after a divergence.
+        velocities: Velocities [rad/s or m/s], same shape; NaN after a divergence.
+        efforts: Efforts of actuators in the step before [N·m or N], same shape; NaN for joints with drives.
         diverged: Time at which the simulation diverged [s]; None if it did not.
         turns: Which joints turn; None where that is unknown.
     """
@@ -42,11 +42,11 @@ class Motion:
 
 @dataclass(frozen=True)
 class Parting:
-    """Where two motions part.
+    """Time and joint at which two motions part.
 
     Args:
-        time: When the first joint differs by more than the tolerance [s].
-        joint: This joint.
+        time: Time from which a joint differs by more than the tolerance [s].
+        joint: Name of this joint.
     """
 
     time: float
@@ -58,9 +58,10 @@ class Difference:
     """Difference of two motions.
 
     Args:
-        joints: Names.
-        time: [s], shape `(samples,)`, those of the first motion.
-        errors: Positions of the second less those of the first [rad or m], shape `(samples, joints)`, within ±π.
+        joints: Names of the joints, one per column.
+        time: Times of the samples [s], shape `(samples,)`, those of the first motion.
+        errors: Positions of the second motion less those of the first [rad or m], shape `(samples, joints)`, within ±π;
+            π after a divergence.
     """
 
     joints: tuple[str, ...]

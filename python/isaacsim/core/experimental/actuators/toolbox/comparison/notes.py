@@ -1,4 +1,4 @@
-"""Notes on a comparison: where motions part, what values look like, what is left, and what was not compared."""
+"""Notes on a comparison: where motions part, likely mistakes, the remaining difference, and what was not compared."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ def notes_on(found: Comparison, plan: Plan, sides: tuple[Side, Side], changed: S
     Args:
         found: The comparison.
         plan: Its commands.
-        sides: Both sides as they were given.
-        changed: Joints whose drives are compared with motors.
+        sides: Both sides, before `both_driven_alike`.
+        changed: Joints whose drives became motors, from `both_driven_alike`.
     """
     return [
         _parting(found, plan),

@@ -27,15 +27,17 @@ def plan_of(
     """Return commands for the joints that two sides have in common, around the pose of the first one.
 
     Args:
-        first: The side whose pose and limits count.
+        first: The side whose pose and limits apply.
         second: The other side.
         seconds: Duration [s]; None means 3, or that of the file of targets.
-        amplitude: Largest distance from the pose [rad or m]; None means 0.3 rad and 0.03 m. Less where limits are near.
-        targets: CSV file of targets, as `actuators run` takes it; None means a sweep with steps.
+        amplitude: Largest distance from the pose [rad or m]; None means 0.3 rad and 0.03 m. Joints near
+            their limits move less.
+        targets: CSV file of targets, as for `actuators run --targets`; None means a sweep with steps.
 
     Raises:
-        ValueError: No joint is on both sides, a number is out of range, or the file has other content.
+        ValueError: The sides have no joint in common, a number is out of range, or the file is invalid.
         OSError: The file cannot be read.
+        HostError: The simulator of the first side is not installed.
     """
     joints = _common(first, second)
     with opened(first) as (simulation, robot, _):

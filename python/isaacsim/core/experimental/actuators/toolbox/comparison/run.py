@@ -1,4 +1,4 @@
-"""Run a side: what it has, as physics has it, and how it moves."""
+"""Run a side: its values as the simulator has them, and its motion."""
 
 from __future__ import annotations
 
@@ -40,9 +40,9 @@ class Link:
     """Inertia of a link.
 
     Args:
-        mass: [kg].
+        mass: Mass [kg].
         com: Center of mass in the frame of the link [m], shape `(3,)`.
-        inertia: About the center of mass, along the axes of the link [kg·m²], shape `(9,)`.
+        inertia: Inertia about the center of mass, along the axes of the link [kg·m²], shape `(9,)`.
     """
 
     mass: float
@@ -52,16 +52,18 @@ class Link:
 
 @dataclass(frozen=True, eq=False)
 class Values:
-    """What a side has, as physics has it after play. Joints have the names of the comparison.
+    """Values of a side as its simulator has them after play. Joints have the names of the comparison.
 
     Args:
         dt: Physics step [s].
         order: Names of all joints in the order of the simulator, those of the file.
         motors: Motors by joint.
-        properties: Values by property and joint, SI, as `PROPERTIES` names them; infinite for no limit.
+        properties: Values by property and joint, SI; infinite for no limit. The properties are `stiffness` and
+            `damping` of drives, `armature`, `static friction`, `dynamic friction`, `viscous friction`, `effort limit`,
+            `velocity limit`, `lower limit` and `upper limit`.
         links: Inertias by link.
-        places: How each joint moves the robot in the pose of the file: type, limits and sum of its columns of all
-            Jacobians, shape `(9,)`, which tells joints apart whatever they are called.
+        places: Effect of each joint in the pose of the file, which identifies it whatever its name: type, limits, and
+            sum of its columns of all Jacobians, shape `(9,)`.
         gravity: Efforts that balance gravity at the start, by joint [N·m or N].
         inertias: Diagonal of the mass matrix at the start, by joint [kg·m² or kg].
     """
@@ -78,7 +80,13 @@ class Values:
 
 @dataclass(frozen=True, eq=False)
 class Run:
-    """A side, what it has and how it moved."""
+    """A simulation of a side.
+
+    Args:
+        side: The side.
+        values: Its values, as its simulator has them.
+        motion: Its motion.
+    """
 
     side: Side
     values: Values

@@ -1,4 +1,4 @@
-"""`Side`: one of two simulations of the same robot, and everything that is set in it."""
+"""`Side`: one of two simulations of the same robot, and its settings."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _MUTED = (
 
 @dataclass(frozen=True)
 class Side:
-    """A robot file in a simulator, with its motors and everything that differs from the file.
+    """A robot file in a simulator, with its motors and all settings that differ from the file.
 
     Names are those of the joints and links in this file.
 
@@ -37,13 +37,13 @@ class Side:
         file: Path of the robot file.
         engine: Simulator, as `Simulation` names it.
         dt: Physics step [s].
-        motors: Motors by joint. Joints without one, or with one without a control law, have their drives.
-        drives: Motor that does what the drive of a joint does, of each joint that a drive moves.
+        motors: Motors by joint. A joint without a motor, or whose motor has no control law, keeps its drive.
+        drives: For each joint that a drive moves, the motor with the same effect.
         joints: Names of all joints, in the order of the simulator.
-        order: The joint that moves in the place of each joint of the comparison, by the name there.
-        properties: Values to set after play, by property and joint, as `PROPERTIES` of `run.py` names them, SI.
-        links: Inertias to set after play, by link.
-        contacts: False lets nothing touch.
+        order: Joint of this file by the joint of the comparison in whose place it moves; empty if names agree.
+        properties: Values to set after play, SI, by property and joint; the properties are those of `Values`.
+        links: Inertias to set after play, a `Link` by name.
+        contacts: False disables contacts.
     """
 
     file: str
@@ -86,17 +86,17 @@ class Side:
 def side_of(
     file: str | os.PathLike[str], motors: Motors | None = None, *, engine: str = "mujoco", dt: float | None = None
 ) -> Side:
-    """Return a robot file in a simulator as it is.
+    """Return a robot file in a simulator, without changes.
 
     Args:
         file: Path of a USD, MJCF or URDF file with one robot.
         motors: Motors by pattern of joint names; None means those of the file.
-        engine: Simulator, as `Simulation` names it.
+        engine: Simulator, as `Simulation` names it: `mujoco` or `physx`.
         dt: Physics step [s]; None means that of the file.
 
     Raises:
-        ValueError: The file has no robot or several, or motors do not fit.
-        FileNotFoundError: There is no such file.
+        ValueError: The file has no robot or several, or motors do not fit its joints.
+        FileNotFoundError: The file does not exist.
         HostError: The simulator is not installed.
     """
     with _quiet(), Simulation(file, dt, engine=engine) as simulation:
@@ -112,9 +112,17 @@ def side_of(
 
 
 def both_driven_alike(first: Side, second: Side) -> tuple[Side, Side, list[str]]:
-    """Return two sides in which a joint has motors on both or drives on both, and the joints that have new motors.
+    """Return two sides in which each joint has a motor on both or a drive on both, and the joints that changed.
 
-    A drive beside a motor becomes a motor with its gains and its limit, implicit as a drive is.
+    If a joint has a motor on one side only, the drive of the other side becomes a motor with its gains and its limit,
+    with `ImplicitConfig`, because drives are implicit.
+
+    Args:
+        first: A side.
+        second: The other side.
+
+    Returns:
+        Both sides, and the names of the joints whose drive became a motor.
     """
     changed: list[str] = []
     sides = []

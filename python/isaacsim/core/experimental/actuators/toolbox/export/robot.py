@@ -1,4 +1,4 @@
-"""The robot to export: its joints in DOF order, each with its motor and what the motor says, by feature."""
+"""The robot to export: its joints in DOF order, each with its motor and the features of it."""
 
 from __future__ import annotations
 
@@ -61,8 +61,10 @@ class ExportedJoint:
         name: Name of the DOF.
         is_linear: True if it slides.
         motor: The motor with numbers of this joint; None if it has none.
-        features: Values that are set, by `FEATURES`.
-        laws: Names of the laws that have no feature, as in motor files, with their kind: `passive friction`.
+        features: Values that are set, by name: `kp`, `kd`, `ki`, `integral_max`, `const_effort`, `max_effort`,
+            `dc_motor` (stall effort, no-load speed, peak effort), `delay_steps`, `armature`, `friction`,
+            `viscous_friction`, `position_limits` (lowest, highest) and `velocity_limit`.
+        laws: Kind and name, as in motor files, of laws that these features cannot say: `passive friction`.
     """
 
     name: str
@@ -72,7 +74,7 @@ class ExportedJoint:
     laws: tuple[str, ...]
 
     def value(self, feature: str) -> float:
-        """Return a number of the joint; 0 if it is not set."""
+        """Return the value of a feature that is one number (SI); 0 if it is not set."""
         return float(self.features.get(feature, 0.0))
 
     @property
@@ -114,11 +116,12 @@ def read_robot(file: str | os.PathLike[str], config: Motors | None = None, robot
 
     Args:
         file: Path of a USD, MJCF or URDF file.
-        config: Motors by pattern of joint names in place of those of the file.
-        robot: Path of the robot; None means the only one.
+        config: Motors by pattern of joint names in place of those of the file; None means those of the file.
+        robot: Path of the robot in the file; None means the only one.
 
     Raises:
-        ValueError: The file has several robots, cannot be simulated, or its motors cannot be used.
+        ValueError: The file has several robots and `robot` is None, cannot be simulated, or its motors cannot be used.
+        FileNotFoundError: The file does not exist.
     """
     path = path_of("file", file)
     with Simulation(path) as simulation, warnings.catch_warnings():

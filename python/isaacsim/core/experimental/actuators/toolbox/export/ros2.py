@@ -52,14 +52,14 @@ def write_ros2(robot: ExportedRobot, out: Path, losses: Sequence[str]) -> None:
 
 
 def read_ros2(folder: str | os.PathLike[str]) -> dict[str, MotorConfig]:
-    """Return the motors of such a folder, by the names of their joints.
+    """Return the motors of a folder that `export` wrote for `ros2`, by the names of their joints.
 
     Args:
-        folder: With `controllers.yaml` and `joint_limits.yaml`, and perhaps `gains.yaml`, whose numbers come before
+        folder: Folder with `controllers.yaml` and `joint_limits.yaml`. Gains of `gains.yaml`, if it exists, replace
             those of the controller.
 
     Raises:
-        ValueError: A file is not what it should be.
+        ValueError: The content of a file is invalid; the message names the file.
         OSError: A file cannot be read.
     """
     place = Path(folder)

@@ -74,17 +74,34 @@ TARGETS: dict[str, Target] = {
 
 
 def export(robot: ExportedRobot, target: str, out: Path, strict: bool = False) -> list[str]:
-    """Write the motors of a robot for another system, and return what is not said, a sentence each.
+    """Write the motors of a robot for another system, and return what that system cannot say.
 
     Args:
-        robot: The robot.
-        target: A key of `TARGETS`.
-        out: File to write; an existing one is replaced.
-        strict: Refuse a robot of which something is not said.
+        robot: The robot, from `read_robot`.
+        target: `yaml` (motor file of this package), `mjcf` (actuators of MuJoCo), `c` (C99 header with a step of the
+            motors), `ros2` (folder for ros2_control), `lab` (actuator cfgs of Isaac Lab), `urdf` (limits and friction
+            of joints), `mjlab` (actuator cfgs of mjlab).
+        out: File to write, or folder for `ros2`; existing files are replaced.
+        strict: True raises an error instead of a file that does not say everything.
+
+    Returns:
+        What the file does not say, a sentence each with the joints; the file has the same sentences.
 
     Raises:
-        ValueError: Something is not said and `strict` asks for all, or the target refuses a law.
+        ValueError: The target is unknown, the file would not say everything and `strict` is True, or the target cannot
+            compute a law.
+        OSError: The file cannot be written.
+
+    Example:
+        >>> import tempfile
+        >>> from isaacsim.core.experimental.actuators.toolbox.export import export, read_robot
+        >>> robot = read_robot("data/robots/pendulum.usda")
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     export(robot, "yaml", Path(folder) / "motors.yaml")
+        []
     """
+    if target not in TARGETS:
+        raise ValueError(f"target = {target!r}: must be one of {', '.join(TARGETS)}. Correct the name.")
     line = TARGETS[target]
     losses = said_together(line.losses(robot))
     if strict and losses:

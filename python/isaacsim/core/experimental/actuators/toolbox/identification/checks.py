@@ -39,15 +39,15 @@ _FINE = 5e-5
 def check_log(log: MotorLog, limits: Mapping[str, tuple[float, float]] | None = None) -> list[str]:
     """Return the problems that make a fit to a log meaningless, each a sentence with its remedy.
 
-    Found are: angles in degrees, commands and positions of opposite sign, joints in the wrong order, joints that never
-    moved, lost samples, and jumps of the clock. Signs and orders are found by correlating positions with responses
-    to commands. Some commands do not determine them: commands that are alike, such as one chirp for all joints, leave
+    The problems are angles in degrees, commands and positions of opposite sign, joints in the wrong order, joints that
+    never moved, lost samples, and jumps of the clock. Signs and orders follow from the correlation of positions with
+    responses to commands. Some commands do not determine them: equal commands, such as one chirp for all joints, leave
     the order open, and a single fast sine leaves the sign open.
 
     Args:
         log: The log.
-        limits: Lowest and highest position of joints [rad or m], by name; infinite for none. Positions of joints
-            without an entry are taken for degrees beyond ±20.
+        limits: Lowest and highest position of joints [rad or m], by name; infinite for none. Positions beyond ±20 of a
+            joint without an entry count as degrees.
 
     Example:
         >>> time = np.arange(500) * 0.01
@@ -67,8 +67,10 @@ def check_log(log: MotorLog, limits: Mapping[str, tuple[float, float]] | None = 
 
 
 def notes_on(log: MotorLog) -> list[str]:
-    """Return what a log cannot tell, each a sentence: for its rate, its duration, the resolution of its positions, or
-    commands that are alike or leave a sign open, so that `check_log` would not find a mistake.
+    """Return the limits of what a log can identify, each a sentence.
+
+    They follow from its rate, its duration, the resolution of its positions, and commands for which `check_log` cannot
+    detect a wrong sign or order.
 
     Args:
         log: The log.

@@ -39,8 +39,8 @@ class Part:
     """A part of an excitation.
 
     Args:
-        kind: `ramp`, or the kind of motion.
-        rows: Its samples, with the rest after it.
+        kind: `ramp`, or the kind of motion: `chirp`, `multisine`, `steps`, `holds`.
+        rows: Its samples, rows of `Excitation.command`, with those of the rest after it.
     """
 
     kind: str

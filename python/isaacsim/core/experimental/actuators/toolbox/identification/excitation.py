@@ -1,4 +1,4 @@
-"""`excitation`: motions of a robot that tell the parameters of its motors, and stay within its limits."""
+"""`excitation`: motions of a robot that identify its motors and stay within its limits."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _FOLLOWS = 0.1
 
 @dataclass(frozen=True, eq=False)
 class Excitation:
-    """Commands that tell the parameters of motors, and how the robot moves under them; a row per sample.
+    """Commands whose log identifies the motors of a robot, and its predicted motion; a row per sample.
 
     Args:
         robot: Path of the robot file.
@@ -35,11 +35,11 @@ class Excitation:
         joints: Names of the joints, one per column.
         command: Position targets [rad or m], shape `(samples, joints)`, each held until the next one.
         positions: Predicted positions [rad or m], same shape.
-        velocities: Predicted velocities [rad/s or m/s], of the largest size until the next command, same shape.
-        efforts: Predicted efforts of the motors [N·m or N], likewise.
+        velocities: Predicted velocities [rad/s or m/s], same shape; the largest in size until the next command.
+        efforts: Predicted efforts of the motors [N·m or N], same shape; the largest in size until the next command.
         limits: Limits of the joints.
         parts: Its parts in order.
-        notes: What was reduced and why, and what is not known, each a sentence.
+        notes: Reductions with their reasons, and limits that are unknown, each a sentence.
     """
 
     robot: str
@@ -61,22 +61,25 @@ def excitation(
     *,
     progress: Progress | None = None,
 ) -> Excitation:
-    """Return commands for a robot whose log tells the parameters of its motors, within the limits of its joints.
+    """Return commands for a robot whose log identifies its motors, within the limits of its joints.
 
-    The robot begins at rest in its first pose, and ends there. All joints move at once, each in its own way. The robot
-    with its motors is simulated in MuJoCo under the commands; what breaks a limit of position, speed or effort, or has
-    links touch, is made smaller or slower until nothing does. Position limits are kept with a margin of 5 % of the
-    range for commands, and of 2.5 % for positions; speeds and efforts stay below 90 % of their limits.
+    The robot begins and ends at rest in its initial pose. All joints move at the same time, with different motions. The
+    robot with its motors is simulated in MuJoCo under the commands. Motions that exceed a limit of position, speed or
+    effort, or that make links touch, are reduced or slowed down until none does. Commands keep 5 % of the range away
+    from position limits, and positions 2.5 %; speeds and efforts stay below 90 % of their limits.
 
     Args:
         robot: Path of a USD, MJCF or URDF file of a robot with a fixed base.
         motors: Motors by pattern of joint names, as they are known so far; None means those of the file.
-        plan: What is wanted; None means the default.
-        progress: Told of the progress.
+        plan: Joints, motions, duration and sizes; None means `ExcitationPlan()`.
+        progress: Called with a description and the share of finished work, 0 … 1; None means no call.
+
+    Returns:
+        The commands, with the predicted motion and notes.
 
     Raises:
         ValueError: A robot with a floating base, a joint without a motor, no joint, too few seconds, a joint
-            that does not follow its commands, or a limit that even the smallest motion breaks.
+            that does not follow its commands, or a limit that even the smallest motion exceeds.
 
     Example:
         >>> found = excitation("data/robots/pendulum.usda", plan=ExcitationPlan(seconds=8.0, kinds=["steps"]))

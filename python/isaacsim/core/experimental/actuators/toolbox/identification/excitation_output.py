@@ -26,10 +26,10 @@ def save_excitation(excitation: Excitation, path: str | os.PathLike[str]) -> Non
     """Write commands to a file, for the program that sends them to the robot.
 
     Args:
-        excitation: What `excitation` returned.
-        path: A file that is replaced if it is there, by its ending. `.csv` is a table with columns `time` [s] and
-            `<joint>/command` [rad or m]; with columns `<joint>/position` of what the robot measured, it is a log for
-            `read_log`. `.npz` has the arrays `time`, `joints` and `command`.
+        excitation: Result of `excitation`.
+        path: File to write; an existing one is replaced. Its ending sets the format. `.csv` is a table with columns
+            `time` [s] and `<joint>/command` [rad or m]; with the measured positions added in columns
+            `<joint>/position`, it is a log for `read_logs`. `.npz` has the arrays `time`, `joints` and `command`.
 
     Raises:
         ValueError: The path has another ending.
@@ -37,8 +37,7 @@ def save_excitation(excitation: Excitation, path: str | os.PathLike[str]) -> Non
 
     Example:
         >>> import tempfile
-        >>> from isaacsim.core.experimental.actuators.toolbox.identification.excitation import excitation
-        >>> from isaacsim.core.experimental.actuators.toolbox.identification.excitation_plan import ExcitationPlan
+        >>> from isaacsim.core.experimental.actuators.toolbox.identification import ExcitationPlan, excitation
         >>> found = excitation("data/robots/pendulum.usda", plan=ExcitationPlan(seconds=8.0, kinds=["holds"]))
         >>> with tempfile.TemporaryDirectory() as folder:
         ...     save_excitation(found, f"{folder}/excitation.csv")
@@ -72,11 +71,14 @@ def require_excitation(path: Path) -> None:
 
 
 def plot_excitation(excitation: Excitation, path: str | os.PathLike[str] | None = None) -> Figure:
-    """Draw commands and predicted positions of each joint, and speeds and efforts as shares of their limits.
+    """Plot commands and predicted positions of each joint, and speeds and efforts as shares of their limits.
 
     Args:
-        excitation: What `excitation` returned.
+        excitation: Result of `excitation`.
         path: Picture to write, with an extension that Matplotlib knows, such as `.png` or `.svg`; None writes none.
+
+    Returns:
+        The figure of Matplotlib.
 
     Raises:
         ValueError: Matplotlib does not know the extension.

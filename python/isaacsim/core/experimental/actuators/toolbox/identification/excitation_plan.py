@@ -1,4 +1,4 @@
-"""What an excitation should be: joints, motions, duration, and how far and fast."""
+"""`ExcitationPlan`: joints, motions, duration, and sizes of an excitation."""
 
 from __future__ import annotations
 
@@ -14,17 +14,18 @@ _TOP, _SAMPLES = 5.0, 10.0
 
 @dataclass(frozen=True, kw_only=True)
 class ExcitationPlan:
-    """What an excitation should be.
+    """Joints, motions, duration and sizes of an excitation.
 
     Args:
-        joints: Patterns of the whole names of joints that move; empty means all that have a motor.
-        kinds: Motions one after the other, of `chirp`, `multisine`, `steps` and `holds`.
+        joints: Patterns that match the whole name of a joint; joints that match one move. Empty means all joints with
+            a motor.
+        kinds: Motions in order, of `chirp`, `multisine`, `steps` and `holds`; the default is all four.
         seconds: Duration of the whole [s].
         rate: Commands per second [Hz].
-        share: Share of the range of a joint within the margins that it moves through, 0 … 1.
+        share: Share of the range between the margins of a joint that it moves through, above 0 and at most 1.
         amplitude: Largest amplitude [rad or m]; None means 0.5 rad and 0.05 m for joints without two position limits.
         speed: Limit of speeds [rad/s or m/s]; None means 3 rad/s and 0.3 m/s for joints without a speed limit.
-        frequency: Highest frequency [Hz]; None means 5 Hz, or a tenth of the rate if that is less.
+        frequency: Highest frequency [Hz], below half the rate; None means 5 Hz, or a tenth of the rate if that is less.
         seed: Seed of phases, levels and times.
         initial_positions: Positions at which the robot begins [rad or m], by pattern of joint names; None means those
             of the file.

@@ -1,4 +1,4 @@
-"""`Identified`: the motors that a log tells, how sure they are, and how well they predict other logs."""
+"""`Identified`: the motors found in logs, the standard errors of their values, and their errors on other logs."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ class Estimate:
         name: Name of the parameter, such as `coulomb`.
         value: Its value.
         unit: Its unit, empty for none.
-        standard_error: Its standard error; NaN if the logs do not tell it.
-        bounds: Smallest and largest value that was tried.
+        standard_error: Its standard error, in the same unit; NaN if the logs do not determine the value.
+        bounds: Smallest and largest value of the fit.
         start: Value before the fit.
     """
 
@@ -40,7 +40,7 @@ class Estimate:
 
     @property
     def is_at_bound(self) -> bool:
-        """True if it ended at the end of its range; 0 is no end."""
+        """True if the value is at the end of its range; a lower bound of 0 does not count."""
         low, high = self.bounds
         near = _AT * (high - low)
         return high - self.value <= near or bool(low and self.value - low <= near)
@@ -48,13 +48,13 @@ class Estimate:
 
 @dataclass(frozen=True)
 class ModelScore:
-    """How well a model of the ladder fits, mean absolute position error over logs and joints.
+    """A friction model that was tried, and its mean absolute position error over logs and joints.
 
     Args:
-        name: Name of the model, such as `coulomb and viscous friction`.
+        name: Name of the model, such as `Coulomb friction`.
         parameters: Names of its free parameters.
-        training: Error on the logs that it was fitted to, joint by joint [rad or m].
-        validation: Error on the logs held out, joint by joint [rad or m]; NaN without any.
+        training: Error on the logs that it was fitted to, each joint simulated alone [rad or m].
+        validation: Error on the logs held out, each joint simulated alone [rad or m]; NaN if no log is held out.
     """
 
     name: str
@@ -65,13 +65,13 @@ class ModelScore:
 
 @dataclass(frozen=True, eq=False)
 class Replay:
-    """A log, and the positions that the identified robot has under the same commands.
+    """A log, and the positions of the whole robot, simulated with the identified motors under the same commands.
 
     Args:
         log: The log.
-        positions: Simulated positions [rad or m], shape `(samples, joints)`, in the simulator as a whole robot.
+        positions: Simulated positions [rad or m], shape `(samples, joints)`.
         held_out: True if the motors were not fitted to this log.
-        turns: Whether each joint turns; else it slides; None if that is unknown.
+        turns: True for each joint that turns, False for one that slides, None for one of unknown type.
     """
 
     log: MotorLog
@@ -99,12 +99,12 @@ class Identified:
         joints: Names of the joints.
         motors: The identified motors, by joint name, with all stages.
         estimates: The parameters that were fitted.
-        models: The ladder of models, from simple to rich.
+        models: The friction models that were tried, from simple to rich.
         chosen: Name of the model that was kept.
         replays: Each log simulated in full with the identified motors.
-        shipped: Mean absolute position error of the robot with the motors of its file, on the held-out logs, or on all
-            without any [rad or m].
-        warnings: What a user should know, a sentence each.
+        shipped: Mean absolute position error of the robot with the motors that the fit started from, on the held-out
+            logs [rad or m]; NaN if no log is held out.
+        warnings: Doubts about the result, a sentence each, such as values that the logs do not determine.
         seconds: Duration of the identification [s].
     """
 
@@ -121,12 +121,12 @@ class Identified:
 
     @property
     def error(self) -> float:
-        """Mean absolute position error in the full simulation [rad or m], of held-out logs, or of all without any."""
+        """Mean absolute position error of the whole robot [rad or m], on held-out logs, or on all logs without them."""
         return mean_error([one for one in self.replays if one.held_out] or self.replays)
 
     @property
     def disagrees(self) -> bool:
-        """True if the whole robot has far larger errors than its joints one by one: such motors are not to be used."""
+        """True if the whole robot has far larger errors than its joints alone: do not use such motors."""
         score = next(one for one in self.models if one.name == self.chosen)
         alone = score.training if np.isnan(score.validation) else score.validation
         return bool(self.error > _AGREES * alone + _SMALL)

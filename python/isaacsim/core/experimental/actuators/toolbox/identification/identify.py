@@ -34,21 +34,25 @@ def identify(
 ) -> Identified:
     """Identify the motors of a robot from logs of its commands and positions.
 
-    Each joint is a scalar simulation with the package's own step, along the log that the other joints follow, see
-    `decoupling.py`. Models are tried from simple to rich, and the simplest one that no richer one beats clearly is
-    kept. Its fit is refined by what the joints do together, see `refine.py`. At the end the whole robot is simulated
-    under the commands of each log, and what disagrees is said.
+    Each joint is simulated alone with the package's own step, along the log of the other joints. Friction models are
+    tried from simple to rich; the simplest one that no richer one beats clearly is kept. Its fit is refined by the
+    effects of the joints on each other. At the end, the whole robot is simulated under the commands of each log, which
+    shows whether the motors can be used: `Identified.error` and `Identified.disagrees`.
 
     Args:
         robot: Path of a USD, MJCF or URDF file of a robot with a fixed base.
-        logs: Logs; joints of the robot that they lack keep still and keep their motors.
+        logs: Logs, all of the same joints. The other joints of the robot keep still and keep their motors.
         motors: Motors to start from, by pattern of joint names; None means those of the file.
-        options: What is fitted; None means friction, armature, delay and encoder bias.
-        progress: Told of the progress.
+        options: Parameters to fit, and the method; None means `FitOptions()`: friction, armature, delay and encoder
+            bias.
+        progress: Called with a description and the share of finished work, 0 … 1; None means no call.
+
+    Returns:
+        The motors, the fitted values with their standard errors, and the errors of the simulated positions.
 
     Raises:
-        ValueError: Logs of other joints than the first, a robot with a floating base, a joint without a motor, or a
-            parameter that a motor cannot have.
+        ValueError: No log, a log that lacks a joint of the first one, a robot with a floating base, a joint without a
+            motor, or a parameter that a motor cannot have.
         ModuleNotFoundError: The extra `identify` is not installed.
     """
     began = time.monotonic()

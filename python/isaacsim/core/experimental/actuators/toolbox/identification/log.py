@@ -1,4 +1,4 @@
-"""`MotorLog`: what a robot commanded and measured, joint by joint, over time."""
+"""`MotorLog`: commands and measurements of the joints of a robot over time."""
 
 from __future__ import annotations
 
@@ -33,14 +33,15 @@ class MotorLog:
     Args:
         time: Time of each sample [s], shape `(samples,)`, rising; steps may differ.
         joints: Names of the joints, one per column.
-        signals: Measurements by name, each of shape `(samples, joints)`; names and units are those of `SIGNALS`,
-            and `command` and `position` are required.
-        source: Where it is from, such as the path of a file.
+        signals: Signals by name, each of shape `(samples, joints)` and finite. Required are `command`, the position
+            target as sent [rad or m], and `position`, the measured position [rad or m]. Optional are `velocity`
+            [rad/s or m/s], `effort` [N·m or N], `current` [A], `volts` [V], `pwm`, `temperature` [°C] and `enabled`.
+        source: Origin of the log, such as the path of a file; errors and reports name it.
         settings: Values that parameters of the motors had during this log, by name, such as `{"kp": 400.0}`.
 
     Raises:
-        ValueError: By name: an array that is missing, unknown, of another shape or not finite, or times that do not
-            rise.
+        ValueError: A signal is missing, unknown, of another shape or not finite, or times do not rise; the message
+            names it.
 
     Example:
         >>> import numpy as np
@@ -118,7 +119,7 @@ class MotorLog:
         return MotorLog(self.time, joints, signals, self.source, self.settings)
 
     def evenly(self, dt: float) -> MotorLog:
-        """Return the log with samples every `dt` seconds from 0 on, interpolated linearly."""
+        """Return the log with samples every `dt` seconds, interpolated linearly; its times begin at 0."""
         time = np.arange(0.0, self.duration + 1e-9, dt)
         past = self.time - self.time[0]
         signals = {

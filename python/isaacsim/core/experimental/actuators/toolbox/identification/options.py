@@ -16,30 +16,36 @@ _REMEDY = "Correct it."
 
 @dataclass(frozen=True, kw_only=True)
 class FitOptions:
-    """What `identify` fits.
+    """What `identify` fits, within which ranges, and how.
 
-    Names are those of `PARAMETERS`, or the kind and the field of a stage, such as `electrical.inductance`, which then
-    needs bounds. `knee_.*/viscous` is the parameter of the joints of that pattern. Of several lines for the same
-    parameter the first one that matches a joint counts.
+    The parameters are `armature`, `delay`, `encoder_bias`, `kp`, `kd`, `torque_constant`, `resistance`,
+    `supply_resistance`, `max_effort`, `viscous`, `coulomb`, `breakaway` (by how much the static level exceeds the
+    Coulomb level), `stribeck_velocity`, and shares of loads that add to dry friction: `load_friction` (of motor and
+    joint alike), `motor_load`, `external_load`, `stribeck_motor_load`, `stribeck_external_load`,
+    `quadratic_motor_load` and `quadratic_external_load`. A name can also be the kind and the field of a stage, such as
+    `electrical.inductance`, which then needs bounds. `knee_.*/viscous` is the parameter of the joints of that pattern.
+    If several entries name the same parameter, the first one that matches a joint applies.
 
     Args:
-        gains: Whether to fit those of `kp`, `kd`, `torque_constant` and `resistance`, too, that the motors have and
-            that are not 0; else they are known. What is a setting of a log is always known.
+        gains: True to also fit those of `kp`, `kd`, `torque_constant` and `resistance` that the motors have and that
+            are not 0; False keeps them. A setting of a log always keeps its value.
         parameters: Names of further parameters to fit.
-        shared: Names of parameters that joints have alike: the median of these joints.
-        bounds: Smallest and largest values, by name.
-        priors: What is known before: value and standard deviation, by name.
-        models: Names of the models of friction to try, of `MODELS`.
-        held_out: How many logs, the last ones, motors are not fitted to. None means a quarter of them, and of a single
-            log its last quarter.
+        shared: Names of parameters that joints have in common: each gets the median of these joints.
+        bounds: Smallest and largest value, by name, in the unit of the parameter (SI).
+        priors: Known value and its standard deviation, by name, in the unit of the parameter (SI).
+        models: Friction models to try: `as in the file`, `viscous friction`, `Coulomb friction`, `supply`, `breakaway`,
+            `load`, `loads of motor and joint`, `quadratic loads`. The default is all of them.
+        held_out: Number of logs, from the end, that are used only to judge the fit. None means a quarter of the logs,
+            and the last quarter of a single log.
         refine: Largest number of rounds in which the fits of several joints are refined with the whole robot.
         search: Number of generations of a random search (CMA-ES) for the start of the fit; 0 starts from the motors.
         seed: Seed of that search.
-        ray: Whether joints are fitted on the cluster at `RAY_ADDRESS`, or without one in processes of this machine.
+        ray: True to fit the joints on the Ray cluster at `RAY_ADDRESS`, or in processes of this machine if that is not
+            set.
 
     Raises:
-        ValueError: A name that is unknown, bounds that do not rise, a prior without a spread, or a pattern that is
-            no regular expression.
+        ValueError: An unknown name, bounds that are not finite or do not rise, a prior without a standard deviation,
+            a negative number of rounds or generations, or a pattern that is not a regular expression.
     """
 
     gains: bool = False

@@ -21,15 +21,15 @@ def save_identified(identified: Identified, path: str | os.PathLike[str]) -> Non
     """Write identified motors, with values, standard errors, logs and errors as comments.
 
     Args:
-        identified: What `identify` returned.
-        path: A file that is replaced if it is there, by its ending. `.usda`, `.usd` or `.usdc` is a layer over the
-            robot file, which is the robot with the identified motors in place of its own; the comments are its
-            documentation. `.yaml`, `.yml`, `.toml` or `.json` is a motor file for `load_motors`, with comments on top;
-            JSON has no comments.
+        identified: Result of `identify`.
+        path: File to write; an existing one is replaced. Its ending sets the format. `.usda`, `.usd` or `.usdc` is a
+            layer over the robot file: the robot with the identified motors in place of its own, and the comments as
+            documentation. `.yaml`, `.yml`, `.toml` or `.json` is a motor file for `load_motors`, with comments on top,
+            which JSON does not have.
 
     Raises:
-        ValueError: The path has another ending, the layer would be part of the robot file, the robot is no USD file, or
-            motors cannot be written.
+        ValueError: The path has another ending, the layer would be part of the robot file, a layer is wanted and the
+            robot is not a USD file, or motors cannot be written.
         ImportError: The library of the format is missing.
         OSError: The file cannot be written.
     """

@@ -29,11 +29,14 @@ _STYLE = (
 
 
 def plot_identified(identified: Identified, path: str | os.PathLike[str] | None = None) -> Figure:
-    """Draw target, measured and simulated positions of each joint, for the first log held out, or else the first.
+    """Plot target, measured and simulated positions of each joint, for the first held-out log, or the first log.
 
     Args:
-        identified: What `identify` returned.
+        identified: Result of `identify`.
         path: Picture to write, with an extension that Matplotlib knows, such as `.png` or `.svg`; None writes none.
+
+    Returns:
+        The figure of Matplotlib.
 
     Raises:
         ValueError: There is no log to draw, or Matplotlib does not know the extension.
@@ -56,8 +59,8 @@ def write_report(identified: Identified, path: str | os.PathLike[str]) -> None:
     """Write a page of HTML that needs no other file: errors, models, estimates, warnings, and a picture.
 
     Args:
-        identified: What `identify` returned.
-        path: A file that ends in .html or .htm; an existing one is replaced.
+        identified: Result of `identify`.
+        path: File to write, ending in `.html` or `.htm`; an existing one is replaced.
 
     Raises:
         ValueError: The path has another ending.

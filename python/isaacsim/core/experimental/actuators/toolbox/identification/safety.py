@@ -29,16 +29,16 @@ _OVER = 1.25
 
 @dataclass(frozen=True, eq=False)
 class Limits:
-    """Limits and first positions of joints; arrays have the shape `(joints,)`, and infinite values mean no limit.
+    """Limits and initial positions of joints; arrays have the shape `(joints,)`, and infinite values mean no limit.
 
     Args:
         joints: Names of the joints.
-        start: First positions [rad or m].
+        start: Initial positions [rad or m].
         lower: Lowest positions [rad or m].
         upper: Highest positions [rad or m].
         speed: Largest speeds [rad/s or m/s].
         effort: Largest efforts of the motors [N·m or N].
-        turns: Whether a joint turns; else it slides.
+        turns: True for joints that turn, False for joints that slide.
     """
 
     joints: tuple[str, ...]
@@ -56,10 +56,10 @@ class Limits:
         return np.where(both, np.subtract(self.upper, self.lower, where=both, out=np.zeros_like(self.lower)), 0.0)
 
     def within(self, margin: float) -> tuple[np.ndarray, np.ndarray]:
-        """Return the lowest and highest positions [rad or m] with a margin, or the first position if that is beyond.
+        """Return the lowest and highest positions [rad or m] with a margin, or the initial position if that is beyond.
 
         Args:
-            margin: Distance from the limits, of the range of a joint.
+            margin: Distance from the limits, as a share of the range of a joint.
         """
         away = margin * self.span
         return np.minimum(self.lower + away, self.start), np.maximum(self.upper - away, self.start)

@@ -25,7 +25,7 @@ UNKNOWN: Final = "new in this version: the table has no case for it"
 
 @dataclass(frozen=True)
 class Compared:
-    """What a case showed.
+    """Result of a case: the largest difference of the efforts of both laws.
 
     Args:
         case: The case.
@@ -34,7 +34,7 @@ class Compared:
         steps: Number of steps.
         largest: Largest effort of either [N·m].
         difference: Largest difference of efforts [N·m].
-        unexplained: Largest difference beyond what the case's line explains [N·m].
+        unexplained: Largest difference beyond the intended one of the case [N·m].
     """
 
     case: Case
@@ -52,12 +52,12 @@ class Compared:
 
     @property
     def is_same(self) -> bool:
-        """True if both laws are the same."""
+        """True if both laws agree to 1e-6 of the largest effort."""
         return self.relative <= SAME
 
     @property
     def is_explained(self) -> bool:
-        """True if a line of the documentation explains what differs."""
+        """True if the intended difference of the case explains all but 1e-6 of the largest effort."""
         return self.unexplained / self.largest <= SAME
 
 
@@ -67,7 +67,7 @@ class Missing:
 
     Args:
         peer: The peer.
-        reason: Why, in words.
+        reason: The reason, such as "not installed".
     """
 
     peer: Peer
@@ -80,7 +80,7 @@ class Failed:
 
     Args:
         case: The case.
-        error: The error, with its class.
+        error: Class and message of the error.
     """
 
     case: Case
@@ -89,11 +89,11 @@ class Failed:
 
 @dataclass
 class Parity:
-    """What a run showed, in the order of the tables.
+    """Result of `parity`, in the order of its tables.
 
     Args:
         versions: Versions of the peers that were compared, by name.
-        compared: Cases.
+        compared: Cases that ran.
         failed: Cases that raised an error.
         left_out: Laws of these peers that are not compared.
         missing: Peers that are not compared.
@@ -112,16 +112,20 @@ def parity(
     states: int = 1000,
     steps: int = 100,
     seed: int = 0,
-    progress: Callable[[str, float], None] = lambda _words, _share: None,
+    progress: Callable[[str, float], None] | None = None,
 ) -> Parity:
-    """Compare the laws of installed peers with ours.
+    """Compare the laws of installed peers with ours, on the same random states.
 
     Args:
-        peers: Names of peers; empty for all.
-        states: Number of random states in each step, rounded up to a multiple of the sets of numbers, eight.
+        peers: Names of peers: `newton`, `newton-actuators`, `isaaclab`, `mujoco`, `mjlab`; empty for all.
+        states: Number of random states in each step, rounded up to a multiple of eight, the number of random sets of
+            parameters of a law.
         steps: Number of steps, each with new states and commands.
-        seed: Seed of numbers and states.
-        progress: Called with the peer's name and the share of finished work.
+        seed: Seed of parameters and states.
+        progress: Called with the peer's name and the share of finished work, 0 … 1; None means no call.
+
+    Returns:
+        The compared laws, and those that are not compared with the reasons.
 
     Raises:
         ValueError: A number of states or steps below 1, a negative seed, or a name that is none of `PEERS`.
@@ -131,12 +135,12 @@ def parity(
     if unknown := sorted(set(peers).difference(one.name for one in PEERS)):
         known = ", ".join(one.name for one in PEERS)
         raise ValueError(f"peers = {unknown[0]!r}: must be one of {known}. Correct the name.")
-    found = Parity()
+    found, told = Parity(), progress or (lambda _words, _share: None)
     for peer in PEERS:
         if peers and peer.name not in peers:
             continue
         if (laws := _laws(found, peer)) is not None:
-            _compare(found, peer, (states, steps, seed), progress)
+            _compare(found, peer, (states, steps, seed), told)
             _leave_out(found, peer, laws)
     return found
 

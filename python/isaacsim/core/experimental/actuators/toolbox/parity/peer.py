@@ -1,4 +1,4 @@
-"""What a peer and a comparison with it are made of."""
+"""Peers, cases of the comparison with them, and intended differences."""
 
 from __future__ import annotations
 
@@ -45,14 +45,14 @@ class Peer:
 
 @dataclass(frozen=True)
 class Difference:
-    """An intended difference, and how far it goes.
+    """An intended difference that a line of the documentation describes, and its size.
 
     Args:
         page: Page in `docs/`.
         line: Beginning of its line there.
         where: Where both differ, in words.
-        largest: Returns the largest difference of efforts that the line explains [N·m] in a step, of the shape of its
-            signals: 0 where both have to be the same, inf where anything goes. Its arguments are the motor, the
+        largest: Returns the largest difference of efforts that the line explains in a step [N·m], of the shape of the
+            signals: 0 where both must agree, inf where any difference is intended. Its arguments are the motor, the
             signals and the number of the step.
     """
 
@@ -68,13 +68,13 @@ class Case:
 
     Args:
         peer: Name of the peer.
-        laws: Names of its laws, which are one after the other.
-        ours: Draws our stages, in order.
+        laws: Names of its laws, in the order in which they act.
+        ours: Functions that draw our stages at random, in order.
         make: Makes the peer's law.
         commands: Names of the signals that command it; the others are 0.
-        unlike: The intended difference, if there is one.
-        options: What the peer's law has besides, in words.
-        precision: Type of the numbers that it computes with.
+        unlike: The intended difference; None if both laws are the same.
+        options: Options of the peer's law, in words; empty for none.
+        precision: Type of the numbers that the peer computes with.
     """
 
     peer: str
@@ -99,7 +99,7 @@ class LeftOut:
     Args:
         peer: Name of the peer.
         laws: Names of its laws.
-        reason: Why, in words.
+        reason: The reason, a clause.
     """
 
     peer: str

@@ -38,7 +38,7 @@ def read_logs(
     """Read logs of a robot.
 
     A table has a row per sample and columns `time`, `<joint>/command`, `<joint>/position` and optionally other signals,
-    such as `<joint>/velocity`; see `SIGNALS` for names and units. Units may follow a name, as in `time [s]`. For a
+    such as `<joint>/velocity`; see `MotorLog` for names and units. Units may follow a name, as in `time [s]`. For a
     robot of one joint the name of the joint may be left out. Columns that are not read are listed in a warning. A table
     may also have a row per sample and joint, with columns `time`, `joint`, `command`, `position`.
 
@@ -54,13 +54,13 @@ def read_logs(
     - The folder of a dataset of LeRobot, with `meta/info.json`: a log per episode, with actions as commands.
 
     Args:
-        paths: The files and folders.
+        paths: Files and folders, or one path.
         joints: Names of the joints of the robot. A log has those of them that are in its file, in this order.
-        robot: Number of the robot in recordings of several.
-        topics: Topics of bags, `command=/x` and `position=/y`; the topic of an array has the joints of its numbers
-            after it, `command=/x:hip,knee`. Without them the topics have to be clear.
-        units: Unit of all positions of datasets of LeRobot, and of joints, such as `degrees` and `gripper=percent`:
-            `radians`, `degrees`, or with a calibration also `normalized`, `percent` and `ticks`.
+        robot: Index of the robot in recordings of several; None means the only one.
+        topics: Topics of ROS 2 bags, `command=/x` and `position=/y`. A topic with an array needs the joints of its
+            numbers, `command=/x:hip,knee`. Empty if the bag has one topic for each.
+        units: Unit of all positions of datasets of LeRobot, such as `degrees`, and of single joints, such as
+            `gripper=percent`: `radians`, `degrees`, or with a calibration also `normalized`, `percent` and `ticks`.
         calibration: Calibration of the servos of a dataset: a file of LeRobot, or its content by joint.
 
     Returns:
@@ -68,8 +68,8 @@ def read_logs(
 
     Raises:
         ValueError: There is no path; a format is unknown; a file has none of the joints, or lacks a required column; a
-            cell is empty or no number; a recording has several robots and none was chosen; topics or units are not
-            clear; an option is given that no file has a use for; or a log is invalid, see `MotorLog`.
+            cell is empty or not a number; a recording has several robots and `robot` is None; topics or units are
+            ambiguous; no file uses a given option; or a log is invalid, see `MotorLog`.
         OSError: A file is missing or cannot be read.
         ModuleNotFoundError: The library of a format is missing.
 
