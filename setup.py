@@ -10,10 +10,11 @@ import os
 import platform
 import sys
 import sysconfig
+from multiprocessing.pool import ThreadPool
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from pybind11.setup_helpers import ParallelCompile, Pybind11Extension
+from pybind11.setup_helpers import Pybind11Extension
 from setuptools import setup
 from setuptools.command.build_ext import build_ext
 from setuptools.errors import CompileError, LinkError, PlatformError
@@ -49,9 +50,9 @@ def macros_of(variant: str) -> list[tuple[str, str]]:
 
 
 def sources(native: Path = NATIVE) -> tuple[list[Path], list[Path]]:
-    """Those compiled once per instruction set, which say so, and those compiled once; the longest first.
+    """Those compiled once per instruction set, which say so, and those compiled once; the largest first.
 
-    Begun last, the longest would leave all other cores idle.
+    Begun last, the one that takes longest would leave all other cores idle.
     """
     found = sorted(native.glob("*.cpp"), key=lambda path: (-path.stat().st_size, path.name))
     each = [path for path in found if "namespace ACTUATORS_VARIANT" in path.read_text("utf-8")]
@@ -60,12 +61,14 @@ def sources(native: Path = NATIVE) -> tuple[list[Path], list[Path]]:
 
 FLAGS = flags_of(sys.platform)
 LINK_FLAGS: list[str] = []
+IS_QUICK = os.environ.get("ACTUATORS_VARIANTS") == "baseline"
 if sanitizers := os.environ.get("ACTUATORS_SANITIZE"):
-    # see tools/sanitize.sh
-    FLAGS += ["-O1", "-g1", "-fno-omit-frame-pointer", f"-fsanitize={sanitizers}", "-fno-sanitize-recover=undefined"]
+    # see tools/sanitize.sh; compiling takes longer than the quick tests
+    FLAGS += ["-O0" if IS_QUICK else "-O1", "-g1", "-fno-omit-frame-pointer"]
+    FLAGS += [f"-fsanitize={sanitizers}", "-fno-sanitize-recover=undefined"]
     LINK_FLAGS += [f"-fsanitize={sanitizers}"]
 VARIANTS = variants_of(sys.platform, platform.machine())
-if os.environ.get("ACTUATORS_VARIANTS") == "baseline":
+if IS_QUICK:
     # a core for tests, made in a third of the time
     VARIANTS = {"baseline": []}
 
@@ -116,22 +119,33 @@ class BuildVariants(build_ext):
             ) from None
 
     def build_variants(self, ext: Pybind11Extension) -> None:
-        """Compile one object per instruction set, and link them."""
-        for name, flags in VARIANTS.items():
-            objects = self.compiler.compile(
-                [str(path) for path in sources()[0]],
+        """Compile an object per source and instruction set, all of them on all cores, and link them."""
+        each, once = sources()
+        jobs = [(path, "", [], []) for path in once]
+        jobs += [(path, name, macros_of(name), flags) for path in each for name, flags in VARIANTS.items()]
+
+        def compiled(job: tuple[Path, str, list[tuple[str, str]], list[str]]) -> list[str]:
+            path, name, macros, flags = job
+            return self.compiler.compile(
+                [str(path)],
                 output_dir=str(Path(self.build_temp) / name),
-                macros=[*macros_of(name), *ext.define_macros],
+                macros=[*macros, *ext.define_macros],
                 extra_postargs=[*ext.extra_compile_args, *flags],
                 depends=ext.depends,
+                include_dirs=ext.include_dirs,
             )
-            ext.extra_objects += objects
+
+        for _, name, _, _ in jobs:
+            # the compiler makes folders without asking whether another thread has just made them
+            (Path(self.build_temp) / name / NATIVE).mkdir(parents=True, exist_ok=True)
+        with ThreadPool(os.cpu_count()) as pool:
+            for objects in pool.map(compiled, jobs, 1):
+                ext.extra_objects += objects
+        ext.sources = []
         super().build_extension(ext)
 
 
 if __name__ == "__main__":
-    # one compiler per core
-    ParallelCompile().install()
     setup(
         ext_modules=[
             Pybind11Extension(

@@ -5,11 +5,15 @@
 #include "calls.h"
 #include "draws.h"
 #include "in_turn.h"
-#include "laws_alone.h"
 #include "rebinding.h"
 #include "rollout.h"
 
 using namespace actuators;
+
+namespace laws_alone {
+// in laws_alone.cpp
+void register_laws(py::module_& m);
+}  // namespace laws_alone
 
 namespace {
 
@@ -200,7 +204,7 @@ PYBIND11_MODULE(core, m) {
         .def("draw", &Draws::draw, py::arg("rows"), py::arg("counts"), py::arg("first"));
     refuse_empty<BoundState, Tape, BoundPlan, BoundNoted, BoundGradients, Calls, BoundNetwork, BoundEvaluation,
                  Transfer, VelocityLimits, Roots, EffectiveInertias, InTurn, Rollout, Draws>();
-    register_laws(m);
+    laws_alone::register_laws(m);
     m.def("ring", &ring, py::arg("depth"), py::arg("size"));
     m.def("time_stream", &time_stream, py::arg("count"), py::arg("size"), py::arg("repetitions"));
     m.def("variants", [] {

@@ -83,7 +83,7 @@ TESTS = {
     "native/transfer.h": ["tests/hosts/test_transfer.py"],
     "native/tape.h": ["tests/toolbox/recording/test_recorder.py"],
     "native/helper.h": ["tests/native/test_helper.py", "tests/native/test_threads.py", *STEPS],
-    "native/laws_alone.h": ["tests/components/test_conformance_of_laws.py"],
+    "native/laws_alone.cpp": ["tests/components/test_conformance_of_laws.py"],
     "native/generated_laws.h": ["tests/components/test_conformance_of_laws.py"],
     "native/arithmetic.h": ["tests/components/test_conformance_of_laws.py"],
 }

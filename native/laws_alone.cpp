@@ -1,5 +1,8 @@
 // Generated laws in isolation, for the conformance test: columns of numbers in, columns of results out.
-#pragma once
+#if defined(__GNUC__) && !defined(__clang__)
+// for tests, which wait longer for the compiler than for the laws
+#pragma GCC optimize("O1")
+#endif
 #include <pybind11/numpy.h>
 #include <pybind11/pybind11.h>
 #include <pybind11/stl.h>
@@ -11,15 +14,13 @@
 #include <utility>
 #include <vector>
 
-// only the core is compiled per instruction set
-#ifndef ACTUATORS_VARIANT
+// compiled once, with instructions that all processors have
 #define ACTUATORS_VARIANT laws_alone
-#endif
 #include "generated_laws.h"
 #include "lanes.h"
 #include "variants.h"
 
-namespace ACTUATORS_VARIANT {
+namespace laws_alone {
 
 namespace py = pybind11;
 using Column = py::array_t<float>;
@@ -75,7 +76,7 @@ void add_entries(std::vector<Entry>& entries, List<Law...>) {
     (entries.push_back(entry_of<Law>()), ...);
 }
 
-inline const std::vector<Entry>& entries() {
+const std::vector<Entry>& entries() {
     static const std::vector<Entry> all = [] {
         std::vector<Entry> made;
         add_entries(made, Controllers());
@@ -86,7 +87,7 @@ inline const std::vector<Entry>& entries() {
     return all;
 }
 
-inline const Entry& entry_named(const std::string& name) {
+const Entry& entry_named(const std::string& name) {
     std::string known;
     for (const Entry& one : entries()) {
         if (name == one.name) return one;
@@ -96,7 +97,7 @@ inline const Entry& entry_named(const std::string& name) {
 }
 
 // A float32 argument of the given shape; -1 matches any length.
-inline Column float_array(const std::string& name, const py::handle& given, const std::vector<py::ssize_t>& shape) {
+Column float_array(const std::string& name, const py::handle& given, const std::vector<py::ssize_t>& shape) {
     bool good =
         py::isinstance<py::array>(given) && py::reinterpret_borrow<py::array>(given).dtype().is(py::dtype::of<float>());
     if (good) {
@@ -114,7 +115,7 @@ inline Column float_array(const std::string& name, const py::handle& given, cons
     return py::reinterpret_borrow<Column>(given);
 }
 
-inline std::vector<Column> evaluate(Evaluate function, const py::list& columns, int arguments, int results) {
+std::vector<Column> evaluate(Evaluate function, const py::list& columns, int arguments, int results) {
     if (columns.size() != static_cast<size_t>(arguments))
         throw std::invalid_argument("columns has " + std::to_string(columns.size()) + " arrays: must be " +
                                     std::to_string(arguments) + ".");
@@ -148,7 +149,7 @@ V curve_at(V position, const float* rows, py::ssize_t count) {
     return curve_value(position, point, value, slope);
 }
 
-inline Column curve(const py::object& given_rows, const py::object& given_positions) {
+Column curve(const py::object& given_rows, const py::object& given_positions) {
     const Column rows = float_array("rows", given_rows, {-1, 3});
     const Column positions = float_array("positions", given_positions, {-1});
     if (!rows.shape(0)) throw std::invalid_argument("rows has none: must be one at least.");
@@ -167,7 +168,7 @@ inline Column curve(const py::object& given_rows, const py::object& given_positi
 }
 
 // Values of a function and its derivatives by each argument, for one instruction set.
-inline std::vector<Column> function(const std::string& name, const py::list& columns, const std::string& variant) {
+std::vector<Column> function(const std::string& name, const py::list& columns, const std::string& variant) {
     for (const actuators::Variant* one : actuators::variants()) {
         if (variant != one->name || !one->available()) continue;
         for (const actuators::FunctionFacts& known : one->functions())
@@ -177,7 +178,7 @@ inline std::vector<Column> function(const std::string& name, const py::list& col
     throw std::invalid_argument("variant = " + variant + ": must be one of variants().");
 }
 
-inline void register_laws(py::module_& m) {
+void register_laws(py::module_& m) {
     m.def("laws", [] {
         py::dict all;
         for (const Entry& one : entries())
@@ -206,6 +207,4 @@ inline void register_laws(py::module_& m) {
     m.def("curve", &curve, py::arg("rows"), py::arg("positions"));
 }
 
-}  // namespace ACTUATORS_VARIANT
-
-using ACTUATORS_VARIANT::register_laws;
+}  // namespace laws_alone
