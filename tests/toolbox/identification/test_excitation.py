@@ -156,5 +156,5 @@ def test_what_cannot_be_excited_is_refused() -> None:
 def test_a_motor_that_cannot_hold_the_arm_is_refused() -> None:
     weak = MotorConfig(PDControlConfig(200.0, 20.0), clamping=[MaxEffortClampingConfig(2.0)])
     motors = {"shoulder": weak, "extension": known_motor(200.0, 20.0)}
-    with pytest.raises(ValueError, match=r"at rest in the first pose, shoulder needs 2 N·m .*: must hold\. Begin in"):
+    with pytest.raises(ValueError, match=r"at rest in the first pose, shoulder needs 2 N·m, .*: must hold\. Begin in"):
         excitation(ARM, motors, SHORT)
