@@ -25,6 +25,18 @@ NEEDS = {
     "train_with_gymnasium": "gymnasium",
     "train_with_stable_baselines": "stable_baselines3",
 }
+# examples that compute for four seconds or more
+SLOW = {
+    "diagnose_vibration",
+    "identify_a_servo",
+    "jump_until_hot",
+    "rest_with_friction",
+    "sweep_with_ray",
+    "train_with_gymnasium",
+    "train_with_stable_baselines",
+    "tune_gains_by_gradient",
+    "your_own_newton",
+}
 # what makes a long one short, or do without a library
 QUICK = {
     "learned_actuator": ["--quick"],
@@ -45,7 +57,10 @@ def with_path(folder: Path) -> dict[str, str]:
     return {**os.environ, "PYTHONPATH": path, "RAY_USAGE_STATS_ENABLED": "0"}
 
 
-@pytest.mark.parametrize("script", EXAMPLES, ids=lambda script: script.stem)
+@pytest.mark.parametrize(
+    "script",
+    [pytest.param(script, marks=[pytest.mark.slow] * (script.stem in SLOW), id=script.stem) for script in EXAMPLES],
+)
 def test_example_ends_with_its_check(script: Path, tmp_path: Path) -> None:
     """Exit code 0, an `ok` line, and a picture that is one."""
     if (library := NEEDS.get(script.stem)) and find_spec(library) is None:

@@ -39,14 +39,6 @@ ROOMS = (
 )
 # of these rooms, long tests of many random or hostile inputs, and rules for what was read
 LEFT_OUT = ("hosts/kit/test_contract.py", "networks/test_malicious.py", "usd/physics", "usd/test_hostile_prims.py")
-# examples that compute for long: half of the time of all; the others import and draw the same
-LONG_EXAMPLES = (
-    "diagnose_vibration",
-    "jump_until_hot",
-    "sweep_with_ray",
-    "train_with_gymnasium",
-    "train_with_stable_baselines",
-)
 
 
 def another(interpreters: dict[Version, str]) -> dict[Version, str]:
@@ -102,8 +94,7 @@ def main() -> int:
     if parser.parse_args().another:
         interpreters = another(interpreters)
         arguments = [*(f"tests/{room}" for room in ROOMS), *(f"--ignore=tests/{file}" for file in LEFT_OUT)]
-        test = "tests/test_examples.py::test_example_ends_with_its_check"
-        arguments += ["--slow", "none", *(f"--deselect={test}[{example}]" for example in LONG_EXAMPLES)]
+        arguments += ["--slow", "none"]
         # a core made in a third of the time: that of all instruction sets is tested on the Python that runs this
         variables = {"ACTUATORS_VARIANTS": "baseline"}
     code = 0

@@ -85,6 +85,9 @@ from step_bench import (
     sensing_entries,
 )
 
+# a core of other laws is compiled for all of them
+pytestmark = pytest.mark.slow
+
 if native.core is None:
     pytest.skip("the native core was not built", allow_module_level=True)
 
@@ -311,7 +314,6 @@ def built_in(compiled: ModuleType, monkeypatch: pytest.MonkeyPatch) -> Any:
     return compiled
 
 
-@pytest.mark.slow
 def test_core_knows_them(built_in: Any) -> None:
     """With their kinds and sizes."""
     known = {law.__name__: built_in.laws()[law.__name__] for law in step_bench.MADE_UP}
@@ -922,7 +924,6 @@ SPREADS = {
 
 
 @pytest.mark.parametrize("supplied", [heated.NAMES, ("hip", "toe"), ("knee",)], ids=["all", "some", "one"])
-@pytest.mark.slow
 def test_what_laws_publish_acts_in_the_next_step(
     supplied: Sequence[str], built_in: Any, monkeypatch: pytest.MonkeyPatch, rng: np.random.Generator
 ) -> None:
