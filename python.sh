@@ -42,7 +42,7 @@ show_progress() {
 install() {
     local python
     python=$(find_python) || exit 1
-    say "setting up .venv with $("$python" --version), once; this takes one to three minutes."
+    say "setting up .venv with $("$python" --version), once; this takes one to four minutes."
     # without pip where the run before was interrupted
     if ! "$venv/bin/python" -m pip --version >/dev/null 2>&1 && ! "$python" -m venv "$venv"; then
         rm -rf "$venv"
