@@ -30,7 +30,7 @@ _WITHOUT = {"uniform"}
 
 
 def outputs() -> dict[Path, str]:
-    """What this writes: text by path."""
+    """Return the text of each file that this module writes, by path."""
     translator = Translator()
     roots = []
     for law in catalogue.laws():

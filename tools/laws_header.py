@@ -397,7 +397,7 @@ def _signals_text() -> str:
 
 
 def outputs() -> dict[Path, str]:
-    """What this writes: text by path."""
+    """Return the text of each file that this module writes, by path."""
     return {TARGET: header()}
 
 

@@ -78,5 +78,5 @@ def test_room_that_programs_import_has_its_names_on_its_page(room: str) -> None:
     ids=lambda one: getattr(one, "__name__", ""),
 )
 def test_docstring_names_every_key(thing: object, keys: Iterable[str]) -> None:
-    """What a program may pass is on the page, not in a table of the source."""
+    """The page lists the keys that a program may pass, so that nobody looks for them in the source."""
     assert [key for key in keys if f"`{key}`" not in re.sub(r"\s+", " ", thing.__doc__ or "")] == []

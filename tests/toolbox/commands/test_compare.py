@@ -86,7 +86,7 @@ def test_joints_in_another_order(tmp_path: Path, capsys: pytest.CaptureFixture[s
 
 
 def test_two_simulators(capsys: pytest.CaptureFixture[str]) -> None:
-    """What no value explains is the simulators'."""
+    """A difference that no value explains is attributed to the simulators."""
     installed("physx")
     assert main(["compare", ARM, "--engines", "mujoco,physx", *SHORT]) == 1
     text = capsys.readouterr().out

@@ -23,7 +23,7 @@ SWAPPED = {"shoulder": "extension", "extension": "shoulder"}
 
 
 def values(side: Side) -> Values:
-    """What a side has."""
+    """Values of a side, as a run reads them."""
     return run(side, plan_of(side, side, seconds=0.01)).values
 
 

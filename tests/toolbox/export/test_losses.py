@@ -1,4 +1,4 @@
-"""What a target cannot say, by joint."""
+"""Properties that a target cannot store, by joint."""
 
 from __future__ import annotations
 

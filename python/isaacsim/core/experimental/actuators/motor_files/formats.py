@@ -138,6 +138,7 @@ def _render_yaml(plain: object) -> str:
     return yaml.dump(plain, Dumper=_yaml_classes()[1], sort_keys=False, allow_unicode=True, width=math.inf)
 
 
+# complexity 15 is that of the methods: the classes derive from PyYAML's, which may be missing
 @functools.cache
 def _yaml_classes() -> tuple[Any, Any]:
     """Return PyYAML's safe loader and dumper, with the words of YAML 1.2, without references and repeated keys."""

@@ -365,6 +365,7 @@ class BiasForce:
         return array
 
 
+# complexity 13: factorization and substitutions of one matrix, one thread each
 @wp.kernel
 def _invert_kernel(
     masses: wp.array3d[float],

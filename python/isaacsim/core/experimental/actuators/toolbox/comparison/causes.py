@@ -18,7 +18,7 @@ from .same import different, stage_values
 from .side import Side
 
 Found = Mapping[tuple[str, str], tuple[object, object]]
-"""What differs: values on both sides, by joint or link and property."""
+"""Values of both sides that differ, by joint or link and property."""
 Pair = tuple[Side, Side]
 
 # of the size of the largest number of a link

@@ -1,4 +1,4 @@
-"""Whether values of two sides are the same, within the precision of files."""
+"""Equality of values of two sides, within the precision of files."""
 
 from __future__ import annotations
 

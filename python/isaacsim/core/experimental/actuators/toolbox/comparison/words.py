@@ -1,4 +1,4 @@
-"""What differs between two sides, in words."""
+"""Differences between two sides, in words."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a target cannot say of a robot, by joint."""
+"""Properties of a robot that a target cannot store, by joint."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from .robot import FEATURES, ExportedJoint, ExportedRobot
 
 @dataclass(frozen=True)
 class Loss:
-    """What is lost.
+    """A property that is lost.
 
     Args:
         joint: Name of the joint.

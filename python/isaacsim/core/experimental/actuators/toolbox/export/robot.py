@@ -47,7 +47,7 @@ FEATURES = {
     "position_limits": "position limits",
     "velocity_limit": "speed limit of the joint",
 }
-"""What a motor or joint may have that targets other than our own files can say, and its words."""
+"""Properties of motors and joints that targets other than our own files may store, with their names in messages."""
 
 _PROPERTIES = ("armature", "friction", "viscous_friction")
 _UNLIMITED = 1e30

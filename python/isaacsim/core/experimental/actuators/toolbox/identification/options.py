@@ -16,7 +16,7 @@ _REMEDY = "Correct it."
 
 @dataclass(frozen=True, kw_only=True)
 class FitOptions:
-    """What `identify` fits, within which ranges, and how.
+    """Options of `identify`: the parameters to fit, their ranges, and the method.
 
     The parameters are `armature`, `delay`, `encoder_bias`, `kp`, `kd`, `torque_constant`, `resistance`,
     `supply_resistance`, `max_effort`, `viscous`, `coulomb`, `breakaway` (by how much the static level exceeds the

@@ -20,13 +20,11 @@ from typing import Any
 import numpy as np
 
 from ...specs.configs import (
-    DCMotorClampingConfig,
     DelayConfig,
-    MaxEffortClampingConfig,
     PDControlConfig,
     PositionBasedClampingConfig,
 )
-from .laws import Motor, Step, stage
+from .laws import Motor, Step, limit_fields, stage
 from .peer import Make, NotComparableError
 from .signals import Signals
 from .tensors import tensor
@@ -72,14 +70,9 @@ def model(name: str) -> Make:
 def _fields(motor: Motor) -> dict[str, Any]:
     """Return the fields of its cfg for a motor."""
     law = stage(motor, PDControlConfig)
-    found: dict[str, Any] = {"stiffness": law.kp, "damping": law.kd}
+    found: dict[str, Any] = {"stiffness": law.kp, "damping": law.kd, **limit_fields(motor)}
     for one in motor:
-        if isinstance(one, MaxEffortClampingConfig):
-            found["effort_limit"] = one.max_effort
-        elif isinstance(one, DCMotorClampingConfig):
-            found |= {"effort_limit": one.max_motor_effort, "velocity_limit": one.velocity_limit}
-            found["saturation_effort"] = one.saturation_effort
-        elif isinstance(one, DelayConfig):
+        if isinstance(one, DelayConfig):
             found |= {"min_delay": one.delay_steps, "max_delay": one.delay_steps}
         elif isinstance(one, PositionBasedClampingConfig):
             rows = zip(one.lookup_positions, one.lookup_efforts, strict=True)

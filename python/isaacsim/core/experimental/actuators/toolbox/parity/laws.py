@@ -112,6 +112,18 @@ def stage(motor: Motor, kind: type[Stage]) -> Stage:
     raise KeyError(kind.__name__)
 
 
+def limit_fields(motor: Motor) -> dict[str, object]:
+    """Return the fields of the effort limits of a motor, which Isaac Lab and mjlab name alike."""
+    found: dict[str, object] = {}
+    for one in motor:
+        if isinstance(one, MaxEffortClampingConfig):
+            found["effort_limit"] = one.max_effort
+        elif isinstance(one, DCMotorClampingConfig):
+            found |= {"effort_limit": one.max_motor_effort, "velocity_limit": one.velocity_limit}
+            found["saturation_effort"] = one.saturation_effort
+    return found
+
+
 def names_of(motor: Motor) -> list[str]:
     """Return the names of the configs of a motor."""
     return [type(one).__name__ for one in motor]

@@ -18,14 +18,9 @@ from typing import Any
 import numpy as np
 import warp as wp
 
-from ...specs.configs import (
-    DCMotorClampingConfig,
-    DelayConfig,
-    MaxEffortClampingConfig,
-    PDControlConfig,
-)
+from ...specs.configs import DelayConfig, PDControlConfig
 from . import mujoco
-from .laws import Motor, Step, stage
+from .laws import Motor, Step, limit_fields, stage
 from .peer import Make
 from .signals import Signals
 from .tensors import tensor
@@ -80,14 +75,9 @@ def _fields(motor: Motor, name: str) -> dict[str, Any]:
     law = stage(motor, PDControlConfig)
     gains = {"stiffness": law.kp, "damping": law.kd}
     wanted = {"BuiltinMotorActuator": (), "BuiltinVelocityActuator": ("damping",)}
-    found: dict[str, Any] = {key: gains[key] for key in wanted.get(name, tuple(gains))}
+    found: dict[str, Any] = {key: gains[key] for key in wanted.get(name, tuple(gains))} | limit_fields(motor)
     for one in motor:
-        if isinstance(one, MaxEffortClampingConfig):
-            found["effort_limit"] = one.max_effort
-        elif isinstance(one, DCMotorClampingConfig):
-            found |= {"effort_limit": one.max_motor_effort, "velocity_limit": one.velocity_limit}
-            found["saturation_effort"] = one.saturation_effort
-        elif isinstance(one, DelayConfig):
+        if isinstance(one, DelayConfig):
             found |= {"delay_min_lag": one.delay_steps, "delay_max_lag": one.delay_steps}
     return found
 

@@ -25,7 +25,7 @@ _SHARE: Final = 0.1
 
 @dataclass(frozen=True)
 class Signals:
-    """What a law gets in a step; arrays of one shape, float32.
+    """Inputs of a law in a step; arrays of one shape, float32.
 
     Args:
         positions: Positions [rad].
@@ -48,7 +48,7 @@ class Signals:
 
 @dataclass(frozen=True)
 class Edges:
-    """Where the limits of a motor have edges.
+    """Positions and velocities at which the limits of a motor have edges.
 
     Args:
         positions: Positions [rad].
