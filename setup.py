@@ -1,5 +1,7 @@
 """Build the native core: C++17, one object per instruction set.
 
+An editable installation is for this machine: it has the instruction sets of its processor. A wheel has all of them.
+
 Without a compiler there is none, Warp serves, and the wheel's name says so: py3-none-any. A compiler that is there and
 fails is an error. ACTUATORS_CORE=required takes nothing less than the core, ACTUATORS_CORE=off leaves it out.
 """
@@ -8,8 +10,10 @@ from __future__ import annotations
 
 import os
 import platform
+import subprocess
 import sys
 import sysconfig
+from collections.abc import Iterable
 from multiprocessing.pool import ThreadPool
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -20,6 +24,8 @@ from setuptools.command.build_ext import build_ext
 from setuptools.errors import CompileError, LinkError, PlatformError
 
 NATIVE = Path("native")
+# ends with 0 where the processor has the instruction set that this is compiled for
+PROBE = '#include "processor.h"\nint main() { return has_instruction_set() ? 0 : 1; }\n'
 
 
 def flags_of(system: str) -> list[str]:
@@ -41,6 +47,11 @@ def variants_of(system: str, machine: str) -> dict[str, list[str]]:
         "avx2": ["-mavx2", "-mfma"],
         "avx512": ["-mavx512f", "-mavx512vl", "-mavx512dq", "-mavx512bw", "-mfma", "-mprefer-vector-width=512"],
     }
+
+
+def presence_of(variants: Iterable[str]) -> list[tuple[str, None]]:
+    """What every source is told of the instruction sets that the core has."""
+    return [(f"ACTUATORS_HAS_{variant.upper()}", None) for variant in variants]
 
 
 def macros_of(variant: str) -> list[tuple[str, str]]:
@@ -108,6 +119,11 @@ def is_core_built() -> bool:
 class BuildVariants(build_ext):
     """Compiles the core once per instruction set and links the objects into the module."""
 
+    def run(self) -> None:
+        """Build; setuptools forgets meanwhile that this is in place."""
+        self.is_for_here = bool(self.inplace or self.editable_mode)
+        super().run()
+
     def build_extension(self, ext: Pybind11Extension) -> None:
         """Compile and link."""
         try:
@@ -118,18 +134,33 @@ class BuildVariants(build_ext):
                 f"{error}: the native core does not compile. ACTUATORS_CORE=off leaves it out."
             ) from None
 
+    def is_built(self, flags: list[str]) -> bool:
+        """Whether the core has an instruction set: a wheel has all, an editable installation those of this machine."""
+        if not flags or not self.is_for_here:
+            return True
+        with TemporaryDirectory() as folder:
+            source = Path(folder) / "probe.cpp"
+            source.write_text(PROBE)
+            objects = self.compiler.compile(
+                [str(source)], output_dir=folder, include_dirs=[str(NATIVE)], extra_postargs=[*FLAGS, *flags]
+            )
+            self.compiler.link_executable(objects, "probe", output_dir=folder, target_lang="c++")
+            return subprocess.run([Path(folder) / "probe"], check=False).returncode == 0
+
     def build_variants(self, ext: Pybind11Extension) -> None:
         """Compile an object per source and instruction set, all of them on all cores, and link them."""
         each, once = sources()
+        variants = {name: flags for name, flags in VARIANTS.items() if self.is_built(flags)}
         jobs = [(path, "", [], []) for path in once]
-        jobs += [(path, name, macros_of(name), flags) for path in each for name, flags in VARIANTS.items()]
+        jobs += [(path, name, macros_of(name), flags) for path in each for name, flags in variants.items()]
+        macros = [*ext.define_macros, *presence_of(variants)]
 
         def compiled(job: tuple[Path, str, list[tuple[str, str]], list[str]]) -> list[str]:
-            path, name, macros, flags = job
+            path, name, own, flags = job
             return self.compiler.compile(
                 [str(path)],
                 output_dir=str(Path(self.build_temp) / name),
-                macros=[*macros, *ext.define_macros],
+                macros=[*own, *macros],
                 extra_postargs=[*ext.extra_compile_args, *flags],
                 depends=ext.depends,
                 include_dirs=ext.include_dirs,
@@ -152,7 +183,6 @@ if __name__ == "__main__":
                 "isaacsim.core.experimental.actuators.native.core",
                 [str(path) for path in sources()[1]],
                 depends=sorted(str(path) for path in (*NATIVE.glob("*.h"), *NATIVE.glob("*.cpp"))),
-                define_macros=[("ACTUATORS_X86", None)] if "avx2" in VARIANTS else [],
                 extra_compile_args=FLAGS,
                 extra_link_args=LINK_FLAGS,
             )

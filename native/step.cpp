@@ -9,6 +9,7 @@
 #include "curves.h"
 #include "delay.h"
 #include "end_of_step.h"
+#include "processor.h"
 #include "signals.h"
 #include "sweep.h"
 #include "variants.h"
@@ -1132,22 +1133,11 @@ void stream(const float* const* inputs, int count, float* output, int64_t size) 
     return add_up<1>(inputs, output, size);
 }
 
-bool available() {
-#if defined(__AVX512F__)
-    return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl") &&
-           __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("fma");
-#elif defined(__AVX2__)
-    return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
-#else
-    return true;
-#endif
-}
-
 }  // namespace ACTUATORS_VARIANT
 
 namespace actuators {
 const Variant ACTUATORS_SYMBOL{ACTUATORS_NAME,
-                               ACTUATORS_VARIANT::available,
+                               has_instruction_set,
                                ACTUATORS_VARIANT::laws,
                                ACTUATORS_VARIANT::Scratch::kArrays,
                                ACTUATORS_VARIANT::choose,

@@ -78,18 +78,19 @@ struct Variant {
     void (*network_backward)(const NetworkInBlock& block);
 };
 
-extern const Variant kBaseline;
-#ifdef ACTUATORS_X86
-extern const Variant kAvx2, kAvx512;
-#endif
+extern const Variant kBaseline, kAvx2, kAvx512;
 
-// All variants, best first.
+// All variants of this core, best first; setup.py says which it has.
 inline const std::vector<const Variant*>& variants() {
-#ifdef ACTUATORS_X86
-    static const std::vector<const Variant*> all = {&kAvx512, &kAvx2, &kBaseline};
-#else
-    static const std::vector<const Variant*> all = {&kBaseline};
+    static const std::vector<const Variant*> all = {
+#ifdef ACTUATORS_HAS_AVX512
+        &kAvx512,
 #endif
+#ifdef ACTUATORS_HAS_AVX2
+        &kAvx2,
+#endif
+        &kBaseline,
+    };
     return all;
 }
 

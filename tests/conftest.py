@@ -16,8 +16,9 @@ from isaacsim.core.experimental.actuators import use_host
 from isaacsim.core.experimental.actuators.hosts import mujoco as mujoco  # noqa: PLC0414
 from isaacsim.core.experimental.actuators.hosts import opened
 from leg import Leg
+from parts_of_tests import is_in_part, part_of
 from places import ROBOTS
-from slow_tests import is_in_part, part_of_slow
+from quick_kernels import compile_quickly
 
 # a minute or so in few tests: they begin, so that nobody waits for one of them at the end
 LONG = {
@@ -29,11 +30,13 @@ LONG = {
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Add the choice of slow tests."""
+    """Add the choices of slow tests and of files."""
     words = (
         "slow tests: 'all', 'none', or a part of them, '0/3' to '2/3'; all where a test or folder is named, else none"
     )
-    parser.addoption("--slow", metavar="WHICH", type=part_of_slow, help=words)
+    parser.addoption("--slow", metavar="WHICH", type=part_of, help=words)
+    words = "a part of the files, '0/3' to '2/3'; all by default"
+    parser.addoption("--files", metavar="PART", type=part_of, default="all", help=words)
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -44,17 +47,24 @@ def pytest_configure(config: pytest.Config) -> None:
     if config.option.slow is None:
         # before pytest-xdist copies the options to other processes
         is_named = config.args_source is not pytest.Config.ArgsSource.TESTPATHS
-        config.option.slow = part_of_slow("all" if is_named else "none")
+        config.option.slow = part_of("all" if is_named else "none")
     os.environ.pop("COLUMNS", None)
     gc.disable()
+    compile_quickly()
     if hasattr(config.option, "loadscopereorder"):
         config.option.loadscopereorder = False
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Leave out slow tests that were not asked for, and put long files first; all else stays in its order."""
-    part, parts = config.option.slow
-    left_out = [item for item in items if item.get_closest_marker("slow") and not is_in_part(item.path, part, parts)]
+
+    def is_asked_for(item: pytest.Item) -> bool:
+        is_slow = item.get_closest_marker("slow") is not None
+        return is_in_part(item.path, *config.option.files) and (
+            not is_slow or is_in_part(item.path, *config.option.slow)
+        )
+
+    left_out = [item for item in items if not is_asked_for(item)]
     config.hook.pytest_deselected(items=left_out)
     known = {id(item) for item in left_out}
     items[:] = [item for item in items if id(item) not in known]

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
+import platform
 import shutil
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -17,16 +19,21 @@ if sys.platform == "win32":
     pytest.skip("a script cannot stand in for Microsoft's compiler", allow_module_level=True)
 
 SOURCES = sorted(path.stem for path in (REPOSITORY / "native").glob("*.cpp"))
-# compiles and links by making the file that -o names; a source that holds an error fails
+# compiles and links by making the file that -o names; a source that holds an error fails; what it makes runs, and ends
+# with 1 where it was compiled for AVX-512, which the processor lacks
 COMPILER = """#!/bin/sh
+code=0
 while [ $# -gt 0 ]; do
     case "$1" in
         -o) shift; made=$1 ;;
+        -mavx512f) code=1 ;;
         *.cpp) if grep -q broken "$1"; then echo "$1:1:1: error: broken" >&2; exit 1; fi ;;
+        *.o) object=$1 ;;
     esac
     shift
 done
-: >"$made"
+if [ -n "$object" ]; then cat "$object" >"$made"; else printf '#!/bin/sh\\nexit %d\\n' $code >"$made"; fi
+chmod +x "$made"
 """
 
 
@@ -35,7 +42,7 @@ def project(tmp_path: Path) -> Path:
     """A folder with `setup.py`, one module and the sources of the core."""
     shutil.copy(REPOSITORY / "setup.py", tmp_path)
     (tmp_path / "small.py").touch()
-    (tmp_path / "pyproject.toml").write_text('[project]\nname = "small"\nversion = "1"\n')
+    (tmp_path / "pyproject.toml").write_text('[project]\nname = "small"\nversion = "1"\n[tool.setuptools]\npy-modules = ["small"]\n')
     shutil.copytree(REPOSITORY / "native", tmp_path / "native", ignore=shutil.ignore_patterns("*.md"))
     compiler = tmp_path / "compiler"
     compiler.write_text(COMPILER)
@@ -43,12 +50,14 @@ def project(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def build(project: Path, compiler: str = "compiler", core: str = "") -> tuple[int, str, list[str]]:
+def build(
+    project: Path, compiler: str = "compiler", core: str = "", command: Sequence[str] = ("bdist_wheel",)
+) -> tuple[int, str, list[str]]:
     """Exit code, what was printed, and the tags of the wheels, with a stand-in compiler, or one that is not there."""
     named = str(project / compiler)
     variables = {"CC": named, "CXX": named, "LDSHARED": named, "LDCXXSHARED": named, "ACTUATORS_CORE": core}
     done = subprocess.run(
-        [sys.executable, "setup.py", "--quiet", "bdist_wheel"],
+        [sys.executable, "setup.py", "--quiet", *command],
         cwd=project,
         env=os.environ | variables,
         capture_output=True,
@@ -94,3 +103,20 @@ def test_required_core_is_never_left_out(project: Path, core: str, rule: str) ->
     """Without a compiler a build that asks for the core ends; so does one whose wish is not understood."""
     code, said, wheels = build(project, "nowhere", core)
     assert code == 1 and wheels == [] and f"ACTUATORS_CORE{' = ' if core == 'on' else '='}" in said and rule in said
+
+
+@pytest.mark.parametrize(
+    ("command", "expected"),
+    [(("build_ext",), {"baseline", "avx2", "avx512"}), (("build_ext", "--inplace"), {"baseline", "avx2"})],
+)
+@pytest.mark.skipif(platform.machine() != "x86_64", reason="one instruction set")
+@pytest.mark.slow
+def test_core_of_a_clone_has_the_instruction_sets_of_its_processor(
+    project: Path, command: Sequence[str], expected: set[str]
+) -> None:
+    """A third of the time to build goes to one that many processors lack; a wheel has them all."""
+    (project / "isaacsim/core/experimental/actuators/native").mkdir(parents=True)
+    code, said, _ = build(project, command=command)
+    assert code == 0, said
+    sources = {path.parents[1].name for path in project.glob("build/temp*/*/native/step.o")}
+    assert sources == expected

@@ -2,6 +2,7 @@
 
     ./repo.sh package                                   # with a native core for every supported Python that is found
     ./repo.sh package --python 3.12 /path/to/python3.11   # with these
+    ./repo.sh package --here                              # with the core of this clone, for processors like this one
 
 Modules are directly below the extension's root, with one native core for each Python version, because pybind11 does
 not support the limited API. The build is reproducible.
@@ -92,8 +93,12 @@ def contents() -> dict[str, bytes]:
     return files
 
 
-def core_for(interpreter: str) -> Core:
+def core_for(interpreter: str, *, here: bool = False) -> Core:
     """Return the native core for the Python of an interpreter; build it if it is older than its source.
+
+    Args:
+        interpreter: Path of the interpreter.
+        here: Whether the core of this clone will do, which has the instruction sets of this processor only.
 
     Raises:
         NotBuilt: No compiler or no network, or the source does not compile.
@@ -101,7 +106,7 @@ def core_for(interpreter: str) -> Core:
     name = f"core{answer(interpreter, SUFFIX)}"
     newest = max(path.stat().st_mtime_ns for path in [ROOT / "setup.py", *(ROOT / "native").glob("*.[ch]*")])
     kept = ROOT / "_build" / "cores" / name
-    for there in (ROOT / "python" / NATIVE / name, kept):
+    for there in (ROOT / "python" / NATIVE / name, kept) if here else (kept,):
         if there.is_file() and there.stat().st_mtime_ns >= newest:
             return Core(name, there.read_bytes())
     print(f"building the native core by {interpreter}, once; this takes minutes", file=sys.stderr)
@@ -125,11 +130,12 @@ def _built(interpreter: str, place: str) -> bytes:
             return archive.read(place)
 
 
-def cores_for(wanted: Sequence[str] | None) -> tuple[dict[Version, Core], dict[Version, str]]:
+def cores_for(wanted: Sequence[str] | None, *, here: bool = False) -> tuple[dict[Version, Core], dict[Version, str]]:
     """Return native cores by Python version, and the reasons for missing ones.
 
     Args:
         wanted: Versions or paths of interpreters; None means all supported ones that are found.
+        here: Whether cores of this clone will do, which have the instruction sets of this processor only.
 
     Raises:
         NotBuilt: What is wanted is not there, or cannot be built.
@@ -139,7 +145,7 @@ def cores_for(wanted: Sequence[str] | None) -> tuple[dict[Version, Core], dict[V
     reasons = dict.fromkeys(VERSIONS, "not asked for" if wanted else "no interpreter with headers of it was found")
     for version, interpreter in interpreters.items():
         try:
-            cores[version] = core_for(interpreter)
+            cores[version] = core_for(interpreter, here=here)
             del reasons[version]
         except NotBuilt as error:
             if wanted:
@@ -213,9 +219,11 @@ def main() -> None:
     parser.add_argument("--folder", type=Path, default=ROOT / "_build" / "packages", help="folder of the package")
     text = "Python versions for native cores, by version or path of an interpreter; default all that are found"
     parser.add_argument("--python", nargs="+", metavar="PYTHON", help=text)
+    text = "take the core of this clone where it has one; it is for processors like this one"
+    parser.add_argument("--here", action="store_true", help=text)
     arguments = parser.parse_args()
     try:
-        cores, reasons = cores_for(arguments.python)
+        cores, reasons = cores_for(arguments.python, here=arguments.here)
     except NotBuilt as error:
         sys.exit(f"native core: {error}.")
     path = package(arguments.folder, cores)

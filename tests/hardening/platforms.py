@@ -107,9 +107,9 @@ def compiled(
     """Objects of all sources for a platform, each instruction set for itself."""
     wanted = setup.variants_of(system, machine)
     each, once = setup.sources(NATIVE)
-    jobs = [(path, variant, [*flags, *macros(variant)]) for variant, flags in wanted.items() for path in each]
-    x86 = ["-DACTUATORS_X86"] if "avx2" in wanted else []
-    jobs += [(path, "", [*x86, *(f"-isystem{folder}" for folder in headers)]) for path in once]
+    present = [f"-D{key}" for key, _ in setup.presence_of(wanted)]
+    jobs = [(path, name, [*flags, *present, *macros(name)]) for name, flags in wanted.items() for path in each]
+    jobs += [(path, "", [*present, *(f"-isystem{folder}" for folder in headers)]) for path in once]
 
     def make(job: tuple[Path, str, list[str]]) -> str:
         path, variant, flags = job

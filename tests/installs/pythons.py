@@ -3,7 +3,8 @@
 Each runs on a copy of this tree in a temporary folder, set up by `python.sh` with the newest libraries, as a new user's
 clone is. Interpreters are looked for on the path and among pyenv's. A line per Python, as a Markdown table.
 `--another` takes one of those that this script does not run on itself, a different one with each commit, and runs the
-tests of `ROOMS` only: CI has time for what depends on Python.
+tests of `ROOMS` only, another part of their files with each commit: CI has time for what depends on Python. Kernels of
+Warp are optimized there, as users have them, and not in the tests of the Python that CI runs all tests on.
 """
 
 from __future__ import annotations
@@ -19,9 +20,10 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 REPOSITORY = Path(__file__).parents[2]
-sys.path.insert(0, str(REPOSITORY / "tools"))
+sys.path[:0] = [str(REPOSITORY / "tools"), str(REPOSITORY / "tests" / "support")]
 
 from interpreters import Version, found, written  # noqa: E402 - after its folder is known
+from quick_kernels import CHOICE  # noqa: E402
 
 TESTS = ["-m", "pytest", "-n", "auto", "--dist", "loadfile"]
 # What depends on the version of Python, below tests/. Left out is what repeats the same numbers on each: the laws in
@@ -41,15 +43,22 @@ ROOMS = (
 LEFT_OUT = ("hosts/kit/test_contract.py", "networks/test_malicious.py", "usd/physics", "usd/test_hostile_prims.py")
 
 
-def another(interpreters: dict[Version, str]) -> dict[Version, str]:
-    """One of those that do not run this script, chosen by the number of commits; none where there is no other."""
+# of the files of these rooms, one commit runs this part of
+PARTS = 3
+
+
+def commits() -> int:
+    """The number of commits."""
+    command = ["git", "rev-list", "--count", "HEAD"]
+    return int(subprocess.run(command, cwd=REPOSITORY, capture_output=True, text=True, check=True).stdout)
+
+
+def another(interpreters: dict[Version, str], number: int) -> dict[Version, str]:
+    """One of those that do not run this script, chosen by a number; none where there is no other."""
     others = [version for version in interpreters if version != sys.version_info[:2]]
     if not others:
         return {}
-    counted = subprocess.run(
-        ["git", "rev-list", "--count", "HEAD"], cwd=REPOSITORY, capture_output=True, text=True, check=True
-    )
-    chosen = others[int(counted.stdout) % len(others)]
+    chosen = others[number % len(others)]
     return {chosen: interpreters[chosen]}
 
 
@@ -92,11 +101,13 @@ def main() -> int:
     arguments: list[str] = []
     variables: dict[str, str] = {}
     if parser.parse_args().another:
-        interpreters = another(interpreters)
+        number = commits()
+        interpreters = another(interpreters, number)
         arguments = [*(f"tests/{room}" for room in ROOMS), *(f"--ignore=tests/{file}" for file in LEFT_OUT)]
-        arguments += ["--slow", "none"]
-        # a core made in a third of the time: that of all instruction sets is tested on the Python that runs this
-        variables = {"ACTUATORS_VARIANTS": "baseline"}
+        # two Pythons take turns, and each of them runs every part
+        arguments += ["--slow", "none", "--files", f"{number // 2 % PARTS}/{PARTS}"]
+        # a core made in half of the time: that of all instruction sets is tested on the Python that runs this
+        variables = {"ACTUATORS_VARIANTS": "baseline", CHOICE: "optimized"}
     code = 0
     print("| Python | tests | minutes |\n|---|---|---|")
     for version, interpreter in interpreters.items():

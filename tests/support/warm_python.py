@@ -130,6 +130,10 @@ def _serve(libraries: Sequence[str]) -> None:
         except ImportError:
             # what needs it says so
             continue
+    if "warp" in sys.modules:
+        from quick_kernels import compile_quickly
+
+        compile_quickly()
     for line in sys.stdin:
         child = os.fork()
         if not child:

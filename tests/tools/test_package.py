@@ -104,10 +104,10 @@ def script() -> ModuleType:
 
 @pytest.fixture(scope="module")
 def packaged(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
-    """The package, made as users make it, and what that printed."""
+    """The package, made as users make it but with the core of this clone, and what that printed."""
     folder, nothing = tmp_path_factory.mktemp("packages"), str(tmp_path_factory.mktemp("nothing"))
-    command = [sys.executable, str(REPOSITORY / "tools" / "package.py"), "--folder", str(folder)]
-    # to build the cores of other Pythons takes minutes
+    command = [sys.executable, str(REPOSITORY / "tools" / "package.py"), "--folder", str(folder), "--here"]
+    # to build a core takes minutes
     alone = os.environ | {"PATH": nothing, "PYENV_ROOT": nothing}
     done = subprocess.run(command, env=alone, capture_output=True, text=True, timeout=300, check=False)
     assert done.returncode == 0, done.stderr
@@ -155,7 +155,7 @@ def test_one_folder_named_like_the_extension(packaged: tuple[Path, str]) -> None
 
 def test_same_files_give_the_same_bytes(packaged: tuple[Path, str], script: ModuleType, tmp_path: Path) -> None:
     """Nothing in the archive depends on when or where it was made."""
-    cores = {HERE: script.core_for(sys.executable)} if has_core(packaged) else {}
+    cores = {HERE: script.core_for(sys.executable, here=True)} if has_core(packaged) else {}
     assert script.package(tmp_path, cores).read_bytes() == packaged[0].read_bytes()
 
 
@@ -278,6 +278,22 @@ def test_core_is_built_once_and_again_when_its_source_changes(
     later = (tmp_path / "_build" / "cores" / "core.other-python.so").stat().st_mtime + 1
     os.utime(tmp_path / "native" / "step.cpp", (later, later))
     assert script.core_for(sys.executable).content == b"built 2"
+
+
+@pytest.mark.parametrize("here", [False, True])
+def test_core_of_the_clone_is_taken_on_demand(
+    script: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, here: bool
+) -> None:
+    """It has the instruction sets of this processor only, which others may lack or exceed."""
+    monkeypatch.setattr(script, "answer", lambda *_: ".so")
+    monkeypatch.setattr(script, "ROOT", tmp_path)
+    monkeypatch.setattr(script, "_built", lambda *_: b"all instruction sets")
+    native = tmp_path / "python" / script.NATIVE
+    native.mkdir(parents=True)
+    (tmp_path / "setup.py").touch()
+    (native / "core.so").write_bytes(b"of this processor")
+    expected = b"of this processor" if here else b"all instruction sets"
+    assert script.core_for(sys.executable, here=here).content == expected
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Which of the slow tests run: all, none, or a part of them."""
+"""Parts of the tests, by file: all, none, or a part of as many as are asked for."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from pathlib import Path
 from places import TESTS
 
 
-def part_of_slow(which: str) -> tuple[int, int]:
-    """Return which part of the slow tests runs, of how many: 'all' is the only part, 'none' a part of none."""
+def part_of(which: str) -> tuple[int, int]:
+    """Return which part runs, of how many: 'all' is the only part, 'none' a part of none."""
     try:
         part, parts = {"all": (0, 1), "none": (0, 0)}.get(which) or map(int, which.split("/"))
     except ValueError:
@@ -21,5 +21,5 @@ def part_of_slow(which: str) -> tuple[int, int]:
 
 
 def is_in_part(file: Path, part: int, parts: int) -> bool:
-    """Return whether the slow tests of a file are in a part of all slow tests; they may share what is made once."""
+    """Return whether a file is in a part; the tests of a file stay together, for they may share what is made once."""
     return parts > 0 and zlib.crc32(file.relative_to(TESTS).as_posix().encode()) % parts == part
