@@ -90,25 +90,31 @@ class CommandedRobot:
         Raises:
             SimulationDivergedError: The state is not finite any more.
         """
+        self.begin(positions, velocities)
+        return self.follow(command, each)
+
+    def begin(self, positions: np.ndarray | None = None, velocities: np.ndarray | None = None) -> None:
+        """Put the robot into its initial state; arguments as for `run`."""
         with _quiet():
             if self._has_run:
                 self.simulation.reset()
             self._has_run = True
             self._start(positions, velocities)
-            return self._follow(np.asarray(command, np.float32), each or (lambda _: None))
 
-    def _follow(self, command: np.ndarray, each: Callable[[int], None]) -> np.ndarray:
+    def follow(self, command: np.ndarray, each: Callable[[int], None] | None = None) -> np.ndarray:
+        """Follow commands from the state now, in any thread; arguments, result and errors as for `run`."""
         # the simulator's own arrays, for its physics takes less time than getters and setters
         arrays, columns = self.robots.buffers(), np.array(self.columns)
         positions, targets = arrays.positions[0], arrays.position_targets[0]
         targets[:] = self._targets[0]
         step, substeps = self.simulation.step, self.substeps
         found = np.empty((len(command), len(positions)), np.float32)
-        for row, values in enumerate(command):
+        for row, values in enumerate(np.asarray(command, np.float32)):
             found[row] = positions
             targets[columns] = values
             step(substeps)
-            each(row)
+            if each is not None:
+                each(row)
         return found[:, columns].astype(float)
 
     def _start(self, positions: np.ndarray | None, velocities: np.ndarray | None) -> None:
