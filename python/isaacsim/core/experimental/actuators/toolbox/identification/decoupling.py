@@ -8,6 +8,7 @@ that leaves the log does not feel the gravity of another place.
 
 from __future__ import annotations
 
+import functools
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -53,8 +54,18 @@ class Decoupled:
 
     def along(self, joint: int) -> np.ndarray:
         """Return command, inertia, load, slope and place of a joint, `(5, samples)`."""
+        return self._along[joint]
+
+    @functools.cached_property
+    def dt(self) -> float:
+        """Time between samples [s]."""
+        return self.log.dt
+
+    @functools.cached_property
+    def _along(self) -> np.ndarray:
+        # a fit asks for it again and again
         parts = (self.log.command, self.inertia, self.load, self.slope, self.place)
-        return np.stack([one[:, joint] for one in parts])
+        return np.ascontiguousarray(np.stack(parts).transpose(2, 0, 1))
 
 
 class Links:

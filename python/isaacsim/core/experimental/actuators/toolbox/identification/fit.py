@@ -138,10 +138,13 @@ class Bench:
 
 def _residuals(rollout: Rollout, case: Decoupled, column: int, values: Sequence[Mapping[str, float]]) -> np.ndarray:
     """Return residuals, averaged over blocks of samples, `(variants, points)`."""
-    found = rollout.run(case, column, values) - case.log.position[:, column]
+    found = rollout.run(case, column, values)
+    found -= case.log.position[:, column]
     if case.defect is not None:
         found += case.defect[:, column]
-    found = np.clip(np.nan_to_num(found, nan=_LOST), -_LOST, _LOST)
+    # NaN stays in the smallest one
+    if not (found.min() >= -_LOST and found.max() <= _LOST):
+        found = np.clip(np.nan_to_num(found, nan=_LOST), -_LOST, _LOST)
     block = max(1, found.shape[1] // _POINTS)
     whole = found.shape[1] // block * block
     return found[:, :whole].reshape(len(found), -1, block).mean(2)
