@@ -46,7 +46,10 @@ def opened(request: pytest.FixtureRequest, rng: np.random.Generator) -> tuple[Ba
     qvel[:] = rng.normal(size=qvel.shape)
     if request.param == "differing":
         for name in CONSTANTS:
-            fields.own(name)[:] *= rng.uniform(0.9, 1.1, (5, *[1] * (fields.own(name).ndim - 1)))
+            values = fields.own(name)
+            values[:] *= rng.uniform(0.9, 1.1, (5, *[1] * (values.ndim - 1)))
+            if name in ("body_quat", "body_iquat"):
+                values /= np.linalg.norm(values, axis=-1, keepdims=True)
             fields.written(name, np.arange(5))
     return batch, fields
 
@@ -140,6 +143,55 @@ def test_efforts(compute: Any, expected: Any, opened: tuple[Batch, ModelFields])
     found = compute(Equations(batch_model(opened), 5), state(opened))[:, axes]
     assert np.abs(found).max(axis=0).min() > 1e-2
     np.testing.assert_allclose(found, one_by_one(opened[0], range(5), expected)[:, axes], rtol=1e-12, atol=1e-12)
+
+
+def test_gravity_slopes(opened: tuple[Batch, ModelFields]) -> None:
+    """Differences of the efforts of gravity, each axis by itself."""
+    now, axes = state(opened), np.concatenate([layout.dofs for layout in LAYOUTS])
+    equations, model = Equations(batch_model(opened), 5), batch_model(opened)
+    found = equations.gravity_slopes(now)[:, axes]
+    assert np.abs(found).max() > 1.0
+    for k, axis in enumerate(axes):
+        column = model.jnt_qposadr[model.dof_jntid[axis]]
+        place = now.qpos[:, column].copy()
+        ends = []
+        for step in (-1e-5, 1e-5):
+            now.qpos[:, column] = place + step
+            ends.append(equations.gravity(now)[:, axis])
+        now.qpos[:, column] = place
+        np.testing.assert_allclose(found[:, k], (ends[1] - ends[0]) / 2e-5, atol=1e-6)
+
+
+def test_what_is_known_of_a_state_is_not_computed_again(
+    opened: tuple[Batch, ModelFields], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """While bodies are those of the model, and no tendon has an armature; any change counts."""
+    now, model = state(opened), batch_model(opened)
+    equations, calls = Equations(model, 5), list[int]()
+    forward = Batch.forward
+    monkeypatch.setattr(Batch, "forward", lambda self, **given: (calls.append(1), forward(self, **given))[1])
+    everything = np.arange(5)
+
+    def asked() -> int:
+        calls.clear()
+        for _ in range(2):
+            equations.coriolis(now, LAYOUTS)
+            equations.mass_matrices(now, STANDING, everything)
+            equations.gravity(now)
+        return len(calls)
+
+    # of which those without the tendon's armature are two
+    assert asked() == (6 if now.fields.has_own_bodies else 2)
+    model.tendon_armature[:] = 0.0
+    equations = Equations(model, 5)
+    assert asked() == (6 if now.fields.has_own_bodies else 1)
+    before = equations.gravity(now).copy()
+    now.qpos[:, -1] += 0.1
+    after = equations.gravity(now).copy()
+    assert not np.array_equal(before, after)
+    now.fields.own("body_mass")[:] *= 2.0
+    now.fields.written("body_mass", everything)
+    np.testing.assert_allclose(equations.gravity(now), 2.0 * after)
 
 
 def test_gravity_can_be_switched_off(opened: tuple[Batch, ModelFields]) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 from hidden_motors import PENDULUM, hidden_log, hidden_motor, known_motor
-from isaacsim.core.experimental.actuators import Simulation, load_motors, motors_of, save_motors
+from isaacsim.core.experimental.actuators import ArticulationActuators, Simulation, load_motors, motors_of, save_motors
 from isaacsim.core.experimental.actuators.native import core
 from isaacsim.core.experimental.actuators.toolbox.commands.main import main
 from isaacsim.core.experimental.actuators.toolbox.identification.parameters import value_of
@@ -97,6 +97,27 @@ def test_a_broken_log_is_refused_before_a_fit(tmp_path: Path, known: Path, capsy
     assert "degrees" in error
     assert "--force" in error
     assert not out.exists()
+
+
+def test_a_recording_of_several_robots_needs_the_number_of_one(
+    tmp_path: Path, known: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with Simulation(PENDULUM, num_envs=2) as simulation:
+        actuators = ArticulationActuators.from_configs("/", {".*": known_motor()})
+        simulation.play()
+        simulation.articulation("/").set_dof_position_targets(np.array([[0.0], [0.3]]))
+        with actuators.record() as recording:
+            simulation.step(400)
+    recording.save(tmp_path / "log.npz")
+    given = ["identify", PENDULUM, str(tmp_path / "log.npz"), "--config", str(known), "-o", str(tmp_path / "out.yaml")]
+    assert main(given) == 1
+    assert "--robot-index 0" in capsys.readouterr().err
+    # what rests is refused, so that it was read
+    assert main([*given, "--robot-index", "0"]) == 1
+    assert "hinge" in (error := capsys.readouterr().err)
+    assert "--robot-index" not in error
+    assert main([*given, "--robot-index", "2"]) == 1
+    assert "robot = 2: must be" in capsys.readouterr().err
 
 
 def test_outputs_are_checked_first(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -101,6 +101,8 @@ class Attachment:
         self._bus, self._robots = bus, robots
         self._axes, self._auto_step, self._properties = axes, auto_step, properties
         self._is_plain, self._steps_alone = is_plain, False
+        # takes signals of joints over before a step
+        self._follow: Callable[[], None] = nothing
         self.num_robots, self.paths = robots.num_robots, list(robots.articulation.paths)
         self.columns = self._find_columns(axes)
         self.drawn = DrawnProperties(self, bus, robots.articulation)
@@ -288,12 +290,17 @@ class Attachment:
         with quiet_warp():
             self.feedforward_on_device = self._on_device(feedforward)
             self._assembly.bind(columns, (*inputs, self.feedforward_on_device), buffers.efforts)
-        follow, refresh = self._robots.following(self._assembly.signals, columns), buffers.refresh
-        if follow is not nothing:
-            buffers = dataclasses.replace(buffers, refresh=functools.partial(_do_both, refresh, follow))
-        self.buffers, self._holds_drives = buffers, True
+        self._follow = self._robots.following(self._assembly.signals, columns)
         # physics of a small robot takes no longer than the calls through the owner and `step`
         self._steps_alone = self._is_plain and buffers.refresh is nothing is buffers.commit and bool(self._axes)
+        if self._follow is not nothing:
+            refresh = (
+                self._follow
+                if buffers.refresh is nothing
+                else functools.partial(_do_both, buffers.refresh, self._follow)
+            )
+            buffers = dataclasses.replace(buffers, refresh=refresh)
+        self.buffers, self._holds_drives = buffers, True
         self.error = None
         take_drives(self, self._bus, self.articulation, self.driven)
         if self._properties:
@@ -418,6 +425,8 @@ class Attachment:
             try:
                 if living._steps_alone and type(dt) is float and 0.0 < dt < _INFINITY:
                     try:
+                        if living._follow is not nothing:
+                            living._follow()
                         living._assembly.step(dt)
                     except BaseException as error:
                         living._step_failed(error)

@@ -103,6 +103,8 @@ class Binding:
             )
         else:
             take = _taken_on_device(copies, self.num_robots, self.device)
+        if views.refresh is nothing:
+            return take
 
         def follow() -> None:
             views.refresh()

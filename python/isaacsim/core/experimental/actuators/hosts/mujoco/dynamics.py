@@ -80,7 +80,7 @@ class Equations:
             layout: Of the robot.
             envs: Environments asked for.
         """
-        found = self._placed.at(*state)
+        found = self._at_positions(state)
         rows, columns, entries = self._entries(layout)
         size = layout.first + len(layout.dofs)
         matrices = np.zeros((len(envs), size, size))
@@ -95,7 +95,7 @@ class Equations:
 
     def jacobians(self, state: State, layout: Layout, envs: np.ndarray) -> np.ndarray:
         """Jacobians of the links that can move, `(environments, links, 6, C)`; arguments as above."""
-        found, model = self._placed.at(*state), self._model
+        found, model = self._at_positions(state), self._model
         links = layout.bodies[1:] if layout.fixed else layout.bodies
         jacobians = np.zeros((len(envs), len(links), 6, layout.first + len(layout.dofs)))
         link, axis = np.nonzero(self._carried(links, model.dof_bodyid[layout.dofs]))
@@ -126,7 +126,14 @@ class Equations:
         Args:
             state: Of all environments.
         """
-        return -self._momenta(self._placed.at(*state), state.fields) @ self._weight
+        return -self._momenta(self._at_positions(state), state.fields) @ self._weight
+
+    def gravity_slopes(self, state: State) -> np.ndarray:
+        """Changes of the efforts that balance gravity, each with the position of its own coordinate; see `gravity`."""
+        found = self._at_positions(state)
+        # a turning axis turns the momentum of what it moves
+        turned = cross(found.cdof[..., :3], self._momenta(found, state.fields))
+        return -turned @ self._weight
 
     def coriolis(self, state: State, layouts: Sequence[Layout]) -> np.ndarray:
         """Efforts that balance Coriolis and centrifugal forces; see `gravity`."""
@@ -145,6 +152,17 @@ class Equations:
 
     # inside
 
+    def _at_positions(self, state: State) -> Any:
+        """Quantities that depend on positions; those that the velocities needed, where they are of this state."""
+        if "_moving" in vars(self) and self._moves_as_placed and self._moving.is_at(*state):
+            return self._moving.at(*state)
+        return self._placed.at(*state)
+
+    @functools.cached_property
+    def _moves_as_placed(self) -> bool:
+        """True if `_moving` has the mass matrices of the model."""
+        return not self._model.tendon_armature.any()
+
     @functools.cached_property
     def _placed(self) -> Forward:
         """Quantities that depend on positions."""
@@ -154,7 +172,7 @@ class Equations:
     @functools.cached_property
     def _moving(self) -> Forward:
         """Quantities that depend on velocities, without tendon armatures, which MuJoCo adds to the bias forces."""
-        outputs = "xpos", "xmat", "xipos", "cdof", "subtree_com", "qfrc_bias"
+        outputs = "xpos", "xmat", "xipos", "cdof", "subtree_com", "M", "qfrc_bias"
         model = copy.copy(self._model)
         model.tendon_armature[:] = 0.0
         return Forward(model, self._num_envs, mujoco.mjtStage.mjSTAGE_VEL, outputs)

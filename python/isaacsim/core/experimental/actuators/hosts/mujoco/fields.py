@@ -98,6 +98,11 @@ class ModelFields(Fields):
             if (values := self._batch.expanded(name)) is not None:
                 other.expand(name)[:] = values
 
+    @property
+    def has_own_bodies(self) -> bool:
+        """True once masses, inertias, places or armatures of environments were set."""
+        return any(self._batch.expanded(name) is not None for name in _OF_BODIES)
+
     def constant(self, name: str) -> np.ndarray:
         """Values of a constant that MuJoCo computes of other fields, an environment a row; not to be written."""
         values = self._batch.expanded(name)

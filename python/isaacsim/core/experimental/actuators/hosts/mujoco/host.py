@@ -72,6 +72,14 @@ class MujocoArticulation(FixedTendons):
         rows = self._backend.drive_efforts()[self._index(indices, dof_indices)]
         return warp_copy(rows)
 
+    def gravity_slopes(self) -> np.ndarray:
+        """Changes of the gravity compensation forces, each with the position of its own axis, `(robots, DOFs)`.
+
+        In N·m/rad or N/m.
+        """
+        self._live()
+        return self._backend.gravity_slopes()[self._index(None, None)]
+
     def joint_signals(self, names: Sequence[str]) -> JointViews:
         """Effective inertias (`inertia`) [kg·m² or kg] and the efforts that balance gravity and Coriolis (`load`)."""
         self._live()
@@ -375,6 +383,10 @@ class MujocoHost(NotCopied):
     def gravity_efforts(self) -> np.ndarray:
         """Efforts that balance gravity, in the order of the mirrors."""
         return self._efforts(lambda equations, state: equations.gravity(state))
+
+    def gravity_slopes(self) -> np.ndarray:
+        """Changes of the efforts that balance gravity, each with the position of its own axis; as above."""
+        return self._efforts(lambda equations, state: equations.gravity_slopes(state))
 
     def coriolis_efforts(self) -> np.ndarray:
         """Efforts that balance Coriolis and centrifugal forces, in the order of the mirrors."""

@@ -379,6 +379,8 @@ class Identify(Arguments):
     """Units of positions in datasets of LeRobot, of all and of joints: `degrees`, `gripper=percent`."""
     calibration: Path | None = None
     """Calibration file of LeRobot, for datasets in its units `normalized`, `percent` and `degrees`."""
+    robot_index: int | None = None
+    """Number of the robot in recordings of several, from 0; default: the only one."""
     report: Path | None = None
     """HTML file for a report with the curves of all joints."""
     plot: Path | None = None

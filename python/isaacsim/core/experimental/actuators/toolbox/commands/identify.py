@@ -110,7 +110,12 @@ def _logs(arguments: Identify) -> tuple[list[MotorLog], list[str]]:
         lower, upper = (one.numpy()[0].tolist() for one in robot.get_dof_limits())
     limits = dict(zip(names, zip(lower, upper, strict=True), strict=True))
     logs = read_logs(
-        arguments.logs, names, topics=arguments.topics, units=arguments.units, calibration=arguments.calibration
+        arguments.logs,
+        names,
+        arguments.robot_index,
+        topics=arguments.topics,
+        units=arguments.units,
+        calibration=arguments.calibration,
     )
     problems = [problem for log in logs for problem in check_log(log, limits)]
     if problems and not arguments.force:

@@ -90,20 +90,32 @@ class CommandedRobot:
         Raises:
             SimulationDivergedError: The state is not finite any more.
         """
+        self.begin(positions, velocities)
+        return self.follow(command, each)
+
+    def begin(self, positions: np.ndarray | None = None, velocities: np.ndarray | None = None) -> None:
+        """Put the robot into its initial state; arguments as for `run`."""
         with _quiet():
             if self._has_run:
                 self.simulation.reset()
             self._has_run = True
             self._start(positions, velocities)
-            targets, found = self._targets.copy(), np.empty(np.shape(command))
-            for row, values in enumerate(command):
-                found[row] = self.robots.get_dof_positions().numpy()[0, self.columns]
-                targets[0, self.columns] = values
-                self.robots.set_dof_position_targets(targets)
-                self.simulation.step(self.substeps)
-                if each is not None:
-                    each(row)
-        return found
+
+    def follow(self, command: np.ndarray, each: Callable[[int], None] | None = None) -> np.ndarray:
+        """Follow commands from the state now, in any thread; arguments, result and errors as for `run`."""
+        # the simulator's own arrays, for its physics takes less time than getters and setters
+        arrays, columns = self.robots.buffers(), np.array(self.columns)
+        positions, targets = arrays.positions[0], arrays.position_targets[0]
+        targets[:] = self._targets[0]
+        step, substeps = self.simulation.step, self.substeps
+        found = np.empty((len(command), len(positions)), np.float32)
+        for row, values in enumerate(np.asarray(command, np.float32)):
+            found[row] = positions
+            targets[columns] = values
+            step(substeps)
+            if each is not None:
+                each(row)
+        return found[:, columns].astype(float)
 
     def _start(self, positions: np.ndarray | None, velocities: np.ndarray | None) -> None:
         there = self.robots.get_dof_positions().numpy().copy()

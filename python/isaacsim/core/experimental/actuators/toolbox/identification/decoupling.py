@@ -8,6 +8,7 @@ that leaves the log does not feel the gravity of another place.
 
 from __future__ import annotations
 
+import functools
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -20,10 +21,9 @@ from .log import MotorLog
 from .motion import motion_of
 
 # copies of the robot that are evaluated at once
-_COPIES = 128
-# time between two slopes of the load [s]
-_EVERY = 0.05
-_STEP = 1e-3
+_COPIES = 512
+# time from one inertia among freely moving joints to the next, which changes slowly [s]
+_EVERY = 0.01
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,8 +54,18 @@ class Decoupled:
 
     def along(self, joint: int) -> np.ndarray:
         """Return command, inertia, load, slope and place of a joint, `(5, samples)`."""
+        return self._along[joint]
+
+    @functools.cached_property
+    def dt(self) -> float:
+        """Time between samples [s]."""
+        return self.log.dt
+
+    @functools.cached_property
+    def _along(self) -> np.ndarray:
+        # a fit asks for it again and again
         parts = (self.log.command, self.inertia, self.load, self.slope, self.place)
-        return np.stack([one[:, joint] for one in parts])
+        return np.ascontiguousarray(np.stack(parts).transpose(2, 0, 1))
 
 
 class Links:
@@ -106,55 +116,32 @@ class Links:
         """
         place, dt = log.position - bias, log.dt
         velocity, acceleration = motion_of(place, dt)
-        matrices, loads, alone = self._equations(place, velocity)
-        inertia = np.ascontiguousarray(np.diagonal(matrices, axis1=1, axis2=2)) - self.armatures
+        sparse = max(1, round(_EVERY / dt))
+        equations = [self._equations(*one, sparse) for one in self._copies(place, velocity)]
+        matrices, loads, slope, least = (np.concatenate(parts) for parts in zip(*equations, strict=True))
+        diagonal = np.diagonal(matrices, axis1=1, axis2=2)
         # of the other joints alone, armatures are on the diagonal only
-        others = (
-            np.einsum("kij,kj->ki", matrices, acceleration) - np.diagonal(matrices, axis1=1, axis2=2) * acceleration
-        )
-        chosen = np.unique(np.r_[0 : len(place) : max(1, round(_EVERY / dt)), len(place) - 1])
-        slopes = np.empty((len(chosen), place.shape[1]))
-        for joint in range(place.shape[1]):
-            moved = [place[chosen].copy() for _ in range(2)]
-            moved[0][:, joint] -= _STEP
-            moved[1][:, joint] += _STEP
-            below, above = (self._gravity(one)[:, joint] for one in moved)
-            slopes[:, joint] = (above - below) / (2 * _STEP)
-        rows = np.arange(len(place))
-        slope = np.stack([np.interp(rows, chosen, one) for one in slopes.T], 1)
-        return Decoupled(log, inertia, loads + others, slope, place, velocity, alone.min(0) - self.armatures)
+        others = np.einsum("kij,kj->ki", matrices, acceleration) - diagonal * acceleration
+        inertia = diagonal - self.armatures
+        return Decoupled(log, inertia, loads + others, slope, place, velocity, least.min(0) - self.armatures)
 
-    def _equations(self, places: np.ndarray, velocities: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Return mass matrices of the joints, efforts that balance gravity and Coriolis forces, and inertias of the
-        joints while all others move freely.
+    def _equations(self, place: np.ndarray, velocity: np.ndarray, sparse: int) -> tuple[np.ndarray, ...]:
+        """Return mass matrices of the joints, efforts that balance gravity and Coriolis forces, how those of gravity
+        change with the own position of each joint, and, of each `sparse` row, inertias of the joints while all others
+        move freely.
         """
-        matrices, loads, alone = [], [], []
-        for place, velocity in self._copies(places, velocities):
-            self._place(place)
-            given = np.zeros_like(self._initial)
-            given[: len(velocity), self._at] = velocity
-            self._robots.set_dof_velocities(given)
-            count = len(place)
-            whole = self._robots.get_mass_matrices().numpy()[:count].astype(float)
-            matrices.append(whole[:, self._at][:, :, self._at])
-            alone.append(1.0 / np.diagonal(np.linalg.inv(whole), axis1=1, axis2=2)[:, self._at])
-            balance = self._robots.get_dof_gravity_compensation_forces().numpy()
-            balance = balance + self._robots.get_dof_coriolis_and_centrifugal_compensation_forces().numpy()
-            loads.append(balance[:count, self._at])
-        return np.concatenate(matrices), np.concatenate(loads).astype(float), np.concatenate(alone)
-
-    def _gravity(self, places: np.ndarray) -> np.ndarray:
-        """Return the efforts that balance gravity, `(samples, joints)`."""
-        found = []
-        for (place,) in self._copies(places):
-            self._place(place)
-            found.append(self._robots.get_dof_gravity_compensation_forces().numpy()[: len(place), self._at])
-        return np.concatenate(found).astype(float)
-
-    def _place(self, place: np.ndarray) -> None:
-        given = self._initial.copy()
-        given[: len(place), self._at] = place
-        self._robots.set_dof_positions(given)
+        count, robots = len(place), self._robots
+        positions, velocities = self._initial.copy(), np.zeros_like(self._initial)
+        positions[:count, self._at], velocities[:count, self._at] = place, velocity
+        robots.set_dof_positions(positions)
+        robots.set_dof_velocities(velocities)
+        # first what depends on velocities: the rest is then known, too
+        load = robots.get_dof_coriolis_and_centrifugal_compensation_forces().numpy().astype(float)
+        load += robots.get_dof_gravity_compensation_forces().numpy()
+        matrices = robots.get_mass_matrices().numpy()[:count].astype(float)
+        alone = 1.0 / np.diagonal(np.linalg.inv(matrices[::sparse]), axis1=1, axis2=2)[:, self._at]
+        slope = robots.gravity_slopes()[:count, self._at]
+        return matrices[:, self._at][:, :, self._at], load[:count, self._at], slope, alone
 
     @staticmethod
     def _copies(*arrays: np.ndarray) -> list[tuple[np.ndarray, ...]]:

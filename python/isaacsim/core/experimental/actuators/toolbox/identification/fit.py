@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from ...extras import needs
 from ...specs.motors import MotorConfig
 from .decoupling import Decoupled
+from .descent import Box, least_squares
 from .parameters import PARAMETERS, Fitted, with_values
 from .rollout import Rollout
 
@@ -76,47 +76,33 @@ class Bench:
             tolerance: Relative change of the sum of squares at which it ends.
             near: Whether the start is near the end, so that small differences suffice.
         """
-        with needs("identification", "identify"):
-            from scipy.optimize import least_squares
         names = list(start)
         rollout = self.rollout({**fixed, **start}, len(names) + 1)
         if not names:
             found = self._residuals(rollout, cases, [dict(fixed)])
             return Fit({}, {}, np.zeros((0, 0)), float(np.abs(found[0]).mean()))
         rules = [self.rules[name] for name in names]
-        lower, upper, scale = self.box(names)
+        box = self.box(names)
+        upper, scale = box.upper, box.scale
         # of what the logs do not tell, least squares would take any value
         prior = _MODEL_ERROR / np.array([rule.spread for rule in rules])
         center = np.array([rule.start for rule in rules])
-        known: dict[tuple[float, bytes], tuple[np.ndarray, np.ndarray]] = {}
 
         def evaluated(x: np.ndarray, difference: float) -> tuple[np.ndarray, np.ndarray]:
             """Residuals and Jacobian."""
-            key = difference, x.tobytes()
-            if key not in known:
-                known.clear()
-                steps = np.where(x + difference * scale <= upper, 1.0, -1.0) * difference * scale
-                rows = [x, *(x + steps * (np.arange(len(x)) == k) for k in range(len(x)))]
-                values = [{**fixed, **dict(zip(names, row, strict=True))} for row in rows]
-                found = self._residuals(rollout, cases, values)
-                slopes = ((found[1:] - found[0]) / steps[:, None]).T
-                known[key] = np.r_[found[0], prior * (x - center)], np.r_[slopes, np.diag(prior)]
-            return known[key]
+            steps = np.where(x + difference * scale <= upper, 1.0, -1.0) * difference * scale
+            rows = [x, *(x + steps * (np.arange(len(x)) == k) for k in range(len(x)))]
+            values = [{**fixed, **dict(zip(names, row, strict=True))} for row in rows]
+            found = self._residuals(rollout, cases, values)
+            slopes = ((found[1:] - found[0]) / steps[:, None]).T
+            return np.r_[found[0], prior * (x - center)], np.r_[slopes, np.diag(prior)]
 
-        inside = 1e-9 * np.minimum(1.0, upper - lower)
-        x = np.clip([start[name] for name in names], lower + inside, upper - inside)
+        x = np.array([start[name] for name in names])
         for step in _DIFFERENCES[-1:] if near else _DIFFERENCES:
-            x = least_squares(
-                lambda x, step=step: evaluated(x, step)[0],
-                np.clip(x, lower + inside, upper - inside),
-                jac=lambda x, step=step: evaluated(x, step)[1],  # type: ignore[arg-type]
-                bounds=(lower, upper),
-                x_scale=scale,
-                ftol=tolerance if step == _DIFFERENCES[-1] else max(tolerance, _ROUGHLY),
-                xtol=1e-7,
-                max_nfev=60,
-            ).x
-        residuals, jacobian = (one[: -len(names)] for one in evaluated(x, _DIFFERENCES[-1]))
+            ends = tolerance if step == _DIFFERENCES[-1] else max(tolerance, _ROUGHLY)
+            least = least_squares(lambda x, step=step: evaluated(x, step), x, box, ends)
+            x = least.x
+        residuals, jacobian = (one[: -len(names)] for one in (least.residuals, least.jacobian))
         errors, correlations = _uncertainty(residuals, jacobian, scale)
         return Fit(
             dict(zip(names, map(float, x), strict=True)),
@@ -125,11 +111,11 @@ class Bench:
             float(np.abs(residuals).mean()),
         )
 
-    def box(self, names: Sequence[str]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Return smallest values, largest values and scales of parameters."""
+    def box(self, names: Sequence[str]) -> Box:
+        """Return the ranges of parameters."""
         rules = [self.rules[name] for name in names]
         lower, upper = (np.array([rule.bounds[end] for rule in rules]) for end in (0, 1))
-        return lower, upper, np.array([rule.scale for rule in rules])
+        return Box(lower, upper, np.array([rule.scale for rule in rules]))
 
     def rollout(self, values: Mapping[str, float], variants: int) -> Rollout:
         """Return rollouts of the motor with the stages of all these parameters."""
@@ -152,10 +138,13 @@ class Bench:
 
 def _residuals(rollout: Rollout, case: Decoupled, column: int, values: Sequence[Mapping[str, float]]) -> np.ndarray:
     """Return residuals, averaged over blocks of samples, `(variants, points)`."""
-    found = rollout.run(case, column, values) - case.log.position[:, column]
+    found = rollout.run(case, column, values)
+    found -= case.log.position[:, column]
     if case.defect is not None:
         found += case.defect[:, column]
-    found = np.clip(np.nan_to_num(found, nan=_LOST), -_LOST, _LOST)
+    # NaN stays in the smallest one
+    if not (found.min() >= -_LOST and found.max() <= _LOST):
+        found = np.clip(np.nan_to_num(found, nan=_LOST), -_LOST, _LOST)
     block = max(1, found.shape[1] // _POINTS)
     whole = found.shape[1] // block * block
     return found[:, :whole].reshape(len(found), -1, block).mean(2)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import time
 from collections.abc import Mapping, Sequence
@@ -12,12 +13,12 @@ from ...specs.motors import MotorConfig
 from .decoupling import Links
 from .fit import Fit
 from .given_motors import given_motors
-from .identified import Identified, Replay, mean_error
+from .identified import Identified, Replay
 from .joints import Joints
 from .log import MotorLog
 from .models import kept
 from .options import FitOptions
-from .parts import replays_of, split
+from .parts import HeldOut, replays_of, split
 from .refine import refined
 from .spread import Progress
 
@@ -63,30 +64,30 @@ def identify(
     even = [one.columns(names).evenly(one.dt) for one in logs]
     training, validation = split(even, options.held_out)
     given = given_motors(robot, motors, names)
-    links = Links(robot, names)
-    try:
+    with contextlib.closing(Links(robot, names)) as links:
         joints = Joints({name: given[name] for name in names}, options, links.armatures, even, progress)
-        biases, fits = joints.find_biases(links, training)
-        cases = [[links.decouple(log, biases) for log in part] for part in (training, validation)]
         limited = _at_limits(even, links.limits)
-    finally:
-        links.close()
-    scores, by_model = joints.ladder(fits, cases[0], cases[1])
+        # its replays are independent of all fits
+        with HeldOut(robot, given, even, validation) as shipped:
+            biases, fits = joints.find_biases(links, training)
+            cases = [[links.decouple(log, biases) for log in part] for part in (training, validation)]
+            scores, by_model = joints.ladder(fits, cases[0], cases[1])
+            error_as_shipped = shipped.error()
     chosen = kept(scores)
     fits = by_model[chosen]
-    progress("simulating the whole robot", 0.75)
+    rounds = options.refine if len(names) > 1 else 0
     others = {name: motor for name, motor in given.items() if name not in names}
+    shares = iter(np.linspace(0.75, 1.0, rounds + 2))
 
     def replays_with(fits: Sequence[Fit]) -> list[Replay]:
+        progress("simulating the whole robot", float(next(shares)))
         motors = {**others, **joints.motors(fits, cases[0])}
         return replays_of(robot, motors, even, training, validation)
 
-    if options.refine and len(names) > 1:
-        fits, replays = refined(joints, replays_with, chosen, fits, cases[0], options.refine)
+    if rounds:
+        fits, replays = refined(joints, replays_with, chosen, fits, cases[0], rounds)
     else:
         replays = replays_with(fits)
-    progress("simulating the whole robot", 0.9)
-    shipped = [one for one in replays_of(robot, given, even, [], validation) if one.held_out]
     result = Identified(
         os.fspath(robot),
         names,
@@ -95,7 +96,7 @@ def identify(
         scores,
         chosen,
         replays,
-        mean_error(shipped),
+        error_as_shipped,
         [*limited, *joints.warnings(fits)],
         time.monotonic() - began,
     )

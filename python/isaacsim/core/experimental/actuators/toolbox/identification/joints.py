@@ -125,7 +125,8 @@ class Joints:
             found.append((np.array([fit.values["encoder_bias"] for fit in fits]), fits))
             return found[-1][0]
 
-        lower, upper, _ = np.array([bench.box(["encoder_bias"]) for bench in self._benches])[:, :, 0].T
+        boxes = [bench.box(["encoder_bias"]) for bench in self._benches]
+        lower, upper = (np.concatenate([getattr(one, end) for one in boxes]) for end in ("lower", "upper"))
         start = np.array([values["encoder_bias"] for values in self._known])
         best = fixed_point(biases, start, lower, upper, _ROUNDS, _SMALL)
         return min(found, key=lambda one: float(np.abs(one[0] - best).max()))
@@ -138,7 +139,8 @@ class Joints:
         models = self._models()
         for count, name in enumerate(models):
             self._progress(f"fitting: {name}", 0.35 + 0.4 * count / len(models))
-            fits = found[name] = self.fit(name, training, first)
+            # with this one, biases were found
+            fits = found[name] = self.fit(name, training, first, near=name == FIRST)
             errors = self._each(lambda j, fits=fits: self._benches[j].error(validation, fits[j].values))
             score = float(np.mean([fit.error for fit in fits])), float(np.mean(errors))
             scores.append(ModelScore(name, self.names_of(0, name), *score))

@@ -109,10 +109,10 @@ class Rollout:
         bias = of_log["encoder_bias"]
         start = case.log.position[0, column] - bias
         speed = np.full(self._rows, case.velocity[0, column])
-        samples, substeps = len(case.log.time), substeps_of(case.log.dt)
+        samples, substeps = len(case.log.time), substeps_of(case.dt)
         # a command is held over all steps until the next one, and so late by the mean of 0 … substeps - 1 steps
-        delay = of_log["delay"] + 0.5 * (case.log.dt - case.log.dt / substeps)
+        delay = of_log["delay"] + 0.5 * (case.dt - case.dt / substeps)
         given = np.stack([bias, delay, of_log["armature"], start, speed])
         out = np.empty((self._rows, samples))
-        self._core.run(case.along(column), given, case.log.dt, substeps, out)
+        self._core.run(case.along(column), given, case.dt, substeps, out)
         return out[: self._variants]

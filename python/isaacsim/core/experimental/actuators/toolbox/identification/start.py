@@ -77,12 +77,12 @@ def searched(
     with needs("the search", "identify"):
         import cma
     names = list(start)
-    lower, upper, scale = bench.box(names)
+    box = bench.box(names)
     rollout = bench.rollout({**fixed, **start}, _POPULATION)
-    first = np.clip([start[name] for name in names], lower, upper)
+    first = np.clip([start[name] for name in names], box.lower, box.upper)
     options = {
-        "bounds": [lower.tolist(), upper.tolist()],
-        "CMA_stds": np.minimum(scale, 0.25 * (upper - lower)).tolist(),
+        "bounds": [box.lower.tolist(), box.upper.tolist()],
+        "CMA_stds": np.minimum(box.scale, 0.25 * (box.upper - box.lower)).tolist(),
         "popsize": _POPULATION,
         "maxiter": generations,
         # 0 would take the time

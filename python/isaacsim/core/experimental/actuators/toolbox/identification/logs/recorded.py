@@ -60,7 +60,10 @@ def _robot(path: Path, subject: Subject, robot: int | None) -> int:
         return 0
     if robot is None or robot not in numbers:
         listed = ", ".join(f"{number} ({subject.robots[number]})" for number in numbers[:10])
-        raise ValueError(f"{path}: robot = {robot}: must be the number of one of {listed}. Give robot=0 for the first.")
+        raise ValueError(
+            f"{path}: robot = {robot}: must be the number of one of {listed}. Give robot=0 for the first; the command "
+            "has --robot-index 0."
+        )
     return robot
 
 
