@@ -837,14 +837,16 @@ inline Values<V, 2> spring_step(V momentum, V mass, V joint_momentum, V joint_ma
     const V share = mass / both;
     const V reduced = joint_mass * share;
     const V common = (momentum + joint_momentum) / both;
-    const V gain = stiffening + damping;
+    const auto has_gap = half_backlash > splat<V>(0.0f);
+    const auto touches = has_gap & (((past > splat<V>(0.0f)) & (stretched < splat<V>(0.0f))) | ((past < splat<V>(0.0f))
+            & (stretched > splat<V>(0.0f))));
+    const V gain = pick(touches, stiffening, splat<V>(0.9f) * stiffening) + damping;
     const V divisor = reduced + dt * gain;
     const V impulse = stiffening * stretched;
     const V pushing = (reduced * (impulse / dt) + gain * (joint_mass * (momentum / both) - share * joint_momentum)) /
             divisor;
     const V pushed = (joint_mass * ((momentum - impulse) / both) + dt * gain * common) / divisor;
-    const auto has_gap = half_backlash > splat<V>(0.0f);
-    const V end = reduced * past + dt * damping * stretched;
+    const V end = reduced * past + dt * (gain - stiffening) * stretched;
     const auto is_early = has_gap & (((past > splat<V>(0.0f)) & (end < splat<V>(0.0f))) | ((past < splat<V>(0.0f)) &
             (end > splat<V>(0.0f))));
     const V effort = pick(is_early, past / dt * (reduced / dt), pushing);

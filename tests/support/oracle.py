@@ -298,13 +298,15 @@ def elastic_law(effort, q, qd, h, told, load, whole, th, thd, qd_before, f_befor
     P, Q = J * thd + h * N * effort, inertia * qd + h * tau_e
     free = d + h * (P / M - Q / inertia)
     edge = np.minimum(np.maximum(free, -beta), beta)
-    # M·w + h·f = P, inertia·v - h·f = Q, f = k·(d - edge + h·(w - v)) + c·(w - v), by Cramer's rule
-    a, e = h * k + c, d - edge
+    # M·w + h·f = P, inertia·v - h·f = Q, f = k·(d - edge + ahead·h·(w - v)) + c·(w - v), by Cramer's rule
+    e = d - edge
+    ahead = np.where((backlash > 0) & (e * (free - edge) < 0), 1.0, 0.9)
+    a = ahead * h * k + c
     det = M * inertia + h * a * (M + inertia)
     f = (M * inertia * k * e + a * (inertia * P - M * Q)) / det
     w = ((inertia + h * a) * P - h * inertia * k * e + h * a * Q) / det
     v = ((M + h * a) * Q + h * (M * k * e + a * P)) / det
-    # damped teeth that would stop before they touch end where they do: d + h·(w - v) = edge
+    # teeth that would stop before they touch end where they do: d + h·(w - v) = edge
     early = (d + h * (w - v) - edge) * (free - edge) < 0
     stop, at_stop = (free - edge) * M * inertia / (h**2 * (M + inertia)), (P + Q - inertia * e / h) / (M + inertia)
     gap, pulls = backlash > 0, f * (free - edge) <= 0

@@ -7,7 +7,7 @@
 effort at the joint. Teeth push and never pull: with backlash, f is 0 where |δ| <= β, and is not against the side that
 touches. Without backlash the spring and its damper push and pull.
 
-The step h is linearly implicit in both velocities. With M = J + h·b, a = h·k + c, and the velocities without spring
+The step h is linearly implicit in both velocities. With M = J + h·b, a = ϑ·h·k + c, and the velocities without spring
 w = (J·θ̇ + h·N·τ)/M of the rotor and u = v + h·τ_e/I of the joint:
 
     δ_f = δ + h·(w − u)                         without spring: decides which teeth touch
@@ -15,6 +15,10 @@ w = (J·θ̇ + h·N·τ)/M of the rotor and u = v + h·τ_e/I of the joint:
     p = (k·e + a·(w − u)) / (1 + h·a·(1/M + 1/I))            spring and damper of teeth that touch
     t = (δ_f − clip(δ_f, ±β)) / (h²·(1/M + 1/I))             what stops them where they touch
     f = clip(p, 0, t), without backlash p;  θ̇⁺ = w − h·f/M,  θ⁺ = θ + h·θ̇⁺
+
+The spring is that of the deflection a share ϑ = 0.9 of the step ahead, which shortens the period: with ω² = k·(1/J + 1/I)
+it is longer than that of the equations by (h·ω)²·(ϑ²/4 + ϑ/2 − 1/12)/2, 1.8 % at h·ω = 0.25. Its energy falls for any
+ϑ >= ½. Teeth that come from the other side of the gap, e < 0 < δ_f − β, have ϑ = 1: they touch within the step.
 
 k and c are those of the config, up to I/(2h)² and I/(4h): then the energy of rotor, spring and joint does not grow,
 also where the joint is half as heavy as I, heavier or held. Where h·sqrt(k·(1/J + 1/I)) is above 0.5 the step damps the
@@ -48,6 +52,8 @@ from .ranges import positive, usable
 
 LIGHTEST = wp.constant(1.0e-20)
 """Smallest inertia of rotor and joint."""
+AHEAD = wp.constant(0.9)
+"""Share of the step after which the deflection makes the effort of the spring: 1 is the implicit Euler method."""
 
 
 @wp.func
@@ -171,14 +177,16 @@ def spring_step(
     share = mass / both
     reduced = joint_mass * share
     common = (momentum + joint_momentum) / both
-    gain = stiffening + damping
+    has_gap = half_backlash > 0.0
+    # teeth that are apart before the step
+    touches = has_gap and ((past > 0.0 and stretched < 0.0) or (past < 0.0 and stretched > 0.0))
+    gain = (stiffening if touches else AHEAD * stiffening) + damping
     divisor = reduced + dt * gain
     impulse = stiffening * stretched
     pushing = (reduced * (impulse / dt) + gain * (joint_mass * (momentum / both) - share * joint_momentum)) / divisor
     pushed = (joint_mass * ((momentum - impulse) / both) + dt * gain * common) / divisor
-    has_gap = half_backlash > 0.0
-    # damping that would end the step before the teeth touch
-    end = reduced * past + dt * damping * stretched
+    # a spring or damping that would end the step before the teeth touch
+    end = reduced * past + dt * (gain - stiffening) * stretched
     is_early = has_gap and ((past > 0.0 and end < 0.0) or (past < 0.0 and end > 0.0))
     effort = past / dt * (reduced / dt) if is_early else pushing
     velocity = common - joint_mass / both * (stretched / dt) if is_early else pushed
