@@ -530,19 +530,35 @@ class BoundPlan {
     std::array<py::object, kArrays> arrays_;
 };
 
-// A function that steps a plan by a time step.
-inline py::object stepper(const py::object& plan) {
+// What steps a plan by a time step, and what checks each new one before, None for nothing. It must not refer to the plan:
+// nothing tells the garbage collector of it.
+struct Stepping {
+    BoundPlan* plan;
+    py::object check;
+    double checked = 0;
+
+    void step(double dt) {
+        if (dt != checked && !check.is_none()) {
+            check(dt);
+            checked = dt;
+        }
+        plan->step(static_cast<float>(dt));
+    }
+};
+
+// A function that steps a plan by a time step, after `check` has been called with it, once per time step.
+inline py::object stepper(const py::object& plan, const py::object& check) {
     const Fast step = [](PyObject* self, PyObject* const* given, Py_ssize_t count) -> PyObject* {
         return translated([&]() -> PyObject* {
             if (count != 1) throw py::type_error("step takes one argument, dt");
             const double dt = PyFloat_AsDouble(given[0]);
             if (dt == -1.0 && PyErr_Occurred()) throw py::error_already_set();
-            kept_by<BoundPlan*>(self)->step(static_cast<float>(dt));
+            kept_by<Stepping>(self).step(dt);
             Py_RETURN_NONE;
         });
     };
     static PyMethodDef method = fast("step", step, "Step by dt [s].");
-    return made_fast(method, plan, std::make_unique<BoundPlan*>(&plan.cast<BoundPlan&>()));
+    return made_fast(method, plan, std::make_unique<Stepping>(Stepping{&plan.cast<BoundPlan&>(), check}));
 }
 
 }  // namespace actuators

@@ -179,11 +179,9 @@ struct EndSweep<Law, Mode, std::index_sequence<A...>, std::index_sequence<S...>,
             float effort = found.at[0].value / (1.0f - falling * gain);
             ((effort = ClampingMaxEffort::law(effort, q[i], qd[i], dt, most[i]).at[0]), ...);
             const auto next = Mode::template law<float>(effort, q[i], qd[i], dt, asked[i]..., state[i]..., taken[i]...);
-            // zero if all is finite, the difference of what is not is NaN
-            float rest = (effort - effort) + (q[i] - q[i]) + (qd[i] - qd[i]) + (q_target[i] - q_target[i]) +
-                         (qd_target[i] - qd_target[i]) + (feedforward[i] - feedforward[i]);
-            ((rest += asked[i] - asked[i]), ...);
-            ((rest += next.at[S] - next.at[S]), ...);
+            const float numbers[] = {q[i],        qd[i],      q_target[i], qd_target[i], feedforward[i],
+                                     asked[i]..., next.at[S]..., effort};
+            const float rest = rest_of<sizeof numbers / sizeof(float)>(numbers);
             const bool good = rest == 0.0f;
             ((state[i] = chosen(good, next.at[S], state[i])), ...);
             out[i] = effort + rest;
@@ -282,14 +280,6 @@ template <class... Laws>
 bool is_linear(List<Laws...>, int law) {
     using Linear = List<ControllerPD, ControllerPID, ControllerGearedPD, ControllerGearedPID>;
     static constexpr bool all[] = {(number_in<Laws>(Linear{}) >= 0)...};
-    return all[law];
-}
-
-// True for a stage that depends on the position or velocity.
-template <class... Stages>
-bool moves_with_joint(List<Stages...>, int law) {
-    static constexpr bool all[] = {
-        (Stages::kCurves > 0 || Stages::kStates > 0 || Stages::kReads[1] || Stages::kReads[2])...};
     return all[law];
 }
 

@@ -1142,7 +1142,7 @@ template <class V>
 inline V unmodelled_load(V velocity, V dt, V load, V inertia, V known, V previous_velocity, V previous_effort,
         V unmodelled, V load_share) {
     const V gained = velocity - started(previous_velocity, velocity);
-    const V seen = known * gained / dt - started(previous_effort, splat<V>(0.0f)) + load;
+    const V seen = known * gained * (splat<V>(1.0f) / dt) - started(previous_effort, splat<V>(0.0f)) + load;
     const V coupling = pick(inertia > known, known / inertia, splat<V>(1.0f));
     const V rest = unmodelled + load_share * coupling * coupling * (seen - unmodelled);
     return pick(previous_velocity != previous_velocity, splat<V>(0.0f), rest);
@@ -1174,32 +1174,39 @@ inline V gaussian(V seed, V place, V count) {
 }
 
 template <class V>
-inline V quantized(V value, V resolution) {
-    const V step = pick(resolution > splat<V>(0.0f), resolution, splat<V>(1.0f));
-    const V counts = value / step;
-    return pick((resolution > splat<V>(0.0f)) & (magnitude(counts) < splat<V>(4.194304e+06f)), nearest(counts) * step,
-            value);
+inline V quantized(V value, V resolution, V per_resolution) {
+    const V counts = value * per_resolution;
+    return pick((resolution > splat<V>(0.0f)) & (magnitude(counts) < splat<V>(4.194304e+06f)), nearest(counts) *
+            resolution, value);
 }
 
 template <class V>
 inline Values<V, 6> measured(V position, V velocity, V dt, V joint_number, V last_position, V last_velocity, V samples,
-        V resolution, V bias, V noise, V lag, V of_register, V velocity_resolution, V kept, V share, V seed) {
+        V resolution, V bias, V noise, V lag, V of_register, V velocity_resolution, V kept, V share, V seed,
+        V per_resolution, V per_velocity_resolution, V per_dt) {
     const V drawn = pick(noise > splat<V>(0.0f), gaussian(seed, joint_number, samples), splat<V>(0.0f));
-    const V now = quantized(position + bias + noise * drawn, resolution);
-    const V difference = (now - last_position) / dt;
-    const V stored = quantized(velocity, velocity_resolution);
+    const V exact = position + bias;
+    const V now = quantized(pick(noise > splat<V>(0.0f), exact + noise * drawn, exact), resolution, per_resolution);
+    const V difference = (now - last_position) * per_dt;
+    const V stored = quantized(velocity, velocity_resolution, per_velocity_resolution);
     const V chosen = pick(of_register > splat<V>(0.5f), stored, difference);
     const V raw = pick(last_position != last_position, velocity, chosen);
-    const V filtered = kept * started(last_velocity, raw) + share * raw;
+    const V filtered = pick(kept > splat<V>(0.0f), kept * started(last_velocity, raw) + share * raw, raw);
     const V after = pick(samples < splat<V>(8.388606e+06f), samples + splat<V>(2.0f), splat<V>(0.0f));
     return {{now, filtered, lag, now, filtered, after}};
 }
 
 template <class V>
-inline Values<V, 9> encoder_prepare(V resolution, V bias, V noise, V latency, V latency_steps, V velocity,
+inline V inverse_or_one(V resolution) {
+    return splat<V>(1.0f) / pick(resolution > splat<V>(0.0f), resolution, splat<V>(1.0f));
+}
+
+template <class V>
+inline Values<V, 12> encoder_prepare(V resolution, V bias, V noise, V latency, V latency_steps, V velocity,
         V velocity_resolution, V velocity_filter, V seed, V dt) {
     return {{resolution, bias, noise, latency_steps + latency / dt, velocity, velocity_resolution, velocity_filter /
-            (velocity_filter + dt), dt / (velocity_filter + dt), seed}};
+            (velocity_filter + dt), dt / (velocity_filter + dt), seed, inverse_or_one(resolution),
+            inverse_or_one(velocity_resolution), splat<V>(1.0f) / dt}};
 }
 
 template <class V>
@@ -1366,7 +1373,7 @@ struct ControllerPD {
     static constexpr bool kLimits = false, kConverts = false;
     static constexpr bool kCouples = false;
     static constexpr bool kFollows = false;
-    static constexpr int kResults = 1, kGives = 1, kLate = 0, kParameters = 3, kPrepared = 3, kStates = 0, kCurves = 0, kAsked = 0, kArguments = 9;
+    static constexpr int kResults = 1, kGives = 1, kLate = 0, kParameters = 3, kPrepared = 3, kStates = 0, kCurves = 0, kAsked = 0, kArguments = 9, kFirst = 0;
     static constexpr bool kPrepares = false;
     // whether what is prepared depends on the time step
     static constexpr bool kTimed = false;
@@ -1408,7 +1415,7 @@ struct ControllerPID {
     static constexpr bool kLimits = false, kConverts = false;
     static constexpr bool kCouples = false;
     static constexpr bool kFollows = false;
-    static constexpr int kResults = 1, kGives = 1, kLate = 0, kParameters = 5, kPrepared = 5, kStates = 1, kCurves = 0, kAsked = 0, kArguments = 12;
+    static constexpr int kResults = 1, kGives = 1, kLate = 0, kParameters = 5, kPrepared = 5, kStates = 1, kCurves = 0, kAsked = 0, kArguments = 12, kFirst = 0;
     static constexpr bool kPrepares = false;
     // whether what is prepared depends on the time step
     static constexpr bool kTimed = false;
@@ -1450,7 +1457,7 @@ struct ControllerGearedPD {
     static constexpr bool kLimits = false, kConverts = false;
     static constexpr bool kCouples = false;
     static constexpr bool kFollows = false;
-    static constexpr int kResults = 1, kGives = 1, kLate = 0, kParameters = 4, kPrepared = 4, kStates = 0, kCurves = 0, kAsked = 0, kArguments = 10;
+    static constexpr int kResults = 1, kGives = 1, kLate = 0, kParameters = 4, kPrepared = 4, kStates = 0, kCurves = 0, kAsked = 0, kArguments = 10, kFirst = 0;
     static constexpr bool kPrepares = false;
     // whether what is prepared depends on the time step
     static constexpr bool kTimed = false;
@@ -1492,7 +1499,7 @@ struct ControllerGearedPID {
     static constexpr bool kLimits = false, kConverts = false;
     static constexpr bool kCouples = false;
     static constexpr bool kFollows = false;
-    static constexpr int kResults = 1, kGives = 1, kLate = 0, kParameters = 6, kPrepared = 6, kStates = 1, kCurves = 0, kAsked = 0, kArguments = 13;
+    static constexpr int kResults = 1, kGives = 1, kLate = 0, kParameters = 6, kPrepared = 6, kStates = 1, kCurves = 0, kAsked = 0, kArguments = 13, kFirst = 0;
     static constexpr bool kPrepares = false;
     // whether what is prepared depends on the time step
     static constexpr bool kTimed = false;
@@ -1534,7 +1541,7 @@ struct ControllerServo {
     static constexpr bool kLimits = false, kConverts = false;
     static constexpr bool kCouples = false;
     static constexpr bool kFollows = false;
-    static constexpr int kResults = 1, kGives = 1, kLate = 0, kParameters = 10, kPrepared = 9, kStates = 3, kCurves = 0, kAsked = 1, kArguments = 19;
+    static constexpr int kResults = 1, kGives = 1, kLate = 0, kParameters = 10, kPrepared = 9, kStates = 3, kCurves = 0, kAsked = 1, kArguments = 19, kFirst = 0;
     static constexpr bool kPrepares = true;
     // whether what is prepared depends on the time step
     static constexpr bool kTimed = false;
@@ -1581,7 +1588,7 @@ struct RateHold {
     static constexpr bool kLimits = false, kConverts = false;
     static constexpr bool kCouples = false;
     static constexpr bool kFollows = false;
-    static constexpr int kResults = 1, kGives = 1, kLate = 0, kParameters = 3, kPrepared = 2, kStates = 2, kCurves = 0, kAsked = 0, kArguments = 8;
+    static constexpr int kResults = 1, kGives = 1, kLate = 0, kParameters = 3, kPrepared = 2, kStates = 2, kCurves = 0, kAsked = 0, kArguments = 8, kFirst = 0;
     static constexpr bool kPrepares = true;
     // whether what is prepared depends on the time step
     static constexpr bool kTimed = true;
@@ -1626,7 +1633,7 @@ struct EffortDelayTimed {
     static constexpr bool kLimits = false, kConverts = false;
     static constexpr bool kCouples = false;
     static constexpr bool kFollows = false;
-    static constexpr int kResults = 2, kGives = 1, kLate = 1, kParameters = 2, kPrepared = 1, kStates = 0, kCurves = 0, kAsked = 0, kArguments = 5;
+    static constexpr int kResults = 2, kGives = 1, kLate = 1, kParameters = 2, kPrepared = 1, kStates = 0, kCurves = 0, kAsked = 0, kArguments = 5, kFirst = 0;
     static constexpr bool kPrepares = true;
     // whether what is prepared depends on the time step
     static constexpr bool kTimed = true;
@@ -1666,7 +1673,7 @@ struct ElectricalWinding {
     static constexpr bool kLimits = false, kConverts = false;
     static constexpr bool kCouples = false;
     static constexpr bool kFollows = false;
-    static constexpr int kResults = 1, kGives = 1, kLate = 0, kParameters = 11, kPrepared = 12, kStates = 4, kCurves = 0, kAsked = 5, kArguments = 25;
+    static constexpr int kResults = 1, kGives = 1, kLate = 0, kParameters = 11, kPrepared = 12, kStates = 4, kCurves = 0, kAsked = 5, kArguments = 25, kFirst = 0;
     static constexpr bool kPrepares = true;
     // whether what is prepared depends on the time step
     static constexpr bool kTimed = false;
@@ -1714,7 +1721,7 @@ struct ClampingDCMotor {
     static constexpr bool kLimits = true, kConverts = false;
     static constexpr bool kCouples = false;
     static constexpr bool kFollows = false;
-    static constexpr int kResults = 1, kGives = 1, kLate = 0, kParameters = 3, kPrepared = 3, kStates = 0, kCurves = 0, kAsked = 0, kArguments = 7;
+    static constexpr int kResults = 1, kGives = 1, kLate = 0, kParameters = 3, kPrepared = 3, kStates = 0, kCurves = 0, kAsked = 0, kArguments = 7, kFirst = 0;
     static constexpr bool kPrepares = true;
     // whether what is prepared depends on the time step
     static constexpr bool kTimed = false;
@@ -1755,7 +1762,7 @@ struct ClampingDCMotorCutoff {
     static constexpr bool kLimits = true, kConverts = false;
     static constexpr bool kCouples = false;
     static constexpr bool kFollows = false;
-    static constexpr int kResults = 1, kGives = 1, kLate = 0, kParameters = 3, kPrepared = 3, kStates = 0, kCurves = 0, kAsked = 0, kArguments = 7;
+    static constexpr int kResults = 1, kGives = 1, kLate = 0, kParameters = 3, kPrepared = 3, kStates = 0, kCurves = 0, kAsked = 0, kArguments = 7, kFirst = 0;
     static constexpr bool kPrepares = true;
     // whether what is prepared depends on the time step
     static constexpr bool kTimed = false;
@@ -1796,7 +1803,7 @@ struct ClampingPositionBased {
     static constexpr bool kLimits = true, kConverts = false;
     static constexpr bool kCouples = false;
     static constexpr bool kFollows = false;
-    static constexpr int kResults = 1, kGives = 1, kLate = 0, kParameters = 0, kPrepared = 0, kStates = 0, kCurves = 1, kAsked = 0, kArguments = 5;
+    static constexpr int kResults = 1, kGives = 1, kLate = 0, kParameters = 0, kPrepared = 0, kStates = 0, kCurves = 1, kAsked = 0, kArguments = 5, kFirst = 0;
     static constexpr bool kPrepares = false;
     // whether what is prepared depends on the time step
     static constexpr bool kTimed = false;
@@ -1836,7 +1843,7 @@ struct ClampingEnvelope {
     static constexpr bool kLimits = true, kConverts = false;
     static constexpr bool kCouples = false;
     static constexpr bool kFollows = false;
-    static constexpr int kResults = 1, kGives = 1, kLate = 0, kParameters = 5, kPrepared = 5, kStates = 0, kCurves = 2, kAsked = 2, kArguments = 13;
+    static constexpr int kResults = 1, kGives = 1, kLate = 0, kParameters = 5, kPrepared = 5, kStates = 0, kCurves = 2, kAsked = 2, kArguments = 13, kFirst = 0;
     static constexpr bool kPrepares = true;
     // whether what is prepared depends on the time step
     static constexpr bool kTimed = false;
@@ -1879,7 +1886,7 @@ struct ClampingMaxEffort {
     static constexpr bool kLimits = true, kConverts = false;
     static constexpr bool kCouples = false;
     static constexpr bool kFollows = false;
-    static constexpr int kResults = 1, kGives = 1, kLate = 0, kParameters = 1, kPrepared = 1, kStates = 0, kCurves = 0, kAsked = 0, kArguments = 5;
+    static constexpr int kResults = 1, kGives = 1, kLate = 0, kParameters = 1, kPrepared = 1, kStates = 0, kCurves = 0, kAsked = 0, kArguments = 5, kFirst = 0;
     static constexpr bool kPrepares = false;
     // whether what is prepared depends on the time step
     static constexpr bool kTimed = false;
@@ -1919,7 +1926,7 @@ struct ThermalTwoNode {
     static constexpr bool kLimits = false, kConverts = false;
     static constexpr bool kCouples = false;
     static constexpr bool kFollows = false;
-    static constexpr int kResults = 0, kGives = 0, kLate = 0, kParameters = 11, kPrepared = 13, kStates = 6, kCurves = 0, kAsked = 1, kArguments = 24;
+    static constexpr int kResults = 0, kGives = 0, kLate = 0, kParameters = 11, kPrepared = 13, kStates = 6, kCurves = 0, kAsked = 1, kArguments = 24, kFirst = 0;
     static constexpr bool kPrepares = true;
     // whether what is prepared depends on the time step
     static constexpr bool kTimed = true;
@@ -1967,7 +1974,7 @@ struct SupplyBattery {
     static constexpr bool kLimits = false, kConverts = false;
     static constexpr bool kCouples = false;
     static constexpr bool kFollows = false;
-    static constexpr int kResults = 0, kGives = 0, kLate = 0, kParameters = 5, kPrepared = 5, kStates = 2, kCurves = 0, kAsked = 2, kArguments = 13;
+    static constexpr int kResults = 0, kGives = 0, kLate = 0, kParameters = 5, kPrepared = 5, kStates = 2, kCurves = 0, kAsked = 2, kArguments = 13, kFirst = 0;
     static constexpr bool kPrepares = true;
     // whether what is prepared depends on the time step
     static constexpr bool kTimed = false;
@@ -2010,7 +2017,7 @@ struct TransmissionGear {
     static constexpr bool kLimits = false, kConverts = true;
     static constexpr bool kCouples = false;
     static constexpr bool kFollows = false;
-    static constexpr int kResults = 1, kGives = 1, kLate = 0, kParameters = 3, kPrepared = 3, kStates = 0, kCurves = 0, kAsked = 0, kArguments = 7;
+    static constexpr int kResults = 1, kGives = 1, kLate = 0, kParameters = 3, kPrepared = 3, kStates = 0, kCurves = 0, kAsked = 0, kArguments = 7, kFirst = 0;
     static constexpr bool kPrepares = false;
     // whether what is prepared depends on the time step
     static constexpr bool kTimed = false;
@@ -2061,7 +2068,7 @@ struct TransmissionElastic {
     static constexpr bool kLimits = false, kConverts = true;
     static constexpr bool kCouples = false;
     static constexpr bool kFollows = false;
-    static constexpr int kResults = 1, kGives = 1, kLate = 0, kParameters = 9, kPrepared = 9, kStates = 4, kCurves = 0, kAsked = 3, kArguments = 20;
+    static constexpr int kResults = 1, kGives = 1, kLate = 0, kParameters = 9, kPrepared = 9, kStates = 4, kCurves = 0, kAsked = 3, kArguments = 20, kFirst = 0;
     static constexpr bool kPrepares = true;
     // whether what is prepared depends on the time step
     static constexpr bool kTimed = false;
@@ -2123,7 +2130,7 @@ struct LinkageShaft {
     static constexpr bool kLimits = false, kConverts = false;
     static constexpr bool kCouples = true;
     static constexpr bool kFollows = false;
-    static constexpr int kResults = 1, kGives = 1, kLate = 0, kParameters = 0, kPrepared = 0, kStates = 0, kCurves = 0, kAsked = 0, kArguments = 4;
+    static constexpr int kResults = 1, kGives = 1, kLate = 0, kParameters = 0, kPrepared = 0, kStates = 0, kCurves = 0, kAsked = 0, kArguments = 4, kFirst = 0;
     static constexpr bool kPrepares = false;
     // whether what is prepared depends on the time step
     static constexpr bool kTimed = false;
@@ -2163,7 +2170,7 @@ struct PassiveCogging {
     static constexpr bool kLimits = false, kConverts = false;
     static constexpr bool kCouples = false;
     static constexpr bool kFollows = true;
-    static constexpr int kResults = 1, kGives = 1, kLate = 0, kParameters = 3, kPrepared = 3, kStates = 0, kCurves = 0, kAsked = 0, kArguments = 7;
+    static constexpr int kResults = 1, kGives = 1, kLate = 0, kParameters = 3, kPrepared = 3, kStates = 0, kCurves = 0, kAsked = 0, kArguments = 7, kFirst = 0;
     static constexpr bool kPrepares = false;
     // whether what is prepared depends on the time step
     static constexpr bool kTimed = false;
@@ -2204,7 +2211,7 @@ struct PassiveFriction {
     static constexpr bool kLimits = false, kConverts = false;
     static constexpr bool kCouples = false;
     static constexpr bool kFollows = true;
-    static constexpr int kResults = 1, kGives = 1, kLate = 0, kParameters = 13, kPrepared = 14, kStates = 3, kCurves = 0, kAsked = 5, kArguments = 26;
+    static constexpr int kResults = 1, kGives = 1, kLate = 0, kParameters = 13, kPrepared = 14, kStates = 3, kCurves = 0, kAsked = 5, kArguments = 26, kFirst = 1;
     static constexpr bool kPrepares = true;
     // whether what is prepared depends on the time step
     static constexpr bool kTimed = false;
@@ -2255,7 +2262,7 @@ struct PassiveFrictionCurve {
     static constexpr bool kLimits = false, kConverts = false;
     static constexpr bool kCouples = false;
     static constexpr bool kFollows = true;
-    static constexpr int kResults = 1, kGives = 1, kLate = 0, kParameters = 1, kPrepared = 1, kStates = 3, kCurves = 1, kAsked = 5, kArguments = 14;
+    static constexpr int kResults = 1, kGives = 1, kLate = 0, kParameters = 1, kPrepared = 1, kStates = 3, kCurves = 1, kAsked = 5, kArguments = 14, kFirst = 0;
     static constexpr bool kPrepares = false;
     // whether what is prepared depends on the time step
     static constexpr bool kTimed = false;
@@ -2298,7 +2305,7 @@ struct PassiveLuGreFriction {
     static constexpr bool kLimits = false, kConverts = false;
     static constexpr bool kCouples = false;
     static constexpr bool kFollows = true;
-    static constexpr int kResults = 1, kGives = 1, kLate = 0, kParameters = 8, kPrepared = 8, kStates = 3, kCurves = 0, kAsked = 5, kArguments = 20;
+    static constexpr int kResults = 1, kGives = 1, kLate = 0, kParameters = 8, kPrepared = 8, kStates = 3, kCurves = 0, kAsked = 5, kArguments = 20, kFirst = 1;
     static constexpr bool kPrepares = true;
     // whether what is prepared depends on the time step
     static constexpr bool kTimed = false;
@@ -2345,7 +2352,7 @@ struct ImplicitEffort {
     static constexpr bool kLimits = false, kConverts = false;
     static constexpr bool kCouples = false;
     static constexpr bool kFollows = true;
-    static constexpr int kResults = 0, kGives = 0, kLate = 0, kParameters = 2, kPrepared = 2, kStates = 3, kCurves = 0, kAsked = 4, kArguments = 13;
+    static constexpr int kResults = 0, kGives = 0, kLate = 0, kParameters = 2, kPrepared = 2, kStates = 3, kCurves = 0, kAsked = 4, kArguments = 13, kFirst = 0;
     static constexpr bool kPrepares = false;
     // whether what is prepared depends on the time step
     static constexpr bool kTimed = false;
@@ -2394,12 +2401,12 @@ struct FeedbackEncoder {
     static constexpr bool kLimits = false, kConverts = false;
     static constexpr bool kCouples = false;
     static constexpr bool kFollows = false;
-    static constexpr int kResults = 3, kGives = 2, kLate = 2, kParameters = 9, kPrepared = 9, kStates = 3, kCurves = 0, kAsked = 1, kArguments = 16;
+    static constexpr int kResults = 3, kGives = 2, kLate = 2, kParameters = 9, kPrepared = 12, kStates = 3, kCurves = 0, kAsked = 1, kArguments = 19, kFirst = 0;
     static constexpr bool kPrepares = true;
     // whether what is prepared depends on the time step
     static constexpr bool kTimed = true;
     // the parameter that each prepared number is as it stands, -1 for one that is derived
-    static constexpr int kPasses[] = {0, 1, 2, -1, 5, 6, -1, -1, 8};
+    static constexpr int kPasses[] = {0, 1, 2, -1, 5, 6, -1, -1, 8, -1, -1, -1};
     // what each curve runs over: 0 for the position, 1 for the velocity, 2 for the speed
     static constexpr int kOver[] = {-1};
     // numbers of the signals that it asks for
@@ -2408,10 +2415,10 @@ struct FeedbackEncoder {
     static constexpr bool kUnset[] = {true, true, false};
     // values that are compiled as constants, NaN for none: all usual ones, or the costly ones alone
     static constexpr bool kHasUsual = true;
-    static constexpr bool kHasCostly = false;
-    static constexpr float kUsual[] = {kNaN, kNaN, 0.0f, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN};
+    static constexpr bool kHasCostly = true;
+    static constexpr float kUsual[] = {kNaN, kNaN, 0.0f, kNaN, 0.0f, kNaN, 0.0f, kNaN, kNaN, kNaN, kNaN, kNaN};
     static constexpr float kUsualAsked[] = {kNaN};
-    static constexpr float kCostly[] = {kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN};
+    static constexpr float kCostly[] = {kNaN, kNaN, 0.0f, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN};
     static constexpr float kCostlyAsked[] = {kNaN};
     // position, velocity
     static constexpr bool kReads[] = {true, true};
@@ -2419,9 +2426,10 @@ struct FeedbackEncoder {
     template <class V>
     static inline Values<V, kResults + kStates> law(V position, V velocity, V dt, V joint_number, V last_position,
             V last_velocity, V samples, V resolution, V bias, V noise, V lag, V of_register, V velocity_resolution,
-            V kept, V share, V seed) {
+            V kept, V share, V seed, V per_resolution, V per_velocity_resolution, V per_dt) {
         return measured(position, velocity, dt, joint_number, last_position, last_velocity, samples, resolution, bias,
-                noise, lag, of_register, velocity_resolution, kept, share, seed);
+                noise, lag, of_register, velocity_resolution, kept, share, seed, per_resolution,
+                per_velocity_resolution, per_dt);
     }
     template <class V>
     static inline Values<V, kPrepared> prepare(V resolution, V bias, V noise, V latency, V latency_steps, V velocity,
@@ -2439,7 +2447,7 @@ struct DelayTimed {
     static constexpr bool kLimits = false, kConverts = false;
     static constexpr bool kCouples = false;
     static constexpr bool kFollows = false;
-    static constexpr int kResults = 1, kGives = 0, kLate = 3, kParameters = 6, kPrepared = 5, kStates = 3, kCurves = 0, kAsked = 1, kArguments = 10;
+    static constexpr int kResults = 1, kGives = 0, kLate = 3, kParameters = 6, kPrepared = 5, kStates = 3, kCurves = 0, kAsked = 1, kArguments = 10, kFirst = 0;
     static constexpr bool kPrepares = true;
     // whether what is prepared depends on the time step
     static constexpr bool kTimed = true;

@@ -519,7 +519,7 @@ int Plan::end_array_of(int signal, bool follows) const {
 
 // Give laws the scratch arrays with what efforts at the end of the step replace.
 void Plan::find_ends() {
-    p_.end_arrays = p_.still_arrays = 0;
+    p_.end_arrays = 0;
     sees_end_ = Aligned<int32_t>(p_.robots_per_block * p_.period);
     std::fill_n(sees_end_.data(), sees_end_.size(), 1);
     // sensors remember, and some are late
@@ -530,13 +530,14 @@ void Plan::find_ends() {
     for (const MemberUse& one : limits_)
         for (int k = 0; k < one.facts.asked; ++k) any |= is_of_engine(one.facts.asks[k]);
     if (!any) return;
-    // index 0 stands for none
+    // index 0 stands for none. Without the mode there are two arrays that nobody writes: zeros
     const int first = std::max(p_.derived, 1);
     p_.derived = first + (p_.ends >= 0 ? kEndArrays : 2);
-    (p_.ends >= 0 ? p_.end_arrays : p_.still_arrays) = first;
+    if (p_.ends >= 0) p_.end_arrays = first;
     for (size_t n = 0; n < limits_.size(); ++n)
         for (int k = 0; k < limits_[n].facts.asked; ++k) {
             const int signal = limits_[n].facts.asks[k];
+            p_.limits[n].is_still[k] = is_of_engine(signal) && p_.ends < 0;
             if (is_of_engine(signal))
                 p_.limits[n].felt[k] = first + (p_.ends >= 0 ? kDamping : 0) + signal - kMotorDamping;
             else if (p_.ends >= 0 && static_cast<int>(n) != p_.ends)
@@ -698,7 +699,20 @@ void Plan::prepare_for_dt() {
         for (size_t i = 0; i < periods_.size(); ++i) periods_.data()[i] = steps[i] * p_.dt;
     }
     prepare_where(true, (shared ? periods_ : dt_row_).data());
+    find_shared();
     timed_dt_ = p_.dt;
+}
+
+// Find the numbers that all elements have.
+void Plan::find_shared() {
+    const int64_t size = p_.robots_per_block * p_.period;
+    for (auto* const uses : {&p_.controllers, &p_.limits, &p_.feedback})
+        for (Use& use : *uses)
+            for (int k = 0; k < use.prepared; ++k) {
+                const float* const values = use.rows[k].values;
+                const auto is_first = [values](float value) { return value == values[0]; };
+                use.shared[k] = use.is_shared(k) && std::all_of(values, values + size, is_first) ? values[0] : NAN;
+            }
 }
 
 // True if all delayed slots have the same lag.

@@ -216,6 +216,7 @@ class Plan {
     Row row_of(size_t number);
     Use use_of(MemberUse& member, size_t number, bool in_periods = false);
     void prepare_for_dt();
+    void find_shared();
     bool has_own_rates() const;
     const MemberUse* find_member(size_t number) const;
     MemberUse* find_member(size_t number);

@@ -136,6 +136,10 @@ struct Use {
     Row rows[kMost];
     bool in_scratch = false;
     int scratch[kMost] = {};
+    // the number that all elements have of a prepared parameter that robots share; NaN if they differ
+    float shared[kMost];
+    // true for a prepared parameter that robots share
+    bool is_shared(int k) const { return !rows[k].own && scratch[k] < 0; }
     // raw parameters for preparation in each block, if robots differ: rows or scratch arrays
     bool derives = false;
     Row raw[kMost];
@@ -143,8 +147,9 @@ struct Use {
     void (*prepare)(const float* const* parameters, float* const* prepared, int64_t size, const float* dt) = nullptr;
     // requested signals, (robots, slots)
     const float* asked[kMostAsked] = {};
-    // scratch array of a signal as the motor feels it, else 0
+    // scratch array of a signal as the motor feels it, else 0; true for one that stays zero
     int felt[kMostAsked] = {};
+    bool is_still[kMostAsked] = {};
     // curves, and the first scratch array of their values, else -1
     int curve = -1;
     std::vector<CurveUse> curves;
@@ -326,6 +331,9 @@ struct Route {
     std::vector<Limits> limits;
     // true if all limits run in one sweep
     bool one_sweep = false;
+    // law and the first limits in one sweep, if a whole step may run so, and whether no limits are left then
+    Sweep limited = nullptr;
+    bool is_all_limited = false;
     // law and limits in one sweep; `bare` if a block consists of nothing else
     Sweep whole = nullptr;
     bool bare = false;
@@ -358,9 +366,8 @@ struct Problem {
     // arrays with those of the shafts
     std::vector<Linkage> linkages;
     int linkage_stage = -1, link_arrays = 0;
-    // stage of the effort mode, -1 without one, and the first of `kEndArrays` scratch arrays; also the first of the two
-    // for the signals of a motor whose effort is explicit, 0 for none
-    int ends = -1, end_arrays = 0, still_arrays = 0;
+    // stage of the effort mode, -1 without one, and the first of `kEndArrays` scratch arrays
+    int ends = -1, end_arrays = 0;
     // first stage that follows all limits
     int first_following = 0;
     // per element of a block, false where a sensor measures for the controller

@@ -328,14 +328,22 @@ NOINLINE void leave_free(const Problem& p, const Block& b, float* efforts) {
     }
 }
 
-// Efforts before the limits. The block is modified temporarily and restored.
-void command(const Problem& p, Block& b, float* efforts) {
+// True if the first limits run together with the law.
+bool is_limited(const Problem& p) {
+    return p.phase == Phase::kWhole && p.route.limited;
+}
+
+// Efforts before the limits, or after the first, see `is_limited`; returns true if those of the law of all elements are
+// not all finite. The block is modified temporarily and restored.
+bool command(const Problem& p, Block& b, float* efforts) {
     float* const out = b.efforts;
     const int32_t* const driven = b.driven;
+    const Sweep law = is_limited(p) ? p.route.limited : p.route.law;
+    bool bad = false;
     b.efforts = efforts;
     b.driven = nullptr;
-    if (p.route.law)
-        p.route.law(p, b);
+    if (law)
+        bad = law(p, b);
     else
         std::fill_n(efforts, b.size, 0.0f);
     for (size_t k = 0, use = 0; k < p.route.laws.size(); ++use)
@@ -344,6 +352,7 @@ void command(const Problem& p, Block& b, float* efforts) {
     if (p.free_slots) leave_free(p, b, efforts);
     b.efforts = out;
     b.driven = driven;
+    return bad;
 }
 
 // Positions and velocities of the shafts of linked joints, and of the joints; the same without a linkage.
@@ -394,7 +403,7 @@ bool limit(const Problem& p, Block& b, float* here, float* there, const Truth& t
         const uint8_t number = static_cast<uint8_t>(limits.first + 1);
         for (int64_t i = 0; i < b.size; ++i) by[i] = before[i] != after[i] ? number : by[i];
     };
-    for (size_t k = 0; k < p.route.limits.size(); ++k) {
+    for (size_t k = is_limited(p); k < p.route.limits.size(); ++k) {
         const Limits& limits = p.route.limits[k];
         if (p.motor && limits.first == p.motor_stages) std::copy_n(here, b.size, p.motor + b.first);
         if (p.transmissions && limits.first == p.first_transmission) act_on(b, truth.shafts[0], truth.shafts[1]);
@@ -863,16 +872,18 @@ NOINLINE void rest(const Problem& p, const Block& b, const float* const* signals
         if (due[i] < 0.5f && asked_fault_of(p, b, i)) efforts[i] = kNaN;
 }
 
-// Efforts before the limits, and efforts that rates will hold.
-void command_due(const Problem& p, Block& b, const float* const* signals, float* efforts, const Scratch& scratch) {
+// Efforts that `command` gives, and efforts that rates will hold.
+bool command_due(const Problem& p, Block& b, const float* const* signals, float* efforts, const Scratch& scratch) {
     const bool any = p.rate < 0 || find_due(p, b, scratch);
+    bool bad = false;
     b.dt = find_periods(p, b, scratch);
     if (any) {
         signals_of_controllers(p, b, scratch);
-        command(p, b, efforts);
+        bad = command(p, b, efforts);
     }
     b.dt = p.dt_row;
     if (b.due) rest(p, b, signals, efforts, any);
+    return bad;
 }
 
 // ---- halves of a step
@@ -934,13 +945,15 @@ void step_block(const Problem& p, int64_t number, const Scratch& scratch) {
     float *here = scratch.at(Scratch::kHere), *const there = scratch.at(Scratch::kThere);
     const Truth truth{{b.input[kPosition], b.input[kVelocity]}, {signals[kPosition], signals[kVelocity]}};
     if (p.felt_arrays) feel(p, b);
-    if (p.still_arrays) std::fill_n(b.derived + p.still_arrays * b.pitch, 2 * b.pitch, 0.0f);
     if (p.phase == Phase::kCommand) {
         command_due(p, b, signals, p.handover.efforts + b.first, scratch);
         return hand_over(p, b, signals);
     }
     if (fused) {
         bad |= p.route.whole(p, b);
+    } else if (is_limited(p) && p.route.is_all_limited) {
+        // only what comes before the controller keeps law and limits from being all there is
+        bad |= command_due(p, b, signals, b.efforts, scratch);
     } else {
         float* const computed_out = p.computed + b.first;
         if (p.phase == Phase::kLimit) {
@@ -1037,6 +1050,20 @@ void choose_limits(Problem& p) {
     }
 }
 
+// Let the first limits run together with the law of all elements, if nothing comes between them.
+template <bool MASKED>
+void choose_limited(Problem& p) {
+    const bool between = !p.networks.empty() || p.free_slots || p.transmissions || !p.linkages.empty() || p.rate >= 0;
+    if (between || !p.route.laws.empty() || p.computed || p.limited_by || p.motor || p.route.limits.empty()) return;
+    const Limits& first = p.route.limits[0];
+    // limits act on the true signals
+    for (int k = 0; k < first.count; ++k)
+        if (!p.feedback.empty() && moves_with_joint(EffortStages{}, p.limits[k].law)) return;
+    if (first.places) return;
+    p.route.limited = find_whole<false>(Controllers{}, p.controllers[p.route.law_of_all].law, p.limits.data(), first.count);
+    p.route.is_all_limited = !MASKED && p.route.limits.size() == 1;
+}
+
 void choose(Problem& p) {
     p.route = Route{};
     const bool masked = p.layout == Layout::kGaps;
@@ -1081,6 +1108,7 @@ void choose(Problem& p) {
     if (p.route.law_of_all < 0) return;
     const int law = p.controllers[p.route.law_of_all].law;
     p.route.law = find_whole<false>(Controllers{}, law, nullptr, 0);
+    masked ? choose_limited<true>(p) : choose_limited<false>(p);
     const bool others =
         !p.networks.empty() || p.free_slots || !p.feedback.empty() || p.transmissions || !p.linkages.empty();
     if (others || !p.route.laws.empty() || p.computed || p.limited_by || p.motor || !p.route.one_sweep) return;

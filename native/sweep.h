@@ -7,6 +7,7 @@
 #include <tuple>
 #include <utility>
 
+#include "first.h"
 #include "generated_laws.h"
 #include "late.h"
 #include "loops.h"
@@ -114,16 +115,19 @@ struct Constants<Stage, Form::kUsual> {
     static constexpr auto &kTaken = Stage::kUsual, &kAsked = Stage::kUsualAsked;
 };
 
-// True if `size` elements have the constants of a form.
+// True if `size` elements have the constants of a form. What robots share is known beforehand.
 template <class Stage, Form FORM>
-inline bool have_constants(const Arrays<Stage>& own, int64_t size) {
-    bool found = true;
-    const auto check = [&](const float* values, const float* const* arrays, int count) {
-        for (int k = 0; found && k < count; ++k) found = values[k] != values[k] || all_are(arrays[k], values[k], size);
-    };
-    check(Constants<Stage, FORM>::kTaken, own.taken, Stage::kPrepared);
-    check(Constants<Stage, FORM>::kAsked, own.asked, Stage::kAsked);
-    return found;
+inline bool have_constants(const Use& use, const Arrays<Stage>& own, int64_t size) {
+    const auto &taken = Constants<Stage, FORM>::kTaken, &asked = Constants<Stage, FORM>::kAsked;
+    for (int k = 0; k < Stage::kPrepared; ++k)
+        if (taken[k] == taken[k] && use.is_shared(k) && use.shared[k] != taken[k]) return false;
+    for (int k = 0; k < Stage::kPrepared; ++k)
+        if (taken[k] == taken[k] && !use.is_shared(k) && !all_are(own.taken[k], taken[k], size)) return false;
+    for (int k = 0; k < Stage::kAsked; ++k) {
+        if (asked[k] != asked[k] || (use.is_still[k] && asked[k] == 0.0f)) continue;
+        if (!all_are(own.asked[k], asked[k], size)) return false;
+    }
+    return true;
 }
 
 template <Form FORM>
@@ -131,11 +135,11 @@ using FormConstant = std::integral_constant<Form, FORM>;
 
 // Call with the form that has the most constants of those that `size` elements have.
 template <class Stage, class Run>
-inline auto with_constants(const Arrays<Stage>& own, int64_t size, const Run& run) {
+inline auto with_constants(const Use& use, const Arrays<Stage>& own, int64_t size, const Run& run) {
     if constexpr (Constants<Stage, Form::kUsual>::kExist)
-        if (have_constants<Stage, Form::kUsual>(own, size)) return run(FormConstant<Form::kUsual>{});
+        if (have_constants<Stage, Form::kUsual>(use, own, size)) return run(FormConstant<Form::kUsual>{});
     if constexpr (Constants<Stage, Form::kCheap>::kExist)
-        if (have_constants<Stage, Form::kCheap>(own, size)) return run(FormConstant<Form::kCheap>{});
+        if (have_constants<Stage, Form::kCheap>(use, own, size)) return run(FormConstant<Form::kCheap>{});
     return run(FormConstant<Form::kGeneral>{});
 }
 
@@ -154,12 +158,19 @@ inline bool is_good(const Result& found) {
     return good;
 }
 
-// The same by arithmetic: compilers do not vectorize a comparison of a selected value.
+// Zero if `COUNT` numbers are finite, else NaN; in pairs, because processors wait for sums of sums.
+template <int COUNT>
+inline float rest_of(const float* numbers) {
+    if constexpr (COUNT == 1)
+        return numbers[0] - numbers[0];
+    else
+        return rest_of<COUNT / 2>(numbers) + rest_of<COUNT - COUNT / 2>(numbers + COUNT / 2);
+}
+
+// The same as `is_good`, by arithmetic: compilers do not vectorize a comparison of a selected value.
 template <class Law, class Result>
 inline bool all_finite(const Result& found) {
-    float rest = 0.0f;
-    for (int r = 0; r < Law::kResults + Law::kStates; ++r) rest += found.at[r] - found.at[r];
-    return rest == 0.0f;
+    return rest_of<Law::kResults + Law::kStates>(found.at) == 0.0f;
 }
 
 // True if a requested signal has a valid value.
@@ -323,6 +334,35 @@ struct StageLoop<Stage, FORM, std::index_sequence<A...>, std::index_sequence<S..
         return signal_is_good(Stage::kAsks[N], asked_at<N>(asked, i));
     }
 
+    // The law of an element; in two turns, `kept` is where the value of the first is.
+    template <bool FIRST, class... More>
+    static auto in_turn(float* kept, More... more) {
+        const auto found = Stage::law(LoopNumber<FIRST>{more, kept, true}...);
+        Values<float, Stage::kResults + Stage::kStates> values;
+        for (int r = 0; r < Stage::kResults + Stage::kStates; ++r) values.at[r] = found.at[r].value;
+        return values;
+    }
+    template <class... More>
+    static auto law(float* kept, More... more) {
+        if constexpr (Stage::kFirst > 0)
+            return in_turn<false>(kept, more...);
+        else
+            return Stage::law(more...);
+    }
+
+    // The first of two loops, see first.h.
+    template <class At>
+    FLATTENED static void run_first(int64_t count, const At at, const float* given, float* kept, const float* q,
+                                    const float* qd, float dt, Numbers<A>... asked, State<S>... state,
+                                    Numbers<T>... taken) {
+        INDEPENDENT
+        for (int64_t n = 0; n < count; ++n) {
+            const int64_t i = at(n);
+            in_turn<true>(kept + n, given[n], q[i], qd[i], dt, asked_at<A>(asked, i)..., state[n]...,
+                          value_at<T>(taken, i)...);
+        }
+    }
+
     // `given` and `out` in the order of `at`; true if any result is bad
     template <class At>
     FLATTENED static bool run(int64_t count, const At at, const float* given, float* out, float* lag, const float* q,
@@ -331,8 +371,8 @@ struct StageLoop<Stage, FORM, std::index_sequence<A...>, std::index_sequence<S..
         INDEPENDENT
         for (int64_t n = 0; n < count; ++n) {
             const int64_t i = at(n);
-            const auto result =
-                Stage::law(given[n], q[i], qd[i], dt, asked_at<A>(asked, i)..., state[n]..., value_at<T>(taken, i)...);
+            const auto result = law(lag + n, given[n], q[i], qd[i], dt, asked_at<A>(asked, i)..., state[n]...,
+                                    value_at<T>(taken, i)...);
             bool good = finite(given[n]) & (Stage::kGives ? is_good<Stage>(result) : all_finite<Stage>(result));
             ((good = good & asked_is_good<A>(asked, i)), ...);
             ((state[n] = chosen(good, result.at[Stage::kResults + S], state[n])), ...);
@@ -346,6 +386,10 @@ struct StageLoop<Stage, FORM, std::index_sequence<A...>, std::index_sequence<S..
     template <class At>
     static bool run(const Problem& p, const Block& b, const Arrays<Stage>& own, int64_t count, const At at,
                     const float* given, float* out) {
+        static_assert(!Stage::kFirst || (Stage::kFirst == 1 && !Stage::kLate), "one array for either");
+        if constexpr (Stage::kFirst > 0)
+            run_first(count, at, given, b.lag, b.input[kPosition], b.input[kVelocity], p.dt, own.asked[A]...,
+                      own.state[S]..., own.taken[T]...);
         return run(count, at, given, out, b.lag, b.input[kPosition], b.input[kVelocity], p.dt, own.asked[A]...,
                    own.state[S]..., own.taken[T]...);
     }
@@ -356,7 +400,7 @@ bool run_stage(const Problem& p, const Block& b, const Use& use, int64_t count, 
                float* out) {
     const Arrays<Stage> own(use, b);
     // elements without the stage have neutral values, which are usual ones
-    return with_constants(own, b.size, [&](auto form) {
+    return with_constants(use, own, b.size, [&](auto form) {
         return StageLoop<Stage, form(), Asked<Stage>, States<Stage>, Taken<Stage>>::run(p, b, own, count, at, given,
                                                                                         out);
     });
@@ -417,6 +461,14 @@ Sweep find_whole(List<Laws...>, int law, const Use* limits, int count) {
     };
     (with(std::common_type<Laws>{}), ...);
     return found;
+}
+
+// True for a stage that depends on the position or velocity.
+template <class... Stages>
+bool moves_with_joint(List<Stages...>, int law) {
+    static constexpr bool all[] = {
+        (Stages::kCurves > 0 || Stages::kStates > 0 || Stages::kReads[1] || Stages::kReads[2])...};
+    return all[law];
 }
 
 // ---- gather and scatter
@@ -506,7 +558,7 @@ template <class Law>
 void feedback_by_places(const Problem& p, const Block& b, const Use& use, float* out) {
     const Arrays<Law> own(use, b);
     over_elements(p, use, [&](const auto at) {
-        with_constants(own, b.size, [&](auto form) {
+        with_constants(use, own, b.size, [&](auto form) {
             SensorLoop<Law, form(), Asked<Law>, States<Law>, Taken<Law>>::run(b, use, own, at, out);
         });
         if constexpr (Law::kLate > 0) {

@@ -60,6 +60,8 @@ _TAKEN = set(
 )
 # Exact functions that arithmetic.h implements by bits, hence with the same results, and how many numbers they return.
 _BY_BITS = {"power_of_two": 1, "mantissa_and_exponent": 2, "uniform": 1}
+# The function that takes so long that loops compute it first, see native/first.h.
+FIRST = "law_stribeck"
 # what C has under the same name
 _IN_C = {function.key for function in functions_of_laws.SLOPES}
 
@@ -116,6 +118,12 @@ class Translator:
 
     functions: dict[str, Function] = field(default_factory=dict)
     _sources: dict[str, Any] = field(default_factory=dict)
+
+    def calls(self, function: Function, name: str) -> int:
+        """How often a function calls the one of a name, also by those that it calls."""
+        called = re.findall(r"\b(\w+)\(", function.text.partition("{")[2])
+        inner = [self.functions[one] for one in called if one in self.functions]
+        return sum(1 if one.name == name else self.calls(one, name) for one in inner)
 
     def function(self, function: Any) -> Function:
         """The twin of a `wp.func`.
@@ -474,6 +482,8 @@ def _struct(translator: Translator, law: catalogue.Law) -> str:
         "kCurves": len(component.CURVES),
         "kAsked": len(component.ASKS),
         "kArguments": len(arguments),
+        # how often it calls what its loop computes first, see native/first.h
+        "kFirst": translator.calls(function, FIRST),
     }
     asks = [list(SIGNALS).index(name) for name in component.ASKS]
     costly = {name: component.USUAL[name] for name in component.COSTLY}

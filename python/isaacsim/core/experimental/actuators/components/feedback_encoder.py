@@ -38,12 +38,16 @@ MOST_SAMPLES = wp.constant(8388606.0)
 
 
 @wp.func
-def quantized(value: float, resolution: float) -> float:
+def quantized(value: float, resolution: float, per_resolution: float) -> float:
     """Return the nearest multiple of the resolution; the value itself without one."""
-    # without one, derivatives must be finite, too
-    step = resolution if resolution > 0.0 else 1.0
-    counts = value / step
-    return nearest(counts) * step if resolution > 0.0 and wp.abs(counts) < MOST_COUNTS else value
+    counts = value * per_resolution
+    return nearest(counts) * resolution if resolution > 0.0 and wp.abs(counts) < MOST_COUNTS else value
+
+
+@wp.func
+def inverse_or_one(resolution: float) -> float:
+    """Return the inverse of a number above zero; 1 for others, which are not used."""
+    return 1.0 / (resolution if resolution > 0.0 else 1.0)
 
 
 @wp.func
@@ -59,7 +63,7 @@ def encoder_prepare(
     seed: float,
     dt: float,
 ):
-    """Return the parameters, the latency in steps, and the shares of old and new velocity in the filter."""
+    """Return the parameters, the latency in steps, the shares of old and new velocity in the filter, and inverses."""
     return (
         resolution,
         bias,
@@ -70,6 +74,9 @@ def encoder_prepare(
         velocity_filter / (velocity_filter + dt),
         dt / (velocity_filter + dt),
         seed,
+        inverse_or_one(resolution),
+        inverse_or_one(velocity_resolution),
+        1.0 / dt,
     )
 
 
@@ -91,15 +98,19 @@ def measured(
     kept: float,
     share: float,
     seed: float,
+    per_resolution: float,
+    per_velocity_resolution: float,
+    per_dt: float,
 ):
     """Return measured position and velocity, by how many steps they act late, and position, velocity and sample."""
     drawn = gaussian(seed, joint_number, samples) if noise > 0.0 else 0.0
-    now = quantized(position + bias + noise * drawn, resolution)
-    difference = (now - last_position) / dt
-    stored = quantized(velocity, velocity_resolution)
+    exact = position + bias
+    now = quantized(exact + noise * drawn if noise > 0.0 else exact, resolution, per_resolution)
+    difference = (now - last_position) * per_dt
+    stored = quantized(velocity, velocity_resolution, per_velocity_resolution)
     chosen = stored if of_register > 0.5 else difference
     raw = velocity if wp.isnan(last_position) else chosen
-    filtered = kept * started(last_velocity, raw) + share * raw
+    filtered = kept * started(last_velocity, raw) + share * raw if kept > 0.0 else raw
     after = samples + 2.0 if samples < MOST_SAMPLES else 0.0
     return now, filtered, lag, now, filtered, after
 
@@ -139,7 +150,8 @@ class FeedbackEncoder(LateComponent, Feedback):
     START: ClassVar[Mapping[str, float]] = {"last_position": UNSET, "last_velocity": UNSET}
     KEPT: ClassVar[Collection[str]] = ("samples",)
     ASKS: ClassVar[tuple[str, ...]] = ("joint_number",)
-    USUAL: ClassVar[Mapping[str, float]] = {"noise": 0.0}
+    USUAL: ClassVar[Mapping[str, float]] = {"noise": 0.0, "of_register": 0.0, "kept": 0.0}
+    COSTLY: ClassVar[tuple[str, ...]] = ("noise",)
     LATE: ClassVar[tuple[str, ...]] = ("earlier_positions", "earlier_velocities")
     STEPS: ClassVar[str] = "latency_steps"
     SECONDS: ClassVar[str] = "latency"

@@ -61,7 +61,7 @@ def unmodelled_load(
 ) -> float:
     """Return what acts on the joint besides its motor and the load that is known; 0 in the first step after a reset."""
     gained = velocity - started(previous_velocity, velocity)
-    seen = known * gained / dt - started(previous_effort, 0.0) + load
+    seen = known * gained * (1.0 / dt) - started(previous_effort, 0.0) + load
     coupling = known / inertia if inertia > known else 1.0
     rest = unmodelled + load_share * coupling * coupling * (seen - unmodelled)
     return 0.0 if wp.isnan(previous_velocity) else rest

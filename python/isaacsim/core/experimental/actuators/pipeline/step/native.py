@@ -13,7 +13,7 @@ from ... import native
 from ...components.late import SPARE_ROWS
 from ...memory import numpy_view, warp_view
 from ...specs.signals import SIGNALS
-from ..physics_step import checks_of
+from ..physics_step import Check, KeptDelays, checks_of
 from ..plan import Plan, Row, StatefulLaw
 from .binding import Columns, Indices
 from .state import StepState, mask_of, new_signal, new_state
@@ -69,7 +69,11 @@ class NativeStep:
         self.checks = checks_of(self)
         """What checks the physics step: networks that require a fixed one, and delays for which the past is kept."""
         self.limit = self._core.limit
-        self.command, self.step = map(self._in_order, (self._core.command, self._core.step))
+        # what is checked once per time step is so by the core, without a call of Python in each step
+        checked_once = bool(self.checks) and all(isinstance(one, KeptDelays) for one in self.checks)
+        step = self._core.stepper(self._weak_check()) if checked_once else self._core.step
+        self.command = self._in_order(self._core.command, self.checks)
+        self.step = self._in_order(step, () if checked_once else self.checks)
 
     @property
     def core(self) -> Any:
@@ -313,13 +317,27 @@ class NativeStep:
         else:
             (self._core.share if own is None else self._core.own)(self._number[id(row)], values)
 
-    def _in_order(self, run: Callable[[float], None]) -> Callable[[float], None]:
+    def _require_dt(self, dt: float) -> None:
+        for one in self.checks:
+            one.require_dt(dt)
+
+    def _weak_check(self) -> Callable[[float], None]:
+        """Return `_require_dt` without a reference to this step, which the core would hide from the garbage collector."""
+        method = weakref.WeakMethod(self._require_dt)
+
+        def check(dt: float) -> None:
+            if (require := method()) is not None:
+                require(dt)
+
+        return check
+
+    def _in_order(self, run: Callable[[float], None], checks: Sequence[Check]) -> Callable[[float], None]:
         """Return `run`, preceded by checks and copies where the plan needs them."""
-        if not self.checks and not self.scattered:
+        if not checks and not self.scattered:
             return run
 
         def run_in_order(dt: float) -> None:
-            for one in self.checks:
+            for one in checks:
                 one.require_dt(dt)
             for values, copy in self.scattered:
                 copy[...] = values
