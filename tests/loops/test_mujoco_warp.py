@@ -119,6 +119,18 @@ def test_velocities_and_other_targets_are_read() -> None:
     assert (data.qfrc_applied.numpy()[:, 12] == 10 * 1 + (2 + 4) + 3).all()
 
 
+def test_efforts_are_those_of_the_end_of_the_step_in_the_implicit_mode() -> None:
+    """kp = 10 and kd = 1 at rest at q, of a joint with the inertia I: τ = −10 q/(1 + 10 h²/I + h/I)."""
+    mjm, inertia = mixed(), 0.02
+    actuated, data = ActuatedWorlds(mjm, put(mjm), {"hip": PD}, WORLDS, effort_mode="implicit"), data_of(mjm)
+    actuated.set_mass_matrix(inertia * np.eye(len(actuated.dof_names)))
+    actuated.step(data, targets(), DT)
+    q = data.qpos.numpy()[:, 8]
+    np.testing.assert_allclose(
+        data.qfrc_applied.numpy()[:, 7], -10 * q / (1 + (10 * DT**2 + DT) / inertia), rtol=1e-6
+    )
+
+
 @pytest.mark.parametrize("library", ["numpy", "warp", "torch", "jax"])
 def test_targets_of_any_library_are_read_where_they_lie(library: str) -> None:
     """Nothing is looked at again, and what is written into them counts."""

@@ -94,6 +94,25 @@ def test_column_of_the_caller_stands_by_joint() -> None:
     assert state.joint_f.numpy()[[9, 19]].tolist() == [-9.0, -19.0]
 
 
+def test_efforts_are_those_of_the_end_of_the_step_in_the_implicit_mode() -> None:
+    """Of the joint that the pattern names: kp = 10 and kd = 1 at rest at q, of a joint with the inertia I.
+
+    τ = −10 (q + h v) − v and v = h τ/I make τ = −10 q/(1 + 10 h²/I + h/I).
+    """
+    model = model_of(LEG)
+    actuated = ActuatedModel(model, {"hip": PD, "knee": PD}, effort_mode={"knee": "implicit"})
+    actuated.set_mass_matrix(0.02 * np.eye(len(actuated.dof_names)))
+    state, inertia = state_of(model), 0.02
+    actuated.step(state, state, DT)
+    q = state.joint_q.numpy()[[10, 21]]
+    np.testing.assert_allclose(
+        state.joint_f.numpy()[[9, 19]], -10 * q / (1 + (10 * DT**2 + DT) / inertia), rtol=1e-6
+    )
+    np.testing.assert_array_equal(state.joint_f.numpy()[[6, 16]], -10 * state.joint_q.numpy()[[7, 18]])
+    with pytest.raises(ValueError, match="effort_mode = 'late': must be one of 'explicit', 'implicit'"):
+        ActuatedModel(model_of(LEG), {"knee": PD}, effort_mode="late")  # pyright: ignore[reportArgumentType]
+
+
 def test_older_names_are_found() -> None:
     """Keys before labels, and targets of positions as long as velocities, before newton 1.3."""
     model = model_of(LEG)

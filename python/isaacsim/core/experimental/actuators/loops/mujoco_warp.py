@@ -14,6 +14,7 @@ import warp as wp
 from ..hosts.mujoco.dry_friction import hard
 from ..hosts.mujoco.model_actuators import own_actuators
 from ..pipeline.step.binding import Columns
+from ..specs.effort_modes import EffortModes
 from ..untraced import untraced
 from .actuated import Actuated, AnyMotors
 from .changes import Changes
@@ -48,6 +49,9 @@ class ActuatedWorlds(Actuated):
         motors: Motors by pattern of joint names, as for `ArticulationActuators.from_configs`, or pairs of an
             `ActuatorConfig` and a joint name, as for `from_actuators`. `motors_of_model(mjm)` are those it has.
         num_worlds: `nworld` of the data.
+        effort_mode: "explicit", as a motor controller computes efforts, or "implicit", those of the end of the physics
+            step, which are stable at any gain; for all joints, or by pattern. None keeps what the motors have. The
+            inertia of joints is that of `set_mass_matrix`, or else of `ImplicitConfig`.
 
     Raises:
         ValueError: `model` is that of another, a ball or free joint is between driven joints, or as for
@@ -62,11 +66,19 @@ class ActuatedWorlds(Actuated):
 
     _HAS_FRICTION = True
 
-    def __init__(self, mjm: Any, model: Any, motors: AnyMotors, num_worlds: int = 1) -> None:
+    def __init__(
+        self,
+        mjm: Any,
+        model: Any,
+        motors: AnyMotors,
+        num_worlds: int = 1,
+        *,
+        effort_mode: EffortModes | None = None,
+    ) -> None:
         _require_same(mjm, model)
         joints = [joint for joint, kind in enumerate(mjm.jnt_type) if kind in (_SLIDE, _HINGE)]
         names = [mjm.joint(joint).name or f"joint_{joint}" for joint in joints]
-        super().__init__(names, motors, num_worlds, model.qpos0.device)
+        super().__init__(names, motors, num_worlds, model.qpos0.device, effort_mode)
         driven = self.actuated_dof_indices
         q, qd = mjm.jnt_qposadr[joints], mjm.jnt_dofadr[joints]
         self._require_neighbors(q - qd)

@@ -16,6 +16,7 @@ import warp as wp
 from ..pipeline.actuator_group import ActuatorGroup
 from ..pipeline.sim_arrays import find_arrays, missing
 from ..pipeline.step.binding import Columns
+from ..specs.effort_modes import EffortModes
 from ..untraced import untraced
 from .actuated import Actuated, AnyMotors
 from .changes import Changes
@@ -50,6 +51,9 @@ class ActuatedModel(Actuated):
         motors: Motors by pattern of joint names, as for `ArticulationActuators.from_configs`, or pairs of an
             `ActuatorConfig` and a joint name, as for `from_actuators`.
         articulations: Regular expression that labels of articulations match in full; by default all do.
+        effort_mode: "explicit", as a motor controller computes efforts, or "implicit", those of the end of the physics
+            step, which are stable at any gain; for all joints, or by pattern. None keeps what the motors have. The
+            inertia of joints is that of `set_mass_matrix`, or else of `ImplicitConfig`.
 
     Raises:
         ValueError: No articulation matches, they differ or are unevenly spaced, a joint cannot be driven, or as for
@@ -66,9 +70,16 @@ class ActuatedModel(Actuated):
 
     _HAS_FRICTION = True
 
-    def __init__(self, model: Any, motors: AnyMotors, *, articulations: str = ".*") -> None:
+    def __init__(
+        self,
+        model: Any,
+        motors: AnyMotors,
+        *,
+        articulations: str = ".*",
+        effort_mode: EffortModes | None = None,
+    ) -> None:
         layout = _Layout(model, articulations)
-        super().__init__(layout.names, motors, len(layout.rows), model.device)
+        super().__init__(layout.names, motors, len(layout.rows), model.device, effort_mode)
         self._layout = layout.narrowed(self.actuated_dof_indices)
         self.articulation_labels = layout.labels
         """Label of the articulation of each row."""
