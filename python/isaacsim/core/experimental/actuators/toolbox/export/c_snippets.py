@@ -86,10 +86,11 @@ static inline float @table_at(@table table, float x) {
 }""",
     "ring": "typedef struct { float commands[@DEPTH][3]; int row, begun; } @ring;",
     "late": """\
-/* The command of `steps` steps ago; the first good one stands for all before it. One that is not finite is not kept:
-   the one before it is, and there is no effort in that step. */
+/* The command of `steps` steps ago; the first good one stands for all before it. A number that is not finite is not
+   kept: the one before it is, and there is no effort in that step. */
 static inline void @late(@ring *ring, int steps, @signals *joint) {
     const float command[3] = {joint->position_target, joint->velocity_target, joint->feedforward};
+    const float *before = ring->commands[(ring->row + steps - 1) % steps];
     const int good = @all_finite(command, 3);
     float late[3], *at = ring->commands[ring->row];
     if (!ring->begun && good) {
@@ -97,7 +98,7 @@ static inline void @late(@ring *ring, int steps, @signals *joint) {
         ring->begun = 1;
     }
     memcpy(late, at, sizeof late);
-    memcpy(at, good ? command : ring->commands[(ring->row + steps - 1) % steps], sizeof late);
+    for (int c = 0; c < 3; ++c) at[c] = @finite(command[c]) ? command[c] : before[c];
     joint->position_target = good ? late[0] : NAN;
     joint->velocity_target = good ? late[1] : NAN;
     joint->feedforward = good ? late[2] : NAN;
