@@ -11,10 +11,11 @@ import textwrap
 from pathlib import Path
 
 from isaacsim.core.experimental.actuators.components import catalogue
+from isaacsim.core.experimental.actuators.components.curve import curve_value
 from laws_header import Function, Translator
 
 TARGET = Path(__file__).resolve().parents[1] / "python/isaacsim/core/experimental/actuators/toolbox/export/c_laws.py"
-_KINDS = ("controller", "electrical", "clamping", "passive")
+_KINDS = ("feedback", "delay", "controller", "effort_delay", "electrical", "clamping", "transmission", "passive")
 _PRIMITIVES = (
     "negative",
     "pick",
@@ -24,22 +25,21 @@ _PRIMITIVES = (
     "nan_unless",
     "power_of_two",
     "mantissa_and_exponent",
+    "uniform",
 )
-# not translated: pseudo-random numbers, which only sensors use
-_WITHOUT = {"uniform"}
 
 
 def outputs() -> dict[Path, str]:
     """Return the text of each file that this module writes, by path."""
     translator = Translator()
-    roots = []
+    translator.function(curve_value)
     for law in catalogue.laws():
-        if law.kind not in _KINDS or law.name is None or law.by_network:
-            continue
-        component = law.component
-        if component.CURVES or component.LATE:
-            continue
-        roots += [translator.function(one) for one in (component.LAW, component.PREPARE) if one is not None]
+        if law.kind in _KINDS and law.name is not None and not law.by_network:
+            component = law.component
+            called = (component.LAW, component.PREPARE, component.MOTOR, component.FELT)
+            for one in called:
+                if one is not None:
+                    translator.function(one)
     functions = {name: one for name, one in translator.functions.items() if one.text}
     return {TARGET: _module(functions)}
 
@@ -86,4 +86,7 @@ def _in_c(function: Function, functions: dict[str, Function]) -> str:
 
 def _wrapped(line: str) -> list[str]:
     indent = " " * (len(line) - len(line.lstrip()) + 8)
-    return textwrap.wrap(line, 116, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False)
+    # an argument stays with its type
+    together = line.replace("float ", "float\0")
+    wrapped = textwrap.wrap(together, 116, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False)
+    return [part.replace("\0", " ") for part in wrapped]

@@ -3,11 +3,198 @@
 from __future__ import annotations
 
 FUNCTIONS: dict[str, tuple[int, str]] = {
+    "curve_value": (
+        1,
+        """\
+static inline float @curve_value(float x, float point, float value, float slope) {
+    return value + (x - point) * slope;
+}""",
+    ),
+    "law_log": (
+        1,
+        """\
+static inline float @law_log(float x) {
+    const @values_2 results_1 = @mantissa_and_exponent(x);
+    const float m = results_1.at[0];
+    const float e = results_1.at[1];
+    const float f = m - (1.0f);
+    const float square = f * f;
+    float p = (0.070376836f);
+    p = p * f - (0.1151461f);
+    p = p * f + (0.116769984f);
+    p = p * f - (0.12420141f);
+    p = p * f + (0.14249323f);
+    p = p * f - (0.16668057f);
+    p = p * f + (0.20000714f);
+    p = p * f - (0.24999994f);
+    p = p * f + (0.3333333f);
+    const float y = f * square * p + e * (-0.00021219444f) - square * (0.5f);
+    const float inside = f + y + e * (0.6933594f);
+    const float below = @pick(x < (INFINITY), inside, x);
+    const float positive = @pick(x > (0.0f), below, @negative((INFINITY)));
+    return @nan_unless(x >= (0.0f), positive);
+}""",
+    ),
+    "law_sqrt": (
+        1,
+        """\
+static inline float @law_sqrt(float x) {
+    return @square_root(x);
+}""",
+    ),
+    "nearest": (
+        1,
+        """\
+static inline float @nearest(float x) {
+    return x + (1.2582912e+07f) - (1.2582912e+07f);
+}""",
+    ),
+    "quadrant_and_rest": (
+        2,
+        """\
+static inline @values_2 @quadrant_and_rest(float x) {
+    const float many = @nearest(x * (0.00015542474f)) * (4096.0f);
+    const float a = x - many * (1.5703125f) - many * (0.0004837513f) - many * (7.5495336e-08f) - many *
+            (2.563344e-12f);
+    const float n = @nearest(a * (0.63661975f));
+    float b = x - many * (1.5703125f) - n * (1.5703125f);
+    b = b - many * (0.0004837513f) - n * (0.0004837513f);
+    b = b - many * (7.5495336e-08f) - n * (7.5495336e-08f);
+    return (@values_2){{n, b - (many + n) * (2.563344e-12f)}};
+}""",
+    ),
+    "cos_of_rest": (
+        1,
+        """\
+static inline float @cos_of_rest(float r) {
+    const float square = r * r;
+    const float p = ((2.4433157e-05f) * square - (0.0013887316f)) * square + (0.041666646f);
+    return (1.0f) - (0.5f) * square + square * square * p;
+}""",
+    ),
+    "sin_of_rest": (
+        1,
+        """\
+static inline float @sin_of_rest(float r) {
+    const float square = r * r;
+    const float p = ((-0.00019515296f) * square + (0.008332161f)) * square - (0.16666655f);
+    return r + r * square * p;
+}""",
+    ),
+    "sin_in_quadrant": (
+        1,
+        """\
+static inline float @sin_in_quadrant(float n, float r) {
+    const float quarter = n - (4.0f) * @nearest(n * (0.25f));
+    const int odd = @magnitude(quarter) == (1.0f);
+    const float value = @pick(odd, @cos_of_rest(r), @sin_of_rest(r));
+    const int turned = (quarter == (-1.0f)) | (@magnitude(quarter) == (2.0f));
+    return @pick(turned, @negative(value), value);
+}""",
+    ),
+    "law_cos": (
+        1,
+        """\
+static inline float @law_cos(float x) {
+    const @values_2 results_1 = @quadrant_and_rest(x);
+    const float n = results_1.at[0];
+    const float r = results_1.at[1];
+    const float inside = @sin_in_quadrant(n + (1.0f), r);
+    return @nan_unless(@magnitude(x) < (1.6777216e+07f), inside);
+}""",
+    ),
+    "gaussian": (
+        1,
+        """\
+static inline float @gaussian(float seed, float place, float count) {
+    const float distance = @law_sqrt((-2.0f) * @law_log((1.0f) - @uniform(seed, place, count)));
+    return distance * @law_cos((6.2831855f) * @uniform(seed, place, count + (1.0f)));
+}""",
+    ),
+    "quantized": (
+        1,
+        """\
+static inline float @quantized(float value, float resolution) {
+    const float step = @pick(resolution > (0.0f), resolution, (1.0f));
+    const float counts = value / step;
+    return @pick((resolution > (0.0f)) & (@magnitude(counts) < (4.194304e+06f)), @nearest(counts) * step, value);
+}""",
+    ),
+    "started": (
+        1,
+        """\
+static inline float @started(float remembered, float first) {
+    return @pick(remembered != remembered, first, remembered);
+}""",
+    ),
+    "measured": (
+        6,
+        """\
+static inline @values_6 @measured(float position, float velocity, float dt, float joint_number, float last_position,
+        float last_velocity, float samples, float resolution, float bias, float noise, float lag, float of_register,
+        float velocity_resolution, float kept, float share, float seed) {
+    const float drawn = @pick(noise > (0.0f), @gaussian(seed, joint_number, samples), (0.0f));
+    const float now = @quantized(position + bias + noise * drawn, resolution);
+    const float difference = (now - last_position) / dt;
+    const float stored = @quantized(velocity, velocity_resolution);
+    const float chosen = @pick(of_register > (0.5f), stored, difference);
+    const float raw = @pick(last_position != last_position, velocity, chosen);
+    const float filtered = kept * @started(last_velocity, raw) + share * raw;
+    const float after = @pick(samples < (8.388606e+06f), samples + (2.0f), (0.0f));
+    return (@values_6){{now, filtered, lag, now, filtered, after}};
+}""",
+    ),
+    "encoder_prepare": (
+        9,
+        """\
+static inline @values_9 @encoder_prepare(float resolution, float bias, float noise, float latency,
+        float latency_steps, float velocity, float velocity_resolution, float velocity_filter, float seed, float dt)
+        {
+    return (@values_9){{resolution, bias, noise, latency_steps + latency / dt, velocity, velocity_resolution,
+            velocity_filter / (velocity_filter + dt), dt / (velocity_filter + dt), seed}};
+}""",
+    ),
+    "floored": (
+        1,
+        """\
+static inline float @floored(float x) {
+    const float near = @nearest(x);
+    return @pick(near > x, near - (1.0f), near);
+}""",
+    ),
+    "timed_lag": (
+        4,
+        """\
+static inline @values_4 @timed_lag(float dt, float robot_number, float drawn, float steps_left, float draws,
+        float lag, float random_steps, float redraw_steps, float hold_probability, float seed) {
+    const int first = drawn != drawn;
+    const int due = first | (steps_left < (0.5f));
+    const float number = @pick(draws < (8.388608e+06f), draws + (1.0f), (0.0f));
+    const float count = @pick(due, number, draws);
+    const int is_drawn = random_steps > (0.0f);
+    const float chance = @pick(is_drawn, @uniform(seed, robot_number, (2.0f) * count + (1.0f)), (0.0f));
+    const int redrawn = first | (due & (chance >= hold_probability));
+    const float among = @pick(is_drawn, @floored(@uniform(seed, robot_number, (2.0f) * count) * (random_steps +
+            (1.0f))), (0.0f));
+    const float kept = @pick(redrawn, among, drawn);
+    const float left = @pick(first, @floored(chance * redraw_steps), @pick(due, redraw_steps - (1.0f), steps_left -
+            (1.0f)));
+    return (@values_4){{lag + kept, kept, left, count}};
+}""",
+    ),
+    "timed_prepare": (
+        5,
+        """\
+static inline @values_5 @timed_prepare(float seconds, float steps, float random_steps, float redraw_steps,
+        float hold_probability, float seed, float dt) {
+    return (@values_5){{steps + seconds / dt, random_steps, redraw_steps, hold_probability, seed}};
+}""",
+    ),
     "pd_effort": (
         1,
         """\
-static inline float @pd_effort(float position, float velocity, float position_target, float velocity_target, float
-        feedforward, float dt, float kp, float kd, float const_effort) {
+static inline float @pd_effort(float position, float velocity, float position_target, float velocity_target,
+        float feedforward, float dt, float kp, float kd, float const_effort) {
     return const_effort + feedforward + kp * (position_target - position) + kd * (velocity_target - velocity);
 }""",
     ),
@@ -30,8 +217,8 @@ static inline float @bounded(float value, float lower, float upper) {
         2,
         """\
 static inline @values_2 @pid_effort(float position, float velocity, float position_target, float velocity_target,
-        float feedforward, float dt, float integral, float kp, float ki, float kd, float integral_max, float
-        const_effort) {
+        float feedforward, float dt, float integral, float kp, float ki, float kd, float integral_max,
+        float const_effort) {
     const float error = position_target - position;
     const float integral_now = @bounded(integral + error * dt, @negative(integral_max), integral_max);
     const float proportional = const_effort + feedforward + kp * error;
@@ -50,9 +237,9 @@ static inline float @geared_pd_effort(float position, float velocity, float posi
     "geared_pid_effort": (
         2,
         """\
-static inline @values_2 @geared_pid_effort(float position, float velocity, float position_target, float
-        velocity_target, float feedforward, float dt, float integral, float kp, float ki, float kd, float
-        integral_max, float gear, float const_effort) {
+static inline @values_2 @geared_pid_effort(float position, float velocity, float position_target,
+        float velocity_target, float feedforward, float dt, float integral, float kp, float ki, float kd,
+        float integral_max, float gear, float const_effort) {
     const float error = position_target - gear * position;
     const float integral_now = @bounded(integral + error * dt, @negative(integral_max), integral_max);
     const float proportional = const_effort + feedforward + kp * error;
@@ -60,25 +247,11 @@ static inline @values_2 @geared_pid_effort(float position, float velocity, float
             integral_now}};
 }""",
     ),
-    "started": (
-        1,
-        """\
-static inline float @started(float remembered, float first) {
-    return @pick(remembered != remembered, first, remembered);
-}""",
-    ),
-    "law_sqrt": (
-        1,
-        """\
-static inline float @law_sqrt(float x) {
-    return @square_root(x);
-}""",
-    ),
     "profiled": (
         2,
         """\
-static inline @values_2 @profiled(float target, float setpoint, float setpoint_velocity, float dt, float most, float
-        acceleration) {
+static inline @values_2 @profiled(float target, float setpoint, float setpoint_velocity, float dt, float most,
+        float acceleration) {
     const float error = target - setpoint;
     const float left = @magnitude(error);
     const float braking = (2.0f) * left / ((0.5f) * dt + @law_sqrt((0.25f) * dt * dt + (2.0f) * left /
@@ -95,8 +268,8 @@ static inline @values_2 @profiled(float target, float setpoint, float setpoint_v
     "wanted_duty": (
         1,
         """\
-static inline float @wanted_duty(float error, float speed_error, float p_gain, float d_gain, float max_duty, float
-        min_duty) {
+static inline float @wanted_duty(float error, float speed_error, float p_gain, float d_gain, float max_duty,
+        float min_duty) {
     const float wanted = p_gain * error + d_gain * speed_error;
     const float known = @nan_unless(@magnitude(wanted) <= (3.4028235e+38f), wanted);
     const float least = @pick(known < (0.0f), @negative(min_duty), @pick(known > (0.0f), min_duty, (0.0f)));
@@ -109,8 +282,8 @@ static inline float @wanted_duty(float error, float speed_error, float p_gain, f
         """\
 static inline @values_4 @servo_voltage(float position, float velocity, float position_target, float velocity_target,
         float feedforward, float dt, float supply_voltage, float duty, float setpoint, float setpoint_velocity,
-        float p_gain, float d_gain, float battery, float max_duty, float min_duty, float deadband, float
-        max_duty_rate, float profile_velocity, float profile_acceleration) {
+        float p_gain, float d_gain, float battery, float max_duty, float min_duty, float deadband,
+        float max_duty_rate, float profile_velocity, float profile_acceleration) {
     const @values_2 results_1 = @profiled(position_target, @started(setpoint, position), setpoint_velocity, dt,
             profile_velocity, profile_acceleration);
     const float reference = results_1.at[0];
@@ -151,19 +324,26 @@ static inline @values_9 @servo_prepare(float kp, float error_gain, float battery
             max_duty_rate, profile_velocity, profile_acceleration}};
 }""",
     ),
+    "late_effort": (
+        2,
+        """\
+static inline @values_2 @late_effort(float effort, float position, float velocity, float lag) {
+    return (@values_2){{effort, lag}};
+}""",
+    ),
+    "effort_delay_prepare": (
+        1,
+        """\
+static inline float @effort_delay_prepare(float seconds, float steps, float dt) {
+    return steps + seconds / dt;
+}""",
+    ),
     "growth": (
         1,
         """\
 static inline float @growth(float coefficient, float temperature) {
     const float factor = (1.0f) + coefficient * (temperature - (25.0f));
     return @pick(coefficient != (0.0f), @pick(factor < (0.01f), (0.01f), factor), (1.0f));
-}""",
-    ),
-    "nearest": (
-        1,
-        """\
-static inline float @nearest(float x) {
-    return x + (1.2582912e+07f) - (1.2582912e+07f);
 }""",
     ),
     "law_decay": (
@@ -230,11 +410,11 @@ static inline float @demanded_current(float wanted, float current, float most, f
     "winding": (
         5,
         """\
-static inline @values_5 @winding(float effort, float position, float velocity, float dt, float inertia, float
-        temperature, float housing_temperature, float derating, float supply_voltage, float current, float
-        terminal_voltage, float power, float loss, float cold_constant, float inverse_constant, float
-        cold_resistance, float inductance, float supply, float max_current, float max_current_rate, float
-        temperature_coefficient, float magnet_coefficient, float in_volts, float driver, float as_mujoco) {
+static inline @values_5 @winding(float effort, float position, float velocity, float dt, float inertia,
+        float temperature, float housing_temperature, float derating, float supply_voltage, float current,
+        float terminal_voltage, float power, float loss, float cold_constant, float inverse_constant,
+        float cold_resistance, float inductance, float supply, float max_current, float max_current_rate,
+        float temperature_coefficient, float magnet_coefficient, float in_volts, float driver, float as_mujoco) {
     const float weakening = @growth(@negative(magnet_coefficient), housing_temperature);
     const float constant = cold_constant * weakening;
     const float per_constant = inverse_constant / weakening;
@@ -297,8 +477,8 @@ static inline float @limit_of(float value) {
         12,
         """\
 static inline @values_12 @winding_prepare(float torque_constant, float resistance, float inductance, float supply,
-        float max_current, float max_current_rate, float temperature_coefficient, float magnet_coefficient, float
-        in_volts, float driver, float as_mujoco) {
+        float max_current, float max_current_rate, float temperature_coefficient, float magnet_coefficient,
+        float in_volts, float driver, float as_mujoco) {
     const float constant = @positive(torque_constant);
     return (@values_12){{constant, (1.0f) / constant, @nan_unless(@usable(inductance) >= (0.0f),
             @usable(resistance)), @usable(inductance), @positive_or_infinite(supply), @limit_of(max_current),
@@ -355,8 +535,8 @@ static inline @values_3 @dc_motor_prepare(float stall, float no_load_velocity, f
     "dc_motor_cutoff_clamp": (
         1,
         """\
-static inline float @dc_motor_cutoff_clamp(float effort, float position, float velocity, float stall, float
-        speed_factor, float peak) {
+static inline float @dc_motor_cutoff_clamp(float effort, float position, float velocity, float stall,
+        float speed_factor, float peak) {
     return @dc_motor_limited(effort, velocity, stall, speed_factor, peak, (1.0f));
 }""",
     ),
@@ -367,6 +547,72 @@ static inline @values_3 @dc_motor_cutoff_prepare(float stall, float no_load_velo
     return (@values_3){{stall, @dc_motor_speed_factor(stall, no_load_velocity, peak, (1.0f)), peak}};
 }""",
     ),
+    "position_based_clamp": (
+        1,
+        """\
+static inline float @position_based_clamp(float effort, float position, float velocity, float limit) {
+    return @bounded(effort, @negative(limit), limit);
+}""",
+    ),
+    "derated": (
+        1,
+        """\
+static inline float @derated(float limit, float share) {
+    const float scaled = @pick(share >= (1.0f), limit, @product(limit, @pick(share > (0.0f), share, (1.0f))));
+    return @pick((share > (0.0f)) | (limit != limit), scaled, (0.0f));
+}""",
+    ),
+    "lower_of": (
+        1,
+        """\
+static inline float @lower_of(float value, float limit) {
+    return @pick(limit < value, limit, value);
+}""",
+    ),
+    "most_at": (
+        1,
+        """\
+static inline float @most_at(float table, float velocity, float derating, float power, float driving) {
+    const int fast = velocity > (1e-18f);
+    const int limits_power = fast & (power <= (3.4028235e+38f));
+    const float by_power = @pick(limits_power, power, (0.0f)) / @pick(fast, velocity, (1.0f));
+    const float scaled = @derated(table, derating);
+    float driven = @lower_of(scaled, @derated(driving, derating));
+    driven = @lower_of(driven, @pick(limits_power, by_power, (INFINITY)));
+    return @pick(velocity > (0.0f), driven, scaled);
+}""",
+    ),
+    "envelope_clamp": (
+        1,
+        """\
+static inline float @envelope_clamp(float effort, float position, float velocity, float derating,
+        float supply_voltage, float stall, float speed_factor, float voltage_factor, float power, float driving,
+        float forward, float backward) {
+    const float most = @most_at(forward, velocity, derating, power, driving);
+    const float least = @negative(@most_at(backward, @negative(velocity), derating, power, driving));
+    const int follows = (supply_voltage <= (3.4028235e+38f)) & (voltage_factor > (0.0f));
+    float share = @pick(follows & (supply_voltage > (0.0f)), supply_voltage, (0.0f)) * voltage_factor;
+    share = @pick(follows, share, (1.0f));
+    const float slowed = velocity * speed_factor;
+    const int is_off = stall > (3.4028235e+38f);
+    const float height = @pick(is_off, (0.0f), stall);
+    const float upper = @pick(is_off, (INFINITY), @product(height, share - slowed));
+    const float lower = @pick(is_off, @negative((INFINITY)), @product(height, @negative(share) - slowed));
+    return @bounded(effort, @within(lower, least, most), @within(upper, least, most));
+}""",
+    ),
+    "envelope_prepare": (
+        5,
+        """\
+static inline @values_5 @envelope_prepare(float stall, float no_load_velocity, float nominal_voltage,
+        float max_power, float max_driving_effort) {
+    const int follows = (nominal_voltage > (0.0f)) & (nominal_voltage <= (3.4028235e+38f));
+    const float per_volt = @finite_inverse(@pick(follows, nominal_voltage, (1.0f)));
+    const int limits = (max_power >= (0.0f)) & (max_driving_effort >= (0.0f)) & (nominal_voltage >= (0.0f));
+    return (@values_5){{@nan_unless((stall >= (0.0f)) & (no_load_velocity > (0.0f)) & limits, stall),
+            @finite_inverse(no_load_velocity), @pick(follows, per_volt, (0.0f)), max_power, max_driving_effort}};
+}""",
+    ),
     "max_effort_clamp": (
         1,
         """\
@@ -374,47 +620,137 @@ static inline float @max_effort_clamp(float effort, float position, float veloci
     return @bounded(effort, @negative(max_effort), max_effort);
 }""",
     ),
-    "quadrant_and_rest": (
+    "gear_effort": (
+        1,
+        """\
+static inline float @gear_effort(float effort, float position, float velocity, float ratio, float offset,
+        float of_motor) {
+    return ratio * effort;
+}""",
+    ),
+    "motor_signals": (
+        5,
+        """\
+static inline @values_5 @motor_signals(float position, float velocity, float position_target, float velocity_target,
+        float feedforward, float ratio, float offset, float of_motor) {
+    const int is_own = of_motor > (0.5f);
+    return (@values_5){{ratio * position + offset, ratio * velocity, @pick(is_own, position_target, ratio *
+            position_target + offset), @pick(is_own, velocity_target, ratio * velocity_target), @pick(is_own,
+            feedforward, feedforward / ratio)}};
+}""",
+    ),
+    "felt_by_motor": (
         2,
         """\
-static inline @values_2 @quadrant_and_rest(float x) {
-    const float many = @nearest(x * (0.00015542474f)) * (4096.0f);
-    const float a = x - many * (1.5703125f) - many * (0.0004837513f) - many * (7.5495336e-08f) - many *
-            (2.563344e-12f);
-    const float n = @nearest(a * (0.63661975f));
-    float b = x - many * (1.5703125f) - n * (1.5703125f);
-    b = b - many * (0.0004837513f) - n * (0.0004837513f);
-    b = b - many * (7.5495336e-08f) - n * (7.5495336e-08f);
-    return (@values_2){{n, b - (many + n) * (2.563344e-12f)}};
+static inline @values_2 @felt_by_motor(float inertia, float load, float ratio, float offset, float of_motor) {
+    return (@values_2){{inertia / (ratio * ratio), load / ratio}};
 }""",
     ),
-    "cos_of_rest": (
+    "known_inertia": (
         1,
         """\
-static inline float @cos_of_rest(float r) {
-    const float square = r * r;
-    const float p = ((2.4433157e-05f) * square - (0.0013887316f)) * square + (0.041666646f);
-    return (1.0f) - (0.5f) * square + square * square * p;
+static inline float @known_inertia(float inertia, float assumed_inertia) {
+    return @pick(inertia > (0.0f), inertia, @nan_unless(assumed_inertia > (0.0f), assumed_inertia));
 }""",
     ),
-    "sin_of_rest": (
-        1,
+    "step_before": (
+        2,
         """\
-static inline float @sin_of_rest(float r) {
-    const float square = r * r;
-    const float p = ((-0.00019515296f) * square + (0.008332161f)) * square - (0.16666655f);
-    return r + r * square * p;
+static inline @values_2 @step_before(float load_is_whole, float load, float before, float gained) {
+    const int told = load_is_whole > (0.5f);
+    return (@values_2){{@pick(told, load, before), @pick(told, (0.0f), gained)}};
 }""",
     ),
-    "sin_in_quadrant": (
-        1,
+    "spring_step": (
+        2,
         """\
-static inline float @sin_in_quadrant(float n, float r) {
-    const float quarter = n - (4.0f) * @nearest(n * (0.25f));
-    const int odd = @magnitude(quarter) == (1.0f);
-    const float value = @pick(odd, @cos_of_rest(r), @sin_of_rest(r));
-    const int turned = (quarter == (-1.0f)) | (@magnitude(quarter) == (2.0f));
-    return @pick(turned, @negative(value), value);
+static inline @values_2 @spring_step(float momentum, float mass, float joint_momentum, float joint_mass,
+        float deflection, float dt, float stiffening, float damping, float half_backlash) {
+    const float alone = momentum / mass;
+    const float free = deflection + dt * (alone - joint_momentum / joint_mass);
+    const float edge = @within(free, @negative(half_backlash), half_backlash);
+    const float past = free - edge;
+    const float stretched = deflection - edge;
+    const float both = mass + joint_mass;
+    const float share = mass / both;
+    const float reduced = joint_mass * share;
+    const float common = (momentum + joint_momentum) / both;
+    const float gain = stiffening + damping;
+    const float divisor = reduced + dt * gain;
+    const float impulse = stiffening * stretched;
+    const float pushing = (reduced * (impulse / dt) + gain * (joint_mass * (momentum / both) - share *
+            joint_momentum)) / divisor;
+    const float pushed = (joint_mass * ((momentum - impulse) / both) + dt * gain * common) / divisor;
+    const int has_gap = half_backlash > (0.0f);
+    const float end = reduced * past + dt * damping * stretched;
+    const int is_early = has_gap & (((past > (0.0f)) & (end < (0.0f))) | ((past < (0.0f)) & (end > (0.0f))));
+    const float effort = @pick(is_early, past / dt * (reduced / dt), pushing);
+    const float velocity = @pick(is_early, common - joint_mass / both * (stretched / dt), pushed);
+    const int is_apart = has_gap & ((past == (0.0f)) | ((past > (0.0f)) & (pushing <= (0.0f))) | ((past < (0.0f)) &
+            (pushing >= (0.0f))));
+    return (@values_2){{@pick(is_apart, (0.0f) * effort, effort), @pick(is_apart, alone, velocity)}};
+}""",
+    ),
+    "elastic_effort": (
+        5,
+        """\
+static inline @values_5 @elastic_effort(float effort, float position, float velocity, float dt, float inertia,
+        float load, float load_is_whole, float rotor_position, float rotor_velocity, float previous_velocity,
+        float spring_effort, float ratio, float offset, float of_motor, float rotor_inertia, float stiffness,
+        float damping, float half_backlash, float drag, float assumed_inertia) {
+    const float given = @known_inertia(inertia, assumed_inertia);
+    const float known = @pick(given < (1e-20f), (1e-20f), given);
+    const @values_2 results_1 = @step_before(load_is_whole, load, spring_effort, velocity -
+            @started(previous_velocity, velocity));
+    const float before = results_1.at[0];
+    const float gained = results_1.at[1];
+    const float angle = @started(rotor_position, position);
+    const float stiffening = dt * stiffness;
+    const float most = (0.25f) * known / dt;
+    const @values_2 results_2 = @spring_step(rotor_inertia * @started(rotor_velocity, velocity) + dt * (ratio *
+            effort), rotor_inertia + dt * drag, known * (velocity + gained) - dt * before, known, angle - position,
+            dt, @pick(stiffening < most, stiffening, most), @pick(damping < most, damping, most), half_backlash);
+    const float found = results_2.at[0];
+    const float speed = results_2.at[1];
+    const float total = @pick(rotor_inertia > (1e-20f), found, ratio * effort);
+    return (@values_5){{total, angle + dt * speed, speed, velocity, total}};
+}""",
+    ),
+    "elastic_prepare": (
+        9,
+        """\
+static inline @values_9 @elastic_prepare(float ratio, float offset, float of_motor, float rotor_inertia,
+        float stiffness, float damping, float backlash, float rotor_damping, float assumed_inertia) {
+    const float checked = @usable(rotor_inertia) + @positive(stiffness) + @usable(damping) + @usable(backlash) +
+            @usable(rotor_damping);
+    const float squared = ratio * ratio;
+    const float inertia = squared * rotor_inertia;
+    return (@values_9){{@pick(checked != checked, (NAN), ratio), offset, of_motor, @pick(inertia > (1e-20f),
+            inertia, (1e-20f)), stiffness, damping, (0.5f) * backlash, squared * rotor_damping, assumed_inertia}};
+}""",
+    ),
+    "rotor_signals": (
+        5,
+        """\
+static inline @values_5 @rotor_signals(float position, float velocity, float position_target, float velocity_target,
+        float feedforward, float inertia, float load, float load_is_whole, float rotor_position,
+        float rotor_velocity, float previous_velocity, float spring_effort, float ratio, float offset,
+        float of_motor, float rotor_inertia, float stiffness, float damping, float half_backlash, float drag,
+        float assumed_inertia) {
+    const int is_own = of_motor > (0.5f);
+    return (@values_5){{ratio * @started(rotor_position, position) + offset, ratio * @started(rotor_velocity,
+            velocity), @pick(is_own, position_target, ratio * position_target + offset), @pick(is_own,
+            velocity_target, ratio * velocity_target), @pick(is_own, feedforward, feedforward / ratio)}};
+}""",
+    ),
+    "felt_by_rotor": (
+        2,
+        """\
+static inline @values_2 @felt_by_rotor(float inertia, float load, float rotor_position, float rotor_velocity,
+        float previous_velocity, float spring_effort, float ratio, float offset, float of_motor,
+        float rotor_inertia, float stiffness, float damping, float half_backlash, float drag, float assumed_inertia)
+        {
+    return (@values_2){{rotor_inertia / (ratio * ratio), spring_effort / ratio}};
 }""",
     ),
     "law_sin": (
@@ -432,18 +768,11 @@ static inline float @law_sin(float x) {
     "cogging": (
         1,
         """\
-static inline float @cogging(float effort, float position, float velocity, float amplitude, float periods, float
-        phase) {
+static inline float @cogging(float effort, float position, float velocity, float amplitude, float periods,
+        float phase) {
     const float angle = periods * position + phase;
     const int far = (@magnitude(angle) >= (1.6777216e+07f)) & @finite(angle);
     return effort + amplitude * @law_sin(@pick(far, (0.0f), angle));
-}""",
-    ),
-    "known_inertia": (
-        1,
-        """\
-static inline float @known_inertia(float inertia, float assumed_inertia) {
-    return @pick(inertia > (0.0f), inertia, @nan_unless(assumed_inertia > (0.0f), assumed_inertia));
 }""",
     ),
     "rate_of_momentum": (
@@ -451,14 +780,6 @@ static inline float @known_inertia(float inertia, float assumed_inertia) {
         """\
 static inline float @rate_of_momentum(float known, float dt) {
     return @within(known * ((1.0f) / dt), (0.0f), (1e+37f));
-}""",
-    ),
-    "step_before": (
-        2,
-        """\
-static inline @values_2 @step_before(float load_is_whole, float load, float before, float gained) {
-    const int told = load_is_whole > (0.5f);
-    return (@values_2){{@pick(told, load, before), @pick(told, (0.0f), gained)}};
 }""",
     ),
     "friction_before": (
@@ -479,8 +800,8 @@ static inline float @load_of_motor(float effort, float external, float motor_loa
     "quadratic_load": (
         1,
         """\
-static inline float @quadratic_load(float effort, float external, float motor_load, float external_load, float
-        when_opposed) {
+static inline float @quadratic_load(float effort, float external, float motor_load, float external_load,
+        float when_opposed) {
     const float driving = external_load * external * external;
     const float driven = motor_load * effort * effort;
     const float term = @pick(@magnitude(external) <= @magnitude(effort), driving, driven);
@@ -491,9 +812,9 @@ static inline float @quadratic_load(float effort, float external, float motor_lo
     "friction_of_load": (
         2,
         """\
-static inline @values_2 @friction_of_load(float effort, float external, float motor_load, float external_load, float
-        stribeck_motor_load, float stribeck_external_load, float quadratic_motor_load, float
-        quadratic_external_load, float when_opposed, float has_load) {
+static inline @values_2 @friction_of_load(float effort, float external, float motor_load, float external_load,
+        float stribeck_motor_load, float stribeck_external_load, float quadratic_motor_load,
+        float quadratic_external_load, float when_opposed, float has_load) {
     const float moving = @load_of_motor(effort, external, motor_load, external_load);
     const float still = @load_of_motor(effort, external, stribeck_motor_load, stribeck_external_load);
     const float quadratic = @quadratic_load(effort, external, quadratic_motor_load, quadratic_external_load,
@@ -634,10 +955,10 @@ static inline float @law_stribeck(float x, float y) {
     "friction_level": (
         1,
         """\
-static inline float @friction_level(float effort, float external, float velocity, float coulomb, float excess, float
-        speed_factor, float stribeck_exponent, float motor_load, float external_load, float stribeck_motor_load,
-        float stribeck_external_load, float quadratic_motor_load, float quadratic_external_load, float when_opposed,
-        float has_load) {
+static inline float @friction_level(float effort, float external, float velocity, float coulomb, float excess,
+        float speed_factor, float stribeck_exponent, float motor_load, float external_load,
+        float stribeck_motor_load, float stribeck_external_load, float quadratic_motor_load,
+        float quadratic_external_load, float when_opposed, float has_load) {
     const @values_2 results_1 = @friction_of_load(effort, external, motor_load, external_load, stribeck_motor_load,
             stribeck_external_load, quadratic_motor_load, quadratic_external_load, when_opposed, has_load);
     const float moving = results_1.at[0];
@@ -655,8 +976,8 @@ static inline @values_2 @lifted(float effort, float viscous, float motor_damping
     "friction_step": (
         3,
         """\
-static inline @values_3 @friction_step(float level, float effort, float velocity, float drag, float viscous, float
-        known, float momentum_rate, float share, float carried, float before, float gained) {
+static inline @values_3 @friction_step(float level, float effort, float velocity, float drag, float viscous,
+        float known, float momentum_rate, float share, float carried, float before, float gained) {
     const float next_velocity = velocity + gained;
     const float wanted = @negative(share) * (momentum_rate * next_velocity + (effort - before));
     const float dry = @bounded(carried + wanted, @negative(level), level);
@@ -677,11 +998,11 @@ static inline @values_3 @friction_step(float level, float effort, float velocity
         4,
         """\
 static inline @values_4 @friction(float effort, float position, float velocity, float dt, float inertia, float load,
-        float load_is_whole, float motor_damping, float motor_lift, float dry_effort, float previous_velocity, float
-        previous_effort, float coulomb, float viscous, float excess, float speed_factor, float stribeck_exponent,
-        float assumed_inertia, float motor_load, float external_load, float stribeck_motor_load, float
-        stribeck_external_load, float quadratic_motor_load, float quadratic_external_load, float when_opposed, float
-        has_load) {
+        float load_is_whole, float motor_damping, float motor_lift, float dry_effort, float previous_velocity,
+        float previous_effort, float coulomb, float viscous, float excess, float speed_factor,
+        float stribeck_exponent, float assumed_inertia, float motor_load, float external_load,
+        float stribeck_motor_load, float stribeck_external_load, float quadratic_motor_load,
+        float quadratic_external_load, float when_opposed, float has_load) {
     const float known = @known_inertia(inertia, assumed_inertia);
     const float momentum_rate = @rate_of_momentum(known, dt);
     const @values_2 results_1 = @step_before(load_is_whole, load, @started(previous_effort, effort), velocity -
@@ -726,9 +1047,9 @@ static inline float @inverse_speed(float stribeck_velocity) {
         14,
         """\
 static inline @values_14 @friction_prepare(float coulomb, float viscous, float breakaway, float stribeck_velocity,
-        float stribeck_exponent, float assumed_inertia, float motor_load, float external_load, float
-        stribeck_motor_load, float stribeck_external_load, float quadratic_motor_load, float
-        quadratic_external_load, float quadratic_when_opposed) {
+        float stribeck_exponent, float assumed_inertia, float motor_load, float external_load,
+        float stribeck_motor_load, float stribeck_external_load, float quadratic_motor_load,
+        float quadratic_external_load, float quadratic_when_opposed) {
     const float above = breakaway - coulomb;
     const float excess = @pick(above > (0.0f), above, (0.0f));
     const int has_curve = @finite(stribeck_exponent) & (stribeck_exponent > (0.0f)) & @finite(breakaway);
@@ -743,6 +1064,32 @@ static inline @values_14 @friction_prepare(float coulomb, float viscous, float b
             @usable_or_zero(stribeck_external_load), @usable_or_zero(quadratic_motor_load),
             @usable_or_zero(quadratic_external_load), quadratic_when_opposed, @pick(shares == (0.0f), (0.0f),
             (1.0f))}};
+}""",
+    ),
+    "friction_of_curve": (
+        4,
+        """\
+static inline @values_4 @friction_of_curve(float effort, float position, float velocity, float dt, float inertia,
+        float load, float load_is_whole, float motor_damping, float motor_lift, float dry_effort,
+        float previous_velocity, float previous_effort, float assumed_inertia, float level) {
+    const float known = @known_inertia(inertia, assumed_inertia);
+    const @values_2 results_1 = @step_before(load_is_whole, load, @started(previous_effort, effort), velocity -
+            @started(previous_velocity, velocity));
+    const float before = results_1.at[0];
+    const float gained = results_1.at[1];
+    const @values_2 results_2 = @friction_before(load_is_whole, dry_effort);
+    const float share = results_2.at[0];
+    const float carried = results_2.at[1];
+    const float momentum_rate = @rate_of_momentum(known, dt);
+    const @values_2 results_3 = @lifted(effort, (0.0f), motor_damping, motor_lift);
+    const float lift = results_3.at[0];
+    const float damping = results_3.at[1];
+    const @values_3 results_4 = @friction_step(level, lift, velocity, dt * damping, damping, known, momentum_rate,
+            share, carried, before, gained);
+    const float total = results_4.at[0];
+    const float dry = results_4.at[1];
+    const float rest = results_4.at[2];
+    return (@values_4){{total, dry, velocity, rest}};
 }""",
     ),
     "law_exp": (
@@ -776,9 +1123,9 @@ static inline @values_3 @bristles(float deflection, float velocity, float rate_n
         4,
         """\
 static inline @values_4 @lu_gre(float effort, float position, float velocity, float dt, float inertia, float load,
-        float load_is_whole, float motor_damping, float motor_lift, float deflection, float previous_velocity, float
-        previous_effort, float bristle_stiffness, float bristle_damping, float viscous, float coulomb, float excess,
-        float speed_factor, float assumed_inertia, float mujoco_discretization) {
+        float load_is_whole, float motor_damping, float motor_lift, float deflection, float previous_velocity,
+        float previous_effort, float bristle_stiffness, float bristle_damping, float viscous, float coulomb,
+        float excess, float speed_factor, float assumed_inertia, float mujoco_discretization) {
     const float level = coulomb + excess * @law_stribeck(velocity * speed_factor, (2.0f));
     const float floor = @pick(level < (1e-30f), (1e-30f), level);
     const float steepness = bristle_stiffness / floor;
@@ -815,8 +1162,9 @@ static inline @values_4 @lu_gre(float effort, float position, float velocity, fl
     "lu_gre_prepare": (
         8,
         """\
-static inline @values_8 @lu_gre_prepare(float bristle_stiffness, float bristle_damping, float viscous, float
-        coulomb, float breakaway, float stribeck_velocity, float assumed_inertia, float mujoco_discretization) {
+static inline @values_8 @lu_gre_prepare(float bristle_stiffness, float bristle_damping, float viscous,
+        float coulomb, float breakaway, float stribeck_velocity, float assumed_inertia, float mujoco_discretization)
+        {
     const float above = breakaway - coulomb;
     const float excess = @pick(above > (0.0f), above, (0.0f));
     return (@values_8){{@usable(bristle_stiffness), @usable(bristle_damping), @usable(viscous), @usable(coulomb),

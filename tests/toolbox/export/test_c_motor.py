@@ -1,0 +1,162 @@
+"""The functions in C of stages: the bits of the core for each kind and law, in the coordinates of joint and motor."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+
+import numpy as np
+import pytest
+from c_headers import needs_compiler, steps_alike
+from isaacsim.core.experimental.actuators import (
+    CoggingConfig,
+    DCMotorClampingConfig,
+    DCMotorCutoffClampingConfig,
+    DelayConfig,
+    EffortDelayConfig,
+    ElasticTransmissionConfig,
+    ElectricalConfig,
+    EncoderConfig,
+    EnvelopeClampingConfig,
+    FrictionConfig,
+    FrictionCurveConfig,
+    GearedPDControlConfig,
+    GearedPIDControlConfig,
+    LuGreFrictionConfig,
+    MaxEffortClampingConfig,
+    PDControlConfig,
+    PIDControlConfig,
+    PositionBasedClampingConfig,
+    ServoControlConfig,
+    TimedDelayConfig,
+    TransmissionConfig,
+)
+from isaacsim.core.experimental.actuators.components import catalogue
+from isaacsim.core.experimental.actuators.toolbox.export.c_motor import LINES
+from isaacsim.core.experimental.actuators.toolbox.export.robot import read_robot
+from places import ROBOTS
+
+ARM = ROBOTS / "arm_2dof.usda"
+PD = PDControlConfig(80.0, 2.0)
+MOST = MaxEffortClampingConfig(25.0)
+WINDING = ElectricalConfig(0.06, 0.9, 2e-4, voltage=24.0, max_current=18.0)
+GEAR = TransmissionConfig(9.1, offset=0.2)
+BACK = TransmissionConfig(-7.3, targets="motor", efficiency=0.8, backdriving_efficiency=0.75)
+SPRING = ElasticTransmissionConfig(
+    8.3, rotor_inertia=2e-4, stiffness=700.0, damping=0.4, backlash=0.02, rotor_damping=1e-4, assumed_inertia=0.05
+)
+STIFF = ElasticTransmissionConfig(-8.3, offset=0.1, rotor_inertia=2e-4, stiffness=3e6, assumed_inertia=0.05)
+FRICTION = FrictionConfig(1.1, 0.3, 2.0, 0.07, 1.7, assumed_inertia=0.02, motor_load=0.1, external_load=0.05)
+AT_MOTOR = [PDControlConfig(0.9, 0.03), DCMotorClampingConfig(4.1, 60.0, 3.0), MaxEffortClampingConfig(2.5)]
+CURVE = PositionBasedClampingConfig([-0.5, -0.1, 0.2, 0.2, 0.6], [3.0, 20.0, 31.0, 8.0, 14.0])
+LONG = PositionBasedClampingConfig(
+    np.linspace(-1.1, 1.3, 501).tolist(), (10.0 + 9.0 * np.sin(np.arange(501))).tolist()
+)
+NOISY = EncoderConfig.from_bits(12, bias=0.01, noise=0.003, latency=0.0071, velocity_filter=0.006, seed=5)
+REGISTER = EncoderConfig(noise=0.002, velocity="register", velocity_resolution=0.11, latency_steps=2.5)
+
+MOTORS = {
+    "pid": [PIDControlConfig(80.0, 11.0, 2.0, 0.02, 0.1), MaxEffortClampingConfig(30.0)],
+    "geared_pd": [GearedPDControlConfig(1.3, 0.01, -9.0), MaxEffortClampingConfig(20.0)],
+    "geared_pid": [GearedPIDControlConfig(1.3, 0.2, 0.01, 0.5, -9.0), MaxEffortClampingConfig(20.0)],
+    "servo": [
+        ServoControlConfig(32.0, 0.16, 12.0, deadband=0.01, kd=0.02, profile_velocity=6.0, profile_acceleration=90.0),
+        ElectricalConfig(1.6, 5.1, voltage=12.0, command="voltage"),
+    ],
+    "cut_off": [PD, DCMotorCutoffClampingConfig(33.0, 4.7, 21.0)],
+    "winding": [PD, ElectricalConfig(0.6, 0.9, 2e-3, voltage=24.0, max_current=38.0), MOST],
+    "cogging": [PD, MOST, CoggingConfig(0.4, 21.0, 0.3)],
+    "lu_gre": [PD, MOST, LuGreFrictionConfig(900.0, 3.0, 0.2, 1.0, 1.7, 0.08, assumed_inertia=0.03)],
+    "as_mujoco": [PD, MOST, LuGreFrictionConfig(900.0, 3.0, 0.2, 1.0, 1.7, 0.08, mujoco_discretization=True)],
+    "without_controller": [FRICTION, CoggingConfig(0.4, 21.0, 0.3)],
+    "geared": [*AT_MOTOR, GEAR],
+    "geared_back": [*AT_MOTOR, BACK, FRICTION],
+    "losses": [*AT_MOTOR, BACK, FrictionConfig(assumed_inertia=0.02)],
+    "winding_and_gear": [PDControlConfig(0.9, 0.03), DelayConfig(2), WINDING, MaxEffortClampingConfig(0.7), GEAR],
+    "elastic": [*AT_MOTOR, SPRING],
+    "stiff": [*AT_MOTOR, STIFF, FRICTION],
+    "winding_and_spring": [PDControlConfig(0.9, 0.03), WINDING, SPRING],
+    "table": [PD, CURVE],
+    "long_table": [PD, LONG, MOST],
+    "table_behind_a_gear": [*AT_MOTOR, CURVE, GEAR],
+    "envelope": [
+        PD,
+        EnvelopeClampingConfig(
+            [-6.0, -1.0, 0.0, 2.0, 2.0, 9.0],
+            [40.0, 35.0, 30.0, 24.0, 19.0, 4.0],
+            stall_effort=44.0,
+            no_load_velocity=11.0,
+            nominal_voltage=24.0,
+            max_power=50.0,
+            max_driving_effort=28.0,
+        ),
+    ],
+    "envelope_without_table": [PD, EnvelopeClampingConfig(stall_effort=44.0, no_load_velocity=11.0, max_power=50.0)],
+    "envelope_at_the_motor": [
+        PDControlConfig(0.9, 0.03),
+        EnvelopeClampingConfig([-30.0, 0.0, 20.0, 80.0], [3.0, 2.0, 1.5, 0.2]),
+        GEAR,
+    ],
+    "friction_curve": [PD, MOST, FrictionCurveConfig([0.0, 0.1, 2.0, 9.0], [2.0, 1.1, 1.0, 1.9], assumed_inertia=0.02)],
+    "encoder": [PD, NOISY, MOST],
+    "register": [PD, REGISTER, MOST],
+    "plain_encoder": [PD, EncoderConfig(bias=0.02), MOST],
+    "encoder_and_delay": [PD, REGISTER, DelayConfig(3), MOST, FRICTION],
+    "encoder_of_the_joint": [*AT_MOTOR, NOISY, GEAR],
+    "encoder_of_the_motor": [*AT_MOTOR, EncoderConfig.from_bits(12, latency_steps=1, side="motor", noise=0.01), BACK, FRICTION],
+    "encoder_before_a_spring": [*AT_MOTOR, NOISY, SPRING],
+    "encoder_behind_a_spring": [*AT_MOTOR, EncoderConfig(noise=0.01, side="motor"), SPRING],
+    "timed_delay": [PD, TimedDelayConfig(0.0101), MOST],
+    "random_delay": [
+        PD,
+        TimedDelayConfig(0.002, random_steps=4, redraw_steps=7, hold_probability=0.3, seed=11),
+        MOST,
+    ],
+    "effort_delay": [PD, EffortDelayConfig(0.0093), MOST],
+    "effort_delay_and_gear": [*AT_MOTOR, EffortDelayConfig(steps=1.25), TimedDelayConfig(steps=0.5), GEAR],
+}
+# by step, the row of the signals and what stands there: positions, velocities, targets and feedforward
+BAD = {
+    0: (3, math.nan),
+    50: (0, math.nan),
+    60: (1, math.inf),
+    200: (2, math.nan),
+    210: (3, -math.inf),
+    220: (4, math.nan),
+}
+HUGE = {230: (0, 3e38), 240: (1, -3e38), 250: (2, 3e38), 260: (4, -3e38), 270: (0, 1e-41), 280: (1, -0.0)}
+
+
+@needs_compiler
+@pytest.mark.parametrize("name", MOTORS)
+def test_stages_have_the_bits_of_the_core(name: str, tmp_path: Path) -> None:
+    """Over 400 steps of random signals, some far beyond the limits and some not finite, beside another joint."""
+    motors = {"shoulder": MOTORS[name], "extension": [PD, NOISY, LONG]}
+    efforts = steps_alike(read_robot(ARM, motors), tmp_path, bad=BAD | HUGE)
+    assert not efforts[[*BAD], 0].any() and efforts[[*BAD], 1].all()
+    # before the huge numbers, which stay in the past of some
+    assert np.count_nonzero(efforts[:230, 0]) > 200
+
+
+@needs_compiler
+@pytest.mark.parametrize("name", ["encoder", "elastic", "timed_delay", "winding_and_spring"])
+def test_other_steps_of_time(name: str, tmp_path: Path) -> None:
+    """Parameters that depend on the physics step follow it."""
+    motors = {"shoulder": MOTORS[name], "extension": MOTORS["register"]}
+    assert steps_alike(read_robot(ARM, motors), tmp_path, 150, dt=0.0007).any(axis=1).all()
+
+
+@needs_compiler
+def test_random_numbers_count_driven_joints(tmp_path: Path) -> None:
+    """Joints with equal encoders have different noise, also where the first joint has no motor."""
+    alone = steps_alike(read_robot(ARM, {"extension": [PD, NOISY]}), tmp_path, 100)
+    assert not alone[:, 0].any() and alone[:, 1].all()
+    both = steps_alike(read_robot(ARM, {".*": [PD, NOISY]}), tmp_path, 100)
+    assert not np.array_equal(alone[:, 1], both[:, 1])
+
+
+def test_every_law_of_a_kind_in_the_table_is_compared() -> None:
+    """The motors above have all laws of all kinds that a header can have, but for networks."""
+    compared = {type(stage) for stages in MOTORS.values() for stage in stages}
+    known = {law.config for law in catalogue.laws() if law.kind in LINES}
+    assert {one.__name__ for one in known - compared} == {"PDControlConfig"} - {PDControlConfig.__name__}
