@@ -114,10 +114,10 @@ static inline float @gaussian(float seed, float place, float count) {
     "quantized": (
         1,
         """\
-static inline float @quantized(float value, float resolution) {
-    const float step = @pick(resolution > (0.0f), resolution, (1.0f));
-    const float counts = value / step;
-    return @pick((resolution > (0.0f)) & (@magnitude(counts) < (4.194304e+06f)), @nearest(counts) * step, value);
+static inline float @quantized(float value, float resolution, float per_resolution) {
+    const float counts = value * per_resolution;
+    return @pick((resolution > (0.0f)) & (@magnitude(counts) < (4.194304e+06f)), @nearest(counts) * resolution,
+            value);
 }""",
     ),
     "started": (
@@ -132,26 +132,36 @@ static inline float @started(float remembered, float first) {
         """\
 static inline @values_6 @measured(float position, float velocity, float dt, float joint_number, float last_position,
         float last_velocity, float samples, float resolution, float bias, float noise, float lag, float of_register,
-        float velocity_resolution, float kept, float share, float seed) {
+        float velocity_resolution, float kept, float share, float seed, float per_resolution,
+        float per_velocity_resolution, float per_dt) {
     const float drawn = @pick(noise > (0.0f), @gaussian(seed, joint_number, samples), (0.0f));
-    const float now = @quantized(position + bias + noise * drawn, resolution);
-    const float difference = (now - last_position) / dt;
-    const float stored = @quantized(velocity, velocity_resolution);
+    const float exact = position + bias;
+    const float now = @quantized(@pick(noise > (0.0f), exact + noise * drawn, exact), resolution, per_resolution);
+    const float difference = (now - last_position) * per_dt;
+    const float stored = @quantized(velocity, velocity_resolution, per_velocity_resolution);
     const float chosen = @pick(of_register > (0.5f), stored, difference);
     const float raw = @pick(last_position != last_position, velocity, chosen);
-    const float filtered = kept * @started(last_velocity, raw) + share * raw;
+    const float filtered = @pick(kept > (0.0f), kept * @started(last_velocity, raw) + share * raw, raw);
     const float after = @pick(samples < (8.388606e+06f), samples + (2.0f), (0.0f));
     return (@values_6){{now, filtered, lag, now, filtered, after}};
 }""",
     ),
-    "encoder_prepare": (
-        9,
+    "inverse_or_one": (
+        1,
         """\
-static inline @values_9 @encoder_prepare(float resolution, float bias, float noise, float latency,
+static inline float @inverse_or_one(float resolution) {
+    return (1.0f) / @pick(resolution > (0.0f), resolution, (1.0f));
+}""",
+    ),
+    "encoder_prepare": (
+        12,
+        """\
+static inline @values_12 @encoder_prepare(float resolution, float bias, float noise, float latency,
         float latency_steps, float velocity, float velocity_resolution, float velocity_filter, float seed, float dt)
         {
-    return (@values_9){{resolution, bias, noise, latency_steps + latency / dt, velocity, velocity_resolution,
-            velocity_filter / (velocity_filter + dt), dt / (velocity_filter + dt), seed}};
+    return (@values_12){{resolution, bias, noise, latency_steps + latency / dt, velocity, velocity_resolution,
+            velocity_filter / (velocity_filter + dt), dt / (velocity_filter + dt), seed,
+            @inverse_or_one(resolution), @inverse_or_one(velocity_resolution), (1.0f) / dt}};
 }""",
     ),
     "floored": (
@@ -675,14 +685,16 @@ static inline @values_2 @spring_step(float momentum, float mass, float joint_mom
     const float share = mass / both;
     const float reduced = joint_mass * share;
     const float common = (momentum + joint_momentum) / both;
-    const float gain = stiffening + damping;
+    const int has_gap = half_backlash > (0.0f);
+    const int touches = has_gap & (((past > (0.0f)) & (stretched < (0.0f))) | ((past < (0.0f)) & (stretched >
+            (0.0f))));
+    const float gain = @pick(touches, stiffening, (0.9f) * stiffening) + damping;
     const float divisor = reduced + dt * gain;
     const float impulse = stiffening * stretched;
     const float pushing = (reduced * (impulse / dt) + gain * (joint_mass * (momentum / both) - share *
             joint_momentum)) / divisor;
     const float pushed = (joint_mass * ((momentum - impulse) / both) + dt * gain * common) / divisor;
-    const int has_gap = half_backlash > (0.0f);
-    const float end = reduced * past + dt * damping * stretched;
+    const float end = reduced * past + dt * (gain - stiffening) * stretched;
     const int is_early = has_gap & (((past > (0.0f)) & (end < (0.0f))) | ((past < (0.0f)) & (end > (0.0f))));
     const float effort = @pick(is_early, past / dt * (reduced / dt), pushing);
     const float velocity = @pick(is_early, common - joint_mass / both * (stretched / dt), pushed);
