@@ -46,8 +46,8 @@ def test_it_ends_before_a_step_that_does_not_matter_and_takes_it() -> None:
 
 def test_it_ends_after_a_small_promise_that_was_broken() -> None:
     """Waves are larger than what is left to gain, so that no shorter step would be better."""
-    valley = Valley(rest=1.0, waves=1e-2)
-    start = np.array([1.0, 1.0 + 3e-3])
+    valley = Valley(rest=1.0, waves=1e-3)
+    start = np.array([1.0, 1.0 + 1e-3])
     least = least_squares(valley, start, BOX, 1e-9)
     assert len(valley.calls) <= 3
     np.testing.assert_allclose(least.x, 1.0, atol=4e-3)
