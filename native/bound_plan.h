@@ -416,11 +416,21 @@ class BoundPlan {
     void limit() { run(Phase::kLimit, 0); }
 
     // Call a function with what runs a whole step; no other thread steps the plan meanwhile, and none waits for Python.
+    // All steps have the parameters that the first one finds.
     template <class Run>
     void run_many(const Run& run) {
         const Turn turn(plan.busy());
         const py::gil_scoped_release release;
-        run([this](float dt) { plan.run(Phase::kWhole, dt); });
+        struct Held {
+            Plan& plan;
+            bool begun = false;
+            ~Held() { plan.hold_parameters(false); }
+        } held{plan};
+        run([this, &held](float dt) {
+            plan.run(Phase::kWhole, dt);
+            if (!held.begun) plan.hold_parameters(true);
+            held.begun = true;
+        });
     }
 
     // Seconds per step, without Python between steps.

@@ -686,6 +686,7 @@ Use Plan::use_of(MemberUse& member, size_t number, bool in_periods) {
 
 void Plan::prepare_for_dt() {
     if (timed_dt_ == p_.dt) return;
+    p_.holds = false;
     std::fill_n(dt_row_.data(), dt_row_.size(), p_.dt);
     const auto prepare_where = [&](bool in_periods, const float* dt) {
         for (const Timed& one : timed_)
@@ -786,6 +787,14 @@ void Plan::run(Phase phase, float dt) {
     begin(phase, dt);
     run_all_blocks();
     finish();
+}
+
+void Plan::hold_parameters(bool on) {
+    const auto curved = [](const std::vector<Use>& uses) {
+        return std::any_of(uses.begin(), uses.end(), [](const Use& one) { return one.curve >= 0; });
+    };
+    // other blocks use the same scratch memory, and values of curves change with the state
+    p_.holds = on && blocks_ == 1 && !helped_ && !curved(p_.limits) && !curved(p_.controllers) && !curved(p_.feedback);
 }
 
 void Plan::check(Phase phase) {

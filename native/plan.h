@@ -110,6 +110,8 @@ class Plan {
 
     // ---- stepping
     void run(Phase phase, float dt);
+    // after a step: whether the next ones take its parameters, so that nobody may change them meanwhile
+    void hold_parameters(bool on);
     // a step in parts, for plans that are stepped together; `check` throws before anything is written
     void check(Phase phase);
     void begin(Phase phase, float dt);

@@ -388,6 +388,7 @@ struct Problem {
     const int32_t* delayed_places = nullptr;
     Route route;
     int derived = 0;  // scratch arrays for gathered and prepared parameters and curve values
+    bool holds = false;  // whether the gathered and prepared parameters of the previous step are still in scratch
     std::vector<Gathered> gathered;
     // state size per robot, if a fault of a limit has to restore the state
     int64_t kept = 0;

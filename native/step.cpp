@@ -137,7 +137,7 @@ const float* find_periods(const Problem& p, const Block& b, const Scratch& scrat
 }
 
 void derive_all(const Problem& p, Block& b, const Scratch& scratch) {
-    if (!p.derived) return;
+    if (!p.derived || p.holds) return;
     for (const Gathered& row : p.gathered) gather(p, b, row);
     const auto both = [&](const Use& use) {
         derive(p, b, use);

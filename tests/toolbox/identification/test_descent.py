@@ -44,13 +44,13 @@ def test_it_ends_before_a_step_that_does_not_matter_and_takes_it() -> None:
     np.testing.assert_allclose(least.residuals, [0.0, 0.0, 1.0], atol=1e-5)
 
 
-def test_it_ends_after_a_small_promise_that_was_broken() -> None:
-    """Waves are larger than what is left to gain, so that no shorter step would be better."""
-    valley = Valley(rest=1.0, waves=1e-2)
-    start = np.array([1.0, 1.0 + 3e-3])
-    least = least_squares(valley, start, BOX, 1e-9)
-    assert len(valley.calls) <= 3
-    np.testing.assert_allclose(least.x, 1.0, atol=4e-3)
+@pytest.mark.parametrize("waves", [-1e-3, 1e-3])
+def test_it_ends_after_a_small_promise_that_was_broken(waves: float) -> None:
+    """Waves are larger than what is left to gain: whether the step is better or not, no shorter one is tried."""
+    valley = Valley(rest=1.0, waves=waves)
+    least = least_squares(valley, np.array([1.0, 1.0 + 1e-3]), BOX, 1e-9)
+    assert len(valley.calls) == 2
+    np.testing.assert_allclose(least.x, 1.0, atol=2e-3)
 
 
 @pytest.mark.parametrize("start", [(0.9, 4.0), (9.0, -9.0)])

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from isaacsim.core.experimental.actuators import FrictionConfig, MotorConfig, PDControlConfig
+from isaacsim.core.experimental.actuators import FrictionConfig, FrictionCurveConfig, MotorConfig, PDControlConfig
 from isaacsim.core.experimental.actuators.native import core
 from isaacsim.core.experimental.actuators.toolbox.identification.decoupling import Decoupled
 from isaacsim.core.experimental.actuators.toolbox.identification.log import MotorLog
@@ -66,6 +66,40 @@ def test_a_second_run_begins_anew() -> None:
     one, values = case(), [dict.fromkeys(NAMES, 0.01)]
     rollout = Rollout("hinge", MOTOR, NAMES, 1)
     np.testing.assert_array_equal(rollout.run(one, 0, values), rollout.run(one, 0, values))
+
+
+def test_a_second_run_has_its_own_parameters() -> None:
+    """And so have the steps after its first one."""
+    one = case()
+    first, second = ([dict.fromkeys(NAMES, 0.01) | {"coulomb": coulomb}] for coulomb in (0.01, 0.4))
+    rollout = Rollout("hinge", MOTOR, NAMES, 1)
+    before = rollout.run(one, 0, first)
+    after = rollout.run(one, 0, second)
+    np.testing.assert_array_equal(after, Rollout("hinge", MOTOR, NAMES, 1).run(one, 0, second))
+    assert np.abs(after - before).max() > 0.01
+
+
+def test_many_variants_are_those_one_by_one() -> None:
+    """More than the core computes at once."""
+    one = case(samples=50)
+    values = [dict.fromkeys(NAMES, 0.01) | {"coulomb": 0.5 * k / 3000} for k in range(3000)]
+    found = Rollout("hinge", MOTOR, NAMES, len(values)).run(one, 0, values)
+    alone = Rollout("hinge", MOTOR, NAMES, 1)
+    for k in (0, 1, 1500, 2999):
+        np.testing.assert_array_equal(found[k], alone.run(one, 0, [values[k]])[0])
+
+
+def test_a_table_is_looked_up_at_each_step() -> None:
+    """A line over speed is Coulomb and viscous friction."""
+    table = FrictionCurveConfig(lookup_speeds=[0.0, 10.0], lookup_efforts=[0.1, 1.1])
+    names = ("armature",)
+    line, curve = (
+        Rollout("hinge", MotorConfig(PDControlConfig(KP, KD), others=[law]), names, 1).run(
+            case(), 0, [{"armature": 0.01}]
+        )
+        for law in (FrictionConfig(coulomb=0.1, viscous=0.1), table)
+    )
+    np.testing.assert_allclose(curve, line, atol=2e-3)
 
 
 @pytest.mark.parametrize(("dt", "steps"), [(0.0005, 1), (0.0025, 3), (0.02, 24)])

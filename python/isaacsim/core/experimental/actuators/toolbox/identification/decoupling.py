@@ -117,7 +117,7 @@ class Links:
         place, dt = log.position - bias, log.dt
         velocity, acceleration = motion_of(place, dt)
         sparse = max(1, round(_EVERY / dt))
-        equations = [self._equations(*one, sparse) for one in self._copies(place, velocity)]
+        equations = [self._equations(here, moving, sparse) for here, moving in self._copies(place, velocity)]
         matrices, loads, slope, least = (np.concatenate(parts) for parts in zip(*equations, strict=True))
         diagonal = np.diagonal(matrices, axis1=1, axis2=2)
         # of the other joints alone, armatures are on the diagonal only

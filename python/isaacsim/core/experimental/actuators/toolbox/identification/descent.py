@@ -21,7 +21,7 @@ Evaluated = tuple[np.ndarray, np.ndarray]
 """Residuals `(points,)`, and their Jacobian `(points, parameters)`."""
 
 # share of the sum of squares below which a broken promise is roughness
-_ROUGH = 1e-2
+_ROUGH = 1e-3
 # distance of a start from the ends of its range, of the range
 _INSIDE = 1e-9
 # change of all parameters, of their size, at which a descent ends, and its largest number of evaluations

@@ -97,15 +97,14 @@ class Bench:
             slopes = ((found[1:] - found[0]) / steps[:, None]).T
             return np.r_[found[0], prior * (x - center)], np.r_[slopes, np.diag(prior)]
 
-        x = np.array([start[name] for name in names])
-        for step in _DIFFERENCES[-1:] if near else _DIFFERENCES:
-            ends = tolerance if step == _DIFFERENCES[-1] else max(tolerance, _ROUGHLY)
-            least = least_squares(lambda x, step=step: evaluated(x, step), x, box, ends)
-            x = least.x
+        x, (large, small) = np.array([start[name] for name in names]), _DIFFERENCES
+        if not near:
+            x = least_squares(lambda x: evaluated(x, large), x, box, max(tolerance, _ROUGHLY)).x
+        least = least_squares(lambda x: evaluated(x, small), x, box, tolerance)
         residuals, jacobian = (one[: -len(names)] for one in (least.residuals, least.jacobian))
         errors, correlations = _uncertainty(residuals, jacobian, scale)
         return Fit(
-            dict(zip(names, map(float, x), strict=True)),
+            dict(zip(names, map(float, least.x), strict=True)),
             dict(zip(names, map(float, errors), strict=True)),
             correlations,
             float(np.abs(residuals).mean()),
