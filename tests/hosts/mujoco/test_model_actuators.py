@@ -26,6 +26,7 @@ from isaacsim.core.experimental.actuators import (
 )
 
 STEPS = 500
+HOT = 'motorconst="0.3" gear="2" thermal="2 1 0 0.0039 10 25"'
 
 
 def swing(actuators: str, joint: str = "", inside: str = "") -> mujoco.MjModel:
@@ -95,6 +96,13 @@ def swing(actuators: str, joint: str = "", inside: str = "") -> mujoco.MjModel:
             '<dcmotor joint="a" motorconst="0.1 0.12" resistance="0.5" gear="4" inductance="0 0.003" input="pos vel"'
             ' controller="1 0 0.1 0 0 6" saturation="0 0 200" cogging="0.05 -2 0.3"/>',
             *("position", 0.25, 4.0),
+        ),
+        # one that gets hot, with a resistance given at 10 °C
+        (f'<dcmotor joint="a" resistance="0.5" {HOT}/>', "effort", 1.0, 4.0),
+        (f'<dcmotor joint="a" resistance="0.5" {HOT} inductance="0.002" saturation="0 0 400"/>', "effort", 1.0, 4.0),
+        (
+            f'<dcmotor joint="a" resistance="0.5" {HOT} inductance="0.002" input="pos" controller="5 0 0.5 0 0 6"/>',
+            *("position", 0.5, 2.0),
         ),
         ('<position joint="a" kp="8"/><velocity joint="a" kv="2"/>', "position", 1.0, 1.0),
     ],
@@ -290,17 +298,23 @@ def test_what_a_dc_motor_becomes() -> None:
         assert words in said
     at_25 = 0.5 * 1.04
     expected = MotorConfig(
-        PIDControlConfig(3.0, 2.0, 0.4, 0.2),
+        PIDControlConfig(*(pytest.approx(one / 1.04) for one in (3.0, 2.0, 0.4)), 0.2),
         [MaxEffortClampingConfig(4.0)],
         armature=0.5,
         others=[
             ElectricalConfig(
-                *(0.1, at_25, pytest.approx(0.001), 24.0),
+                *(0.1, at_25, pytest.approx(0.00104), 24.0),
                 max_current_rate=900.0,
                 temperature_coefficient=pytest.approx(0.004 / 1.04),
                 discretization="mujoco",
             ),
-            ThermalConfig(20.0, 1.5, ambient=22.0),
+            ThermalConfig(
+                *(20.0, 1.5),
+                ambient=22.0,
+                motor_constant=pytest.approx(0.1 / np.sqrt(at_25)),
+                temperature_coefficient=pytest.approx(0.004 / 1.04),
+                discretization="mujoco_inductance",
+            ),
             TransmissionConfig(2.0),
             CoggingConfig(0.2, 6.0, 0.4),
             LuGreFrictionConfig(400.0, 8.0, 0.1, 0.2, 0.3, 0.15, mujoco_discretization=True),

@@ -239,7 +239,9 @@ static inline @values_5 @winding(float effort, float position, float velocity, f
     const float constant = cold_constant * weakening;
     const float per_constant = inverse_constant / weakening;
     const float ohms = cold_resistance * @growth(temperature_coefficient, temperature);
-    const @values_4 results_1 = @response(inductance, ohms, dt);
+    const int is_open_loop = (as_mujoco > (0.5f)) & (temperature_coefficient != (0.0f));
+    const float driven_ohms = @pick(is_open_loop, cold_resistance, ohms);
+    const @values_4 results_1 = @response(inductance, driven_ohms, dt);
     const float left = results_1.at[0];
     const float share = results_1.at[1];
     const float start = results_1.at[2];
@@ -251,8 +253,10 @@ static inline @values_5 @winding(float effort, float position, float velocity, f
     const int is_whole = (derating >= (1.0f)) | (max_current > (3.4028235e+38f));
     const float most = @pick(is_whole, max_current, @product(max_current, @pick(derating > (0.0f), derating,
             (0.0f))));
-    const float asked = @pick(in_volts > (0.5f), (effort - back_emf) * per_impedance, effort * per_constant);
-    const float lag = @pick(as_mujoco > (0.5f), inductance * per_impedance, (0.0f));
+    const float of_effort = effort * per_constant * @pick(is_open_loop, driven_ohms * per_impedance, (1.0f));
+    const float asked = @pick(in_volts > (0.5f), (effort - back_emf) * per_impedance, of_effort);
+    const float lag = @pick(as_mujoco > (0.5f), inductance / @pick(driven_ohms > (0.0f), driven_ohms, (1.0f)),
+            (0.0f));
     const float change = @product(max_current_rate, @pick(lag > (0.0f), lag, dt));
     const float wanted = @demanded_current(asked, current, most, change);
     const float available = @pick(supply_voltage <= (3.4028235e+38f), supply_voltage, supply);
@@ -269,7 +273,8 @@ static inline @values_5 @winding(float effort, float position, float velocity, f
     const float of_current = start * current + rise * settled;
     float mean = @pick(regulated, of_current, of_voltage);
     mean = @pick(as_mujoco > (0.5f), after, mean);
-    const int is_free = regulated & (@magnitude(asked) <= most) & (@magnitude(asked - current) <= change);
+    const int is_free = regulated & (!is_open_loop) & (@magnitude(asked) <= most) & (@magnitude(asked - current) <=
+            change);
     const float total = @pick((is_free & (in_volts < (0.5f)) & (start == (0.0f))) | (ohms == (0.0f)), effort,
             constant * mean);
     const int is_open = (driver > (0.5f)) & (driver < (1.5f));
