@@ -361,6 +361,29 @@ inline V started(V remembered, V first) {
 }
 
 template <class V>
+inline Values<V, 2> followed(V target, V setpoint, V rest, V change) {
+    const V ahead = nan_unless(finite(target), target - setpoint);
+    const V step = bounded(ahead, negative(change), change);
+    const auto results_1 = sum_and_rest(setpoint, rest + step);
+    const V moved = results_1.at[0];
+    const V error = results_1.at[1];
+    return {{pick(step == ahead, target, moved), pick(step == ahead, splat<V>(0.0f), error)}};
+}
+
+template <class V>
+inline Values<V, 4> slewed_pid_effort(V position, V velocity, V position_target, V velocity_target, V feedforward, V dt,
+        V integral, V setpoint, V setpoint_rest, V kp, V ki, V kd, V max_rate, V integral_max, V const_effort) {
+    const auto results_1 = followed(position_target, started(setpoint, position), setpoint_rest, max_rate * dt);
+    const V reference = results_1.at[0];
+    const V rest = results_1.at[1];
+    const auto results_2 = pid_effort(position, velocity, reference, velocity_target, feedforward, dt, integral, kp, ki,
+            kd, integral_max, const_effort);
+    const V effort = results_2.at[0];
+    const V integral_now = results_2.at[1];
+    return {{effort, integral_now, reference, rest}};
+}
+
+template <class V>
 inline Values<V, 2> profiled(V target, V setpoint, V setpoint_velocity, V dt, V most, V acceleration) {
     const V error = target - setpoint;
     const V left = magnitude(error);
@@ -1539,6 +1562,49 @@ struct ControllerGearedPID {
     static constexpr bool kEnds = false;
 };
 
+struct ControllerSlewedPID {
+    static constexpr const char *kName = "ControllerSlewedPID", *kKind = "controller";
+    static constexpr bool kLimits = false, kConverts = false;
+    static constexpr bool kCouples = false;
+    static constexpr bool kFollows = false;
+    static constexpr int kResults = 1, kGives = 1, kLate = 0, kParameters = 6, kPrepared = 6, kStates = 3, kCurves = 0, kAsked = 0, kArguments = 15;
+    static constexpr bool kPrepares = false;
+    // whether what is prepared depends on the time step
+    static constexpr bool kTimed = false;
+    // the parameter that each prepared number is as it stands, -1 for one that is derived
+    static constexpr int kPasses[] = {0, 1, 2, 3, 4, 5};
+    // what each curve runs over: 0 for the position, 1 for the velocity, 2 for the speed
+    static constexpr int kOver[] = {-1};
+    // numbers of the signals that it asks for
+    static constexpr int kAsks[] = {-1};
+    // states that are unknown after a reset
+    static constexpr bool kUnset[] = {false, true, false};
+    // values that are compiled as constants, NaN for none: all usual ones, or the costly ones alone
+    static constexpr bool kHasUsual = false;
+    static constexpr bool kHasCostly = false;
+    static constexpr float kUsual[] = {kNaN, kNaN, kNaN, kNaN, kNaN, kNaN};
+    static constexpr float kUsualAsked[] = {kNaN};
+    static constexpr float kCostly[] = {kNaN, kNaN, kNaN, kNaN, kNaN, kNaN};
+    static constexpr float kCostlyAsked[] = {kNaN};
+    // position, velocity, position target, velocity target, feedforward
+    static constexpr bool kReads[] = {true, true, true, true, true};
+
+    template <class V>
+    static inline Values<V, kResults + kStates> law(V position, V velocity, V position_target, V velocity_target,
+            V feedforward, V dt, V integral, V setpoint, V setpoint_rest, V kp, V ki, V kd, V max_rate, V integral_max,
+            V const_effort) {
+        return slewed_pid_effort(position, velocity, position_target, velocity_target, feedforward, dt, integral,
+                setpoint, setpoint_rest, kp, ki, kd, max_rate, integral_max, const_effort);
+    }
+    template <class V>
+    static inline Values<V, kPrepared> prepare(V kp, V ki, V kd, V max_rate, V integral_max, V const_effort, V) {
+        return {{kp, ki, kd, max_rate, integral_max, const_effort}};
+    }
+    static constexpr bool kFelt = false;
+    static constexpr bool kTicks = false;
+    static constexpr bool kEnds = false;
+};
+
 struct ControllerServo {
     static constexpr const char *kName = "ControllerServo", *kKind = "controller";
     static constexpr bool kLimits = false, kConverts = false;
@@ -2489,7 +2555,7 @@ struct DelayTimed {
 };
 
 using Functions = List<FunctionExp, FunctionLog, FunctionSqrt, FunctionTanh, FunctionSin, FunctionCos, FunctionPow, FunctionDecay, FunctionStribeck>;
-using Controllers = List<ControllerPD, ControllerPID, ControllerGearedPD, ControllerGearedPID, ControllerServo>;
+using Controllers = List<ControllerPD, ControllerPID, ControllerGearedPD, ControllerGearedPID, ControllerSlewedPID, ControllerServo>;
 using EffortStages = List<RateHold, EffortDelayTimed, ElectricalWinding, ClampingDCMotor, ClampingDCMotorCutoff, ClampingPositionBased, ClampingEnvelope, ClampingMaxEffort, ThermalTwoNode, SupplyBattery, TransmissionGear, TransmissionElastic, LinkageShaft, PassiveCogging, PassiveFriction, PassiveFrictionCurve, PassiveLuGreFriction, ImplicitEffort>;
 using Feedbacks = List<FeedbackEncoder, DelayTimed>;
 

@@ -16,6 +16,7 @@ from isaacsim.core.experimental.actuators import (
     PDControlConfig,
     PIDControlConfig,
     ServoControlConfig,
+    SlewedPIDControlConfig,
     TransmissionConfig,
 )
 from isaacsim.core.experimental.actuators.specs.dc_motors import INPUTS, DCMotor, imported
@@ -82,6 +83,10 @@ def test_controllers() -> None:
     assert motor.others[1] == TransmissionConfig(-2.0)
     motor, _ = motor_of((), gains, inputs=POS)
     assert motor.controller.integral_max == math.inf
+    motor, lost = motor_of((*[0.0] * 7, 5.0, 0.2), gains, inputs=POS)
+    assert motor.controller == SlewedPIDControlConfig(3.0, 2.0, 0.4, 5.0, 0.2) and not lost
+    motor, _ = motor_of((*[0.0] * 7, 5.0, 0.2), (*gains[:5], 0.0), inputs=POS)
+    assert motor.controller == SlewedPIDControlConfig(3.0, 0.0, 0.0, 5.0)
     motor, _ = motor_of((), (0.5, 0.25), inputs=INPUTS["ff"])
     assert motor.controller == PDControlConfig(0.0, 0.0) and motor.others[0].voltage == math.inf
 
@@ -104,7 +109,7 @@ def test_winding() -> None:
     motor, lost = motor_of((0.004, 30.0, *[0.0] * 5, 7.0), (0.5, 0.25, 0.004, 50.0))
     (winding,) = motor.others
     assert winding.resistance == pytest.approx(0.45) and winding.inductance == pytest.approx(0.0018)
-    assert winding.max_current_rate == 30.0 and lost == ["the slew rate of its setpoint"]
+    assert winding.max_current_rate == 30.0 and lost == ["the slew rate of a control that is no position"]
     at_50 = winding.resistance * (1 + winding.temperature_coefficient * 25.0)
     assert at_50 == pytest.approx(0.5)
 

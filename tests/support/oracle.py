@@ -444,6 +444,17 @@ def profile_of(target, setpoint, velocity, h, top, a):
     return np.where(absent, target, setpoint + h * moved), np.where(absent, 0, moved)
 
 
+@law_of("ControllerSlewedPID")
+def slewed_pid_law(
+    q, qd, q_target, qd_target, feedforward, dt, integral, setpoint, kp, ki, kd, rate, most, const_effort
+):
+    """PID control of a target that is approached at a limited velocity."""
+    setpoint = np.where(np.isnan(setpoint), q, setpoint)
+    ahead = q_target - setpoint
+    setpoint = np.where(np.abs(ahead) <= rate * dt, q_target, setpoint + np.sign(ahead) * rate * dt)
+    return pid_law(q, qd, setpoint, qd_target, feedforward, dt, integral, kp, ki, kd, most, const_effort) + (setpoint,)
+
+
 @law_of("ControllerServo")
 def servo_law(q, qd, q_target, qd_target, feedforward, h, told, duty, setpoint, velocity, kp, gain, battery, *rest):
     """Duty of the firmware times the voltage of the battery, and a voltage of the caller's own."""

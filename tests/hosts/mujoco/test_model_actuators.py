@@ -20,6 +20,7 @@ from isaacsim.core.experimental.actuators import (
     MujocoSimulation,
     PDControlConfig,
     PIDControlConfig,
+    SlewedPIDControlConfig,
     ThermalConfig,
     TransmissionConfig,
     motors_of_model,
@@ -77,6 +78,11 @@ def swing(actuators: str, joint: str = "", inside: str = "") -> mujoco.MjModel:
             *("effort", 4.0, 5.0),
         ),
         ('<pid joint="a" kp="10" kv="2"/>', "position", 1.0, 1.0),
+        ('<pid joint="a" kp="10" kv="2" slewmax="1.5" gear="-2"/>', "position", -0.5, 2.0),
+        (
+            '<dcmotor joint="a" motorconst="0.1" resistance="0.5" gear="-2" input="pos" controller="3 0 0.4 2 0 4"/>',
+            *("position", -0.5, 2.0),
+        ),
         # a feedforward in volts
         ('<dcmotor joint="a" motorconst="0.1" resistance="0.5" gear="20" inductance="0.002"/>', "effort", 1.0, 4.0),
         (
@@ -237,17 +243,16 @@ def test_what_a_pid_becomes() -> None:
     model = swing(
         """
         <pid name="x" joint="a" kp="10" kv="2" ki="3" imax="0.2" gear="-2" forcerange="-4 4" ctrlrange="-1 2"/>
-        <pid name="y" joint="b" kp="10" ki="3" slewmax="5"/>
+        <pid name="y" joint="b" kp="10" ki="3" imax="0.5" slewmax="5" gear="-2"/>
         """
     )
     with pytest.warns(UserWarning) as caught:
         motors = motors_of_model(model)
     told = [str(one.message) for one in caught]
-    assert len(told) == 2 and "'y' (the slew rate 5 of its position setpoint)" in told[0]
-    assert re.search(r"targets within their ctrlrange, .*: 'x' \(-1 … 0.5\)", told[1])
+    assert len(told) == 1 and re.search(r"targets within their ctrlrange, .*: 'x' \(-1 … 0.5\)", told[0])
     assert motors["a"].controller == PIDControlConfig(40.0, 12.0, 8.0, 0.1)
     assert motors["a"].clamping == [MaxEffortClampingConfig(8.0)]
-    assert motors["b"].controller == PIDControlConfig(10.0, 3.0, 0.0)
+    assert motors["b"].controller == SlewedPIDControlConfig(40.0, 12.0, 0.0, 2.5, 0.25)
 
 
 @pytest.mark.parametrize(
@@ -294,11 +299,10 @@ def test_what_a_dc_motor_becomes() -> None:
     with pytest.warns(UserWarning, match="have what motors have not: 'x'") as caught:
         motors = motors_of_model(model)
     said = str(caught[0].message)
-    for words in ("slew rate", "a limit of the force that includes cogging"):
-        assert words in said
+    assert "a limit of the force that includes cogging" in said and "slew" not in said
     at_25 = 0.5 * 1.04
     expected = MotorConfig(
-        PIDControlConfig(*(pytest.approx(one / 1.04) for one in (3.0, 2.0, 0.4)), 0.2),
+        SlewedPIDControlConfig(*(pytest.approx(one / 1.04) for one in (3.0, 2.0, 0.4)), 7.0, 0.2),
         [MaxEffortClampingConfig(4.0)],
         armature=0.5,
         others=[

@@ -10,7 +10,7 @@ is a transmission, before which all numbers are those of the file; cogging and f
 A torque command τ = kp·(u − l) + ki·∫(u − l) + kd·(u_v − l̇) + u_ff becomes the voltage (R/K)·τ + K·l̇ within ±V_max,
 R at the reference temperature. Our resistance is that at 25 °C, and our gains are by so much smaller or larger.
 0 stands for no limit. Differences: the integral of our controller has the error of the same step, MuJoCo's that of the
-step before; our limit of the effort acts before cogging and friction, MuJoCo's after them; in the first step our
+step before; the setpoint of a slew rate starts at the position of the joint, MuJoCo's at 0; our limit of the effort acts before cogging and friction, MuJoCo's after them; in the first step our
 winding has 25 °C, MuJoCo's the ambient temperature.
 Source: compiled models of MuJoCo 4.0, an attribute at a time; its XML reference, actuator/dcmotor.
 """
@@ -33,6 +33,7 @@ from .configs import (
     PDControlConfig,
     PIDControlConfig,
     ServoControlConfig,
+    SlewedPIDControlConfig,
     ThermalConfig,
 )
 from .motors import MotorConfig
@@ -142,9 +143,17 @@ def _controller(actuator: DCMotor) -> ControlConfig | None:
         return ServoControlConfig(kp=0.0, error_gain=0.0, voltage=_supply(actuator, 1.0))
     share = actuator.gain[0] / _resistance_at_25(actuator)
     kp, ki, kd = kp * share, ki * share, kd * share
+    most = _unlimited(actuator.dynamics[8]) if ki else math.inf
+    if _is_slewed(actuator):
+        return SlewedPIDControlConfig(kp, ki, kd, actuator.dynamics[7], most)
     if ki:
-        return PIDControlConfig(kp, ki, kd, _unlimited(actuator.dynamics[8]))
+        return PIDControlConfig(kp, ki, kd, most)
     return None if actuator.inputs == INPUTS["none"] and not actuator.gain[1] else PDControlConfig(kp, kd)
+
+
+def _is_slewed(actuator: DCMotor) -> bool:
+    """Return True if the velocity of its position setpoint is limited."""
+    return actuator.dynamics[7] > 0.0 and bool(actuator.inputs & INPUTS["pos"])
 
 
 def _clamps(actuator: DCMotor, limit: float) -> list[ClampingConfig]:
@@ -236,7 +245,7 @@ def _lost(actuator: DCMotor, has_dry_friction: bool) -> list[str]:
     found = {
         "the voltage of its feedforward at another temperature than 25 °C": bool(actuator.inputs & INPUTS["ff"])
         and _resistance_at_25(actuator) != actuator.gain[0],
-        "the slew rate of its setpoint": actuator.dynamics[7] > 0.0,
+        "the slew rate of a control that is no position": actuator.dynamics[7] > 0.0 and not _is_slewed(actuator),
         "a limit of the force that includes cogging and friction": actuator.forces is not None and beside,
         "the range of its setpoint": actuator.controls is not None and actuator.inputs != INPUTS["voltage"],
         "the frictionloss of its joint beside bristles": has_dry_friction,

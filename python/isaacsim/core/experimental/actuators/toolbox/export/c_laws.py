@@ -67,6 +67,44 @@ static inline float @started(float remembered, float first) {
     return @pick(remembered != remembered, first, remembered);
 }""",
     ),
+    "sum_and_rest": (
+        2,
+        """\
+static inline @values_2 @sum_and_rest(float x, float y) {
+    const float value = x + y;
+    const float second = value - x;
+    return (@values_2){{value, x - (value - second) + (y - second)}};
+}""",
+    ),
+    "followed": (
+        2,
+        """\
+static inline @values_2 @followed(float target, float setpoint, float rest, float change) {
+    const float ahead = @nan_unless(@finite(target), target - setpoint);
+    const float step = @bounded(ahead, @negative(change), change);
+    const @values_2 results_1 = @sum_and_rest(setpoint, rest + step);
+    const float moved = results_1.at[0];
+    const float error = results_1.at[1];
+    return (@values_2){{@pick(step == ahead, target, moved), @pick(step == ahead, (0.0f), error)}};
+}""",
+    ),
+    "slewed_pid_effort": (
+        4,
+        """\
+static inline @values_4 @slewed_pid_effort(float position, float velocity, float position_target, float
+        velocity_target, float feedforward, float dt, float integral, float setpoint, float setpoint_rest, float kp,
+        float ki, float kd, float max_rate, float integral_max, float const_effort) {
+    const @values_2 results_1 = @followed(position_target, @started(setpoint, position), setpoint_rest, max_rate *
+            dt);
+    const float reference = results_1.at[0];
+    const float rest = results_1.at[1];
+    const @values_2 results_2 = @pid_effort(position, velocity, reference, velocity_target, feedforward, dt,
+            integral, kp, ki, kd, integral_max, const_effort);
+    const float effort = results_2.at[0];
+    const float integral_now = results_2.at[1];
+    return (@values_4){{effort, integral_now, reference, rest}};
+}""",
+    ),
     "law_sqrt": (
         1,
         """\
@@ -505,15 +543,6 @@ static inline @values_2 @friction_of_load(float effort, float external, float mo
             when_opposed);
     return (@values_2){{@pick(has_load > (0.0f), moving, (0.0f)), @pick(has_load > (0.0f), still + quadratic,
             (0.0f))}};
-}""",
-    ),
-    "sum_and_rest": (
-        2,
-        """\
-static inline @values_2 @sum_and_rest(float x, float y) {
-    const float value = x + y;
-    const float second = value - x;
-    return (@values_2){{value, x - (value - second) + (y - second)}};
 }""",
     ),
     "halves": (
