@@ -71,8 +71,8 @@ def our_steps(dt: float, stages: list[Any], targets: np.ndarray) -> np.ndarray:
 @pytest.mark.parametrize(
     ("actuator", "ki", "volts"),
     [
-        ('<pid joint="j" kp="5" kv="0.3" slewmax="3"/>', 0.0, None),
-        ('<pid joint="j" kp="5" kv="0.3" ki="2" slewmax="3"/>', 2.0, None),
+        ('<pid joint="j" input="pos" kp="5" kv="0.3" slewmax="3"/>', 0.0, None),
+        ('<pid joint="j" input="pos" kp="5" kv="0.3" ki="2" slewmax="3"/>', 2.0, None),
         (DC_MOTOR.format(ki=2, volts=0), 2.0, np.inf),
         (DC_MOTOR.format(ki=0, volts=4), 0.0, 4.0),
     ],

@@ -445,14 +445,13 @@ def profile_of(target, setpoint, velocity, h, top, a):
 
 
 @law_of("ControllerSlewedPID")
-def slewed_pid_law(
-    q, qd, q_target, qd_target, feedforward, dt, integral, setpoint, kp, ki, kd, rate, most, const_effort
-):
-    """PID control of a target that is approached at a limited velocity."""
+def slewed_pid_law(q, qd, q_target, qd_target, feedforward, dt, integral, setpoint, rest, kp, ki, kd, rate, *others):
+    """PID control of a target that is approached at a limited velocity; the rounding error is that of float32."""
     setpoint = np.where(np.isnan(setpoint), q, setpoint)
     ahead = q_target - setpoint
-    setpoint = np.where(np.abs(ahead) <= rate * dt, q_target, setpoint + np.sign(ahead) * rate * dt)
-    return pid_law(q, qd, setpoint, qd_target, feedforward, dt, integral, kp, ki, kd, most, const_effort) + (setpoint,)
+    setpoint = np.where(np.abs(ahead) <= rate * dt, q_target, setpoint + rest + np.sign(ahead) * rate * dt)
+    found = pid_law(q, qd, setpoint, qd_target, feedforward, dt, integral, kp, ki, kd, *others)
+    return *found, setpoint, np.full_like(setpoint, np.nan)
 
 
 @law_of("ControllerServo")

@@ -10,8 +10,9 @@ is a transmission, before which all numbers are those of the file; cogging and f
 A torque command τ = kp·(u − l) + ki·∫(u − l) + kd·(u_v − l̇) + u_ff becomes the voltage (R/K)·τ + K·l̇ within ±V_max,
 R at the reference temperature. Our resistance is that at 25 °C, and our gains are by so much smaller or larger.
 0 stands for no limit. Differences: the integral of our controller has the error of the same step, MuJoCo's that of the
-step before; the setpoint of a slew rate starts at the position of the joint, MuJoCo's at 0; our limit of the effort acts before cogging and friction, MuJoCo's after them; in the first step our
-winding has 25 °C, MuJoCo's the ambient temperature.
+step before; the setpoint of a slew rate starts at the position of the joint, MuJoCo's at 0; our limit of the effort
+acts before cogging and friction, MuJoCo's after them; in the first step our winding has 25 °C, MuJoCo's the ambient
+temperature.
 Source: compiled models of MuJoCo 4.0, an attribute at a time; its XML reference, actuator/dcmotor.
 """
 
