@@ -361,6 +361,29 @@ inline V started(V remembered, V first) {
 }
 
 template <class V>
+inline Values<V, 2> followed(V target, V setpoint, V rest, V change) {
+    const V ahead = nan_unless(finite(target), target - setpoint);
+    const V step = bounded(ahead, negative(change), change);
+    const auto results_1 = sum_and_rest(setpoint, rest + step);
+    const V moved = results_1.at[0];
+    const V error = results_1.at[1];
+    return {{pick(step == ahead, target, moved), pick(step == ahead, splat<V>(0.0f), error)}};
+}
+
+template <class V>
+inline Values<V, 4> slewed_pid_effort(V position, V velocity, V position_target, V velocity_target, V feedforward, V dt,
+        V integral, V setpoint, V setpoint_rest, V kp, V ki, V kd, V max_rate, V integral_max, V const_effort) {
+    const auto results_1 = followed(position_target, started(setpoint, position), setpoint_rest, max_rate * dt);
+    const V reference = results_1.at[0];
+    const V rest = results_1.at[1];
+    const auto results_2 = pid_effort(position, velocity, reference, velocity_target, feedforward, dt, integral, kp, ki,
+            kd, integral_max, const_effort);
+    const V effort = results_2.at[0];
+    const V integral_now = results_2.at[1];
+    return {{effort, integral_now, reference, rest}};
+}
+
+template <class V>
 inline Values<V, 2> profiled(V target, V setpoint, V setpoint_velocity, V dt, V most, V acceleration) {
     const V error = target - setpoint;
     const V left = magnitude(error);
@@ -512,7 +535,9 @@ inline Values<V, 5> winding(V effort, V position, V velocity, V dt, V inertia, V
     const V constant = cold_constant * weakening;
     const V per_constant = inverse_constant / weakening;
     const V ohms = cold_resistance * growth(temperature_coefficient, temperature);
-    const auto results_1 = response(inductance, ohms, dt);
+    const auto is_open_loop = (as_mujoco > splat<V>(0.5f)) & (temperature_coefficient != splat<V>(0.0f));
+    const V driven_ohms = pick(is_open_loop, cold_resistance, ohms);
+    const auto results_1 = response(inductance, driven_ohms, dt);
     const V left = results_1.at[0];
     const V share = results_1.at[1];
     const V start = results_1.at[2];
@@ -525,8 +550,10 @@ inline Values<V, 5> winding(V effort, V position, V velocity, V dt, V inertia, V
     const auto is_whole = (derating >= splat<V>(1.0f)) | (max_current > splat<V>(3.4028235e+38f));
     const V most = pick(is_whole, max_current, product(max_current, pick(derating > splat<V>(0.0f), derating,
             splat<V>(0.0f))));
-    const V asked = pick(in_volts > splat<V>(0.5f), (effort - back_emf) * per_impedance, effort * per_constant);
-    const V lag = pick(as_mujoco > splat<V>(0.5f), inductance * per_impedance, splat<V>(0.0f));
+    const V of_effort = effort * per_constant * pick(is_open_loop, driven_ohms * per_impedance, splat<V>(1.0f));
+    const V asked = pick(in_volts > splat<V>(0.5f), (effort - back_emf) * per_impedance, of_effort);
+    const V lag = pick(as_mujoco > splat<V>(0.5f), inductance / pick(driven_ohms > splat<V>(0.0f), driven_ohms,
+            splat<V>(1.0f)), splat<V>(0.0f));
     const V change = product(max_current_rate, pick(lag > splat<V>(0.0f), lag, dt));
     const V wanted = demanded_current(asked, current, most, change);
     const V available = pick(supply_voltage <= splat<V>(3.4028235e+38f), supply_voltage, supply);
@@ -543,7 +570,8 @@ inline Values<V, 5> winding(V effort, V position, V velocity, V dt, V inertia, V
     const V of_current = start * current + rise * settled;
     V mean = pick(regulated, of_current, of_voltage);
     mean = pick(as_mujoco > splat<V>(0.5f), after, mean);
-    const auto is_free = regulated & (magnitude(asked) <= most) & (magnitude(asked - current) <= change);
+    const auto is_free = regulated & (!is_open_loop) & (magnitude(asked) <= most) & (magnitude(asked - current) <=
+            change);
     const V total = pick((is_free & (in_volts < splat<V>(0.5f)) & (start == splat<V>(0.0f))) | (ohms == splat<V>(0.0f)),
             effort, constant * mean);
     const auto is_open = (driver > splat<V>(0.5f)) & (driver < splat<V>(1.5f));
@@ -677,10 +705,10 @@ inline V max_effort_clamp(V effort, V position, V velocity, V max_effort) {
 }
 
 template <class V>
-inline Values<V, 6> two_nodes(V effort, V position, V velocity, V dt, V winding_loss, V winding_before,
-        V housing_before, V winding_rest, V housing_rest, V derating, V kept_before, V of_winding, V shared,
-        V of_housing, V to_housing, V to_ambient, V ambient, V loss, V temperature_coefficient, V end, V slope, V share,
-        V spare, V kept) {
+inline Values<V, 7> two_nodes(V effort, V position, V velocity, V dt, V winding_loss, V winding_before,
+        V housing_before, V winding_rest, V housing_rest, V derating, V kept_before, V effort_before, V of_winding,
+        V shared, V of_housing, V to_housing, V to_ambient, V ambient, V loss, V temperature_coefficient, V end,
+        V slope, V share, V spare, V kept, V discretization) {
     const V winding = started(winding_before, ambient);
     const V housing = started(housing_before, ambient);
     const V growth = splat<V>(1.0f) + temperature_coefficient * (winding - splat<V>(25.0f));
@@ -688,7 +716,8 @@ inline Values<V, 6> two_nodes(V effort, V position, V velocity, V dt, V winding_
             winding_loss);
     const V inward = (winding - housing) * to_housing;
     const V outward = (housing - ambient) * to_ambient;
-    const V power = effort * effort * per_effort;
+    const V heating = pick(discretization > splat<V>(1.5f), effort_before, effort);
+    const V power = heating * heating * per_effort;
     const V both = shared * (power - outward);
     const auto results_1 = sum_and_rest(winding, winding_rest + (of_winding * (power - inward) + both));
     const V winding_after = results_1.at[0];
@@ -697,7 +726,7 @@ inline Values<V, 6> two_nodes(V effort, V position, V velocity, V dt, V winding_
     const V housing_after = results_2.at[0];
     const V housing_error = results_2.at[1];
     const V left = share + spare * within((end - winding_after) * slope, splat<V>(0.0f), splat<V>(1.0f));
-    return {{winding_after, housing_after, winding_error, housing_error, left, kept}};
+    return {{winding_after, housing_after, winding_error, housing_error, left, kept, effort}};
 }
 
 template <class V>
@@ -745,9 +774,10 @@ inline V slope_of_means(V large, V small, V of_large, V of_small) {
 }
 
 template <class V>
-inline Values<V, 13> two_node_prepare(V winding_capacity, V winding_resistance, V housing_capacity,
+inline Values<V, 14> two_node_prepare(V winding_capacity, V winding_resistance, V housing_capacity,
         V housing_resistance, V ambient, V motor_constant, V temperature_coefficient, V derating_start,
-        V max_temperature, V continuous_share, V kept, V dt) {
+        V max_temperature, V continuous_share, V kept, V discretization, V dt) {
+    const auto is_exact = discretization < splat<V>(0.5f);
     const V warms = splat<V>(1.0f) / positive(winding_capacity);
     const V cools = splat<V>(1.0f) / positive_or_infinite(housing_capacity);
     const V resistance = positive(winding_resistance);
@@ -771,11 +801,14 @@ inline Values<V, 13> two_node_prepare(V winding_capacity, V winding_resistance, 
     const V share = nan_unless((continuous_share >= splat<V>(0.0f)) & (continuous_share <= splat<V>(1.0f)),
             continuous_share);
     const V constant = positive_or_infinite(motor_constant);
-    return {{resistance * (first * (large * of_large) + second * (small * of_small)), dt * cools * (a * means),
-            resistance * (b * law_exp(negative(small)) * mean_of_decay(apart, law_exp(negative(apart)))), to_housing,
-            to_ambient, nan_unless(finite(ambient), ambient), splat<V>(1.0f) / constant / constant,
-            usable(temperature_coefficient), pick(derates, max_temperature, splat<V>(0.0f)), slope, pick(derates, share,
-            share * splat<V>(0.0f) + splat<V>(1.0f)), pick(derates, splat<V>(1.0f) - share, splat<V>(0.0f)), kept}};
+    const V exact_winding = resistance * (first * (large * of_large) + second * (small * of_small));
+    const V exact_housing = resistance * (b * law_exp(negative(small)) * mean_of_decay(apart,
+            law_exp(negative(apart))));
+    return {{pick(is_exact, exact_winding, dt * warms), pick(is_exact, dt * cools * (a * means), splat<V>(0.0f)),
+            pick(is_exact, exact_housing, dt * cools), to_housing, to_ambient, nan_unless(finite(ambient), ambient),
+            splat<V>(1.0f) / constant / constant, usable(temperature_coefficient), pick(derates, max_temperature,
+            splat<V>(0.0f)), slope, pick(derates, share, share * splat<V>(0.0f) + splat<V>(1.0f)), pick(derates,
+            splat<V>(1.0f) - share, splat<V>(0.0f)), kept, discretization}};
 }
 
 template <class V>
@@ -1536,6 +1569,49 @@ struct ControllerGearedPID {
     static constexpr bool kEnds = false;
 };
 
+struct ControllerSlewedPID {
+    static constexpr const char *kName = "ControllerSlewedPID", *kKind = "controller";
+    static constexpr bool kLimits = false, kConverts = false;
+    static constexpr bool kCouples = false;
+    static constexpr bool kFollows = false;
+    static constexpr int kResults = 1, kGives = 1, kLate = 0, kParameters = 6, kPrepared = 6, kStates = 3, kCurves = 0, kAsked = 0, kArguments = 15, kFirst = 0;
+    static constexpr bool kPrepares = false;
+    // whether what is prepared depends on the time step
+    static constexpr bool kTimed = false;
+    // the parameter that each prepared number is as it stands, -1 for one that is derived
+    static constexpr int kPasses[] = {0, 1, 2, 3, 4, 5};
+    // what each curve runs over: 0 for the position, 1 for the velocity, 2 for the speed
+    static constexpr int kOver[] = {-1};
+    // numbers of the signals that it asks for
+    static constexpr int kAsks[] = {-1};
+    // states that are unknown after a reset
+    static constexpr bool kUnset[] = {false, true, false};
+    // values that are compiled as constants, NaN for none: all usual ones, or the costly ones alone
+    static constexpr bool kHasUsual = false;
+    static constexpr bool kHasCostly = false;
+    static constexpr float kUsual[] = {kNaN, kNaN, kNaN, kNaN, kNaN, kNaN};
+    static constexpr float kUsualAsked[] = {kNaN};
+    static constexpr float kCostly[] = {kNaN, kNaN, kNaN, kNaN, kNaN, kNaN};
+    static constexpr float kCostlyAsked[] = {kNaN};
+    // position, velocity, position target, velocity target, feedforward
+    static constexpr bool kReads[] = {true, true, true, true, true};
+
+    template <class V>
+    static inline Values<V, kResults + kStates> law(V position, V velocity, V position_target, V velocity_target,
+            V feedforward, V dt, V integral, V setpoint, V setpoint_rest, V kp, V ki, V kd, V max_rate, V integral_max,
+            V const_effort) {
+        return slewed_pid_effort(position, velocity, position_target, velocity_target, feedforward, dt, integral,
+                setpoint, setpoint_rest, kp, ki, kd, max_rate, integral_max, const_effort);
+    }
+    template <class V>
+    static inline Values<V, kPrepared> prepare(V kp, V ki, V kd, V max_rate, V integral_max, V const_effort, V) {
+        return {{kp, ki, kd, max_rate, integral_max, const_effort}};
+    }
+    static constexpr bool kFelt = false;
+    static constexpr bool kTicks = false;
+    static constexpr bool kEnds = false;
+};
+
 struct ControllerServo {
     static constexpr const char *kName = "ControllerServo", *kKind = "controller";
     static constexpr bool kLimits = false, kConverts = false;
@@ -1926,43 +2002,44 @@ struct ThermalTwoNode {
     static constexpr bool kLimits = false, kConverts = false;
     static constexpr bool kCouples = false;
     static constexpr bool kFollows = false;
-    static constexpr int kResults = 0, kGives = 0, kLate = 0, kParameters = 11, kPrepared = 13, kStates = 6, kCurves = 0, kAsked = 1, kArguments = 24, kFirst = 0;
+    static constexpr int kResults = 0, kGives = 0, kLate = 0, kParameters = 12, kPrepared = 14, kStates = 7, kCurves = 0, kAsked = 1, kArguments = 26, kFirst = 0;
     static constexpr bool kPrepares = true;
     // whether what is prepared depends on the time step
     static constexpr bool kTimed = true;
     // the parameter that each prepared number is as it stands, -1 for one that is derived
-    static constexpr int kPasses[] = {-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, 10};
+    static constexpr int kPasses[] = {-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, 10, 11};
     // what each curve runs over: 0 for the position, 1 for the velocity, 2 for the speed
     static constexpr int kOver[] = {-1};
     // numbers of the signals that it asks for
     static constexpr int kAsks[] = {8};
     // states that are unknown after a reset
-    static constexpr bool kUnset[] = {true, true, false, false, false, false};
+    static constexpr bool kUnset[] = {true, true, false, false, false, false, false};
     // values that are compiled as constants, NaN for none: all usual ones, or the costly ones alone
     static constexpr bool kHasUsual = false;
     static constexpr bool kHasCostly = false;
-    static constexpr float kUsual[] = {kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN};
+    static constexpr float kUsual[] = {kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN};
     static constexpr float kUsualAsked[] = {kNaN};
-    static constexpr float kCostly[] = {kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN};
+    static constexpr float kCostly[] = {kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN};
     static constexpr float kCostlyAsked[] = {kNaN};
     // effort, position, velocity
     static constexpr bool kReads[] = {true, false, false};
 
     template <class V>
     static inline Values<V, kResults + kStates> law(V effort, V position, V velocity, V dt, V winding_loss,
-            V winding_before, V housing_before, V winding_rest, V housing_rest, V derating, V kept_before, V of_winding,
-            V shared, V of_housing, V to_housing, V to_ambient, V ambient, V loss, V temperature_coefficient, V end,
-            V slope, V share, V spare, V kept) {
+            V winding_before, V housing_before, V winding_rest, V housing_rest, V derating, V kept_before,
+            V effort_before, V of_winding, V shared, V of_housing, V to_housing, V to_ambient, V ambient, V loss,
+            V temperature_coefficient, V end, V slope, V share, V spare, V kept, V discretization) {
         return two_nodes(effort, position, velocity, dt, winding_loss, winding_before, housing_before, winding_rest,
-                housing_rest, derating, kept_before, of_winding, shared, of_housing, to_housing, to_ambient, ambient,
-                loss, temperature_coefficient, end, slope, share, spare, kept);
+                housing_rest, derating, kept_before, effort_before, of_winding, shared, of_housing, to_housing,
+                to_ambient, ambient, loss, temperature_coefficient, end, slope, share, spare, kept, discretization);
     }
     template <class V>
     static inline Values<V, kPrepared> prepare(V winding_capacity, V winding_resistance, V housing_capacity,
             V housing_resistance, V ambient, V motor_constant, V temperature_coefficient, V derating_start,
-            V max_temperature, V continuous_share, V kept, V dt) {
+            V max_temperature, V continuous_share, V kept, V discretization, V dt) {
         return two_node_prepare(winding_capacity, winding_resistance, housing_capacity, housing_resistance, ambient,
-                motor_constant, temperature_coefficient, derating_start, max_temperature, continuous_share, kept, dt);
+                motor_constant, temperature_coefficient, derating_start, max_temperature, continuous_share, kept,
+                discretization, dt);
     }
     static constexpr bool kFelt = false;
     static constexpr bool kTicks = false;
@@ -2486,7 +2563,7 @@ struct DelayTimed {
 };
 
 using Functions = List<FunctionExp, FunctionLog, FunctionSqrt, FunctionTanh, FunctionSin, FunctionCos, FunctionPow, FunctionDecay, FunctionStribeck>;
-using Controllers = List<ControllerPD, ControllerPID, ControllerGearedPD, ControllerGearedPID, ControllerServo>;
+using Controllers = List<ControllerPD, ControllerPID, ControllerGearedPD, ControllerGearedPID, ControllerSlewedPID, ControllerServo>;
 using EffortStages = List<RateHold, EffortDelayTimed, ElectricalWinding, ClampingDCMotor, ClampingDCMotorCutoff, ClampingPositionBased, ClampingEnvelope, ClampingMaxEffort, ThermalTwoNode, SupplyBattery, TransmissionGear, TransmissionElastic, LinkageShaft, PassiveCogging, PassiveFriction, PassiveFrictionCurve, PassiveLuGreFriction, ImplicitEffort>;
 using Feedbacks = List<FeedbackEncoder, DelayTimed>;
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -32,6 +33,7 @@ MODEL = """
   <actuator><dcmotor joint="j" motorconst="{K}" resistance="{R}" {more}/></actuator>
 </mujoco>
 """
+HEAT = 'thermal="2 5 0 0.00393 25 25"'
 # a servo without gain hands on its feedforward, a voltage
 VOLTS = ServoControlConfig(kp=0.0, error_gain=0.0, voltage=1.0)
 
@@ -39,6 +41,15 @@ VOLTS = ServoControlConfig(kp=0.0, error_gain=0.0, voltage=1.0)
 def winding(discretization: str = "mujoco", **values: Any) -> ElectricalConfig:
     """The winding of the model."""
     return ElectricalConfig(torque_constant=K, resistance=R, discretization=discretization, **values)
+
+
+def warm(**values: Any) -> list[Any]:
+    """The winding of copper in a motor that gets hot within seconds, and its heat."""
+    step = "mujoco_inductance" if "inductance" in values else "mujoco"
+    heat = ThermalConfig(
+        5.0, 2.0, motor_constant=K / math.sqrt(R), temperature_coefficient=0.00393, discretization=step
+    )
+    return [winding(temperature_coefficient=0.00393, **values), heat]
 
 
 def commands(dt: float, most: float, in_volts: bool) -> tuple[np.ndarray, np.ndarray]:
@@ -100,9 +111,11 @@ CASES: dict[str, tuple[str, list[Any], float]] = {
         ],
         10.0,
     ),
-    "R heat": (
-        'thermal="2 50 0 0.00393 25 25"',
-        [VOLTS, winding(command="voltage", temperature_coefficient=0.00393), ThermalConfig(50.0, 2.0)],
+    "R heat": (f"{HEAT}", [VOLTS, *warm(command="voltage")], 10.0),
+    "R L heat": (f'inductance="{L}" {HEAT}', [VOLTS, *warm(command="voltage", inductance=L)], 10.0),
+    "L rate heat": (
+        f'inductance="{L}" saturation="0 0 600" {HEAT}',
+        [VOLTS, *warm(command="voltage", inductance=L, max_current_rate=600.0)],
         10.0,
     ),
     "PD within the supply": ('input="pos" controller="5 0 0.2"', [PDControlConfig(5.0, 0.2), winding()], 2.0),
@@ -121,6 +134,16 @@ CASES: dict[str, tuple[str, list[Any], float]] = {
         [PDControlConfig(5.0, 0.2), winding(voltage=3.0, inductance=L, max_current_rate=900.0)],
         2.0,
     ),
+    "PD supply heat": (
+        f'input="pos" controller="5 0 0.2 0 0 3" {HEAT}',
+        [PDControlConfig(5.0, 0.2), *warm(voltage=3.0)],
+        2.0,
+    ),
+    "PD L heat": (
+        f'input="pos" controller="5 0 0.2" inductance="{L}" {HEAT}',
+        [PDControlConfig(5.0, 0.2), *warm(inductance=L)],
+        2.0,
+    ),
 }
 
 
@@ -134,9 +157,7 @@ def test_has_the_numbers_of_mujoco(case: str, dt: float) -> None:
     ours = our_steps(dt, stages, targets, feedforward)
     scale = np.abs(theirs).max(axis=0)
     assert (scale > [1.0, 0.5, 0.3]).all()
-    # the loss of the first step is not known, and MuJoCo's step of the temperature is of first order
-    bar = 3e-5 if "heat" in case and dt == 0.005 else 1e-5
-    assert (np.abs(ours - theirs).max(axis=0) <= bar * scale).all(), np.abs(ours - theirs).max(axis=0) / scale
+    assert (np.abs(ours - theirs).max(axis=0) <= 1e-5 * scale).all(), np.abs(ours - theirs).max(axis=0) / scale
 
 
 @pytest.mark.parametrize("supply", [0.0, 3.0])

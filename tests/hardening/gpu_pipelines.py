@@ -26,6 +26,7 @@ from isaacsim.core.experimental.actuators import (
     PIDControlConfig,
     PositionBasedClampingConfig,
     ServoControlConfig,
+    SlewedPIDControlConfig,
     SupplyConfig,
     ThermalConfig,
     TransmissionConfig,
@@ -79,6 +80,7 @@ CASES: dict[type, dict[str, Any]] = {
     PIDControlConfig: {"motor": [PID, *MOTOR]},
     GearedPDControlConfig: {"motor": [GearedPDControlConfig(0.6, 0.02, 10.0), *MOTOR]},
     GearedPIDControlConfig: {"motor": [GearedPIDControlConfig(0.6, 0.2, 0.02, 0.3, 10.0), *MOTOR]},
+    SlewedPIDControlConfig: {"motor": [SlewedPIDControlConfig(6.0, 2.0, 0.2, 1.5, 0.3), *MOTOR]},
     ServoControlConfig: {
         "plain": [ServoControlConfig(**SERVO), DRIVEN],
         "profile": [

@@ -33,7 +33,7 @@ def test_every_law_of_the_package_has_a_name() -> None:
     """The names are those of the config classes; all laws of the table are included, except the user's own."""
     assert {kind: list(laws) for kind, laws in LAWS.items()} == {
         "feedback": ["encoder"],
-        "controller": ["pd", "pid", "geared_pd", "geared_pid", "neural", "servo"],
+        "controller": ["pd", "pid", "geared_pd", "geared_pid", "neural", "slewed_pid", "servo"],
         "rate": ["rate"],
         "effort_delay": ["effort_delay"],
         "effort_mode": ["implicit"],
@@ -102,8 +102,9 @@ def test_unknown_keys_are_refused_with_a_suggestion() -> None:
         "supply, transmission, linkage, passive, effort_mode, delay, "
         "armature, friction, viscous_friction. Did you mean clamping?",
         "'b'.controller has 'kq': must be one of law, kp, kd, const_effort. Did you mean kp?",
-        "'c'.controller.law = 'pdd': must be one of pd, pid, geared_pd, geared_pid, neural, servo. Did you mean pd?",
-        "'d'.controller has no law: must be one of pd, pid, geared_pd, geared_pid, neural, servo. "
+        "'c'.controller.law = 'pdd': must be one of pd, pid, geared_pd, geared_pid, neural, slewed_pid, servo. "
+        "Did you mean pd?",
+        "'d'.controller has no law: must be one of pd, pid, geared_pd, geared_pid, neural, slewed_pid, servo. "
         "Use one of these or remove it.",
         "'e'.delay has 'second': must be one of law, delay_steps. Use one of these or remove it.",
         "'f'.feedback has 'law': must be one of resolution, bias, noise, latency, latency_steps, velocity, "

@@ -50,6 +50,7 @@ RANGES = {
     "deadband": (0.0, 0.3),
     "max_duty_rate": (0.5, 10.0),
     "profile_velocity": (1.0, 5.0),
+    "max_rate": (1.0, 5.0),
     "profile_acceleration": (10.0, 100.0),
     "stall_effort": (4.0, 20.0),
     "no_load_velocity": (1.0, 4.0),

@@ -16,6 +16,7 @@ from isaacsim.core.experimental.actuators import (
     PDControlConfig,
     PIDControlConfig,
     ServoControlConfig,
+    SlewedPIDControlConfig,
     TransmissionConfig,
 )
 from isaacsim.core.experimental.actuators.specs.dc_motors import INPUTS, DCMotor, imported
@@ -82,6 +83,10 @@ def test_controllers() -> None:
     assert motor.others[1] == TransmissionConfig(-2.0)
     motor, _ = motor_of((), gains, inputs=POS)
     assert motor.controller.integral_max == math.inf
+    motor, lost = motor_of((*[0.0] * 7, 5.0, 0.2), gains, inputs=POS)
+    assert motor.controller == SlewedPIDControlConfig(3.0, 2.0, 0.4, 5.0, 0.2) and not lost
+    motor, _ = motor_of((*[0.0] * 7, 5.0, 0.2), (*gains[:5], 0.0), inputs=POS)
+    assert motor.controller == SlewedPIDControlConfig(3.0, 0.0, 0.0, 5.0)
     motor, _ = motor_of((), (0.5, 0.25), inputs=INPUTS["ff"])
     assert motor.controller == PDControlConfig(0.0, 0.0) and motor.others[0].voltage == math.inf
 
@@ -99,14 +104,33 @@ def test_passive_devices() -> None:
 
 
 def test_winding() -> None:
-    """A rate without an inductance limits nothing; the resistance is that at 25 °C, and heats from there."""
+    """A rate without an inductance limits nothing; the resistance is that at 25 °C, and L/R that of the file there."""
     assert motor_of((0.0, 30.0))[0].others[0].max_current_rate == math.inf
     motor, lost = motor_of((0.004, 30.0, *[0.0] * 5, 7.0), (0.5, 0.25, 0.004, 50.0))
     (winding,) = motor.others
-    assert winding.resistance == pytest.approx(0.45) and winding.inductance == pytest.approx(0.002)
-    assert winding.max_current_rate == 30.0 and lost == ["the slew rate of its setpoint"]
+    assert winding.resistance == pytest.approx(0.45) and winding.inductance == pytest.approx(0.0018)
+    assert winding.max_current_rate == 30.0 and lost == ["the slew rate of a control that is no position"]
     at_50 = winding.resistance * (1 + winding.temperature_coefficient * 25.0)
     assert at_50 == pytest.approx(0.5)
+
+
+def test_voltages_are_those_of_the_reference_temperature() -> None:
+    """The drive of MuJoCo takes that resistance for its torque: gains are less by as much as ours at 25 °C is more."""
+    gains = (0.5, 0.25, 0.004, 0.0, 3.0, 2.0, 0.4)
+    motor, lost = motor_of((), gains, inputs=POS)
+    assert motor.controller == PIDControlConfig(*(pytest.approx(one / 1.1) for one in (3.0, 2.0, 0.4))) and not lost
+    _, lost = motor_of((), gains, inputs=POS | INPUTS["ff"])
+    assert lost == ["the voltage of its feedforward at another temperature than 25 °C"]
+
+
+def test_heat() -> None:
+    """The loss is that of the winding, of the current before the step where an inductance holds it."""
+    for lag, step in ((0.0, "mujoco"), (0.004, "mujoco_inductance")):
+        motor, _ = motor_of((lag, 0.0, 2.0, 30.0, 15.0), (0.5, 0.25, 0.004, 50.0))
+        heat = motor.others[1]
+        assert (heat.winding_capacity, heat.winding_resistance, heat.ambient) == (30.0, 2.0, 15.0)
+        assert heat.motor_constant == pytest.approx(0.25 / math.sqrt(0.45)) and heat.discretization == step
+        assert heat.temperature_coefficient == pytest.approx(0.004 * 0.5 / 0.45)
 
 
 def test_bristles_are_the_whole_friction() -> None:

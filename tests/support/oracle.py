@@ -212,8 +212,10 @@ def rotor_signals(q, qd, q_target, qd_target, feedforward, th, thd, _qd_before, 
 def winding_law(effort, _q, qd, h, inertia, T, T_h, derating, supply, i, _volts, _power, _loss, K, R, L, *rest):
     """Winding at a constant voltage over a step, current-regulated within the supply."""
     config_supply, most, rate, of_copper, of_magnet, in_volts, driver, as_mujoco = rest
-    K, R = K * np.maximum(1 - of_magnet * (T_h - 25), 0.01), R * np.maximum(1 + of_copper * (T - 25), 0.01)
-    x = h * R / np.where(L > 0, L, np.nan)
+    R25, K, R = R, K * np.maximum(1 - of_magnet * (T_h - 25), 0.01), R * np.maximum(1 + of_copper * (T - 25), 0.01)
+    # the time constant of MuJoCo is that of a cold winding, and so are the voltages of its drive
+    R_drive = np.where(as_mujoco > 0.5, R25, R)
+    x = h * R_drive / np.where(L > 0, L, np.nan)
     left = np.where(L > 0, np.exp(-x), 0)
     share = np.where(L > 0, -np.expm1(-x), 1)
     m = np.where(L > 0, share / x, 0)
@@ -226,11 +228,13 @@ def winding_law(effort, _q, qd, h, inertia, T, T_h, derating, supply, i, _volts,
 
     V = np.where(supply <= 3.4028234663852886e38, np.maximum(supply, 0), config_supply)
     V = np.where(driver > 1.5, 0, V)
-    asked = np.where(in_volts > 0.5, current_of(effort), effort / K)
+    asked = np.where(
+        in_volts > 0.5, current_of(effort), effort / K * np.where(R > 0, R_drive / np.where(R > 0, R, 1), 1)
+    )
     limit = np.where((derating >= 1) | np.isinf(most), most, most * np.maximum(derating, 0))
     # MuJoCo limits the rate at the start of a step with inductance, and after the voltage
     as_theirs = (as_mujoco > 0.5) & (L > 0)
-    change = rate * np.where(as_theirs, L / R, h)
+    change = rate * np.where(as_theirs, L / np.where(R_drive > 0, R_drive, 1), h)
     wanted = np.clip(np.clip(asked, -limit, limit), i - change, i + change)
     settled = np.clip(wanted, current_of(-V), current_of(V))
     settled = np.where(as_theirs, np.clip(settled, i - change, i + change), settled)
@@ -246,13 +250,15 @@ def winding_law(effort, _q, qd, h, inertia, T, T_h, derating, supply, i, _volts,
 
 
 @law_of("ThermalTwoNode")
-def two_node_law(effort, _q, _qd, h, published, T_w, T_h, rest_w, rest_h, _derating, _kept, *parameters):
+def two_node_law(effort, _q, _qd, h, published, T_w, T_h, rest_w, rest_h, _derating, _kept, before, *parameters):
     """Winding and housing as two nodes, by the eigenvalues of the symmetric form of the network, exact over the step.
 
     The rounding errors of the two temperatures are those of float32, so they are NaN here, for no comparison.
     """
-    C_w, R_w, C_h, R_h, T_a, K, a, T_1, T_max, share, kept = parameters
-    power = effort**2 * np.where(np.isfinite(K), np.maximum(1 + a * (T_w - 25), 0) / K**2, published)
+    C_w, R_w, C_h, R_h, T_a, K, a, T_1, T_max, share, kept, discretization = parameters
+    power = np.where(discretization > 1.5, before, effort) ** 2 * np.where(
+        np.isfinite(K), np.maximum(1 + a * (T_w - 25), 0) / K**2, published
+    )
     q = (T_w - T_h) / R_w
     flows = np.stack([power - q, q - (T_h - T_a) / R_h], axis=-1)
     # C^-1/2 times the conductances times C^-1/2
@@ -265,12 +271,15 @@ def two_node_law(effort, _q, _qd, h, published, T_w, T_h, rest_w, rest_h, _derat
     mean = np.where(z > 0, -np.expm1(-z) / np.where(z > 0, z, 1), 1) * np.asarray(h)[..., None]
     V = root[..., :, None] * V
     gained = np.einsum("...ij,...j,...kj,...k->...i", V, mean, V, flows)
+    # explicit Euler, as in MuJoCo
+    explicit = np.stack([flows[..., 0] / C_w, flows[..., 1] / C_h], axis=-1) * np.asarray(h)[..., None]
+    gained = np.where((np.asarray(discretization) > 0.5)[..., None], explicit, gained)
     after = np.stack([T_w + rest_w, T_h + rest_h], axis=-1) + gained
     after = np.where(good[..., None], after, np.nan)
     errors = np.full_like(T_w, np.nan)
     part = np.clip((T_max - after[..., 0]) / (T_max - T_1), 0, 1)
     derating = np.where(np.isinf(T_max), 1, np.where(T_1 < T_max, share + part * (1 - share), np.nan))
-    return after[..., 0], after[..., 1], errors, errors, derating, kept
+    return after[..., 0], after[..., 1], errors, errors, derating, kept, effort
 
 
 @law_of("SupplyBattery")
@@ -433,6 +442,16 @@ def profile_of(target, setpoint, velocity, h, top, a):
     moved = np.minimum(np.maximum(wanted, velocity - a * h), velocity + a * h)
     absent = np.isinf(top) & np.isinf(a)
     return np.where(absent, target, setpoint + h * moved), np.where(absent, 0, moved)
+
+
+@law_of("ControllerSlewedPID")
+def slewed_pid_law(q, qd, q_target, qd_target, feedforward, dt, integral, setpoint, rest, kp, ki, kd, rate, *others):
+    """PID control of a target that is approached at a limited velocity; the rounding error is that of float32."""
+    setpoint = np.where(np.isnan(setpoint), q, setpoint)
+    ahead = q_target - setpoint
+    setpoint = np.where(np.abs(ahead) <= rate * dt, q_target, setpoint + rest + np.sign(ahead) * rate * dt)
+    found = pid_law(q, qd, setpoint, qd_target, feedforward, dt, integral, kp, ki, kd, *others)
+    return *found, setpoint, np.full_like(setpoint, np.nan)
 
 
 @law_of("ControllerServo")

@@ -15,6 +15,7 @@ from isaacsim.core.experimental.actuators import (
     MotorConfig,
     PDControlConfig,
     Simulation,
+    SlewedPIDControlConfig,
     add_actuator,
     motors_of,
     motors_of_model,
@@ -94,11 +95,12 @@ def test_motor_is_that_of_the_same_mjcf(values: dict[str, Any], actuator: str) -
 def test_dc_motors_of_prims() -> None:
     """What a motor has not is named, and those that none stands for."""
     made = pendulum()
-    slewed = {"gainPrm": [0.5, 0.25, 0.0, 0.0, 3.0], "dynPrm": [*[0.0] * 7, 5.0]} | DC_MOTOR
-    mjc_actuator(made, "drive", **slewed)
-    with pytest.warns(UserWarning, match=r"have what motors have not: </World/drive> \(the slew rate") as caught:
+    ranged = {"gainPrm": [0.5, 0.25, 0.0, 0.0, 3.0], "dynPrm": [*[0.0] * 7, 5.0]} | DC_MOTOR
+    mjc_actuator(made, "drive", **ranged, **forces(-1.0, 1.0, "ctrl"))
+    with pytest.warns(UserWarning, match=r"have what motors have not: </World/drive> \(the range of") as caught:
         motors = motors_of(made.stage)
     assert caught[0].filename == __file__ and isinstance(motors["hinge"].others[0], ElectricalConfig)
+    assert motors["hinge"].controller == SlewedPIDControlConfig(3.0, 0.0, 0.0, 5.0)
     made = pendulum()
     mjc_actuator(made, "drive", **DC_MOTOR | {"gainPrm": [0.5, 0.25], "gear": [0.0]})
     with pytest.warns(UserWarning, match=r"no motor stands for: </World/drive> \(a DC motor with the gear 0"):

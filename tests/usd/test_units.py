@@ -19,6 +19,7 @@ from isaacsim.core.experimental.actuators.specs.configs import (
     PDControlConfig,
     PIDControlConfig,
     PositionBasedClampingConfig,
+    SlewedPIDControlConfig,
 )
 from isaacsim.core.experimental.actuators.specs.fields import parameters_of
 from isaacsim.core.experimental.actuators.usd.units import StageUnits, from_stage, to_stage, units_of
@@ -79,6 +80,11 @@ def test_force_and_torque() -> None:
             GearedPIDControlConfig(2.0, 3.0, 4.0, 5.0, 7.0, 6.0),
             (2 * ANGULAR, 3 * ANGULAR, 4 * ANGULAR, 5.0, 7.0, 6 * ANGULAR),
             (2e3, 3e3, 4e3, 5e2, 7.0, 6 * LINEAR),
+        ),
+        (
+            SlewedPIDControlConfig(2.0, 3.0, 4.0, 8.0, 5.0, 6.0),
+            (2 * ANGULAR, 3 * ANGULAR, 4 * ANGULAR, 8.0, 5.0, 6 * ANGULAR),
+            (2e3, 3e3, 4e3, 8e2, 5e2, 6 * LINEAR),
         ),
         (MaxEffortClampingConfig(2.0), (2 * ANGULAR,), (2 * LINEAR,)),
         (DCMotorClampingConfig(2.0, 3.0, math.inf), (2 * ANGULAR, 3.0, math.inf), (2 * LINEAR, 3e2, math.inf)),

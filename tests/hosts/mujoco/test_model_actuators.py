@@ -20,12 +20,14 @@ from isaacsim.core.experimental.actuators import (
     MujocoSimulation,
     PDControlConfig,
     PIDControlConfig,
+    SlewedPIDControlConfig,
     ThermalConfig,
     TransmissionConfig,
     motors_of_model,
 )
 
 STEPS = 500
+HOT = 'motorconst="0.3" gear="2" thermal="2 1 0 0.0039 10 25"'
 
 
 def swing(actuators: str, joint: str = "", inside: str = "") -> mujoco.MjModel:
@@ -76,6 +78,11 @@ def swing(actuators: str, joint: str = "", inside: str = "") -> mujoco.MjModel:
             *("effort", 4.0, 5.0),
         ),
         ('<pid joint="a" kp="10" kv="2"/>', "position", 1.0, 1.0),
+        ('<pid joint="a" kp="10" kv="2" slewmax="1.5" gear="-2"/>', "position", -0.5, 2.0),
+        (
+            '<dcmotor joint="a" motorconst="0.1" resistance="0.5" gear="-2" input="pos" controller="3 0 0.4 2 0 4"/>',
+            *("position", -0.5, 2.0),
+        ),
         # a feedforward in volts
         ('<dcmotor joint="a" motorconst="0.1" resistance="0.5" gear="20" inductance="0.002"/>', "effort", 1.0, 4.0),
         (
@@ -95,6 +102,13 @@ def swing(actuators: str, joint: str = "", inside: str = "") -> mujoco.MjModel:
             '<dcmotor joint="a" motorconst="0.1 0.12" resistance="0.5" gear="4" inductance="0 0.003" input="pos vel"'
             ' controller="1 0 0.1 0 0 6" saturation="0 0 200" cogging="0.05 -2 0.3"/>',
             *("position", 0.25, 4.0),
+        ),
+        # one that gets hot, with a resistance given at 10 °C
+        (f'<dcmotor joint="a" resistance="0.5" {HOT}/>', "effort", 1.0, 4.0),
+        (f'<dcmotor joint="a" resistance="0.5" {HOT} inductance="0.002" saturation="0 0 400"/>', "effort", 1.0, 4.0),
+        (
+            f'<dcmotor joint="a" resistance="0.5" {HOT} inductance="0.002" input="pos" controller="5 0 0.5 0 0 6"/>',
+            *("position", 0.5, 2.0),
         ),
         ('<position joint="a" kp="8"/><velocity joint="a" kv="2"/>', "position", 1.0, 1.0),
     ],
@@ -229,17 +243,16 @@ def test_what_a_pid_becomes() -> None:
     model = swing(
         """
         <pid name="x" joint="a" kp="10" kv="2" ki="3" imax="0.2" gear="-2" forcerange="-4 4" ctrlrange="-1 2"/>
-        <pid name="y" joint="b" kp="10" ki="3" slewmax="5"/>
+        <pid name="y" joint="b" kp="10" ki="3" imax="0.5" slewmax="5" gear="-2"/>
         """
     )
     with pytest.warns(UserWarning) as caught:
         motors = motors_of_model(model)
     told = [str(one.message) for one in caught]
-    assert len(told) == 2 and "'y' (the slew rate 5 of its position setpoint)" in told[0]
-    assert re.search(r"targets within their ctrlrange, .*: 'x' \(-1 … 0.5\)", told[1])
+    assert len(told) == 1 and re.search(r"targets within their ctrlrange, .*: 'x' \(-1 … 0.5\)", told[0])
     assert motors["a"].controller == PIDControlConfig(40.0, 12.0, 8.0, 0.1)
     assert motors["a"].clamping == [MaxEffortClampingConfig(8.0)]
-    assert motors["b"].controller == PIDControlConfig(10.0, 3.0, 0.0)
+    assert motors["b"].controller == SlewedPIDControlConfig(40.0, 12.0, 0.0, 2.5, 0.25)
 
 
 @pytest.mark.parametrize(
@@ -286,21 +299,26 @@ def test_what_a_dc_motor_becomes() -> None:
     with pytest.warns(UserWarning, match="have what motors have not: 'x'") as caught:
         motors = motors_of_model(model)
     said = str(caught[0].message)
-    for words in ("slew rate", "a limit of the force that includes cogging"):
-        assert words in said
+    assert "a limit of the force that includes cogging" in said and "slew" not in said
     at_25 = 0.5 * 1.04
     expected = MotorConfig(
-        PIDControlConfig(3.0, 2.0, 0.4, 0.2),
+        SlewedPIDControlConfig(*(pytest.approx(one / 1.04) for one in (3.0, 2.0, 0.4)), 7.0, 0.2),
         [MaxEffortClampingConfig(4.0)],
         armature=0.5,
         others=[
             ElectricalConfig(
-                *(0.1, at_25, pytest.approx(0.001), 24.0),
+                *(0.1, at_25, pytest.approx(0.00104), 24.0),
                 max_current_rate=900.0,
                 temperature_coefficient=pytest.approx(0.004 / 1.04),
                 discretization="mujoco",
             ),
-            ThermalConfig(20.0, 1.5, ambient=22.0),
+            ThermalConfig(
+                *(20.0, 1.5),
+                ambient=22.0,
+                motor_constant=pytest.approx(0.1 / np.sqrt(at_25)),
+                temperature_coefficient=pytest.approx(0.004 / 1.04),
+                discretization="mujoco_inductance",
+            ),
             TransmissionConfig(2.0),
             CoggingConfig(0.2, 6.0, 0.4),
             LuGreFrictionConfig(400.0, 8.0, 0.1, 0.2, 0.3, 0.15, mujoco_discretization=True),

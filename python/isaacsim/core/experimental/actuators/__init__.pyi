@@ -20,6 +20,7 @@ from .components.controller_neural_mlp import ControllerNeuralMLP as ControllerN
 from .components.controller_pd import ControllerPD as ControllerPD
 from .components.controller_pid import ControllerPID as ControllerPID
 from .components.controller_servo import ControllerServo as ControllerServo
+from .components.controller_slewed_pid import ControllerSlewedPID as ControllerSlewedPID
 from .components.delay import Delay as Delay
 from .components.delay_timed import DelayTimed as DelayTimed
 from .components.effort_delay_timed import EffortDelayTimed as EffortDelayTimed
@@ -88,6 +89,7 @@ from .specs.configs import PIDControlConfig as PIDControlConfig
 from .specs.configs import PositionBasedClampingConfig as PositionBasedClampingConfig
 from .specs.configs import RateConfig as RateConfig
 from .specs.configs import ServoControlConfig as ServoControlConfig
+from .specs.configs import SlewedPIDControlConfig as SlewedPIDControlConfig
 from .specs.configs import SupplyConfig as SupplyConfig
 from .specs.configs import ThermalConfig as ThermalConfig
 from .specs.configs import TimedDelayConfig as TimedDelayConfig
@@ -137,6 +139,7 @@ DriveNeuralMLP = ControllerNeuralMLP
 DrivePD = ControllerPD
 DrivePID = ControllerPID
 DriveServo = ControllerServo
+DriveSlewedPID = ControllerSlewedPID
 
 __version__: str
 __all__ = [
@@ -167,6 +170,7 @@ __all__ = [
     "ControllerPD",
     "ControllerPID",
     "ControllerServo",
+    "ControllerSlewedPID",
     "DCMotorClampingConfig",
     "DCMotorCutoffClampingConfig",
     "Delay",
@@ -230,6 +234,7 @@ __all__ = [
     "ServoControlConfig",
     "Shard",
     "Simulation",
+    "SlewedPIDControlConfig",
     "Stability",
     "SupplyBattery",
     "SupplyConfig",

@@ -41,6 +41,7 @@ from ..specs.configs import (
     PositionBasedClampingConfig,
     RateConfig,
     ServoControlConfig,
+    SlewedPIDControlConfig,
     SupplyConfig,
     ThermalConfig,
     TimedDelayConfig,
@@ -143,6 +144,7 @@ LAWS = (
     Law(PIDControlConfig, "ControllerPID"),
     Law(GearedPDControlConfig, "ControllerGearedPD"),
     Law(GearedPIDControlConfig, "ControllerGearedPID"),
+    Law(SlewedPIDControlConfig, "ControllerSlewedPID"),
     Law(ServoControlConfig, "ControllerServo"),
     # the file of a network determines its class
     Law(

@@ -15,7 +15,9 @@ The driver regulates the current, so the effort is the demanded one while its vo
 supply; without inductance it is equal to the last bit. Beyond, the back-EMF is that of the velocity after the step, so
 a motor at its supply settles at any step size. A motor that is driven beyond its no-load speed brakes.
 With `command` "voltage" the input is the voltage V at the winding: i* = (V − K·v⁺)/R. With `discretization` "mujoco"
-ī is i⁺ and v⁺ is v, as in MuJoCo's `dcmotor`. A driver that is off leaves the winding open, i = 0, or shorted, V = 0.
+ī is i⁺ and v⁺ is v, as in MuJoCo's `dcmotor`; L/R is that of R25, and i* is (effort/K)·R25/R: its driver gives the
+voltage that the effort takes at 25 °C, so the effort falls as the winding warms up. A driver that is off leaves the
+winding open, i = 0, or shorted, V = 0.
 R and K keep at least a hundredth of R25 and K25. With a resistance of 0, which no winding has, the effort is unchanged.
 The state holds i⁺, V, power, and R/K², the loss per square of the effort, for the thermal law.
 Edges: parameters out of range give NaN, which the plan's guard turns into zero and a fault.
@@ -130,7 +132,10 @@ def winding(
     constant = cold_constant * weakening
     per_constant = inverse_constant / weakening
     ohms = cold_resistance * growth(temperature_coefficient, temperature)
-    left, share, start, rise = response(inductance, ohms, dt)
+    # the drive of MuJoCo does not know that its winding is warm
+    is_open_loop = as_mujoco > 0.5 and temperature_coefficient != 0.0
+    driven_ohms = cold_resistance if is_open_loop else ohms
+    left, share, start, rise = response(inductance, driven_ohms, dt)
     # velocity at the end of the step per current, or at its start as in MuJoCo
     gain = dt * constant / inertia if inertia > 0.0 and as_mujoco < 0.5 else 0.0
     back_emf = constant * (velocity + gain * (start * current))
@@ -139,9 +144,10 @@ def winding(
     # no limit stays none
     is_whole = derating >= 1.0 or max_current > LARGEST
     most = max_current if is_whole else product(max_current, derating if derating > 0.0 else 0.0)
-    asked = (effort - back_emf) * per_impedance if in_volts > 0.5 else effort * per_constant
+    of_effort = effort * per_constant * (driven_ohms * per_impedance if is_open_loop else 1.0)
+    asked = (effort - back_emf) * per_impedance if in_volts > 0.5 else of_effort
     # MuJoCo limits the rate at the start of the step, of a current that then approaches its end
-    lag = inductance * per_impedance if as_mujoco > 0.5 else 0.0
+    lag = inductance / (driven_ohms if driven_ohms > 0.0 else 1.0) if as_mujoco > 0.5 else 0.0
     change = product(max_current_rate, lag if lag > 0.0 else dt)
     wanted = demanded_current(asked, current, most, change)
     available = supply_voltage if supply_voltage <= LARGEST else supply
@@ -161,7 +167,7 @@ def winding(
     mean = of_current if regulated else of_voltage
     mean = after if as_mujoco > 0.5 else mean
     # as demanded, to the last bit
-    is_free = regulated and wp.abs(asked) <= most and wp.abs(asked - current) <= change
+    is_free = regulated and not is_open_loop and wp.abs(asked) <= most and wp.abs(asked - current) <= change
     total = effort if (is_free and in_volts < 0.5 and start == 0.0) or ohms == 0.0 else constant * mean
     is_open = driver > 0.5 and driver < 1.5
     # a zero that is NaN for signals that are not finite

@@ -17,6 +17,10 @@ A·h are −x₁ and −x₂, x₁ ≥ x₂ ≥ 0, and g(x) = (1 − e^−x)/x i
     E₂₁     = h/(R_w·C_h)·e^−x₂·g(x₁ − x₂)
     β       = h²/(R_w·C_w·C_h)·(g(x₂) − g(x₁))/(x₁ − x₂)
 
+With `discretization` "mujoco" the step is the explicit one of MuJoCo's `dcmotor`, α = h/C_w, γ = h/C_h, β = 0, which is
+unstable for h > 2·R_w·C_w; with "mujoco_inductance" P is besides of the effort of the step before, as of a current that
+the inductance of its winding holds.
+
 The differences of flows vanish at rest, so the rounding of α, β and γ does not move the temperatures at rest. Steps of
 a millisecond change a temperature by less than its last digit: the state holds the rounding errors and adds them in the
 next step. An infinite C_h leaves the housing at T_a. In the first step, and after a reset to ambient, both temperatures
@@ -95,9 +99,11 @@ def two_node_prepare(
     max_temperature: float,
     continuous_share: float,
     kept: float,
+    discretization: float,
     dt: float,
 ):
     """Return α, β, γ, the conductances, and the numbers of loss and derating, NaN where parameters are out of range."""
+    is_exact = discretization < 0.5
     warms = 1.0 / positive(winding_capacity)
     cools = 1.0 / positive_or_infinite(housing_capacity)
     resistance = positive(winding_resistance)
@@ -119,10 +125,12 @@ def two_node_prepare(
     )
     share = continuous_share if continuous_share >= 0.0 and continuous_share <= 1.0 else wp.nan
     constant = positive_or_infinite(motor_constant)
+    exact_winding = resistance * (first * (large * of_large) + second * (small * of_small))
+    exact_housing = resistance * (b * exp(-small) * mean_of_decay(apart, exp(-apart)))
     return (
-        resistance * (first * (large * of_large) + second * (small * of_small)),
-        dt * cools * (a * means),
-        resistance * (b * exp(-small) * mean_of_decay(apart, exp(-apart))),
+        exact_winding if is_exact else dt * warms,
+        dt * cools * (a * means) if is_exact else 0.0,
+        exact_housing if is_exact else dt * cools,
         to_housing,
         to_ambient,
         ambient if wp.isfinite(ambient) else wp.nan,
@@ -133,6 +141,7 @@ def two_node_prepare(
         share if derates else share * 0.0 + 1.0,
         1.0 - share if derates else 0.0,
         kept,
+        discretization,
     )
 
 
@@ -149,6 +158,7 @@ def two_nodes(
     housing_rest: float,
     derating: float,
     kept_before: float,
+    effort_before: float,
     of_winding: float,
     shared: float,
     of_housing: float,
@@ -162,20 +172,22 @@ def two_nodes(
     share: float,
     spare: float,
     kept: float,
+    discretization: float,
 ):
-    """Return both temperatures [°C], their rounding errors, the derating, and whether a reset keeps all that."""
+    """Return both temperatures [°C], their rounding errors, the derating, whether a reset keeps it, and the effort."""
     winding = started(winding_before, ambient)
     housing = started(housing_before, ambient)
     growth = 1.0 + temperature_coefficient * (winding - 25.0)
     per_effort = loss * (0.0 if growth < 0.0 else growth) if loss != 0.0 else winding_loss
     inward = (winding - housing) * to_housing
     outward = (housing - ambient) * to_ambient
-    power = effort * effort * per_effort
+    heating = effort_before if discretization > 1.5 else effort
+    power = heating * heating * per_effort
     both = shared * (power - outward)
     winding_after, winding_error = sum_and_rest(winding, winding_rest + (of_winding * (power - inward) + both))
     housing_after, housing_error = sum_and_rest(housing, housing_rest + (of_housing * (inward - outward) + both))
     left = share + spare * within((end - winding_after) * slope, 0.0, 1.0)
-    return winding_after, housing_after, winding_error, housing_error, left, kept
+    return winding_after, housing_after, winding_error, housing_error, left, kept, effort
 
 
 class ThermalTwoNode(Thermal):
@@ -194,6 +206,8 @@ class ThermalTwoNode(Thermal):
         max_temperature: Temperature of the winding at which it ends [°C], shape `(N,)`.
         continuous_share: Share of the effort that is left there, shape `(N,)`.
         reset: 0 where a reset cools the motor to ambient temperature, 1 where it keeps the temperatures, shape `(N,)`.
+        discretization: 0 for the exact step, 1 for that of MuJoCo, 2 for that of MuJoCo with an inductance, shape
+            `(N,)`.
 
     Raises:
         TypeError: An array is missing.
@@ -212,6 +226,7 @@ class ThermalTwoNode(Thermal):
         "max_temperature",
         "continuous_share",
         "reset",
+        "discretization",
     )
     NEUTRAL: ClassVar[tuple[float, ...]] = (
         1.0,
@@ -225,6 +240,7 @@ class ThermalTwoNode(Thermal):
         math.inf,
         0.0,
         0.0,
+        0.0,
     )
     STATE: ClassVar[tuple[str, ...]] = (
         "temperature",
@@ -233,9 +249,11 @@ class ThermalTwoNode(Thermal):
         "housing_rest",
         "derating",
         "kept",
+        "effort_before",
     )
     START: ClassVar[Mapping[str, float]] = {"temperature": UNSET, "housing_temperature": UNSET, "derating": 1.0}
-    KEPT: ClassVar[Collection[str]] = dict.fromkeys(STATE, "kept")
+    # the current of a winding does not outlast a reset
+    KEPT: ClassVar[Collection[str]] = dict.fromkeys(STATE[:-1], "kept")
     RECORDED: ClassVar[Mapping[str, str]] = {
         "winding_temperatures": "temperature",
         "housing_temperatures": "housing_temperature",

@@ -16,9 +16,9 @@ w = (J·θ̇ + h·N·τ)/M of the rotor and u = v + h·τ_e/I of the joint:
     t = (δ_f − clip(δ_f, ±β)) / (h²·(1/M + 1/I))             what stops them where they touch
     f = clip(p, 0, t), without backlash p;  θ̇⁺ = w − h·f/M,  θ⁺ = θ + h·θ̇⁺
 
-The spring is that of the deflection a share ϑ = 0.9 of the step ahead, which shortens the period: with ω² = k·(1/J + 1/I)
-it is longer than that of the equations by (h·ω)²·(ϑ²/4 + ϑ/2 − 1/12)/2, 1.8 % at h·ω = 0.25. Its energy falls for any
-ϑ >= ½. Teeth that come from the other side of the gap, e < 0 < δ_f − β, have ϑ = 1: they touch within the step.
+The effort is that of the deflection a share ϑ = 0.9 of the step ahead: with ω² = k·(1/J + 1/I) the period is then too
+long by (h·ω)²·(ϑ²/4 + ϑ/2 − 1/12)/2, 1.8 % at h·ω = 0.25, and the energy falls, as for any ϑ >= ½. Teeth that come
+from the other side of their edge, with e < 0 < δ_f − β or the reverse, have ϑ = 1: they touch within the step.
 
 k and c are those of the config, up to I/(2h)² and I/(4h): then the energy of rotor, spring and joint does not grow,
 also where the joint is half as heavy as I, heavier or held. Where h·sqrt(k·(1/J + 1/I)) is above 0.5 the step damps the

@@ -35,6 +35,7 @@ from .late import MAX_DELAY_STEPS, EffortDelayConfig, TimedDelayConfig
 from .linkage import LinkageConfig
 from .rate import RateConfig
 from .servo import ServoControlConfig
+from .slewed import SlewedPIDControlConfig
 from .supply import SupplyConfig
 from .thermal import ThermalConfig
 from .transmission import ElasticTransmissionConfig, TransmissionConfig
@@ -608,6 +609,7 @@ _OTHERS: tuple[type[Config], ...] = (
     TimedDelayConfig,
     RateConfig,
     EffortDelayConfig,
+    SlewedPIDControlConfig,
     ServoControlConfig,
     ElectricalConfig,
     EnvelopeClampingConfig,

@@ -7,9 +7,12 @@ is a transmission, before which all numbers are those of the file; cogging and f
     gainprm  R, K, temperature coefficient of R, its reference temperature, kp, ki, kd, V_max, 0, 0
     biasprm  cogging: amplitude, periods, phase; LuGre: Coulomb and static level, Stribeck velocity; 0 …
 
-A torque command τ = kp·(u − l) + ki·∫(u − l) + kd·(u_v − l̇) + u_ff becomes the voltage (R/K)·τ + K·l̇ within ±V_max.
+A torque command τ = kp·(u − l) + ki·∫(u − l) + kd·(u_v − l̇) + u_ff becomes the voltage (R/K)·τ + K·l̇ within ±V_max,
+R at the reference temperature. Our resistance is that at 25 °C, and our gains are by so much smaller or larger.
 0 stands for no limit. Differences: the integral of our controller has the error of the same step, MuJoCo's that of the
-step before; our limit of the effort acts before cogging and friction, MuJoCo's after them.
+step before; the setpoint of a slew rate starts at the position of the joint, MuJoCo's at 0; our limit of the effort
+acts before cogging and friction, MuJoCo's after them; in the first step our winding has 25 °C, MuJoCo's the ambient
+temperature.
 Source: compiled models of MuJoCo 4.0, an attribute at a time; its XML reference, actuator/dcmotor.
 """
 
@@ -31,6 +34,7 @@ from .configs import (
     PDControlConfig,
     PIDControlConfig,
     ServoControlConfig,
+    SlewedPIDControlConfig,
     ThermalConfig,
 )
 from .motors import MotorConfig
@@ -138,9 +142,19 @@ def _controller(actuator: DCMotor) -> ControlConfig | None:
     if actuator.inputs == INPUTS["voltage"]:
         # without gain it hands on its feedforward, a voltage
         return ServoControlConfig(kp=0.0, error_gain=0.0, voltage=_supply(actuator, 1.0))
+    share = actuator.gain[0] / _resistance_at_25(actuator)
+    kp, ki, kd = kp * share, ki * share, kd * share
+    most = _unlimited(actuator.dynamics[8]) if ki else math.inf
+    if _is_slewed(actuator):
+        return SlewedPIDControlConfig(kp, ki, kd, actuator.dynamics[7], most)
     if ki:
-        return PIDControlConfig(kp, ki, kd, _unlimited(actuator.dynamics[8]))
+        return PIDControlConfig(kp, ki, kd, most)
     return None if actuator.inputs == INPUTS["none"] and not actuator.gain[1] else PDControlConfig(kp, kd)
+
+
+def _is_slewed(actuator: DCMotor) -> bool:
+    """Return True if the velocity of its position setpoint is limited."""
+    return actuator.dynamics[7] > 0.0 and bool(actuator.inputs & INPUTS["pos"])
 
 
 def _clamps(actuator: DCMotor, limit: float) -> list[ClampingConfig]:
@@ -151,18 +165,18 @@ def _clamps(actuator: DCMotor, limit: float) -> list[ClampingConfig]:
 
 def _windings(actuator: DCMotor) -> list[Config]:
     """Return the winding, of a motor that has one."""
-    resistance, constant, coefficient, reference = actuator.gain[:4]
+    resistance, constant, coefficient = actuator.gain[:3]
     if not constant:
         return []
-    # ours is that at 25 °C, with a coefficient from there on
-    at_25 = resistance * (1.0 + coefficient * (25.0 - reference))
+    at_25 = _resistance_at_25(actuator)
     lag, rate = actuator.dynamics[:2]
     in_volts = actuator.inputs == INPUTS["voltage"]
     return [
         ElectricalConfig(
             torque_constant=constant,
             resistance=at_25,
-            inductance=lag * resistance,
+            # the time constant is that of a winding which is not warm
+            inductance=lag * at_25,
             voltage=_supply(actuator, math.inf) if in_volts else _unlimited(actuator.gain[7]),
             # without an inductance MuJoCo has no such limit
             max_current_rate=_unlimited(rate) if lag else math.inf,
@@ -175,11 +189,28 @@ def _windings(actuator: DCMotor) -> list[Config]:
 
 
 def _heats(actuator: DCMotor) -> list[Config]:
-    """Return the heat of the winding as one node; its loss is that of the winding."""
+    """Return the heat of the winding as one node."""
     resistance, capacity, ambient = actuator.dynamics[2:5]
-    if not (resistance > 0.0 and actuator.gain[1]):
+    cold, constant, coefficient = actuator.gain[:3]
+    if not (resistance > 0.0 and constant):
         return []
-    return [ThermalConfig(winding_capacity=capacity, winding_resistance=resistance, ambient=ambient)]
+    at_25 = _resistance_at_25(actuator)
+    return [
+        ThermalConfig(
+            winding_capacity=capacity,
+            winding_resistance=resistance,
+            ambient=ambient,
+            motor_constant=constant / math.sqrt(at_25),
+            temperature_coefficient=coefficient * cold / at_25,
+            discretization="mujoco_inductance" if actuator.dynamics[0] else "mujoco",
+        )
+    ]
+
+
+def _resistance_at_25(actuator: DCMotor) -> float:
+    """Return the resistance at 25 °C [Ω]; the file has that at its reference temperature."""
+    resistance, _, coefficient, reference = actuator.gain[:4]
+    return resistance * (1.0 + coefficient * (25.0 - reference))
 
 
 def _supply(actuator: DCMotor, otherwise: float) -> float:
@@ -213,7 +244,9 @@ def _lost(actuator: DCMotor, has_dry_friction: bool) -> list[str]:
     """Return in words what a motor does not have."""
     beside = actuator.bias[0] or actuator.dynamics[5]
     found = {
-        "the slew rate of its setpoint": actuator.dynamics[7] > 0.0,
+        "the voltage of its feedforward at another temperature than 25 °C": bool(actuator.inputs & INPUTS["ff"])
+        and _resistance_at_25(actuator) != actuator.gain[0],
+        "the slew rate of a control that is no position": actuator.dynamics[7] > 0.0 and not _is_slewed(actuator),
         "a limit of the force that includes cogging and friction": actuator.forces is not None and beside,
         "the range of its setpoint": actuator.controls is not None and actuator.inputs != INPUTS["voltage"],
         "the frictionloss of its joint beside bristles": has_dry_friction,

@@ -57,4 +57,4 @@ class ElectricalConfig(Config):
     driver: str = parameter("on", **_choice("driver", "on", "open", "shorted"))
     """`"on"`, or off with the winding open, without current, or shorted, which brakes with K²·v/R."""
     discretization: str = parameter("mean", **_choice("discretization", "mean", "mujoco"))
-    """Effort of a step: of the `"mean"` current, or of the last one at the first velocity as in MuJoCo's `dcmotor`."""
+    """Effort of a step: of the `"mean"` current, or as in MuJoCo's `dcmotor`, of the last one at the first velocity."""

@@ -29,6 +29,7 @@ from .configs import (
     PDControlConfig,
     PIDControlConfig,
     ServoControlConfig,
+    SlewedPIDControlConfig,
     TimedDelayConfig,
 )
 from .fields import parameters_of, violations
@@ -66,6 +67,11 @@ def _pid_at_joint(motor: GearedPIDControlConfig, _beside: object) -> PIDControlC
     return PIDControlConfig(
         motor.kp * squared, motor.ki * squared, motor.kd * squared, most, motor.const_effort * motor.gear
     )
+
+
+def _pid(slewed: SlewedPIDControlConfig, _beside: object) -> PIDControlConfig:
+    """Return the law of the target itself."""
+    return PIDControlConfig(slewed.kp, slewed.ki, slewed.kd, slewed.integral_max, slewed.const_effort)
 
 
 def _dc_motor(motor: DCMotorCutoffClampingConfig, _beside: object) -> ClampingConfig:
@@ -109,6 +115,7 @@ _AT_JOINT = "take targets and feedforward at the joint, where ours takes those o
 STAND_INS: dict[type[Config], StandIn] = {
     GearedPDControlConfig: StandIn(_pd_at_joint, _AT_JOINT),
     GearedPIDControlConfig: StandIn(_pid_at_joint, _AT_JOINT),
+    SlewedPIDControlConfig: StandIn(_pid, "follow the target at once, where ours limits the velocity of its setpoint"),
     ServoControlConfig: StandIn(_pd_of_servo, "do not limit the duty, and take a feedforward in N·m, not in volts"),
     DCMotorCutoffClampingConfig: StandIn(
         _dc_motor, "brake beyond no-load speed, or limit no speed, where ours gives 0"

@@ -70,6 +70,15 @@ class ThermalConfig(Config):
         choices=("ambient", "kept"),
     )
     """Temperatures after a reset: `"ambient"`, or `"kept"` for a motor that stays as warm as it was."""
+    discretization: str = parameter(
+        "exact",
+        attribute="actuator:thermal:discretization",
+        type="token",
+        unit="",
+        fallback="exact",
+        choices=("exact", "mujoco", "mujoco_inductance"),
+    )
+    """Step: `"exact"`; that of MuJoCo's `dcmotor`, `"mujoco"`; or of one with an inductance, `"mujoco_inductance"`."""
 
     def conflicts(self) -> list[str]:
         """Return what is wrong with the interval of the derating."""

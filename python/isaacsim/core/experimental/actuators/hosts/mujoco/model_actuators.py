@@ -19,7 +19,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 import numpy as np
 
 from ...specs.arguments import require_type
-from ...specs.configs import PIDControlConfig
+from ...specs.configs import PIDControlConfig, SlewedPIDControlConfig
 from ...specs.dc_motors import INPUTS, DCMotor, imported
 from ...specs.linear_actuators import Law, law_of, motor_of, ranges_without_motor, refused
 from ...specs.motors import MotorConfig
@@ -68,8 +68,8 @@ def read_motors(model: mujoco.MjModel, *, tendons: bool = False) -> tuple[dict[s
     With `tendons`, which only a model of one's own can switch off, actuators on tendons are motors, too.
     """
     dc_motors, lost = dc_motors_by_joint(model)
-    pid_motors, more_lost, ranges = pid_motors_by_joint(model)
-    alone, lost = dc_motors | pid_motors, lost + more_lost
+    pid_motors, ranges = pid_motors_by_joint(model)
+    alone = dc_motors | pid_motors
     coupled, reasons = coupled_motors(model) if tendons else ({}, {})
     laws_of, problems = laws_by_joint(model, alone, reasons)
     motors: dict[str, MotorConfig] = {_pattern(model, joint): one for joint, one in (alone | coupled).items()}
@@ -180,16 +180,15 @@ def dc_motors_by_joint(model: mujoco.MjModel) -> tuple[dict[int, MotorConfig], l
     return motors, lost
 
 
-def pid_motors_by_joint(model: mujoco.MjModel) -> tuple[dict[int, MotorConfig], list[str], list[str]]:
+def pid_motors_by_joint(model: mujoco.MjModel) -> tuple[dict[int, MotorConfig], list[str]]:
     """Motors of the joints whose one actuator is a PID with an integral or a slew rate, as MuJoCo 4.0 packs it.
 
-    The integral of the joint's error is that of the motor's over the gear, and so is its limit.
+    The integral of the joint's error is that of the motor's over the gear, and so is its limit, and the slew rate.
 
     Returns:
-        The motors; what they have not, by name; and ranges of position targets that motors have not, by name.
+        The motors, and ranges of position targets that motors have not, by name.
     """
     motors: dict[int, MotorConfig] = {}
-    lost: list[str] = []
     ranges: list[str] = []
     for joint, actuators in actuators_by_joint(model).items():
         actuator = actuators[0]
@@ -200,14 +199,17 @@ def pid_motors_by_joint(model: mujoco.MjModel) -> tuple[dict[int, MotorConfig], 
             continue
         _, motor = motor_of_joint(model, joint, [law])
         most, slew = model.actuator_dynprm[actuator, :2].tolist()
-        if ki := float(model.actuator_gainprm[actuator, 0]) * gear**2:
-            bound = most / abs(gear) if most else math.inf
+        ki = float(model.actuator_gainprm[actuator, 0]) * gear**2
+        bound = most / abs(gear) if ki and most else math.inf
+        if slew:
+            motor.controller = SlewedPIDControlConfig(
+                *(law.kp, ki, law.kd, slew / abs(gear), bound), const_effort=law.const_effort
+            )
+        elif ki:
             motor.controller = PIDControlConfig(law.kp, ki, law.kd, bound, law.const_effort)
         motors[joint] = motor
         ranges += ranges_without_motor({repr(element_name(model, "actuator", actuator)): law})
-        if slew:
-            lost += with_names(model, [(actuator, f"the slew rate {slew:g} of its position setpoint")])
-    return motors, lost, ranges
+    return motors, ranges
 
 
 def _is_stateful_pid(model: mujoco.MjModel, actuator: int) -> bool:

@@ -257,6 +257,44 @@ static inline @values_2 @geared_pid_effort(float position, float velocity, float
             integral_now}};
 }""",
     ),
+    "sum_and_rest": (
+        2,
+        """\
+static inline @values_2 @sum_and_rest(float x, float y) {
+    const float value = x + y;
+    const float second = value - x;
+    return (@values_2){{value, x - (value - second) + (y - second)}};
+}""",
+    ),
+    "followed": (
+        2,
+        """\
+static inline @values_2 @followed(float target, float setpoint, float rest, float change) {
+    const float ahead = @nan_unless(@finite(target), target - setpoint);
+    const float step = @bounded(ahead, @negative(change), change);
+    const @values_2 results_1 = @sum_and_rest(setpoint, rest + step);
+    const float moved = results_1.at[0];
+    const float error = results_1.at[1];
+    return (@values_2){{@pick(step == ahead, target, moved), @pick(step == ahead, (0.0f), error)}};
+}""",
+    ),
+    "slewed_pid_effort": (
+        4,
+        """\
+static inline @values_4 @slewed_pid_effort(float position, float velocity, float position_target,
+        float velocity_target, float feedforward, float dt, float integral, float setpoint, float setpoint_rest,
+        float kp, float ki, float kd, float max_rate, float integral_max, float const_effort) {
+    const @values_2 results_1 = @followed(position_target, @started(setpoint, position), setpoint_rest, max_rate *
+            dt);
+    const float reference = results_1.at[0];
+    const float rest = results_1.at[1];
+    const @values_2 results_2 = @pid_effort(position, velocity, reference, velocity_target, feedforward, dt,
+            integral, kp, ki, kd, integral_max, const_effort);
+    const float effort = results_2.at[0];
+    const float integral_now = results_2.at[1];
+    return (@values_4){{effort, integral_now, reference, rest}};
+}""",
+    ),
     "profiled": (
         2,
         """\
@@ -429,7 +467,9 @@ static inline @values_5 @winding(float effort, float position, float velocity, f
     const float constant = cold_constant * weakening;
     const float per_constant = inverse_constant / weakening;
     const float ohms = cold_resistance * @growth(temperature_coefficient, temperature);
-    const @values_4 results_1 = @response(inductance, ohms, dt);
+    const int is_open_loop = (as_mujoco > (0.5f)) & (temperature_coefficient != (0.0f));
+    const float driven_ohms = @pick(is_open_loop, cold_resistance, ohms);
+    const @values_4 results_1 = @response(inductance, driven_ohms, dt);
     const float left = results_1.at[0];
     const float share = results_1.at[1];
     const float start = results_1.at[2];
@@ -441,8 +481,10 @@ static inline @values_5 @winding(float effort, float position, float velocity, f
     const int is_whole = (derating >= (1.0f)) | (max_current > (3.4028235e+38f));
     const float most = @pick(is_whole, max_current, @product(max_current, @pick(derating > (0.0f), derating,
             (0.0f))));
-    const float asked = @pick(in_volts > (0.5f), (effort - back_emf) * per_impedance, effort * per_constant);
-    const float lag = @pick(as_mujoco > (0.5f), inductance * per_impedance, (0.0f));
+    const float of_effort = effort * per_constant * @pick(is_open_loop, driven_ohms * per_impedance, (1.0f));
+    const float asked = @pick(in_volts > (0.5f), (effort - back_emf) * per_impedance, of_effort);
+    const float lag = @pick(as_mujoco > (0.5f), inductance / @pick(driven_ohms > (0.0f), driven_ohms, (1.0f)),
+            (0.0f));
     const float change = @product(max_current_rate, @pick(lag > (0.0f), lag, dt));
     const float wanted = @demanded_current(asked, current, most, change);
     const float available = @pick(supply_voltage <= (3.4028235e+38f), supply_voltage, supply);
@@ -459,7 +501,8 @@ static inline @values_5 @winding(float effort, float position, float velocity, f
     const float of_current = start * current + rise * settled;
     float mean = @pick(regulated, of_current, of_voltage);
     mean = @pick(as_mujoco > (0.5f), after, mean);
-    const int is_free = regulated & (@magnitude(asked) <= most) & (@magnitude(asked - current) <= change);
+    const int is_free = regulated & (!is_open_loop) & (@magnitude(asked) <= most) & (@magnitude(asked - current) <=
+            change);
     const float total = @pick((is_free & (in_volts < (0.5f)) & (start == (0.0f))) | (ohms == (0.0f)), effort,
             constant * mean);
     const int is_open = (driver > (0.5f)) & (driver < (1.5f));
@@ -833,15 +876,6 @@ static inline @values_2 @friction_of_load(float effort, float external, float mo
             when_opposed);
     return (@values_2){{@pick(has_load > (0.0f), moving, (0.0f)), @pick(has_load > (0.0f), still + quadratic,
             (0.0f))}};
-}""",
-    ),
-    "sum_and_rest": (
-        2,
-        """\
-static inline @values_2 @sum_and_rest(float x, float y) {
-    const float value = x + y;
-    const float second = value - x;
-    return (@values_2){{value, x - (value - second) + (y - second)}};
 }""",
     ),
     "halves": (
