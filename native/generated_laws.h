@@ -544,7 +544,8 @@ inline Values<V, 5> winding(V effort, V position, V velocity, V dt, V inertia, V
     const V rise = results_1.at[3];
     const V gain = pick((inertia > splat<V>(0.0f)) & (as_mujoco < splat<V>(0.5f)), dt * constant / inertia,
             splat<V>(0.0f));
-    const V back_emf = constant * (velocity + gain * (start * current));
+    const auto lasts = (start > splat<V>(0.0f)) | (left > splat<V>(0.0f));
+    const V back_emf = constant * pick(lasts, velocity + gain * (start * current), velocity);
     const V impedance = ohms + constant * gain * rise;
     const V per_impedance = splat<V>(1.0f) / pick(ohms != splat<V>(0.0f), impedance, splat<V>(1.0f));
     const auto is_whole = (derating >= splat<V>(1.0f)) | (max_current > splat<V>(3.4028235e+38f));
@@ -563,11 +564,11 @@ inline Values<V, 5> winding(V effort, V position, V velocity, V dt, V inertia, V
     const V applied = within(needed, negative(volts), volts);
     const auto regulated = is_current & (magnitude(needed) <= volts);
     V settled = pick(regulated, wanted, (applied - back_emf) * per_impedance);
-    const V widest = pick(lag > splat<V>(0.0f), change, splat<V>(3.4028235e+38f));
-    settled = within(settled, current - widest, current + widest);
-    const V after = left * current + share * settled;
-    const V of_voltage = (rise * (applied - constant * velocity) + ohms * (start * current)) * per_impedance;
-    const V of_current = start * current + rise * settled;
+    settled = pick(lag > splat<V>(0.0f), within(settled, current - change, current + change), settled);
+    const V after = pick(lasts, left * current + share * settled, settled);
+    const V driving = rise * (applied - constant * velocity);
+    const V of_voltage = pick(lasts, driving + ohms * (start * current), driving) * per_impedance;
+    const V of_current = pick(lasts, start * current + rise * settled, settled);
     V mean = pick(regulated, of_current, of_voltage);
     mean = pick(as_mujoco > splat<V>(0.5f), after, mean);
     const auto is_free = regulated & (!is_open_loop) & (magnitude(asked) <= most) & (magnitude(asked - current) <=

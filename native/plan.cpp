@@ -14,8 +14,8 @@ namespace actuators {
 
 namespace {
 
-// elements of a block: fits the L1 cache; large problems with a delay or curves are bound by memory, where longer
-// blocks are faster
+// elements of a block: fits the L1 cache; large problems with a delay, curves or states are bound by memory, where
+// longer blocks are faster
 constexpr int64_t kBlock = 384, kLongBlock = 3072, kMany = 32768;
 // smallest number of elements for which releasing the GIL pays off
 constexpr int64_t kWorthReleasing = 8192;
@@ -371,7 +371,12 @@ void Plan::choose_layout() {
 }
 
 int64_t Plan::block_size() const {
-    const bool streams = !delayed_slots_.empty() || !curves_.empty();
+    const auto remember = [](const std::vector<MemberUse>& members) {
+        return std::any_of(members.begin(), members.end(), [](const MemberUse& one) { return one.facts.states > 0; });
+    };
+    // a network remembers so much that longer blocks leave the cache
+    const bool remembers = networks_.empty() && (remember(controllers_) || remember(limits_) || remember(feedback_));
+    const bool streams = !delayed_slots_.empty() || !curves_.empty() || remembers;
     return streams && p_.robots * p_.slots >= kMany ? kLongBlock : kBlock;
 }
 

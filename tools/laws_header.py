@@ -482,8 +482,8 @@ def _struct(translator: Translator, law: catalogue.Law) -> str:
         "kCurves": len(component.CURVES),
         "kAsked": len(component.ASKS),
         "kArguments": len(arguments),
-        # how often it calls what its loop computes first, see native/first.h
-        "kFirst": translator.calls(function, FIRST),
+        # 1 if it calls what its loop computes first, see native/first.h; the array of the lag keeps that
+        "kFirst": int(translator.calls(function, FIRST) == 1 and not component.LATE),
     }
     asks = [list(SIGNALS).index(name) for name in component.ASKS]
     costly = {name: component.USUAL[name] for name in component.COSTLY}

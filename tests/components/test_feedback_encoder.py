@@ -13,11 +13,13 @@ from isaacsim.core.experimental.actuators import (
     ActuatedArrays,
     ElasticTransmissionConfig,
     EncoderConfig,
+    MaxEffortClampingConfig,
     PDControlConfig,
     RateConfig,
     TransmissionConfig,
     native,
 )
+from isaacsim.core.experimental.actuators.components.feedback_encoder import FeedbackEncoder
 from isaacsim.core.experimental.actuators.errors import ActuatorParseError
 from late_reference import ENGINES, Late, arrays_on, on_both, stepped
 
@@ -234,3 +236,33 @@ def test_signals_that_are_not_finite_leave_the_encoder_as_it_is(rng: np.random.G
     q = columns(given, 0)
     assert found[4, 1] == pytest.approx((q[4, 1] - q[2, 1]) / DT, rel=1e-5)
     assert found[4, 0] == pytest.approx((q[4, 0] - q[3, 0]) / DT, rel=1e-5)
+
+
+@pytest.mark.parametrize("name", ["noise", "velocity", "velocity_filter"])
+def test_value_that_joints_get_between_steps_acts_from_then_on(name: str, rng: np.random.Generator) -> None:
+    """The core compiles usual values as constants; one that is not usual any more is read, as Warp does."""
+    given, found = late_reference.inputs(rng, 8, 40, 1), []
+    for engine in ENGINES:
+        arrays = arrays_on(engine, ["j"], {"j": [OF_VELOCITY, EncoderConfig(0.125, max_steps=0)]}, 40)
+        (encoder,) = [one for one in arrays.actuators[0].stages if isinstance(one, FeedbackEncoder)]
+        values, usual = getattr(encoder, name), stepped(arrays, given[:4], DT)
+        values.fill_(1.0)
+        found.append(np.concatenate([usual, stepped(arrays, given[4:], DT)]))
+        values.fill_(0.0)
+        found[-1] = np.concatenate([found[-1], stepped(arrays, given, DT)])
+    np.testing.assert_array_equal(found[0].view(np.uint32), found[1].view(np.uint32))
+    arrays = arrays_on(ENGINES[0], ["j"], {"j": [OF_VELOCITY, EncoderConfig(0.125)]}, 40)
+    assert not np.array_equal(found[0][4:8], stepped(arrays, given, DT)[4:])
+
+
+def test_limit_behind_an_encoder_gives_what_it_gives_alone(rng: np.random.Generator) -> None:
+    """It runs together with the controller; a fault there leaves the encoder as it was, and so the next efforts."""
+    given = late_reference.inputs(rng, 12, 33, 2)
+    motor = [PDControlConfig(5.0, 0.5), EncoderConfig(0.125), MaxEffortClampingConfig(2.0)]
+    arrays = arrays_on(ENGINES[0], ["a", "b"], {".*": motor[:2]}, 33)
+    unlimited = stepped(arrays, given, DT)
+    np.testing.assert_array_equal(on_both(["a", "b"], {".*": motor}, given, DT), np.clip(unlimited, -2.0, 2.0))
+    given[5][2][7, 1] = np.nan
+    faulty = on_both(["a", "b"], {".*": motor}, given, DT)
+    assert faulty[5, 7, 1] == 0.0
+    np.testing.assert_array_equal(np.delete(faulty, 7, 1), np.delete(np.clip(unlimited, -2.0, 2.0), 7, 1))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gc
+import weakref
 from typing import Any
 
 import numpy as np
@@ -14,6 +16,8 @@ from isaacsim.core.experimental.actuators import (
     RateConfig,
     TimedDelayConfig,
 )
+from isaacsim.core.experimental.actuators.native import core
+from isaacsim.core.experimental.actuators.pipeline.physics_step import KeptDelays
 
 PD = PDControlConfig(10.0, 1.0)
 
@@ -41,3 +45,19 @@ def test_a_step_that_is_too_short_for_what_is_kept_is_refused(stages: list[Any],
         arrays.step(zeros, zeros, zeros, longest / 2.0)
     # nothing is lost
     arrays.step(zeros, zeros, zeros, longest)
+
+
+@pytest.mark.skipif(core is None, reason="the native core was not built")
+def test_delays_are_checked_once_per_physics_step(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Not in each step, and by nothing that keeps the actuators alive."""
+    checked: list[float | None] = []
+    monkeypatch.setattr(KeptDelays, "require_dt", lambda _, dt: checked.append(dt))
+    arrays, zeros = ActuatedArrays(["hip"], {".*": [PD, EncoderConfig(latency=0.008)]}), np.zeros(1, np.float32)
+    for dt in (0.005, 0.005, 0.004, 0.004, 0.004, 0.005):
+        arrays.step(zeros, zeros, zeros, dt)
+    assert checked == [0.005, 0.004, 0.005]
+    ((_, step),) = arrays._assembly.parts
+    step = weakref.ref(step)
+    del arrays
+    gc.collect()
+    assert step() is None

@@ -225,6 +225,7 @@ static_assert(L::kOver[0] == 0 && L::kOver[1] == 0 && L::kOver[2] == 2 && L::kTi
 static_assert(L::kPasses[0] == -1 && L::kPasses[1] == 1 && L::kPasses[2] == -1);
 // the position by its curve, the velocity by the speed
 static_assert(L::kPrepares && L::kReads[0] && L::kReads[1] && L::kReads[2]);
+static_assert(L::kFirst == 0 && trial::PassiveFriction::kFirst == 1 && trial::PassiveLuGreFriction::kFirst == 1);
 using D = trial::ClampingDCMotor;
 static_assert(D::kPrepares && !D::kTimed && D::kOver[0] == -1);
 float heat(float x) { return L::law(x, 0.f, 0.f, 1.f, x, L::prepare(x, 1.f, x).at[0], 1.f, x, x, x, x).at[1]; }

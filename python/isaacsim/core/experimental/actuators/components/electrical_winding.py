@@ -138,7 +138,9 @@ def winding(
     left, share, start, rise = response(inductance, driven_ohms, dt)
     # velocity at the end of the step per current, or at its start as in MuJoCo
     gain = dt * constant / inertia if inertia > 0.0 and as_mujoco < 0.5 else 0.0
-    back_emf = constant * (velocity + gain * (start * current))
+    # what is left of the current of before; without inductance nothing is, and the core compiles no term of it
+    lasts = start > 0.0 or left > 0.0
+    back_emf = constant * (velocity + gain * (start * current) if lasts else velocity)
     impedance = ohms + constant * gain * rise
     per_impedance = 1.0 / (impedance if ohms != 0.0 else 1.0)
     # no limit stays none
@@ -158,12 +160,12 @@ def winding(
     applied = within(needed, -volts, volts)
     regulated = is_current and wp.abs(needed) <= volts
     settled = wanted if regulated else (applied - back_emf) * per_impedance
-    widest = change if lag > 0.0 else LARGEST
-    settled = within(settled, current - widest, current + widest)
-    after = left * current + share * settled
+    settled = within(settled, current - change, current + change) if lag > 0.0 else settled
+    after = left * current + share * settled if lasts else settled
     # of a voltage: the current of before, which cancels, is left out
-    of_voltage = (rise * (applied - constant * velocity) + ohms * (start * current)) * per_impedance
-    of_current = start * current + rise * settled
+    driving = rise * (applied - constant * velocity)
+    of_voltage = (driving + ohms * (start * current) if lasts else driving) * per_impedance
+    of_current = start * current + rise * settled if lasts else settled
     mean = of_current if regulated else of_voltage
     mean = after if as_mujoco > 0.5 else mean
     # as demanded, to the last bit

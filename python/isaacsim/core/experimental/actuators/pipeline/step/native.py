@@ -322,7 +322,7 @@ class NativeStep:
             one.require_dt(dt)
 
     def _weak_check(self) -> Callable[[float], None]:
-        """Return `_require_dt` without a reference to this step, which the core would hide from the garbage collector."""
+        """Return `_require_dt` without a reference to this step: the garbage collector does not see into the core."""
         method = weakref.WeakMethod(self._require_dt)
 
         def check(dt: float) -> None:

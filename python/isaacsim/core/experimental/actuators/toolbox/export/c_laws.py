@@ -475,7 +475,8 @@ static inline @values_5 @winding(float effort, float position, float velocity, f
     const float start = results_1.at[2];
     const float rise = results_1.at[3];
     const float gain = @pick((inertia > (0.0f)) & (as_mujoco < (0.5f)), dt * constant / inertia, (0.0f));
-    const float back_emf = constant * (velocity + gain * (start * current));
+    const int lasts = (start > (0.0f)) | (left > (0.0f));
+    const float back_emf = constant * @pick(lasts, velocity + gain * (start * current), velocity);
     const float impedance = ohms + constant * gain * rise;
     const float per_impedance = (1.0f) / @pick(ohms != (0.0f), impedance, (1.0f));
     const int is_whole = (derating >= (1.0f)) | (max_current > (3.4028235e+38f));
@@ -494,11 +495,11 @@ static inline @values_5 @winding(float effort, float position, float velocity, f
     const float applied = @within(needed, @negative(volts), volts);
     const int regulated = is_current & (@magnitude(needed) <= volts);
     float settled = @pick(regulated, wanted, (applied - back_emf) * per_impedance);
-    const float widest = @pick(lag > (0.0f), change, (3.4028235e+38f));
-    settled = @within(settled, current - widest, current + widest);
-    const float after = left * current + share * settled;
-    const float of_voltage = (rise * (applied - constant * velocity) + ohms * (start * current)) * per_impedance;
-    const float of_current = start * current + rise * settled;
+    settled = @pick(lag > (0.0f), @within(settled, current - change, current + change), settled);
+    const float after = @pick(lasts, left * current + share * settled, settled);
+    const float driving = rise * (applied - constant * velocity);
+    const float of_voltage = @pick(lasts, driving + ohms * (start * current), driving) * per_impedance;
+    const float of_current = @pick(lasts, start * current + rise * settled, settled);
     float mean = @pick(regulated, of_current, of_voltage);
     mean = @pick(as_mujoco > (0.5f), after, mean);
     const int is_free = regulated & (!is_open_loop) & (@magnitude(asked) <= most) & (@magnitude(asked - current) <=
