@@ -206,19 +206,14 @@ class _LawsOfSlot:
     @classmethod
     def of(cls, plan: Plan, slot: int) -> _LawsOfSlot:
         """Return the laws of a slot of a plan."""
-        by_rank: dict[int, list[PlannedStage]] = {rank: [] for rank in range(_RANKS)}
-        for stage in plan.stages:
-            if stage.used[slot]:
-                by_rank[_rank(stage.law)].append(stage)
-        stages, sensors = by_rank[0], []
-        by_rank[0] = sensors
-        for stage in plan.feedback:
-            if stage.used[slot]:
-                by_rank[_rank(stage.law)].append(stage)
-        sensors, modes, late, encoders, *held = by_rank.values()
-        return cls(
-            _controller_of(plan, slot), stages, sensors, modes, late, encoders, [one for some in held for one in some]
+        stages, feedback = (
+            [[stage for stage in some if stage.used[slot] and _rank(stage.law) == rank] for rank in range(_RANKS)]
+            for some in (plan.stages, plan.feedback)
         )
+        # neither has what the other has, but laws of rank 0
+        _, *around = [[*some, *others] for some, others in zip(stages, feedback, strict=True)]
+        modes, late, encoders, rates, delays = around
+        return cls(_controller_of(plan, slot), stages[0], feedback[0], modes, late, encoders, [*rates, *delays])
 
     @property
     def inner(self) -> list[PlannedStage | None]:
