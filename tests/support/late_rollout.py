@@ -114,7 +114,11 @@ class LateRollout:
         """Results of a law, then its new state."""
         component = getattr(actuators, law)
         numbers = [values[f"{law} {name}"] for name in component.PARAMETERS]
-        asked = [np.full(self.count, STAGE_SIGNALS[name].neutral) for name in component.ASKS]
+        # joints of an actuator alone are robots, which are numbered
+        every = np.arange(self.count, dtype=float)
+        asked = [
+            every if (one := STAGE_SIGNALS[name]).is_number else 0 * every + one.neutral for name in component.ASKS
+        ]
         return list(oracle.LAWS[law](*given, dt, *asked, *state, *numbers))
 
     def _step(self, k: int, values: Values, states: dict[str, Any], pasts: dict[str, list[_Past]]) -> np.ndarray:
