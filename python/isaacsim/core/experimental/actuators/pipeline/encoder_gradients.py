@@ -81,7 +81,7 @@ class Measured:
         q, qd = (gathered(signals[k], indices[k]) for k in range(_MEASURED))
         h = np.float32(dt)
         with np.errstate(invalid="ignore", over="ignore"):
-            noise = gaussian(given["seed"], given["joint_number"], samples) if given["noise"].any() else np.zeros_like(q)
+            noise = _drawn(given, samples)
             now = _quantized(q + given["bias"] + given["noise"] * noise, given["resolution"])
             stored = _quantized(qd, given["velocity_resolution"])
             chosen = np.where(given["velocity"] > 0.5, stored, (now - last_position) / h)
@@ -113,9 +113,7 @@ class Measured:
         """Run the backward pass of a recorded step; see `GradientRecorder`."""
         acting = [np.zeros(self._count, np.float32) for _ in range(_MEASURED)]
         rest = after[:-NUM_ARRAYS], before[:-NUM_ARRAYS], numbers
-        self.inner.back(
-            noted.inner, efforts, effort_index, signals, indices, self._with(parameters, acting), *rest
-        )
+        self.inner.back(noted.inner, efforts, effort_index, signals, indices, self._with(parameters, acting), *rest)
         rings = slice(-len(acting), None)
         by_now, by_filtered = noted.late.back(acting, after[rings], before[rings])
         # a step with a fault keeps the state
@@ -123,7 +121,7 @@ class Measured:
         states = slice(-NUM_ARRAYS, -NUM_ARRAYS + 2)
         by_position, by_velocity = (taken(one, self._count) for one in after[states])
         found = _back(noted, np.where(good, by_now + by_position, 0.0), np.where(good, by_filtered + by_velocity, 0.0))
-        for name, by, to in zip(("last_position", "last_velocity"), (by_position, by_velocity), before[states], strict=True):
+        for name, by, to in zip(FeedbackEncoder.STATE, (by_position, by_velocity), before[states], strict=False):
             give(to, self._places, np.where(good, found[name], by))
         for k, name in enumerate(("position", "velocity")):
             give(signals[k], indices[k], found[name])
@@ -158,6 +156,14 @@ def _back(noted: _Record, by_now: np.ndarray, by_filtered: np.ndarray) -> dict[s
         "noise": by_position * noted.noise,
         "velocity_filter": np.where(by_filtered != 0.0, slope * by_filtered, 0.0),
     }
+
+
+def _drawn(given: dict[str, np.ndarray], samples: np.ndarray) -> np.ndarray:
+    """Return the noise for a deviation of 1; nothing is drawn for one of 0."""
+    noise = given["noise"]
+    if not noise.any():
+        return np.zeros_like(noise)
+    return np.where(noise > 0.0, gaussian(given["seed"], given["joint_number"], samples), np.float32(0.0))
 
 
 def _quantized(value: np.ndarray, resolution: np.ndarray) -> np.ndarray:

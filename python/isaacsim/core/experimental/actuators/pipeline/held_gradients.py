@@ -2,8 +2,8 @@
 
 The rest of the actuator is recorded twice: *front*, up to the controller, in the steps in which it runs and with its
 period as their step; and the stages behind it, in every step, on the effort that acts. The gradient of an effort that
-is held goes to the step that computed it, that of one that acts late as in `late_ring.py`. A joint whose controller does
-not run keeps the state of what is before the stages. In NumPy, on the CPU.
+is held goes to the step that computed it, that of one that acts late as in `late_ring.py`. A joint whose controller
+does not run keeps the state of what is before the stages. In NumPy, on the CPU.
 """
 
 from __future__ import annotations
