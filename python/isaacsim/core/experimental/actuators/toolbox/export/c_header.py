@@ -7,6 +7,7 @@ and no `-ffast-math`. As in the core, an effort that is not finite becomes zero 
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -15,7 +16,7 @@ import numpy as np
 
 from ...specs.configs import DelayConfig
 from .c_carried import refused, stages_of
-from .c_literals import c_float, c_string, in_comment
+from .c_literals import c_float, c_string, in_comment, wrapped
 from .c_motor import Numbers, Shape, Stage, stage_of
 from .c_snippets import used_by
 from .robot import FEATURES, ExportedJoint, ExportedRobot
@@ -71,10 +72,10 @@ class _Header:
         """Return the whole text."""
         motors = [shape.text(number) for number, shape in enumerate(self._shapes)]
         robot = [*self._numbers(), self._memory(), self._init(), self._step()]
-        parts = [self._top(), self._sizes(), *used_by([*motors, *robot]), *motors, *robot]
+        text = _apart([self._top(), self._sizes(), *used_by([*motors, *robot]), *motors, *robot])
         guard = f"{self._prefix.upper()}_MOTORS_H"
-        text = "\n\n".join(part.strip("\n") for part in parts)
-        return f"#ifndef {guard}\n#define {guard}\n\n{text}\n\n#endif\n".replace("@", f"{self._prefix}_")
+        whole = f"#ifndef {guard}\n#define {guard}\n\n{text}\n\n#endif".replace("@", f"{self._prefix}_")
+        return "".join(f"{wrapped(line)}\n" for line in whole.splitlines())
 
     def _top(self) -> str:
         said = [
@@ -175,6 +176,14 @@ class _Header:
             f"        effort[{at}] = @motor_{self._shapes.index(shape)}({arguments});",
             "    }",
         ]
+
+
+def _apart(parts: Sequence[str]) -> str:
+    """Return parts with an empty line between two of which one has several lines."""
+    text = parts[0]
+    for before, part in itertools.pairwise(parts):
+        text += f"\n{part}" if "\n" not in before + part else f"\n\n{part}"
+    return text
 
 
 def _parameters_text(joint: _Joint) -> str:

@@ -202,8 +202,12 @@ class _Placed:
         self.stage, self._shape, self._at = stage, shape, at
         self._parameter, self._table, self._state, self._past = first
         component = stage.component
-        sizes = len(component.PARAMETERS), len(component.CURVES), len(stage.starts), stage.past
-        self.end = tuple(one + size for one, size in zip(first, sizes, strict=True))
+        self.end = (
+            self._parameter + len(component.PARAMETERS),
+            self._table + len(component.CURVES),
+            self._state + len(stage.starts),
+            self._past + stage.past,
+        )
 
     def ready_lines(self) -> list[str]:
         """Return the lines that prepare the parameters."""
@@ -269,7 +273,10 @@ class _Placed:
             return [f"        {outputs[0]} = {self._call()};", f"        if (!@finite({outputs[0]})) {_BAD}"]
         name = "values" if gives == 0 else "result.at"
         own = f"        float values[{len(outputs)}] = {{{', '.join(outputs)}}};"
-        states = [f"        next[{self._state + k}] = result.at[{results + k}];" for k in range(len(component.STATE))]
+        states = [
+            f"        next[{self._state + k}] = result.at[{results + k}]; /* {one} */"
+            for k, one in enumerate(component.STATE)
+        ]
         newest = self._state + len(component.STATE)
         past = f"past + {self._past}, {depth}, state[{newest}], result.at[{gives}], {name}, {len(outputs)}"
         return [
@@ -290,7 +297,9 @@ class _Placed:
         taken = signals_of(component, kind.takes)
         asked = dict(zip(component.ASKS, self._asked(component.ASKS), strict=True))
         over = {"speed": f"fabsf({signals}.velocity)"} | named
-        tables = [f"@table_at(tables[{self._table + k}], {over[one]})" for k, one in enumerate(component.CURVES.values())]
+        tables = [
+            f"@table_at(tables[{self._table + k}], {over[one]})" for k, one in enumerate(component.CURVES.values())
+        ]
         values = [*((named | asked)[one] for one in taken), *self._states(), *self._prepared(), *tables]
         return f"@{component.LAW.func.__name__}({', '.join(values)})"
 
