@@ -8,6 +8,7 @@ from dataclasses import replace
 import pytest
 from isaacsim.core.experimental.actuators import (
     ElasticTransmissionConfig,
+    ElectricalConfig,
     FrictionConfig,
     FrictionCurveConfig,
     ImplicitConfig,
@@ -36,7 +37,6 @@ REFUSED = {
     "rate": RateConfig(decimation=2),
     "thermal": ThermalConfig.i2t(2.0, 4.0, 1.0),
     "supply": SupplyConfig(24.0),
-    "linkage": LinkageConfig.differential("elbow", "wrist")[0],
     "effort_mode": ImplicitConfig(),
 }
 
@@ -85,6 +85,14 @@ def test_inertia_has_to_be_known(config: Config) -> None:
     """Of what gives no effort without it; what a gear loses is friction."""
     (line,) = refused(joint_of(PD, config))
     assert "has no assumed_inertia" in line
+
+
+def test_a_winding_before_a_linkage_is_refused() -> None:
+    """As by the package: nobody knows the inertia that it feels."""
+    winding, shaft = ElectricalConfig(0.06, 0.9), LinkageConfig.differential("elbow", "wrist")[0]
+    (line,) = refused(joint_of(PD, winding, shaft))
+    assert line.startswith("elbow: electrical electrical needs the inertia that its motor feels")
+    assert not [*refused(joint_of(PD, winding))] and not [*refused(joint_of(PD, shaft))]
 
 
 def test_networks_are_refused() -> None:

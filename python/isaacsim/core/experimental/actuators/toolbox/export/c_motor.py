@@ -1,7 +1,9 @@
 """The function in C of motors with the same stages: a step of one joint, stage by stage in the order of the core.
 
 A step ends with an effort of zero, and leaves the state as it was, as soon as a number is not finite: as the plan does,
-whose laws hand on NaN to the end.
+whose laws hand on NaN to the end. With a linkage there are two functions, from signals of the shaft to its effort, and
+from the effort at the joint to that with friction. They return NaN for a fault, which is one of all joints that the
+linkage moves.
 """
 
 from __future__ import annotations
@@ -32,7 +34,7 @@ from ...specs.stages import KINDS
 from .c_laws import FUNCTIONS
 from .c_literals import c_float
 
-_BAD = "return 0.0f;"
+_BAD, _FAULT = "return 0.0f;", "return NAN;"
 
 
 @dataclass(frozen=True)
@@ -108,6 +110,8 @@ class Shape:
         self.stages = tuple(stages)
         gears = [at for at, one in enumerate(self.stages) if KINDS[one.kind].converts]
         self._gear = gears[0] if gears else None
+        linked = [at for at, one in enumerate(self.stages) if KINDS[one.kind].couples]
+        self._linkage = linked[0] if linked else None
         self._placed: list[_Placed] = []
         for at, stage in enumerate(self.stages):
             self._placed.append(_Placed(self, stage, at, self._placed[-1].end if self._placed else (0, 0, 0, 0)))
@@ -137,6 +141,11 @@ class Shape:
     def has_tables(self) -> bool:
         """True if a law has tables."""
         return any(one.component.CURVES for one in self.stages)
+
+    @property
+    def is_linked(self) -> bool:
+        """True if a linkage moves the joint: stages before it and behind it are then functions of their own."""
+        return self._linkage is not None
 
     @property
     def gear(self) -> _Placed | None:
@@ -169,30 +178,51 @@ class Shape:
             "float joint_number": self.is_numbered,
             "@signals joint": True,
             "float dt": True,
+            "float next[]": self.is_linked,
         }
         return [text for text, is_given in given.items() if is_given]
 
     def text(self, number: int) -> str:
-        """Return the text of the function."""
-        count = len(self.starts)
-        before = [one for one in self._placed if not KINDS[one.stage.kind].takes_effort]
+        """Return the text of the function, or of both with a linkage."""
+        count, laws = len(self.starts), ", ".join(one.name for one in self.stages)
+        head = f"/* {laws} */\nstatic inline float @motor_{number}({', '.join(self.arguments())}) {{"
+        if self._linkage is None:
+            own = [f"    float next[{count}];"] if count else []
+            kept = [f"    memcpy(state, next, {count} * sizeof(float));"] if count else []
+            return "\n".join([head, *own, *self._motor_lines(self._placed), *kept, "    return effort;", "}"])
+        # the linkage between the two has to know of a fault
+        motor = [one.replace(_BAD, _FAULT) for one in self._motor_lines(self._placed[: self._linkage])]
+        joint = [one.replace(_BAD, _FAULT) for one in self._joint_lines(self._placed[self._linkage + 1 :])]
+        second = f"static inline float @joint_{number}(float effort, {', '.join(self.arguments())}) {{"
+        return "\n".join([head, *motor, "    return effort;", "}", "", second, *joint, "    return effort;", "}"])
+
+    def _motor_lines(self, placed: Sequence[_Placed]) -> list[str]:
+        """Return the lines of a function that begins with signals."""
+        before = [one for one in placed if not KINDS[one.stage.kind].takes_effort]
         early = [one for one in before if one.stage.kind != "controller" and not one.stage.at_motor]
-        lines = [
+        return [
             "    float effort = 0.0f;",
-            *([f"    float next[{count}];"] if count else []),
             "    @signals seen = joint; /* what the controller gets */",
             f"    if (!@all_finite(&joint.position, {len(MOTOR_SIGNALS)})) {_BAD}",
-            *(line for one in self._placed for line in one.ready_lines()),
+            *(line for one in placed for line in one.ready_lines()),
             *(line for one in early for line in one.lines()),
             *(self.gear.motor_lines() if self.gear else []),
-            *(line for one in self._placed if one not in early for line in one.lines()),
-            "    (void)seen, (void)dt, (void)state, (void)p;",
-            *([f"    memcpy(state, next, {count} * sizeof(float));"] if count else []),
-            "    return effort;",
+            *(line for one in placed if one not in early for line in one.lines()),
+            f"    {', '.join(f'(void){one}' for one in ('seen', *self._names()))};",
         ]
-        laws = ", ".join(one.name for one in self.stages)
-        head = f"/* {laws} */\nstatic inline float @motor_{number}({', '.join(self.arguments())}) {{"
-        return "\n".join([head, *lines, "}"])
+
+    def _joint_lines(self, placed: Sequence[_Placed]) -> list[str]:
+        """Return the lines of a function that begins with the effort that a linkage has at a joint."""
+        return [
+            f"    if (!@finite(effort) || !@all_finite(&joint.position, {len(MOTOR_SIGNALS)})) {_BAD}",
+            *(line for one in placed for line in one.ready_lines()),
+            *(line for one in placed for line in one.lines()),
+            f"    {', '.join(f'(void){one}' for one in self._names())};",
+        ]
+
+    def _names(self) -> list[str]:
+        """Return the names of the arguments."""
+        return [one.split()[-1].removesuffix("[]") for one in self.arguments()]
 
 
 class _Placed:
@@ -344,6 +374,11 @@ def _changed(stage: _Placed) -> list[str]:
     return stage.law_lines(["effort"])
 
 
+def _linked(_stage: _Placed) -> list[str]:
+    # the functions of its joints stand before and behind it
+    return []
+
+
 LINES: dict[str, Callable[[_Placed], list[str]]] = {
     "feedback": _sensed,
     "delay": _commanded,
@@ -352,6 +387,7 @@ LINES: dict[str, Callable[[_Placed], list[str]]] = {
     "electrical": _changed,
     "clamping": _changed,
     "transmission": _changed,
+    "linkage": _linked,
     "passive": _changed,
 }
 """What writes the lines of a stage, by kind; a header has no stages of other kinds."""

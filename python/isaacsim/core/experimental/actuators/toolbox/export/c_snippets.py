@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterable
 
 from .c_laws import FUNCTIONS
+from .c_linkage import LINKAGES
 
 _MOST_RESULTS = 16
 
@@ -120,7 +121,12 @@ static inline float @act_late(float rings[], int depth, float newest, float lag,
     return (float)row;
 }""",
 }
-LIBRARY: dict[str, str] = {**_BEFORE_LAWS, **{name: text for name, (_, text) in FUNCTIONS.items()}, **_AFTER_LAWS}
+LIBRARY: dict[str, str] = {
+    **_BEFORE_LAWS,
+    **{name: text for name, (_, text) in FUNCTIONS.items()},
+    **_AFTER_LAWS,
+    **LINKAGES,
+}
 """Types and functions by name, each behind those that it uses."""
 
 
