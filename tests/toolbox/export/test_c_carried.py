@@ -28,7 +28,7 @@ from isaacsim.core.experimental.actuators.specs.motors import motor_of
 from isaacsim.core.experimental.actuators.specs.stages import KINDS
 from isaacsim.core.experimental.actuators.toolbox.export.c_carried import reason, refused, stages_of
 from isaacsim.core.experimental.actuators.toolbox.export.c_laws import FUNCTIONS
-from isaacsim.core.experimental.actuators.toolbox.export.c_motor import LINES
+from isaacsim.core.experimental.actuators.toolbox.export.c_stage import LINES
 from isaacsim.core.experimental.actuators.toolbox.export.robot import ExportedJoint
 from places import REPOSITORY
 

@@ -33,7 +33,7 @@ from isaacsim.core.experimental.actuators import (
     TransmissionConfig,
 )
 from isaacsim.core.experimental.actuators.components import catalogue
-from isaacsim.core.experimental.actuators.toolbox.export.c_motor import LINES
+from isaacsim.core.experimental.actuators.toolbox.export.c_stage import LINES
 from isaacsim.core.experimental.actuators.toolbox.export.robot import read_robot
 from places import ROBOTS
 

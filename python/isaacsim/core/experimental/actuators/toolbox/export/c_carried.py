@@ -21,7 +21,7 @@ from ...specs.engine_friction import is_in_engine
 from ...specs.gear_losses import with_losses
 from ...specs.stages import KINDS, parts_of
 from .c_laws import FUNCTIONS
-from .c_motor import LINES
+from .c_stage import LINES
 from .robot import ExportedJoint
 
 # laws that give no effort where the inertia of their joint is not known

@@ -18,8 +18,9 @@ from ...specs.configs import DelayConfig
 from .c_carried import refused, stages_of
 from .c_linkage import linkage_text, linkages_of
 from .c_literals import c_float, c_string, in_comment, wrapped
-from .c_motor import Numbers, Shape, Stage, stage_of
+from .c_motor import Shape
 from .c_snippets import used_by
+from .c_stage import Numbers, Stage, stage_of
 from .robot import FEATURES, ExportedJoint, ExportedRobot
 
 SAYS = frozenset(FEATURES) - {"armature", "friction", "viscous_friction", "position_limits", "velocity_limit"}
