@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from ...components.law import MOTOR_SIGNALS
 from ...specs.stages import KINDS
 from .c_stage import BAD, Placed, Stage
 
@@ -113,7 +112,7 @@ class Shape:
         return [
             "    float effort = 0.0f;",
             "    @signals seen = joint; /* what the controller gets */",
-            f"    if (!@all_finite(&joint.position, {len(MOTOR_SIGNALS)})) {BAD}",
+            f"    if (!@known(joint)) {BAD}",
             *_all(placed, Placed.ready_lines),
             *_all(early, Placed.lines),
             *self._gear_lines(),
@@ -131,7 +130,7 @@ class Shape:
     def _joint_lines(self, placed: Sequence[Placed]) -> list[str]:
         """Return the lines of a function that begins with the effort that a linkage has at a joint."""
         return [
-            f"    if (!@finite(effort) || !@all_finite(&joint.position, {len(MOTOR_SIGNALS)})) {BAD}",
+            f"    if (!@finite(effort) || !@known(joint)) {BAD}",
             *_all(placed, Placed.ready_lines),
             *_all(placed, Placed.lines),
             _unused(self._names()),

@@ -26,6 +26,11 @@ static inline int @all_finite(const float x[], int count) {
     for (int k = 0; k < count; ++k) good &= @finite(x[k]);
     return good;
 }""",
+    "known": """\
+static inline int @known(@signals of) {
+    const float x[] = {of.position, of.velocity, of.position_target, of.velocity_target, of.feedforward};
+    return @all_finite(x, 5);
+}""",
     "pick": "static inline float @pick(int first, float one, float other) { return first ? one : other; }",
     "nan_unless": "static inline float @nan_unless(int good, float value) { return good ? value : NAN; }",
     "bits_of": """\
