@@ -15,7 +15,10 @@ from isaacsim.core.experimental.actuators.components.curve import curve_value
 from laws_header import Function, Translator
 
 TARGET = Path(__file__).resolve().parents[1] / "python/isaacsim/core/experimental/actuators/toolbox/export/c_laws.py"
-_KINDS = ("feedback", "delay", "controller", "effort_delay", "electrical", "clamping", "transmission", "passive")
+_KINDS = (
+    *("feedback", "delay", "controller", "effort_delay", "electrical", "clamping", "transmission", "linkage"),
+    "passive",
+)
 _PRIMITIVES = (
     "negative",
     "pick",

@@ -18,7 +18,7 @@ from isaacsim.core.experimental.actuators.toolbox.export.robot import ExportedRo
 needs_compiler = pytest.mark.skipif(which("cc") is None, reason="no C compiler")
 _OPTIONS = "-std=c99 -pedantic -Wall -Wextra -Wno-unused-parameter -Werror -O2 -ffp-contract=off -shared -fPIC"
 # positions, velocities, both targets and feedforward
-_SCALE = np.float32([[0.5], [4], [0.5], [1], [2]])
+_SCALE = np.array([[0.5], [4], [0.5], [1], [2]], np.float32)
 
 
 def compiled(folder: Path, header: str, name: str) -> ctypes.CDLL:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from c_headers import needs_compiler, steps_alike
 from isaacsim.core.experimental.actuators import (
     CoggingConfig,
     DCMotorClampingConfig,
@@ -17,11 +18,11 @@ from isaacsim.core.experimental.actuators import (
     NeuralControlConfig,
     PDControlConfig,
     PIDControlConfig,
+    PositionBasedClampingConfig,
 )
 from isaacsim.core.experimental.actuators.specs.motors import motor_of
 from isaacsim.core.experimental.actuators.toolbox.export.c_header import c_text
 from isaacsim.core.experimental.actuators.toolbox.export.robot import read_robot
-from c_headers import needs_compiler, steps_alike
 from places import ROBOTS
 
 ARM = ROBOTS / "arm_2dof.usda"
@@ -63,20 +64,28 @@ def test_robots_of_the_package(name: str, tmp_path: Path) -> None:
     assert efforts.any(axis=1).all()
 
 
-@pytest.mark.parametrize(
-    ("config", "words"),
-    [
-        (FrictionConfig(1.0), "shoulder: passive friction has no assumed_inertia"),
-        (NeuralControlConfig("net.pt"), "shoulder: controller neural has no twin in C"),
-    ],
-)
-def test_what_c_cannot_have_is_refused(config: object, words: str) -> None:
-    """By joint and law."""
-    robot = read_robot(ARM, {"shoulder": [PDControlConfig(1.0, 0.1)]})
-    stages = [config] if isinstance(config, NeuralControlConfig) else [PDControlConfig(1.0, 0.1), config]
-    first = replace(robot.joints[0], motor=motor_of(stages))
-    with pytest.raises(ValueError, match=words):
-        c_text(replace(robot, joints=(first, *robot.joints[1:])), [])
+def test_what_c_cannot_have_is_refused() -> None:
+    """By joint and law, all at once."""
+    robot = read_robot(ARM, {".*": [PDControlConfig(1.0, 0.1)]})
+    motors = motor_of([NeuralControlConfig("net.pt")]), motor_of([PDControlConfig(1.0, 0.1), FrictionConfig(1.0)])
+    joints = tuple(replace(joint, motor=motor) for joint, motor in zip(robot.joints, motors, strict=True))
+    with pytest.raises(ValueError, match=r"shoulder: controller neural .*\nextension: passive friction "):
+        c_text(replace(robot, joints=joints), [])
+
+
+def test_friction_of_the_simulator_is_left_out() -> None:
+    """The real joint has it."""
+    text = c_text(read_robot(ARM, {".*": [PDControlConfig(1.0, 0.1), FrictionConfig(1.0, in_engine=True)]}), [])
+    assert "/* controller_pd */" in text and "friction" not in text
+
+
+def test_numbers_are_named_and_tables_stand_once() -> None:
+    """With law, name and unit; joints of the same law have one function."""
+    table = PositionBasedClampingConfig([-1.0, 1.0], [3.0, 5.0])
+    text = c_text(read_robot(ARM, {".*": [PDControlConfig(80.0, 2.5), table]}), [])
+    assert "    2.5f, /* controller_pd: kd [N·m·s/rad or N·s/m] */" in text
+    assert text.count("{-1.0f, 3.0f, 1.0f},") == 1 and "arm_2dof_table_1" not in text
+    assert text.count("static inline float arm_2dof_motor_") == 1
 
 
 def test_names_of_strangers_end_no_comment() -> None:

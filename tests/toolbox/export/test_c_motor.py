@@ -22,6 +22,7 @@ from isaacsim.core.experimental.actuators import (
     FrictionCurveConfig,
     GearedPDControlConfig,
     GearedPIDControlConfig,
+    LinkageConfig,
     LuGreFrictionConfig,
     MaxEffortClampingConfig,
     PDControlConfig,
@@ -32,7 +33,7 @@ from isaacsim.core.experimental.actuators import (
     TransmissionConfig,
 )
 from isaacsim.core.experimental.actuators.components import catalogue
-from isaacsim.core.experimental.actuators.toolbox.export.c_motor import LINES
+from isaacsim.core.experimental.actuators.toolbox.export.c_stage import LINES
 from isaacsim.core.experimental.actuators.toolbox.export.robot import read_robot
 from places import ROBOTS
 
@@ -49,9 +50,7 @@ STIFF = ElasticTransmissionConfig(-8.3, offset=0.1, rotor_inertia=2e-4, stiffnes
 FRICTION = FrictionConfig(1.1, 0.3, 2.0, 0.07, 1.7, assumed_inertia=0.02, motor_load=0.1, external_load=0.05)
 AT_MOTOR = [PDControlConfig(0.9, 0.03), DCMotorClampingConfig(4.1, 60.0, 3.0), MaxEffortClampingConfig(2.5)]
 CURVE = PositionBasedClampingConfig([-0.5, -0.1, 0.2, 0.2, 0.6], [3.0, 20.0, 31.0, 8.0, 14.0])
-LONG = PositionBasedClampingConfig(
-    np.linspace(-1.1, 1.3, 501).tolist(), (10.0 + 9.0 * np.sin(np.arange(501))).tolist()
-)
+LONG = PositionBasedClampingConfig(np.linspace(-1.1, 1.3, 501).tolist(), (10.0 + 9.0 * np.sin(np.arange(501))).tolist())
 NOISY = EncoderConfig.from_bits(12, bias=0.01, noise=0.003, latency=0.0071, velocity_filter=0.006, seed=5)
 REGISTER = EncoderConfig(noise=0.002, velocity="register", velocity_resolution=0.11, latency_steps=2.5)
 
@@ -103,7 +102,12 @@ MOTORS = {
     "plain_encoder": [PD, EncoderConfig(bias=0.02), MOST],
     "encoder_and_delay": [PD, REGISTER, DelayConfig(3), MOST, FRICTION],
     "encoder_of_the_joint": [*AT_MOTOR, NOISY, GEAR],
-    "encoder_of_the_motor": [*AT_MOTOR, EncoderConfig.from_bits(12, latency_steps=1, side="motor", noise=0.01), BACK, FRICTION],
+    "encoder_of_the_motor": [
+        *AT_MOTOR,
+        EncoderConfig.from_bits(12, latency_steps=1, side="motor", noise=0.01),
+        BACK,
+        FRICTION,
+    ],
     "encoder_before_a_spring": [*AT_MOTOR, NOISY, SPRING],
     "encoder_behind_a_spring": [*AT_MOTOR, EncoderConfig(noise=0.01, side="motor"), SPRING],
     "timed_delay": [PD, TimedDelayConfig(0.0101), MOST],
@@ -124,6 +128,8 @@ BAD = {
     210: (3, -math.inf),
     220: (4, math.nan),
 }
+# rows of the tables above
+ROWS = {100: (0, 0.2), 110: (0, -0.5), 120: (0, 0.6), 130: (1, 2.0), 140: (1, -6.0), 150: (1, 0.0), 160: (1, -2.0)}
 HUGE = {230: (0, 3e38), 240: (1, -3e38), 250: (2, 3e38), 260: (4, -3e38), 270: (0, 1e-41), 280: (1, -0.0)}
 
 
@@ -132,7 +138,7 @@ HUGE = {230: (0, 3e38), 240: (1, -3e38), 250: (2, 3e38), 260: (4, -3e38), 270: (
 def test_stages_have_the_bits_of_the_core(name: str, tmp_path: Path) -> None:
     """Over 400 steps of random signals, some far beyond the limits and some not finite, beside another joint."""
     motors = {"shoulder": MOTORS[name], "extension": [PD, NOISY, LONG]}
-    efforts = steps_alike(read_robot(ARM, motors), tmp_path, bad=BAD | HUGE)
+    efforts = steps_alike(read_robot(ARM, motors), tmp_path, bad=BAD | ROWS | HUGE)
     assert not efforts[[*BAD], 0].any() and efforts[[*BAD], 1].all()
     # before the huge numbers, which stay in the past of some
     assert np.count_nonzero(efforts[:230, 0]) > 200
@@ -156,7 +162,7 @@ def test_random_numbers_count_driven_joints(tmp_path: Path) -> None:
 
 
 def test_every_law_of_a_kind_in_the_table_is_compared() -> None:
-    """The motors above have all laws of all kinds that a header can have, but for networks."""
+    """The motors above have all laws of all kinds that a header can have, but for networks and linkages."""
     compared = {type(stage) for stages in MOTORS.values() for stage in stages}
     known = {law.config for law in catalogue.laws() if law.kind in LINES}
-    assert {one.__name__ for one in known - compared} == {"PDControlConfig"} - {PDControlConfig.__name__}
+    assert known - compared == {LinkageConfig}

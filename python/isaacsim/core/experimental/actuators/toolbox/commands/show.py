@@ -8,14 +8,16 @@ import json
 import math
 import os
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
 from rich import box
 from rich.console import Console
 from rich.markup import escape
-from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
+from rich.progress import BarColumn, TaskProgressColumn, TextColumn, TimeRemainingColumn
+from rich.progress import Progress as Bar
 from rich.table import Table as RichTable
 
+from ..progress import Progress
 from .answer import Answer, Table
 
 # significant digits of numbers in tables
@@ -100,7 +102,7 @@ def _plain(value: object) -> object:
 
 
 @contextlib.contextmanager
-def progress_bar(words: str, hidden: bool = False) -> Iterator[Callable[[str, float], None]]:
+def progress_bar(words: str, hidden: bool = False) -> Iterator[Progress]:
     """Show a bar with an estimate of the time left; yields a function that takes words and the share of finished work.
 
     Args:
@@ -108,7 +110,7 @@ def progress_bar(words: str, hidden: bool = False) -> Iterator[Callable[[str, fl
         hidden: Whether nothing is shown, as with `--json`.
     """
     columns = (TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=Console(stderr=True), transient=True, disable=hidden) as bar:
+    with Bar(*columns, console=Console(stderr=True), transient=True, disable=hidden) as bar:
         task = bar.add_task(words, total=1.0)
         yield lambda words, share: bar.update(task, description=words, completed=share)
 

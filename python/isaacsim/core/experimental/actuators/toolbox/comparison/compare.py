@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from ...errors import HostError
+from ..progress import Progress
 from .causes import CAUSES, Cause, Found, Pair
 from .commands import Plan
 from .motion import Difference, Parting, difference
 from .run import Run, run
 from .side import Side
-
-Progress = Callable[[str, float], None]
-"""Told what is being done, and the share of all work that is done, 0 … 1."""
 
 TOLERANCE = 1e-3
 """Difference of positions below which motions agree, by default [rad or m]."""

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from ...components.catalogue import class_of, in_order, snake_case
+from ...components.law import FELT_SIGNALS
 from ...specs.configs import (
     Config,
     DelayConfig,
@@ -18,9 +19,9 @@ from ...specs.configs import (
 )
 from ...specs.engine_friction import is_in_engine
 from ...specs.gear_losses import with_losses
-from ...specs.stages import parts_of
+from ...specs.stages import KINDS, parts_of
 from .c_laws import FUNCTIONS
-from .c_motor import LINES
+from .c_stage import LINES
 from .robot import ExportedJoint
 
 # laws that give no effort where the inertia of their joint is not known
@@ -41,8 +42,9 @@ def stages_of(joint: ExportedJoint) -> list[Config]:
 
 def refused(joint: ExportedJoint) -> Iterator[str]:
     """Yield a line for each stage of a joint that a header cannot have."""
-    for config in stages_of(joint):
-        if why := reason(config):
+    stages = stages_of(joint)
+    for at, config in enumerate(stages):
+        if why := reason(config) or _reason_before(stages[at + 1 :], config):
             name = f"{config.KIND} {snake_case(type(config).stem())}"
             yield f"{joint.name}: {name} {why}. Change the motor by --config, or choose another target."
 
@@ -55,6 +57,15 @@ def reason(config: Config) -> str:
         return "has no twin in C: must be a law without a network"
     if isinstance(config, _OF_INERTIA) and _needs_inertia(config) and not config.assumed_inertia > 0.0:
         return "has no assumed_inertia, and a C header has no simulator that knows it: must be above zero"
+    return ""
+
+
+def _reason_before(others: Sequence[Config], config: Config) -> str:
+    """Return why the stages that follow cannot follow a stage, which has a twin; empty if they can."""
+    if isinstance(config, DelayConfig) or not any(KINDS[one.KIND].couples for one in others):
+        return ""
+    if {*class_of(config).ASKS} & {*FELT_SIGNALS}:
+        return "needs the inertia that its motor feels, which a linkage does not say: must be without one of them"
     return ""
 
 

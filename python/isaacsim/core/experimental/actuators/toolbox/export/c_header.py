@@ -7,6 +7,7 @@ and no `-ffast-math`. As in the core, an effort that is not finite becomes zero 
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -15,9 +16,11 @@ import numpy as np
 
 from ...specs.configs import DelayConfig
 from .c_carried import refused, stages_of
-from .c_literals import c_float, c_string, in_comment
-from .c_motor import Numbers, Shape, Stage, stage_of
+from .c_linkage import linkage_text, linkages_of
+from .c_literals import c_float, c_string, in_comment, wrapped
+from .c_motor import Shape
 from .c_snippets import used_by
+from .c_stage import Numbers, Stage, stage_of
 from .robot import FEATURES, ExportedJoint, ExportedRobot
 
 SAYS = frozenset(FEATURES) - {"armature", "friction", "viscous_friction", "position_limits", "velocity_limit"}
@@ -65,16 +68,17 @@ class _Header:
         self._joints = [_joint(at, joint) for at, joint in enumerate(robot.joints)]
         self._driven = [joint for joint in self._joints if joint.shape.stages]
         self._shapes = list(dict.fromkeys(joint.shape for joint in self._driven))
+        self._linkages = linkages_of(robot.joints)
         self._tables: dict[bytes, tuple[str, np.ndarray]] = {}
 
     def text(self) -> str:
         """Return the whole text."""
         motors = [shape.text(number) for number, shape in enumerate(self._shapes)]
         robot = [*self._numbers(), self._memory(), self._init(), self._step()]
-        parts = [self._top(), self._sizes(), *used_by([*motors, *robot]), *motors, *robot]
+        text = _apart([self._top(), self._sizes(), *used_by([*motors, *robot]), *motors, *robot])
         guard = f"{self._prefix.upper()}_MOTORS_H"
-        text = "\n\n".join(part.strip("\n") for part in parts)
-        return f"#ifndef {guard}\n#define {guard}\n\n{text}\n\n#endif\n".replace("@", f"{self._prefix}_")
+        whole = f"#ifndef {guard}\n#define {guard}\n\n{text}\n\n#endif".replace("@", f"{self._prefix}_")
+        return "".join(f"{wrapped(line)}\n" for line in whole.splitlines())
 
     def _top(self) -> str:
         said = [
@@ -115,6 +119,8 @@ class _Header:
             if names:
                 tables = ", ".join(f"{{{name}, {len(rows)}}}" for name, rows in names)
                 yield f"static const @table @tables_{joint.at}[] = {{{tables}}}; /* {joint.name} */"
+        for number, linkage in enumerate(self._linkages):
+            yield linkage_text(number, linkage, (self._joints[at].name for at in linkage.slots))
 
     def _memory(self) -> str:
         names = ", ".join(c_string(joint.name) for joint in self._robot.joints)
@@ -150,31 +156,86 @@ class _Header:
             "                         const float feedforward[], float dt, float effort[]) {",
         ]
         for joint in self._joints:
-            lines += self._joint_lines(joint)
+            lines += self._joint_lines(joint) if not joint.shape.is_linked else []
+        for number, linkage in enumerate(self._linkages):
+            lines += self._linked_lines(number, [self._joints[at] for at in linkage.slots])
         return "\n".join([*lines, "}"])
 
     def _joint_lines(self, joint: _Joint) -> list[str]:
-        at, shape = joint.at, joint.shape
-        if not shape.stages:
+        at = joint.at
+        if not joint.shape.stages:
             return [f"    effort[{at}] = 0.0f; /* {joint.name}: no motor */"]
-        names = ("position", "velocity", "position_target", "velocity_target", "feedforward")
+        return [
+            f"    {{ /* {joint.name} */",
+            f"        @signals joint = {_signals(at)};",
+            *self._late_lines(joint, "joint"),
+            f"        effort[{at}] = {self._call('motor', joint, 'joint')};",
+            "    }",
+        ]
+
+    def _linked_lines(self, number: int, joints: Sequence[_Joint]) -> list[str]:
+        """Return the lines of the joints of a linkage."""
+        count = len(joints)
+        lines = [
+            f"    {{ /* {', '.join(joint.name for joint in joints)} */",
+            f"        const @signals joints[{count}] = {{",
+            *(f"            {_signals(joint.at)}," for joint in joints),
+            "        };",
+            f"        @signals shafts[{count}];",
+            f"        float efforts[{count}], next[{count}][@STATES] = {{{{0.0f}}}};",
+            f"        @link_in(&@linkage_{number}, joints, shafts);",
+        ]
+        for k, joint in enumerate(joints):
+            lines += self._late_lines(joint, f"shafts[{k}]")
+            lines.append(f"        efforts[{k}] = {self._call('motor', joint, f'shafts[{k}]', next_=f'next[{k}]')};")
+        lines.append(f"        @link_out(&@linkage_{number}, joints, dt, efforts);")
+        for k, joint in enumerate(joints):
+            call = self._call("joint", joint, f"joints[{k}]", (f"efforts[{k}]",), f"next[{k}]")
+            kept = f"m->state[{joint.at}], next[{k}], {len(joint.shape.starts)}"
+            lines.append(f"        effort[{joint.at}] = @settled({call}, {kept});")
+        return [*lines, "    }"]
+
+    def _late_lines(self, joint: _Joint, signals: str) -> list[str]:
+        return [f"        @late(&m->late[{joint.at}], {joint.delay}, &{signals});"] if joint.delay else []
+
+    def _call(
+        self, function: str, joint: _Joint, signals: str, first: Sequence[str] = (), next_: str | None = None
+    ) -> str:
+        """Return the call of a function of a joint.
+
+        Args:
+            function: `motor` or `joint`.
+            joint: The joint.
+            signals: Its signals.
+            first: Arguments before the others.
+            next_: Where a linked joint has its next states.
+        """
+        at, shape = joint.at, joint.shape
         given = {
             f"@parameters_{at}": True,
             f"@tables_{at}": shape.has_tables,
             f"m->state[{at}]": True,
             f"m->past[{at}]": bool(shape.past),
             c_float(self._driven.index(joint)): shape.is_numbered,
-            "joint": True,
+            signals: True,
             "dt": True,
+            f"{next_}": next_ is not None,
         }
-        arguments = ", ".join(text for text, is_given in given.items() if is_given)
-        return [
-            f"    {{ /* {joint.name} */",
-            f"        @signals joint = {{{', '.join(f'{name}[{at}]' for name in names)}}};",
-            *([f"        @late(&m->late[{at}], {joint.delay}, &joint);"] if joint.delay else []),
-            f"        effort[{at}] = @motor_{self._shapes.index(shape)}({arguments});",
-            "    }",
-        ]
+        arguments = ", ".join([*first, *(text for text, is_given in given.items() if is_given)])
+        return f"@{function}_{self._shapes.index(shape)}({arguments})"
+
+
+def _signals(at: int) -> str:
+    names = ("position", "velocity", "position_target", "velocity_target", "feedforward")
+    return f"{{{', '.join(f'{name}[{at}]' for name in names)}}}"
+
+
+def _apart(parts: Sequence[str]) -> str:
+    """Return parts with an empty line between two of which one has several lines."""
+    text = parts[0]
+    for before, part in itertools.pairwise(parts):
+        text += f"\n{part}" if "\n" not in before + part else f"\n\n{part}"
+    return text
 
 
 def _parameters_text(joint: _Joint) -> str:

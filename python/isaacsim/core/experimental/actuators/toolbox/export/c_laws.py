@@ -809,6 +809,13 @@ static inline @values_2 @felt_by_rotor(float inertia, float load, float rotor_po
     return (@values_2){{rotor_inertia / (ratio * ratio), spring_effort / ratio}};
 }""",
     ),
+    "shaft_effort": (
+        1,
+        """\
+static inline float @shaft_effort(float effort, float position, float velocity) {
+    return effort;
+}""",
+    ),
     "law_sin": (
         1,
         """\

@@ -1,6 +1,8 @@
-"""Numbers, strings and comments of C."""
+"""Numbers, strings, comments and long lines of C."""
 
 from __future__ import annotations
+
+import textwrap
 
 import numpy as np
 
@@ -12,15 +14,26 @@ def c_float(value: float) -> str:
         return "NAN"
     if np.isinf(single):
         return "-INFINITY" if single < 0 else "INFINITY"
-    text = f"{float(single):.9g}"
-    return f"{text}f" if "." in text or "e" in text else f"{text}.0f"
+    # the shortest text that is this number
+    return f"{single!s}f"
 
 
 def c_string(text: str) -> str:
-    """Return a string literal, bytes beyond printable ASCII as octal numbers."""
-    return '"' + "".join(chr(b) if 32 <= b < 127 and b not in b'"\\?@' else f"\\{b:03o}" for b in text.encode()) + '"'
+    """Return a string literal, blanks and bytes beyond printable ASCII as octal numbers."""
+    return '"' + "".join(chr(b) if 32 < b < 127 and b not in b'"\\?@' else f"\\{b:03o}" for b in text.encode()) + '"'
 
 
 def in_comment(text: str) -> str:
     """Return text that cannot end a comment of C, on one line, without the sign for the prefix."""
     return " ".join(text.replace("*/", "* /").replace("/*", "/ *").replace("@", "(at)").split())
+
+
+def wrapped(line: str) -> str:
+    """Return a line of C as several of 118 characters at most where it has blanks, the others indented."""
+    if len(line) <= 118 or line.startswith("#"):
+        return line
+    indent = " " * (len(line) - len(line.lstrip()) + 8)
+    # an argument stays with its type
+    together = line.replace("float ", "float\0")
+    lines = textwrap.wrap(together, 118, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False)
+    return "\n".join(lines).replace("\0", " ")

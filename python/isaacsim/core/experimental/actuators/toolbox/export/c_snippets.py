@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterable
 
 from .c_laws import FUNCTIONS
+from .c_linkage import LINKAGES
 
 _MOST_RESULTS = 16
 
@@ -24,6 +25,11 @@ static inline int @all_finite(const float x[], int count) {
     int good = 1;
     for (int k = 0; k < count; ++k) good &= @finite(x[k]);
     return good;
+}""",
+    "known": """\
+static inline int @known(@signals of) {
+    const float x[] = {of.position, of.velocity, of.position_target, of.velocity_target, of.feedforward};
+    return @all_finite(x, 5);
 }""",
     "pick": "static inline float @pick(int first, float one, float other) { return first ? one : other; }",
     "nan_unless": "static inline float @nan_unless(int good, float value) { return good ? value : NAN; }",
@@ -120,7 +126,12 @@ static inline float @act_late(float rings[], int depth, float newest, float lag,
     return (float)row;
 }""",
 }
-LIBRARY: dict[str, str] = {**_BEFORE_LAWS, **{name: text for name, (_, text) in FUNCTIONS.items()}, **_AFTER_LAWS}
+LIBRARY: dict[str, str] = {
+    **_BEFORE_LAWS,
+    **{name: text for name, (_, text) in FUNCTIONS.items()},
+    **_AFTER_LAWS,
+    **LINKAGES,
+}
 """Types and functions by name, each behind those that it uses."""
 
 

@@ -11,13 +11,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from ...specs.motors import MotorConfig
+from ..progress import Progress
 from .commanded import CommandedRobot
 from .decoupling import require_fixed_base
 from .draft import Draft, Part
 from .excitation_plan import ExcitationPlan
 from .given_motors import given_motors
 from .safety import Contacts, Limits, Motion, limits_of, moved
-from .spread import Progress
 
 # largest speeds of joints without a limit [rad/s], [m/s]
 _SPEEDS = (3.0, 0.3)

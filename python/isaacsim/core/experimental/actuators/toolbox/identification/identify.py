@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from ...specs.motors import MotorConfig
+from ..progress import Progress
 from .decoupling import Links
 from .fit import Fit
 from .given_motors import given_motors
@@ -20,7 +21,6 @@ from .models import kept
 from .options import FitOptions
 from .parts import HeldOut, replays_of, split
 from .refine import refined
-from .spread import Progress
 
 # distance from a position limit, of the range of a joint, and share of a log that may be so near
 _NEAR, _OFTEN = 0.002, 0.01

@@ -12,6 +12,7 @@ import numpy as np
 from ...specs.configs import Config, DelayConfig
 from ...specs.encoder import EncoderConfig
 from ...specs.motors import MotorConfig
+from ..progress import Progress
 from .decoupling import Decoupled, Links
 from .fit import Bench, Fit
 from .fixed_point import fixed_point
@@ -21,7 +22,7 @@ from .models import FIRST, MODELS
 from .options import FitOptions
 from .parameters import GAINS, OF_LOG, has_place, value_of, with_inertia, with_values
 from .rollout import settings_of
-from .spread import Progress, each
+from .spread import each
 from .start import searched, tried
 
 _T = TypeVar("_T")

@@ -1,4 +1,4 @@
-"""Work on all cores of this machine, or on a cluster of Ray, and how far it is."""
+"""Work on all cores of this machine, or on a cluster of Ray."""
 
 from __future__ import annotations
 
@@ -10,9 +10,6 @@ from typing import TypeVar
 from ...extras import needs
 
 _T = TypeVar("_T")
-
-Progress = Callable[[str, float], None]
-"""Told what is being done, and the share of all work that is done, 0 … 1."""
 
 
 def each(function: Callable[[int], _T], count: int, on_ray: bool = False) -> list[_T]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import zlib
-from collections.abc import Callable, Collection
+from collections.abc import Collection
 from dataclasses import dataclass, field
 from itertools import islice
 from typing import Final
@@ -11,6 +11,7 @@ from typing import Final
 import numpy as np
 
 from ...specs.arguments import whole_of
+from ..progress import Progress
 from .cases import CASES, LEFT_OUT, PEERS
 from .laws import Motor, edges_of, names_of, our_step
 from .peer import Case, LeftOut, NotComparableError, Peer
@@ -112,7 +113,7 @@ def parity(
     states: int = 1000,
     steps: int = 100,
     seed: int = 0,
-    progress: Callable[[str, float], None] | None = None,
+    progress: Progress | None = None,
 ) -> Parity:
     """Compare the laws of installed peers with ours, on the same random states.
 
@@ -161,7 +162,7 @@ def _laws(found: Parity, peer: Peer) -> Collection[str] | None:
     return laws
 
 
-def _compare(found: Parity, peer: Peer, run: tuple[int, int, int], progress: Callable[[str, float], None]) -> None:
+def _compare(found: Parity, peer: Peer, run: tuple[int, int, int], progress: Progress) -> None:
     """Run the cases of a peer."""
     mine = [one for one in CASES if one.peer == peer.name]
     for number, case in enumerate(mine):
