@@ -23,16 +23,6 @@ def test_short_logs_have_a_shorter_filter() -> None:
     np.testing.assert_allclose(acceleration, 0.0, atol=1e-9)
 
 
-@pytest.mark.parametrize("order", [1, 2])
-@pytest.mark.parametrize("dt", [0.001, 0.0025, 0.1])
-def test_it_is_the_filter_of_savitzky_and_golay(dt: float, order: int) -> None:
-    signal = pytest.importorskip("scipy.signal")
-    positions = np.random.default_rng(0).standard_normal((200, 3)).cumsum(0)
-    window = max(7, 2 * int(0.0525 / dt / 2) + 1)
-    wanted = signal.savgol_filter(positions, window, 5, deriv=order, delta=dt, axis=0)
-    np.testing.assert_allclose(motion_of(positions, dt)[order - 1], wanted, atol=1e-7 * np.abs(wanted).max())
-
-
 def test_logs_shorter_than_the_filter_are_refused() -> None:
     with pytest.raises(ValueError, match="positions has 6 samples: must be at least 7"):
         motion_of(np.zeros((6, 1)), 0.1)
