@@ -78,6 +78,14 @@ class BoundGradients {
         return std::make_unique<BoundNoted>(gradients_->note(inputs, given, kept, steps, stride, dt), gradients_);
     }
 
+    // The efforts of a recorded step, and those before the limits, NaN on a fault.
+    std::pair<py::array_t<float>, py::array_t<float>> efforts(const BoundNoted& noted) const {
+        if (!noted.is_of(gradients_.get())) refuse("noted", "a step of these gradients");
+        py::array_t<float> efforts(gradients_->elements()), computed(gradients_->elements());
+        gradients_->efforts_of(*noted.noted, efforts.mutable_data(), computed.mutable_data());
+        return {efforts, computed};
+    }
+
     // `efforts` holds the gradients of efforts and computed efforts; `after` and `before` those of the three rings, the
     // network state and the law states; `numbers` that of the network parameters.
     void back(const BoundNoted& noted, const std::vector<py::object>& efforts, const py::object& effort_index,

@@ -83,6 +83,11 @@ struct Noted {
 };
 constexpr int32_t kFresh = 0, kEmpty = -1;
 
+// Laws whose results are parameters, which a caller computed before: of a controller, its effort; of a sensor, position
+// and velocity.
+constexpr const char *kGivenEffort = "GivenEffort", *kGivenMeasurement = "GivenMeasurement";
+constexpr int kSensed = 2;
+
 // Gradients that are read, and gradients that are accumulated.
 struct GradientArrays {
     Scattered efforts, computed;
@@ -107,12 +112,14 @@ class Gradients {
         LawFunction function = LawFunction::kController;
         int number = 0, parameters = 0, states = 0, first_parameter = 0, first_state = 0;
         bool converts = false;
+        // results are parameters
+        bool given = false;
         Curves curves;
     };
 
-    // The controller is a law, a network without shared columns, or none, which gives zero effort. `limits` are the
-    // stages after it, those behind a transmission at the joint; `curves` holds the curves of the controller, of each
-    // of these stages, and of the sensor. Without a sensor its name is empty.
+    // The controller is a law, a network without shared columns, a given effort, or none, which gives zero effort.
+    // `limits` are the stages after it, those behind a transmission at the joint; `curves` holds the curves of the
+    // controller, of each of these stages, and of the sensor. Without a sensor its name is empty.
     Gradients(int64_t elements, const std::string& controller, std::optional<NetworkMember> network,
               const std::vector<std::string>& limits, std::vector<Curves> curves, int64_t depth,
               const std::string& sensor)
@@ -120,7 +127,7 @@ class Gradients {
           pitch_(whole_of(elements)),
           depth_(depth),
           network_(std::move(network)),
-          has_law_(!network_ && !controller.empty()),
+          has_law_(!network_ && !controller.empty() && controller != kGivenEffort),
           stages_(limits.size() + 1) {
         if (elements < 1) refuse("elements", "at least 1");
         if (stages_ + !sensor.empty() != curves.size())
@@ -130,14 +137,17 @@ class Gradients {
         if (has_law_)
             laws_.push_back(law(controller, LawFunction::kController, std::move(curves[0])));
         else
-            laws_.emplace_back();
+            laws_.push_back(controller == kGivenEffort ? given(1) : Law{});
         for (size_t n = 1; n < stages_; ++n) {
             laws_.push_back(law(limits[n - 1], LawFunction::kStage, std::move(curves[n])));
             if (!laws_[n].converts) continue;
             if (transmission_) refuse("limits", "with one transmission at most");
             transmission_ = n;
         }
-        if (!sensor.empty()) laws_.push_back(law(sensor, LawFunction::kSensor, std::move(curves[stages_])));
+        if (sensor == kGivenMeasurement)
+            laws_.push_back(given(kSensed));
+        else if (!sensor.empty())
+            laws_.push_back(law(sensor, LawFunction::kSensor, std::move(curves[stages_])));
         for (Law& one : laws_) {
             one.first_parameter = parameters_, one.first_state = states_;
             parameters_ += one.parameters, states_ += one.states;
@@ -155,6 +165,8 @@ class Gradients {
     // Record the inputs of a step before it runs. The ring is that of `state`, if there is a delay.
     std::unique_ptr<Noted> note(const Scattered (&signals)[kSignals], const std::vector<Scattered>& parameters,
                                 const State& state, const int32_t* lag, int64_t lag_stride, float dt);
+    // Compute the efforts of a recorded step, and those before the limits; NaN on a fault.
+    void efforts_of(const Noted& noted, float* efforts, float* computed) const;
     // Accumulate gradients, given those of the efforts and of the state after the step.
     void back(const Noted& noted, const GradientArrays& arrays);
     // Return the memory of a record to the pool.
@@ -167,7 +179,8 @@ class Gradients {
     static constexpr size_t kPooled = 64;
     // Signals in a block as a law reads them, and their gradients.
     struct Frame {
-        float *values[kSignals] = {}, *by[kSignals] = {};
+        const float* values[kSignals] = {};
+        float* by[kSignals] = {};
     };
     // A function of a law in a block.
     struct Call {
@@ -183,16 +196,25 @@ class Gradients {
         float *by_effort, *by_found, *by_inputs;
     };
     // number of the signals that sensor and transmission return
-    int found() const { return (has_sensor() ? 2 : 0) + (transmission_ ? kSignals + 2 : 0); }
+    int found() const { return (has_sensor() ? kSensed : 0) + (transmission_ ? kSignals + 2 : 0); }
     bool has_sensor() const { return laws_.size() > stages_; }
 
     Law law(const std::string& name, LawFunction function, Curves curves) const;
+    static Law given(int results) {
+        Law one;
+        one.parameters = results, one.given = true;
+        return one;
+    }
     LawInBlock block_of(const Law& law, const Frame& frame, const Noted& noted, const Scratch& scratch,
                         int64_t first) const;
     std::vector<Call> calls(const Noted& noted, const Scratch& scratch, int64_t first) const;
     void control(const std::vector<Call>& calls, NetworkInBlock& network, int64_t first, int64_t count) const;
     void read_efforts(const GradientArrays& arrays, const LawInBlock& last, NetworkInBlock& network, float* by_computed,
                       int64_t first, int64_t count) const;
+    Scratch scratch_in(Aligned<float>& memory) const;
+    NetworkInBlock network_in(Aligned<float>& memory, const Noted& noted, const GradientArrays& arrays) const;
+    std::vector<Call> forward_block(const Noted& noted, const Scratch& scratch, NetworkInBlock& network, int64_t first,
+                                    int64_t count) const;
     void back_block(const Noted& noted, const GradientArrays& arrays, const Scratch& scratch, NetworkInBlock& network,
                     int64_t first, int64_t count) const;
     void note_delay(Noted& noted, const State& state, const int32_t* lag, int64_t lag_stride) const;
@@ -457,12 +479,18 @@ inline std::vector<Gradients::Call> Gradients::calls(const Noted& noted, const S
         calls.push_back({function, law.number, block_of(law, from, noted, scratch, first)});
         LawInBlock& block = calls.back().block;
         for (int s = 0; s < count; ++s, place += kGradientBlock) {
-            block.found[s] = to.values[s] = scratch.found + place;
+            to.values[s] = block.found[s] = scratch.found + place;
             block.by_found[s] = to.by[s] = scratch.by_found + place;
         }
     };
     Frame sensed = joint, rotor = joint;
-    if (has_sensor()) convert(LawFunction::kSensor, laws_.back(), joint, sensed, 2);
+    if (has_sensor() && laws_.back().given) {
+        const LawInBlock measured = block_of(laws_.back(), joint, noted, scratch, first);
+        for (int s = 0; s < kSensed; ++s)
+            sensed.values[s] = measured.parameters[s], sensed.by[s] = measured.by_parameters[s];
+    } else if (has_sensor()) {
+        convert(LawFunction::kSensor, laws_.back(), joint, sensed, kSensed);
+    }
     Frame motor = sensed;
     if (transmission_) {
         convert(LawFunction::kCommandedMotor, laws_[transmission_], sensed, motor, kSignals);
@@ -489,7 +517,8 @@ inline void Gradients::control(const std::vector<Call>& calls, NetworkInBlock& n
     else if (network_)
         variant_.network_forward(place(network, block, first, count));
     else
-        for (int64_t k = 0; k < whole; ++k) block.effort[k] = none_at(block, k);
+        for (int64_t k = 0; k < whole; ++k)
+            block.effort[k] = none_at(block, k) + (laws_[0].given ? block.parameters[0][k] : 0.0f);
     if (!transmission_) return;
     // required even if no limit reads the true state of the motor, see `act_on_motors` in step.cpp
     const float* const rotor = calls[at - 1].block.found[0];
@@ -513,6 +542,20 @@ inline void Gradients::read_efforts(const GradientArrays& arrays, const LawInBlo
     std::fill(by_effort + count, by_effort + whole_of(count), 0.0f);
 }
 
+// Run the laws of a block, and return them.
+inline std::vector<Gradients::Call> Gradients::forward_block(const Noted& noted, const Scratch& scratch,
+                                                             NetworkInBlock& network, int64_t first,
+                                                             int64_t count) const {
+    std::vector<Call> calls = this->calls(noted, scratch, first);
+    const size_t controller = calls.size() - stages_;
+    for (size_t n = 0; n < calls.size(); ++n)
+        if (n == controller)
+            control(calls, network, first, count);
+        else
+            variant_.law_forward(calls[n].function, calls[n].law, calls[n].block, whole_of(count));
+    return calls;
+}
+
 inline void Gradients::back_block(const Noted& noted, const GradientArrays& arrays, const Scratch& scratch,
                                   NetworkInBlock& network, int64_t first, int64_t count) const {
     const auto input = [&](int k) { return scratch.by_inputs + k * kGradientBlock; };
@@ -521,13 +564,8 @@ inline void Gradients::back_block(const Noted& noted, const GradientArrays& arra
         arrays.states_after[k].read(first, count, input(kSignals + parameters_ + k));
         arrays.states_after[k].clear(first, count);
     }
-    const std::vector<Call> calls = this->calls(noted, scratch, first);
+    const std::vector<Call> calls = forward_block(noted, scratch, network, first, count);
     const size_t controller = calls.size() - stages_;
-    for (size_t n = 0; n < calls.size(); ++n)
-        if (n == controller)
-            control(calls, network, first, count);
-        else
-            variant_.law_forward(calls[n].function, calls[n].law, calls[n].block, whole);
     float* const by_effort = scratch.by_effort;
     float by_computed[kGradientBlock] = {};
     read_efforts(arrays, calls.back().block, network, by_computed, first, count);
@@ -538,6 +576,8 @@ inline void Gradients::back_block(const Noted& noted, const GradientArrays& arra
             variant_.law_backward(calls[n].function, calls[n].law, calls[n].block, whole);
         else if (network_)
             variant_.network_backward(network);
+        else if (laws_[0].given)
+            for (int64_t k = 0; k < count; ++k) calls[n].block.by_parameters[0][k] += by_effort[k];
     }
     if (!noted.from.empty()) {
         float* by_commands[kCommands];
@@ -549,29 +589,58 @@ inline void Gradients::back_block(const Noted& noted, const GradientArrays& arra
     for (int k = 0; k < states_; ++k) arrays.states_before[k].add(input(kSignals + parameters_ + k), first, count);
 }
 
-inline void Gradients::back(const Noted& noted, const GradientArrays& arrays) {
+// Memory of a block.
+inline Gradients::Scratch Gradients::scratch_in(Aligned<float>& memory) const {
     constexpr int64_t kSize = kGradientBlock;
-    // the columns of a network are kept for the backward pass
-    const int64_t most = network_ ? kBatch : kSize, columns = network_ ? network_->use.network->columns * kBatch : 0;
-    NetworkInBlock network = network_ ? network_block(noted, arrays) : NetworkInBlock{};
-    const int64_t numbers = arrays.numbers ? static_cast<int64_t>(network_->use.network->numbers.size()) : 0;
-    Aligned<float> of_network(2 * columns + kBatch + numbers * kRepeated);
-    network.columns = of_network.data(), network.by_columns = network.columns + columns;
-    network.guard = network.by_columns + columns;
-    network.by_numbers = numbers ? network.guard + kBatch : nullptr;
     const int64_t stages = static_cast<int64_t>(stages_), inputs = kSignals + parameters_ + states_;
-    Aligned<float> memory((stages + 1 + 2 * found() + inputs) * kSize);
+    memory = Aligned<float>((stages + 1 + 2 * found() + inputs) * kSize);
     Scratch scratch;
     scratch.efforts = memory.data();
     scratch.found = scratch.efforts + stages * kSize;
     scratch.by_effort = scratch.found + found() * kSize;
     scratch.by_found = scratch.by_effort + kSize;
     scratch.by_inputs = scratch.by_found + found() * kSize;
+    return scratch;
+}
+
+// The network, with memory for the columns of a block, which are kept for the backward pass.
+inline NetworkInBlock Gradients::network_in(Aligned<float>& memory, const Noted& noted,
+                                            const GradientArrays& arrays) const {
+    if (!network_) return {};
+    const int64_t columns = network_->use.network->columns * kBatch;
+    const int64_t numbers = arrays.numbers ? static_cast<int64_t>(network_->use.network->numbers.size()) : 0;
+    NetworkInBlock network = network_block(noted, arrays);
+    memory = Aligned<float>(2 * columns + kBatch + numbers * kRepeated);
+    network.columns = memory.data(), network.by_columns = network.columns + columns;
+    network.guard = network.by_columns + columns;
+    network.by_numbers = numbers ? network.guard + kBatch : nullptr;
+    return network;
+}
+
+inline void Gradients::efforts_of(const Noted& noted, float* efforts, float* computed) const {
+    const int64_t most = network_ ? kBatch : kGradientBlock;
+    Aligned<float> of_network, memory;
+    NetworkInBlock network = network_in(of_network, noted, {});
+    const Scratch scratch = scratch_in(memory);
+    for (int64_t first = 0; first < elements_; first += most) {
+        const int64_t count = std::min(most, elements_ - first);
+        const std::vector<Call> calls = forward_block(noted, scratch, network, first, count);
+        std::copy_n(calls.back().block.effort, count, efforts + first);
+        std::copy_n(calls[calls.size() - stages_].block.effort, count, computed + first);
+    }
+}
+
+inline void Gradients::back(const Noted& noted, const GradientArrays& arrays) {
+    const int64_t most = network_ ? kBatch : kGradientBlock, inputs = kSignals + parameters_ + states_;
+    Aligned<float> of_network, memory;
+    NetworkInBlock network = network_in(of_network, noted, arrays);
+    const Scratch scratch = scratch_in(memory);
     for (int64_t first = 0; first < elements_; first += most) {
         // gradients of results and inputs are accumulated
-        std::fill_n(scratch.by_found, (found() + inputs) * kSize, 0.0f);
+        std::fill_n(scratch.by_found, (found() + inputs) * kGradientBlock, 0.0f);
         back_block(noted, arrays, scratch, network, first, std::min(most, elements_ - first));
     }
+    const int64_t numbers = arrays.numbers ? static_cast<int64_t>(network_->use.network->numbers.size()) : 0;
     for (int64_t k = 0; k < numbers * kRepeated; ++k) arrays.numbers[k / kRepeated] += network.by_numbers[k];
 }
 

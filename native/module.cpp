@@ -133,6 +133,7 @@ PYBIND11_MODULE(core, m) {
              py::arg("depth"), py::arg("sensor") = "")
         .def("note", &BoundGradients::note, py::arg("signals"), py::arg("indices"), py::arg("parameters"),
              py::arg("state"), py::arg("lag"), py::arg("dt"))
+        .def("efforts", &BoundGradients::efforts, py::arg("noted"))
         .def("back", &BoundGradients::back, py::arg("noted"), py::arg("efforts"), py::arg("effort_index"),
              py::arg("signals"), py::arg("indices"), py::arg("parameters"), py::arg("after"), py::arg("before"),
              py::arg("numbers") = py::none());

@@ -126,9 +126,7 @@ def test_efforts_are_those_of_the_end_of_the_step_in_the_implicit_mode() -> None
     actuated.set_mass_matrix(inertia * np.eye(len(actuated.dof_names)))
     actuated.step(data, targets(), DT)
     q = data.qpos.numpy()[:, 8]
-    np.testing.assert_allclose(
-        data.qfrc_applied.numpy()[:, 7], -10 * q / (1 + (10 * DT**2 + DT) / inertia), rtol=1e-6
-    )
+    np.testing.assert_allclose(data.qfrc_applied.numpy()[:, 7], -10 * q / (1 + (10 * DT**2 + DT) / inertia), rtol=1e-6)
 
 
 @pytest.mark.parametrize("library", ["numpy", "warp", "torch", "jax"])

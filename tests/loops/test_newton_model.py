@@ -105,9 +105,7 @@ def test_efforts_are_those_of_the_end_of_the_step_in_the_implicit_mode() -> None
     state, inertia = state_of(model), 0.02
     actuated.step(state, state, DT)
     q = state.joint_q.numpy()[[10, 21]]
-    np.testing.assert_allclose(
-        state.joint_f.numpy()[[9, 19]], -10 * q / (1 + (10 * DT**2 + DT) / inertia), rtol=1e-6
-    )
+    np.testing.assert_allclose(state.joint_f.numpy()[[9, 19]], -10 * q / (1 + (10 * DT**2 + DT) / inertia), rtol=1e-6)
     np.testing.assert_array_equal(state.joint_f.numpy()[[6, 16]], -10 * state.joint_q.numpy()[[7, 18]])
     with pytest.raises(ValueError, match="effort_mode = 'late': must be one of 'explicit', 'implicit'"):
         ActuatedModel(model_of(LEG), {"knee": PD}, effort_mode="late")  # pyright: ignore[reportArgumentType]

@@ -25,6 +25,27 @@ def gathered(signal: Array | None, index: Array) -> np.ndarray:
     return np.zeros(len(places), np.float32) if signal is None else numpy_view(signal).ravel()[places]
 
 
+def flat(array: Array) -> np.ndarray:
+    """Return a copy of an array on the CPU with one axis, float32."""
+    return np.array(numpy_view(array), np.float32).ravel()
+
+
+def give(to: Array | None, index: Array, values: np.ndarray) -> None:
+    """Add values to the elements of an array on the CPU at indices, which may come twice; to none that is absent."""
+    if to is not None:
+        np.add.at(numpy_view(to).reshape(-1), numpy_view(index), values.astype(np.float32))
+
+
+def taken(array: Array | None, count: int) -> np.ndarray:
+    """Return the gradients by a state after the step, float64 `(count,)`, and set them to zero; zeros of none."""
+    if array is None:
+        return np.zeros(count)
+    view = numpy_view(array).reshape(-1)
+    found = view.astype(np.float64)
+    view[:] = 0.0
+    return found
+
+
 class GradientRecorder(Protocol):
     """Records steps of a pipeline and runs their backward passes: `native.core.Gradients` or `WarpGradients`.
 
@@ -43,6 +64,10 @@ class GradientRecorder(Protocol):
         /,
     ) -> Any:
         """Copy the inputs of a step before it runs, and return the record."""
+        ...
+
+    def efforts(self, noted: Any, /) -> tuple[np.ndarray, np.ndarray]:
+        """Return efforts, and efforts before the limits, of a recorded step; NaN on a fault."""
         ...
 
     # the arguments are those of the core

@@ -4,7 +4,9 @@
     efforts, computed      signals, parameters and the state before, through limits, law, transmission and sensor; it is
                            kept, because efforts are added to these arrays
     state after the step   the state before the step; it is set to zero
-    delayed command        the row of the delay ring that the command came from, and from there to its target
+    delayed command        the row of the delay ring that the command came from, and from there to its target; between
+                           steps to two rows, and to the delay
+    held effort            the step that computed it
 
 The core has the backward pass of the steps that it runs. Warp's adjoint of the laws is used on CUDA, for custom laws
 and without the core; see `GradientRecorder`.
@@ -30,15 +32,22 @@ import warp as wp
 from .. import native
 from ..components.base import clear_kernel
 from ..components.delay_timed import DelayTimed
+from ..components.effort_delay_timed import EffortDelayTimed
+from ..components.feedback_encoder import FeedbackEncoder
 from ..components.implicit_effort import ImplicitEffort
 from ..components.law import FELT_SIGNALS, LawClass
+from ..components.rate_hold import RateHold
 from ..memory import Array, numpy_view
 from ..specs.signals import SIGNALS
 from ..specs.stages import KINDS
+from . import encoder_gradients, implicit_gradients, late_gradients
+from .encoder_gradients import Measured
+from .given_laws import GivenEffort, GivenMeasurement
 from .gradient_recorder import GradientRecorder, refuse
-from .implicit_gradients import NUM_STATES, EndOfStep
-from .late_gradients import NUM_ARRAYS, LateCommands
-from .plan import Placement, Plan, PlannedStage, Row, StatefulLaw, has_law
+from .held_gradients import HeldEfforts, Split
+from .implicit_gradients import EndOfStep
+from .late_gradients import LateCommands
+from .plan import Placement, Plan, PlannedStage, Row, StatefulLaw, has_law, is_network
 from .step.binding import Indices
 from .step.native import NativeStep, network_of
 from .step.state import StepState
@@ -50,6 +59,8 @@ if TYPE_CHECKING:
 
 # number of NumPy views of gradients that are kept
 _KEPT = 256
+# laws around those of the core and of Warp, whose gradients are in NumPy
+_LATE, _RATE = (DelayTimed, FeedbackEncoder, EffortDelayTimed), RateHold
 
 
 def _runtime() -> Any:
@@ -98,7 +109,10 @@ def require_gradients(label: str, step: Step) -> None:
 
 
 def _refuse_hidden_motors(label: str, plan: Plan) -> None:
-    """Refuse sensors beside a transmission whose motor moves by itself."""
+    """Refuse sensors beside a transmission whose motor moves by itself, and those at the motor."""
+    for sensor in plan.feedback:
+        if sensor.is_behind:
+            refuse(label, f"{sensor.law.__name__} at the motor has none. Set side to joint, or leave out the gear")
     hidden = np.logical_or.reduce([one.used for one in plan.feedback if KINDS[one.law.KIND].senses] or [False])
     for gear in plan.transmissions:
         if any(math.isnan(start) for start in gear.law.START.values()) and (gear.used & hidden).any():
@@ -109,8 +123,9 @@ def _refuse_on_gpu(label: str, plan: Plan) -> None:
     """Refuse what has gradients on the CPU only."""
     if any(law.END is not None for law, _ in plan.laws):
         refuse(label, "an effort at the end of the step has none on a GPU. Step on the CPU, or take the explicit mode")
-    if plan.num_measured == 4:
-        refuse(label, "a delay in seconds or between steps has none on a GPU. Step on the CPU, or take DelayConfig")
+    if late := [law.__name__ for law, _ in plan.laws if law.LATE or law.TICK is not None]:
+        why = "an encoder, a rate, and a delay in seconds or between steps"
+        refuse(label, f"{why} ({', '.join(late)}) have none on a GPU. Step on the CPU, or leave it out")
 
 
 def _refuse_laws(label: str, laws: Sequence[LawClass]) -> None:
@@ -120,8 +135,8 @@ def _refuse_laws(label: str, laws: Sequence[LawClass]) -> None:
         ("a linkage ({}), which couples joints, has none. Leave it out", _coupling(laws)),
         ("a law that asks for what a motor feels ({}) has none. Leave it or the gear out", _feeling(laws)),
         (
-            "a sensor or an effort that acts late, and a rate ({}), have none. Leave it out",
-            [law for law in laws if (law.LATE and law is not DelayTimed) or law.TICK is not None],
+            "a law of one's own that acts late, or is a rate ({}), has none. Leave it out",
+            [law for law in laws if (law.LATE and law not in _LATE) or (law.TICK is not None and law is not _RATE)],
         ),
         (
             "friction ({}) of a motor whose effort is that of the end of the step has none. Leave one out",
@@ -173,9 +188,11 @@ class _LawsOfSlot:
     Args:
         controller: The controller; None for a network and without one.
         stages: Stages after it.
-        sensors: Its sensor, if it has one.
+        sensors: Its sensor, if it has one without a latency.
         modes: Its effort mode, if it has one.
         late: Laws that delay its commands.
+        encoders: Its encoder, if it has one.
+        held: Its rate and its effort delay, as far as it has them.
     """
 
     controller: PlannedStage | None
@@ -183,19 +200,20 @@ class _LawsOfSlot:
     sensors: list[PlannedStage]
     modes: list[PlannedStage]
     late: list[PlannedStage]
+    encoders: list[PlannedStage]
+    held: list[PlannedStage]
 
     @classmethod
     def of(cls, plan: Plan, slot: int) -> _LawsOfSlot:
         """Return the laws of a slot of a plan."""
-        stages = [stage for stage in plan.stages if stage.used[slot]]
-        feedback = [stage for stage in plan.feedback if stage.used[slot]]
-        return cls(
-            _controller_of(plan, slot),
-            [stage for stage in stages if stage.law.END is None],
-            [stage for stage in feedback if KINDS[stage.law.KIND].senses],
-            [stage for stage in stages if stage.law.END is not None],
-            [stage for stage in feedback if not KINDS[stage.law.KIND].senses],
+        stages, feedback = (
+            [[stage for stage in some if stage.used[slot] and _rank(stage.law) == rank] for rank in range(_RANKS)]
+            for some in (plan.stages, plan.feedback)
         )
+        # neither has what the other has, but laws of rank 0
+        _, *around = [[*some, *others] for some, others in zip(stages, feedback, strict=True)]
+        modes, late, encoders, rates, delays = around
+        return cls(_controller_of(plan, slot), stages[0], feedback[0], modes, late, encoders, [*rates, *delays])
 
     @property
     def inner(self) -> list[PlannedStage | None]:
@@ -205,8 +223,10 @@ class _LawsOfSlot:
     @property
     def classes(self) -> list[LawClass | None]:
         """Classes of the controller, the stages after it and the sensor; None for a missing one."""
-        found = [one and one.law for one in self.inner]
-        return found if self.sensors else [*found, None]
+        found = [one and one.law for one in (self.controller, *self.stages)]
+        sensors: list[LawClass | None] = [one.law for one in self.sensors]
+        sensors += [GivenMeasurement] if self.encoders else []
+        return [*found, *(sensors or [None])]
 
     @property
     def given(self) -> list[tuple[str, Row | None]]:
@@ -215,7 +235,20 @@ class _LawsOfSlot:
         if self.modes:
             # a winding at the velocity of the end of the step does not step the joint itself
             found = [("" if name == "inertia" and row is None else name, row) for name, row in found]
-        return [*found, *(one for stage in (*self.modes, *self.late) for one in _given_to(stage))]
+        around = (*self.modes, *self.late, *self.encoders, *self.held)
+        return [*found, *(one for stage in around for one in _given_to(stage))]
+
+    def split(self, network_states: int) -> Split:
+        """Return where the stages are among the signals, parameters and states of all."""
+        before = [self.controller] if self.controller else []
+        values, states = (
+            [sum(map(count, some)) for some in (before, self.stages)]
+            for count in (lambda one: len(_given_to(one)), lambda one: len(one.law.STATE))
+        )
+        checked = (n for n, (name, row) in enumerate(self.given) if row is None and _must_be_finite(name))
+        kinds = [stage.law.KIND for stage in self.held]
+        states[0] += network_states
+        return Split(*values, *states, tuple(checked), "rate" in kinds, "effort_delay" in kinds)
 
 
 class Pipeline:
@@ -229,13 +262,10 @@ class Pipeline:
     def __init__(self, step: NativeStep | WarpStep, slots: Sequence[int]) -> None:
         plan: Plan = step.plan
         self._step, self._plan, self._slots, first = step, plan, list(slots), slots[0]
-        laws = _LawsOfSlot.of(plan, first)
-        self.is_late: bool = bool(laws.late)
-        """True if a law delays its commands; states, signals and parameters of that law come last."""
-        self._has_mode = bool(laws.modes)
+        self._laws = laws = _LawsOfSlot.of(plan, first)
         self._given = laws.given
         self.rows: list[tuple[str, Row]] = [(name, row) for name, row in self._given if row is not None]
-        """Parameters: those of the controller, of the stages after it, of the sensor."""
+        """Parameters: those of the controller, of the stages after it, of the sensor, of laws around these."""
         self.depth = plan.depth if plan.delayed[first] else 0
         self.count = plan.num_robots * len(slots)
         networks = [one for one in plan.networks if one.used[first]]
@@ -243,11 +273,23 @@ class Pipeline:
         """The law of its network, if its controller is one."""
         self.network_core: Any = None
         """That network compiled, for the core."""
-        curves = [_rows_of(one, first) for one in laws.inner]
-        recorder = self._new_recorder(laws.classes, curves, networks)
+        curves = [_rows_of(one, first) for one in laws.inner] + [[] for _ in laws.encoders]
+        recorder = self._new_recorder(laws.classes, curves, networks, self.depth)
         recorder = EndOfStep(recorder, self.count) if laws.modes else recorder
-        self._end = recorder
-        self.recorder = LateCommands(recorder, self.count, plan.labels[first]) if laws.late else recorder
+        self._around: list[Any] = []
+        if laws.late:
+            self._around.append(recorder := LateCommands(recorder, self.count))
+        if laws.encoders:
+            inner = (laws.controller, *laws.stages)
+            before = sum(len(_given_to(one)) for one in inner)
+            self._around.append(recorder := Measured(recorder, self.count, before))
+        self._split: Split | None = None
+        if laws.held:
+            self._split = laws.split(len(self.network.STATE) if self.network else 0)
+            behind: list[LawClass | None] = [GivenEffort, *(one.law for one in laws.stages), None]
+            curves = [[], *(_rows_of(one, first) for one in laws.stages)]
+            recorder = HeldEfforts(recorder, self._new_recorder(behind, curves, [], 0), self.count, self._split)
+        self.recorder = recorder
         """Records steps and runs their backward passes."""
 
     def _new_recorder(
@@ -255,6 +297,7 @@ class Pipeline:
         laws: Sequence[LawClass | None],
         curves: list[list[np.ndarray]],
         networks: Sequence[StatefulLaw[NetworkLaw]],
+        depth: int,
     ) -> GradientRecorder:
         """Return the recorder of laws: the controller, the stages after it, and the sensor; None for a missing one."""
         step = self._step
@@ -264,11 +307,12 @@ class Pipeline:
 
             first, *between, last = laws
             pipeline = PipelineLaws(first, tuple(filter(None, between)), last)
-            return WarpGradients(self.count, pipeline, curves, self.depth, step.device, self.network)
+            network = networks[0].law if networks else None
+            return WarpGradients(self.count, pipeline, curves, depth, step.device, network)
         known = [network_of(one, keep=True) for one in networks]
-        self.network_core = known[0][0] if known else None
+        self.network_core = known[0][0] if known else self.network_core
         first, *between, last = ("" if one is None else one.__name__ for one in laws)
-        return native.core.Gradients(self.count, first, known, between, curves, self.depth, last)
+        return native.core.Gradients(self.count, first, known, between, curves, depth, last)
 
     def values(self) -> list[np.ndarray]:
         """Current signals that its laws ask for, and parameters, in the order of the laws; each `(count,)`."""
@@ -296,15 +340,28 @@ class Pipeline:
 
     def state(self, rings: Sequence[object], pushes: object, newest: object, laws: Sequence[object]) -> Any:
         """Return a state of these slots as an argument of the recorder."""
-        last = len(laws) - NUM_ARRAYS * self.is_late
-        first = last - NUM_STATES * self._has_mode
-        found = self._state(rings, pushes, newest, laws[:first])
-        found = (found, laws[first:last]) if self._has_mode else found
-        return (found, laws[last:]) if self.is_late else found
+        sizes = [n for n, one in zip(_ARRAYS_AROUND, self._parts_around, strict=True) if one]
+        sizes += [self._split.own_arrays] if self._split else []
+        rest, pieces = list(laws), []
+        for size in reversed(sizes):
+            pieces.insert(0, rest[-size:])
+            del rest[-size:]
+        found = self._state(rings, pushes, newest, rest)
+        for piece in pieces[:-1] if self._split else pieces:
+            found = found, piece
+        if self._split is None:
+            return found
+        none = np.zeros(0, np.int32)
+        return found, self._state([], none, newest, rest[self._split.states]), pieces[-1]
+
+    @property
+    def _parts_around(self) -> tuple[list[PlannedStage], ...]:
+        """Laws around those of the core and of Warp, in the order of their states, but rate and effort delay."""
+        return self._laws.modes, self._laws.late, self._laws.encoders
 
     def state_of(self, state: StepState) -> Any:
         """Return a state of the plan, of one slot, as an argument of the recorder."""
-        if not (self.is_late or self._has_mode):
+        if not (self._split or any(self._parts_around)):
             return state if isinstance(self._step, WarpStep) else self._step.as_bound(state)
         ring = [state.buffer_pos, state.buffer_vel, state.buffer_act]
         arrays = [ring, state.num_pushes, state.write_idx, self.arrays_of(state)]
@@ -315,22 +372,25 @@ class Pipeline:
         return self.state(*arrays)
 
     def arrays_of(self, state: StepState) -> list[Any]:
-        """Return the arrays of the laws of a state: of an effort mode last but a law that delays commands."""
-        numbers = sorted(range(len(state.laws)), key=self._rank)
+        """Return the arrays of the laws of a state: those of laws around the core's and Warp's last."""
+        numbers = self._ranked()
         return [array for number in numbers for array in state.laws[number]]
 
     def finish(self, noted: Any, after: StepState) -> None:
         """Complete the record of a step with the state after it; only efforts at the end of the step need that."""
-        if not isinstance(self._end, EndOfStep):
+        if not self._laws.modes:
             return
         number = next(n for n, one in enumerate(self._plan.stateful) if getattr(one.law, "END", None) is not None)
         efforts = numpy_view(after.laws[number][ImplicitEffort.STATE.index("previous_effort")])
-        places = self.places(self._plan.stateful[number].used)
-        self._end.finish(noted.inner if self.is_late else noted, efforts.reshape(-1)[places])
+        recorder = self.recorder
+        for one in reversed(self._around):
+            recorder, noted = one.inner, noted.inner
+        cast("EndOfStep", recorder).finish(noted, efforts.reshape(-1)[self.places(self._plan.stateful[number].used)])
 
-    def _rank(self, number: int) -> int:
-        law = self._plan.stateful[number].law
-        return 2 if getattr(law, "KIND", "") == "delay" else int(getattr(law, "END", None) is not None)
+    def _ranked(self) -> list[int]:
+        """Numbers of the stateful laws in the order of `recorder`."""
+        stateful = self._plan.stateful
+        return sorted(range(len(stateful)), key=lambda number: _rank(cast("LawClass", stateful[number].law)))
 
     def _state(self, rings: Sequence[object], pushes: object, newest: object, laws: Sequence[object]) -> Any:
         if isinstance(self._step, WarpStep):
@@ -346,11 +406,28 @@ class Pipeline:
     def law_states(self, placement: Placement) -> Iterator[tuple[int, int, StatefulLaw[LawClass | NetworkLaw], Any]]:
         """States of its laws: number of the law, number in its `STATE`, the law, and index into that array."""
         stages = {stage for *_, stage in placement.stages}
-        for number in sorted(range(len(self._plan.stateful)), key=self._rank):
+        for number in self._ranked():
             one = self._plan.stateful[number]
             if one.stage in stages or (one.stage is None and one.law is placement.controller):
                 for k, name in enumerate(one.names):
                     yield number, k, one, (*[slice(None)] * one.axis_of(name), self.places(one.used))
+
+
+_RANKS = 6
+_ARRAYS_AROUND = implicit_gradients.NUM_STATES, late_gradients.NUM_ARRAYS, encoder_gradients.NUM_ARRAYS
+
+
+def _rank(law: LawClass | NetworkLaw) -> int:
+    """Return the place of a law in the recorder, from the inside out: those of the core and of Warp have 0."""
+    if is_network(law):
+        return 0
+    if law.KIND in ("rate", "effort_delay"):
+        return 4 + (law.KIND == "effort_delay")
+    return 1 if law.END is not None else 2 if law.KIND == "delay" else 3 if law.LATE else 0
+
+
+def _must_be_finite(name: str) -> bool:
+    return name in SIGNALS and not SIGNALS[name].is_unbounded and not SIGNALS[name].is_of_engine
 
 
 def _controller_of(plan: Plan, slot: int) -> PlannedStage | None:

@@ -19,8 +19,8 @@ from typing import Any
 import numpy as np
 
 from ..components.implicit_effort import ImplicitEffort
-from ..memory import Array, numpy_view
-from .gradient_recorder import GradientRecorder, gathered
+from ..memory import Array
+from .gradient_recorder import GradientRecorder, flat, gathered, give, taken
 
 NUM_STATES = len(ImplicitEffort.STATE)
 """Number of its state arrays."""
@@ -77,9 +77,9 @@ class EndOfStep:
         """
         inner_state, arrays = state
         q, v = (gathered(signals[k], indices[k]) for k in range(2))
-        values = [_flat(one) for one in parameters[-NUM_GIVEN:]]
+        values = [flat(one) for one in parameters[-NUM_GIVEN:]]
         rest = (list(signals[2:]), list(indices[2:]), list(parameters[:-NUM_GIVEN]), inner_state, lag)
-        previous = [_flat(one) for one in arrays]
+        previous = [flat(one) for one in arrays]
         return _Record(rest, dt, q, v, dict(zip(_GIVEN, values, strict=True)), *previous)
 
     def finish(self, noted: _Record, efforts: np.ndarray) -> None:
@@ -98,6 +98,10 @@ class EndOfStep:
             noted.dt,
         )
 
+    def efforts(self, noted: _Record) -> tuple[np.ndarray, np.ndarray]:
+        """Return efforts of the law at the end of the step, and those before the limits; see `GradientRecorder`."""
+        return self._inner.efforts(noted.inner)
+
     def back(
         self,
         noted: _Record,
@@ -112,7 +116,7 @@ class EndOfStep:
     ) -> None:
         """Run the backward pass of a recorded step; see `gradients.GradientRecorder`."""
         mode, split = _Mode(noted), len(after) - NUM_STATES
-        by_velocity, by_effort, by_unmodelled = (_taken(one, self._count) for one in after[split:])
+        by_velocity, by_effort, by_unmodelled = (taken(one, self._count) for one in after[split:])
         direct, computed = (gathered(one, effort_index).astype(np.float64) for one in efforts)
         rest = parameters[:-NUM_GIVEN], after[:split], before[:split], numbers
         # slope of the law, by a pass of ones that reaches nothing else
@@ -129,11 +133,11 @@ class EndOfStep:
         found = mode.back(by_after, by_unmodelled)
         found["v"] = found["v"] + by_velocity
         for k, by in enumerate((by_q, found["v"])):
-            self._add(signals[k], indices[k], np.where(mode.good, by, 0.0))
+            give(signals[k], indices[k], np.where(mode.good, by, 0.0))
         for to, name in zip(parameters[-NUM_GIVEN:], _GIVEN, strict=True):
-            self._add(to, self._places, np.where(mode.good, found.get(name, 0.0), 0.0))
+            give(to, self._places, np.where(mode.good, found.get(name, 0.0), 0.0))
         for to, name in zip(before[split:], ImplicitEffort.STATE, strict=True):
-            self._add(to, self._places, np.where(mode.good, found[name], 0.0))
+            give(to, self._places, np.where(mode.good, found[name], 0.0))
 
     def _inner_back(
         self,
@@ -156,10 +160,6 @@ class EndOfStep:
         )
         by_q, by_v = (one.astype(np.float64) for one in found)
         return by_q, by_v
-
-    def _add(self, to: Array | None, index: Array, values: np.ndarray) -> None:
-        if to is not None:
-            np.add.at(numpy_view(to).reshape(-1), numpy_view(index), values.astype(np.float32))
 
 
 class _Mode:
@@ -223,17 +223,3 @@ class _Mode:
             "assumed_inertia": np.where(self._source == 2, by_inertia, 0.0),
             "load_share": by_rest * self._coupling**2 * self._off,
         }
-
-
-def _flat(array: Array) -> np.ndarray:
-    return np.array(numpy_view(array), np.float32).ravel()
-
-
-def _taken(array: Array | None, count: int) -> np.ndarray:
-    """Return the gradients by a state after the step, and set them to zero."""
-    if array is None:
-        return np.zeros(count)
-    view = numpy_view(array).reshape(-1)
-    found = view.astype(np.float64)
-    view[:] = 0.0
-    return found

@@ -1,7 +1,7 @@
 """Gradients through a command delay in seconds or between steps, before those of the rest of the actuator.
 
-The command that acts is `(1 − f)·command n steps ago + f·command n + 1 steps ago`, n + f the delay in steps: its
-gradient goes to both commands, and times their difference to the delay. In NumPy, on the CPU.
+The gradient of the command that acts goes to the commands of earlier steps and to the delay, see `late_ring.py`; a part
+that is drawn has none. In NumPy, on the CPU.
 """
 
 from __future__ import annotations
@@ -12,53 +12,43 @@ from typing import Any
 
 import numpy as np
 
-from ..components.delay_timed import DelayTimed
-from ..components.late import SPARE_ROWS
+from ..components.delay_timed import MOST_DRAWS, DelayTimed
 from ..memory import Array, numpy_view
-from .gradient_recorder import GradientRecorder, gathered, refuse
+from .gradient_recorder import GradientRecorder, flat, gathered, give
+from .late_ring import LateStep
+from .law_numbers import uniform
 
 _COMMANDS = range(2, 5)
 NUM_ARRAYS = len(DelayTimed.STATE) + 1 + len(DelayTimed.LATE)
 """Number of its state arrays."""
-NUM_VALUES = len(DelayTimed.ASKS) + len(DelayTimed.PARAMETERS)
+_GIVEN = (*DelayTimed.ASKS, *DelayTimed.PARAMETERS)
+NUM_VALUES = len(_GIVEN)
 """Number of its signals and parameters."""
 
 
 @dataclass(frozen=True, eq=False)
 class _Record:
-    """A step: the record of the rest, and of each joint what the delay did."""
+    """A step: the record of the rest, and what the delay did."""
 
     inner: Any
-    # number of signals and parameters of the rest
-    values: int
+    late: LateStep
     dt: float
-    # rows with the two commands, and the row that was written; share of the older one
-    first: np.ndarray
-    second: np.ndarray
-    row: np.ndarray
-    share: np.ndarray
-    # true where the ring was filled, where commands were finite, and where the delay was within the ring
-    fresh: np.ndarray
-    good: np.ndarray
-    inside: np.ndarray
-    # per command, the older one less the later one
-    differences: list[np.ndarray]
 
 
 class LateCommands:
-    """Records steps and runs their backward passes; a `gradients.GradientRecorder` around that of the rest.
+    """Records steps and runs their backward passes; a `GradientRecorder` around that of the rest.
 
     States of the delay follow those of the rest, signals and parameters likewise.
 
     Args:
         inner: The recorder of the rest.
         count: Number of joints.
-        label: Label of the actuator in errors.
     """
 
-    def __init__(self, inner: GradientRecorder, count: int, label: str) -> None:
-        self._inner, self._label = inner, label
-        self._every, self._places = np.arange(count), np.arange(count, dtype=np.uint32)
+    def __init__(self, inner: GradientRecorder, count: int) -> None:
+        self.inner = inner
+        """The recorder of the rest."""
+        self._count, self._places = count, np.arange(count, dtype=np.uint32)
 
     def note(
         self,
@@ -72,31 +62,14 @@ class LateCommands:
         """Copy the inputs of a step before it runs, and return the record.
 
         `state` is that of the rest, and the arrays of the delay.
-
-        Raises:
-            NotImplementedError: The delay is redrawn.
         """
         inner_state, arrays = state
-        given = [np.asarray(numpy_view(one)) for one in parameters[-len(DelayTimed.PARAMETERS) :]]
-        seconds, steps, random_steps = (values.ravel() for values in given[:3])
-        if random_steps.any():
-            refuse(self._label, "a delay that is drawn anew (DelayTimed) has none. Set random_steps to 0")
-        newest, *rings = (numpy_view(one) for one in arrays[len(DelayTimed.STATE) :])
+        given = dict(zip(_GIVEN, map(flat, parameters[-NUM_VALUES:]), strict=True))
+        states, (newest, *rings) = arrays[: len(DelayTimed.STATE)], map(numpy_view, arrays[len(DelayTimed.STATE) :])
         now = [gathered(signals[c], indices[c]) for c in _COMMANDS]
-        depth, fresh = len(rings[0]), np.isnan(newest)
-        row = np.where(fresh | (newest >= depth - 1), 0, np.nan_to_num(newest) + 1).astype(int)
-        wanted = steps + seconds / np.float32(dt)
-        bounded = np.clip(wanted, 0.0, depth - SPARE_ROWS).astype(np.float32)
-        whole = bounded.astype(int)
-        first, second, share = (row - whole) % depth, (row - whole - 1) % depth, bounded - whole.astype(np.float32)
-        good = np.logical_and.reduce([np.isfinite(one) for one in now])
-        acting, differences = [], []
-        for command, ring in zip(now, rings, strict=True):
-            one = np.where(fresh | (whole == 0), command, ring[first, self._every])
-            other = np.where(fresh, command, ring[second, self._every])
-            differences.append(other - one)
-            acting.append(np.where(good, one + share * (other - one), np.nan).astype(np.float32))
-        inner = self._inner.note(
+        wanted = given["steps"] + given["seconds"] / np.float32(dt) + drawn(given, *map(flat, states))
+        acting, late = LateStep.of(now, newest, rings, wanted)
+        inner = self.inner.note(
             [*signals[:2], *acting],
             [*indices[:2], *[self._places] * 3],
             parameters[:-NUM_VALUES],
@@ -104,10 +77,11 @@ class LateCommands:
             lag,
             dt,
         )
-        inside = wanted < depth - SPARE_ROWS
-        return _Record(
-            inner, len(parameters) - NUM_VALUES, dt, first, second, row, share, fresh, good, inside, differences
-        )
+        return _Record(inner, late, dt)
+
+    def efforts(self, noted: _Record) -> tuple[np.ndarray, np.ndarray]:
+        """Return efforts and efforts before the limits of a recorded step; see `GradientRecorder`."""
+        return self.inner.efforts(noted.inner)
 
     def back(
         self,
@@ -121,50 +95,44 @@ class LateCommands:
         before: Sequence[Array | None],
         numbers: Array | None = None,
     ) -> None:
-        """Run the backward pass of a recorded step; see `gradients.GradientRecorder`."""
-        acting = [np.zeros(len(self._every), np.float32) for _ in _COMMANDS]
-        self._inner.back(
+        """Run the backward pass of a recorded step; see `GradientRecorder`."""
+        acting = [np.zeros(self._count, np.float32) for _ in _COMMANDS]
+        self.inner.back(
             noted.inner,
             efforts,
             effort_index,
             [*signals[:2], *acting],
             [*indices[:2], *[self._places] * 3],
-            parameters[: noted.values],
+            parameters[:-NUM_VALUES],
             after[:-NUM_ARRAYS],
             before[:-NUM_ARRAYS],
             numbers,
         )
-        rings = zip(after[-len(acting) :], before[-len(acting) :], strict=True)
-        for c, by_acting, (by_after, by_before) in zip(_COMMANDS, acting, rings, strict=True):
-            by_acting[~noted.good] = 0.0
-            by_now = self._back_ring(noted, by_acting, by_after, by_before)
-            if (by_signal := signals[c]) is not None:
-                np.add.at(numpy_view(by_signal), numpy_view(indices[c]), by_now)
-        products = (by * one for by, one in zip(acting, noted.differences, strict=True))
-        by_lag = np.where(noted.good & noted.inside, sum(products), 0.0)
-        for name, by in (("seconds", by_lag / noted.dt), ("steps", by_lag)):
-            to = parameters[DelayTimed.PARAMETERS.index(name) - len(DelayTimed.PARAMETERS)]
-            if to is not None:
-                numpy_view(to)[...] += by.astype(np.float32).reshape(numpy_view(to).shape)
+        rings = slice(-len(acting), None)
+        for c, by_now in zip(_COMMANDS, noted.late.back(acting, after[rings], before[rings]), strict=True):
+            give(signals[c], indices[c], by_now)
+        by_lag = noted.late.by_lag(acting)
+        by = dict(zip(_GIVEN, parameters[-NUM_VALUES:], strict=True))
+        give(by["seconds"], self._places, by_lag / noted.dt)
+        give(by["steps"], self._places, by_lag)
 
-    def _back_ring(
-        self, noted: _Record, by_acting: np.ndarray, by_after: Array | None, by_before: Array | None
-    ) -> np.ndarray:
-        """Propagate gradients of a ring and of the command that acts; return those of the present command."""
-        after = None if by_after is None else numpy_view(by_after)
-        depth = (
-            len(after) if after is not None else int(max(noted.first.max(), noted.second.max(), noted.row.max())) + 1
-        )
-        rows = np.zeros((depth, len(self._every)), np.float32) if after is None else after.copy()
-        if after is not None:
-            after[...] = 0.0
-        rows[noted.first, self._every] += (1.0 - noted.share) * by_acting
-        rows[noted.second, self._every] += noted.share * by_acting
-        # the present command fills the ring in the first step, and else is one row of it
-        by_now = np.where(noted.fresh, rows.sum(axis=0), rows[noted.row, self._every])
-        by_now[~noted.good] = 0.0
-        rows[noted.row[noted.good], self._every[noted.good]] = 0.0
-        rows[:, noted.fresh & noted.good] = 0.0
-        if by_before is not None:
-            numpy_view(by_before)[...] += rows
-        return by_now
+
+def drawn(given: dict[str, np.ndarray], before: np.ndarray, left: np.ndarray, draws: np.ndarray) -> np.ndarray:
+    """Return the drawn part of the delay in a step, as `components/delay_timed.py` draws it.
+
+    Args:
+        given: Signals and parameters of the delay by name.
+        before: The part that was drawn last, NaN after a reset.
+        left: Steps until the next draw.
+        draws: Number of draws.
+    """
+    most = given["random_steps"]
+    if not most.any():
+        return np.zeros_like(before)
+    first = np.isnan(before)
+    due = first | (left < 0.5)
+    count = np.where(due, np.where(draws < float(MOST_DRAWS), draws + 1.0, 0.0), draws)
+    seed, robot = given["seed"], given["robot_number"]
+    redrawn = first | (due & (uniform(seed, robot, 2.0 * count + 1.0) >= given["hold_probability"]))
+    among = np.floor(uniform(seed, robot, 2.0 * count) * (most + np.float32(1.0)))
+    return np.where(most > 0.0, np.where(redrawn, among, before), 0.0).astype(np.float32)

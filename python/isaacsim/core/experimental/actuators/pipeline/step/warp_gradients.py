@@ -103,6 +103,14 @@ class WarpGradients:
         self._launch(self._kernels.record, [*read, self._depth], [numbers, delay])
         return _Record(numbers, delay, dt, network_state)
 
+    def efforts(self, noted: _Record) -> tuple[np.ndarray, np.ndarray]:
+        """Return efforts, and efforts before the limits, of a recorded step; NaN on a fault."""
+        network = self._network_efforts(noted)
+        outputs = wp.full_like(self._by_outputs, wp.nan)
+        self._launch(self._kernels.efforts, [noted.numbers, noted.dt, *self._curves, *network], [outputs])
+        found = outputs.numpy()
+        return found[0], found[1]
+
     def back(
         self,
         noted: _Record,
@@ -122,9 +130,8 @@ class WarpGradients:
         first = rings + self._network_states
         given = all_warp([*efforts, effort_index, *after[first:]])
         self._launch(kernels.gather, given, [by_outputs, by_numbers])
-        of_network = []
-        if self._network is not None:
-            of_network = [self._network.compute(self._converted_of(noted), noted.network_state)]
+        of_network = self._network_efforts(noted)
+        if self._by_network:
             self._by_network[0].zero_()
         self._adjoint(kernels.efforts, noted, of_network, self._by_network, by_outputs)
         if self._network is not None:
@@ -136,6 +143,12 @@ class WarpGradients:
         ring = all_warp([*(after[:rings] or [None] * 3), *(before[:rings] or [None] * 3)])
         added = all_warp([*signals, *indices, *before[first:], *parameters])
         self._launch(kernels.scatter, [by_numbers, noted.delay, self._depth], [*ring, *added])
+
+    def _network_efforts(self, noted: _Record) -> list[wp.array]:
+        """Return the efforts of the network in a recorded step; none without one."""
+        if self._network is None:
+            return []
+        return [self._network.compute(self._converted_of(noted), noted.network_state)]
 
     def _converted_of(self, noted: _Record) -> wp.array:
         """Return the signals that the network reads in a recorded step, and clear the gradients by them."""

@@ -1,0 +1,173 @@
+"""Gradients through an encoder, before those of the rest of the actuator.
+
+The law and its derivatives are those of `components/feedback_encoder.py`, its latency that of `late_ring.py`. The
+gradient of a quantized number is that of the number itself, a *straight-through* estimate: the true one, zero between
+steps and infinite at them, has no use. Gradients by resolutions are zero. In NumPy, on the CPU.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ..components.feedback_encoder import MOST_COUNTS, FeedbackEncoder
+from ..memory import Array, numpy_view
+from .gradient_recorder import GradientRecorder, flat, gathered, give, taken
+from .late_ring import LateStep
+from .law_numbers import gaussian
+
+_GIVEN = (*FeedbackEncoder.ASKS, *FeedbackEncoder.PARAMETERS)
+NUM_VALUES = len(_GIVEN)
+"""Number of its signals and parameters."""
+NUM_ARRAYS = len(FeedbackEncoder.STATE) + 1 + len(FeedbackEncoder.LATE)
+"""Number of its state arrays."""
+_MEASURED = 2
+
+
+@dataclass(frozen=True, eq=False)
+class _Record:
+    """A step: the record of the rest, and what the encoder did."""
+
+    inner: Any
+    late: LateStep
+    dt: float
+    # signals and parameters by name
+    given: dict[str, np.ndarray]
+    # position and filtered velocity before the step, the velocity before the filter, and the noise for a deviation of 1
+    last_position: np.ndarray
+    last_velocity: np.ndarray
+    raw: np.ndarray
+    noise: np.ndarray
+
+
+class Measured:
+    """Records steps and runs their backward passes; a `GradientRecorder` around that of the rest.
+
+    The rest has a `GivenMeasurement` as its sensor. States of the encoder follow those of the rest, signals and
+    parameters likewise.
+
+    Args:
+        inner: The recorder of the rest.
+        count: Number of joints.
+        first: Number of signals and parameters of the rest before those of its sensor.
+    """
+
+    def __init__(self, inner: GradientRecorder, count: int, first: int) -> None:
+        self.inner = inner
+        """The recorder of the rest."""
+        self._count, self._first, self._places = count, first, np.arange(count, dtype=np.uint32)
+
+    def note(
+        self,
+        signals: Sequence[Array | None],
+        indices: Sequence[Array],
+        parameters: Sequence[Array],
+        state: Any,
+        lag: Array | None,
+        dt: float,
+    ) -> _Record:
+        """Copy the inputs of a step before it runs, and return the record.
+
+        `state` is that of the rest, and the arrays of the encoder.
+        """
+        inner_state, arrays = state
+        given = dict(zip(_GIVEN, map(flat, parameters[-NUM_VALUES:]), strict=True))
+        num_states = len(FeedbackEncoder.STATE)
+        last_position, last_velocity, samples = map(flat, arrays[:num_states])
+        newest, *rings = map(numpy_view, arrays[num_states:])
+        q, qd = (gathered(signals[k], indices[k]) for k in range(_MEASURED))
+        h = np.float32(dt)
+        with np.errstate(invalid="ignore", over="ignore"):
+            noise = _drawn(given, samples)
+            now = _quantized(q + given["bias"] + given["noise"] * noise, given["resolution"])
+            stored = _quantized(qd, given["velocity_resolution"])
+            chosen = np.where(given["velocity"] > 0.5, stored, (now - last_position) / h)
+            raw = np.where(np.isnan(last_position), qd, chosen)
+            kept = given["velocity_filter"] / (given["velocity_filter"] + h)
+            filtered = kept * np.where(np.isnan(last_velocity), raw, last_velocity) + (np.float32(1.0) - kept) * raw
+            measured = [np.where(np.isfinite(q) & np.isfinite(qd), one, np.nan) for one in (now, filtered)]
+            wanted = given["latency_steps"] + given["latency"] / h
+        acting, late = LateStep.of(measured, newest, rings, wanted)
+        inner = self.inner.note(signals, indices, self._with(parameters, acting), inner_state, lag, dt)
+        return _Record(inner, late, dt, given, last_position, last_velocity, raw, noise)
+
+    def efforts(self, noted: _Record) -> tuple[np.ndarray, np.ndarray]:
+        """Return efforts and efforts before the limits of a recorded step; see `GradientRecorder`."""
+        return self.inner.efforts(noted.inner)
+
+    def back(
+        self,
+        noted: _Record,
+        efforts: Sequence[Array | None],
+        effort_index: Array,
+        signals: Sequence[Array | None],
+        indices: Sequence[Array],
+        parameters: Sequence[Array | None],
+        after: Sequence[Array | None],
+        before: Sequence[Array | None],
+        numbers: Array | None = None,
+    ) -> None:
+        """Run the backward pass of a recorded step; see `GradientRecorder`."""
+        acting = [np.zeros(self._count, np.float32) for _ in range(_MEASURED)]
+        rest = after[:-NUM_ARRAYS], before[:-NUM_ARRAYS], numbers
+        self.inner.back(noted.inner, efforts, effort_index, signals, indices, self._with(parameters, acting), *rest)
+        rings = slice(-len(acting), None)
+        by_now, by_filtered = noted.late.back(acting, after[rings], before[rings])
+        # a step with a fault keeps the state
+        good = noted.late.good & np.isfinite(self.efforts(noted)[0])
+        states = slice(-NUM_ARRAYS, -NUM_ARRAYS + 2)
+        by_position, by_velocity = (taken(one, self._count) for one in after[states])
+        found = _back(noted, np.where(good, by_now + by_position, 0.0), np.where(good, by_filtered + by_velocity, 0.0))
+        for name, by, to in zip(FeedbackEncoder.STATE, (by_position, by_velocity), before[states], strict=False):
+            give(to, self._places, np.where(good, found[name], by))
+        for k, name in enumerate(("position", "velocity")):
+            give(signals[k], indices[k], found[name])
+        by_lag = noted.late.by_lag(acting)
+        found |= {"latency": by_lag / noted.dt, "latency_steps": by_lag}
+        for name, to in zip(_GIVEN, parameters[-NUM_VALUES:], strict=True):
+            # of the switch of the velocity there is none
+            if name != "velocity" and name in found:
+                give(to, self._places, found[name])
+
+    def _with(self, parameters: Sequence[Any], measured: Sequence[np.ndarray]) -> list[Any]:
+        """Return the parameters of the rest, with those of its sensor."""
+        return [*parameters[: self._first], *measured, *parameters[self._first : -NUM_VALUES]]
+
+
+def _back(noted: _Record, by_now: np.ndarray, by_filtered: np.ndarray) -> dict[str, np.ndarray]:
+    """Return gradients by signals, states and parameters, given those of measured position and velocity."""
+    given, dt = noted.given, noted.dt
+    period = given["velocity_filter"].astype(np.float64) + dt
+    kept, fresh = given["velocity_filter"] / period, np.isnan(noted.last_velocity)
+    by_raw = by_filtered * np.where(fresh, 1.0, dt / period)
+    first, stored = np.isnan(noted.last_position), given["velocity"] > 0.5
+    by_difference = np.where(first | stored, 0.0, by_raw / dt)
+    by_position = by_now + by_difference
+    slope = np.where(fresh, 0.0, noted.last_velocity - noted.raw) * dt / period**2
+    return {
+        "position": by_position,
+        "velocity": np.where(first | stored, by_raw, 0.0),
+        "last_position": -by_difference,
+        "last_velocity": np.where(fresh, 0.0, kept * by_filtered),
+        "bias": by_position,
+        "noise": by_position * noted.noise,
+        "velocity_filter": np.where(by_filtered != 0.0, slope * by_filtered, 0.0),
+    }
+
+
+def _drawn(given: dict[str, np.ndarray], samples: np.ndarray) -> np.ndarray:
+    """Return the noise for a deviation of 1; nothing is drawn for one of 0."""
+    noise = given["noise"]
+    if not noise.any():
+        return np.zeros_like(noise)
+    return np.where(noise > 0.0, gaussian(given["seed"], given["joint_number"], samples), np.float32(0.0))
+
+
+def _quantized(value: np.ndarray, resolution: np.ndarray) -> np.ndarray:
+    """Return the nearest multiples of the resolution; the values themselves without one."""
+    step = np.where(resolution > 0.0, resolution, np.float32(1.0))
+    counts = value / step
+    return np.where((resolution > 0.0) & (np.abs(counts) < float(MOST_COUNTS)), np.rint(counts) * step, value)
