@@ -83,7 +83,7 @@ def test_gradient_of_a_quantized_number_is_that_of_the_number() -> None:
 @pytest.mark.usefixtures("backend")
 @pytest.mark.parametrize("name", ["joint_q", "joint_qd", "joint_target_q"])
 def test_fault_has_no_gradient(name: str) -> None:
-    """Of one joint in one step; the difference of positions reaches over it, and the other joints are what they were."""
+    """Of one joint in one step; the difference of positions reaches over it. The other joints are what they were."""
     found = []
     for bad in (False, True):
         rollout = LateRollout(["FeedbackEncoder", "ControllerPID"], GAINS | ENCODER | LATE, seed=6, whole=WHOLE)
@@ -126,11 +126,11 @@ def test_torch_has_the_gradients_of_differences_also_with_an_effort_of_the_end_o
                 total = total + (k + 1) * made.step(q + shift if k == step else q, qd, target, 0.005).double()
             return total
 
-        for step in (0, 2, 5):
+        for step in (0, 2):
             shift = torch.zeros(20, 1, requires_grad=True)
             loss(shift, step).sum().backward()
             with torch.no_grad():
                 ends = [loss(torch.full((20, 1), sign * 1e-2), step) for sign in (1.0, -1.0)]
             wanted = (ends[0] - ends[1]) / 2e-2
             assert wanted.abs().max() > 1.0
-            np.testing.assert_allclose(shift.grad.numpy(), wanted.numpy(), atol=2e-3 * float(wanted.abs().max()))
+            np.testing.assert_allclose(shift.grad.numpy(), wanted.numpy(), atol=1e-4 * float(wanted.abs().max()))

@@ -9,7 +9,6 @@ import isaacsim.core.experimental.actuators as actuators
 import numpy as np
 import pytest
 import warp as wp
-from checkpoint_files import checkpoint_file
 from isaacsim.core.experimental.actuators import (
     ActuatedArrays,
     Actuator,
@@ -20,6 +19,7 @@ from isaacsim.core.experimental.actuators import (
     native,
 )
 from late_rollout import LateRollout, array, assert_same, in_place, one_each, swapped
+from neural_twin import random_network, write_network
 
 GAINS = {"kp": (5.0, 20.0), "ki": (5.0, 20.0), "kd": (0.5, 2.0), "integral_max": (0.02, 2.0), "max_effort": (2.0, 15.0)}
 MOTOR = {"saturation_effort": (4.0, 20.0), "velocity_limit": (1.0, 4.0), "max_motor_effort": (2.0, 12.0)}
@@ -53,7 +53,7 @@ def test_every_gradient_is_that_of_central_differences(law: str, states: Any) ->
     np.testing.assert_allclose(efforts, rollout.acting, atol=1e-4)
     # in a step in which the controller does not run, nothing is read
     unread = expected["joint_target_q 1"] == 0
-    assert (0 < unread.sum() < 24) if law == "RateHold" else np.abs(expected[f"{law} seconds"]).min() > 1e-3
+    assert (0 < unread.sum() < 24) if law == "RateHold" else (np.abs(expected[f"{law} seconds"]) > 1e-3).mean() > 0.8
     assert_same(found, expected, WITHOUT)
 
 
@@ -84,9 +84,10 @@ def test_all_together() -> None:
 @pytest.mark.usefixtures("backend")
 def test_friction_behind_the_effort_keeps_its_own_state() -> None:
     """Of each step, while that of the controller stays as it is where it does not run."""
-    ranges = GAINS | RATE | LATE | {"bristle_stiffness": (5.0, 20.0), "bristle_damping": (0.1, 0.5)}
+    late = {"EffortDelayTimed seconds": (0.0001, 0.003), "EffortDelayTimed steps": (0.1, 1.4)}
+    ranges = GAINS | RATE | late | {"bristle_stiffness": (5.0, 20.0), "bristle_damping": (0.1, 0.5)}
     ranges |= {"coulomb": (0.1, 1.0), "static": (1.0, 2.0), "stribeck_velocity": (0.5, 2.0), "viscous": (0.1, 1.0)}
-    ranges |= {"stribeck_exponent": (1.5, 2.5)}
+    ranges |= {"stribeck_exponent": (1.5, 2.5), "assumed_inertia": (0.001, 0.01)}
     laws = ["ControllerPID", "RateHold", "EffortDelayTimed", "PassiveLuGreFriction"]
     rollout = LateRollout(laws, ranges, dt=0.002, seed=4, whole=WHOLE)
     expected = rollout.differences()
@@ -97,36 +98,26 @@ def test_friction_behind_the_effort_keeps_its_own_state() -> None:
 @pytest.mark.usefixtures("backend")
 @pytest.mark.parametrize("name", ["joint_q", "joint_target_q", "max_effort"])
 def test_fault_has_no_gradient(name: str) -> None:
-    """Of one joint in a step in which its controller does not run; the held effort acts again, and keeps its gradient."""
+    """Of one joint in a step in which its controller does not run; the effort that is held acts again after it."""
     found = []
     for bad in (False, True):
         laws = ["ControllerPID", "RateHold", "ClampingMaxEffort"]
         rollout = LateRollout(laws, GAINS | {"decimation": (2.0, 4.0)}, seed=5, steps=6, whole=WHOLE)
         rollout.values["RateHold decimation"][5] = 4.0
-        rollout.values["ClampingMaxEffort max_effort"][5] = 100.0
+        limit = rollout.values["ClampingMaxEffort max_effort"]
+        limit[5] = np.nan if bad and name == "max_effort" else 100.0
         if bad and name != "max_effort":
             rollout.values[f"{name} 2"][5] = np.nan
-        elif bad:
-            rollout.values["ClampingMaxEffort max_effort"][5] = np.nan
         found.append(rollout.on_tape())
     good = np.arange(24) != 5
     for key, values in found[1][1].items():
         assert np.isfinite(values).all(), key
         np.testing.assert_array_equal(values[good], found[0][1][key][good], err_msg=key)
-    weights = rollout.weights[:, 5]
-    # the clock stands still in a step with a fault, so that the next computation is one later
-    acting = {"max_effort": 0.0}.get(name, float(weights[[0, 1, 3, 4]].sum()))
-    kp, ki = (rollout.values[f"ControllerPID {one}"][5] for one in ("kp", "ki"))
-    slope = kp + ki * 4.0 * rollout.dt * (
-        abs(rollout.values["joint_target_q 0"][5] - rollout.values["joint_q 0"][5]) * 4.0 * rollout.dt
-        < rollout.values["ControllerPID integral_max"][5]
-    )
-    assert found[1][1]["joint_target_q 0"][5] != found[0][1]["joint_target_q 0"][5]
-    if name == "max_effort":
-        assert not any(values[5] for key, values in found[1][1].items())
-    else:
-        assert found[1][1]["joint_act 0"][5] == pytest.approx(acting, rel=1e-5)
-        assert slope > 0
+    # the clock stands still in the step with the fault, so that the next computation is one later
+    acting = 0.0 if name == "max_effort" else float(rollout.weights[[0, 1, 3, 4], 5].sum())
+    assert found[1][1]["joint_act 0"][5] == pytest.approx(acting, rel=1e-5)
+    assert found[0][1]["joint_act 0"][5] == pytest.approx(float(rollout.weights[:4, 5].sum()), rel=1e-5)
+    assert bool(found[1][1]["joint_act 5"][5]) == (name != "max_effort")
 
 
 def test_computed_efforts_are_those_that_are_held() -> None:
@@ -155,15 +146,16 @@ def test_computed_efforts_are_those_that_are_held() -> None:
 def test_network_runs_at_its_rate(tmp_path: Path) -> None:
     """In Torch, by targets of each step, and by the state that an LSTM keeps between computations."""
     torch = pytest.importorskip("torch")
-    file = checkpoint_file("lstm", tmp_path)
+    file = write_network(tmp_path / "knee.safetensors", random_network("lstm", 2, layers=2), {"effort_scale": 30.0})
     motor = {"j": [NeuralControlConfig(str(file)), RateConfig(decimation=2), EffortDelayConfig(steps=0.5, max_steps=2)]}
     rng = np.random.default_rng(8)
     given = torch.tensor(rng.normal(size=(6, 3, 4, 1)).astype(np.float32))
 
     def loss(targets: Any) -> Any:
         made = ActuatedArrays(["j"], motor, 4, requires_grad=True)
-        efforts = [made.step(q, qd, one, 0.005) for (q, qd, _), one in zip(given, targets, strict=True)]
-        return sum((k + 1) * one.double().sum() for k, one in enumerate(efforts))
+        # without gradients all steps return one tensor
+        efforts = (made.step(q, qd, one, 0.005).double() for (q, qd, _), one in zip(given, targets, strict=True))
+        return sum((k + 1) * one.sum() for k, one in enumerate(efforts))
 
     targets = given[:, 2].clone().requires_grad_()
     loss(targets).backward()

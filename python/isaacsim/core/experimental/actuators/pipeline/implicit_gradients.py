@@ -127,6 +127,8 @@ class EndOfStep:
         by_state = self._inner_back(noted, np.zeros(self._count), computed, signals, indices, rest)
         wanted = direct + by_effort + mode.gain * mode.total(by_state)
         by_law = np.where(mode.good, wanted / (1.0 - mode.gain * slope), 0.0)
+        # the gradients by states after the step are used; where states are kept in place, those before stand there
+        rest = rest[0], [None] * split, *rest[2:]
         by_end = self._inner_back(noted, by_law, np.zeros(self._count), signals, indices, rest)
         by_q = by_state[0] + by_end[0]
         by_after = mode.total(by_state) + mode.total(by_end)
