@@ -24,7 +24,7 @@ ENCODER = {"bias": (-0.3, 0.3), "velocity": (0.0, 1.0), "velocity_filter": (0.01
 LATE = {"latency": (0.001, 0.03), "latency_steps": (0.1, 1.4)}
 WHOLE = "velocity", "seed"
 # the choice of the velocity has none, nor has a seed; that of a resolution is zero by definition
-WITHOUT = "velocity", "seed", "resolution", "targets"
+WITHOUT = "velocity", "seed", "resolution", "velocity_resolution", "targets"
 
 
 @pytest.fixture(params=["core", "Warp"])
@@ -105,7 +105,7 @@ def test_encoder_at_the_motor_is_refused_by_name() -> None:
     pytest.importorskip("torch")
     motor = [PDControlConfig(20.0, 1.0), EncoderConfig(side="motor")]
     ActuatedArrays(["j"], {"j": motor}, requires_grad=True)
-    with pytest.raises(NotImplementedError, match="FeedbackEncoder at the motor has none. Set side to joint"):
+    with pytest.raises(NotImplementedError, match=r"FeedbackEncoder at the motor has none\. Set side to joint"):
         ActuatedArrays(["j"], {"j": [*motor, TransmissionConfig(2.0)]}, requires_grad=True)
 
 

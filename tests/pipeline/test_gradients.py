@@ -17,11 +17,15 @@ import pytest
 import warp as wp
 from isaacsim.core.experimental.actuators import Actuator, ActuatorGroup, Delay, native
 from isaacsim.core.experimental.actuators.components import catalogue
+from isaacsim.core.experimental.actuators.components.base import Feedback
+from isaacsim.core.experimental.actuators.components.late import LateComponent
+from isaacsim.core.experimental.actuators.pipeline import gradients
 from isaacsim.core.experimental.actuators.specs.fields import parameters_of
 from isaacsim.core.experimental.actuators.specs.signals import SIGNALS as STAGE_SIGNALS
 from isaacsim.core.experimental.actuators.specs.stages import KINDS, acts_at_joint, parts_of
 from neural_twin import random_network, write_network
 from own_components import Loaded, OwnLimit
+from step_bench import FeedbackSkewed
 
 N, DT, LAGS = 48, 0.02, 3
 SIGNALS = ("joint_q", "joint_qd", "joint_target_q", "joint_target_qd", "joint_act")
@@ -98,7 +102,7 @@ RANGES = {
 # laws that only publish signals have no gradients
 # a linkage, which couples joints, has no gradients
 SINGLE = [law for law in catalogue.laws() if KINDS[law.kind].gives and not KINDS[law.kind].couples]
-# delays have tests of their own, and sensors that act late and rates have none
+# delays, sensors that act late, and rates have tests of their own
 LAWS = sorted(
     law.name
     for law in SINGLE
@@ -666,6 +670,45 @@ def test_what_has_no_gradients_is_refused(kind: str, tmp_path: Path) -> None:
         law = actuators.ControllerNeuralGRU(file)
     with pytest.raises(NotImplementedError, match=r"knee: requires_grad = True: .*code of its own.*column.*wp.func"):
         Actuator(array(np.arange(N), False, wp.uint32), law, clamping=clamping, requires_grad=True, label="knee")
+
+
+@wp.func
+def seen_late(position: float, velocity: float, lag: float):
+    """Return what it gets, and by how many steps it acts late."""
+    return position, velocity, lag
+
+
+class FeedbackLate(LateComponent, Feedback):
+    """A late sensor of one's own."""
+
+    PARAMETERS = ("lag",)
+    LATE = ("earlier_positions", "earlier_velocities")
+    LAW = seen_late
+
+
+@pytest.mark.parametrize(
+    ("stages", "why"),
+    [
+        ([FeedbackLate], r"a law of one's own that acts late, or is a rate \(FeedbackLate\), has none"),
+        ([FeedbackSkewed, actuators.ImplicitEffort], r"a sensor of one's own \(FeedbackSkewed\) beside an effort of"),
+    ],
+)
+def test_what_laws_of_ones_own_have_no_gradients_with_is_refused(stages: list[Any], why: str) -> None:
+    """By name: what only built-in laws have, and what would be evaluated at the end of the step."""
+    ones, law = array(np.ones(N)), pd()[0].controller
+    others = [one(*[ones] * len(one.PARAMETERS)) for one in stages]
+    with pytest.raises(NotImplementedError, match=f"knee: requires_grad = True: {why}"):
+        Actuator(array(np.arange(N), False, wp.uint32), law, others=others, requires_grad=True, label="knee")
+
+
+def test_what_has_no_gradients_on_a_gpu_is_refused_there() -> None:
+    """By name, with the laws: their gradients are in NumPy."""
+    ones = array(np.ones(N))
+    held = actuators.RateHold(ones, ones, ones)
+    actuator = Actuator(array(np.arange(N), False, wp.uint32), pd()[0].controller, others=[held], requires_grad=True)
+    plan = actuator.compiled().plan
+    with pytest.raises(NotImplementedError, match=r"an encoder, a rate, and a delay .*\(RateHold\) have none on a GPU"):
+        gradients._refuse_on_gpu("knee", plan)
 
 
 def test_actuators_of_newton_with_gradients_are_taken() -> None:

@@ -29,7 +29,7 @@ RATE = {"decimation": (0.6, 4.4), "phase": (0.0, 1.0)}
 WHOLE = "decimation", "velocity"
 # when a controller runs jumps with these
 WITHOUT = ("decimation", "frequency", "phase", "random_steps", "redraw_steps", "hold_probability", "seed", "targets")
-WITHOUT += ("resolution", "velocity")
+WITHOUT += ("resolution", "velocity_resolution", "velocity")
 
 
 @pytest.fixture(params=["core", "Warp"])

@@ -143,6 +143,10 @@ def _refuse_laws(label: str, laws: Sequence[LawClass]) -> None:
             _stepping(laws),
         ),
         (
+            "a sensor of one's own ({}) beside an effort of the end of the step has none. Leave one out",
+            _sensing_start(laws),
+        ),
+        (
             "what a law publishes, or leaves besides efforts ({}), has none. Leave it out",
             [law for law in laws if _is_hidden(law, read)],
         ),
@@ -167,6 +171,12 @@ def _stepping(laws: Sequence[LawClass]) -> list[LawClass]:
     """Return the laws that step the joint with the slope of their motor, if that has one."""
     has_mode = any(law.END is not None for law in laws)
     return [law for law in laws if has_mode and any(SIGNALS[name].is_of_engine for name in law.ASKS)]
+
+
+def _sensing_start(laws: Sequence[LawClass]) -> list[LawClass]:
+    """Return sensors that recorders would evaluate at the end of the step, not at its start as the step does."""
+    has_mode = any(law.END is not None for law in laws)
+    return [law for law in laws if has_mode and KINDS[law.KIND].senses and not law.LATE]
 
 
 def _is_hidden(law: LawClass, read: set[str]) -> bool:
