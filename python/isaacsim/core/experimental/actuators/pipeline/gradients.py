@@ -47,7 +47,7 @@ from .gradient_recorder import GradientRecorder, refuse
 from .held_gradients import HeldEfforts, Split
 from .implicit_gradients import EndOfStep
 from .late_gradients import LateCommands
-from .plan import Placement, Plan, PlannedStage, Row, StatefulLaw, has_law, is_network
+from .plan import Placement, Plan, PlannedStage, Row, StatefulLaw, has_law
 from .step.binding import Indices
 from .step.native import NativeStep, network_of
 from .step.state import StepState
@@ -61,6 +61,9 @@ if TYPE_CHECKING:
 _KEPT = 256
 # laws around those of the core and of Warp, whose gradients are in NumPy
 _LATE, _RATE = (DelayTimed, FeedbackEncoder, EffortDelayTimed), RateHold
+# number of their ranks, and state arrays of those of ranks 1 to 3
+_RANKS = 6
+_ARRAYS_AROUND = implicit_gradients.NUM_STATES, late_gradients.NUM_ARRAYS, encoder_gradients.NUM_ARRAYS
 
 
 def _runtime() -> Any:
@@ -234,8 +237,7 @@ class _LawsOfSlot:
     def classes(self) -> list[LawClass | None]:
         """Classes of the controller, the stages after it and the sensor; None for a missing one."""
         found = [one and one.law for one in (self.controller, *self.stages)]
-        sensors: list[LawClass | None] = [one.law for one in self.sensors]
-        sensors += [GivenMeasurement] if self.encoders else []
+        sensors: list[Any] = [GivenMeasurement] if self.encoders else [one.law for one in self.sensors]
         return [*found, *(sensors or [None])]
 
     @property
@@ -250,15 +252,17 @@ class _LawsOfSlot:
 
     def split(self, network_states: int) -> Split:
         """Return where the stages are among the signals, parameters and states of all."""
-        before = [self.controller] if self.controller else []
-        values, states = (
-            [sum(map(count, some)) for some in (before, self.stages)]
-            for count in (lambda one: len(_given_to(one)), lambda one: len(one.law.STATE))
-        )
         checked = (n for n, (name, row) in enumerate(self.given) if row is None and _must_be_finite(name))
         kinds = [stage.law.KIND for stage in self.held]
-        states[0] += network_states
-        return Split(*values, *states, tuple(checked), "rate" in kinds, "effort_delay" in kinds)
+        return Split(
+            first_value=len(_given_to(self.controller)),
+            num_values=sum(len(_given_to(one)) for one in self.stages),
+            first_state=network_states + (len(self.controller.law.STATE) if self.controller else 0),
+            num_states=sum(len(one.law.STATE) for one in self.stages),
+            checked=tuple(checked),
+            has_rate="rate" in kinds,
+            has_delay="effort_delay" in kinds,
+        )
 
 
 class Pipeline:
@@ -296,7 +300,7 @@ class Pipeline:
         self._split: Split | None = None
         if laws.held:
             self._split = laws.split(len(self.network.STATE) if self.network else 0)
-            behind: list[LawClass | None] = [GivenEffort, *(one.law for one in laws.stages), None]
+            behind: list[Any] = [GivenEffort, *(one.law for one in laws.stages), None]
             curves = [[], *(_rows_of(one, first) for one in laws.stages)]
             recorder = HeldEfforts(recorder, self._new_recorder(behind, curves, [], 0), self.count, self._split)
         self.recorder = recorder
@@ -400,7 +404,7 @@ class Pipeline:
     def _ranked(self) -> list[int]:
         """Numbers of the stateful laws in the order of `recorder`."""
         stateful = self._plan.stateful
-        return sorted(range(len(stateful)), key=lambda number: _rank(cast("LawClass", stateful[number].law)))
+        return sorted(range(len(stateful)), key=lambda number: _rank(stateful[number].law))
 
     def _state(self, rings: Sequence[object], pushes: object, newest: object, laws: Sequence[object]) -> Any:
         if isinstance(self._step, WarpStep):
@@ -423,17 +427,12 @@ class Pipeline:
                     yield number, k, one, (*[slice(None)] * one.axis_of(name), self.places(one.used))
 
 
-_RANKS = 6
-_ARRAYS_AROUND = implicit_gradients.NUM_STATES, late_gradients.NUM_ARRAYS, encoder_gradients.NUM_ARRAYS
-
-
 def _rank(law: LawClass | NetworkLaw) -> int:
     """Return the place of a law in the recorder, from the inside out: those of the core and of Warp have 0."""
-    if is_network(law):
-        return 0
-    if law.KIND in ("rate", "effort_delay"):
-        return 4 + (law.KIND == "effort_delay")
-    return 1 if law.END is not None else 2 if law.KIND == "delay" else 3 if law.LATE else 0
+    kind, is_mode = getattr(law, "KIND", ""), getattr(law, "END", None) is not None
+    if kind in ("delay", "rate", "effort_delay"):
+        return {"delay": 2, "rate": 4, "effort_delay": 5}[kind]
+    return 1 if is_mode else 3 if getattr(law, "LATE", ()) else 0
 
 
 def _must_be_finite(name: str) -> bool:
