@@ -6,17 +6,20 @@ from typing import Any
 
 import numpy as np
 import pytest
+import warp as wp
 from isaacsim.core.experimental.actuators import (
     ActuatedArrays,
+    Actuator,
+    ControllerPD,
     EncoderConfig,
+    FeedbackEncoder,
     ImplicitConfig,
     MaxEffortClampingConfig,
-    PDControlConfig,
     PIDControlConfig,
-    TransmissionConfig,
     native,
 )
-from late_rollout import LateRollout, assert_same, in_place, one_each, swapped
+from late_rollout import LateRollout, array, assert_same, in_place, one_each, swapped
+from step_bench import TransmissionSoft
 
 GAINS = {"kp": (5.0, 20.0), "ki": (5.0, 20.0), "kd": (0.5, 2.0), "integral_max": (0.02, 2.0), "max_effort": (2.0, 15.0)}
 # of whichever the effort is: difference or register; half of the joints have noise
@@ -53,15 +56,18 @@ def test_every_gradient_is_that_of_central_differences(states: Any) -> None:
 
 @pytest.mark.usefixtures("backend")
 @pytest.mark.slow
-def test_before_a_delay_and_a_gear() -> None:
-    """An encoder at the joint; controller and limit are in the coordinates of the motor."""
+@pytest.mark.parametrize("at_motor", [False, True])
+def test_before_a_delay_and_a_gear(at_motor: bool) -> None:
+    """An encoder at the joint, or at the motor; controller and limit are in the coordinates of the motor."""
     laws = ["FeedbackEncoder", "DelayTimed", "ControllerPD", "ClampingMaxEffort", "TransmissionGear"]
     ranges = GAINS | ENCODER | LATE | {"seconds": (0.001, 0.03), "ratio": (0.5, 3.0), "offset": (-0.5, 0.5)}
-    rollout = LateRollout(laws, ranges, seed=4, whole=WHOLE)
+    rollout = LateRollout(laws, ranges, seed=4, whole=WHOLE, at_motor=at_motor)
     expected = rollout.differences()
     assert np.abs(expected["TransmissionGear ratio"]).min() > 0.1
     drawing = "random_steps", "redraw_steps", "hold_probability"
-    assert_same(rollout.on_tape()[1], expected, [*WITHOUT, *drawing])
+    efforts, found = rollout.on_tape()
+    np.testing.assert_allclose(efforts, rollout.acting, atol=1e-4)
+    assert_same(found, expected, [*WITHOUT, *drawing])
 
 
 def test_gradient_of_a_quantized_number_is_that_of_the_number() -> None:
@@ -100,13 +106,16 @@ def test_fault_has_no_gradient(name: str) -> None:
     assert found[1][1]["joint_q 2"][5] and found[1][1]["joint_q 4"][5]
 
 
-def test_encoder_at_the_motor_is_refused_by_name() -> None:
-    """Before a gear; without one it is at the joint."""
-    pytest.importorskip("torch")
-    motor = [PDControlConfig(20.0, 1.0), EncoderConfig(side="motor")]
-    ActuatedArrays(["j"], {"j": motor}, requires_grad=True)
-    with pytest.raises(NotImplementedError, match=r"FeedbackEncoder at the motor has none\. Set side to joint"):
-        ActuatedArrays(["j"], {"j": [*motor, TransmissionConfig(2.0)]}, requires_grad=True)
+def test_encoder_at_the_motor_before_a_transmission_of_ones_own_is_refused() -> None:
+    """By name; without one it is at the joint."""
+    ones, indices = array(np.ones(3)), array(np.arange(3), False, wp.uint32)
+    encoder = FeedbackEncoder(*[array(np.zeros(3))] * len(FeedbackEncoder.PARAMETERS))
+    encoder.side = "motor"
+    law = ControllerPD(ones, ones, ones)
+    Actuator(indices, law, others=[encoder], requires_grad=True)
+    soft = TransmissionSoft(*[ones] * len(TransmissionSoft.PARAMETERS))
+    with pytest.raises(NotImplementedError, match="FeedbackEncoder at the motor, before TransmissionSoft, has none"):
+        Actuator(indices, law, others=[encoder, soft], requires_grad=True)
 
 
 def test_torch_has_the_gradients_of_differences_also_with_an_effort_of_the_end_of_the_step() -> None:

@@ -69,6 +69,7 @@ class LateRollout:
         count: Number of joints.
         seed: Seed of all numbers.
         whole: Parameters that are integers.
+        at_motor: True for an encoder at the motor, before a gear.
     """
 
     def __init__(
@@ -81,8 +82,9 @@ class LateRollout:
         count: int = 24,
         seed: int = 0,
         whole: Sequence[str] = (),
+        at_motor: bool = False,
     ) -> None:
-        rng = np.random.default_rng(seed)
+        rng, self.at_motor = np.random.default_rng(seed), at_motor
         self.laws, self.steps, self.dt, self.count = list(laws), steps, float(np.float32(dt)), count
         self.values: Values = {
             f"{name} {k}": rng.normal(0, 1, count).astype(np.float32) for k in range(steps) for name in SIGNALS
@@ -129,6 +131,10 @@ class LateRollout:
             period, clock = oracle.period_of(self.dt, *given), states["RateHold"][0]
             due, dt = np.isnan(clock) | (clock + 1 >= period - 1e-3), period * self.dt
         seen, acting = [q, qd], [q, qd]
+        gear = [values[f"TransmissionGear {name}"] for name in actuators.TransmissionGear.PARAMETERS if self._is_geared]
+        if gear:
+            acting = list(oracle.MOTORS["TransmissionGear"](q, qd, 0 * q, 0 * q, 0 * q, *gear))[:2]
+        seen = acting if self.at_motor else seen
         for law in self.laws:
             kind = KINDS[getattr(actuators, law).KIND]
 
@@ -145,10 +151,9 @@ class LateRollout:
                 commands = [past.late(one, lag, due) for past, one in zip(pasts[law], commands, strict=True)]
             elif kind.name == "controller":
                 motor = [*seen, *commands]
-                if "TransmissionGear" in self.laws:
-                    gear = [values[f"TransmissionGear {name}"] for name in actuators.TransmissionGear.PARAMETERS]
+                if gear:
                     motor = list(oracle.MOTORS["TransmissionGear"](*motor, *gear))
-                    acting = list(oracle.MOTORS["TransmissionGear"](q, qd, 0 * q, 0 * q, 0 * q, *gear))[:2]
+                motor = [*(seen if self.at_motor else motor[:2]), *motor[2:]]
                 effort, *new = self._law(law, motor, dt, values, states[law])
                 keep(new)
             else:
@@ -158,6 +163,10 @@ class LateRollout:
                     effort, new = pasts[law][0].late(effort, new[0], np.ones(self.count, bool)), []
                 states[law] = new
         return effort
+
+    @property
+    def _is_geared(self) -> bool:
+        return "TransmissionGear" in self.laws
 
     def differences(self) -> Values:
         """The gradients by central differences."""
@@ -180,6 +189,9 @@ class LateRollout:
             component = getattr(actuators, law)
             given = {name: parameters[f"{law} {name}"] for name in component.PARAMETERS}
             made.append(component(**given, **({"max_steps": MAX_STEPS} if component.LATE else {})))
+        for one in made:
+            if self.at_motor and KINDS[one.KIND].senses:
+                one.side = "motor"
         indices = array(np.arange(self.count), False, wp.uint32)
         return Actuator(indices, **parts_of(made), requires_grad=True, **more), parameters
 

@@ -2,7 +2,9 @@
 
 The law and its derivatives are those of `components/feedback_encoder.py`, its latency that of `late_ring.py`. The
 gradient of a quantized number is that of the number itself, a *straight-through* estimate: the true one, zero between
-steps and infinite at them, has no use. Gradients by resolutions are zero. In NumPy, on the CPU.
+steps and infinite at them, has no use. Gradients by resolutions are zero. An encoder at the motor, before a gear,
+measures what the gear makes of the joint; the rest gets what it measures as a position of the joint, which its gear
+makes that of the motor again. In NumPy, on the CPU.
 """
 
 from __future__ import annotations
@@ -41,6 +43,11 @@ class _Record:
     last_velocity: np.ndarray
     raw: np.ndarray
     noise: np.ndarray
+    # position and velocity of the joint; what the rest gets; ratio and offset of the gear, 1 and 0 without one
+    joint: list[np.ndarray]
+    seen: list[np.ndarray]
+    ratio: np.ndarray
+    offset: np.ndarray
 
 
 class Measured:
@@ -53,11 +60,14 @@ class Measured:
         inner: The recorder of the rest.
         count: Number of joints.
         first: Number of signals and parameters of the rest before those of its sensor.
+        gear: Number of the ratio among them, of a gear that the encoder is before; its offset follows. None at the
+            joint.
     """
 
-    def __init__(self, inner: GradientRecorder, count: int, first: int) -> None:
+    def __init__(self, inner: GradientRecorder, count: int, first: int, gear: int | None = None) -> None:
         self.inner = inner
         """The recorder of the rest."""
+        self._gear = gear
         self._count, self._first, self._places = count, first, np.arange(count, dtype=np.uint32)
 
     def note(
@@ -78,9 +88,12 @@ class Measured:
         num_states = len(FeedbackEncoder.STATE)
         last_position, last_velocity, samples = map(flat, arrays[:num_states])
         newest, *rings = map(numpy_view, arrays[num_states:])
-        q, qd = (gathered(signals[k], indices[k]) for k in range(_MEASURED))
-        h = np.float32(dt)
-        with np.errstate(invalid="ignore", over="ignore"):
+        joint = [gathered(signals[k], indices[k]) for k in range(_MEASURED)]
+        h, ratio, offset = np.float32(dt), np.ones(self._count, np.float32), np.zeros(self._count, np.float32)
+        if self._gear is not None:
+            ratio, offset = (flat(one) for one in parameters[self._gear : self._gear + 2])
+        with np.errstate(invalid="ignore", over="ignore", divide="ignore"):
+            q, qd = ratio * joint[0] + offset, ratio * joint[1]
             noise = _drawn(given, samples)
             now = _quantized(q + given["bias"] + given["noise"] * noise, given["resolution"])
             stored = _quantized(qd, given["velocity_resolution"])
@@ -90,9 +103,11 @@ class Measured:
             filtered = kept * np.where(np.isnan(last_velocity), raw, last_velocity) + (np.float32(1.0) - kept) * raw
             measured = [np.where(np.isfinite(q) & np.isfinite(qd), one, np.nan) for one in (now, filtered)]
             wanted = given["latency_steps"] + given["latency"] / h
-        acting, late = LateStep.of(measured, newest, rings, wanted)
-        inner = self.inner.note(signals, indices, self._with(parameters, acting), inner_state, lag, dt)
-        return _Record(inner, late, dt, given, last_position, last_velocity, raw, noise)
+            acting, late = LateStep.of(measured, newest, rings, wanted)
+            seen = [(acting[0] - offset) / ratio, acting[1] / ratio]
+        inner = self.inner.note(signals, indices, self._with(parameters, seen), inner_state, lag, dt)
+        kept_of_step = last_position, last_velocity, raw, noise, joint, seen, ratio, offset
+        return _Record(inner, late, dt, given, *kept_of_step)
 
     def efforts(self, noted: _Record) -> tuple[np.ndarray, np.ndarray]:
         """Return efforts and efforts before the limits of a recorded step; see `GradientRecorder`."""
@@ -111,9 +126,10 @@ class Measured:
         numbers: Array | None = None,
     ) -> None:
         """Run the backward pass of a recorded step; see `GradientRecorder`."""
-        acting = [np.zeros(self._count, np.float32) for _ in range(_MEASURED)]
+        by_seen = [np.zeros(self._count, np.float32) for _ in range(_MEASURED)]
         rest = after[:-NUM_ARRAYS], before[:-NUM_ARRAYS], numbers
-        self.inner.back(noted.inner, efforts, effort_index, signals, indices, self._with(parameters, acting), *rest)
+        self.inner.back(noted.inner, efforts, effort_index, signals, indices, self._with(parameters, by_seen), *rest)
+        acting = [by / noted.ratio for by in by_seen]
         rings = slice(-len(acting), None)
         by_now, by_filtered = noted.late.back(acting, after[rings], before[rings])
         # a step with a fault keeps the state
@@ -124,7 +140,10 @@ class Measured:
         for name, by, to in zip(FeedbackEncoder.STATE, (by_position, by_velocity), before[states], strict=False):
             give(to, self._places, np.where(good, found[name], by))
         for k, name in enumerate(("position", "velocity")):
-            give(signals[k], indices[k], found[name])
+            give(signals[k], indices[k], noted.ratio * found[name])
+        if self._gear is not None:
+            for to, by in zip(parameters[self._gear : self._gear + 2], _by_gear(noted, by_seen, found), strict=True):
+                give(to, self._places, by)
         by_lag = noted.late.by_lag(acting)
         found |= {"latency": by_lag / noted.dt, "latency_steps": by_lag}
         for name, to in zip(_GIVEN, parameters[-NUM_VALUES:], strict=True):
@@ -156,6 +175,17 @@ def _back(noted: _Record, by_now: np.ndarray, by_filtered: np.ndarray) -> dict[s
         "noise": by_position * noted.noise,
         "velocity_filter": np.where(by_filtered != 0.0, slope * by_filtered, 0.0),
     }
+
+
+def _by_gear(
+    noted: _Record, by_seen: Sequence[np.ndarray], found: dict[str, np.ndarray]
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return gradients by ratio and offset: of what the encoder measures, and of what the rest makes of it."""
+    good = np.isfinite(noted.seen[0])
+    (q, qd), (seen, seen_velocity) = ([np.where(good, one, 0.0) for one in some] for some in (noted.joint, noted.seen))
+    by_ratio = found["position"] * q + found["velocity"] * qd
+    by_ratio -= (by_seen[0] * seen + by_seen[1] * seen_velocity) / noted.ratio
+    return by_ratio, found["position"] - by_seen[0] / noted.ratio
 
 
 def _drawn(given: dict[str, np.ndarray], samples: np.ndarray) -> np.ndarray:

@@ -37,6 +37,7 @@ from ..components.feedback_encoder import FeedbackEncoder
 from ..components.implicit_effort import ImplicitEffort
 from ..components.law import FELT_SIGNALS, LawClass
 from ..components.rate_hold import RateHold
+from ..components.transmission_gear import TransmissionGear
 from ..memory import Array, numpy_view
 from ..specs.signals import SIGNALS
 from ..specs.stages import KINDS
@@ -112,10 +113,13 @@ def require_gradients(label: str, step: Step) -> None:
 
 
 def _refuse_hidden_motors(label: str, plan: Plan) -> None:
-    """Refuse sensors beside a transmission whose motor moves by itself, and those at the motor."""
+    """Refuse sensors beside a transmission whose motor moves by itself, and at the motor of one of one's own."""
     for sensor in plan.feedback:
-        if sensor.is_behind:
-            refuse(label, f"{sensor.law.__name__} at the motor has none. Set side to joint, or leave out the gear")
+        for gear in plan.transmissions if sensor.is_behind else ():
+            is_known = gear.law is TransmissionGear and sensor.law is FeedbackEncoder
+            if not is_known and (gear.used & sensor.used).any():
+                why = f"{sensor.law.__name__} at the motor, before {gear.law.__name__}, has none"
+                refuse(label, f"{why}. Set side to joint, or take a TransmissionGear")
     hidden = np.logical_or.reduce([one.used for one in plan.feedback if KINDS[one.law.KIND].senses] or [False])
     for gear in plan.transmissions:
         if any(math.isnan(start) for start in gear.law.START.values()) and (gear.used & hidden).any():
@@ -250,6 +254,15 @@ class _LawsOfSlot:
         around = (*self.modes, *self.late, *self.encoders, *self.held)
         return [*found, *(one for stage in around for one in _given_to(stage))]
 
+    @property
+    def places_of_sensor(self) -> tuple[int, int | None]:
+        """Number of values before those of the sensor; and number of the ratio of a gear that the encoder is before."""
+        at, ratio = len(_given_to(self.controller)), None
+        for stage in self.stages:
+            ratio = at + len(stage.law.ASKS) if KINDS[stage.law.KIND].converts else ratio
+            at += len(_given_to(stage))
+        return at, ratio if any(one.is_behind for one in self.encoders) else None
+
     def split(self, network_states: int) -> Split:
         """Return where the stages are among the signals, parameters and states of all."""
         checked = (n for n, (name, row) in enumerate(self.given) if row is None and _must_be_finite(name))
@@ -294,9 +307,7 @@ class Pipeline:
         if laws.late:
             self._around.append(recorder := LateCommands(recorder, self.count))
         if laws.encoders:
-            inner = (laws.controller, *laws.stages)
-            before = sum(len(_given_to(one)) for one in inner)
-            self._around.append(recorder := Measured(recorder, self.count, before))
+            self._around.append(recorder := Measured(recorder, self.count, *laws.places_of_sensor))
         self._split: Split | None = None
         if laws.held:
             self._split = laws.split(len(self.network.STATE) if self.network else 0)
