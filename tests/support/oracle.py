@@ -446,8 +446,11 @@ def profile_of(target, setpoint, velocity, h, top, a):
 
 @law_of("ControllerSlewedPID")
 def slewed_pid_law(q, qd, q_target, qd_target, feedforward, dt, integral, setpoint, rest, kp, ki, kd, rate, *others):
-    """PID control of a target that is approached at a limited velocity; the rounding error is that of float32."""
-    setpoint = np.where(np.isnan(setpoint), q, setpoint)
+    """PID control of a target that is approached at a limited velocity.
+
+    The rounding error is that of float32, so it is NaN here, for no comparison; the next step has none.
+    """
+    setpoint, rest = np.where(np.isnan(setpoint), q, setpoint), np.where(np.isnan(rest), 0, rest)
     ahead = q_target - setpoint
     setpoint = np.where(np.abs(ahead) <= rate * dt, q_target, setpoint + rest + np.sign(ahead) * rate * dt)
     found = pid_law(q, qd, setpoint, qd_target, feedforward, dt, integral, kp, ki, kd, *others)
