@@ -388,6 +388,8 @@ struct Problem {
     const int32_t* delayed_places = nullptr;
     Route route;
     int derived = 0;  // scratch arrays for gathered and prepared parameters and curve values
+    // true if blocks gather or prepare parameters, or look up curves
+    bool derives = false;
     std::vector<Gathered> gathered;
     // state size per robot, if a fault of a limit has to restore the state
     int64_t kept = 0;
