@@ -434,6 +434,8 @@ void Plan::prepare() {
     find_asking();
     for (MemberUse& one : limits_) p_.limits.push_back(use_of(one, number++));
     for (MemberUse& one : feedback_) p_.feedback.push_back(use_of(one, number++, true));
+    // what is gathered, prepared or looked up is all that has scratch arrays so far
+    p_.derives = p_.derived > 0;
     visible_ = Aligned<int32_t>(p_.robots_per_block * p_.period);
     std::fill_n(visible_.data(), visible_.size(), 1);
     for (const Use& use : p_.feedback)

@@ -388,7 +388,10 @@ struct Problem {
     const int32_t* delayed_places = nullptr;
     Route route;
     int derived = 0;  // scratch arrays for gathered and prepared parameters and curve values
-    bool holds = false;  // whether the gathered and prepared parameters of the previous step are still in scratch
+    // true if blocks gather or prepare parameters, or look up curves
+    bool derives = false;
+    // true while what the step before gathered and prepared is still in scratch
+    bool holds = false;
     std::vector<Gathered> gathered;
     // state size per robot, if a fault of a limit has to restore the state
     int64_t kept = 0;

@@ -137,7 +137,7 @@ const float* find_periods(const Problem& p, const Block& b, const Scratch& scrat
 }
 
 void derive_all(const Problem& p, Block& b, const Scratch& scratch) {
-    if (!p.derived || p.holds) return;
+    if (!p.derives || p.holds) return;
     for (const Gathered& row : p.gathered) gather(p, b, row);
     const auto both = [&](const Use& use) {
         derive(p, b, use);
@@ -292,10 +292,10 @@ void signals_of_controllers(const Problem& p, Block& b, const Scratch& scratch) 
                            [&](const Use& use) { return use.at_motor == at_motor; });
     };
     if (has(false)) sense(p, b, scratch, false);
-    publish_measured(p, b, kPositionTarget, kMeasured);
+    if (p.measured[kPositionTarget]) publish_measured(p, b, kPositionTarget, kMeasured);
     if (p.transmissions) command_motors(p, b);
     if (has(true)) sense(p, b, scratch, true);
-    publish_measured(p, b, kPosition, kPositionTarget);
+    if (p.measured[kPosition]) publish_measured(p, b, kPosition, kPositionTarget);
     if (!p.feedback.empty() || p.transmissions) look_up_for_controllers(p, b, scratch);
 }
 
@@ -403,7 +403,7 @@ bool limit(const Problem& p, Block& b, float* here, float* there, const Truth& t
         const uint8_t number = static_cast<uint8_t>(limits.first + 1);
         for (int64_t i = 0; i < b.size; ++i) by[i] = before[i] != after[i] ? number : by[i];
     };
-    for (size_t k = is_limited(p); k < p.route.limits.size(); ++k) {
+    for (size_t k = is_limited(p) ? 1 : 0; k < p.route.limits.size(); ++k) {
         const Limits& limits = p.route.limits[k];
         if (p.motor && limits.first == p.motor_stages) std::copy_n(here, b.size, p.motor + b.first);
         if (p.transmissions && limits.first == p.first_transmission) act_on(b, truth.shafts[0], truth.shafts[1]);
