@@ -324,6 +324,38 @@ static inline @values_9 @servo_prepare(float kp, float error_gain, float battery
             max_duty_rate, profile_velocity, profile_acceleration}};
 }""",
     ),
+    "hold": (
+        3,
+        """\
+static inline @values_3 @hold(float effort, float position, float velocity, float dt, float clock, float held,
+        float steps, float start) {
+    const int first = clock != clock;
+    const int due = first | (clock + (1.0f) >= steps - (0.001f));
+    const float after = @pick(first, start, @pick(due, clock + (1.0f) - steps, clock + (1.0f)));
+    const float acting = @pick(due, effort, held);
+    return (@values_3){{acting, after, acting}};
+}""",
+    ),
+    "rate_prepare": (
+        2,
+        """\
+static inline @values_2 @rate_prepare(float decimation, float frequency, float phase, float dt) {
+    const float found = @pick(frequency > (0.0f), (1.0f) / (frequency * dt), decimation);
+    const float bounded = @pick(found < (4.194304e+06f), found, (4.194304e+06f));
+    const float near = @nearest(bounded);
+    const float snapped = @pick(@magnitude(bounded - near) < (1e-06f) * bounded, near, bounded);
+    const float steps = @pick(snapped > (1.0f), snapped, (1.0f));
+    return (@values_2){{steps, phase * steps}};
+}""",
+    ),
+    "is_due": (
+        1,
+        """\
+static inline float @is_due(float dt, float clock, float held, float steps, float start) {
+    const int due = (clock != clock) | (clock + (1.0f) >= steps - (0.001f));
+    return @pick(due, (1.0f), (0.0f));
+}""",
+    ),
     "late_effort": (
         2,
         """\

@@ -106,12 +106,19 @@ class Placed:
         first: Where its parameters, tables, states and past results begin in the arrays of the motor.
         signals: Variable with the signals that it gets.
         feels: True if it gets inertia and load as its motor feels them.
+        dt: Variable with its step of time.
     """
 
     def __init__(
-        self, stage: Stage, number: int, first: tuple[int, int, int, int], signals: str, feels: bool = False
+        self,
+        stage: Stage,
+        number: int,
+        first: tuple[int, int, int, int],
+        signals: str,
+        feels: bool = False,
+        dt: str = "dt",
     ) -> None:
-        self.stage, self._number, self._signals, self._feels = stage, number, signals, feels
+        self.stage, self._number, self._signals, self._feels, self._dt = stage, number, signals, feels, dt
         self._parameter, self._table, self._state, self._past = first
         component = stage.component
         self.end = (
@@ -127,43 +134,65 @@ class Placed:
         if component.PREPARE is None:
             return []
         name = component.PREPARE.func.__name__
-        values = ", ".join([*self._parameters(), *(["dt"] if prepares_for_dt(component) else [])])
+        values = ", ".join([*self._parameters(), *([self._dt] if prepares_for_dt(component) else [])])
         return [f"    const {_type(FUNCTIONS[name][0])} ready_{self._number} = @{name}({values});"]
 
     def lines(self) -> list[str]:
         """Return the lines of the stage."""
         return [f"    {{ /* {self.stage.name} */", *LINES[self.stage.kind](self), "    }"]
 
-    def motor_lines(self, hides_joint: bool, asked: Collection[str]) -> list[str]:
-        """Return the lines of a transmission that make signals of the joint those of the motor.
+    def tick_lines(self) -> list[str]:
+        """Return the lines of a rate that say whether the controller is due, and its step of time."""
+        given = ", ".join(["dt", *self._states(), *self._prepared()])
+        return [
+            *self.ready_lines(),
+            f"    const float due = @{self.stage.component.TICK.func.__name__}({given});",
+            f"    const float period = {self._prepared()[0]} * dt;",
+        ]
+
+    @property
+    def first_state(self) -> int:
+        """Number of the first of its states, and of the states before it."""
+        return self._state
+
+    def commanded_lines(self, hides_joint: bool) -> list[str]:
+        """Return the lines of a transmission that give the controller signals of the motor.
 
         Args:
             hides_joint: True if the controller sees its joint by a sensor only.
-            asked: Signals that the stages before it ask for.
         """
-        component = self.stage.component
-        name = component.MOTOR.func.__name__
-        type_ = _type(FUNCTIONS[name][0])
-        rest = [*self._asked(component.ASKS), *self._states(), *self._prepared()]
-        shown = [*self._asked(component.ASKS), *self._states(hides_joint), *self._prepared()]
-        seen = ", ".join([*(f"seen.{one}" for one in MOTOR_SIGNALS), *shown])
-        true = ", ".join(["joint.position", "joint.velocity", "0.0f", "0.0f", "0.0f", *rest])
+        asked = self._asked(self.stage.component.ASKS)
+        seen = [*(f"seen.{one}" for one in MOTOR_SIGNALS), *asked, *self._states(hides_joint), *self._prepared()]
         results = ", ".join(f"result.at[{k}]" for k in range(len(MOTOR_SIGNALS)))
         return [
-            "    @signals motor = joint; /* what the stages before the transmission get */",
             f"    {{ /* {self.stage.name}: what the controller gets */",
-            f"        const {type_} result = @{name}({seen});",
+            f"        const @values_{len(MOTOR_SIGNALS)} result = {self._motor(seen)};",
             f"        if (!@all_finite(result.at, {len(MOTOR_SIGNALS)})) {BAD}",
             f"        seen = (@signals){{{results}}};",
             "    }",
+        ]
+
+    def true_lines(self, asked: Collection[str]) -> list[str]:
+        """Return the lines of a transmission that give the stages before it the state of the motor.
+
+        Args:
+            asked: Signals that these ask for.
+        """
+        true = ["joint.position", "joint.velocity", "0.0f", "0.0f", "0.0f"]
+        true += [*self._asked(self.stage.component.ASKS), *self._states(), *self._prepared()]
+        return [
+            "    @signals motor = joint; /* what the stages before the transmission get */",
             f"    {{ /* {self.stage.name}: the true state */",
-            f"        const {type_} result = @{name}({true});",
+            f"        const @values_{len(MOTOR_SIGNALS)} result = {self._motor(true)};",
             f"        if (!@all_finite(result.at, 2)) {BAD}",
             "        motor.position = result.at[0], motor.velocity = result.at[1];",
             "        (void)motor;",
             "    }",
             *self._felt_lines(asked),
         ]
+
+    def _motor(self, given: Sequence[str]) -> str:
+        return f"@{self.stage.component.MOTOR.func.__name__}({', '.join(given)})"
 
     def _felt_lines(self, asked: Collection[str]) -> list[str]:
         if not set(asked) & set(FELT_SIGNALS):
@@ -209,7 +238,7 @@ class Placed:
         """Return the call of the law."""
         component, signals = self.stage.component, self._signals
         kind = KINDS[self.stage.kind]
-        named = {one: f"{signals}.{one}" for one in MOTOR_SIGNALS} | {"effort": "effort", "dt": "dt"}
+        named = {one: f"{signals}.{one}" for one in MOTOR_SIGNALS} | {"effort": "effort", "dt": self._dt}
         taken = signals_of(component, kind.takes)
         asked = dict(zip(component.ASKS, self._asked(component.ASKS), strict=True))
         over = {"speed": f"fabsf({signals}.velocity)"} | named
@@ -268,6 +297,7 @@ LINES: dict[str, Callable[[Placed], list[str]]] = {
     "feedback": _sensed,
     "delay": _commanded,
     "controller": _changed,
+    "rate": _changed,
     "effort_delay": _changed,
     "electrical": _changed,
     "clamping": _changed,
