@@ -16,8 +16,8 @@ from laws_header import Function, Translator
 
 TARGET = Path(__file__).resolve().parents[1] / "python/isaacsim/core/experimental/actuators/toolbox/export/c_laws.py"
 _KINDS = (
-    *("feedback", "delay", "controller", "rate", "effort_delay", "electrical", "clamping", "transmission"),
-    *("linkage", "passive"),
+    *("feedback", "delay", "controller", "rate", "effort_delay", "electrical", "clamping", "thermal"),
+    *("transmission", "linkage", "passive"),
 )
 _PRIMITIVES = (
     "negative",

@@ -18,7 +18,6 @@ from isaacsim.core.experimental.actuators import (
     NeuralControlConfig,
     PDControlConfig,
     SupplyConfig,
-    ThermalConfig,
     TransmissionConfig,
 )
 from isaacsim.core.experimental.actuators.components import catalogue
@@ -33,7 +32,6 @@ from places import REPOSITORY
 
 PD = PDControlConfig(80.0, 2.0)
 REFUSED = {
-    "thermal": ThermalConfig.i2t(2.0, 4.0, 1.0),
     "supply": SupplyConfig(24.0),
     "effort_mode": ImplicitConfig(),
 }

@@ -30,6 +30,7 @@ from isaacsim.core.experimental.actuators import (
     PositionBasedClampingConfig,
     RateConfig,
     ServoControlConfig,
+    ThermalConfig,
     TimedDelayConfig,
     TransmissionConfig,
 )
@@ -117,6 +118,13 @@ MOTORS = {
         TimedDelayConfig(0.002, random_steps=4, redraw_steps=7, hold_probability=0.3, seed=11),
         MOST,
     ],
+    "heat": [
+        PD,
+        ElectricalConfig(0.6, 0.9, voltage=48.0, temperature_coefficient=0.0039, magnet_coefficient=0.001),
+        ThermalConfig.i2t(9.0, 30.0, 0.4),
+        EnvelopeClampingConfig([-6.0, 0.0, 9.0], [40.0, 30.0, 4.0]),
+    ],
+    "heat_and_gear": [*AT_MOTOR, WINDING, ThermalConfig.i2t(0.4, 1.5, 0.3), GEAR, FRICTION],
     "rate": [PIDControlConfig(80.0, 11.0, 2.0, 0.02, 0.1), RateConfig(decimation=3), MOST],
     "rate_in_hertz": [PD, NOISY, RateConfig(frequency=97.0, phase=0.4), MOST, FRICTION],
     "rate_around_all": [

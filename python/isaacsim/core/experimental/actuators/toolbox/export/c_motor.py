@@ -10,7 +10,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from ...components.law import FELT_SIGNALS
+from ...specs.signals import SIGNALS
 from ...specs.stages import KINDS
+from .c_literals import c_float
 from .c_stage import BAD, Placed, Stage
 
 _FAULT = "return NAN;"
@@ -36,9 +39,8 @@ class Shape:
         self._placed: list[Placed] = []
         for at, stage in enumerate(self.stages):
             first = self._placed[-1].end if self._placed else (0, 0, 0, 0)
-            feels = self._is_before_gear(at) and KINDS[stage.kind].coordinates == "motor"
             dt = "period" if stage.kind in _AT_RATE and self._has_rate else "dt"
-            self._placed.append(Placed(stage, at, first, self._signals_at(at), feels, dt))
+            self._placed.append(Placed(stage, at, first, self._signals_at(at), self._known_at(at), dt))
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Shape) and self.stages == other.stages
@@ -76,6 +78,23 @@ class Shape:
         if not KINDS[self.stages[at].kind].takes_effort:
             return "seen"
         return "motor" if self._is_before_gear(at) else "joint"
+
+    def _known_at(self, at: int) -> dict[str, str]:
+        """Return the signals that a stage gets where it asks for them: those of other stages in the step before."""
+        known = {"joint_number": "joint_number"} | self._published()
+        if self._is_before_gear(at) and KINDS[self.stages[at].kind].coordinates == "motor":
+            known |= {name: f"felt.at[{k}]" for k, name in enumerate(FELT_SIGNALS)}
+        return known
+
+    def _published(self) -> dict[str, str]:
+        found: dict[str, str] = {}
+        first = 0
+        for one in self.stages:
+            for signal, state in one.component.PUBLISHES.items():
+                place = first + one.component.STATE.index(state)
+                found[signal] = f"@started(state[{place}], {c_float(SIGNALS[signal].neutral)})"
+            first += len(one.starts)
+        return found
 
     def _is_before_gear(self, at: int) -> bool:
         return self._gear is not None and at < self._gear

@@ -5,7 +5,7 @@ A number that is not finite ends the function of the motor at once.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -105,7 +105,7 @@ class Placed:
         number: Its number among those of its motor.
         first: Where its parameters, tables, states and past results begin in the arrays of the motor.
         signals: Variable with the signals that it gets.
-        feels: True if it gets inertia and load as its motor feels them.
+        known: Signals that it may ask for and get, by name; others are neutral.
         dt: Variable with its step of time.
     """
 
@@ -115,10 +115,10 @@ class Placed:
         number: int,
         first: tuple[int, int, int, int],
         signals: str,
-        feels: bool = False,
+        known: Mapping[str, str] = {},
         dt: str = "dt",
     ) -> None:
-        self.stage, self._number, self._signals, self._feels, self._dt = stage, number, signals, feels, dt
+        self.stage, self._number, self._signals, self._known, self._dt = stage, number, signals, known, dt
         self._parameter, self._table, self._state, self._past = first
         component = stage.component
         self.end = (
@@ -214,9 +214,10 @@ class Placed:
         component, depth = self.stage.component, self.stage.depth
         results, gives = results_of(component), KINDS[self.stage.kind].gives
         total = results + len(component.STATE)
-        if total == 1:
+        if total == 1 and outputs:
             return [f"        {outputs[0]} = {self._call()};", f"        if (!@finite({outputs[0]})) {BAD}"]
-        name = "values" if gives == 0 else "result.at"
+        is_own = gives == 0 and len(outputs) > 0
+        name = "values" if is_own else "result.at"
         own = f"        float values[{len(outputs)}] = {{{', '.join(outputs)}}};"
         states = [
             f"        next[{self._state + k}] = result.at[{results + k}]; /* {one} */"
@@ -227,7 +228,7 @@ class Placed:
         return [
             f"        @values_{total} result = {self._call()};",
             f"        if (!@all_finite(result.at, {total})) {BAD}",
-            *([own] if gives == 0 else []),
+            *([own] if is_own else []),
             *([f"        next[{newest}] = @act_late({past});"] if depth else []),
             *([f"        if (!@all_finite({name}, {len(outputs)})) {BAD}"] if depth else []),
             *(f"        {one} = {name}[{k}];" for k, one in enumerate(outputs)),
@@ -250,9 +251,7 @@ class Placed:
 
     def _asked(self, names: Sequence[str]) -> list[str]:
         """Return what a stage gets of the signals that it asks for: nothing is known, but for its motor and number."""
-        felt = {name: f"felt.at[{k}]" for k, name in enumerate(FELT_SIGNALS)} if self._feels else {}
-        known = {"joint_number": "joint_number"} | felt
-        return [known.get(name, c_float(SIGNALS[name].neutral)) for name in names]
+        return [self._known.get(name, c_float(SIGNALS[name].neutral)) for name in names]
 
     def _parameters(self) -> list[str]:
         return [f"p[{self._parameter + k}]" for k in range(len(self.stage.component.PARAMETERS))]
@@ -288,6 +287,10 @@ def _changed(stage: Placed) -> list[str]:
     return stage.law_lines(["effort"])
 
 
+def _remembered(stage: Placed) -> list[str]:
+    return stage.law_lines([])
+
+
 def _linked(_stage: Placed) -> list[str]:
     # the functions of its joints stand before and behind it
     return []
@@ -301,6 +304,7 @@ LINES: dict[str, Callable[[Placed], list[str]]] = {
     "effort_delay": _changed,
     "electrical": _changed,
     "clamping": _changed,
+    "thermal": _remembered,
     "transmission": _changed,
     "linkage": _linked,
     "passive": _changed,
