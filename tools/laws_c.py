@@ -16,8 +16,8 @@ from laws_header import Function, Translator
 
 TARGET = Path(__file__).resolve().parents[1] / "python/isaacsim/core/experimental/actuators/toolbox/export/c_laws.py"
 _KINDS = (
-    *("feedback", "delay", "controller", "effort_delay", "electrical", "clamping", "transmission", "linkage"),
-    "passive",
+    *("feedback", "delay", "controller", "rate", "effort_delay", "electrical", "clamping", "thermal"),
+    *("transmission", "linkage", "passive"),
 )
 _PRIMITIVES = (
     "negative",
@@ -39,7 +39,7 @@ def outputs() -> dict[Path, str]:
     for law in catalogue.laws():
         if law.kind in _KINDS and law.name is not None and not law.by_network:
             component = law.component
-            called = (component.LAW, component.PREPARE, component.MOTOR, component.FELT)
+            called = (component.LAW, component.PREPARE, component.MOTOR, component.FELT, component.TICK)
             for one in called:
                 if one is not None:
                     translator.function(one)

@@ -17,9 +17,7 @@ from isaacsim.core.experimental.actuators import (
     MaxEffortClampingConfig,
     NeuralControlConfig,
     PDControlConfig,
-    RateConfig,
     SupplyConfig,
-    ThermalConfig,
     TransmissionConfig,
 )
 from isaacsim.core.experimental.actuators.components import catalogue
@@ -34,8 +32,6 @@ from places import REPOSITORY
 
 PD = PDControlConfig(80.0, 2.0)
 REFUSED = {
-    "rate": RateConfig(decimation=2),
-    "thermal": ThermalConfig.i2t(2.0, 4.0, 1.0),
     "supply": SupplyConfig(24.0),
     "effort_mode": ImplicitConfig(),
 }
@@ -58,7 +54,8 @@ def test_laws_of_carried_kinds_have_twins() -> None:
     """All functions of each law, but of networks and of the delay in steps, which is no law."""
     for law in catalogue.laws():
         if law.kind in LINES and law.component.LAW is not None:
-            called = (law.component.LAW, law.component.PREPARE, law.component.MOTOR, law.component.FELT)
+            one = law.component
+            called = (one.LAW, one.PREPARE, one.MOTOR, one.FELT, one.TICK)
             assert {one.func.__name__ for one in called if one is not None} <= set(FUNCTIONS), law.name
 
 

@@ -18,6 +18,7 @@ from isaacsim.core.experimental.actuators import (
     MaxEffortClampingConfig,
     PDControlConfig,
     PositionBasedClampingConfig,
+    RateConfig,
     TransmissionConfig,
 )
 from isaacsim.core.experimental.actuators.specs.config import Config
@@ -65,6 +66,7 @@ LINKED: dict[str, dict[str, list[Config]]] = {
         "a": [*AT_MOTOR, NOISY, DelayConfig(2), TransmissionConfig(9.1, offset=0.2), WRIST[0], TABLE, FRICTION],
         "b": [PDControlConfig(0.9, 0.03), MaxEffortClampingConfig(2.0), OWN, WRIST[1]],
     },
+    "rate": {"a": [PD, NOISY, RateConfig(decimation=3), WRIST[0]], "b": [PD, RateConfig(decimation=2), WRIST[1]]},
     "three": {"a": [PD, THREE[0], MOST], "b": [PD, DelayConfig(1), THREE[2]], "c": [PD, NOISY, THREE[1], FRICTION]},
     "knee": {"b": [*AT_MOTOR, GEAR, KNEE, FRICTION], "a": [PD, MOST]},
     "ankle": {"a": [*AT_MOTOR, GEAR, ANKLE[1], FRICTION], "b": [*AT_MOTOR, DelayConfig(3), GEAR, ANKLE[0]]},

@@ -28,7 +28,9 @@ from isaacsim.core.experimental.actuators import (
     PDControlConfig,
     PIDControlConfig,
     PositionBasedClampingConfig,
+    RateConfig,
     ServoControlConfig,
+    ThermalConfig,
     TimedDelayConfig,
     TransmissionConfig,
 )
@@ -116,6 +118,25 @@ MOTORS = {
         TimedDelayConfig(0.002, random_steps=4, redraw_steps=7, hold_probability=0.3, seed=11),
         MOST,
     ],
+    "heat": [
+        PD,
+        ElectricalConfig(0.6, 0.9, voltage=48.0, temperature_coefficient=0.0039, magnet_coefficient=0.001),
+        ThermalConfig.i2t(9.0, 30.0, 0.4),
+        EnvelopeClampingConfig([-6.0, 0.0, 9.0], [40.0, 30.0, 4.0]),
+    ],
+    "heat_and_gear": [*AT_MOTOR, WINDING, ThermalConfig.i2t(0.4, 1.5, 0.3), GEAR, FRICTION],
+    "rate": [PIDControlConfig(80.0, 11.0, 2.0, 0.02, 0.1), RateConfig(decimation=3), MOST],
+    "rate_in_hertz": [PD, NOISY, RateConfig(frequency=97.0, phase=0.4), MOST, FRICTION],
+    "rate_around_all": [
+        *AT_MOTOR,
+        REGISTER,
+        DelayConfig(2),
+        RateConfig(decimation=4),
+        EffortDelayConfig(0.0093),
+        WINDING,
+        SPRING,
+    ],
+    "rate_of_a_motor": [*AT_MOTOR, EncoderConfig(noise=0.01, side="motor"), RateConfig(decimation=2), BACK, FRICTION],
     "effort_delay": [PD, EffortDelayConfig(0.0093), MOST],
     "effort_delay_and_gear": [*AT_MOTOR, EffortDelayConfig(steps=1.25), TimedDelayConfig(steps=0.5), GEAR],
 }
@@ -145,7 +166,7 @@ def test_stages_have_the_bits_of_the_core(name: str, tmp_path: Path) -> None:
 
 
 @needs_compiler
-@pytest.mark.parametrize("name", ["encoder", "elastic", "timed_delay", "winding_and_spring"])
+@pytest.mark.parametrize("name", ["encoder", "elastic", "timed_delay", "winding_and_spring", "rate_in_hertz"])
 def test_other_steps_of_time(name: str, tmp_path: Path) -> None:
     """Parameters that depend on the physics step follow it."""
     motors = {"shoulder": MOTORS[name], "extension": MOTORS["register"]}

@@ -16,6 +16,7 @@ from ...specs.configs import (
     FrictionCurveConfig,
     LuGreFrictionConfig,
     NeuralControlConfig,
+    in_own_steps,
 )
 from ...specs.engine_friction import is_in_engine
 from ...specs.gear_losses import with_losses
@@ -37,7 +38,7 @@ def stages_of(joint: ExportedJoint) -> list[Config]:
     if motor is None:
         return []
     motor = dataclasses.replace(motor, others=[one for one in with_losses(motor) if not is_in_engine(one)])
-    return list(dataclasses.replace(motor, **parts_of(in_order(motor.stages))).stages)
+    return list(dataclasses.replace(motor, **parts_of(in_order(in_own_steps(motor.stages)))).stages)
 
 
 def refused(joint: ExportedJoint) -> Iterator[str]:

@@ -372,6 +372,38 @@ static inline @values_9 @servo_prepare(float kp, float error_gain, float battery
             max_duty_rate, profile_velocity, profile_acceleration}};
 }""",
     ),
+    "hold": (
+        3,
+        """\
+static inline @values_3 @hold(float effort, float position, float velocity, float dt, float clock, float held,
+        float steps, float start) {
+    const int first = clock != clock;
+    const int due = first | (clock + (1.0f) >= steps - (0.001f));
+    const float after = @pick(first, start, @pick(due, clock + (1.0f) - steps, clock + (1.0f)));
+    const float acting = @pick(due, effort, held);
+    return (@values_3){{acting, after, acting}};
+}""",
+    ),
+    "rate_prepare": (
+        2,
+        """\
+static inline @values_2 @rate_prepare(float decimation, float frequency, float phase, float dt) {
+    const float found = @pick(frequency > (0.0f), (1.0f) / (frequency * dt), decimation);
+    const float bounded = @pick(found < (4.194304e+06f), found, (4.194304e+06f));
+    const float near = @nearest(bounded);
+    const float snapped = @pick(@magnitude(bounded - near) < (1e-06f) * bounded, near, bounded);
+    const float steps = @pick(snapped > (1.0f), snapped, (1.0f));
+    return (@values_2){{steps, phase * steps}};
+}""",
+    ),
+    "is_due": (
+        1,
+        """\
+static inline float @is_due(float dt, float clock, float held, float steps, float start) {
+    const int due = (clock != clock) | (clock + (1.0f) >= steps - (0.001f));
+    return @pick(due, (1.0f), (0.0f));
+}""",
+    ),
     "late_effort": (
         2,
         """\
@@ -674,6 +706,154 @@ static inline float @max_effort_clamp(float effort, float position, float veloci
     return @bounded(effort, @negative(max_effort), max_effort);
 }""",
     ),
+    "sum_and_rest": (
+        2,
+        """\
+static inline @values_2 @sum_and_rest(float x, float y) {
+    const float value = x + y;
+    const float second = value - x;
+    return (@values_2){{value, x - (value - second) + (y - second)}};
+}""",
+    ),
+    "two_nodes": (
+        6,
+        """\
+static inline @values_6 @two_nodes(float effort, float position, float velocity, float dt, float winding_loss,
+        float winding_before, float housing_before, float winding_rest, float housing_rest, float derating,
+        float kept_before, float of_winding, float shared, float of_housing, float to_housing, float to_ambient,
+        float ambient, float loss, float temperature_coefficient, float end, float slope, float share, float spare,
+        float kept) {
+    const float winding = @started(winding_before, ambient);
+    const float housing = @started(housing_before, ambient);
+    const float growth = (1.0f) + temperature_coefficient * (winding - (25.0f));
+    const float per_effort = @pick(loss != (0.0f), loss * @pick(growth < (0.0f), (0.0f), growth), winding_loss);
+    const float inward = (winding - housing) * to_housing;
+    const float outward = (housing - ambient) * to_ambient;
+    const float power = effort * effort * per_effort;
+    const float both = shared * (power - outward);
+    const @values_2 results_1 = @sum_and_rest(winding, winding_rest + (of_winding * (power - inward) + both));
+    const float winding_after = results_1.at[0];
+    const float winding_error = results_1.at[1];
+    const @values_2 results_2 = @sum_and_rest(housing, housing_rest + (of_housing * (inward - outward) + both));
+    const float housing_after = results_2.at[0];
+    const float housing_error = results_2.at[1];
+    const float left = share + spare * @within((end - winding_after) * slope, (0.0f), (1.0f));
+    return (@values_6){{winding_after, housing_after, winding_error, housing_error, left, kept}};
+}""",
+    ),
+    "modes_of": (
+        5,
+        """\
+static inline @values_5 @modes_of(float a, float b, float c) {
+    const float total = a + b + c;
+    const float scale = @pick(total > (0.0f), total, (1.0f));
+    const float half = (a - b - c) / scale;
+    const float between = (4.0f) * (a / scale) * (b / scale);
+    const float apart = @law_sqrt(half * half + between);
+    const float large = (0.5f) * scale * (total / scale + apart);
+    const float small = a * (c / @pick(large > (0.0f), large, (1.0f)));
+    float more = apart + @magnitude(half);
+    more = @pick(more > (0.0f), more, (1.0f));
+    const float width = @pick(apart > (0.0f), (2.0f) * apart, (1.0f));
+    const float major = more / width;
+    const float minor = between / more / width;
+    return (@values_5){{large, small, scale * apart, @pick(half >= (0.0f), major, minor), @pick(half >= (0.0f),
+            minor, major)}};
+}""",
+    ),
+    "exp_of_sum": (
+        1,
+        """\
+static inline float @exp_of_sum(float x, float rest) {
+    const float raised = @pick(x < (-105.0f), (-105.0f), x);
+    const float inside = @pick(raised > (90.0f), (90.0f), raised);
+    const float n = @nearest(inside * (1.442695f));
+    const float r = inside - n * (0.6933594f) - n * (-0.00021219444f) + rest;
+    float p = (0.00019875691f);
+    p = p * r + (0.0013981999f);
+    p = p * r + (0.008333452f);
+    p = p * r + (0.041665796f);
+    p = p * r + (0.16666666f);
+    p = p * r + (0.5f);
+    const float value = (1.0f) + (r + r * r * p);
+    const int low = n < (-62.0f);
+    const int high = n > (62.0f);
+    const float first = @pick(low, n + (64.0f), @pick(high, n - (64.0f), n));
+    const float last = @pick(low, (5.421011e-20f), @pick(high, (1.8446744e+19f), (1.0f)));
+    return value * @power_of_two(first) * last;
+}""",
+    ),
+    "law_exp": (
+        1,
+        """\
+static inline float @law_exp(float x) {
+    return @exp_of_sum(x, (0.0f));
+}""",
+    ),
+    "mean_of_decay": (
+        1,
+        """\
+static inline float @mean_of_decay(float x, float left) {
+    const @values_2 results_1 = @means_of_decay(x, left);
+    const float mean = results_1.at[0];
+    return mean;
+}""",
+    ),
+    "slope_of_means": (
+        1,
+        """\
+static inline float @slope_of_means(float large, float small, float of_large, float of_small) {
+    const int is_small = large < (0.5f);
+    const float x = @pick(is_small, large, (0.0f));
+    const float y = @pick(is_small, small, (0.0f));
+    const float h_1 = x + y;
+    const float h_2 = x * h_1 + y * y;
+    const float h_3 = x * h_2 + y * y * y;
+    const float h_4 = x * h_3 + y * y * y * y;
+    const float h_5 = x * h_4 + y * y * y * y * y;
+    const float h_6 = x * h_5 + y * y * y * y * y * y;
+    const float odd = h_1 * (0.16666667f) + h_3 * (0.008333334f) + h_5 * (0.0001984127f);
+    const float even = (0.5f) + h_2 * (0.041666668f) + h_4 * (0.0013888889f) + h_6 * (2.4801588e-05f);
+    const float apart = large - small;
+    return @pick(is_small, even - odd, (of_small - of_large) / @pick((apart > (0.0f)) & (!is_small), apart,
+            (1.0f)));
+}""",
+    ),
+    "two_node_prepare": (
+        13,
+        """\
+static inline @values_13 @two_node_prepare(float winding_capacity, float winding_resistance, float housing_capacity,
+        float housing_resistance, float ambient, float motor_constant, float temperature_coefficient,
+        float derating_start, float max_temperature, float continuous_share, float kept, float dt) {
+    const float warms = (1.0f) / @positive(winding_capacity);
+    const float cools = (1.0f) / @positive_or_infinite(housing_capacity);
+    const float resistance = @positive(winding_resistance);
+    const float to_housing = (1.0f) / resistance;
+    const float to_ambient = (1.0f) / @positive_or_infinite(housing_resistance);
+    const float a = dt * warms * to_housing;
+    const float b = dt * cools * to_housing;
+    const float c = dt * cools * to_ambient;
+    const @values_5 results_1 = @modes_of(a, b, c);
+    const float large = results_1.at[0];
+    const float small = results_1.at[1];
+    const float apart = results_1.at[2];
+    const float first = results_1.at[3];
+    const float second = results_1.at[4];
+    const float of_large = @mean_of_decay(large, @law_exp(@negative(large)));
+    const float of_small = @mean_of_decay(small, @law_exp(@negative(small)));
+    const float means = @slope_of_means(large, small, of_large, of_small);
+    const int derates = (derating_start < max_temperature) & (max_temperature < (INFINITY));
+    const float slope = @pick(derates, (1.0f) / @pick(derates, max_temperature - derating_start, (1.0f)),
+            @nan_unless(max_temperature == (INFINITY), (0.0f)));
+    const float share = @nan_unless((continuous_share >= (0.0f)) & (continuous_share <= (1.0f)), continuous_share);
+    const float constant = @positive_or_infinite(motor_constant);
+    return (@values_13){{resistance * (first * (large * of_large) + second * (small * of_small)), dt * cools * (a *
+            means), resistance * (b * @law_exp(@negative(small)) * @mean_of_decay(apart,
+            @law_exp(@negative(apart)))), to_housing, to_ambient, @nan_unless(@finite(ambient), ambient), (1.0f) /
+            constant / constant, @usable(temperature_coefficient), @pick(derates, max_temperature, (0.0f)), slope,
+            @pick(derates, share, share * (0.0f) + (1.0f)), @pick(derates, (1.0f) - share, (0.0f)), kept}};
+}""",
+    ),
     "gear_effort": (
         1,
         """\
@@ -939,28 +1119,6 @@ static inline @values_2 @log_in_two(float x) {
     return @sum_and_rest(high, low);
 }""",
     ),
-    "exp_of_sum": (
-        1,
-        """\
-static inline float @exp_of_sum(float x, float rest) {
-    const float raised = @pick(x < (-105.0f), (-105.0f), x);
-    const float inside = @pick(raised > (90.0f), (90.0f), raised);
-    const float n = @nearest(inside * (1.442695f));
-    const float r = inside - n * (0.6933594f) - n * (-0.00021219444f) + rest;
-    float p = (0.00019875691f);
-    p = p * r + (0.0013981999f);
-    p = p * r + (0.008333452f);
-    p = p * r + (0.041665796f);
-    p = p * r + (0.16666666f);
-    p = p * r + (0.5f);
-    const float value = (1.0f) + (r + r * r * p);
-    const int low = n < (-62.0f);
-    const int high = n > (62.0f);
-    const float first = @pick(low, n + (64.0f), @pick(high, n - (64.0f), n));
-    const float last = @pick(low, (5.421011e-20f), @pick(high, (1.8446744e+19f), (1.0f)));
-    return value * @power_of_two(first) * last;
-}""",
-    ),
     "whole": (
         1,
         """\
@@ -1144,22 +1302,6 @@ static inline @values_4 @friction_of_curve(float effort, float position, float v
     const float dry = results_4.at[1];
     const float rest = results_4.at[2];
     return (@values_4){{total, dry, velocity, rest}};
-}""",
-    ),
-    "law_exp": (
-        1,
-        """\
-static inline float @law_exp(float x) {
-    return @exp_of_sum(x, (0.0f));
-}""",
-    ),
-    "mean_of_decay": (
-        1,
-        """\
-static inline float @mean_of_decay(float x, float left) {
-    const @values_2 results_1 = @means_of_decay(x, left);
-    const float mean = results_1.at[0];
-    return mean;
 }""",
     ),
     "bristles": (

@@ -10,12 +10,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from ...components.law import FELT_SIGNALS
+from ...specs.signals import SIGNALS
 from ...specs.stages import KINDS
+from .c_literals import c_float
 from .c_stage import BAD, Placed, Stage
 
 _FAULT = "return NAN;"
-# what acts before the controller, in front of a transmission unless it is at the motor
+# what acts before the controller, in front of a transmission unless it is at the motor, and all that a rate holds
 _EARLY = ("feedback", "delay")
+_AT_RATE = (*_EARLY, "controller")
 
 
 class Shape:
@@ -31,11 +35,12 @@ class Shape:
         self._gear = gears[0] if gears else None
         linked = [at for at, one in enumerate(self.stages) if KINDS[one.kind].couples]
         self._linkage = linked[0] if linked else None
+        self._has_rate = any(one.kind == "rate" for one in self.stages)
         self._placed: list[Placed] = []
         for at, stage in enumerate(self.stages):
             first = self._placed[-1].end if self._placed else (0, 0, 0, 0)
-            feels = self._is_before_gear(at) and KINDS[stage.kind].coordinates == "motor"
-            self._placed.append(Placed(stage, at, first, self._signals_at(at), feels))
+            dt = "period" if stage.kind in _AT_RATE and self._has_rate else "dt"
+            self._placed.append(Placed(stage, at, first, self._signals_at(at), self._known_at(at), dt))
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Shape) and self.stages == other.stages
@@ -74,6 +79,23 @@ class Shape:
             return "seen"
         return "motor" if self._is_before_gear(at) else "joint"
 
+    def _known_at(self, at: int) -> dict[str, str]:
+        """Return the signals that a stage gets where it asks for them: those of other stages in the step before."""
+        known = {"joint_number": "joint_number"} | self._published()
+        if self._is_before_gear(at) and KINDS[self.stages[at].kind].coordinates == "motor":
+            known |= {name: f"felt.at[{k}]" for k, name in enumerate(FELT_SIGNALS)}
+        return known
+
+    def _published(self) -> dict[str, str]:
+        found: dict[str, str] = {}
+        first = 0
+        for one in self.stages:
+            for signal, state in one.component.PUBLISHES.items():
+                place = first + one.component.STATE.index(state)
+                found[signal] = f"@started(state[{place}], {c_float(SIGNALS[signal].neutral)})"
+            first += len(one.starts)
+        return found
+
     def _is_before_gear(self, at: int) -> bool:
         return self._gear is not None and at < self._gear
 
@@ -107,25 +129,39 @@ class Shape:
 
     def _motor_lines(self, placed: Sequence[Placed]) -> list[str]:
         """Return the lines of a function that begins with signals."""
-        early = [one for one in placed if one.stage.kind in _EARLY and not one.stage.at_motor]
-        late = [one for one in placed if one not in early]
+        rate = next((one for one in placed if one.stage.kind == "rate"), None)
+        at_rate = [one for one in placed if one.stage.kind in _AT_RATE]
         return [
             "    float effort = 0.0f;",
             "    @signals seen = joint; /* what the controller gets */",
             f"    if (!@known(joint)) {BAD}",
-            *_all(placed, Placed.ready_lines),
-            *_all(early, Placed.lines),
-            *self._gear_lines(),
-            *_all(late, Placed.lines),
+            *(rate.tick_lines() if rate else []),
+            *_all([one for one in placed if one is not rate], Placed.ready_lines),
+            *(self._due_lines(rate, at_rate) if rate else self._controller_lines(at_rate)),
+            *self._true_lines(),
+            *_all([one for one in placed if one not in at_rate], Placed.lines),
             _unused(["seen", *self._names()]),
         ]
 
-    def _gear_lines(self) -> list[str]:
+    def _due_lines(self, rate: Placed, at_rate: Sequence[Placed]) -> list[str]:
+        """Return the lines of what runs when it is due only."""
+        count = rate.first_state
+        inside = [f"    {line}" for line in self._controller_lines(at_rate)]
+        kept = [f"    else memcpy(next, state, {count} * sizeof(float));"] if count else []
+        return ["    if (due > 0.5f) {", *inside, "    }", *kept, "    (void)period;"]
+
+    def _controller_lines(self, at_rate: Sequence[Placed]) -> list[str]:
+        """Return the lines of the controller and of what acts before it."""
+        early = [one for one in at_rate if one.stage.kind in _EARLY and not one.stage.at_motor]
+        hides = any(KINDS[one.kind].senses and not one.at_motor for one in self.stages)
+        gear = [] if self._gear is None else self._placed[self._gear].commanded_lines(hides)
+        return [*_all(early, Placed.lines), *gear, *_all([one for one in at_rate if one not in early], Placed.lines)]
+
+    def _true_lines(self) -> list[str]:
         if self._gear is None:
             return []
-        hides = any(KINDS[one.kind].senses and not one.at_motor for one in self.stages)
         asked = {name for one in self.stages[: self._gear] for name in one.component.ASKS}
-        return self._placed[self._gear].motor_lines(hides, asked)
+        return self._placed[self._gear].true_lines(asked)
 
     def _joint_lines(self, placed: Sequence[Placed]) -> list[str]:
         """Return the lines of a function that begins with the effort that a linkage has at a joint."""

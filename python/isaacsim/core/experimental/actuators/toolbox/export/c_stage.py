@@ -5,7 +5,7 @@ A number that is not finite ends the function of the motor at once.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -105,13 +105,20 @@ class Placed:
         number: Its number among those of its motor.
         first: Where its parameters, tables, states and past results begin in the arrays of the motor.
         signals: Variable with the signals that it gets.
-        feels: True if it gets inertia and load as its motor feels them.
+        known: Signals that it may ask for and get, by name; others are neutral.
+        dt: Variable with its step of time.
     """
 
     def __init__(
-        self, stage: Stage, number: int, first: tuple[int, int, int, int], signals: str, feels: bool = False
+        self,
+        stage: Stage,
+        number: int,
+        first: tuple[int, int, int, int],
+        signals: str,
+        known: Mapping[str, str] = {},
+        dt: str = "dt",
     ) -> None:
-        self.stage, self._number, self._signals, self._feels = stage, number, signals, feels
+        self.stage, self._number, self._signals, self._known, self._dt = stage, number, signals, known, dt
         self._parameter, self._table, self._state, self._past = first
         component = stage.component
         self.end = (
@@ -127,43 +134,65 @@ class Placed:
         if component.PREPARE is None:
             return []
         name = component.PREPARE.func.__name__
-        values = ", ".join([*self._parameters(), *(["dt"] if prepares_for_dt(component) else [])])
+        values = ", ".join([*self._parameters(), *([self._dt] if prepares_for_dt(component) else [])])
         return [f"    const {_type(FUNCTIONS[name][0])} ready_{self._number} = @{name}({values});"]
 
     def lines(self) -> list[str]:
         """Return the lines of the stage."""
         return [f"    {{ /* {self.stage.name} */", *LINES[self.stage.kind](self), "    }"]
 
-    def motor_lines(self, hides_joint: bool, asked: Collection[str]) -> list[str]:
-        """Return the lines of a transmission that make signals of the joint those of the motor.
+    def tick_lines(self) -> list[str]:
+        """Return the lines of a rate that say whether the controller is due, and its step of time."""
+        given = ", ".join(["dt", *self._states(), *self._prepared()])
+        return [
+            *self.ready_lines(),
+            f"    const float due = @{self.stage.component.TICK.func.__name__}({given});",
+            f"    const float period = {self._prepared()[0]} * dt;",
+        ]
+
+    @property
+    def first_state(self) -> int:
+        """Number of the first of its states, and of the states before it."""
+        return self._state
+
+    def commanded_lines(self, hides_joint: bool) -> list[str]:
+        """Return the lines of a transmission that give the controller signals of the motor.
 
         Args:
             hides_joint: True if the controller sees its joint by a sensor only.
-            asked: Signals that the stages before it ask for.
         """
-        component = self.stage.component
-        name = component.MOTOR.func.__name__
-        type_ = _type(FUNCTIONS[name][0])
-        rest = [*self._asked(component.ASKS), *self._states(), *self._prepared()]
-        shown = [*self._asked(component.ASKS), *self._states(hides_joint), *self._prepared()]
-        seen = ", ".join([*(f"seen.{one}" for one in MOTOR_SIGNALS), *shown])
-        true = ", ".join(["joint.position", "joint.velocity", "0.0f", "0.0f", "0.0f", *rest])
+        asked = self._asked(self.stage.component.ASKS)
+        seen = [*(f"seen.{one}" for one in MOTOR_SIGNALS), *asked, *self._states(hides_joint), *self._prepared()]
         results = ", ".join(f"result.at[{k}]" for k in range(len(MOTOR_SIGNALS)))
         return [
-            "    @signals motor = joint; /* what the stages before the transmission get */",
             f"    {{ /* {self.stage.name}: what the controller gets */",
-            f"        const {type_} result = @{name}({seen});",
+            f"        const @values_{len(MOTOR_SIGNALS)} result = {self._motor(seen)};",
             f"        if (!@all_finite(result.at, {len(MOTOR_SIGNALS)})) {BAD}",
             f"        seen = (@signals){{{results}}};",
             "    }",
+        ]
+
+    def true_lines(self, asked: Collection[str]) -> list[str]:
+        """Return the lines of a transmission that give the stages before it the state of the motor.
+
+        Args:
+            asked: Signals that these ask for.
+        """
+        true = ["joint.position", "joint.velocity", "0.0f", "0.0f", "0.0f"]
+        true += [*self._asked(self.stage.component.ASKS), *self._states(), *self._prepared()]
+        return [
+            "    @signals motor = joint; /* what the stages before the transmission get */",
             f"    {{ /* {self.stage.name}: the true state */",
-            f"        const {type_} result = @{name}({true});",
+            f"        const @values_{len(MOTOR_SIGNALS)} result = {self._motor(true)};",
             f"        if (!@all_finite(result.at, 2)) {BAD}",
             "        motor.position = result.at[0], motor.velocity = result.at[1];",
             "        (void)motor;",
             "    }",
             *self._felt_lines(asked),
         ]
+
+    def _motor(self, given: Sequence[str]) -> str:
+        return f"@{self.stage.component.MOTOR.func.__name__}({', '.join(given)})"
 
     def _felt_lines(self, asked: Collection[str]) -> list[str]:
         if not set(asked) & set(FELT_SIGNALS):
@@ -185,9 +214,10 @@ class Placed:
         component, depth = self.stage.component, self.stage.depth
         results, gives = results_of(component), KINDS[self.stage.kind].gives
         total = results + len(component.STATE)
-        if total == 1:
+        if total == 1 and outputs:
             return [f"        {outputs[0]} = {self._call()};", f"        if (!@finite({outputs[0]})) {BAD}"]
-        name = "values" if gives == 0 else "result.at"
+        is_own = gives == 0 and len(outputs) > 0
+        name = "values" if is_own else "result.at"
         own = f"        float values[{len(outputs)}] = {{{', '.join(outputs)}}};"
         states = [
             f"        next[{self._state + k}] = result.at[{results + k}]; /* {one} */"
@@ -198,7 +228,7 @@ class Placed:
         return [
             f"        @values_{total} result = {self._call()};",
             f"        if (!@all_finite(result.at, {total})) {BAD}",
-            *([own] if gives == 0 else []),
+            *([own] if is_own else []),
             *([f"        next[{newest}] = @act_late({past});"] if depth else []),
             *([f"        if (!@all_finite({name}, {len(outputs)})) {BAD}"] if depth else []),
             *(f"        {one} = {name}[{k}];" for k, one in enumerate(outputs)),
@@ -209,7 +239,7 @@ class Placed:
         """Return the call of the law."""
         component, signals = self.stage.component, self._signals
         kind = KINDS[self.stage.kind]
-        named = {one: f"{signals}.{one}" for one in MOTOR_SIGNALS} | {"effort": "effort", "dt": "dt"}
+        named = {one: f"{signals}.{one}" for one in MOTOR_SIGNALS} | {"effort": "effort", "dt": self._dt}
         taken = signals_of(component, kind.takes)
         asked = dict(zip(component.ASKS, self._asked(component.ASKS), strict=True))
         over = {"speed": f"fabsf({signals}.velocity)"} | named
@@ -221,9 +251,7 @@ class Placed:
 
     def _asked(self, names: Sequence[str]) -> list[str]:
         """Return what a stage gets of the signals that it asks for: nothing is known, but for its motor and number."""
-        felt = {name: f"felt.at[{k}]" for k, name in enumerate(FELT_SIGNALS)} if self._feels else {}
-        known = {"joint_number": "joint_number"} | felt
-        return [known.get(name, c_float(SIGNALS[name].neutral)) for name in names]
+        return [self._known.get(name, c_float(SIGNALS[name].neutral)) for name in names]
 
     def _parameters(self) -> list[str]:
         return [f"p[{self._parameter + k}]" for k in range(len(self.stage.component.PARAMETERS))]
@@ -259,6 +287,10 @@ def _changed(stage: Placed) -> list[str]:
     return stage.law_lines(["effort"])
 
 
+def _remembered(stage: Placed) -> list[str]:
+    return stage.law_lines([])
+
+
 def _linked(_stage: Placed) -> list[str]:
     # the functions of its joints stand before and behind it
     return []
@@ -268,9 +300,11 @@ LINES: dict[str, Callable[[Placed], list[str]]] = {
     "feedback": _sensed,
     "delay": _commanded,
     "controller": _changed,
+    "rate": _changed,
     "effort_delay": _changed,
     "electrical": _changed,
     "clamping": _changed,
+    "thermal": _remembered,
     "transmission": _changed,
     "linkage": _linked,
     "passive": _changed,
