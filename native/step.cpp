@@ -1060,7 +1060,8 @@ void choose_limited(Problem& p) {
     for (int k = 0; k < first.count; ++k)
         if (!p.feedback.empty() && moves_with_joint(EffortStages{}, p.limits[k].law)) return;
     if (first.places) return;
-    p.route.limited = find_whole<false>(Controllers{}, p.controllers[p.route.law_of_all].law, p.limits.data(), first.count);
+    p.route.limited =
+        find_whole<false>(Controllers{}, p.controllers[p.route.law_of_all].law, p.limits.data(), first.count);
     p.route.is_all_limited = !MASKED && p.route.limits.size() == 1;
 }
 

@@ -42,7 +42,8 @@ def project(tmp_path: Path) -> Path:
     """A folder with `setup.py`, one module and the sources of the core."""
     shutil.copy(REPOSITORY / "setup.py", tmp_path)
     (tmp_path / "small.py").touch()
-    (tmp_path / "pyproject.toml").write_text('[project]\nname = "small"\nversion = "1"\n[tool.setuptools]\npy-modules = ["small"]\n')
+    settings = '[project]\nname = "small"\nversion = "1"\n[tool.setuptools]\npy-modules = ["small"]\n'
+    (tmp_path / "pyproject.toml").write_text(settings)
     shutil.copytree(REPOSITORY / "native", tmp_path / "native", ignore=shutil.ignore_patterns("*.md"))
     compiler = tmp_path / "compiler"
     compiler.write_text(COMPILER)

@@ -706,30 +706,22 @@ static inline float @max_effort_clamp(float effort, float position, float veloci
     return @bounded(effort, @negative(max_effort), max_effort);
 }""",
     ),
-    "sum_and_rest": (
-        2,
-        """\
-static inline @values_2 @sum_and_rest(float x, float y) {
-    const float value = x + y;
-    const float second = value - x;
-    return (@values_2){{value, x - (value - second) + (y - second)}};
-}""",
-    ),
     "two_nodes": (
-        6,
+        7,
         """\
-static inline @values_6 @two_nodes(float effort, float position, float velocity, float dt, float winding_loss,
+static inline @values_7 @two_nodes(float effort, float position, float velocity, float dt, float winding_loss,
         float winding_before, float housing_before, float winding_rest, float housing_rest, float derating,
-        float kept_before, float of_winding, float shared, float of_housing, float to_housing, float to_ambient,
-        float ambient, float loss, float temperature_coefficient, float end, float slope, float share, float spare,
-        float kept) {
+        float kept_before, float effort_before, float of_winding, float shared, float of_housing, float to_housing,
+        float to_ambient, float ambient, float loss, float temperature_coefficient, float end, float slope,
+        float share, float spare, float kept, float discretization) {
     const float winding = @started(winding_before, ambient);
     const float housing = @started(housing_before, ambient);
     const float growth = (1.0f) + temperature_coefficient * (winding - (25.0f));
     const float per_effort = @pick(loss != (0.0f), loss * @pick(growth < (0.0f), (0.0f), growth), winding_loss);
     const float inward = (winding - housing) * to_housing;
     const float outward = (housing - ambient) * to_ambient;
-    const float power = effort * effort * per_effort;
+    const float heating = @pick(discretization > (1.5f), effort_before, effort);
+    const float power = heating * heating * per_effort;
     const float both = shared * (power - outward);
     const @values_2 results_1 = @sum_and_rest(winding, winding_rest + (of_winding * (power - inward) + both));
     const float winding_after = results_1.at[0];
@@ -738,7 +730,7 @@ static inline @values_6 @two_nodes(float effort, float position, float velocity,
     const float housing_after = results_2.at[0];
     const float housing_error = results_2.at[1];
     const float left = share + spare * @within((end - winding_after) * slope, (0.0f), (1.0f));
-    return (@values_6){{winding_after, housing_after, winding_error, housing_error, left, kept}};
+    return (@values_7){{winding_after, housing_after, winding_error, housing_error, left, kept, effort}};
 }""",
     ),
     "modes_of": (
@@ -820,11 +812,13 @@ static inline float @slope_of_means(float large, float small, float of_large, fl
 }""",
     ),
     "two_node_prepare": (
-        13,
+        14,
         """\
-static inline @values_13 @two_node_prepare(float winding_capacity, float winding_resistance, float housing_capacity,
+static inline @values_14 @two_node_prepare(float winding_capacity, float winding_resistance, float housing_capacity,
         float housing_resistance, float ambient, float motor_constant, float temperature_coefficient,
-        float derating_start, float max_temperature, float continuous_share, float kept, float dt) {
+        float derating_start, float max_temperature, float continuous_share, float kept, float discretization,
+        float dt) {
+    const int is_exact = discretization < (0.5f);
     const float warms = (1.0f) / @positive(winding_capacity);
     const float cools = (1.0f) / @positive_or_infinite(housing_capacity);
     const float resistance = @positive(winding_resistance);
@@ -847,11 +841,14 @@ static inline @values_13 @two_node_prepare(float winding_capacity, float winding
             @nan_unless(max_temperature == (INFINITY), (0.0f)));
     const float share = @nan_unless((continuous_share >= (0.0f)) & (continuous_share <= (1.0f)), continuous_share);
     const float constant = @positive_or_infinite(motor_constant);
-    return (@values_13){{resistance * (first * (large * of_large) + second * (small * of_small)), dt * cools * (a *
-            means), resistance * (b * @law_exp(@negative(small)) * @mean_of_decay(apart,
-            @law_exp(@negative(apart)))), to_housing, to_ambient, @nan_unless(@finite(ambient), ambient), (1.0f) /
-            constant / constant, @usable(temperature_coefficient), @pick(derates, max_temperature, (0.0f)), slope,
-            @pick(derates, share, share * (0.0f) + (1.0f)), @pick(derates, (1.0f) - share, (0.0f)), kept}};
+    const float exact_winding = resistance * (first * (large * of_large) + second * (small * of_small));
+    const float exact_housing = resistance * (b * @law_exp(@negative(small)) * @mean_of_decay(apart,
+            @law_exp(@negative(apart))));
+    return (@values_14){{@pick(is_exact, exact_winding, dt * warms), @pick(is_exact, dt * cools * (a * means),
+            (0.0f)), @pick(is_exact, exact_housing, dt * cools), to_housing, to_ambient,
+            @nan_unless(@finite(ambient), ambient), (1.0f) / constant / constant, @usable(temperature_coefficient),
+            @pick(derates, max_temperature, (0.0f)), slope, @pick(derates, share, share * (0.0f) + (1.0f)),
+            @pick(derates, (1.0f) - share, (0.0f)), kept, discretization}};
 }""",
     ),
     "gear_effort": (
