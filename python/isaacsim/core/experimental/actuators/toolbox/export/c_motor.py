@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 
 from ...components.law import FELT_SIGNALS
 from ...specs.signals import SIGNALS
-from ...specs.stages import KINDS
+from ...specs.stages import KINDS, Kind
 from .c_literals import c_float
 from .c_stage import BAD, Placed, Stage
 
@@ -31,16 +31,13 @@ class Shape:
 
     def __init__(self, stages: Sequence[Stage]) -> None:
         self.stages = tuple(stages)
-        gears = [at for at, one in enumerate(self.stages) if KINDS[one.kind].converts]
-        self._gear = gears[0] if gears else None
-        linked = [at for at, one in enumerate(self.stages) if KINDS[one.kind].couples]
-        self._linkage = linked[0] if linked else None
-        self._has_rate = any(one.kind == "rate" for one in self.stages)
+        self._gear = _place(self.stages, lambda kind: kind.converts)
+        self._linkage = _place(self.stages, lambda kind: kind.couples)
+        self._rate = _place(self.stages, lambda kind: kind.name == "rate")
         self._placed: list[Placed] = []
         for at, stage in enumerate(self.stages):
             first = self._placed[-1].end if self._placed else (0, 0, 0, 0)
-            dt = "period" if stage.kind in _AT_RATE and self._has_rate else "dt"
-            self._placed.append(Placed(stage, at, first, self._signals_at(at), self._known_at(at), dt))
+            self._placed.append(Placed(stage, at, first, self._signals_at(at), self._known_at(at), self._dt_at(at)))
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Shape) and self.stages == other.stages
@@ -72,6 +69,9 @@ class Shape:
     def is_linked(self) -> bool:
         """True if a linkage moves the joint: stages before it and behind it are then functions of their own."""
         return self._linkage is not None
+
+    def _dt_at(self, at: int) -> str:
+        return "period" if self._rate is not None and at < self._rate else "dt"
 
     def _signals_at(self, at: int) -> str:
         """Return the variable with the signals that a stage gets."""
@@ -129,17 +129,17 @@ class Shape:
 
     def _motor_lines(self, placed: Sequence[Placed]) -> list[str]:
         """Return the lines of a function that begins with signals."""
-        rate = next((one for one in placed if one.stage.kind == "rate"), None)
         at_rate = [one for one in placed if one.stage.kind in _AT_RATE]
+        rate = None if self._rate is None else self._placed[self._rate]
         return [
             "    float effort = 0.0f;",
             "    @signals seen = joint; /* what the controller gets */",
             f"    if (!@known(joint)) {BAD}",
             *(rate.tick_lines() if rate else []),
-            *_all([one for one in placed if one is not rate], Placed.ready_lines),
+            *_all(_others(placed, [rate]), Placed.ready_lines),
             *(self._due_lines(rate, at_rate) if rate else self._controller_lines(at_rate)),
             *self._true_lines(),
-            *_all([one for one in placed if one not in at_rate], Placed.lines),
+            *_all(_others(placed, at_rate), Placed.lines),
             _unused(["seen", *self._names()]),
         ]
 
@@ -155,7 +155,7 @@ class Shape:
         early = [one for one in at_rate if one.stage.kind in _EARLY and not one.stage.at_motor]
         hides = any(KINDS[one.kind].senses and not one.at_motor for one in self.stages)
         gear = [] if self._gear is None else self._placed[self._gear].commanded_lines(hides)
-        return [*_all(early, Placed.lines), *gear, *_all([one for one in at_rate if one not in early], Placed.lines)]
+        return [*_all(early, Placed.lines), *gear, *_all(_others(at_rate, early), Placed.lines)]
 
     def _true_lines(self) -> list[str]:
         if self._gear is None:
@@ -175,6 +175,15 @@ class Shape:
     def _names(self) -> list[str]:
         """Return the names of the arguments."""
         return [one.split()[-1].removesuffix("[]") for one in self.arguments()]
+
+
+def _place(stages: Sequence[Stage], is_it: Callable[[Kind], bool]) -> int | None:
+    """Return the number of the stage of a kind, or None."""
+    return next((at for at, one in enumerate(stages) if is_it(KINDS[one.kind])), None)
+
+
+def _others(placed: Sequence[Placed], some: Sequence[Placed | None]) -> list[Placed]:
+    return [one for one in placed if one not in some]
 
 
 def _all(placed: Sequence[Placed], lines: Callable[[Placed], list[str]]) -> list[str]:
