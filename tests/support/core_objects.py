@@ -359,6 +359,8 @@ def entries() -> dict[str, Callable[[], Entry]]:
 
                 return Entry(chain.gradients.note, chain.noting(), back)
             noted = chain.gradients.note(*chain.noting())
+            if name == "efforts":
+                return Entry(chain.gradients.efforts, [noted], nothing)
             return Entry(chain.gradients.back, [noted, *chain.backing()], nothing)
 
         return made
@@ -466,6 +468,7 @@ def entries() -> dict[str, Callable[[], Entry]]:
         "Plan.stop_recording": on_tape("stop_recording"),
         "Plan.read": on_tape("read"),
         "Plan.step": of_plan("step", lambda _: [DT]),
+        "Plan.stepper": of_plan("stepper", lambda _: [nothing]),
         "Plan.command": of_plan("command", lambda _: [DT]),
         "Plan.reset": of_plan("reset", lambda _: [[0, 2]]),
         "Plan.set_faults": of_plan("set_faults", lambda _: [[(0, 1, 2, 3), (2, 3, 1, 4)], 5]),
@@ -482,6 +485,7 @@ def entries() -> dict[str, Callable[[], Entry]]:
         "Gradients": gradients("Gradients"),
         "Gradients.note": gradients("note"),
         "Gradients.back": gradients("back"),
+        "Gradients.efforts": gradients("efforts"),
         **{
             f"{name}, {law}": gradients(name.rpartition(".")[2], law)
             for name in ("Gradients", "Gradients.note", "Gradients.back")
