@@ -59,7 +59,9 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     """Leave out slow tests that were not asked for, and put long files first; all else stays in its order."""
 
     def is_asked_for(item: pytest.Item) -> bool:
-        is_slow = item.get_closest_marker("slow") is not None
+        is_slow = any(
+            not mark.args or any(word in item.name for word in mark.args) for mark in item.iter_markers("slow")
+        )
         return is_in_part(item.path, *config.option.files) and (
             not is_slow or is_in_part(item.path, *config.option.slow)
         )

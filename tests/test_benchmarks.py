@@ -141,6 +141,7 @@ def test_picture_has_one_key_beside_its_panels(monkeypatch: pytest.MonkeyPatch, 
 
 @pytest.mark.parametrize("per_robot", [False, True], ids=["shared", "per robot"])
 @pytest.mark.parametrize("known", [*ENGINES, *TICKS], ids=name_of)
+@pytest.mark.slow("NewtonPerJoint")
 def test_candidate_passes_its_check(known: Known, per_robot: bool) -> None:
     """All laws at once on 12 of 19 columns; on physics, which has shared parameters only, on all 12."""
     physics = known in MUJOCO_TICKS
@@ -430,6 +431,7 @@ def test_whole_loops_are_compared_before_they_are_timed(monkeypatch: pytest.Monk
         list(loops.jobs(1))
 
 
+@pytest.mark.slow
 def test_new_arrays_are_compared_before_they_are_timed(monkeypatch: pytest.MonkeyPatch) -> None:
     """Efforts that are not the same are not timed."""
     assert len(list(new_arrays.rows(["numpy"], [1], 1, 1e-3))) == 1

@@ -190,6 +190,7 @@ def test_side_matters_only_with_a_transmission(rng: np.random.Generator) -> None
     assert (found[..., 2] != found[..., 0]).any()
 
 
+@pytest.mark.slow
 def test_backlash_shows_at_the_joint_only() -> None:
     """A joint that moves within the gap: an encoder at the joint sees it, one at the motor does not."""
     gear = ElasticTransmissionConfig(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import itertools
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -12,6 +12,7 @@ import pytest
 import warp as wp
 from isaacsim.core.experimental.actuators.components import functions
 from isaacsim.core.experimental.actuators.components.law import generated_kernels
+from quick_kernels import optimized
 
 try:
     from isaacsim.core.experimental.actuators.native import core
@@ -39,6 +40,12 @@ EDGES += [16777215.0, 16777216.0, 3.4028235e38, np.inf]
 ALL = {function.key: function for function in functions.SLOPES}
 each = pytest.mark.parametrize("name", list(ALL))
 needs_core = pytest.mark.skipif(core is None, reason="the native core was not built")
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _optimized_kernels() -> Iterator[None]:
+    with optimized():
+        yield
 
 
 def arguments_of(name: str) -> int:

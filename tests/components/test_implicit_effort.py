@@ -184,6 +184,7 @@ def test_explicit_joints_keep_their_bits(rng: np.random.Generator) -> None:
     ],
     ids=["integral", "winding", "inductance", "bristles", "cogging"],
 )
+@pytest.mark.slow
 def test_engines_agree_step_by_step(
     stages: list[Any], rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -143,6 +143,7 @@ def test_parameters_per_robot_and_new_ones_act_at_the_next_step(engine: str, rng
 
 @pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("name", [one for one in MOTORS if one != "f"])
+@pytest.mark.slow("warp")
 def test_actuators_with_two_states_have_the_bits_of_one(engine: str, name: str, rng: np.random.Generator) -> None:
     """States that alternate, and indices in place of columns; half of the actuators are reset on the way."""
     robots, given = 4, late_reference.inputs(rng, 24, 4, 1)

@@ -76,6 +76,7 @@ def held(
         (RateConfig(decimation=3, phase=0.5), 0.002, 3.0),
     ],
 )
+@pytest.mark.slow("warp")
 def test_controller_is_called_when_it_is_due(
     motor: str, rate: RateConfig, dt: float, period: float, rng: np.random.Generator
 ) -> None:
@@ -142,6 +143,7 @@ def test_computed_efforts_are_the_held_ones(engine: str, rng: np.random.Generato
 
 @pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("network", ["mlp", "lstm"])
+@pytest.mark.slow("warp")
 def test_networks_run_when_they_are_due(engine: str, network: str, rng: np.random.Generator, tmp_path: Any) -> None:
     """Their memory, too, goes on in steps of the controller."""
     file = tmp_path / "net.safetensors"

@@ -124,6 +124,7 @@ MOTOR_SIDE = [
 
 @pytest.mark.parametrize("ratio", [7.0, -7.0])
 @pytest.mark.parametrize("config", dict.fromkeys(MOTOR_SIDE), ids=lambda config: config.__name__)
+@pytest.mark.slow("warp")
 def test_every_law_is_one_of_the_joint(config: type[Config], ratio: float, rng: np.random.Generator) -> None:
     """With converted values it has the same effort at the joint as the motor has through its gear."""
     signals = drawn(rng)

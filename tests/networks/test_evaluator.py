@@ -6,7 +6,7 @@ import itertools
 import os
 import sys
 import tracemalloc
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import astuple
 from pathlib import Path
 from typing import Any
@@ -33,7 +33,15 @@ from isaacsim.core.experimental.actuators.networks.network import (
 from isaacsim.core.experimental.actuators.networks.program import Program
 from isaacsim.core.experimental.actuators.networks.warp_evaluator import WarpEvaluator
 from network_oracle import evaluate
+from quick_kernels import optimized
 from warm_python import warm_python
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _optimized_kernels() -> Iterator[None]:
+    with optimized():
+        yield
+
 
 ROWS = (1, 2, 31, 32, 33, 1000)
 NUMBERS = {"clamp": (-0.3, 0.6), "elu": (1.2,), "leaky_relu": (0.1,), "softplus": (2.0,)}
@@ -216,6 +224,7 @@ def everything(engine: str, rows: int) -> bytes:
 
 
 @native_only
+@pytest.mark.slow
 def test_all_instruction_sets_give_the_same_bits() -> None:
     """Instruction sets of this processor."""
     line = f"import sys; sys.path[:0] = {sys.path!r}\nimport test_evaluator as t, hashlib\n"

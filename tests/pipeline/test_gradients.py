@@ -273,6 +273,7 @@ def assert_same(found: Values, expected: Values, tolerance: float = 2e-4) -> Non
 
 @pytest.mark.parametrize("states", [swapped, in_place, one_each])
 @pytest.mark.parametrize("law", LAWS)
+@pytest.mark.slow("Warp")
 def test_every_law_has_the_gradients_of_finite_differences(law: str, states: Any) -> None:
     """Over more steps than the ring is deep, lags from none to all of it; limits and integrals act on some joints."""
     laws = [law] if law.startswith("Controller") else ["ControllerPID", law]
@@ -284,6 +285,7 @@ def test_every_law_has_the_gradients_of_finite_differences(law: str, states: Any
 
 
 @pytest.mark.parametrize("depth", [0, 1, 4])
+@pytest.mark.slow("Warp")
 def test_all_limits_together(depth: int) -> None:
     """With no delay, the shortest ring, and one that is longer than there are steps."""
     clamps = [law for law in LAWS if law.startswith("Clamping")]
@@ -483,6 +485,7 @@ def test_indices_may_come_twice_and_in_any_order() -> None:
 
 
 @pytest.mark.parametrize("kind", ["PID", "network"])
+@pytest.mark.slow("Warp")
 def test_two_tapes_in_a_row_do_not_know_of_each_other(kind: str, tmp_path: Path) -> None:
     """A state that goes on has no gradient of the tape before: ring and integral, hidden and cell state."""
     rollout = Rollout(["ControllerPID"], 1, LAGS)

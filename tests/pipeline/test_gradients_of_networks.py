@@ -246,6 +246,7 @@ def test_gradients_are_those_of_finite_differences(kind: str, depth: int, states
 
 @pytest.mark.parametrize("is_sensed", [False, True])
 @pytest.mark.parametrize("kind", MODELS)
+@pytest.mark.slow("Warp")
 def test_network_of_a_motor_before_its_gear(kind: str, is_sensed: bool, tmp_path: Path) -> None:
     """It gets the signals of the motor, as a sensor gives them; by ratio and offset too, behind a delay."""
     rollout = Rollout(tmp_path, MODELS[kind], METADATA[kind], 3, 2, seed=6)

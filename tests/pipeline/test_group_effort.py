@@ -78,6 +78,7 @@ def solver_options(library: Any) -> Any:
 
 @pytest.mark.parametrize("links", [1, 2, 3])
 @pytest.mark.parametrize("kind", ["pd", "pid", "dc"])
+@pytest.mark.slow
 def test_efforts_are_newtons(engine: None, kind: str, links: int) -> None:
     """Of three steps, of two robots, with and without a bias force, to 1e-4; and its integrals."""
     theirs = peer()

@@ -82,6 +82,7 @@ def test_all_together() -> None:
 
 
 @pytest.mark.usefixtures("backend")
+@pytest.mark.slow("Warp")
 def test_friction_behind_the_effort_keeps_its_own_state() -> None:
     """Of each step, while that of the controller stays as it is where it does not run."""
     late = {"EffortDelayTimed seconds": (0.0001, 0.003), "EffortDelayTimed steps": (0.1, 1.4)}

@@ -28,6 +28,7 @@ def backend(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> 
 @pytest.mark.usefixtures("backend")
 @pytest.mark.parametrize("states", [swapped, in_place, one_each])
 @pytest.mark.parametrize("drawn", [False, True])
+@pytest.mark.slow("Warp")
 def test_every_gradient_is_that_of_central_differences(drawn: bool, states: Any) -> None:
     """By the delay in seconds and in steps, gains, and the commands of each step; with a part that is drawn."""
     ranges = GAINS | {"seconds": (0.001, 0.03), "DelayTimed steps": (0.1, 1.4)}

@@ -81,6 +81,7 @@ def motors(first: LinkageConfig, second: LinkageConfig, *stages: Any) -> dict[st
 @pytest.mark.usefixtures("_engine")
 @pytest.mark.parametrize("shafts", [DIFFERENTIAL, PARALLEL], ids=["linear", "table"])
 @pytest.mark.parametrize("targets", ["joint", "motor"])
+@pytest.mark.slow("warp")
 def test_motors_act_through_the_slopes(
     shafts: tuple[LinkageConfig, LinkageConfig], targets: str, rng: np.random.Generator
 ) -> None:
@@ -113,6 +114,7 @@ def test_motors_act_through_the_slopes(
 
 @pytest.mark.usefixtures("_engine")
 @pytest.mark.parametrize("shafts", [DIFFERENTIAL, PARALLEL], ids=["linear", "table"])
+@pytest.mark.slow("warp")
 def test_power_of_the_shafts_is_that_of_the_joints(
     shafts: tuple[LinkageConfig, LinkageConfig], rng: np.random.Generator
 ) -> None:
@@ -193,6 +195,7 @@ def test_engines_agree_to_the_last_bit(
 
 @pytest.mark.usefixtures("_engine")
 @pytest.mark.parametrize("shafts", [DIFFERENTIAL, PARALLEL], ids=["linear", "table"])
+@pytest.mark.slow("warp")
 def test_fault_of_a_requested_signal_is_one_of_all_joints(
     shafts: tuple[LinkageConfig, LinkageConfig], rng: np.random.Generator
 ) -> None:

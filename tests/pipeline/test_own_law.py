@@ -256,6 +256,7 @@ def constant_controller(value: float) -> Controller:
     return type("Same", (Controller,), {"PARAMETERS": ("gain",), "LAW": law})(array(1, 1, 1))
 
 
+@pytest.mark.slow
 def test_laws_of_the_same_name_are_distinguished(rng: np.random.Generator) -> None:
     """A class that was defined again does not change what an earlier one does."""
     benches = [bench_of(constant_controller(value), []) for value in (2.0, 3.0)]

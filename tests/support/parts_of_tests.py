@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import functools
 import zlib
 from pathlib import Path
 
@@ -20,6 +21,7 @@ def part_of(which: str) -> tuple[int, int]:
     return part, parts
 
 
+@functools.cache
 def is_in_part(file: Path, part: int, parts: int) -> bool:
     """Return whether a file is in a part; the tests of a file stay together, for they may share what is made once."""
     return parts > 0 and zlib.crc32(file.relative_to(TESTS).as_posix().encode()) % parts == part

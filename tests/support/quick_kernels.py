@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
+from collections.abc import Iterator
 
 # "optimized" takes kernels as users have them: tests/installs/pythons.py
 CHOICE = "ACTUATORS_TEST_KERNELS"
@@ -15,3 +17,14 @@ def compile_quickly() -> None:
 
     if os.environ.get(CHOICE) != "optimized" and hasattr(wp.config, "optimization_level"):
         wp.config.optimization_level = 0
+
+
+@contextlib.contextmanager
+def optimized() -> Iterator[None]:
+    """Let Warp optimize kernels that compute for longer than they compile."""
+    import warp as wp
+
+    before = getattr(wp.config, "optimization_level", None)
+    wp.config.optimization_level = None
+    yield
+    wp.config.optimization_level = before

@@ -147,6 +147,7 @@ def components_of(values: dict[str, Any]) -> tuple[Any, list[Any]]:
 
 @pytest.mark.usefixtures("engine_kind")
 @pytest.mark.parametrize("seed", range(6))
+@pytest.mark.slow("warp")
 def test_plan_of_all_laws_agrees_with_the_oracle(seed: int) -> None:
     """Twelve joints, three robots, every law, clamps in any order and number, delays, partial resets."""
     rng = np.random.default_rng(seed)

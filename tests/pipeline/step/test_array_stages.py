@@ -146,6 +146,7 @@ def run(own: tuple[bool, ...], kind: str = "columns", faults: bool = False) -> t
 
 @pytest.mark.parametrize("kind", ["columns", "indices"])
 @pytest.mark.parametrize("own", list(itertools.product((False, True), repeat=4))[1:])
+@pytest.mark.slow("warp")
 def test_whoever_computes_the_efforts_are_the_same(own: tuple[bool, ...], kind: str) -> None:
     """Bit for bit but for sums in another order, with delays, an integral, limits, resets and faults."""
     expected, expected_faults = run((False,) * 4, faults=True)

@@ -77,6 +77,7 @@ def run(engine: Assembly, faults: bool) -> tuple[np.ndarray, list[Any]]:
 
 @pytest.mark.parametrize("faults", [False, True])
 @pytest.mark.parametrize("own", list(itertools.product([False, True], repeat=4)), ids=str)
+@pytest.mark.slow("warp")
 def test_efforts_do_not_depend_on_what_computes_them(own: tuple[bool, ...], faults: bool) -> None:
     """Delay, law and limits give the same as arrays, between the phases, as in the plan: faults and telemetry too."""
     found, records = run(engine_with(own), faults)

@@ -95,6 +95,7 @@ def faults(made: Any) -> list[tuple[int, int, int, int]]:
 @pytest.mark.parametrize("steps", [0, 1, 2, 7])
 @pytest.mark.parametrize(("first", "second"), [(Whole, Whole), (Whole, Split), (Split, Whole)])
 @ENGINES
+@pytest.mark.slow("warp")
 def test_it_goes_on_bit_for_bit(engines: Any, first: Any, second: Any, steps: int, rng: np.random.Generator) -> None:
     """Through a file, into another set-up of the same actuators or another engine, after which both save the same."""
     of, before, after = engines

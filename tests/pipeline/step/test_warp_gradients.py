@@ -171,6 +171,7 @@ def states_of(actuator: Actuator, kind: str) -> list[tuple[Any, Any]]:
 @pytest.mark.parametrize("states", ["swapped", "in place", "one each"])
 @pytest.mark.parametrize("depth", [0, DEPTH])
 @pytest.mark.parametrize("device", ["cpu", "cuda:0"])
+@pytest.mark.slow
 def test_laws_of_ones_own_have_the_gradients_of_finite_differences(device: str, depth: int, states: str) -> None:
     """States, prepared parameters and a curve; a limit of this package behind, and a delay before them."""
     if device != "cpu" and not wp.is_cuda_available():
@@ -247,6 +248,7 @@ def rolled_out(laws: Sequence[str], values: Values, states: str, weights: np.nda
 
 @pytest.mark.parametrize("special", [0.0, 1e-3, 1e30, np.inf, -np.inf, np.nan])
 @pytest.mark.parametrize("law", LAWS)
+@pytest.mark.slow
 def test_gradients_are_the_cores(law: str, special: float, monkeypatch: pytest.MonkeyPatch) -> None:
     """For special values, in place and not: no gradient by an infinite limit, none on a fault."""
     if native.core is None:

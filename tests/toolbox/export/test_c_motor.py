@@ -158,6 +158,7 @@ HUGE = {230: (0, 3e38), 240: (1, -3e38), 250: (2, 3e38), 260: (4, -3e38), 270: (
 
 @needs_compiler
 @pytest.mark.parametrize("name", MOTORS)
+@pytest.mark.slow
 def test_stages_have_the_bits_of_the_core(name: str, tmp_path: Path) -> None:
     """Over 400 steps of random signals, some far beyond the limits and some not finite, beside another joint."""
     motors = {"shoulder": MOTORS[name], "extension": [PD, NOISY, LONG]}

@@ -43,6 +43,7 @@ def moved(hip: Any, signals: Any = None) -> Recording:
     return log
 
 
+@pytest.mark.slow("warp")
 def test_shafts_turn_as_their_gears_make_them() -> None:
     """Of equal power as the joint; limits are those of the joint, and named as ever."""
     log = moved([*PD, TransmissionConfig(RATIO, OFFSET), FrictionConfig(0.2, assumed_inertia=0.1)])
