@@ -540,8 +540,8 @@ class BoundPlan {
     std::array<py::object, kArrays> arrays_;
 };
 
-// What steps a plan by a time step, and what checks each new one before, None for nothing. It must not refer to the plan:
-// nothing tells the garbage collector of it.
+// What steps a plan by a time step, and what checks each new one before, None for nothing. It must not refer to the
+// plan: nothing tells the garbage collector of it.
 struct Stepping {
     BoundPlan* plan;
     py::object check;

@@ -179,8 +179,8 @@ struct EndSweep<Law, Mode, std::index_sequence<A...>, std::index_sequence<S...>,
             float effort = found.at[0].value / (1.0f - falling * gain);
             ((effort = ClampingMaxEffort::law(effort, q[i], qd[i], dt, most[i]).at[0]), ...);
             const auto next = Mode::template law<float>(effort, q[i], qd[i], dt, asked[i]..., state[i]..., taken[i]...);
-            const float numbers[] = {q[i],        qd[i],      q_target[i], qd_target[i], feedforward[i],
-                                     asked[i]..., next.at[S]..., effort};
+            const float numbers[] = {q[i],           qd[i],       q_target[i],   qd_target[i],
+                                     feedforward[i], asked[i]..., next.at[S]..., effort};
             const float rest = rest_of<sizeof numbers / sizeof(float)>(numbers);
             const bool good = rest == 0.0f;
             ((state[i] = chosen(good, next.at[S], state[i])), ...);
