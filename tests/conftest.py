@@ -18,7 +18,7 @@ from isaacsim.core.experimental.actuators.hosts import opened
 from leg import Leg
 from parts_of_tests import is_in_part, part_of
 from places import ROBOTS
-from quick_kernels import compile_quickly
+from quick_kernels import compile_quickly, optimized
 
 # a minute or so in few tests: they begin, so that nobody waits for one of them at the end
 LONG = {
@@ -83,6 +83,13 @@ def _small_garbage() -> None:
     """Let garbage collections leave out what was there before: ten thousand tests, a third of a second each time."""
     gc.collect()
     gc.freeze()
+
+
+@pytest.fixture(scope="module")
+def optimized_kernels() -> Iterator[None]:
+    """Kernels of Warp as users have them, for a file with some that compute for longer than they compile."""
+    with optimized():
+        yield
 
 
 @pytest.fixture

@@ -31,5 +31,5 @@ def test_other_parts_are_refused(which: str) -> None:
 
 
 def test_ci_runs_every_part() -> None:
-    (parts,) = re.findall(r"--slow .*% (\d+)\)\)/(\d+)", (TESTS.parent / ".ci/run").read_text("utf-8"))
+    (parts,) = re.findall(r"--slow .*turn % (\d+)\)\)/(\d+)", (TESTS.parent / ".ci/run").read_text("utf-8"))
     assert parts[0] == parts[1]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import itertools
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -12,7 +12,6 @@ import pytest
 import warp as wp
 from isaacsim.core.experimental.actuators.components import functions
 from isaacsim.core.experimental.actuators.components.law import generated_kernels
-from quick_kernels import optimized
 
 try:
     from isaacsim.core.experimental.actuators.native import core
@@ -41,11 +40,7 @@ ALL = {function.key: function for function in functions.SLOPES}
 each = pytest.mark.parametrize("name", list(ALL))
 needs_core = pytest.mark.skipif(core is None, reason="the native core was not built")
 
-
-@pytest.fixture(scope="module", autouse=True)
-def _optimized_kernels() -> Iterator[None]:
-    with optimized():
-        yield
+pytestmark = pytest.mark.usefixtures("optimized_kernels")
 
 
 def arguments_of(name: str) -> int:

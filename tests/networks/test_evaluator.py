@@ -6,7 +6,7 @@ import itertools
 import os
 import sys
 import tracemalloc
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import astuple
 from pathlib import Path
 from typing import Any
@@ -33,14 +33,9 @@ from isaacsim.core.experimental.actuators.networks.network import (
 from isaacsim.core.experimental.actuators.networks.program import Program
 from isaacsim.core.experimental.actuators.networks.warp_evaluator import WarpEvaluator
 from network_oracle import evaluate
-from quick_kernels import optimized
 from warm_python import warm_python
 
-
-@pytest.fixture(scope="module", autouse=True)
-def _optimized_kernels() -> Iterator[None]:
-    with optimized():
-        yield
+pytestmark = pytest.mark.usefixtures("optimized_kernels")
 
 
 ROWS = (1, 2, 31, 32, 33, 1000)

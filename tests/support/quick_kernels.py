@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import shutil
 from collections.abc import Iterator
 
 # "optimized" takes kernels as users have them: tests/installs/pythons.py
@@ -11,11 +12,15 @@ CHOICE = "ACTUATORS_TEST_KERNELS"
 
 
 def compile_quickly() -> None:
-    """Let Warp compile without optimizing, which changes no bit: tests have hundreds of kernels, each runs briefly."""
+    """Let Warp compile without optimizing, which changes no bit: tests have hundreds of kernels, each runs briefly.
+
+    Not where there is a GPU: Warp warns that the compiler for CUDA makes mistakes without optimizing.
+    """
     # scripts that ask for the name of the choice do without it
     import warp as wp
 
-    if os.environ.get(CHOICE) != "optimized" and hasattr(wp.config, "optimization_level"):
+    is_asked_for = os.environ.get(CHOICE) != "optimized" and not shutil.which("nvidia-smi")
+    if is_asked_for and hasattr(wp.config, "optimization_level"):
         wp.config.optimization_level = 0
 
 

@@ -29,6 +29,7 @@ from isaacsim.core.experimental.actuators.pipeline.step import warp_functions
 from isaacsim.core.experimental.actuators.pipeline.step.warp_kernel import step_kernel
 from step_bench import ROBOTS, ClampingSlew, asking_entries, joint_entries, sensing_entries
 
+pytestmark = pytest.mark.usefixtures("optimized_kernels")
 # a law that keeps its state until the limits are done costs a few; 896 threads of a multiprocessor still run at once
 MOST_REGISTERS = 72
 
