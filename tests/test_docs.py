@@ -48,6 +48,11 @@ COMMANDS = [
     )
 ]
 MOTORS = "shoulder:\n  controller: {law: pd, kp: 80.0, kd: 4.0}\n  armature: 0.01\n"
+MOTOR_FILES = [
+    pytest.param(text, id=f"{page.name}-{count}")
+    for page in PAGES
+    for count, text in enumerate(re.findall(r"^```yaml\n(.*?)^```", page.read_text("utf-8"), re.DOTALL | re.MULTILINE))
+]
 # snippets that need an extra, by what they import, and the library it brings
 NEEDS = {
     "actuators.toolbox.training import": "torch",
@@ -123,6 +128,14 @@ def test_command_runs(command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPa
         installed("physx")
     told = command.startswith(("diff", "compare"))
     assert main(shlex.split(command)) == int(told)
+
+
+@pytest.mark.parametrize("text", MOTOR_FILES)
+def test_motor_file_of_a_page_is_read(text: str, tmp_path: Path) -> None:
+    """Newcomers copy it, and change its numbers."""
+    path = tmp_path / "motors.yaml"
+    path.write_text(text)
+    assert package.load_motors(path)
 
 
 @pytest.mark.parametrize("text", TOML)
