@@ -15,17 +15,19 @@ class Valley:
     Args:
         rest: Residual that nothing lowers.
         waves: Size of the waves.
+        steepness: Steepness of the sides.
     """
 
-    def __init__(self, rest: float = 0.0, waves: float = 0.0) -> None:
-        self._rest, self._waves = rest, waves
+    def __init__(self, rest: float = 0.0, waves: float = 0.0, steepness: float = 10.0) -> None:
+        self._rest, self._waves, self._steepness = rest, waves, steepness
         self.calls: list[np.ndarray] = []
 
     def __call__(self, x: np.ndarray) -> Evaluated:
         self.calls.append(x.copy())
         waves = self._waves * np.cos(1e6 * x.sum())
-        residuals = np.array([10.0 * (x[1] - x[0] ** 2), 1.0 - x[0], self._rest + waves])
-        return residuals, np.array([[-20.0 * x[0], 10.0], [-1.0, 0.0], [0.0, 0.0]])
+        steep = self._steepness
+        residuals = np.array([steep * (x[1] - x[0] ** 2), 1.0 - x[0], self._rest + waves])
+        return residuals, np.array([[-2.0 * steep * x[0], steep], [-1.0, 0.0], [0.0, 0.0]])
 
 
 def test_the_least_is_found() -> None:
@@ -65,3 +67,11 @@ def test_parameters_stay_in_range(start: tuple[float, float]) -> None:
 def test_without_residuals_it_stays() -> None:
     least = least_squares(lambda _: (np.zeros(2), np.eye(2)), np.array([0.3, 0.4]), BOX, 1e-6)
     np.testing.assert_allclose(least.x, [0.3, 0.4])
+
+
+@pytest.mark.parametrize("start", [(-2.0, 3.0), (1.0, -3.0), (1.0, -1.0), (4.0, -3.0)])
+def test_a_step_that_fails_far_from_the_end_is_no_roughness(start: tuple[float, float]) -> None:
+    """In a steep valley long steps fail, and the short ones after them promise little, while the best promises much."""
+    rest = 10.0
+    least = least_squares(Valley(rest, steepness=30.0), np.array(start), BOX, 1e-6)
+    assert least.residuals @ least.residuals < 1.002 * rest**2

@@ -1,9 +1,9 @@
 """Least squares of functions that are rough in the small, and whose Jacobian comes with their value.
 
 Where a joint sticks and slips, its error is rough: near the best values it rises with steps that should make it fall,
-which a trust region answers with shorter and shorter steps. So the descent ends before a step from which its
-linear model promises less than a share of the sum of squares, and takes that step without another evaluation; and
-after a step that promised little and did not even keep that.
+which a trust region answers with shorter and shorter steps. So the descent ends where the best step of its linear
+model promises less than a share of the sum of squares, and takes its step without another evaluation; and after a
+step that failed where that promise is little.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ Evaluated = tuple[np.ndarray, np.ndarray]
 
 # share of the sum of squares below which a broken promise is roughness
 _ROUGH = 1e-3
-# distance of a start from the ends of its range, of the range
-_INSIDE = 1e-9
+# distance of a start from the ends of its range, of the range, and that up to which a value is at an end
+_INSIDE, _AT_END = 1e-9, 1e-3
 # change of all parameters, of their size, at which a descent ends, and its largest number of evaluations
 _STILL, _MOST = 1e-7, 60
 
@@ -73,7 +73,7 @@ def least_squares(function: Callable[[np.ndarray], Evaluated], start: np.ndarray
     with needs("identification", "identify"):
         from scipy.optimize import least_squares as trust_region
     inside = _INSIDE * np.minimum(1.0, box.upper - box.lower)
-    descent = _Descent(function, tolerance)
+    descent = _Descent(function, box, tolerance)
     try:
         found: Any = trust_region(
             descent.residuals,
@@ -101,31 +101,41 @@ class _EnoughError(Exception):
 class _Descent:
     """What a trust region calls: residuals where it tries a step, and the Jacobian where it took one."""
 
-    def __init__(self, function: Callable[[np.ndarray], Evaluated], tolerance: float) -> None:
-        self._function, self._tolerance = function, tolerance
+    def __init__(self, function: Callable[[np.ndarray], Evaluated], box: Box, tolerance: float) -> None:
+        self._function, self._box, self._tolerance = function, box, tolerance
         # last evaluation, and that of the last step that was taken
         self._last: tuple[np.ndarray, Evaluated] | None = None
         self._taken: tuple[np.ndarray, Evaluated] | None = None
-        # share of the sum of squares that the linear model promised of a step that was not taken
-        self._promised = math.inf
+        # share of the sum of squares that the linear model promises there, and whether a step from there failed
+        self._promised, self._has_tried = math.inf, False
 
     def residuals(self, x: np.ndarray) -> np.ndarray:
         """Return the residuals after a step."""
         if self._taken is not None:
             before, (residuals, jacobian) = self._taken
-            if self._promised < _ROUGH:
+            if self._has_tried and self._promised < _ROUGH:
                 raise _EnoughError(Least(before, residuals, jacobian))
-            expected = residuals + jacobian @ (x - before)
-            cost = residuals @ residuals
-            self._promised = float(1.0 - expected @ expected / cost) if cost > 0.0 else 0.0
             if self._promised < self._tolerance:
-                raise _EnoughError(Least(x.copy(), expected, jacobian))
+                raise _EnoughError(Least(x.copy(), residuals + jacobian @ (x - before), jacobian))
+            self._has_tried = True
         return self._evaluated(x)[0]
 
     def jacobian(self, x: np.ndarray) -> np.ndarray:
         """Return the Jacobian where a step was taken."""
-        self._taken, self._promised = (x.copy(), self._evaluated(x)), math.inf
+        self._taken, self._has_tried = (x.copy(), self._evaluated(x)), False
+        self._promised = self._promise(x, *self._taken[1])
         return self._taken[1][1]
+
+    def _promise(self, x: np.ndarray, residuals: np.ndarray, jacobian: np.ndarray) -> float:
+        """Return what the best step of the linear model gains, of the sum of squares: a short step may promise less."""
+        slopes, width = jacobian.T @ residuals, _AT_END * (self._box.upper - self._box.lower)
+        held = np.where(slopes > 0.0, x - self._box.lower, self._box.upper - x) < width
+        free = jacobian[:, ~held] * self._box.scale[~held]
+        cost = residuals @ residuals
+        if not cost > 0.0:
+            return 0.0
+        gained = slopes[~held] * self._box.scale[~held]
+        return float(gained @ np.linalg.pinv(free.T @ free, hermitian=True) @ gained / cost)
 
     def _evaluated(self, x: np.ndarray) -> Evaluated:
         if self._last is None or not np.array_equal(self._last[0], x):
