@@ -18,6 +18,7 @@ from isaacsim.core.experimental.actuators import (
     PIDControlConfig,
     native,
 )
+from isaacsim.core.experimental.actuators.pipeline.encoder_gradients import Measured
 from late_rollout import LateRollout, array, assert_same, in_place, one_each, swapped
 from step_bench import TransmissionSoft
 
@@ -143,3 +144,29 @@ def test_torch_has_the_gradients_of_differences_also_with_an_effort_of_the_end_o
             wanted = (ends[0] - ends[1]) / 2e-2
             assert wanted.abs().max() > 1.0
             np.testing.assert_allclose(shift.grad.numpy(), wanted.numpy(), atol=1e-4 * float(wanted.abs().max()))
+
+
+class Recorded:
+    """A recorder of the rest that keeps what it is given."""
+
+    def note(self, _signals: Any, _indices: Any, parameters: Any, *_: Any) -> Any:
+        return parameters
+
+
+def test_positions_are_rounded_as_in_the_step() -> None:
+    """Also half-way between two steps of the encoder, where an inverse rounds otherwise than a quotient."""
+    count, resolution = 4000, np.float32(2 * np.pi / 4096)
+    positions = ((np.arange(count) - 2000.5) * resolution).astype(np.float32)
+    arrays = ActuatedArrays(["knee"], {"knee": [PIDControlConfig(1.0, 0.0, 0.0), EncoderConfig(resolution)]}, count)
+    zero = np.zeros((count, 1), np.float32)
+    arrays.step(positions[:, None], zero, zero, 0.002)
+    given = {name: np.zeros(count, np.float32) for name in (*FeedbackEncoder.ASKS, *FeedbackEncoder.PARAMETERS)}
+    given["resolution"][:] = resolution
+    state = [*np.full((2, count), np.nan, np.float32), *np.zeros((2, count), np.float32)]
+    rings = list(np.zeros((2, 4, count), np.float32))
+    index = np.arange(count, dtype=np.uint32)
+    signals, indices = [positions, zero[:, 0], None, None, None], [index] * 5
+    noted = Measured(Recorded(), count, 0).note(
+        signals, indices, list(given.values()), (None, [*state, *rings]), None, 0.002
+    )
+    np.testing.assert_array_equal(noted.seen[0], arrays.measured_positions[:, 0])

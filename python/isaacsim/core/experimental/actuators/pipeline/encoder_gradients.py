@@ -97,10 +97,12 @@ class Measured:
             noise = _drawn(given, samples)
             now = _quantized(q + given["bias"] + given["noise"] * noise, given["resolution"])
             stored = _quantized(qd, given["velocity_resolution"])
-            chosen = np.where(given["velocity"] > 0.5, stored, (now - last_position) / h)
+            chosen = np.where(given["velocity"] > 0.5, stored, (now - last_position) * (np.float32(1.0) / h))
             raw = np.where(np.isnan(last_position), qd, chosen)
-            kept = given["velocity_filter"] / (given["velocity_filter"] + h)
-            filtered = kept * np.where(np.isnan(last_velocity), raw, last_velocity) + (np.float32(1.0) - kept) * raw
+            period = given["velocity_filter"] + h
+            kept, share = given["velocity_filter"] / period, h / period
+            before = np.where(np.isnan(last_velocity), raw, last_velocity)
+            filtered = np.where(kept > 0.0, kept * before + share * raw, raw)
             measured = [np.where(np.isfinite(q) & np.isfinite(qd), one, np.nan) for one in (now, filtered)]
             wanted = given["latency_steps"] + given["latency"] / h
             acting, late = LateStep.of(measured, newest, rings, wanted)
@@ -198,6 +200,6 @@ def _drawn(given: dict[str, np.ndarray], samples: np.ndarray) -> np.ndarray:
 
 def _quantized(value: np.ndarray, resolution: np.ndarray) -> np.ndarray:
     """Return the nearest multiples of the resolution; the values themselves without one."""
-    step = np.where(resolution > 0.0, resolution, np.float32(1.0))
-    counts = value / step
-    return np.where((resolution > 0.0) & (np.abs(counts) < float(MOST_COUNTS)), np.rint(counts) * step, value)
+    per_resolution = np.float32(1.0) / np.where(resolution > 0.0, resolution, np.float32(1.0))
+    counts = value * per_resolution
+    return np.where((resolution > 0.0) & (np.abs(counts) < float(MOST_COUNTS)), np.rint(counts) * resolution, value)
