@@ -50,7 +50,7 @@ def variants_of(system: str, machine: str) -> dict[str, list[str]]:
 
 
 def presence_of(variants: Iterable[str]) -> list[tuple[str, None]]:
-    """What every source is told of the instruction sets that the core has."""
+    """Macros of every source: the instruction sets that the core has."""
     return [(f"ACTUATORS_HAS_{variant.upper()}", None) for variant in variants]
 
 

@@ -25,7 +25,7 @@ _SIGNALS = 5
 
 @dataclass(frozen=True)
 class Split:
-    """Where signals, parameters and states of the stages are among those of the rest of an actuator.
+    """Places of the signals, parameters and states of the stages among those of the rest of an actuator.
 
     Args:
         first_value: First signal or parameter.

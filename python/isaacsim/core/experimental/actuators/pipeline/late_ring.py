@@ -17,7 +17,7 @@ from ..memory import Array, numpy_view
 
 @dataclass(frozen=True, eq=False)
 class LateStep:
-    """What the rings of a law did in a step; an element per joint."""
+    """Rows that the rings of a law read and wrote in a step; an element per joint."""
 
     # rows with the two results, and the row that was written; share of the older one
     first: np.ndarray

@@ -1,8 +1,8 @@
-"""What long work tells of how far it is."""
+"""Type of functions that report progress."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
 Progress = Callable[[str, float], None]
-"""Told what is being done, and the share of all work that is done, 0 … 1."""
+"""Function of the current work and the finished share of all work, 0 … 1."""

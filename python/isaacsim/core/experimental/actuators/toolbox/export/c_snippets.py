@@ -1,4 +1,4 @@
-"""What a header in C has besides the laws: types, arithmetic, tables and rings of the past. `@` stands for the prefix.
+"""C code of a header besides the laws: types, arithmetic, tables and ring buffers. `@` stands for the prefix.
 
 A header has only what it uses.
 """

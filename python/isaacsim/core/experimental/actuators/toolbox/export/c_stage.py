@@ -32,7 +32,7 @@ from .c_laws import FUNCTIONS
 from .c_literals import c_float
 
 BAD = "return 0.0f;"
-"""What follows a number that is not finite."""
+"""Statement after a number that is not finite."""
 
 
 @dataclass(frozen=True)
@@ -309,4 +309,4 @@ LINES: dict[str, Callable[[Placed], list[str]]] = {
     "linkage": _linked,
     "passive": _changed,
 }
-"""What writes the lines of a stage, by kind; a header has no stages of other kinds."""
+"""Function that writes the lines of a stage, by kind; a header has no stages of other kinds."""

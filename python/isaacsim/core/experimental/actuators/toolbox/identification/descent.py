@@ -45,7 +45,7 @@ class Box:
 
 @dataclass(frozen=True, eq=False)
 class Least:
-    """Where a sum of squares is smallest.
+    """Minimum of a sum of squares.
 
     Args:
         x: Parameters, shape `(parameters,)`.
@@ -99,7 +99,7 @@ class _EnoughError(Exception):
 
 
 class _Descent:
-    """What a trust region calls: residuals where it tries a step, and the Jacobian where it took one."""
+    """Functions of a trust region: residuals where it tries a step, and the Jacobian where it took one."""
 
     def __init__(self, function: Callable[[np.ndarray], Evaluated], box: Box, tolerance: float) -> None:
         self._function, self._box, self._tolerance = function, box, tolerance
