@@ -257,6 +257,9 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("revision", nargs="?", help="a commit, branch or tag")
     parser.add_argument("--tree", type=Path, metavar="DIR", help="a tree with a built core, instead of a revision")
+    parser.add_argument(
+        "--pairs", type=int, default=0, metavar="N", help="repeat all cases in N new process pairs, not the slow ones only"
+    )
     add_choices(parser)
     return parser
 
@@ -285,8 +288,8 @@ def _measure(options: argparse.Namespace, name: str, other: Path) -> int:
                     compared[case] = str(error)
                 progress.advance(task)
     for case, found in compared.items():
-        if isinstance(found, Compared) and found.ratio < SLOWER:
-            for _ in range(AGAIN):
+        if isinstance(found, Compared) and (options.pairs or found.ratio < SLOWER):
+            for _ in range(options.pairs or AGAIN):
                 with both(other) as sides:
                     found.again.append(compare(case, sides, rounds, block_seconds).ratio)
     for section in dict.fromkeys(case.section for case in cases if case not in known):
