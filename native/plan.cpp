@@ -116,7 +116,7 @@ std::vector<Plan::Kept> Plan::state_arrays() const {
         for (const MemberUse& one : members) {
             const int64_t size = p_.robots * static_cast<int64_t>(one.slots.size());
             all.insert(all.end(), one.facts.states + (one.facts.late > 0), {1, size});
-            all.insert(all.end(), one.facts.late, {one.depth, size, true});
+            all.insert(all.end(), one.facts.late, {one.depth, size});
         }
     };
     add(controllers_);
@@ -309,6 +309,7 @@ void Plan::point_at_state() {
     for (int c = 0; c < kCommands; ++c) p_.ring.rows[c] = after_.rows[c];
     p_.ring.pitch = after_.pitch;
     p_.ring.pushes = after_.pushes;
+    find_kept();
 }
 
 void Plan::hand_over(const Handover& between) {
@@ -449,15 +450,9 @@ void Plan::prepare() {
     p_.link_arrays = p_.derived;
     if (!p_.linkages.empty()) p_.derived += kSignals;
     for (Linkage& one : p_.linkages) places_of(one.slots, one.places);
+    if (!limits_.empty()) p_.limits.back().restores = false;
     point_at_state();
-    p_.kept = 0;
-    if (!limits_.empty()) {
-        const Use& last = p_.limits.back();
-        p_.limits.back().restores = false;
-        p_.kept -= last.kept() * last.slots;
-    }
-    if (!limits_.empty() || !feedback_.empty() || p_.handover.bad)
-        for (const Kept& one : state_arrays()) p_.kept += one.is_ring ? 0 : one.pieces * one.size / p_.robots;
+    find_kept();
     prepare_lag();
     variant_.choose(p_);
     if (p_.layout != Layout::kIndexed)
@@ -468,6 +463,27 @@ void Plan::prepare() {
                         (p_.kept * p_.robots_per_block + 15) / 16 * 16;
     scratch_ = Aligned<float>((helped_ ? 2 : 1) * each);
     changed_ = false;
+}
+
+// Give each law its place among the states that a fault of a later stage restores. Rings have a spare row instead.
+void Plan::find_kept() {
+    p_.kept = 0;
+    p_.saved.clear();
+    if (limits_.empty() && feedback_.empty() && !p_.handover.bad) return;
+    const auto place = [&](auto& use, int64_t arrays, int64_t pieces, int64_t each) {
+        const int64_t size = each * use.slots;
+        use.kept_at = p_.kept;
+        for (int64_t s = 0; s < arrays; ++s, p_.kept += pieces * size)
+            if (!use.before[s]) p_.saved.push_back({use.state[s], size, p_.kept, pieces, p_.robots * size});
+    };
+    const auto place_all = [&](std::vector<Use>& uses) {
+        for (Use& use : uses)
+            if (use.restores) place(use, use.kept(), 1, 1);
+    };
+    place_all(p_.controllers);
+    for (NetworkUse& use : p_.networks) place(use, use.arrays, use.pieces, use.each);
+    place_all(p_.limits);
+    place_all(p_.feedback);
 }
 
 void Plan::places_of(const std::vector<int32_t>& slots, std::vector<int32_t>& places) const {

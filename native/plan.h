@@ -143,8 +143,6 @@ class Plan {
     // Size of a state array: number of pieces, and numbers per piece, robot by robot.
     struct Kept {
         int64_t pieces, size;
-        // true for a ring, which no fault has to restore: it has a spare row
-        bool is_ring = false;
     };
     std::vector<Kept> state_arrays() const;
     // slots of the law of each state array
@@ -210,6 +208,7 @@ class Plan {
     void find_picks();
     void find_free();
     void find_asking();
+    void find_kept();
     void find_transmissions();
     void find_felt();
     void find_ends();

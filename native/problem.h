@@ -162,6 +162,8 @@ struct Use {
     const float* before[kMost + 1] = {};
     // true if a fault of a later stage has to restore the state; the last stage writes it only without a fault
     bool restores = true;
+    // position of its saved states in those of a robot
+    int64_t kept_at = 0;
     // results that act late, see late.h: their number, and rings of `depth` rows of (robots, slots with the law); the
     // newest row is the last of `state`
     int late = 0;
@@ -201,7 +203,7 @@ struct NetworkUse {
     // state arrays (steps, rows) or (layers, rows, hidden): number of pieces, and numbers per row in each piece;
     // `before` as in `Use`
     int arrays = 0;
-    int64_t pieces = 0, each = 0;
+    int64_t pieces = 0, each = 0, kept_at = 0;
     float* state[kNetworkStates] = {};
     const float* before[kNetworkStates] = {};
 };
@@ -235,6 +237,13 @@ enum class Layout {
     kGaps,    // read all columns, write the driven ones
     kGather,  // copy driven columns to scratch memory, and efforts back
     kIndexed  // one slot, robots accessed by index
+};
+
+// A state array that is updated in place, and that a fault has to restore: numbers per piece of a robot, their position
+// in the saved states of a robot, and the distance of pieces.
+struct Saved {
+    const float* state = nullptr;
+    int64_t size = 0, at = 0, pieces = 1, pitch = 0;
 };
 
 // Eight columns of a row, selected from two windows of eight adjacent columns: start of each window, lane of each
@@ -308,14 +317,23 @@ struct Limits {
     Places places = nullptr;
 };
 
+// Signals that the laws before controllers replace, at the joint or at the motor: of any element, and of all.
+struct Replaced {
+    bool exists = false;
+    bool any[kSignals] = {}, every[kSignals] = {};
+};
+
 // The kernels chosen for a problem.
 struct Route {
     // law of all elements, and laws of some elements by gather and scatter
     Sweep law = nullptr;
     int law_of_all = -1;
     std::vector<Places> laws;
-    // laws that replace measured signals for controllers
+    // laws that replace measured signals for controllers, and which, at the joint and at the motor
     std::vector<Places> feedback;
+    Replaced replaced[2];
+    // true if controllers get the signals of joints
+    bool direct = true;
     // per transmission: motor signals for the controller, and the true motor position and velocity
     std::vector<Places> commanded_motor, true_motor, felt;
     // which controllers of a rate run in a step
@@ -393,8 +411,9 @@ struct Problem {
     // true while what the step before gathered and prepared is still in scratch
     bool holds = false;
     std::vector<Gathered> gathered;
-    // state size per robot, if a fault of a limit has to restore the state
+    // state size per robot, if a fault of a limit has to restore the state, and the arrays to be saved for that
     int64_t kept = 0;
+    std::vector<Saved> saved;
 
     // optional outputs: position and velocity that controllers get, of the joint or, with a sensor there, of the motor;
     // and position and velocity targets that act

@@ -144,10 +144,9 @@ void derive_all(const Problem& p, Block& b, const Scratch& scratch) {
         if (use.curve >= 0) look_up(use, b, scratch);
     };
     // behind sensors or before a transmission, curves are evaluated later
-    const bool directly = p.feedback.empty() && !p.transmissions;
     for (const Use& use : p.limits) both(use);
     b.dt = find_periods(p, b, scratch);
-    for (const Use& use : p.controllers) directly ? both(use) : derive(p, b, use);
+    for (const Use& use : p.controllers) p.route.direct ? both(use) : derive(p, b, use);
     for (const Use& use : p.feedback) both(use);
     b.dt = p.dt_row;
 }
@@ -200,23 +199,14 @@ NOINLINE void publish_measured(const Problem& p, const Block& b, int first, int 
 // Replace signals for controllers by those of the laws before them, at the joint or at the motor; NaN on a fault.
 NOINLINE void sense(const Problem& p, Block& b, const Scratch& scratch, bool at_motor) {
     float* const sensed = scratch.at(Scratch::kSensed);
+    const Replaced& replaced = p.route.replaced[at_motor];
     // laws of some elements leave the signals of the others
-    bool every[kSignals] = {}, any[kSignals] = {};
-    for (const Use& use : p.feedback) {
-        if (use.at_motor != at_motor) continue;
-        const int first = use.senses ? kPosition : kPositionTarget, last = use.senses ? kPositionTarget : kSignals;
-        for (int s = first; s < last; ++s) {
-            any[s] = true;
-            // what acts late is written in place
-            every[s] |= use.senses && use.every && p.layout != Layout::kGaps;
-        }
-    }
     for (int s = 0; s < kSignals; ++s)
-        if (any[s] && !every[s]) std::copy_n(b.input[s], b.size, sensed + s * b.pitch);
+        if (replaced.any[s] && !replaced.every[s]) std::copy_n(b.input[s], b.size, sensed + s * b.pitch);
     for (size_t k = 0; k < p.feedback.size(); ++k)
         if (p.feedback[k].at_motor == at_motor) p.route.feedback[k](p, b, p.feedback[k], sensed);
     for (int s = 0; s < kSignals; ++s)
-        if (any[s]) b.input[s] = sensed + s * b.pitch;
+        if (replaced.any[s]) b.input[s] = sensed + s * b.pitch;
 }
 
 // Replace signals of linked joints by those of the shafts of their motors.
@@ -287,16 +277,12 @@ NOINLINE void command_motors(const Problem& p, Block& b) {
 
 // Signals that controllers get, of joints or, before a transmission, of motors.
 void signals_of_controllers(const Problem& p, Block& b, const Scratch& scratch) {
-    const auto has = [&](bool at_motor) {
-        return std::any_of(p.feedback.begin(), p.feedback.end(),
-                           [&](const Use& use) { return use.at_motor == at_motor; });
-    };
-    if (has(false)) sense(p, b, scratch, false);
+    if (p.route.replaced[false].exists) sense(p, b, scratch, false);
     if (p.measured[kPositionTarget]) publish_measured(p, b, kPositionTarget, kMeasured);
     if (p.transmissions) command_motors(p, b);
-    if (has(true)) sense(p, b, scratch, true);
+    if (p.route.replaced[true].exists) sense(p, b, scratch, true);
     if (p.measured[kPosition]) publish_measured(p, b, kPosition, kPositionTarget);
-    if (!p.feedback.empty() || p.transmissions) look_up_for_controllers(p, b, scratch);
+    if (!p.route.direct) look_up_for_controllers(p, b, scratch);
 }
 
 // Use true motor signals for the stages before the transmissions; efforts become NaN on a fault.
@@ -457,28 +443,33 @@ struct Kept {
 // block.
 template <class Each>
 void for_kept(const Problem& p, const Block& b, const Each& each) {
-    float* kept = b.kept;
     bool is_commanding = true, follows = false;
-    const auto one = [&](float* state, const float* before, const auto& use, int64_t pieces, int64_t size) {
+    const auto arrays = [&](const auto& use, int number, int64_t pieces, int64_t size) {
         const int64_t first = b.first_robot * use.slots * size, count = b.robots * use.slots * size;
-        Kept k{state + first, before ? before + first : kept,
-               pieces,        p.robots * use.slots * size,
-               count,         size,
-               use.places,    is_commanding,
-               follows};
-        each(k, !before);
-        if (!before) kept += pieces * count;
+        const float* kept = b.kept + use.kept_at * b.robots;
+        for (int s = 0; s < number; ++s, kept += pieces * count) {
+            const float* const before = use.before[s];
+            Kept k{use.state[s] + first,
+                   before ? before + first : kept,
+                   pieces,
+                   p.robots * use.slots * size,
+                   count,
+                   size,
+                   use.places,
+                   is_commanding,
+                   follows};
+            each(k, !before);
+        }
     };
     const auto laws = [&](const std::vector<Use>& uses) {
         for (const Use& use : uses) {
             follows = &uses == &p.limits && &use - uses.data() >= p.first_following;
-            for (int s = 0; s < use.kept() && use.restores; ++s) one(use.state[s], use.before[s], use, 1, 1);
+            if (use.restores) arrays(use, use.kept(), 1, 1);
         }
         follows = false;
     };
     laws(p.controllers);
-    for (const NetworkUse& use : p.networks)
-        for (int s = 0; s < use.arrays; ++s) one(use.state[s], use.before[s], use, use.pieces, use.each);
+    for (const NetworkUse& use : p.networks) arrays(use, use.arrays, use.pieces, use.each);
     is_commanding = false;
     laws(p.limits);
     is_commanding = true;
@@ -487,10 +478,12 @@ void for_kept(const Problem& p, const Block& b, const Each& each) {
 
 // Save the state of a block before laws write it.
 void keep_state(const Problem& p, const Block& b) {
-    for_kept(p, b, [](const Kept& k, bool in_place) {
-        for (int64_t piece = 0; in_place && piece < k.pieces; ++piece)
-            std::copy_n(k.state + piece * k.pitch, k.count, const_cast<float*>(k.before) + piece * k.count);
-    });
+    for (const Saved& one : p.saved) {
+        const float* const from = one.state + b.first_robot * one.size;
+        float* const to = b.kept + one.at * b.robots;
+        for (int64_t piece = 0; piece < one.pieces; ++piece)
+            std::copy_n(from + piece * one.pitch, b.robots * one.size, to + piece * b.robots * one.size);
+    }
 }
 
 // Restore the state of elements for which `is_bad` is true, of all laws or of those up to the controller.
@@ -815,7 +808,9 @@ NOINLINE void step_joints(const Problem& p, Block& b, int first, float* efforts,
 
 // All stages after the controllers, at the end of the step. Returns true if an effort is not finite.
 NOINLINE bool limit_at_end(const Problem& p, Block& b, float* efforts, float* there, const Truth& truth,
-                           const Block& commanded, const Scratch& scratch) {
+                           const float* const* measured, const Scratch& scratch) {
+    Block commanded = b;
+    act_on(commanded, measured[0], measured[1]);
     const float *const end_q = end_array(p, b, kEndPosition), *const end_qd = end_array(p, b, kEndVelocity);
     int k = 0;
     for (; k < p.ends && !steps_joint(p, k); ++k) {
@@ -874,7 +869,11 @@ NOINLINE void rest(const Problem& p, const Block& b, const float* const* signals
 
 // Efforts that `command` gives, and efforts that rates will hold.
 bool command_due(const Problem& p, Block& b, const float* const* signals, float* efforts, const Scratch& scratch) {
-    const bool any = p.rate < 0 || find_due(p, b, scratch);
+    if (p.rate < 0) {
+        signals_of_controllers(p, b, scratch);
+        return command(p, b, efforts);
+    }
+    const bool any = find_due(p, b, scratch);
     bool bad = false;
     b.dt = find_periods(p, b, scratch);
     if (any) {
@@ -969,12 +968,12 @@ void step_block(const Problem& p, int64_t number, const Scratch& scratch) {
             if (p.computed && !directly) std::copy_n(here, b.size, computed_out);
             if (directly) here = computed_out;
         }
-        const Block commanded = b;
+        const float* const measured[] = {b.input[kPosition], b.input[kVelocity]};
         // the remaining stages act on the true signals
         act_on(b, truth.shafts[0], truth.shafts[1]);
         if (p.transmissions) act_on_motors(p, b, here, scratch);
         if (p.limited_by) std::fill_n(p.limited_by + b.first, b.size, uint8_t{0});
-        bad |= p.ends >= 0 ? limit_at_end(p, b, here, there, truth, commanded, scratch)
+        bad |= p.ends >= 0 ? limit_at_end(p, b, here, there, truth, measured, scratch)
                            : limit(p, b, here, there, truth, scratch);
     }
 
@@ -1078,7 +1077,18 @@ void choose(Problem& p) {
     for (size_t k = 0; k < p.controllers.size(); ++k)
         if (static_cast<int>(k) != p.route.law_of_all)
             p.route.laws.push_back(find_law_places(Controllers{}, p.controllers[k].law));
-    for (const Use& use : p.feedback) p.route.feedback.push_back(find_feedback(Feedbacks{}, use.law));
+    for (const Use& use : p.feedback) {
+        p.route.feedback.push_back(find_feedback(Feedbacks{}, use.law));
+        Replaced& replaced = p.route.replaced[use.at_motor];
+        replaced.exists = true;
+        const int first = use.senses ? kPosition : kPositionTarget, last = use.senses ? kPositionTarget : kSignals;
+        for (int s = first; s < last; ++s) {
+            replaced.any[s] = true;
+            // what acts late is written in place
+            replaced.every[s] |= use.senses && use.every && !masked;
+        }
+    }
+    p.route.direct = p.feedback.empty() && !p.transmissions;
     for (int k = 0; k < p.transmissions; ++k) {
         const int law = p.limits[p.first_transmission + k].law;
         p.route.commanded_motor.push_back(find_motor<true>(EffortStages{}, law));
