@@ -30,7 +30,8 @@ def losses(robot: ExportedRobot) -> list[Loss]:
         for joint in robot.joints
         if joint.has_gains and {"dc_motor", "delay_steps"} <= joint.features.keys()
     ]
-    return losses_of(robot, SAYS | {"position_limits"}) + both
+    # a cfg has all but the limits of the robot's own model
+    return losses_of(robot, SAYS | {"position_limits"}, SAYS - {"velocity_limit"}) + both
 
 
 def _cfg(joint: ExportedJoint) -> Cfg | None:
