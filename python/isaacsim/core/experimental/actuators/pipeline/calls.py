@@ -48,6 +48,7 @@ class ActuatorLike(Protocol):
     delay: Any
     clamping: list[Any]
     others: list[Any]
+    smooth_stick: bool
     state_pos_attr: str
     state_vel_attr: str
     control_target_pos_attr: str
@@ -92,9 +93,9 @@ _INDEX_NAMES = ("pos_indices", "indices", "target_pos_indices", "indices", "indi
 def is_native(actuator: ActuatorLike) -> bool:
     """Return True if the core can step an actuator: it has all its laws, and the arrays are on the CPU, not empty.
 
-    The core does not solve for efforts of the end of the step of several joints.
+    The core does not solve for efforts of the end of the step of several joints, and has no smooth friction.
     """
-    if getattr(actuator, "_effort_mode", None) is not None:
+    if getattr(actuator, "_effort_mode", None) is not None or actuator.smooth_stick:
         return False
     if native.core is None or not actuator.device.is_cpu or not actuator.num_actuators:
         return False
@@ -116,7 +117,7 @@ def step_of(actuator: ActuatorLike, computed: wp.array, before: Step | None = No
     """
     entry, device, label = _entry_of(actuator), actuator.device, actuator.label or "actuator"
     plan, custom = compile_plan([entry], actuator.num_actuators, live=True), array_stages(entry)
-    on_core = native.core is not None and device.is_cpu and is_built_in(entry)
+    on_core = native.core is not None and device.is_cpu and is_built_in(entry) and not actuator.smooth_stick
     planned = make_step(plan, device, on_core=on_core, label=label)
     step = planned if custom is None else with_array_stages(planned, [(label, custom, [0])], device)
     if isinstance(step, NativeStep):
