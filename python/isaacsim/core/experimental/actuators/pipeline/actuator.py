@@ -526,8 +526,8 @@ class Actuator(Staged, NotCopied):
 
         compiled = self._compiled
         if compiled.step is None or not unchanged(compiled.parts):
-            step = step_of(self, compiled.computed_of(self), compiled.step)
-            label, smooth = self.label or "actuator", self.smooth_stick
+            smooth, label = self.smooth_stick, self.label or "actuator"
+            step = step_of(self, compiled.computed_of(self), compiled.step, may_be_native=not smooth)
             compiled.on_tape = OnTape(label, step, smooth_stick=smooth) if self.requires_grad else None
             compiled.step = step
             compiled.parts = contents_of(self)

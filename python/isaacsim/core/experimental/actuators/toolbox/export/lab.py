@@ -24,7 +24,7 @@ def lab_text(robot: ExportedRobot, losses: Sequence[str]) -> str:
 
 
 def losses(robot: ExportedRobot) -> list[Loss]:
-    """Return what is not said: there is no class with the limit of a DC motor and a delay."""
+    """Return the losses; there is no class with the limit of a DC motor and a delay."""
     both = [
         Loss(joint.name, f"command delay beside a DC-motor limit (delay_steps = {joint.features['delay_steps']})")
         for joint in robot.joints

@@ -70,7 +70,7 @@ def read_ros2(folder: str | os.PathLike[str]) -> dict[str, MotorConfig]:
 
 
 def _real(value: float) -> float:
-    """Return the number that text of a float32 says."""
+    """Return the number that the text of a float32 has."""
     return float(text_of(value))
 
 

@@ -255,7 +255,7 @@ class ClosedLoops:
 
     @cached_property
     def _told(self) -> dict[str, np.ndarray]:
-        """What the simulator tells implicit joints, by name of the signal, `(robots, joints)`; 0 for nothing."""
+        """Signals of the simulator for implicit joints, by name, `(robots, joints)`; 0 for unknown ones."""
         names = "coupled_inertia", "inertia", "load_is_whole"
         found = {name: np.zeros(self._assumed.shape) for name in names}
         offer = getattr(self._robots.articulation, "joint_signals", None)
