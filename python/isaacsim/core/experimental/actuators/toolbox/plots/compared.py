@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from .style import APART, BLUE, BROAD, GREY, PLAIN, RED, THIN, caption, label_ends, panels
+from .style import BLUE, BROAD, GREY, PLAIN, RED, THIN, caption, label_ends, panels
 from .units import units_of
 
 if TYPE_CHECKING:
@@ -68,8 +68,7 @@ def draw_two_motions(found: TwoMotions) -> Figure:
         below.plot(found.time, errors, color=RED, linewidth=PLAIN)
         below.plot(found.time, remaining, color=GREY, linewidth=THIN)
         below.set_ylabel(f"difference\n[{units.milli}]")
-        # the panel is lower than the other
-        label_ends(below, [(errors, "as they are", RED), (remaining, "causes equal", GREY)], 2.0 * APART)
+        label_ends(below, [(errors, "as they are", RED), (remaining, "causes equal", GREY)])
         if found.parted is not None:
             for panel in (position, below):
                 panel.axvline(found.parted, color=GREY, linewidth=THIN, linestyle=":")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..plots.style import APART, COLORS, GREY, ORANGE, PLAIN, RED, SHADE, THIN, caption, key, label_ends, panels
+from ..plots.style import COLORS, GREY, ORANGE, PLAIN, RED, SHADE, THIN, caption, key, label_ends, panels
 from ..plots.units import are_mixed, heading
 from .intervals import intervals
 
@@ -264,8 +264,7 @@ def _draw_motion(first: _Curves, shown: Mapping[str, np.ndarray]) -> None:
         if len(there) == 2:
             _color_scale(panel, "right" if number else "left", COLORS[number])
         elif not first.alone:
-            # the panel is lower than the others
-            label_ends(panel, curves.labels, 1.5 * APART)
+            label_ends(panel, curves.labels)
 
 
 def _color_scale(panel: Axes, side: str, color: str) -> None:
