@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterator
 
-from ..stability.table import IMPLICIT_REMEDY, QUANTITIES, Stability, cures_of, late_joints
+from ..stability.table import IMPLICIT_REMEDY, QUANTITIES, Stability, cures_of, idle_columns, late_joints
 from .answer import Answer, Table
 from .arguments import Stability as Arguments
 from .joint_units import with_units
@@ -64,12 +64,9 @@ def answer(arguments: Arguments) -> Answer:
 
 
 def _joints(found: Stability, columns: dict[str, str]) -> Table:
-    """Return the table of joints, without columns in which all are alike."""
-    hidden = {
-        "latency": not any(joint.latency for joint in found.joints),
-        "effort_mode": all(joint.effort_mode == "explicit" for joint in found.joints),
-    }
-    shown = {name: words for name, words in columns.items() if not hidden.get(name, False)}
+    """Return the table of joints, without columns of what no joint has."""
+    hidden = idle_columns(found.joints)
+    shown = {name: words for name, words in columns.items() if name not in hidden}
     table = Table("joints", shown, list(map(dataclasses.asdict, found.joints)))
     return with_units(table, QUANTITIES, [joint.turns for joint in found.joints])
 

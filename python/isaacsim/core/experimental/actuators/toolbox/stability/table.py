@@ -175,10 +175,9 @@ class Stability:
             f"{robot.spectral_radius:.6g}, largest step {robot.largest_step:.3g} s"
         )
         mine = [joint for joint in self.joints if joint.robot == robot.robot]
-        late = any(joint.latency for joint in self.joints)
-        hidden = {"latency": not late, "effort_mode": not any(map(_is_implicit, self.joints))}
         turns = [joint.turns for joint in mine]
-        columns = [_column(name, mine, turns) for name in _COLUMNS if not hidden.get(name, False)]
+        hidden = idle_columns(self.joints)
+        columns = [_column(name, mine, turns) for name in _COLUMNS if name not in hidden]
         columns = [["Joint", "", *(joint.joint for joint in mine)], *columns]
         widths = [max(map(len, column)) for column in columns]
         # names are left-aligned, numbers right-aligned
@@ -188,6 +187,16 @@ class Stability:
         ]
         remedy = [f"{robot.robot or 'robot'} would be stable with {IMPLICIT_REMEDY}"] if robot.implicit_helps else []
         return [title, *lines, *remedy]
+
+
+def idle_columns(joints: Sequence[JointStability]) -> set[str]:
+    """Return the columns that tables leave out: integral gains, latencies and effort modes that no joint has."""
+    there = {
+        "ki": any(joint.ki for joint in joints),
+        "latency": any(joint.latency for joint in joints),
+        "effort_mode": any(map(_is_implicit, joints)),
+    }
+    return {name for name, is_there in there.items() if not is_there}
 
 
 @dataclass(frozen=True)
