@@ -12,9 +12,10 @@ The core has the backward pass of the steps that it runs. Warp's adjoint of the 
 and without the core; see `GradientRecorder`.
 
 Inputs are copied at the step, so arrays may be overwritten before `Tape.backward`. An array without `grad` gets no
-gradient. At a kink the gradient is that of the branch that the law takes; a joint with a fault has no gradient for
-that step. A network is evaluated again in the backward pass; kinks of its functions have Torch's slopes. The gradient
-of a state is zeroed when a tape records the state for the first time.
+gradient. At a kink the gradient is that of the branch that the law takes, or of a smooth bound of dry friction, see
+`smooth_friction.py`; a joint with a fault has no gradient for that step. A network is evaluated again in the backward
+pass; kinks of its functions have Torch's slopes. The gradient of a state is zeroed when a tape records the state for
+the first time.
 """
 
 from __future__ import annotations
