@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
+from xml.etree import ElementTree
+
 from isaacsim.core.experimental.actuators import (
     DelayConfig,
     EncoderConfig,
@@ -10,8 +14,9 @@ from isaacsim.core.experimental.actuators import (
     MotorConfig,
     PDControlConfig,
 )
-from isaacsim.core.experimental.actuators.toolbox.export.losses import losses_of, said_together
+from isaacsim.core.experimental.actuators.toolbox.export.losses import losses_of, on_one_side, said_together
 from isaacsim.core.experimental.actuators.toolbox.export.robot import read_robot
+from isaacsim.core.experimental.actuators.toolbox.export.targets import export
 from places import ROBOTS
 
 
@@ -30,6 +35,21 @@ def test_a_joint_without_a_motor_is_named() -> None:
     """It is not silently left out."""
     robot = read_robot(ROBOTS / "arm_2dof.usda", {"extension": [PDControlConfig(3.0, 1.0)]})
     assert said_together(losses_of(robot, {"kp", "kd", "position_limits"})) == ["No motor: shoulder."]
+
+
+def test_a_position_limit_on_one_side_is_named(tmp_path: Path) -> None:
+    """URDF and ROS have both or none; nothing is written in its place."""
+    text = (ROBOTS / "arm_2dof.usda").read_text()
+    (file := tmp_path / "arm.usda").write_text(re.sub(r"float physics:lowerLimit = -143.*\n", "", text))
+    robot = read_robot(file)
+    assert said_together(on_one_side(robot)) == [
+        "Not said: position limit on one side (position_limits = -inf, 2.5), of shoulder."
+    ]
+    for target in ("urdf", "ros2"):
+        out = tmp_path / target
+        assert said_together(on_one_side(robot))[0] in export(robot, target, out)
+    shoulder, extension = ElementTree.parse(tmp_path / "urdf").getroot().findall("joint/limit")
+    assert "upper" not in shoulder.attrib and "upper" in extension.attrib
 
 
 def test_what_needs_gains_is_lost_without_them() -> None:

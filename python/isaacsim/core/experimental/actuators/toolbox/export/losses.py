@@ -41,6 +41,15 @@ def without_motor(robot: ExportedRobot) -> list[Loss]:
     return [Loss(joint.name, NO_MOTOR) for joint in robot.joints if joint.motor is None]
 
 
+def on_one_side(robot: ExportedRobot) -> list[Loss]:
+    """Return the position limits of joints that have only one, for a target that has both or none."""
+    return [
+        Loss(joint.name, f"position limit on one side (position_limits = {shown(joint.features['position_limits'])})")
+        for joint in robot.joints
+        if "position_limits" in joint.features and joint.position_limits is None
+    ]
+
+
 NO_MOTOR = "no motor"
 """What is lost of a joint without a motor."""
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from ...motor_files.files import save_motors
 from ...saving import whole_file
 from . import c_header, lab, mjcf, mjlab, ros2, urdf
-from .losses import Loss, losses_of, said_together, without_motor
+from .losses import Loss, losses_of, on_one_side, said_together, without_motor
 from .robot import FEATURES, ExportedRobot
 
 
@@ -53,6 +53,10 @@ def _says(says: Set[str], with_gains: Set[str] = frozenset()) -> Callable[[Expor
     return lambda robot: losses_of(robot, says, with_gains)
 
 
+def _says_limits(says: Set[str]) -> Callable[[ExportedRobot], list[Loss]]:
+    return lambda robot: losses_of(robot, says) + on_one_side(robot)
+
+
 # the robot in the simulator has these itself, and the real one these
 _OF_MODEL = frozenset({"position_limits", "velocity_limit"})
 _OF_SIMULATOR = frozenset({"armature", "friction", "viscous_friction"})
@@ -69,10 +73,10 @@ TARGETS: dict[str, Target] = {
     ),
     "c": Target("C99 header with a step of the motors", c_header.SAYS, _text(c_header.c_text), without_motor),
     "ros2": Target(
-        "folder for ros2_control", ros2.SAYS, ros2.write_ros2, _says(ros2.SAYS | _OF_SIMULATOR), is_folder=True
+        "folder for ros2_control", ros2.SAYS, ros2.write_ros2, _says_limits(ros2.SAYS | _OF_SIMULATOR), is_folder=True
     ),
     "lab": Target("actuator cfgs of Isaac Lab", lab.SAYS, _text(lab.lab_text), lab.losses),
-    "urdf": Target("limits and friction of joints", urdf.SAYS, _text(urdf.urdf_text), _says(urdf.SAYS)),
+    "urdf": Target("limits and friction of joints", urdf.SAYS, _text(urdf.urdf_text), _says_limits(urdf.SAYS)),
     "mjlab": Target(
         "actuator cfgs of mjlab", mjlab.SAYS, _text(mjlab.mjlab_text), _says(mjlab.SAYS | _OF_MODEL, mjlab.SAYS)
     ),
