@@ -161,15 +161,19 @@ def _joints(found: Any, given: Motors) -> Iterator[ExportedJoint]:
         said = _properties(stages, {} if resolved is None else resolved.properties, at, read, column)
         motor = None if resolved is None else MotorConfig(**(parts_of(stages) | said))
         features, laws = _said(stages)
-        features |= said
-        limits = lower[column], upper[column]
-        if min(map(abs, limits)) < _UNLIMITED:
-            features["position_limits"] = limits
-        speeds = read["velocity_limit_sim"]
-        if speeds is not None and speeds[column] < _UNLIMITED:
-            features["velocity_limit"] = speeds[column]
+        features |= said | _limits((lower[column], upper[column]), read["velocity_limit_sim"], column)
         is_linear = "transl" in str(found.dof_types[column]).lower()
         yield ExportedJoint(name, is_linear, motor, features, laws)
+
+
+def _limits(positions: tuple[float, float], speeds: list[float] | None, column: int) -> dict[str, Any]:
+    """Return the limits of a joint that are set: those of its position, and of its speed."""
+    found: dict[str, Any] = {}
+    if min(map(abs, positions)) < _UNLIMITED:
+        found["position_limits"] = positions
+    if speeds is not None and speeds[column] < _UNLIMITED:
+        found["velocity_limit"] = speeds[column]
+    return found
 
 
 def _properties(stages: list[Any], given: dict[str, Any], at: int, read: dict[str, Any], column: int) -> dict[str, Any]:
