@@ -58,7 +58,6 @@ def main() -> int:
         said = "not specified" if row.cfg_value is None else f"{row.cfg_value:g}"
         table.add_row(row.group, row.property, row.name, f"{row.usd_value:g}", said, f"{row.applied:g}")
     Console().print(table)
-
     # docs: begin usd
     with ea.Simulation(ROBOT) as sim:
         lost = lab.to_usd(GROUPS, sim.stage, ARM, overwrite_existing=True)
@@ -68,10 +67,11 @@ def main() -> int:
     for line in lost:
         print(f"only in the file's attribute: {line}")
     shown = style.until_rest(time := np.arange(STEPS) / 240, by_file)
-    drawn, (panel,) = style.panels(9, 5, "The same motion with Isaac Lab groups, broad, and from the file, thin")
+    drawn, (panel,) = style.panels(9, 5, "The same motion with Isaac Lab groups and from the file")
     panel.set(xlabel="time [s]", ylabel="position [rad]")
     style.lines(panel, time[shown], by_groups[shown], **style.BROAD)
     style.lines(panel, time[shown], by_file[shown], names, linewidth=style.THIN)
+    style.key(panel, {"Isaac Lab groups": style.BROAD, "file": {"linewidth": style.THIN}})
     style.save(drawn, options.plot)
     apart, moved = np.abs(by_groups - by_file).max(), np.abs(by_groups[-1] - by_groups[0]).max()
     good = apart < 1e-5 and moved > 0.3

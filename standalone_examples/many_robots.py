@@ -54,10 +54,10 @@ def main() -> int:
     Console().print(table)
     print(f"{STEPS / wall:,.0f} steps/s, {robots * STEPS / wall:,.0f} robot-steps/s: physics, gravity and actuators")
 
-    drawn, (panel,) = style.panels(9, 5, f"{robots} Panda arms moving to random poses; dashed: the tolerance")
+    drawn, (panel,) = style.panels(9, 5, f"{robots} Panda arms moving to random poses")
     panel.set(yscale="log", xlabel="time [s]", ylabel="error of the worst joint [rad]")
     style.bands(panel, (np.arange(STEPS) + 1) / 240, errors.max(axis=2), "robots")
-    panel.axhline(TOLERANCE, color=style.GREY, linestyle="--", linewidth=style.THIN)
+    style.mark(panel, "tolerance", y=TOLERANCE)
     style.save(drawn, picture)
     reached = bool((errors[-1] < TOLERANCE).all())
     print(f"{'ok' if reached else 'FAILED'}: all {errors[-1].size} joints within {TOLERANCE} rad; see {picture}")

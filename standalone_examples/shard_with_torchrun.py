@@ -58,7 +58,7 @@ def main() -> int:
     if not (found := gather(shard)):
         return 0
     table, digest, off, labels = Table("rank", "pendulums", "off \\[N·m]"), hashlib.sha256(), [], []
-    drawn, (panel,) = style.panels(9, 5, f"{ENVS} pendulums: stiffer ones are closer to the target, dashed")
+    drawn, (panel,) = style.panels(9, 5, f"{ENVS} pendulums: stiffer ones are closer to the target")
     for part, (kp, angles) in found:
         # at rest the motor carries the weight
         off.append(np.abs(kp * (TARGET - angles) - WEIGHT * np.sin(angles)).max())
@@ -68,7 +68,7 @@ def main() -> int:
         panel.plot(kp, angles, ".", color=color)
         labels.append((stiffest[None], f"rank {part.rank}", color))
     Console().print(table)
-    panel.axhline(TARGET, color=style.GREY, linestyle="--", linewidth=style.THIN)
+    style.mark(panel, "target", y=TARGET)
     panel.set(xlabel="stiffness [N·m/rad]", ylabel="angle at rest [rad]")
     panel.margins(x=0.02)
     style.label_ends(panel, labels)

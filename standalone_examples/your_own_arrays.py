@@ -24,8 +24,9 @@ for step in range(len(speeds)):
     speeds[step] = qd[:, 0]
 time = DT * np.arange(1, len(speeds) + 1)[:, None]
 exact = FREE * (1 - np.exp(-time * STALL / FREE / inertia.T))
-drawn, (panel,) = style.panels(9, 5, "One DC motor on wheels of twelve inertias; dots: closed form")
-panel.plot(time[::60], exact[::60], "k.", markersize=2.5, zorder=3)
+drawn, (panel,) = style.panels(9, 5, "One DC motor on wheels of twelve inertias")
+panel.plot(time[::60], exact[::60], **style.DOTS)
+style.key(panel, {"closed form": style.DOTS})
 panel.set(xlabel="time [s]", ylabel="speed [rad/s]")
 style.lines(panel, time, speeds, [f"{value:.3f} kg·m²" for value in inertia[:, 0]], style.shades(len(inertia)))
 style.save(drawn, picture := parser.parse_args().plot)

@@ -31,9 +31,10 @@ for name, motors in {"the model's servos": None, "the same as motors": own, "a D
 # docs: end loop
 time, turned = np.arange(1000) * model.opt.timestep, np.transpose(list(angles.values()))
 shown = style.until_rest(time, turned)
-drawn, (panel,) = style.panels(9, 5, "Your own MuJoCo model and loop; broad: the model's own servos")
+drawn, (panel,) = style.panels(9, 5, "Your own MuJoCo model and loop")
 panel.set(xlabel="time [s]", ylabel="shoulder [rad]")
 style.lines(panel, time[shown], turned[shown, :1], colors=[style.GREY], **style.BROAD)
+style.key(panel, {"the model's own servos": style.BROAD})
 style.lines(panel, time[shown], turned[shown, 1:], list(angles)[1:])
 style.save(drawn, picture := parser.parse_args().plot)
 servo, motor, dc = angles.values()

@@ -34,10 +34,13 @@ for step in range(len(positions)):
     positions[step] = state.joint_q.numpy()
 times, root = DT * np.arange(1, len(positions) + 1)[:, None], rate * (-ratios + 1j * np.sqrt(1 - ratios**2))
 exact = 1 - (np.exp(root * times) * root.conj() / root.conj().imag).imag  # static value 1, the other terms decay
-drawn, (panel,) = style.panels(9, 5, "One law on wheels of twelve damping ratios; dots: closed form")
-panel.plot(times[::40], exact[::40], "k.", markersize=2.5, zorder=3)
+drawn, (panel,) = style.panels(9, 5, "One law on wheels of twelve damping ratios")
+panel.plot(times[::40], exact[::40], **style.DOTS)
 panel.set(xlabel="time [s]", ylabel="position [rad]")
-style.lines(panel, times, positions, [f"{ratio:.2f}" for ratio in ratios], style.shades(len(ratios)))
+shades = style.shades(len(ratios))
+style.lines(panel, times, positions, colors=shades)
+some = {f"ratio {ratios[at]:.2f}": {"color": shades[at]} for at in (0, 4, 8, 11)}
+style.key(panel, {**some, "closed form": style.DOTS})
 style.save(drawn, picture)
 good = (error := np.abs(positions - exact).max()) < 0.01
 print(f"{'ok' if good else 'FAILED'}: within {error:.4f} rad of the closed form; see {picture}")

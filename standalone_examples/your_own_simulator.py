@@ -63,10 +63,12 @@ def main() -> int:
     # the damped oscillator in closed form; the root is imaginary below a ratio of 1
     time, decay, root = DT * np.arange(1, STEPS + 1)[:, None], RATE * RATIOS, RATE * np.sqrt(RATIOS**2 - 1 + 0j)
     exact = 1 - (np.exp(-decay * time) * (np.cosh(root * time) + decay / root * np.sinh(root * time))).real
-    drawn, (panel,) = style.panels(9, 5, "Twelve damping ratios in your own simulator; dots: closed form")
-    panel.plot(time[::40], exact[::40], "k.", markersize=2.5, zorder=3)
+    drawn, (panel,) = style.panels(9, 5, "Twelve damping ratios in your own simulator")
+    panel.plot(time[::40], exact[::40], **style.DOTS)
     panel.set(xlabel="time [s]", ylabel="position [rad]")
-    style.lines(panel, time, positions, [f"{ratio:.2f}" for ratio in RATIOS], style.shades(len(RATIOS)))
+    style.lines(panel, time, positions, colors=(shades := style.shades(len(RATIOS))))
+    some = {f"ratio {RATIOS[at]:.2f}": {"color": shades[at]} for at in (0, 4, 8, 11)}
+    style.key(panel, {**some, "closed form": style.DOTS})
     style.save(drawn, picture)
     close = (error := np.abs(positions - exact).max()) < TOLERANCE
     print(f"{'ok' if close else 'FAILED'}: within {error:.4f} rad of the closed form; see {picture}")

@@ -23,6 +23,22 @@ def test_a_file_is_written_and_losses_are_notes(tmp_path: Path, capsys: pytest.C
     assert all(f"<!-- {note} -->" in out.read_text("utf-8") for note in losses)
 
 
+@pytest.mark.parametrize(
+    ("robot", "units"),
+    [
+        ("arm_2dof", ["2000 N/m", "20 N·m·s/rad", "60 N·m"]),
+        ("anymal_c", ["kp [N·m/rad]", "largest effort [N·m]", " 80 "]),
+    ],
+)
+def test_table_has_units_and_the_largest_effort(
+    robot: str, units: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """In the headings, or behind each number where some joints turn and others slide; also that of a DC motor."""
+    assert main(["export", str(ROBOTS / f"{robot}.usda"), "--to", "urdf", "-o", str(tmp_path / "motors.xml")]) == 0
+    said = " ".join(capsys.readouterr().out.split())
+    assert all(unit in said for unit in units)
+
+
 def test_strict_is_exit_code_one(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """And no file."""
     motors = tmp_path / "motors.json"

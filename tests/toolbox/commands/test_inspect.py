@@ -136,3 +136,14 @@ def test_geared_motor_is_told_on_both_sides(tmp_path: Path, capsys: pytest.Captu
     assert said["notes"] == [
         "At shoulder, behind a gear of ratio -10, kp = 200 and kd = 10 (2 and 0.1 of the motor), largest effort 30 N·m."
     ]
+
+
+@pytest.mark.parametrize(
+    ("robot", "units"),
+    [("arm_2dof", ["-2.5 rad", "0.4 m", "100 N", "0 kg·m²"]), ("pendulum", ["lower [rad]", "armature [kg·m²]"])],
+)
+def test_joints_have_units(robot: str, units: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    """In the headings, or behind each number where some joints turn and others slide."""
+    assert main(["inspect", str(ROBOTS / f"{robot}.usda")]) == 0
+    said = " ".join(capsys.readouterr().out.split())
+    assert all(unit in said for unit in units)

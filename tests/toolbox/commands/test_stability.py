@@ -39,6 +39,19 @@ def test_says_what_the_library_says(capsys: pytest.CaptureFixture[str]) -> None:
     assert robot["largest_step"] == found.robots[0].largest_step
 
 
+@pytest.mark.parametrize(
+    ("robot", "units"),
+    [("pendulum", ["kp [N·m/rad]", "armature [kg·m²]"]), ("arm_2dof", ["20 N·m·s/rad", "2000 N/m", "1 kg"])],
+)
+def test_numbers_have_the_units_of_their_joint(
+    robot: str, units: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    """In the headings, or behind the numbers where some joints turn and others slide."""
+    assert main(["stability", str(ROBOTS / f"{robot}.usda")]) == 0
+    said = capsys.readouterr().out
+    assert all(unit in said for unit in units) and " or " not in said.split("margin:")[0]
+
+
 def test_robot_that_vibrates_is_wrong_and_said_once(capsys: pytest.CaptureFixture[str]) -> None:
     """In the table, without a warning."""
     assert main(["stability", str(ROBOTS / "anymal_c.usda"), "--dt", "0.02"]) == 1

@@ -36,6 +36,16 @@ def model(folder: Path) -> Any:
     return mujoco.MjModel.from_xml_path(str(folder / "model.xml"))
 
 
+def test_a_file_puts_it_beside_a_robot(tmp_path: Path) -> None:
+    """As the page shows it, after the actuators that the robot has itself."""
+    (tmp_path / "motors.xml").write_text(mjcf_text(read_robot(ROBOTS / "arm_2dof.xml", MOTORS), []))
+    (tmp_path / "both.xml").write_text(
+        f'<mujoco><include file="{ROBOTS / "arm_2dof.xml"}"/><include file="motors.xml"/></mujoco>'
+    )
+    loaded = mujoco.MjModel.from_xml_path(str(tmp_path / "both.xml"))
+    assert [loaded.actuator(at).name for at in range(loaded.nu)][-2:] == ["shoulder", "extension"]
+
+
 def test_mujoco_computes_the_same_efforts(tmp_path: Path) -> None:
     """On random states, within the limit and beyond."""
     loaded = model(tmp_path)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
+from typing import Any
 
 import pytest
 from isaacsim.core.experimental.actuators import (
@@ -15,7 +17,10 @@ from isaacsim.core.experimental.actuators import (
     PDControlConfig,
     PIDControlConfig,
 )
-from isaacsim.core.experimental.actuators.toolbox.export.robot import read_robot
+from isaacsim.core.experimental.actuators.components.catalogue import LAWS, snake_case
+from isaacsim.core.experimental.actuators.specs.fields import parameters_of
+from isaacsim.core.experimental.actuators.specs.stages import parts_of
+from isaacsim.core.experimental.actuators.toolbox.export.robot import ExportedJoint, _said, read_robot
 from places import ROBOTS
 
 ARM = ROBOTS / "arm_2dof.usda"
@@ -49,6 +54,50 @@ def test_features_and_laws() -> None:
     assert shoulder.features["armature"] == pytest.approx(0.02)
     assert shoulder.laws == ("feedback encoder",)
     assert shoulder.largest_effort == 12.0
+
+
+BASES: dict[str, Any] = {
+    "PDControlConfig": PDControlConfig(3.0, 2.0, 1.0),
+    "PIDControlConfig": PIDControlConfig(3.0, 2.0, 1.0, 4.0, 5.0),
+    "MaxEffortClampingConfig": MaxEffortClampingConfig(12.0),
+    "DCMotorClampingConfig": DCMotorClampingConfig(20.0, 9.0, 15.0),
+    "DelayConfig": DelayConfig(2),
+}
+PROPERTIES = {"armature": 0.02, "friction": 0.3, "viscous_friction": 0.4}
+
+
+def exported(base: Any, **properties: float) -> ExportedJoint:
+    """The joint of a motor with a stage, beside a PD law if it is none itself."""
+    stages = [base] if base.KIND == "controller" else [PDControlConfig(1.0, 0.1), base]
+    motor = MotorConfig(**parts_of(stages), **properties)
+    return read_robot(ARM, {".*": motor}).joints[0]
+
+
+def test_each_attribute_is_a_feature() -> None:
+    """Another value of it is another value of a feature, which each target says or names as lost."""
+    for base in BASES.values():
+        before = exported(base)
+        assert before.laws == ()
+        for name in parameters_of(base):
+            changed = dataclasses.replace(base, **{name: getattr(base, name) + 1})
+            assert exported(changed).features != before.features, (base, name)
+    before = exported(BASES["PDControlConfig"], **PROPERTIES)
+    for name, value in PROPERTIES.items():
+        changed = exported(BASES["PDControlConfig"], **PROPERTIES | {name: 2 * value})
+        assert changed.features != before.features, name
+    assert {name for name, one in parameters_of(MotorConfig).items() if one.unit} == PROPERTIES.keys()
+
+
+def test_each_other_stage_is_a_law() -> None:
+    """Which is lost by name: a stage that is added to the catalogue cannot be forgotten."""
+    # the kind of a foreign stage is that of its registration
+    left = {law.config.__name__ for law in LAWS} - BASES.keys() - {"ForeignConfig"}
+    assert {"EncoderConfig", "ServoControlConfig", "FrictionConfig", "ImplicitConfig"} <= left
+    for law in LAWS:
+        if law.config.__name__ in left:
+            # without its values: only its type counts
+            features, laws = _said([object.__new__(law.config)])
+            assert features == {} and laws == (f"{law.config.KIND} {snake_case(law.config.stem())}",)
 
 
 def test_a_joint_without_a_motor_stays_in_the_list() -> None:

@@ -41,3 +41,11 @@ def test_panels_have_the_unit_of_their_joint(turns: list[bool | None] | None, un
     assert [(one.get_ylabel(), other.get_ylabel()) for one, other in zip(panels[::2], panels[1::2], strict=True)] == [
         (f"position [{unit}]", f"difference\n[{milli}]") for unit, milli in units
     ]
+
+
+def test_labels_of_a_low_panel_are_apart() -> None:
+    """Where both differences end at one value."""
+    time, motion = np.linspace(0.0, 1.0, 5), np.zeros((5, 1))
+    _, below = draw_two_motions(TwoMotions("title", ("a", "b"), ["hip"], time, *[motion] * 5, None)).axes
+    low, high = sorted(text.xy[1] for text in below.texts)
+    assert high - low >= 0.149

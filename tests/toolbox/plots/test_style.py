@@ -48,7 +48,7 @@ def test_curves_that_end_alike_are_named_in_their_order() -> None:
     found: Any = panel
     style.lines(panel, [0.0, 1.0], np.array([[1.0, 0.0], [0.5, 0.5001]]), ["first", "second"])
     places = {text.get_text(): text.xy[1] for text in found.texts}
-    assert places["first"] - places["second"] == pytest.approx(style.APART)
+    assert places["first"] - places["second"] == pytest.approx(0.075)
     assert [line.get_color() for line in found.lines] == [style.COLORS[0], style.COLORS[1]]
 
 

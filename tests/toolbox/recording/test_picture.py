@@ -157,6 +157,10 @@ def test_units_are_those_of_the_joints(tmp_path: Path) -> None:
         units = {joint: [panel.get_ylabel() for panel in one.plot(joint).axes[:2]] for joint in (turn, slide, None)}
         assert units[turn] == ["position [rad]", "effort [N·m]"]
         assert units[slide] == ["position [m]", "effort [N]"]
-        assert units[None] == ["position [rad or m]", "effort [N·m or N]"]
+        # each label has the unit of its joint
+        assert units[None] == ["position", "effort"]
+        position, effort, power = one.plot().axes
+        assert words(position) == {f"{turn} [rad]", f"{slide} [m]"}
+        assert words(effort) == {f"{turn} [N·m]", f"{slide} [N]"} and words(power) == {turn, slide}
     unknown: Any = recorded().plot("knee")
     assert unknown.axes[0].get_ylabel() == "position [rad or m]"

@@ -166,7 +166,7 @@ def test_coupled_joints_are_stable_at_any_gains_if_they_follow_loads_slowly() ->
 def test_text_and_json_have_the_effort_mode() -> None:
     """Only where a joint is implicit."""
     table = stability_of(MATRIX, DT, 1e4, 1e3, joints=["hip", "toe"], stages=[ImplicitConfig()])
-    title, header, *rows = str(table).splitlines()
+    title, header, _, *rows = str(table).splitlines()
     assert "margin inf" in title and header.startswith("Joint  Effort mode")
     assert [row.split()[:2] for row in rows] == [["hip", "implicit"], ["toe", "implicit"]]
     assert '"effort_mode": "implicit"' in table.to_json()

@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 from isaacsim.core.experimental.actuators import stability_of
-from isaacsim.core.experimental.actuators.toolbox.stability.table import cures_of
+from isaacsim.core.experimental.actuators.toolbox.stability.table import Mechanics, cures_of, stability_with
+from isaacsim.core.experimental.actuators.toolbox.stability.timing import Timing
 
 # two coupled joints
 MATRIX = [[0.5, 0.1], [0.1, 0.05]]
@@ -57,13 +58,43 @@ def test_gains_that_would_do_are_told() -> None:
 
 
 def test_text_is_a_table() -> None:
-    """A title with the verdict, a header, and a row per joint."""
-    title, header, *rows = str(stability_of(MATRIX, 0.01, 40.0, 8.0, joints=["hip", "toe"], robot="/R")).splitlines()
+    """A title with the verdict, a header, units of joints of an unknown kind, and a row per joint."""
+    title, header, units, *rows = str(
+        stability_of(MATRIX, 0.01, 40.0, 8.0, joints=["hip", "toe"], robot="/R")
+    ).splitlines()
     assert title.startswith("/R vibrates at dt = 0.01 s: margin 0.702") and header.startswith("Joint")
     remedy = rows.pop()
     assert [row.split()[:3] for row in rows] == [["hip", "40", "8"], ["toe", "40", "8"]]
-    assert len({len(row) for row in (header, *rows)}) == 1
+    assert len({len(row) for row in (header, units, *rows)}) == 1
+    assert units.startswith("       [N·m/rad or N/m]  [N·m·s/rad or N·s/m]") and units.endswith("[s]")
     assert remedy == '/R would be stable with effort_mode="implicit"'
+
+
+@pytest.mark.parametrize(
+    ("turns", "units", "first", "second"),
+    [
+        ([True, True], "[N·m/rad] [N·m·s/rad] [kg·m²] [kg·m²] [kg·m²] [s]", "40", "2000"),
+        ([False, False], "[N/m] [N·s/m] [kg] [kg] [kg] [s]", "40", "2000"),
+        # each number has its own
+        ([True, False], "[s]", "40 N·m/rad", "2000 N/m"),
+    ],
+)
+def test_text_has_the_units_of_the_joints(turns: list[bool], units: str, first: str, second: str) -> None:
+    """Below the headings, or behind the numbers of joints of both kinds."""
+    mechanics = Mechanics(np.array(MATRIX), joints=["hip", "toe"], turns=turns)
+    table = stability_with(Timing.prompt(2), mechanics, 0.001, ([40.0, 2000.0], 8.0, 0.0))
+    _, _, said, *rows = str(table).splitlines()
+    assert " ".join(said.split()) == units and [one.turns for one in table.joints] == turns
+    assert [
+        " ".join(row.split()).startswith(f"{name} {kp} ")
+        for row, name, kp in zip(rows, ("hip", "toe"), (first, second), strict=True)
+    ] == [True, True]
+
+
+def test_columns_of_what_no_joint_has_are_left_out() -> None:
+    """An integral gain has one as soon as one joint has it."""
+    headers = [str(stability_of(MATRIX, 0.001, 40.0, 8.0, ki)).splitlines()[1].split() for ki in (0.0, [0.0, 1.0])]
+    assert ["ki" in header for header in headers] == [False, True] and "Latency" not in headers[1]
 
 
 def test_json_holds_everything() -> None:

@@ -12,7 +12,7 @@ FOLDER = Path(__file__).parent / "native"
 
 
 def missing_core(folder: Path = FOLDER) -> str | None:
-    """Return what is to be said where `folder` has no core for this Python; None where it has one."""
+    """Return a message if `folder` has no core for this Python; None if it has one."""
     names = sorted(path.name for path in folder.glob("core.*"))
     if any(f"core{suffix}" in names for suffix in EXTENSION_SUFFIXES):
         return None

@@ -1,4 +1,4 @@
-"""Signals of joints for laws, from the mass matrices of an articulation that has no faster way to tell them.
+"""Signals of joints for laws, from the mass matrices of an articulation without a faster source.
 
 PhysX and Isaac Sim give mass matrices and compensation efforts by getters. Reading them costs more than a step of
 actuators, so they are read only where efforts of the end of the step need them.

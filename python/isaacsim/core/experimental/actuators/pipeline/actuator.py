@@ -103,10 +103,12 @@ class Actuator(Staged, NotCopied):
         dof_names: Names of the driven joints, for information.
         drive: The control law, instead of `controller`.
         others: Stages of other kinds.
+        smooth_stick: True if gradients take dry friction for a smooth function, so that they do not end at a joint that
+            sticks; efforts stay the same. See `pipeline/smooth_friction.py`. Steps and gradients then are Warp's.
 
     Raises:
         TypeError: Not exactly one of `controller` and `drive` is given.
-        ValueError: Index arrays differ in shape.
+        ValueError: Index arrays differ in shape, or `smooth_stick` is True without gradients or without dry friction.
         NotImplementedError: `requires_grad` is True and a component has no gradients: it has no `LAW`, or it is a
             network that Torch runs or that has custom inputs.
     """
@@ -219,6 +221,7 @@ class Actuator(Staged, NotCopied):
         dof_names: Sequence[str] = (),
         drive: Controller | None = None,
         others: Sequence[Component] = (),
+        smooth_stick: bool = False,
     ) -> None:
         self.controller: Any = _one_law(controller, drive, optional=bool(others))
         given = {"pos_indices": pos_indices, "target_pos_indices": target_pos_indices, "effort_indices": effort_indices}
@@ -234,7 +237,9 @@ class Actuator(Staged, NotCopied):
         self.control_target_vel_attr = control_target_vel_attr or "joint_target_qd"
         self.control_feedforward_attr, self.control_output_attr = control_feedforward_attr, control_output_attr
         self.control_computed_output_attr, self.requires_grad = control_computed_output_attr, requires_grad
-        self.label, self.dof_names = label, tuple(dof_names)
+        self.label, self.dof_names, self.smooth_stick = label, tuple(dof_names), smooth_stick
+        if smooth_stick and not requires_grad:
+            raise ValueError("smooth_stick = True: must be with requires_grad = True. Add it, or leave both out.")
         for component in self.stages:
             component.finalize(self.device, self.num_actuators)
         self._compiled = _Compiled()
@@ -521,8 +526,9 @@ class Actuator(Staged, NotCopied):
 
         compiled = self._compiled
         if compiled.step is None or not unchanged(compiled.parts):
-            step = step_of(self, compiled.computed_of(self), compiled.step)
-            compiled.on_tape = OnTape(self.label or "actuator", step) if self.requires_grad else None
+            smooth, label = self.smooth_stick, self.label or "actuator"
+            step = step_of(self, compiled.computed_of(self), compiled.step, may_be_native=not smooth)
+            compiled.on_tape = OnTape(label, step, smooth_stick=smooth) if self.requires_grad else None
             compiled.step = step
             compiled.parts = contents_of(self)
         return compiled.step

@@ -92,9 +92,9 @@ _INDEX_NAMES = ("pos_indices", "indices", "target_pos_indices", "indices", "indi
 def is_native(actuator: ActuatorLike) -> bool:
     """Return True if the core can step an actuator: it has all its laws, and the arrays are on the CPU, not empty.
 
-    The core does not solve for efforts of the end of the step of several joints.
+    The core does not solve for efforts of the end of the step of several joints, and has no smooth friction.
     """
-    if getattr(actuator, "_effort_mode", None) is not None:
+    if getattr(actuator, "_effort_mode", None) is not None or getattr(actuator, "smooth_stick", False):
         return False
     if native.core is None or not actuator.device.is_cpu or not actuator.num_actuators:
         return False
@@ -102,13 +102,16 @@ def is_native(actuator: ActuatorLike) -> bool:
     return array_stages(entry) is None and is_built_in(entry)
 
 
-def step_of(actuator: ActuatorLike, computed: wp.array, before: Step | None = None) -> Step:
+def step_of(
+    actuator: ActuatorLike, computed: wp.array, before: Step | None = None, *, may_be_native: bool = True
+) -> Step:
     """Return the step of the current parts of an actuator.
 
     Args:
         actuator: The actuator.
         computed: Array to which the core writes efforts before the limits, float32 `(N,)`.
         before: Its previous step, whose faults and step count the new one continues.
+        may_be_native: False for Warp's step, also where the core has all laws.
 
     Raises:
         ValueError: A parameter array does not fit.
@@ -117,7 +120,7 @@ def step_of(actuator: ActuatorLike, computed: wp.array, before: Step | None = No
     entry, device, label = _entry_of(actuator), actuator.device, actuator.label or "actuator"
     plan, custom = compile_plan([entry], actuator.num_actuators, live=True), array_stages(entry)
     on_core = native.core is not None and device.is_cpu and is_built_in(entry)
-    planned = make_step(plan, device, on_core=on_core, label=label)
+    planned = make_step(plan, device, on_core=on_core and may_be_native, label=label)
     step = planned if custom is None else with_array_stages(planned, [(label, custom, [0])], device)
     if isinstance(step, NativeStep):
         step.observe_computed(computed.numpy().reshape(-1, 1))

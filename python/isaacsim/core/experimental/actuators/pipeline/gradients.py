@@ -12,9 +12,10 @@ The core has the backward pass of the steps that it runs. Warp's adjoint of the 
 and without the core; see `GradientRecorder`.
 
 Inputs are copied at the step, so arrays may be overwritten before `Tape.backward`. An array without `grad` gets no
-gradient. At a kink the gradient is that of the branch that the law takes; a joint with a fault has no gradient for
-that step. A network is evaluated again in the backward pass; kinks of its functions have Torch's slopes. The gradient
-of a state is zeroed when a tape records the state for the first time.
+gradient. At a kink the gradient is that of the branch that the law takes, or of a smooth bound of dry friction, see
+`smooth_friction.py`; a joint with a fault has no gradient for that step. A network is evaluated again in the backward
+pass; kinks of its functions have Torch's slopes. The gradient of a state is zeroed when a tape records the state for
+the first time.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ import math
 import weakref
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
@@ -210,6 +212,7 @@ class _LawsOfSlot:
         late: Laws that delay its commands.
         encoders: Its encoder, if it has one.
         held: Its rate and its effort delay, as far as it has them.
+        smooth: Laws that take the place of others in gradients, by these.
     """
 
     controller: PlannedStage | None
@@ -219,9 +222,10 @@ class _LawsOfSlot:
     late: list[PlannedStage]
     encoders: list[PlannedStage]
     held: list[PlannedStage]
+    smooth: Mapping[LawClass, LawClass]
 
     @classmethod
-    def of(cls, plan: Plan, slot: int) -> _LawsOfSlot:
+    def of(cls, plan: Plan, slot: int, smooth: Mapping[LawClass, LawClass]) -> _LawsOfSlot:
         """Return the laws of a slot of a plan."""
         stages, feedback = (
             [[stage for stage in some if stage.used[slot] and _rank(stage.law) == rank] for rank in range(_RANKS)]
@@ -230,7 +234,8 @@ class _LawsOfSlot:
         # neither has what the other has, but laws of rank 0
         _, *around = [[*some, *others] for some, others in zip(stages, feedback, strict=True)]
         modes, late, encoders, rates, delays = around
-        return cls(_controller_of(plan, slot), stages[0], feedback[0], modes, late, encoders, [*rates, *delays])
+        held = [*rates, *delays]
+        return cls(_controller_of(plan, slot), stages[0], feedback[0], modes, late, encoders, held, smooth)
 
     @property
     def inner(self) -> list[PlannedStage | None]:
@@ -240,9 +245,14 @@ class _LawsOfSlot:
     @property
     def classes(self) -> list[LawClass | None]:
         """Classes of the controller, the stages after it and the sensor; None for a missing one."""
-        found = [one and one.law for one in (self.controller, *self.stages)]
+        first = self.controller.law if self.controller else None
         sensors: list[Any] = [GivenMeasurement] if self.encoders else [one.law for one in self.sensors]
-        return [*found, *(sensors or [None])]
+        return [first, *self.stage_classes, *(sensors or [None])]
+
+    @property
+    def stage_classes(self) -> list[LawClass]:
+        """Classes of the stages after the controller."""
+        return [self.smooth.get(one.law, one.law) for one in self.stages]
 
     @property
     def given(self) -> list[tuple[str, Row | None]]:
@@ -284,12 +294,18 @@ class Pipeline:
     Args:
         step: The step of the plan.
         slots: The slots of the actuator.
+        smooth: Laws that take the place of others in gradients, by these; Warp's only.
     """
 
-    def __init__(self, step: NativeStep | WarpStep, slots: Sequence[int]) -> None:
+    def __init__(
+        self,
+        step: NativeStep | WarpStep,
+        slots: Sequence[int],
+        smooth: Mapping[LawClass, LawClass] = MappingProxyType({}),
+    ) -> None:
         plan: Plan = step.plan
         self._step, self._plan, self._slots, first = step, plan, list(slots), slots[0]
-        self._laws = laws = _LawsOfSlot.of(plan, first)
+        self._laws = laws = _LawsOfSlot.of(plan, first, smooth)
         self._given = laws.given
         self.rows: list[tuple[str, Row]] = [(name, row) for name, row in self._given if row is not None]
         """Parameters: those of the controller, of the stages after it, of the sensor, of laws around these."""
@@ -300,22 +316,31 @@ class Pipeline:
         """The law of its network, if its controller is one."""
         self.network_core: Any = None
         """That network compiled, for the core."""
-        curves = [_rows_of(one, first) for one in laws.inner] + [[] for _ in laws.encoders]
+        self._around: list[Any] = []
+        self._split = laws.split(len(self.network.STATE) if self.network else 0) if laws.held else None
+        self.recorder = self._held(self._recorder_of(networks, first), first)
+        """Records steps and runs their backward passes."""
+
+    def _recorder_of(self, networks: Sequence[StatefulLaw[NetworkLaw]], slot: int) -> GradientRecorder:
+        """Return the recorder of a slot, without a rate and a delay of the effort."""
+        laws = self._laws
+        curves = [_rows_of(one, slot) for one in laws.inner] + [[] for _ in laws.encoders]
         recorder = self._new_recorder(laws.classes, curves, networks, self.depth)
         recorder = EndOfStep(recorder, self.count) if laws.modes else recorder
-        self._around: list[Any] = []
         if laws.late:
             self._around.append(recorder := LateCommands(recorder, self.count))
         if laws.encoders:
             self._around.append(recorder := Measured(recorder, self.count, *laws.places_of_sensor))
-        self._split: Split | None = None
-        if laws.held:
-            self._split = laws.split(len(self.network.STATE) if self.network else 0)
-            behind: list[Any] = [GivenEffort, *(one.law for one in laws.stages), None]
-            curves = [[], *(_rows_of(one, first) for one in laws.stages)]
-            recorder = HeldEfforts(recorder, self._new_recorder(behind, curves, [], 0), self.count, self._split)
-        self.recorder = recorder
-        """Records steps and runs their backward passes."""
+        return recorder
+
+    def _held(self, recorder: GradientRecorder, slot: int) -> GradientRecorder:
+        """Return the recorder with the rate and the delay of the effort of a slot, if it has them."""
+        laws = self._laws
+        if self._split is None:
+            return recorder
+        behind: list[Any] = [GivenEffort, *laws.stage_classes, None]
+        curves = [[], *(_rows_of(one, slot) for one in laws.stages)]
+        return HeldEfforts(recorder, self._new_recorder(behind, curves, [], 0), self.count, self._split)
 
     def _new_recorder(
         self,
@@ -438,6 +463,22 @@ class Pipeline:
                     yield number, k, one, (*[slice(None)] * one.axis_of(name), self.places(one.used))
 
 
+def _smooth_laws(label: str, plan: Plan) -> Mapping[LawClass, LawClass]:
+    """Return the smooth law of each law of a plan that has one.
+
+    Raises:
+        ValueError: None has one.
+    """
+    # imported here: Warp takes a while for new functions
+    from .smooth_friction import SMOOTH
+
+    found = {law: SMOOTH[law] for law, _ in plan.laws if law in SMOOTH}
+    if not found:
+        names = ", ".join(one.__name__ for one in SMOOTH)
+        raise ValueError(f"{label}: smooth_stick = True: must be with {names} among its stages. Leave it out.")
+    return found
+
+
 def _rank(law: LawClass | NetworkLaw) -> int:
     """Return the place of a law in the recorder, from the inside out: those of the core and of Warp have 0."""
     kind, is_mode = getattr(law, "KIND", ""), getattr(law, "END", None) is not None
@@ -489,17 +530,19 @@ class OnTape:
     Args:
         label: Label of the actuator in errors.
         step: Its step.
+        smooth_stick: True for smooth laws of dry friction, on Warp.
 
     Raises:
         NotImplementedError: It has no gradients.
+        ValueError: `smooth_stick` is True, and it has no dry friction.
     """
 
-    def __init__(self, label: str, step: Step) -> None:
+    def __init__(self, label: str, step: Step, *, smooth_stick: bool = False) -> None:
         require_gradients(label, step)
         self._step = cast("NativeStep | WarpStep", step)
         for array in step.signals.values():
             array.requires_grad = True
-        self._pipeline = Pipeline(self._step, [0])
+        self._pipeline = Pipeline(self._step, [0], _smooth_laws(label, self._step.plan) if smooth_stick else {})
         # NumPy views of gradients by identity, each with the gradient, which it keeps alive
         self._views: dict[int, tuple[Any, np.ndarray]] = {}
         self._bound: weakref.WeakKeyDictionary[Indices, _Bound] = weakref.WeakKeyDictionary()

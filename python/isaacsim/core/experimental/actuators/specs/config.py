@@ -23,7 +23,7 @@ class Config:
 
     @classmethod
     def stem(cls) -> str:
-        """Name of the class without what it says of the kind: `DCMotor` of `DCMotorClampingConfig`."""
+        """Name of the class without its kind: `DCMotor` of `DCMotorClampingConfig`."""
         family = next(base for base in cls.__mro__ if "KIND" in vars(base))
         own = cls.__name__ if family is cls else cls.__name__.removesuffix(family.__name__)
         return own.removesuffix("Config")

@@ -595,7 +595,7 @@ def in_own_steps(stages: Iterable[Config]) -> list[Config]:
 
 @dataclass
 class ForeignConfig(Config):
-    """What a prim says to a component registered by the host program: plain values under a schema of its own."""
+    """Values of a prim for a component registered by the host program, under a schema of its own."""
 
     # its schema and kind are those of the registration, not of the class
     SCHEMA: str  # pyright: ignore[reportIncompatibleVariableOverride]

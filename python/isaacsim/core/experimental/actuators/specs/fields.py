@@ -53,7 +53,7 @@ class Parameter:
     bounds: Literal["", "effort", "speed"] = ""
     """Quantity that it bounds in both directions: effort, or speed without load; empty for none."""
     of_law: bool = True
-    """True if the law takes it; False for what says where or how the law runs."""
+    """True if the law takes it; False if it selects where or how the law runs."""
     choices: tuple[str, ...] = ()
     """Values of a token; the law takes the position in this list."""
     earlier: str = ""

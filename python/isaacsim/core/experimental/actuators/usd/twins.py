@@ -58,7 +58,7 @@ class Original:
         return self.stage.GetPrimAtPath(path)
 
     def said(self, path: str) -> _Said:
-        """Return what an actuator prim says."""
+        """Return the opinions of an actuator prim."""
         if path not in self._said:
             prim = self.prim(path)
             values = {one.GetName(): one.Get() for one in prim.GetAuthoredAttributes()}
@@ -164,7 +164,7 @@ class Twins:
         return names
 
     def _repeats(self, path: str, new: Usd.Prim) -> bool:
-        """Return True if a prim says what that of the original does, of its own joints."""
+        """Return True if a prim has the opinions of that of the original, for its own joints."""
         said = self._original.said(path)
         return all(new.GetAttribute(name).Get() == value for name, value in said.values.items()) and (
             new.GetAuthoredPropertyNames() == said.names

@@ -31,7 +31,7 @@ class ReadOnlyError(AttributeError):
 
 
 class Node:
-    """Stands for a node of a graph: its path, and what it said in its last run.
+    """Stands for a node of a graph: its path, and the messages of its last run.
 
     Args:
         path: Prim path.
@@ -56,7 +56,7 @@ class Node:
         return [text for level, text in self._messages if level == severity]
 
     def log_compute_message(self, severity: Severity, message: str) -> bool:
-        """Note a message once; return whether it was said before, in this run or the one before it."""
+        """Record a message once; return True if it was recorded before, in this run or the previous one."""
         said = (severity, message)
         known = said in self._messages
         if not known:

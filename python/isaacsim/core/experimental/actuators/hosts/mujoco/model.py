@@ -220,7 +220,7 @@ def _add_axis(spec: mujoco.MjSpec, handle: mujoco.MjsBody, body: Body, axis: Axi
 
 
 def _complete_axis(spec: mujoco.MjSpec, joint: mujoco.MjsJoint, axis: Axis) -> None:
-    """Make the dry friction of an axis as hard as it is said to be, else hard, and add its drives, without gains."""
+    """Make the dry friction of an axis as hard as authored, else hard, and add its drives, without gains."""
     for name, values in (axis.hardness or hard(spec.option.timestep)).items():
         setattr(joint, f"{name}_friction", values)
     for suffix, bounds in zip(_DRIVES, (axis.position_range, axis.velocity_range), strict=True):

@@ -295,7 +295,7 @@ class Train(Arguments):
 
 @dataclass(kw_only=True)
 class Excite(Arguments):
-    """Write commands whose log tells the parameters of motors, for `identify`, within the limits of the joints.
+    """Write commands from whose log `identify` finds the parameters of motors, within the limits of the joints.
 
     All joints move at once, each in its own way, from the first pose and back to it. The robot with its motors is
     simulated; what breaks a limit of position, speed or effort, or has links touch, is made smaller or slower.

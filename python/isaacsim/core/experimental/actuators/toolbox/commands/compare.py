@@ -1,4 +1,4 @@
-"""`actuators compare`: where two simulations of a robot part, and what is to blame."""
+"""`actuators compare`: the time at which two simulations of a robot part, and the causes."""
 
 from __future__ import annotations
 
@@ -159,7 +159,7 @@ def _rest(found: Comparison) -> dict[str, object]:
 
 
 def _names(arguments: Compare, found: Comparison) -> tuple[str, str]:
-    """Return what tells the two sides apart."""
+    """Return the words that distinguish the two sides."""
     sides = found.first.side, found.second.side
     configs = arguments.config, arguments.config_b or arguments.config
     words = [[Path(side.file).name, f"{side.dt:.6g} s"] for side in sides]

@@ -1,4 +1,4 @@
-"""`actuators excite`: commands for a robot whose log tells the parameters of its motors."""
+"""`actuators excite`: commands for a robot from whose log the parameters of its motors can be found."""
 
 from __future__ import annotations
 

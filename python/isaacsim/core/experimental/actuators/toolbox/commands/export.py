@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import math
+
 from ...motor_files.files import load_motors
 from ...saving import require_place
 from ..export.robot import FEATURES, ExportedRobot, read_robot
 from ..export.targets import TARGETS, export
 from .answer import Answer, Table
 from .arguments import Export
+from .joint_units import with_units
 
 _COLUMNS = {"dof": "DOF", "joint": "joint", "kp": "kp", "kd": "kd", "max_effort": "largest effort", "other": "other"}
+_QUANTITIES = {"kp": "stiffness", "kd": "damping", "max_effort": "effort"}
 
 
 def answer(arguments: Export) -> Answer:
@@ -25,7 +29,8 @@ def answer(arguments: Export) -> Answer:
     told = export(robot, arguments.to, arguments.out, arguments.strict)
     title = f"{robot.path}: its motors, in DOF order"
     notes = [f"The motors are in {arguments.out}, for {arguments.to}.", *told]
-    return Answer([Table("joints", _COLUMNS, _rows(robot), title=title)], notes)
+    table = Table("joints", _COLUMNS, _rows(robot), title=title)
+    return Answer([with_units(table, _QUANTITIES, [not joint.is_linear for joint in robot.joints])], notes)
 
 
 def _rows(robot: ExportedRobot) -> list[dict[str, object]]:
@@ -35,7 +40,7 @@ def _rows(robot: ExportedRobot) -> list[dict[str, object]]:
             "joint": joint.name,
             "kp": joint.features.get("kp"),
             "kd": joint.features.get("kd"),
-            "max_effort": joint.features.get("max_effort"),
+            "max_effort": joint.largest_effort if math.isfinite(joint.largest_effort) else None,
             "other": [
                 *(name for name in FEATURES if name in joint.features and name not in _COLUMNS),
                 *joint.laws,

@@ -24,6 +24,7 @@ from ..inspection.rules.rule import Checked
 from ..inspection.words import pipeline_of
 from .answer import Answer, Table
 from .arguments import Inspect
+from .joint_units import with_units
 from .variants import choices
 
 _JOINTS = {
@@ -57,7 +58,12 @@ _OWN = {
     "unit": "unit",
     "source": "from",
 }
-_UNITS = "rad, rad/s, N·m, kg·m² for joints that turn; m, m/s, N, kg for joints that slide"
+_QUANTITIES = {
+    **dict.fromkeys(("lower_limit", "upper_limit"), "position"),
+    "effort_limit": "effort",
+    "velocity_limit": "velocity",
+    "armature": "inertia",
+}
 _NO_ROBOT = "no robot found, that is no prim with PhysicsArticulationRootAPI."
 _Rows = Callable[[InspectedRobot, Sequence[Sequence[InspectedActuator]]], list[dict[str, Any]]]
 _TYPES = {"angular": "revolute", "linear": "prismatic"}
@@ -67,10 +73,8 @@ def answer(arguments: Inspect) -> Answer:
     """Answer `actuators inspect`."""
     robots = inspect_robots(arguments.file, choices(arguments.variant))
     problems = [{"robot": robot.path, "problem": line} for robot in robots for line in robot.problems]
-    joints = [_joint(robot, joint) for robot in robots for joint in robot.joints]
-    title = f"{robots[0].path}: {_UNITS}" if len(robots) == 1 else _UNITS
     tables = [
-        Table("joints", _columns(_JOINTS, robots), joints, title),
+        _joints(robots),
         _of_actuators("actuators", _DRIVERS, robots, _drivers),
         _of_actuators("values", _VALUES, robots, _values),
     ]
@@ -80,6 +84,14 @@ def answer(arguments: Inspect) -> Answer:
         tables.append(Table("problems", {"robot": "robot", "problem": "problem"}, problems))
     notes = _notes(robots) or ([] if robots else [f"{arguments.file}: {_NO_ROBOT}"])
     return Answer(tables, notes, bool(problems) or not robots)
+
+
+def _joints(robots: Sequence[InspectedRobot]) -> Table:
+    """Return the table of joints."""
+    rows = [_joint(robot, joint) for robot in robots for joint in robot.joints]
+    title = robots[0].path if len(robots) == 1 else None
+    turns = [not joint.linear for robot in robots for joint in robot.joints]
+    return with_units(Table("joints", _columns(_JOINTS, robots), rows, title), _QUANTITIES, turns)
 
 
 def _of_actuators(name: str, columns: dict[str, str], robots: Sequence[InspectedRobot], rows: _Rows) -> Table:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from ..plots.units import are_mixed, heading, units_of
+from ..plots.units import are_mixed, heading, numbers_of
 from .answer import Table
 from .show import text_of
 
@@ -28,9 +28,7 @@ def with_units(table: Table, quantities: Mapping[str, str], turns: Sequence[bool
         return replace(table, columns=columns)
     shown = [dict(row) for row in table.rows]
     for key, quantity in there.items():
-        numbers = [text_of(row.get(key)) for row in shown]
-        width = max(map(len, numbers))
-        for row, number, kind in zip(shown, numbers, turns, strict=True):
-            unit = "" if row.get(key) is None else f" {getattr(units_of([kind]), quantity)}"
-            row[key] = f"{number:>{width}}{unit}"
+        numbers = [None if (value := row.get(key)) is None else text_of(value) for row in shown]
+        for row, number in zip(shown, numbers_of(numbers, quantity, turns), strict=True):
+            row[key] = number
     return replace(table, columns=columns, shown=shown)

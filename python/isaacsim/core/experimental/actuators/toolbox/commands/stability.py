@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Iterator
 
-from ..stability.table import IMPLICIT_REMEDY, cures_of, late_joints
+from ..stability.table import IMPLICIT_REMEDY, QUANTITIES, Stability, cures_of, idle_columns, late_joints
 from .answer import Answer, Table
-from .arguments import Stability
+from .arguments import Stability as Arguments
+from .joint_units import with_units
 from .opened import columns_of, opened, require_actuators, simulate
 
 _ROBOT = {
@@ -32,7 +34,14 @@ _JOINT = {
 }
 
 
-def answer(arguments: Stability) -> Answer:
+_MEANING = (
+    "margin: the gain margin, the factor by which all gains may grow; below 1 it vibrates, and at 0 only more "
+    "damping or a smaller step helps. smallest armature: the smallest with which the robot is stable, if all "
+    "joints have theirs. largest step: the largest stable physics step, of the robot or of the joint alone."
+)
+
+
+def answer(arguments: Arguments) -> Answer:
     """Answer `actuators stability`."""
     with opened(
         simulate(arguments, arguments.file, arguments.dt, engine=arguments.engine),
@@ -43,45 +52,48 @@ def answer(arguments: Stability) -> Answer:
         actuators = require_actuators(one, arguments.file)
         one.simulation.play()
         found, columns = actuators.stability(), columns_of(_JOINT, one.robots)
-    if not any(joint.latency for joint in found.joints):
-        del columns["latency"]
-    if all(joint.effort_mode == "explicit" for joint in found.joints):
-        del columns["effort_mode"]
     robots = [
         dataclasses.asdict(robot) | {"verdict": "stable" if robot.stable else "vibrating"} for robot in found.robots
     ]
-    notes = [
-        "margin: the gain margin, the factor by which all gains may grow; below 1 it vibrates, and at 0 only more "
-        "damping or a smaller step helps. smallest armature: the smallest with which the robot is stable, if all "
-        "joints have theirs. largest step: the largest stable physics step, of the robot or of the joint alone."
-    ]
-    notes += [
-        f"<{robot.robot}> would be stable with {cures}." for robot in found.robots if (cures := cures_of(found, robot))
-    ]
-    notes += [
-        f"<{robot.robot}> would be stable with {IMPLICIT_REMEDY}, its efforts those of the end of the step."
-        for robot in found.robots
-        if robot.implicit_helps
-    ]
-    notes += late_joints(found)
+    title = f"{arguments.file}, dt = {found.dt:.6g} s"
+    return Answer(
+        [Table("robots", _ROBOT, robots, title=title), _joints(found, columns)],
+        [_MEANING, *_cures(found), *late_joints(found), *_limits(found)],
+        not found.stable or bool(found.chatter),
+    )
+
+
+def _joints(found: Stability, columns: dict[str, str]) -> Table:
+    """Return the table of joints, without columns of what no joint has."""
+    hidden = idle_columns(found.joints)
+    shown = {name: words for name, words in columns.items() if name not in hidden}
+    table = Table("joints", shown, list(map(dataclasses.asdict, found.joints)))
+    return with_units(table, QUANTITIES, [joint.turns for joint in found.joints])
+
+
+def _cures(found: Stability) -> Iterator[str]:
+    """Yield what would make robots stable."""
+    for robot in found.robots:
+        if cures := cures_of(found, robot):
+            yield f"<{robot.robot}> would be stable with {cures}."
+    for robot in found.robots:
+        if robot.implicit_helps:
+            yield (f"<{robot.robot}> would be stable with {IMPLICIT_REMEDY}, its efforts those of the end of the step.")
+
+
+def _limits(found: Stability) -> Iterator[str]:
+    """Yield what the margins leave out, and joints that may chatter."""
     if found.sensed:
-        notes.append(
+        yield (
             f"Explicit: {', '.join(found.sensed)}. Their actuators are implicit, but their controllers get what a "
             "sensor measured before the step, so that their gains have a limit."
         )
     if found.unknown:
-        notes.append(
+        yield (
             f"Unknown: {', '.join(found.unknown)}, driven by a network, a law of one's own or none, or implicit and of "
             "an inertia that is not known."
         )
     if found.left_out:
-        notes.append(f"Left out: {', '.join(found.left_out)}, which change efforts and are not in the equations.")
-    notes += [f"<{one.robot}> may chatter: {one}. {one.remedy}" for one in found.chatter]
-    return Answer(
-        [
-            Table("robots", _ROBOT, robots, title=f"{arguments.file}, dt = {found.dt:.6g} s"),
-            Table("joints", columns, list(map(dataclasses.asdict, found.joints))),
-        ],
-        notes,
-        not found.stable or bool(found.chatter),
-    )
+        yield f"Left out: {', '.join(found.left_out)}, which change efforts and are not in the equations."
+    for one in found.chatter:
+        yield f"<{one.robot}> may chatter: {one}. {one.remedy}"

@@ -10,7 +10,7 @@ import numpy as np
 from ...action_graphs.runner.error import GraphError, did_you_mean
 from ...action_graphs.runner.runner import GraphRunner
 from ...hosts.joint_kinds import turning
-from ..plots.style import APART, caption, lines, panels, save
+from ..plots.style import caption, lines, panels, save
 from ..plots.units import units_of
 
 
@@ -63,7 +63,7 @@ class Watch:
             caption(panel, name)
             unit = units_of(turning(robot)).position
             panel.set_ylabel(f"position [{unit}]" if robot is not None else name.rpartition(":")[2])
-            lines(panel, self._times, curves, names, apart=1.2 * APART)
+            lines(panel, self._times, curves, names)
         axes[-1].set_xlabel("time [s]")
         save(drawn, picture)
 

@@ -1,4 +1,4 @@
-"""Commands that tell two robots apart: slow and fast, with steps, within the limits of the joints, always the same."""
+"""Commands that show how robots differ: slow and fast, with steps, within the limits of the joints, always the same."""
 
 from __future__ import annotations
 

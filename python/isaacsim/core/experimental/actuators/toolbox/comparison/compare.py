@@ -18,7 +18,7 @@ TOLERANCE = 1e-3
 """Difference of positions below which motions agree, by default [rad or m]."""
 
 FINER = 4
-"""By how much physics steps are smaller, to tell what the integrators contribute."""
+"""Factor by which physics steps are smaller, to measure the part of the integrators."""
 
 # shares that are closer are equal: the first cause of the table is then blamed
 _DIGITS = 3
@@ -161,7 +161,7 @@ class _Trial:
     alone: float | None
 
     def blame(self, now: Difference, whole: Difference) -> Blame:
-        """Return how much there is to blame, of the difference now and of the whole one."""
+        """Return its share of the present difference and of the whole one."""
         before, after = now.mean, self.difference.mean
         share = (before - after) / whole.mean
         return Blame(self.cause.name, self.found, self.cause.is_switched_off, before, after, share, self.alone)
@@ -171,7 +171,7 @@ class _Trial:
         return not self.cause.is_switched_off or self.difference.mean < _OF_USE * now.mean
 
     def weight(self, now: Difference, whole: Difference) -> float:
-        """Return how much there is to blame: share of the difference that vanishes, and share that it makes alone."""
+        """Return its rank: the share of the difference that vanishes, plus the share that it makes alone."""
         gone = (now.mean - self.difference.mean) / now.mean
         made = gone if self.alone is None else min(self.alone / whole.mean, 1.0)
         return round(gone + made, _DIGITS)
@@ -226,7 +226,7 @@ class _Search:
         return difference(*(one.motion for one in runs)).mean
 
     def _best(self, left: Sequence[Cause], now: Difference) -> _Trial | None:
-        """Return the cause with most to blame; None if nothing is left that differs."""
+        """Return the cause with the highest rank; None if nothing is left that differs."""
         self._failed = {}
         trials = [trial for cause in left if (trial := self._trial(cause)) is not None and trial.is_of_use(now)]
         return max(trials, key=lambda one: one.weight(now, self._whole), default=None)

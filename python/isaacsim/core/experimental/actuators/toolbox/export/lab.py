@@ -24,13 +24,14 @@ def lab_text(robot: ExportedRobot, losses: Sequence[str]) -> str:
 
 
 def losses(robot: ExportedRobot) -> list[Loss]:
-    """Return what is not said: there is no class with the limit of a DC motor and a delay."""
+    """Return the losses; there is no class with the limit of a DC motor and a delay."""
     both = [
         Loss(joint.name, f"command delay beside a DC-motor limit (delay_steps = {joint.features['delay_steps']})")
         for joint in robot.joints
         if joint.has_gains and {"dc_motor", "delay_steps"} <= joint.features.keys()
     ]
-    return losses_of(robot, SAYS | {"position_limits"}) + both
+    # a cfg has all but the limits of the robot's own model
+    return losses_of(robot, SAYS | {"position_limits"}, SAYS - {"velocity_limit"}) + both
 
 
 def _cfg(joint: ExportedJoint) -> Cfg | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator, Set
 from dataclasses import dataclass
 
 from .robot import FEATURES, ExportedJoint, ExportedRobot
@@ -21,27 +21,42 @@ class Loss:
     what: str
 
 
-def losses_of(robot: ExportedRobot, says: Collection[str]) -> list[Loss]:
+def losses_of(robot: ExportedRobot, says: Set[str], with_gains: Set[str] = frozenset()) -> list[Loss]:
     """Return what is lost of a robot.
 
     Args:
         robot: The robot.
         says: The `FEATURES` that the target can say, or that are not its business.
+        with_gains: Those that it can say only beside the gains of a PD law.
     """
-    return [Loss(joint.name, what) for joint in robot.joints for what in _lost(joint, says)]
+    return [
+        Loss(joint.name, what)
+        for joint in robot.joints
+        for what in _lost(joint, says if joint.has_gains or joint.motor is None else says - with_gains)
+    ]
 
 
 def without_motor(robot: ExportedRobot) -> list[Loss]:
     """Return the joints without a motor, for a target that can say all motors."""
-    return [Loss(joint.name, _NO_MOTOR) for joint in robot.joints if joint.motor is None]
+    return [Loss(joint.name, NO_MOTOR) for joint in robot.joints if joint.motor is None]
 
 
-_NO_MOTOR = "no motor: nothing is written for it"
+def on_one_side(robot: ExportedRobot) -> list[Loss]:
+    """Return the position limits of joints that have only one, for a target that has both or none."""
+    return [
+        Loss(joint.name, f"position limit on one side (position_limits = {shown(joint.features['position_limits'])})")
+        for joint in robot.joints
+        if "position_limits" in joint.features and joint.position_limits is None
+    ]
 
 
-def _lost(joint: ExportedJoint, says: Collection[str]) -> Iterator[str]:
+NO_MOTOR = "no motor"
+"""What is lost of a joint without a motor."""
+
+
+def _lost(joint: ExportedJoint, says: Set[str]) -> Iterator[str]:
     if joint.motor is None:
-        yield _NO_MOTOR
+        yield NO_MOTOR
     yield from (f"law {law}" for law in joint.laws)
     for name, value in joint.features.items():
         if name not in says:
@@ -60,4 +75,7 @@ def said_together(losses: list[Loss]) -> list[str]:
     joints: dict[str, list[str]] = {}
     for loss in losses:
         joints.setdefault(loss.what, []).append(loss.joint)
-    return [f"Not said: {what}, of {', '.join(names)}." for what, names in joints.items()]
+    return [
+        f"{'No motor:' if what == NO_MOTOR else f'Not said: {what}, of'} {', '.join(names)}."
+        for what, names in joints.items()
+    ]

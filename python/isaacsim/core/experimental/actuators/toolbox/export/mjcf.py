@@ -13,6 +13,7 @@ from .numbers_as_text import text_of
 from .robot import ExportedJoint, ExportedRobot
 
 SAYS = frozenset({"kp", "kd", "const_effort", "max_effort", "armature", "friction", "viscous_friction"})
+WITH_GAINS = frozenset({"max_effort"})
 ALWAYS_LOST = ("velocity targets and feedforward: `ctrl` is the position target",)
 _OF_JOINT = {"armature": "armature", "friction": "frictionloss", "viscous_friction": "damping"}
 

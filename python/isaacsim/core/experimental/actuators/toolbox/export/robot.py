@@ -63,7 +63,7 @@ class ExportedJoint:
         motor: The motor with numbers of this joint; None if it has none.
         features: Values that are set, by name: `kp`, `kd`, `ki`, `integral_max`, `const_effort`, `max_effort`,
             `dc_motor` (stall effort, no-load speed, peak effort), `delay_steps`, `armature`, `friction`,
-            `viscous_friction`, `position_limits` (lowest, highest) and `velocity_limit`.
+            `viscous_friction`, `position_limits` (lowest, highest; infinite for none) and `velocity_limit`.
         laws: Kind and name, as in motor files, of laws that these features cannot say: `passive friction`.
     """
 
@@ -81,6 +81,12 @@ class ExportedJoint:
     def has_gains(self) -> bool:
         """True if its control law is a PD or PID at the joint."""
         return "kp" in self.features
+
+    @property
+    def position_limits(self) -> tuple[float, float] | None:
+        """Lowest and highest position [rad or m], of a joint that has both."""
+        found = self.features.get("position_limits")
+        return None if found is None or max(map(abs, found)) >= _UNLIMITED else found
 
     @property
     def largest_effort(self) -> float:
@@ -155,14 +161,19 @@ def _joints(found: Any, given: Motors) -> Iterator[ExportedJoint]:
         said = _properties(stages, {} if resolved is None else resolved.properties, at, read, column)
         motor = None if resolved is None else MotorConfig(**(parts_of(stages) | said))
         features, laws = _said(stages)
-        features |= said
-        if max(abs(lower[column]), abs(upper[column])) < _UNLIMITED:
-            features["position_limits"] = (lower[column], upper[column])
-        speeds = read["velocity_limit_sim"]
-        if speeds is not None and speeds[column] < _UNLIMITED:
-            features["velocity_limit"] = speeds[column]
+        features |= said | _limits((lower[column], upper[column]), read["velocity_limit_sim"], column)
         is_linear = "transl" in str(found.dof_types[column]).lower()
         yield ExportedJoint(name, is_linear, motor, features, laws)
+
+
+def _limits(positions: tuple[float, float], speeds: list[float] | None, column: int) -> dict[str, Any]:
+    """Return the limits of a joint that are set: those of its position, and of its speed."""
+    found: dict[str, Any] = {}
+    if min(map(abs, positions)) < _UNLIMITED:
+        found["position_limits"] = positions
+    if speeds is not None and speeds[column] < _UNLIMITED:
+        found["velocity_limit"] = speeds[column]
+    return found
 
 
 def _properties(stages: list[Any], given: dict[str, Any], at: int, read: dict[str, Any], column: int) -> dict[str, Any]:

@@ -70,16 +70,16 @@ def read_ros2(folder: str | os.PathLike[str]) -> dict[str, MotorConfig]:
 
 
 def _real(value: float) -> float:
-    """Return the number that text of a float32 says."""
+    """Return the number that the text of a float32 has."""
     return float(text_of(value))
 
 
 def _limits(robot: ExportedRobot) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for joint in robot.joints:
-        said: dict[str, Any] = {"has_position_limits": "position_limits" in joint.features}
-        if said["has_position_limits"]:
-            said["min_position"], said["max_position"] = map(_real, joint.features["position_limits"])
+        said: dict[str, Any] = {"has_position_limits": joint.position_limits is not None}
+        if joint.position_limits is not None:
+            said["min_position"], said["max_position"] = map(_real, joint.position_limits)
         said["has_velocity_limits"] = "velocity_limit" in joint.features
         if said["has_velocity_limits"]:
             said["max_velocity"] = _real(joint.features["velocity_limit"])

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Sequence, Set
 from dataclasses import dataclass
 from pathlib import Path
 
 from ...motor_files.files import save_motors
 from ...saving import whole_file
 from . import c_header, lab, mjcf, mjlab, ros2, urdf
-from .losses import Loss, losses_of, said_together, without_motor
+from .losses import Loss, losses_of, on_one_side, said_together, without_motor
 from .robot import FEATURES, ExportedRobot
 
 
@@ -49,8 +49,12 @@ def _yaml(robot: ExportedRobot, out: Path, losses: Sequence[str]) -> None:
     save_motors(out, robot.motors)
 
 
-def _says(says: frozenset[str]) -> Callable[[ExportedRobot], list[Loss]]:
-    return lambda robot: losses_of(robot, says)
+def _says(says: Set[str], with_gains: Set[str] = frozenset()) -> Callable[[ExportedRobot], list[Loss]]:
+    return lambda robot: losses_of(robot, says, with_gains)
+
+
+def _says_limits(says: Set[str]) -> Callable[[ExportedRobot], list[Loss]]:
+    return lambda robot: losses_of(robot, says) + on_one_side(robot)
 
 
 # the robot in the simulator has these itself, and the real one these
@@ -61,15 +65,21 @@ _OF_MOTOR_FILES = frozenset(FEATURES) - {"position_limits", "velocity_limit"}
 TARGETS: dict[str, Target] = {
     "yaml": Target("motor file of this package", _OF_MOTOR_FILES, _yaml, without_motor),
     "mjcf": Target(
-        "actuators of MuJoCo", mjcf.SAYS, _text(mjcf.mjcf_text), _says(mjcf.SAYS | _OF_MODEL), mjcf.ALWAYS_LOST
+        "actuators of MuJoCo",
+        mjcf.SAYS,
+        _text(mjcf.mjcf_text),
+        _says(mjcf.SAYS | _OF_MODEL, mjcf.WITH_GAINS),
+        mjcf.ALWAYS_LOST,
     ),
     "c": Target("C99 header with a step of the motors", c_header.SAYS, _text(c_header.c_text), without_motor),
     "ros2": Target(
-        "folder for ros2_control", ros2.SAYS, ros2.write_ros2, _says(ros2.SAYS | _OF_SIMULATOR), is_folder=True
+        "folder for ros2_control", ros2.SAYS, ros2.write_ros2, _says_limits(ros2.SAYS | _OF_SIMULATOR), is_folder=True
     ),
     "lab": Target("actuator cfgs of Isaac Lab", lab.SAYS, _text(lab.lab_text), lab.losses),
-    "urdf": Target("limits and friction of joints", urdf.SAYS, _text(urdf.urdf_text), _says(urdf.SAYS)),
-    "mjlab": Target("actuator cfgs of mjlab", mjlab.SAYS, _text(mjlab.mjlab_text), _says(mjlab.SAYS | _OF_MODEL)),
+    "urdf": Target("limits and friction of joints", urdf.SAYS, _text(urdf.urdf_text), _says_limits(urdf.SAYS)),
+    "mjlab": Target(
+        "actuator cfgs of mjlab", mjlab.SAYS, _text(mjlab.mjlab_text), _says(mjlab.SAYS | _OF_MODEL, mjlab.SAYS)
+    ),
 }
 
 

@@ -31,8 +31,8 @@ def urdf_text(robot: ExportedRobot, losses: Sequence[str]) -> str:
 
 def _joint(joint: ExportedJoint) -> list[str]:
     limits = {}
-    if "position_limits" in joint.features:
-        limits["lower"], limits["upper"] = joint.features["position_limits"]
+    if joint.position_limits is not None:
+        limits["lower"], limits["upper"] = joint.position_limits
     if math.isfinite(joint.largest_effort):
         limits["effort"] = joint.largest_effort
     if "velocity_limit" in joint.features:

@@ -1,4 +1,4 @@
-"""Problems of logs that make a fit meaningless, and limits of what a log tells.
+"""Problems of logs that make a fit meaningless, and limits of the information in a log.
 
 Which command a joint follows, and with which sign, follows from responses that motors of any stiffness, damping and
 delay have: a soft joint past its resonance is in antiphase to its command, yet it then moves less far. Positions are

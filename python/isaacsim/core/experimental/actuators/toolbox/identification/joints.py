@@ -215,7 +215,7 @@ class Joints:
         return each(function, len(self._benches), self._options.ray)
 
     def __getstate__(self) -> dict[str, Any]:
-        """Return what is copied to other processes; progress is told in this one."""
+        """Return the parts that are copied to other processes; progress is reported in this one."""
         return {**vars(self), "_progress": None}
 
     def motors(self, fits: Sequence[Fit], cases: Sequence[Decoupled]) -> dict[str, MotorConfig]:
@@ -259,7 +259,7 @@ class Joints:
         ]
 
     def warnings(self, fits: Sequence[Fit]) -> list[str]:
-        """Return what the logs do not tell."""
+        """Return sentences on what the logs do not determine."""
         return [*self._of_logs(), *self._of_values(fits), *self._of_pairs(fits)]
 
     def _of_logs(self) -> list[str]:

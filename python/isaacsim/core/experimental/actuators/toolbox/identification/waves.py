@@ -1,4 +1,4 @@
-"""Motions that tell the parameters of motors: chirps, multisines, steps and holds, of amplitude 1.
+"""Motions that show the parameters of motors: chirps, multisines, steps and holds, of amplitude 1.
 
 Each begins and ends at 0, and differs from joint to joint, so that the motion of one joint is told from the reactions
 to the others. The *pace* of a joint [Hz] says how fast its motion may be: sines keep their full amplitude up to this

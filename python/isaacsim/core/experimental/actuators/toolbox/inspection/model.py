@@ -81,7 +81,7 @@ def _motor(motors: Mapping[str, MotorConfig], joint: str) -> MotorConfig | None:
 
 
 def _is_urdf(path: Path) -> bool:
-    """Return True if the root element of a file is URDF's; its extension does not tell."""
+    """Return True if the root element of a file is URDF's; its extension does not determine the format."""
     found = re.search(rb"<(robot|mujoco)\b", path.read_bytes())
     return found is not None and found[1] == b"robot"
 

@@ -36,7 +36,7 @@ _OUT_OF_TIME = getattr(signal, "SIGXCPU", signal.SIGTERM)
 def lint_untrusted(
     file: str | os.PathLike[str], dt: float | None = None, *, seconds: float = SECONDS, memory: int = MEMORY
 ) -> list[Finding]:
-    """Return what `lint` finds in a file; one finding says how its child process failed.
+    """Return the findings of `lint` in a file, or one finding with the failure of its child process.
 
     Args:
         file: Path of a USD, MJCF or URDF file.

@@ -30,12 +30,14 @@ BROAD: dict[str, Any] = {"linewidth": 5.0, "alpha": 0.35}
 """Style of a curve below another one."""
 DASHED: dict[str, Any] = {"color": GREY, "linestyle": "--", "linewidth": THIN}
 """Style of targets, limits and thresholds."""
+DOTS: dict[str, Any] = {"color": "black", "linestyle": "", "marker": ".", "markersize": 2.5, "zorder": 3}
+"""Style of points of a reference on top of curves."""
 SHADE = 0.12
 """Opacity of areas."""
-APART = 0.075
-"""Least distance of labels, of the height of a panel."""
 
 _DPI = 110
+# smallest distance of labels, of the height of a panel, and in inches by their size
+_APART, _LINES = 0.075, {"small": 0.16, "xx-small": 0.11}
 # ends that no eye tells apart, of the height of a panel
 _ALIKE = 0.004
 # more labels than that are small
@@ -170,8 +172,6 @@ def lines(
     curves: np.ndarray,
     names: Sequence[str] | None = None,
     colors: Sequence[str] = COLORS,
-    *,
-    apart: float = APART,
     **line: Any,
 ) -> None:
     """Draw curves with labels at their ends.
@@ -182,14 +182,13 @@ def lines(
         curves: A column each, shape `(points, curves)`.
         names: Labels of the curves; None for none.
         colors: Colors of the curves, repeated as needed.
-        apart: Smallest distance of labels, of the height of the panel.
         line: Other properties of Matplotlib's lines.
     """
     chosen = [colors[number % len(colors)] for number in range(curves.shape[-1])]
     places = np.broadcast_to(np.transpose(x), curves.T.shape)
     for place, curve, color in zip(places, curves.T, chosen, strict=True):
         panel.plot(place, curve, **{"color": color, "linewidth": PLAIN, **line})
-    label_ends(panel, list(zip(curves.T, names or [], chosen, strict=names is not None)), apart)
+    label_ends(panel, list(zip(curves.T, names or [], chosen, strict=names is not None)))
 
 
 def bands(panel: Axes, x: Any, samples: np.ndarray, of: str, shares: Sequence[int] = (50, 90, 100)) -> None:
@@ -212,7 +211,7 @@ def bands(panel: Axes, x: Any, samples: np.ndarray, of: str, shares: Sequence[in
     label_ends(panel, labels)
 
 
-def label_ends(panel: Axes, labels: Sequence[tuple[np.ndarray, str, Any]], apart: float = APART) -> None:
+def label_ends(panel: Axes, labels: Sequence[tuple[np.ndarray, str, Any]]) -> None:
     """Write labels to the right of the ends of curves, in their colors and without overlap.
 
     Labels are in the order of the ends, also of ends beyond the panel; those of equal ends keep their order, the first
@@ -221,7 +220,6 @@ def label_ends(panel: Axes, labels: Sequence[tuple[np.ndarray, str, Any]], apart
     Args:
         panel: The panel, with final limits.
         labels: Values, label and color of each curve.
-        apart: Smallest distance, of the height of the panel.
     """
     ends = []
     # Matplotlib computes scales on request
@@ -233,13 +231,21 @@ def label_ends(panel: Axes, labels: Sequence[tuple[np.ndarray, str, Any]], apart
             ends.append((float(place), number))
     ends = _ordered(ends)
     inside = np.clip([place for place, _ in ends], 0.0, 1.0)
-    places = separate(inside.tolist(), min(apart, 1.0 / max(1, len(ends) - 1)))
     size = "small" if len(ends) <= _MANY else "xx-small"
+    apart = max(_APART, _LINES[size] / _height(panel))
+    places = separate(inside.tolist(), min(apart, 1.0 / max(1, len(ends) - 1)))
     for place, (_, number) in zip(places, ends, strict=True):
         _, text, color = labels[number]
         panel.annotate(
             text, (1, place), (5, 0), "axes fraction", "offset points", color=color, va="center", fontsize=size
         )
+
+
+def _height(panel: Axes) -> float:
+    """Return the height of a panel in inches, before the layout makes room for labels."""
+    drawn = panel.figure
+    assert drawn is not None
+    return float(panel.bbox.height / drawn.dpi)
 
 
 def _ordered(ends: Sequence[tuple[float, int]]) -> list[tuple[float, int]]:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, fields
 
 
 @dataclass(frozen=True)
@@ -15,19 +15,27 @@ class Units:
         milli: Of thousandths of positions.
         velocity: Of velocities.
         effort: Of efforts.
+        stiffness: Of proportional gains.
+        damping: Of derivative gains.
+        integral: Of integral gains.
+        inertia: Of inertias and armatures.
     """
 
     position: str
     milli: str
     velocity: str
     effort: str
+    stiffness: str
+    damping: str
+    integral: str
+    inertia: str
 
 
-TURNING = Units("rad", "mrad", "rad/s", "N·m")
+TURNING = Units("rad", "mrad", "rad/s", "N·m", "N·m/rad", "N·m·s/rad", "N·m/(rad·s)", "kg·m²")
 """Units of joints that turn."""
-SLIDING = Units("m", "mm", "m/s", "N")
+SLIDING = Units("m", "mm", "m/s", "N", "N/m", "N·s/m", "N/(m·s)", "kg")
 """Units of joints that slide."""
-BOTH = Units("rad or m", "mrad or mm", "rad/s or m/s", "N·m or N")
+BOTH = Units(*(f"{getattr(TURNING, one.name)} or {getattr(SLIDING, one.name)}" for one in fields(Units)))
 """Units of joints of both kinds, and of joints of an unknown kind."""
 
 
@@ -74,3 +82,23 @@ def heading(words: str, quantity: str, turns: Iterable[bool | None] | None) -> s
     """
     kinds = [None] if turns is None else list(turns)
     return words if are_mixed(kinds) else f"{words} [{getattr(units_of(kinds), quantity)}]"
+
+
+def numbers_of(numbers: Sequence[str | None], quantity: str, turns: Iterable[bool | None] | None) -> list[str]:
+    """Return the numbers below a heading, each with the unit of its joint if the heading has none.
+
+    Args:
+        numbers: Numbers in words, one of each joint; None, a missing one, becomes a hyphen.
+        quantity: A field of `Units`.
+        turns: For each joint, as for `units_of`.
+    """
+    kinds, shown = None if turns is None else list(turns), ["-" if one is None else one for one in numbers]
+    if kinds is None or not are_mixed(kinds):
+        return shown
+    width = max(map(len, shown))
+    units = ["" if number is None else f" {_unit(kind, quantity)}" for number, kind in zip(numbers, kinds, strict=True)]
+    return [f"{number:>{width}}{unit}" for number, unit in zip(shown, units, strict=True)]
+
+
+def _unit(kind: bool | None, quantity: str) -> str:
+    return getattr(units_of([kind]), quantity)

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..plots.style import APART, COLORS, GREY, ORANGE, PLAIN, RED, SHADE, THIN, caption, key, label_ends, panels
-from ..plots.units import BOTH, Units
+from ..plots.style import COLORS, GREY, ORANGE, PLAIN, RED, SHADE, THIN, caption, key, label_ends, panels
+from ..plots.units import are_mixed, heading
 from .intervals import intervals
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ def draw(
     time: np.ndarray,
     shown: Mapping[str, np.ndarray],
     max_efforts: np.ndarray,
-    units: Units = BOTH,
+    turns: Sequence[bool | None] | None = None,
 ) -> Figure:
     """Draw the recorded signals of some joints of a robot.
 
@@ -36,7 +36,7 @@ def draw(
         time: `(steps,)` [s].
         shown: Arrays by name, `(steps, joints)`.
         max_efforts: Plain limits, `(joints,)`, NaN for none.
-        units: Units of the joints.
+        turns: For each joint, True if it turns and False if it slides; None if that is unknown.
 
     Raises:
         ModuleNotFoundError: Matplotlib is missing.
@@ -55,7 +55,7 @@ def draw(
     whole, axes = panels(10, sum(heights), headline, rows=len(heights), heights=heights)
     axes[-1].set_xlabel("time [s]")
     for panel, (_, drawn) in zip(axes, there, strict=False):
-        drawn(_Curves(panel, joints, time, units), shown)
+        drawn(_Curves(panel, joints, time, turns), shown)
     return whole
 
 
@@ -105,11 +105,13 @@ class _Curves:
         axes: The panel.
         joints: Names of the joints.
         time: `(steps,)` [s].
-        units: Units of the joints.
+        turns: For each joint, True if it turns and False if it slides; None if that is unknown.
     """
 
-    def __init__(self, axes: Axes, joints: Sequence[str], time: np.ndarray, units: Units) -> None:
-        self.units = units
+    def __init__(
+        self, axes: Axes, joints: Sequence[str], time: np.ndarray, turns: Sequence[bool | None] | None
+    ) -> None:
+        self.turns = turns
         self.axes, self.joints, self.time, self.alone = axes, joints, time, len(joints) == 1
         self.labels: list[tuple[np.ndarray, str, str]] = []
         # styles of lines, and colors of areas, by the words for them
@@ -124,12 +126,25 @@ class _Curves:
             if self.alone or is_main:
                 self.labels.append((values[:, column], word if self.alone else joint, color))
 
-    def finish(self, title: str, ylabel: str) -> None:
-        """Add title, axis label, the labels of the curves, and the key of lines and areas."""
-        self.axes.set_ylabel(ylabel)
+    def finish(self, title: str, ylabel: str, quantity: str | None = None) -> None:
+        """Add title, axis label, the labels of the curves, and the key of lines and areas.
+
+        Args:
+            title: The title.
+            ylabel: The axis label, with its unit if there is no `quantity`.
+            quantity: Field of `Units`, whose unit the axis has, or the label of each joint if they differ.
+        """
         caption(self.axes, title)
+        self.scale(ylabel, quantity)
         label_ends(self.axes, self.labels)
         key(self.axes, self.lines, self.areas)
+
+    def scale(self, ylabel: str, quantity: str | None) -> None:
+        """Set the axis label, with the unit of a quantity, or that of each joint to the labels if they differ."""
+        self.axes.set_ylabel(ylabel if quantity is None else heading(ylabel, quantity, self.turns))
+        if quantity is not None and self.turns is not None and are_mixed(self.turns):
+            units = {name: heading("", quantity, [kind]) for name, kind in zip(self.joints, self.turns, strict=True)}
+            self.labels = [(values, f"{name}{units[name]}", color) for values, name, color in self.labels]
 
 
 def _draw_position(curves: _Curves, shown: Mapping[str, np.ndarray]) -> None:
@@ -143,7 +158,7 @@ def _draw_position(curves: _Curves, shown: Mapping[str, np.ndarray]) -> None:
         curves.add(shown["delayed_position_targets"], "delayed target", False, style)
     if "positions" in shown:
         curves.add(shown["positions"], "position", True, {"linewidth": PLAIN})
-    curves.finish("Position", f"position [{curves.units.position}]")
+    curves.finish("Position", "position", "position")
 
 
 def _draw_effort(max_efforts: np.ndarray, curves: _Curves, shown: Mapping[str, np.ndarray]) -> None:
@@ -160,7 +175,7 @@ def _draw_effort(max_efforts: np.ndarray, curves: _Curves, shown: Mapping[str, n
     if computed is not None:
         title += _zoom(curves.axes, computed, computed if main is None else shown[main], max_efforts)
     _shade_all(curves, shown)
-    curves.finish("; ".join(title), f"effort [{curves.units.effort}]")
+    curves.finish("; ".join(title), "effort", "effort")
 
 
 def _draw_shaft(curves: _Curves, shown: Mapping[str, np.ndarray]) -> None:
@@ -238,19 +253,18 @@ def _shade(curves: _Curves, mask: np.ndarray, color: str, word: str) -> None:
 
 def _draw_motion(first: _Curves, shown: Mapping[str, np.ndarray]) -> None:
     """Draw power, beside the velocity for one joint; the power of several joints, or else the velocity."""
-    words = {"power": "power [W]", "velocities": f"velocity [{first.units.velocity}]"}
+    words = {"power": ("power [W]", None), "velocities": ("velocity", "velocity")}
     there = [name for name in words if name in shown][: 2 if first.alone else 1]
-    caption(first.axes, " and ".join(words[name].partition(" ")[0] for name in there).capitalize())
+    caption(first.axes, " and ".join(words[name][0].partition(" ")[0] for name in there).capitalize())
     for number, name in enumerate(there):
-        curves = _Curves(first.axes.twinx(), first.joints, first.time, first.units) if number else first
+        curves = _Curves(first.axes.twinx(), first.joints, first.time, first.turns) if number else first
         panel = curves.axes
-        panel.set_ylabel(words[name])
         curves.add(shown[name], name, True, {"linewidth": PLAIN}, number)
+        curves.scale(*words[name])
         if len(there) == 2:
             _color_scale(panel, "right" if number else "left", COLORS[number])
         elif not first.alone:
-            # the panel is lower than the others
-            label_ends(panel, curves.labels, 1.5 * APART)
+            label_ends(panel, curves.labels)
 
 
 def _color_scale(panel: Axes, side: str, color: str) -> None:

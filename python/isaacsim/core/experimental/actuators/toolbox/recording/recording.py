@@ -13,7 +13,6 @@ from ...pipeline.recorded_signals import SIGNALS
 from ...saving import whole_file
 from ...specs.arguments import names_of, path_of, require_file, require_type, whole_of
 from ..plots.style import save
-from ..plots.units import units_of
 from .bags import save_mcap
 from .files import Subject, load_npz, save_npz
 from .friction import FrictionTable, friction
@@ -348,7 +347,7 @@ class Recording:
             self.time,
             shown,
             self._subject.max_efforts[robot, columns],
-            units_of(None if turns is None else [turns[column] for column in columns]),
+            None if turns is None else [turns[column] for column in columns],
         )
         return save(figure, path)
 

@@ -12,6 +12,7 @@ import numpy as np
 from ...components.coupling import coupled_inertias
 from ...errors import HostError
 from ...hosts.binding import Binding
+from ...hosts.joint_kinds import turning
 from ...hosts.port import JointViews
 from ...motor_properties import read_property
 from ...pipeline.actuator import Actuator
@@ -76,7 +77,7 @@ class ClosedLoops:
     def _tables(self, rows: np.ndarray, step: float) -> Iterator[Stability]:
         """Iterate over the stability of each robot; equal robots are computed once."""
         known, paths = self._known, list(self._robots.articulation.paths)
-        armatures, names = self._property("armature"), self._names_where(known)
+        armatures, names, turns = self._property("armature"), self._names_where(known), self._turns
         found: dict[bytes, Stability] = {}
         modes = self._implicit(rows)
         given = zip(rows, self._inverses(rows), self._velocity_weights(rows), strict=True)
@@ -87,7 +88,8 @@ class ClosedLoops:
             key = b"".join(part.tobytes() for part in parts)
             if key not in found:
                 # of these joints alone, the others free
-                mechanics = Mechanics(np.linalg.inv(inverse), armature, names, velocity_weight=float(weight))
+                matrix = np.linalg.inv(inverse)
+                mechanics = Mechanics(matrix, armature, names, velocity_weight=float(weight), turns=turns)
                 modes_of = {"implicit": implicit, "may_be_implicit": self._may_be_implicit[known]}
                 found[key] = stability_with(timing, mechanics, step, (gains[0], gains[1], gains[2]), **modes_of)
             yield _named(found[key], paths[row])
@@ -212,6 +214,12 @@ class ClosedLoops:
         names = self._robots.articulation.dof_names
         return [names[column] for column in np.sort(self._assembly.columns)[mask]]
 
+    @property
+    def _turns(self) -> list[bool | None] | None:
+        """For each joint with gains, True if it turns and False if it slides; None if the articulation does not say."""
+        kinds = turning(self._robots.articulation)
+        return None if kinds is None else [kinds[column] for column in np.sort(self._assembly.columns)[self._known]]
+
     @cached_property
     def _gains(self) -> np.ndarray:
         """Gains, shape `(3, robots, joints)`, NaN for none."""
@@ -247,7 +255,7 @@ class ClosedLoops:
 
     @cached_property
     def _told(self) -> dict[str, np.ndarray]:
-        """What the simulator tells implicit joints, by name of the signal, `(robots, joints)`; 0 for nothing."""
+        """Signals of the simulator for implicit joints, by name, `(robots, joints)`; 0 for unknown ones."""
         names = "coupled_inertia", "inertia", "load_is_whole"
         found = {name: np.zeros(self._assumed.shape) for name in names}
         offer = getattr(self._robots.articulation, "joint_signals", None)

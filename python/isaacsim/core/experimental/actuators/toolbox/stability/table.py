@@ -19,6 +19,7 @@ from ...specs.fields import violations
 from ...specs.implicit import ImplicitConfig
 from ...specs.stages import parts_of
 from ...values import as_numbers
+from ..plots.units import heading, numbers_of
 from .chatter import AssumedInertia
 from .implicit import Implicit, is_sensed, mode_of
 from .loop import Loop, require_step
@@ -30,13 +31,22 @@ _COLUMNS = {
     "kp": "kp",
     "kd": "kd",
     "ki": "ki",
-    "latency": "Latency [s]",
+    "latency": "Latency",
     "inertia": "Inertia",
     "margin": "Margin",
     "armature": "Armature",
     "smallest_armature": "Smallest armature",
-    "largest_step": "Largest step [s]",
+    "largest_step": "Largest step",
 }
+_SECONDS = ("latency", "largest_step")
+
+QUANTITIES = {
+    "kp": "stiffness",
+    "kd": "damping",
+    "ki": "integral",
+    **dict.fromkeys(("inertia", "armature", "smallest_armature"), "inertia"),
+}
+"""Quantities of columns of a table of `JointStability`, fields of `Units`."""
 
 IMPLICIT_REMEDY = 'effort_mode="implicit"'
 """The remedy that an effort at the end of the step is, in words."""
@@ -66,6 +76,7 @@ class JointStability:
         load_share: Share of what else moved an implicit joint in a step that the next one takes for its load, less than
             that of `ImplicitConfig` if joints are coupled; 0 if the simulator tells the whole load, and for an explicit
             joint.
+        turns: True if the joint turns, False if it slides, None if that is unknown.
     """
 
     robot: str
@@ -82,6 +93,7 @@ class JointStability:
     effort_mode: str = "explicit"
     stepped_inertia: float = 0.0
     load_share: float = 0.0
+    turns: bool | None = None
 
 
 @dataclass(frozen=True)
@@ -163,16 +175,28 @@ class Stability:
             f"{robot.spectral_radius:.6g}, largest step {robot.largest_step:.3g} s"
         )
         mine = [joint for joint in self.joints if joint.robot == robot.robot]
-        late = any(joint.latency for joint in self.joints)
-        hidden = {"latency": not late, "effort_mode": not any(map(_is_implicit, self.joints))}
-        columns = [name for name in _COLUMNS if not hidden.get(name, False)]
-        rows = [("Joint", *map(_COLUMNS.__getitem__, columns))]
-        rows += [(joint.joint, *(_shown(getattr(joint, name)) for name in columns)) for joint in mine]
-        widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+        turns = [joint.turns for joint in mine]
+        hidden = idle_columns(self.joints)
+        columns = [_column(name, mine, turns) for name in _COLUMNS if name not in hidden]
+        columns = [["Joint", "", *(joint.joint for joint in mine)], *columns]
+        widths = [max(map(len, column)) for column in columns]
         # names are left-aligned, numbers right-aligned
-        lines = ["  ".join([row[0].ljust(widths[0]), *map(str.rjust, row[1:], widths[1:])]) for row in rows]
+        lines = [
+            "  ".join([row[0].ljust(widths[0]), *map(str.rjust, row[1:], widths[1:])])
+            for row in zip(*columns, strict=True)
+        ]
         remedy = [f"{robot.robot or 'robot'} would be stable with {IMPLICIT_REMEDY}"] if robot.implicit_helps else []
         return [title, *lines, *remedy]
+
+
+def idle_columns(joints: Sequence[JointStability]) -> set[str]:
+    """Return the columns that tables leave out: integral gains, latencies and effort modes that no joint has."""
+    there = {
+        "ki": any(joint.ki for joint in joints),
+        "latency": any(joint.latency for joint in joints),
+        "effort_mode": any(map(_is_implicit, joints)),
+    }
+    return {name for name, is_there in there.items() if not is_there}
 
 
 @dataclass(frozen=True)
@@ -185,6 +209,7 @@ class Mechanics:
         joints: Names of the joints; None for their numbers.
         robot: Name of the robot.
         velocity_weight: Weight of the velocity after the step in the position update, see `stability_of`.
+        turns: For each joint, True if it turns and False if it slides; None if that is unknown.
 
     Raises:
         ValueError: `velocity_weight` is not in 0.5 … 1, or the mass matrix is not positive definite.
@@ -195,6 +220,7 @@ class Mechanics:
     joints: Sequence[str] | None = None
     robot: str = ""
     velocity_weight: float = 1.0
+    turns: Sequence[bool | None] | None = None
 
     def __post_init__(self) -> None:
         if not 0.5 <= number_of("velocity_weight", self.velocity_weight) <= 1.0:
@@ -320,9 +346,10 @@ def stability_with(
         timing.latencies(dt),
     )
     numbers: list[list[Any]] = [[float(one) for one in row] for row in zip(*columns, strict=True)]
+    turns = [None] * count if mechanics.turns is None else mechanics.turns
     rows = [
-        _with_mode(JointStability(robot, name, *row), modes, at)
-        for at, (name, row) in enumerate(zip(names, numbers, strict=True))
+        _with_mode(JointStability(robot, name, *row, turns=kind), modes, at)
+        for at, (name, row, kind) in enumerate(zip(names, numbers, turns, strict=True))
     ]
     return Stability(dt, tuple(rows), (whole,))
 
@@ -436,9 +463,17 @@ def _is_implicit(joint: JointStability) -> bool:
     return joint.effort_mode == "implicit"
 
 
+def _column(name: str, joints: Sequence[JointStability], turns: Sequence[bool | None]) -> list[str]:
+    """Return a column of the table: its heading, the unit below that, and a value of each joint."""
+    values, quantity = [_shown(getattr(joint, name)) for joint in joints], QUANTITIES.get(name)
+    if quantity is None:
+        return [_COLUMNS[name], "[s]" if name in _SECONDS else "", *values]
+    return [_COLUMNS[name], heading("", quantity, turns).strip(), *numbers_of(values, quantity, turns)]
+
+
 def _shown(value: float | str) -> str:
     """Return a value of a column."""
-    return value if isinstance(value, str) else f"{value:.3g}"
+    return value if isinstance(value, str) else f"{value:.4g}"
 
 
 def _below(number: float) -> str:

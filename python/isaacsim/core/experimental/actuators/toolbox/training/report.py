@@ -11,7 +11,7 @@ import numpy as np
 
 from ...extras import needs
 from ...saving import whole_file
-from ..plots.style import BLUE, BROAD, GREY, PLAIN, RED, THIN, caption, dress, figure, label_ends, lines, save
+from ..plots.style import BLUE, BROAD, GREY, PLAIN, RED, THIN, caption, dress, figure, key, label_ends, lines, save
 from ..plots.units import units_of
 
 # duration of the plot over time [s], and number of points of the scatter plot
@@ -134,8 +134,10 @@ def _draw(content: dict[str, Any], curves: Curves, path: Path) -> None:
     history, best = 100 * np.array(content["history"]), content["best_epoch"]
     panel = axes["epochs"]
     panel.set(yscale="log", xlabel="epoch", ylabel="RMS error [% of effort RMS]")
-    panel.plot(best, history[best - 1, 1], "o", color=RED, clip_on=False, zorder=3)
-    caption(panel, "Training; the dot marks the kept weights")
+    kept = {"color": RED, "linestyle": "", "marker": "o"}
+    panel.plot(best, history[best - 1, 1], clip_on=False, zorder=3, **kept)
+    caption(panel, "Training")
+    key(panel, {"kept weights": kept})
     lines(panel, np.arange(1, len(history) + 1), history, ["training", "validation"], [GREY, BLUE])
     # ticks at 2, 5, 10, 20, …
     panel.yaxis.set_minor_locator(LogLocator(subs=(2, 5)))

@@ -63,7 +63,7 @@ def plot_envelope(
 
 
 def _turns(actuators: ActuatorSet, joint: str) -> bool | None:
-    """Return True if a joint turns, False if it slides, None without an articulation that says so."""
+    """Return True if a joint turns, False if it slides, None if its articulation does not provide it."""
     articulation: Any = getattr(actuators, "articulation", None)
     kinds = turning(articulation)
     names = [] if kinds is None else list(articulation.dof_names)

@@ -491,7 +491,7 @@ def _units(live: Live, columns: Iterable[int]) -> Units:
 
 
 def _legend(joints: Iterable[Joint]) -> str:
-    """Return HTML that tells the colors of the bars of some joints."""
+    """Return HTML that explains the colors of the bars of some joints."""
     joints = list(joints)
     words = [(_BAND, "allowed at this speed"), (_BLUE, "motor"), (_RED, "motor, limited")]
     if any(joint.passive for joint in joints):

@@ -1,1 +1,1 @@
-"""What a stage says of physics, read by USD's own parser into plain data."""
+"""Physics of a stage, read by USD's own parser into plain data."""

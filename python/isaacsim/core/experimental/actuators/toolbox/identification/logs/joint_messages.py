@@ -1,4 +1,4 @@
-"""ROS 2 messages that tell positions of joints, measured or commanded, as `Sample`."""
+"""ROS 2 messages with positions of joints, measured or commanded, as `Sample`."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ NAMELESS = "std_msgs/msg/Float64MultiArray"
 
 @dataclass(frozen=True)
 class Sample:
-    """What one message tells.
+    """Content of one message.
 
     Args:
         time: Time at which it was recorded [ns].
@@ -42,7 +42,7 @@ class Sample:
 
 
 def samples_of(kind: str, messages: Sequence[tuple[int, object]], joints: Sequence[str]) -> list[Sample]:
-    """Return what messages of one type tell.
+    """Return the samples of messages of one type.
 
     Args:
         kind: The type, one of `COMMANDS`.

@@ -17,7 +17,7 @@ _Places = dict[tuple[str, str], str]
 
 
 def wide(table: Table, joints: Sequence[str]) -> MotorLog:
-    """Return the log in a table with a row per sample; what is not read is told in a warning.
+    """Return the log in a table with a row per sample; a warning names what is not read.
 
     Args:
         table: The table.
