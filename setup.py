@@ -39,7 +39,10 @@ def flags_of(system: str) -> list[str]:
 
 
 def variants_of(system: str, machine: str) -> dict[str, list[str]]:
-    """The instruction sets of a platform, and what each takes besides; `machine` as `platform.machine` names it."""
+    """The instruction sets of a platform, the best last, and what each takes besides.
+
+    `machine` is as `platform.machine` names it.
+    """
     if system == "win32" or machine.lower() not in ("x86_64", "amd64"):
         return {"baseline": []}
     return {
@@ -72,7 +75,10 @@ def sources(native: Path = NATIVE) -> tuple[list[Path], list[Path]]:
 
 FLAGS = flags_of(sys.platform)
 LINK_FLAGS: list[str] = []
-IS_QUICK = os.environ.get("ACTUATORS_VARIANTS") == "baseline"
+WISH = os.environ.get("ACTUATORS_VARIANTS", "")
+if WISH not in ("", "all", "baseline"):
+    sys.exit(f"ACTUATORS_VARIANTS = {WISH!r}: must be 'all', 'baseline' or nothing. Correct it.")
+IS_QUICK = WISH == "baseline"
 if sanitizers := os.environ.get("ACTUATORS_SANITIZE"):
     # see tools/sanitize.sh; compiling takes longer than the quick tests
     FLAGS += ["-O0" if IS_QUICK else "-O1", "-g1", "-fno-omit-frame-pointer"]
@@ -135,7 +141,7 @@ class BuildVariants(build_ext):
             ) from None
 
     def is_built(self, flags: list[str]) -> bool:
-        """Whether the core has an instruction set: a wheel has all, an editable installation those of this machine."""
+        """Whether the core may have an instruction set: that of a wheel has all, others those of this machine."""
         if not flags or not self.is_for_here:
             return True
         with TemporaryDirectory() as folder:
@@ -148,9 +154,15 @@ class BuildVariants(build_ext):
             return subprocess.run([Path(folder) / "probe"], check=False).returncode == 0
 
     def build_variants(self, ext: Pybind11Extension) -> None:
-        """Compile an object per source and instruction set, all of them on all cores, and link them."""
+        """Compile an object per source and instruction set, all of them on all cores, and link them.
+
+        An editable installation has the best instruction set of this machine alone, for a new clone is to run soon.
+        """
         each, once = sources()
         variants = {name: flags for name, flags in VARIANTS.items() if self.is_built(flags)}
+        if self.is_for_here and WISH != "all":
+            # the best is the last
+            variants = dict([variants.popitem()])
         jobs = [(path, "", [], []) for path in once]
         jobs += [(path, name, macros_of(name), flags) for path in each for name, flags in variants.items()]
         macros = [*ext.define_macros, *presence_of(variants)]

@@ -62,6 +62,8 @@ void refuse_empty() {
 
 PYBIND11_MODULE(core, m) {
     m.doc() = "The actuator step in C++; see native/ in the repository.";
+    // of another processor, it is of no use
+    if (!std::getenv("ACTUATORS_ISA")) choose_variant();
     // a wrong type inside a list or tuple is a TypeError, too
     py::register_local_exception_translator([](std::exception_ptr raised) {
         try {

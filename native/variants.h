@@ -89,24 +89,27 @@ inline const std::vector<const Variant*>& variants() {
 #ifdef ACTUATORS_HAS_AVX2
         &kAvx2,
 #endif
+#ifdef ACTUATORS_HAS_BASELINE
         &kBaseline,
+#endif
     };
     return all;
 }
 
+// The variant that ACTUATORS_ISA names, else the best that the processor has.
 inline const Variant& choose_variant() {
-    const char* wanted = std::getenv("ACTUATORS_ISA");
+    const char* const wish = std::getenv("ACTUATORS_ISA");
+    const std::string wanted = wish ? wish : "";
     std::string known;
     for (const Variant* one : variants()) {
         known += std::string(known.empty() ? "" : ", ") + one->name;
-        if (wanted && *wanted ? wanted == std::string(one->name) : one->available()) {
-            if (!one->available())
-                throw std::invalid_argument(std::string("ACTUATORS_ISA = ") + wanted +
-                                            ": this processor lacks it. Unset it, or take baseline.");
-            return *one;
-        }
+        if (wanted.empty() ? !one->available() : wanted != one->name) continue;
+        if (!one->available())
+            throw std::invalid_argument("ACTUATORS_ISA = " + wanted + ": this processor lacks it. Unset it.");
+        return *one;
     }
-    throw std::invalid_argument(std::string("ACTUATORS_ISA = ") + wanted + ": must be one of " + known + ".");
+    if (wanted.empty()) throw std::runtime_error("it is for processors with " + known + ", which this one lacks");
+    throw std::invalid_argument("ACTUATORS_ISA = " + wanted + ": must be one of " + known + ".");
 }
 
 }  // namespace actuators

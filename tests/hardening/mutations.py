@@ -55,7 +55,7 @@ NATIVE = Path("native")
 UNITS = sorted(path.stem for path in (Path(__file__).parents[2] / NATIVE).glob("*.cpp"))
 FLAGS = ["-O1", "-std=c++17", "-fPIC", "-ffp-contract=off", "-fno-math-errno", "-fno-trapping-math"]
 FLAGS += ["-fvisibility=hidden", "-w", "-DACTUATORS_VARIANT=baseline", "-DACTUATORS_SYMBOL=kBaseline"]
-FLAGS += ['-DACTUATORS_NAME="baseline"']
+FLAGS += ['-DACTUATORS_NAME="baseline"', "-DACTUATORS_HAS_BASELINE"]
 # tests that run together, the longest by themselves [s]
 MANY = 60
 KEPT = ROOT / "build" / "reached.json"

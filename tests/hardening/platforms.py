@@ -134,7 +134,7 @@ def macros(variant: str) -> list[str]:
 def self_test(name: str, compiler: list[str], before: list[str], flags: list[str]) -> str:
     """What the self-test prints as built by a compiler."""
     program = PLACE / f"self_test-{name}"
-    common = [*setup.flags_of("linux"), *macros("baseline"), f"-I{NATIVE}", *flags]
+    common = [*setup.flags_of("linux"), "-DACTUATORS_HAS_BASELINE", *macros("baseline"), f"-I{NATIVE}", *flags]
     run([*compiler, *common, str(SELF_TEST), *(str(NATIVE / unit) for unit in TESTED), "-o", str(program)])
     return run([*before, str(program)])
 

@@ -269,13 +269,14 @@ def compiled(tmp_path_factory: pytest.TempPathFactory) -> ModuleType:
     # types of its own, beside those of the core that is there
     apart = "-DPYBIND11_INTERNALS_VERSION=1000"
     includes = [f"-I{path}" for path in (pybind11.get_include(), sysconfig.get_path("include"))]
+    has = "-DACTUATORS_HAS_BASELINE"
     variant = ["-DACTUATORS_VARIANT=baseline", "-DACTUATORS_SYMBOL=kBaseline", '-DACTUATORS_NAME="baseline"']
 
     def build(file: Path) -> str:
         # what is compiled once for each instruction set says so
         own = variant if "namespace ACTUATORS_VARIANT" in file.read_text("utf-8") else [*includes, apart]
         made = folder / f"{file.stem}.o"
-        run([compiler, *FLAGS, *own, "-c", str(file), "-o", str(made)])
+        run([compiler, *FLAGS, has, *own, "-c", str(file), "-o", str(made)])
         return str(made)
 
     with ThreadPoolExecutor() as pool:

@@ -355,10 +355,11 @@ def test_indices_change_no_bit(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_instruction_set_is_chosen_by_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     """A name that does not exist is refused with those that do."""
     assert Made().core.variant == core.variants()[0] or os.environ.get("ACTUATORS_ISA")
-    monkeypatch.setenv("ACTUATORS_ISA", "baseline")
-    assert Made().core.variant == "baseline"
+    last = core.variants()[-1]
+    monkeypatch.setenv("ACTUATORS_ISA", last)
+    assert Made().core.variant == last
     monkeypatch.setenv("ACTUATORS_ISA", "mmx")
-    with pytest.raises(ValueError, match=r"ACTUATORS_ISA = mmx: must be one of .*baseline"):
+    with pytest.raises(ValueError, match=rf"ACTUATORS_ISA = mmx: must be one of .*{last}"):
         Made()
 
 
