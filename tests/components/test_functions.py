@@ -172,6 +172,6 @@ def test_core_names_what_it_lacks() -> None:
     if core is None:
         pytest.skip("the native core was not built")
     with pytest.raises(ValueError, match="name = sinh"):
-        core.function("sinh", [np.zeros(1, np.float32)], "baseline")
+        core.function("sinh", [np.zeros(1, np.float32)], core.variants()[0])
     with pytest.raises(ValueError, match="variant = sse"):
         core.function("sin", [np.zeros(1, np.float32)], "sse")

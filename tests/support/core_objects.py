@@ -506,7 +506,7 @@ def entries() -> dict[str, Callable[[], Entry]]:
         "unchanged": free("unchanged", [({"a": 1}, (1,)), ([], ())]),
         "law": free("law", "ClampingMaxEffort", [floats(4) for _ in range(5)]),
         "prepare": free("prepare", "ClampingMaxEffort", [floats(4), floats(4)]),
-        "function": free("function", "pow", [floats(19), floats(19)], "baseline"),
+        "function": free("function", "pow", [floats(19), floats(19)], core.variants()[-1] if core else ""),
         "curve": free("curve", np.array([[-1, 5, 0], [1, 5, 0]], np.float32), floats(7)),
         "ring": free("ring", 3, 12),
     }

