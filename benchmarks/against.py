@@ -258,7 +258,11 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("revision", nargs="?", help="a commit, branch or tag")
     parser.add_argument("--tree", type=Path, metavar="DIR", help="a tree with a built core, instead of a revision")
     parser.add_argument(
-        "--pairs", type=int, default=0, metavar="N", help="repeat all cases in N new process pairs, not the slow ones only"
+        "--pairs",
+        type=int,
+        default=0,
+        metavar="N",
+        help="repeat all cases in N new process pairs, not the slow ones only",
     )
     add_choices(parser)
     return parser
