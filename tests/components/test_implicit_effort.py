@@ -21,6 +21,7 @@ from isaacsim.core.experimental.actuators import (
     PDControlConfig,
     PIDControlConfig,
     PositionBasedClampingConfig,
+    SlewedPIDControlConfig,
     native,
 )
 from one_inertia import state_of
@@ -104,6 +105,35 @@ def test_effort_is_that_of_the_end_of_the_step(
     wanted = bisected(residual)
     # the position has 24 bits, of which the stiffness makes an effort
     np.testing.assert_allclose(found[:, 0], wanted, rtol=5e-5, atol=1e-5 + 2e-7 * kp)
+
+
+@pytest.mark.usefixtures("backend")
+@pytest.mark.parametrize("gains", [(25.0, 40.0, 0.5), (2000.0, 500.0, 20.0)], ids=str)
+@pytest.mark.parametrize("limit", [np.inf, 15.0])
+def test_setpoint_that_moves_slowly_is_that_of_the_end_of_the_step(
+    gains: tuple[float, float, float], limit: float, rng: np.random.Generator
+) -> None:
+    """Over steps with changing targets; from a reset on it starts at the position of the end of the first step."""
+    (kp, ki, kd), rate, most = gains, 2.0, 0.4
+    law = SlewedPIDControlConfig(kp, ki, kd, max_rate=rate, integral_max=most)
+    inertia = np.float32(10.0 ** rng.uniform(-2, 0, COUNT)).astype(float)
+    q, qd = (np.float32(rng.normal(size=COUNT)).astype(float) for _ in range(2))
+    arrays = joints_of([law, MaxEffortClampingConfig(limit)], inertia, np.zeros(COUNT))
+    integral, setpoint, rest = np.zeros(COUNT), np.full(COUNT, np.nan), np.zeros(COUNT)
+    for step in range(30):
+        target = np.float32(q + rng.normal(size=COUNT) * (0.02 if step % 2 else 1.0)).astype(float)
+        found = arrays.step(*map(column, (q, qd, target)), DT)[:, 0]
+
+        def solved(effort: np.ndarray) -> tuple[np.ndarray, ...]:
+            after = qd + DT * effort / inertia
+            given = q + DT * after, after, target, 0.0, 0.0, DT, integral, setpoint, rest
+            return oracle.slewed_pid_law(*given, kp, ki, kd, rate, most, 0.0)
+
+        wanted = bisected(lambda effort: np.clip(solved(effort)[0], -limit, limit) - effort)
+        np.testing.assert_allclose(found, wanted, rtol=5e-5, atol=1e-4 + 5e-7 * kp)
+        _, integral, setpoint, _ = solved(wanted)
+        qd = np.float32(qd + DT * wanted / inertia).astype(float)
+        q = np.float32(q + DT * qd).astype(float)
 
 
 @pytest.mark.usefixtures("backend")
