@@ -371,4 +371,4 @@ def test_laden_robots_in_contact_do_not_chatter(name: str, engine: str) -> None:
     explicit = hold(name, engine, "explicit", 2.0)
     assert explicit.chatters and explicit.fast > 3e-4
     assert found.faults == explicit.faults == 0 and not found.chatters
-    assert abs(found.fallen) < 2e-3 and found.error < 3e-3
+    assert abs(found.fallen) < 2e-3 and found.error < 5e-3
