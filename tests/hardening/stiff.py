@@ -6,7 +6,8 @@
 The load is welded on, so that neither mass matrix nor load signal of the robot has it. Columns: the largest sustained
 tone that `buzz` finds in the second half, the fast motion of all joints, and the descent of the base. A joint chatters
 with a tone, or with fast motion above 1e-5 rad. The drives of the simulator, which its solver knows, are the reference.
-Exits with 1 when an implicit robot chatters or has a fault, and does so neither in explicit mode nor with drives.
+Exits with 1 when an implicit robot has a fault, chatters or falls. The G1 does so today: it lies down, as the inertia of
+its legs is that of free legs, and legs on the ground move the whole robot; see the page on stiff gains.
 """
 
 from __future__ import annotations
@@ -21,6 +22,8 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "support"))
 from laden import LADEN, SECONDS, Found, hold
 
 MODES = ("explicit", "drives", "implicit")
+# descent of a base that stands [m]
+LARGEST_DESCENT = 0.005
 
 
 def row(name: str, engine: str, how: str, found: Found) -> str:
@@ -36,14 +39,15 @@ def row(name: str, engine: str, how: str, found: Found) -> str:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--seconds", type=float, default=SECONDS, help="duration of each run; the second half counts")
-    seconds, missed = parser.parse_args().seconds, 0
+    seconds, missed = parser.parse_args().seconds, list[str]()
     engines = ["mujoco", *(["physx"] if find_spec("ovphysx") else [])]
     for name, engine in product(LADEN, engines):
         runs = {how: hold(name, engine, how, seconds) for how in MODES}
         print("\n".join(row(name, engine, how, found) for how, found in runs.items()), flush=True)
         ours = runs["implicit"]
-        missed += ours.faults > 0 or (ours.chatters and not runs["drives"].chatters)
-    print("ok" if not missed else f"MISSED by {missed} robots")
+        if ours.faults or ours.chatters or abs(ours.fallen) > LARGEST_DESCENT:
+            missed.append(f"{name} on {engine}")
+    print(f"MISSED: {', '.join(missed)}" if missed else "ok")
     return 1 if missed else 0
 
 
