@@ -6,8 +6,8 @@
 The load is welded on, so that neither mass matrix nor load signal of the robot has it. Columns: the largest sustained
 tone that `buzz` finds in the second half, the fast motion of all joints, and the descent of the base. A joint chatters
 with a tone, or with fast motion above 1e-5 rad. The drives of the simulator, which its solver knows, are the reference.
-Exits with 1 when an implicit robot has a fault, chatters or falls. The G1 does so today: it lies down, as the inertia of
-its legs is that of free legs, and legs on the ground move the whole robot; see the page on stiff gains.
+Exits with 1 when an implicit robot has a fault, chatters or falls. The G1 does so today: it lies down, as the inertia
+of its legs is that of free legs, and legs on the ground move the whole robot; see the page on stiff gains.
 """
 
 from __future__ import annotations
