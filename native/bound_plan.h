@@ -148,10 +148,11 @@ class BoundPlan {
         give(name, values, [&] { plan.give_signal(number, array.data()); });
     }
 
-    // Publish a state array as this signal.
-    void add_published(size_t array, const py::object& signal, float neutral) {
+    // Publish a state array as this signal; while it is unknown, a row of parameters, or a number where `row` is -1.
+    void add_published(size_t array, const py::object& signal, float neutral, int row) {
         float* const data = written<float>("published signal", signal, signal_shape());
-        give("published " + std::to_string(kept_.size()), signal, [&] { plan.add_published(array, data, neutral); });
+        give("published " + std::to_string(kept_.size()), signal,
+             [&] { plan.add_published(array, data, neutral, row); });
     }
 
     // Each item holds a signal, the slots to sum, and the array of sums.

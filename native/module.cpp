@@ -104,7 +104,8 @@ PYBIND11_MODULE(core, m) {
         .def("hand_over", &BoundPlan::hand_over, py::arg("signals"), py::arg("bad"), py::arg("efforts"),
              py::arg("computed"))
         .def("give_signal", &BoundPlan::give_signal, py::arg("number"), py::arg("values"))
-        .def("add_published", &BoundPlan::add_published, py::arg("array"), py::arg("signal"), py::arg("neutral"))
+        .def("add_published", &BoundPlan::add_published, py::arg("array"), py::arg("signal"), py::arg("neutral"),
+             py::arg("row"))
         .def("set_totals", &BoundPlan::set_totals, py::arg("totals"))
         .def("set_linkages", &BoundPlan::set_linkages, py::arg("linkages"))
         .def("publish", &BoundPlan::publish)

@@ -192,11 +192,12 @@ void Plan::give_signal(size_t number, const float* values) {
     changed_ = true;
 }
 
-void Plan::add_published(size_t array, float* signal, float neutral) {
+void Plan::add_published(size_t array, float* signal, float neutral, int row) {
     const auto all = state_slots();
     if (array >= all.size() || !all[array])
         refuse("array = " + std::to_string(array), "one that a law has_state, and no network");
-    p_.published.push_back({array, *all[array], signal, neutral, nullptr});
+    if (row >= static_cast<int>(rows_.size())) refuse("row = " + std::to_string(row), "one of the parameters");
+    p_.published.push_back({array, *all[array], signal, neutral, row < 0 ? nullptr : &rows_[row], nullptr});
     changed_ = true;
 }
 

@@ -81,8 +81,8 @@ class Plan {
     void own_lag_piece(const int32_t* values, std::vector<int32_t> slots);
     // a signal that laws request, by its index: (robots, slots)
     void give_signal(size_t number, const float* values);
-    // publish a state array as a signal: (robots, slots)
-    void add_published(size_t array, float* signal, float neutral);
+    // publish a state array as a signal: (robots, slots); while it is unknown, a row, or `neutral` without one, -1
+    void add_published(size_t array, float* signal, float neutral, int row);
     // sums that steps compute over ascending slots; other totals are written externally
     void set_totals(std::vector<Total> totals);
     // linkages of joints, which the stage of that law runs
@@ -164,12 +164,6 @@ class Plan {
     bool is_large() const;
 
   private:
-    struct RowValues {
-        std::vector<float> values;
-        const float* own = nullptr;
-        float neutral = 0;
-        std::vector<Piece> pieces;
-    };
     struct LagPiece {
         const int32_t* values;
         std::vector<int32_t> slots;

@@ -90,18 +90,6 @@ struct Row {
     const float* at(int64_t element) const { return values + (element & own); }
 };
 
-// Adjacent slots of a piece: start in the row, start in the piece, and count.
-struct Run {
-    int32_t slot, place, count;
-};
-
-// Parameter values of one actuator, (robots, joints), in the user's memory.
-struct Piece {
-    const float* values = nullptr;
-    int64_t count = 0;
-    std::vector<Run> runs;
-};
-
 // A row gathered from pieces; `rest`, (robots, slots), holds the remaining values, if any.
 struct Gathered {
     int array = 0;

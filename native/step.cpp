@@ -165,7 +165,12 @@ NOINLINE void publish(const Problem& p, const Block& b) {
         const float* RESTRICT const from = one.state + b.first_robot * p.slots;
         float* RESTRICT const to = one.signal + b.first_robot * p.slots;
         const float neutral = one.neutral;
-        for (int64_t k = 0; k < (last - b.first_robot) * p.slots; ++k) to[k] = from[k] == from[k] ? from[k] : neutral;
+        int unknown = 0;
+        for (int64_t k = 0; k < (last - b.first_robot) * p.slots; ++k) {
+            to[k] = from[k] == from[k] ? from[k] : neutral;
+            unknown |= from[k] != from[k];
+        }
+        if (unknown) one.publish_unset(b.first_robot, last, p.slots);
     }
     for (const Total& one : p.totals) one.add_up(b.first_robot, last, p.slots);
 }

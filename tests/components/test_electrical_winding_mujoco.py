@@ -34,6 +34,8 @@ MODEL = """
 </mujoco>
 """
 HEAT = 'thermal="2 5 0 0.00393 25 25"'
+# of a warm room
+WARM = 'thermal="2 5 0 0.00393 25 60"'
 # a servo without gain hands on its feedforward, a voltage
 VOLTS = ServoControlConfig(kp=0.0, error_gain=0.0, voltage=1.0)
 
@@ -43,11 +45,15 @@ def winding(discretization: str = "mujoco", **values: Any) -> ElectricalConfig:
     return ElectricalConfig(torque_constant=K, resistance=R, discretization=discretization, **values)
 
 
-def warm(**values: Any) -> list[Any]:
+def warm(ambient: float = 25.0, **values: Any) -> list[Any]:
     """The winding of copper in a motor that gets hot within seconds, and its heat."""
     step = "mujoco_inductance" if "inductance" in values else "mujoco"
     heat = ThermalConfig(
-        5.0, 2.0, motor_constant=K / math.sqrt(R), temperature_coefficient=0.00393, discretization=step
+        *(5.0, 2.0),
+        ambient=ambient,
+        motor_constant=K / math.sqrt(R),
+        temperature_coefficient=0.00393,
+        discretization=step,
     )
     return [winding(temperature_coefficient=0.00393, **values), heat]
 
@@ -112,6 +118,7 @@ CASES: dict[str, tuple[str, list[Any], float]] = {
         10.0,
     ),
     "R heat": (f"{HEAT}", [VOLTS, *warm(command="voltage")], 10.0),
+    "R heat in a warm room": (f"{WARM}", [VOLTS, *warm(60.0, command="voltage")], 10.0),
     "R L heat": (f'inductance="{L}" {HEAT}', [VOLTS, *warm(command="voltage", inductance=L)], 10.0),
     "L rate heat": (
         f'inductance="{L}" saturation="0 0 600" {HEAT}',
@@ -137,6 +144,11 @@ CASES: dict[str, tuple[str, list[Any], float]] = {
     "PD supply heat": (
         f'input="pos" controller="5 0 0.2 0 0 3" {HEAT}',
         [PDControlConfig(5.0, 0.2), *warm(voltage=3.0)],
+        2.0,
+    ),
+    "PD supply heat in a warm room": (
+        f'input="pos" controller="5 0 0.2 0 0 3" {WARM}',
+        [PDControlConfig(5.0, 0.2), *warm(60.0, voltage=3.0)],
         2.0,
     ),
     "PD L heat": (

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import functools
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -21,6 +22,7 @@ from isaacsim.core.experimental.actuators import (
     PDControlConfig,
     PIDControlConfig,
     PositionBasedClampingConfig,
+    SlewedPIDControlConfig,
     native,
 )
 from one_inertia import state_of
@@ -104,6 +106,43 @@ def test_effort_is_that_of_the_end_of_the_step(
     wanted = bisected(residual)
     # the position has 24 bits, of which the stiffness makes an effort
     np.testing.assert_allclose(found[:, 0], wanted, rtol=5e-5, atol=1e-5 + 2e-7 * kp)
+
+
+@pytest.mark.usefixtures("backend")
+@pytest.mark.parametrize("gains", [(25.0, 40.0, 0.5), (2000.0, 500.0, 20.0)], ids=str)
+@pytest.mark.parametrize("limit", [np.inf, 15.0])
+def test_setpoint_that_moves_slowly_is_that_of_the_end_of_the_step(
+    gains: tuple[float, float, float], limit: float, rng: np.random.Generator
+) -> None:
+    """Over steps with changing targets; from a reset on it starts at the position of the end of the first step."""
+    (kp, ki, kd), rate, most = gains, 2.0, 0.4
+    law = SlewedPIDControlConfig(kp, ki, kd, max_rate=rate, integral_max=most)
+    inertia = np.float32(10.0 ** rng.uniform(-2, 0, COUNT)).astype(float)
+    q, qd = (np.float32(rng.normal(size=COUNT)).astype(float) for _ in range(2))
+    arrays = joints_of([law, MaxEffortClampingConfig(limit)], inertia, np.zeros(COUNT))
+
+    def solved(effort: np.ndarray, given: Sequence[Any], kept: Sequence[Any]) -> tuple[np.ndarray, ...]:
+        """Effort, integral and setpoint of the law at the end of a step under an effort."""
+        position, velocity, wish = given
+        after = velocity + DT * effort / inertia
+        signals = position + DT * after, after, wish, 0.0, 0.0, DT
+        return oracle.slewed_pid_law(*signals, *kept, np.zeros(COUNT), kp, ki, kd, rate, most, 0.0)[:3]
+
+    kept = np.zeros(COUNT), np.full(COUNT, np.nan)
+    for step in range(30):
+        target = np.float32(q + rng.normal(size=COUNT) * (0.02 if step % 2 else 1.0)).astype(float)
+        found = arrays.step(*map(column, (q, qd, target)), DT)[:, 0]
+        law_at = functools.partial(solved, given=(q, qd, target), kept=kept)
+        wanted = bisected(functools.partial(_excess, law_at, limit))
+        np.testing.assert_allclose(found, wanted, rtol=5e-5, atol=1e-4 + 5e-7 * kp)
+        kept = law_at(wanted)[1:]
+        qd = np.float32(qd + DT * wanted / inertia).astype(float)
+        q = np.float32(q + DT * qd).astype(float)
+
+
+def _excess(law_at: Callable[..., tuple[np.ndarray, ...]], limit: float, effort: np.ndarray) -> np.ndarray:
+    """How much the limited effort of a law exceeds the one that it is computed for."""
+    return np.clip(law_at(effort)[0], -limit, limit) - effort
 
 
 @pytest.mark.usefixtures("backend")

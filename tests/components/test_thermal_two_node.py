@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import warp as wp
 from isaacsim.core.experimental.actuators import (
     ActuatedArrays,
     ElectricalConfig,
@@ -268,3 +269,85 @@ def test_engines_have_the_same_bits(monkeypatch: pytest.MonkeyPatch, rng: np.ran
         saved, expected = arrays.save_state(), other.save_state()
         for name in saved:
             np.testing.assert_array_equal(saved[name], expected[name], err_msg=name)
+
+
+# ---- the first step
+
+
+SUPPLIED = ElectricalConfig(0.5, 1.0, voltage=10.0, temperature_coefficient=0.004, magnet_coefficient=0.001)
+AMBIENTS = np.array([-20.0, 25.0, 60.0], np.float32)
+
+
+def of_supply(ambient: Any) -> Any:
+    """Effort of a winding at its supply, at rest and at one temperature, float64."""
+    rise = np.asarray(ambient, np.float64) - 25.0
+    return 0.5 * (1.0 - 0.001 * rise) * 10.0 / (1.0 + 0.004 * rise)
+
+
+def supplied(stages: Any, robots: int, dt: float = 1e-3) -> tuple[ActuatedArrays, Any]:
+    """Joints at rest that ask for more than their supply gives, and a function that steps them."""
+    arrays = joints_of([SUPPLIED, *stages], robots)
+    rest, given = np.zeros((robots, 1), np.float32), np.full((robots, 1), 1e3, np.float32)
+    return arrays, lambda: np.array(arrays.step(rest, rest, rest, dt, feedforward=given), np.float64)[:, 0]
+
+
+@pytest.fixture(params=["core", "Warp"])
+def engine(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The engine that steps."""
+    if request.param == "Warp":
+        monkeypatch.setattr(native, "core", None)
+    elif native.core is None:
+        pytest.skip("the native core was not built")
+
+
+@pytest.mark.usefixtures("engine")
+def test_winding_begins_at_the_temperature_of_its_surroundings() -> None:
+    """In the first step, and in the first after a reset to ambient; 25 °C without a thermal stage."""
+    for ambient in (-20.0, 60.0):
+        arrays, step = supplied([config(ambient=ambient)], 2)
+        np.testing.assert_allclose(step(), of_supply(ambient), rtol=1e-6)
+        for _ in range(2000):
+            warm = step()
+        assert (warm < 0.99 * of_supply(ambient)).all()
+        arrays.reset(indices=[1])
+        found = step()
+        assert found[0] == pytest.approx(warm[0], rel=1e-4)
+        assert found[1] == pytest.approx(of_supply(ambient), rel=1e-6)
+    _, step = supplied([], 2)
+    np.testing.assert_allclose(step(), of_supply(25.0), rtol=1e-6)
+
+
+@pytest.mark.usefixtures("engine")
+def test_surroundings_may_be_those_of_each_robot() -> None:
+    """Given as an array, and written before the first step or after a reset."""
+    _, step = supplied([config(ambient=AMBIENTS)], 3)
+    np.testing.assert_allclose(step(), of_supply(AMBIENTS), rtol=1e-6)
+    arrays, step = supplied([config(ambient=40.0)], 3)
+    (actuator,) = arrays.actuators
+    (heat,) = (one for one in actuator.others if type(one).__name__ == "ThermalTwoNode")
+    heat.ambient = wp.array(AMBIENTS, dtype=wp.float32, device="cpu")
+    np.testing.assert_allclose(step(), of_supply(AMBIENTS), rtol=1e-6)
+    heat.ambient = wp.array(AMBIENTS[::-1].copy(), dtype=wp.float32, device="cpu")
+    arrays.reset()
+    np.testing.assert_allclose(step(), of_supply(AMBIENTS[::-1]), rtol=1e-6)
+
+
+@pytest.mark.usefixtures("engine")
+def test_joints_of_one_robot_have_surroundings_of_their_own() -> None:
+    """Joints without a thermal stage between them."""
+    first = PDControlConfig(0.0, 0.0)
+    motors = {name: [first, SUPPLIED, config(ambient=value)] for name, value in (("a", -20.0), ("c", 60.0))}
+    arrays = ActuatedArrays(["a", "b", "c"], motors | {"b": [first, SUPPLIED]}, num_robots=2)
+    rest = np.zeros((2, 3), np.float32)
+    found = arrays.step(rest, rest, rest, 1e-3, feedforward=np.full_like(rest, 1e3))
+    np.testing.assert_allclose(found, [of_supply(AMBIENTS)] * 2, rtol=1e-6)
+
+
+@pytest.mark.usefixtures("engine")
+def test_kept_temperatures_stay_those_of_the_winding() -> None:
+    """After a reset that keeps them."""
+    arrays, step = supplied([config(ambient=60.0, reset="kept")], 1)
+    for _ in range(2000):
+        warm = step()
+    arrays.reset()
+    np.testing.assert_allclose(step(), warm, rtol=1e-4)

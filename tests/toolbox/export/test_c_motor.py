@@ -126,6 +126,12 @@ MOTORS = {
         ThermalConfig.i2t(9.0, 30.0, 0.4),
         EnvelopeClampingConfig([-6.0, 0.0, 9.0], [40.0, 30.0, 4.0]),
     ],
+    "heat_in_the_cold": [
+        PD,
+        FRICTION,
+        ElectricalConfig(0.6, 0.9, voltage=9.0, temperature_coefficient=0.0039, magnet_coefficient=0.001),
+        ThermalConfig(9.0, 1.5, 40.0, 4.0, ambient=-30.0, derating_start=60.0, max_temperature=90.0),
+    ],
     "heat_and_gear": [*AT_MOTOR, WINDING, ThermalConfig.i2t(0.4, 1.5, 0.3), GEAR, FRICTION],
     "rate": [PIDControlConfig(80.0, 11.0, 2.0, 0.02, 0.1), RateConfig(decimation=3), MOST],
     "rate_in_hertz": [PD, NOISY, RateConfig(frequency=97.0, phase=0.4), MOST, FRICTION],

@@ -6,7 +6,13 @@ from pathlib import Path
 from typing import get_args, get_type_hints
 
 import pytest
-from isaacsim.core.experimental.actuators import EncoderConfig, MotorConfig, PDControlConfig, load_motors
+from isaacsim.core.experimental.actuators import (
+    EncoderConfig,
+    MotorConfig,
+    PDControlConfig,
+    SlewedPIDControlConfig,
+    load_motors,
+)
 from isaacsim.core.experimental.actuators.toolbox.commands.arguments import Export
 from isaacsim.core.experimental.actuators.toolbox.export.robot import FEATURES, read_robot
 from isaacsim.core.experimental.actuators.toolbox.export.targets import TARGETS, export
@@ -47,6 +53,19 @@ def test_strict_refuses_a_loss_and_writes_nothing(target: str, tmp_path: Path) -
         export(robot, target, out, strict=True)
     assert not out.exists()
     assert "Not said: law feedback encoder, of shoulder, extension." in export(robot, target, out)
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_setpoint_of_limited_velocity_is_carried_or_named(target: str, tmp_path: Path) -> None:
+    """With the gains of the controller, as those of a PID."""
+    law = SlewedPIDControlConfig(3.0, 0.5, 1.0, max_rate=2.0, integral_max=0.25)
+    robot, out = read_robot(ARM, {".*": MotorConfig(law)}), tmp_path / ("out.yaml" if target == "yaml" else "out")
+    lost = export(robot, target, out)
+    named = "Not said: largest velocity of the setpoint (max_rate = 2), of shoulder, extension." in lost
+    assert named is (target not in ("yaml", "c"))
+    for joint in robot.joints:
+        gains = {name: joint.features[name] for name in ("kp", "ki", "kd", "integral_max", "max_rate")}
+        assert gains == {"kp": 3.0, "ki": 0.5, "kd": 1.0, "integral_max": 0.25, "max_rate": 2.0} and joint.laws == ()
 
 
 def test_unknown_target_is_refused(tmp_path: Path) -> None:

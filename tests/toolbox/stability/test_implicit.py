@@ -29,12 +29,15 @@ from isaacsim.core.experimental.actuators import (
     stability_of,
 )
 from isaacsim.core.experimental.actuators.components.coupling import coupled_inertias
+from isaacsim.core.experimental.actuators.hosts.binding import Binding
 from isaacsim.core.experimental.actuators.hosts.mujoco.host import MujocoArticulation
 from isaacsim.core.experimental.actuators.toolbox.stability.frequency import frequency_response
 from isaacsim.core.experimental.actuators.toolbox.stability.implicit import Implicit
 from isaacsim.core.experimental.actuators.toolbox.stability.loop import Loop
 from isaacsim.core.experimental.actuators.toolbox.trials.bode import loop_response
+from laden import hold
 from one_inertia import tell
+from physics_engines import ENGINES, installed
 from places import ROBOTS
 
 INERTIA, DT = 0.2, 0.005
@@ -260,7 +263,7 @@ def test_inertia_is_that_of_the_engine(name: str, path: str) -> None:
 
 def without_signals(monkeypatch: pytest.MonkeyPatch, *stages: Any) -> tuple[Stability, list[str]]:
     """Return the stability of a pendulum whose simulator tells no inertia, and the warnings at play."""
-    monkeypatch.delattr(MujocoArticulation, "joint_signals")
+    monkeypatch.setattr(Binding, "joint_views", lambda *_: None)
     motor = [PDControlConfig(4000.0, 200.0), MaxEffortClampingConfig(100.0), *stages]
     with Simulation(ROBOTS / "pendulum.usda", DT) as sim, warnings.catch_warnings(record=True) as told:
         warnings.simplefilter("always")
@@ -296,12 +299,25 @@ def test_joint_of_no_known_inertia_is_unknown(monkeypatch: pytest.MonkeyPatch) -
     assert table.unknown == ("hinge",) and table.joints == ()
 
 
-@pytest.mark.parametrize(
-    ("tells", "remedy"),
-    [(True, 'or use effort_mode="implicit"'), (False, r"or use ImplicitConfig\(assumed_inertia=…\)")],
-)
-def test_warning_names_the_mode_as_a_remedy(tells: bool, remedy: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Besides armature, gains and step; with an inertia where the simulator tells none."""
+def test_simulators_with_matrices_alone_tell_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As PhysX and Isaac Sim do, whose laws get the inertia of the matrices."""
+    tables = []
+    for _ in range(2):
+        with Simulation(ROBOTS / "franka_panda.usda", DT) as sim:
+            sim.play()
+            actuators = ArticulationActuators("/World/Panda", effort_mode="implicit")
+            tables.append(actuators.stability())
+        monkeypatch.delattr(MujocoArticulation, "joint_signals", raising=False)
+    own, by_matrices = tables
+    assert own.unknown == by_matrices.unknown == () and len(by_matrices.joints) == 7
+    for one, other in zip(own.joints, by_matrices.joints, strict=True):
+        assert other.stepped_inertia == pytest.approx(one.stepped_inertia, rel=1e-5)
+
+
+@pytest.mark.parametrize("tells", [True, False])
+def test_warning_names_the_mode_as_a_remedy(tells: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Besides armature, gains and step; also where the simulator has matrices alone."""
+    remedy = 'or use effort_mode="implicit"'
     if not tells:
         monkeypatch.delattr(MujocoArticulation, "joint_signals")
     motor = [PDControlConfig(4000.0, 200.0), MaxEffortClampingConfig(100.0)]
@@ -344,3 +360,15 @@ def test_bode_plot_is_that_of_the_implicit_loop() -> None:
         np.testing.assert_array_equal(found.open_loop, expected.open_loop)
         titles = [panel.get_title(loc="left") for panel in plot_bode(actuators, "hinge").axes]
     assert found.gain_margin == np.inf and titles[0].startswith("Gain margin inf")
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("name", ["ANYmal", "Franka"])
+@pytest.mark.slow
+def test_laden_robots_in_contact_do_not_chatter(name: str, engine: str) -> None:
+    """With twenty times their gains, where explicit ones do; tests/hardening/stiff.py has all of ten seconds."""
+    found = hold(name, installed(engine), "implicit", 4.0)
+    explicit = hold(name, engine, "explicit", 2.0)
+    assert explicit.chatters and explicit.fast > 3e-4
+    assert found.faults == explicit.faults == 0 and not found.chatters
+    assert abs(found.fallen) < 2e-3 and found.error < 5e-3

@@ -261,10 +261,11 @@ def test_coupled_arm_vibrates_from_the_limit_on(engine: str) -> None:
 
 
 @pytest.mark.parametrize("stiff", [0.4, 0.8])
-def test_implicit_coupled_arm_vibrates_from_the_limit_on(stiff: float) -> None:
+@pytest.mark.parametrize("engine", ENGINES)
+def test_implicit_coupled_arm_vibrates_from_the_limit_on(engine: str, stiff: float) -> None:
     """Coupled joints that follow loads at once have a limit of stiffness, within 5 %; each of them alone has none."""
     pose = [0.0, -0.6, 0.0, -2.2, 0.5, 1.6, 0.8]
-    bench = Bench("franka_panda", "/World/Panda", pose, 1 / 240, 0, more=[ImplicitConfig(load_share=1.0)])
+    bench = Bench("franka_panda", "/World/Panda", pose, 1 / 240, 0, engine, more=[ImplicitConfig(load_share=1.0)])
     bench.robot.set_dof_max_velocities(np.inf)
     bench.robot.set_dof_positions(bench.rest)
     kp, kd = gains(np.array([row.inertia for row in bench.actuators.stability().joints]), 1 / 240, stiff)

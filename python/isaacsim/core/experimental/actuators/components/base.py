@@ -77,10 +77,12 @@ class Component(NotCopied):
     ASKS: ClassVar[tuple[str, ...]] = ()
     """Signals of `specs/signals.py` that `LAW` takes besides those of its kind; outside a plan they are neutral."""
     PUBLISHES: ClassVar[Mapping[str, str]] = {}
-    """By name of a signal, the name in `STATE` of its value in the next step; `UNSET` becomes the neutral value.
+    """By name of a signal, the name in `STATE` of its value in the next step; `UNSET` becomes what `UNSET_AS` says.
 
     Only laws in a plan get the signal.
     """
+    UNSET_AS: ClassVar[Mapping[str, str]] = {}
+    """By name of a published state, the parameter that is published while it is `UNSET`; else the neutral value is."""
     RECORDED: ClassVar[Mapping[str, str]] = {}
     """By name of a signal of recordings, of `OF_STATES`, the name in `STATE` of its value after the step."""
     CURVES: ClassVar[Mapping[str, str]] = {}

@@ -247,7 +247,7 @@ def law_of(component_type: type) -> Law | None:
 
 def _has_same_state(law: Law, component_type: type) -> bool:
     """Return True if a class declares the same about its state as the component class of a line."""
-    declared = {name: getattr(law.component, name) for name in ("START", "KEPT", "PUBLISHES")}
+    declared = {name: getattr(law.component, name) for name in ("START", "KEPT", "PUBLISHES", "UNSET_AS")}
     return all(getattr(component_type, name, value) == value for name, value in declared.items())
 
 

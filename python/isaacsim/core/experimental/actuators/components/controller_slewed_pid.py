@@ -4,8 +4,9 @@
     I⁺     = clip(I + (s⁺ − q)·dt, −I_max, I_max)                I, I_max  [rad·s or m·s], not an effort
     effort = const + ff + kp·(s⁺ − q) + ki·I⁺ + kd·(q̇* − q̇)
 
-The new setpoint acts in the same step. After a reset s is the position of the step, and I is 0. Equal steps of a ramp
-would be rounded in the same direction: the state holds the rounding error of s and adds it in the next step.
+The new setpoint acts in the same step. After a reset s is the position of the step, that of its end with an
+`ImplicitConfig`, and I is 0. Equal steps of a ramp would be rounded in the same direction: the state holds the rounding
+error of s and adds it in the next step.
 Edges: max_rate = inf is `ControllerPID`, to the bit; a max_rate below 0 and a target that is not finite give NaN, which
 the plan's guard turns into zero and a fault.
 Source: MuJoCo 4.0, `slewmax` of the actuators `pid` and `dcmotor`, whose setpoint starts at 0 and whose integral acts a

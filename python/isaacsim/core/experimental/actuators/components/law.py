@@ -100,6 +100,7 @@ class LawClass(Protocol):
     CURVES: Mapping[str, str]
     ASKS: tuple[str, ...]
     PUBLISHES: Mapping[str, str]
+    UNSET_AS: Mapping[str, str]
     USUAL: Mapping[str, float]
     COSTLY: tuple[str, ...]
     LATE: tuple[str, ...]
@@ -258,6 +259,8 @@ def _require_names(owner: LawClass) -> None:
         ("START or KEPT has", sorted({*owner.START, *owner.KEPT}), states, f"STATE, {states}"),
         ("KEPT has", sorted({*keeping_states(owner.KEPT).values()}), states, f"STATE, {states}"),
         ("PUBLISHES has", sorted({*owner.PUBLISHES.values()}), states, f"STATE, {states}"),
+        ("UNSET_AS has", owner.UNSET_AS, shown := sorted({*owner.PUBLISHES.values()}), f"the published, {shown}"),
+        ("UNSET_AS has", sorted({*owner.UNSET_AS.values()}), owner.PARAMETERS, f"PARAMETERS, {[*owner.PARAMETERS]}"),
         ("USUAL has", owner.USUAL, arguments := list(owner.LAW.input_types), f"the arguments of LAW, {arguments}"),
         ("COSTLY has", owner.COSTLY, list(owner.USUAL), f"USUAL, {list(owner.USUAL)}"),
     ):

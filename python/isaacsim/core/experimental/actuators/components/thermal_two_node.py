@@ -24,7 +24,7 @@ the inductance of its winding holds.
 The differences of flows vanish at rest, so the rounding of α, β and γ does not move the temperatures at rest. Steps of
 a millisecond change a temperature by less than its last digit: the state holds the rounding errors and adds them in the
 next step. An infinite C_h leaves the housing at T_a. In the first step, and after a reset to ambient, both temperatures
-are T_a. A winding that runs away beyond all numbers keeps its state, with a fault.
+are T_a, also those that the winding gets. A winding that runs away beyond all numbers keeps its state, with a fault.
 Edges: parameters out of range give NaN, which the plan's guard turns into a fault.
 Source: the exact step of a linear system under constant input; W. Kahan, CACM 8 (1965) 40, for the rounding errors.
 """
@@ -263,6 +263,7 @@ class ThermalTwoNode(Thermal):
         "housing_temperature": "housing_temperature",
         "derating": "derating",
     }
+    UNSET_AS: ClassVar[Mapping[str, str]] = {"temperature": "ambient", "housing_temperature": "ambient"}
     ASKS: ClassVar[tuple[str, ...]] = ("winding_loss",)
     PREPARE = two_node_prepare
     LAW = two_nodes

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -76,6 +76,13 @@ class Binding:
         )
         return buffers
 
+    def joint_views(self, wanted: Collection[str]) -> JointViews | None:
+        """Return what the simulator tells of the joints, of these signals; None for nothing."""
+        offer = getattr(self.articulation, "joint_signals", None)
+        if not wanted:
+            return None
+        return mass_signals(self.articulation, wanted) if offer is None else offer(list(wanted))
+
     def following(
         self, wanted: Mapping[str, Sequence[tuple[Sequence[int], wp.array]]], columns: Sequence[int]
     ) -> Callable[[], None]:
@@ -85,10 +92,7 @@ class Binding:
             wanted: By name of the signal: joints and array `(robots, these joints)`, as `Assembly.signals` has them.
             columns: Of the joints.
         """
-        offer = getattr(self.articulation, "joint_signals", None)
-        views: JointViews | None = None
-        if wanted:
-            views = offer(list(wanted)) if offer is not None else mass_signals(self.articulation, wanted)
+        views = self.joint_views(wanted)
         if views is None:
             return nothing
         copies = [

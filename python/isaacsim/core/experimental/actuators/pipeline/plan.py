@@ -179,16 +179,18 @@ class Published:
         law: Number of the law among the stateful laws.
         state: Number of the state in its `STATE`.
         used: True for slots that have the law.
+        row: Parameter that is published while the state is unknown; None for the neutral value of the signal.
     """
 
     signal: str
     law: int
     state: int
     used: np.ndarray
+    row: Row | None
 
     @property
     def neutral(self) -> float:
-        """Value of the signal before it is published."""
+        """Value of the signal while the state is unknown, without such a parameter."""
         return SIGNALS[self.signal].neutral
 
 
@@ -344,12 +346,20 @@ class Plan:
         """Published states of laws, as far as laws of the plan ask for the signal or a total adds it up."""
         wanted = {*self.asked, *SUMMED}
         return [
-            Published(signal, number, one.law.STATE.index(name), one.used)
+            Published(signal, number, one.law.STATE.index(name), one.used, self._row_while_unset(one, name))
             for number, one in enumerate(self.stateful)
             # a network publishes nothing
             for signal, name in getattr(one.law, "PUBLISHES", {}).items()
             if signal in wanted
         ]
+
+    def _row_while_unset(self, one: StatefulLaw[Any], state: str) -> Row | None:
+        """Parameter that is published while a state of a law is unknown."""
+        name = one.law.UNSET_AS.get(state)
+        if name is None:
+            return None
+        rows = self.control if one.stage is None else [*self.stages, *self.feedback][one.stage].rows
+        return rows[name]
 
     @property
     def has_totals(self) -> bool:

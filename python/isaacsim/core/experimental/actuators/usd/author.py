@@ -21,6 +21,7 @@ from .articulation import axes_of, every_prim, unloaded_at
 from .assets import note_authored
 from .axes import address, axis_in, is_angular
 from .discover import dofs_driven
+from .envelope_fallback import write_envelope
 from .friction_fallback import write_fallback
 from .joint_order import dof_names, is_part, joints_of
 from .joint_properties import axis_of, write_properties
@@ -118,7 +119,9 @@ def author_actuator(
         prim = _Prim.of(path, _on_stage(stage, configs, targets), targets)
         _write(stage, prim)
         write_supplies(stage, path.GetParentPath(), {path: prim.supply}, write_configs)
-        write_fallback(stage, [(str(one.GetPrimPath()), _axis(stage, one)) for one in targets], configs)
+        axes = [(str(one.GetPrimPath()), _axis(stage, one)) for one in targets]
+        write_fallback(stage, axes, configs)
+        write_envelope(stage, axes, configs)
     return stage.GetPrimAtPath(path)
 
 
@@ -203,10 +206,11 @@ def _hold_newtons(stage: Usd.Stage, axes: Sequence[tuple[str, str]]) -> None:
 
 
 def _write_fallbacks(stage: Usd.Stage, motors: Iterable[EqualMotors]) -> None:
-    """Author the friction of motors on their joints too."""
+    """Author the friction of motors on their joints too, and their envelopes on the drives."""
     for one in motors:
         axes = [(joint, axis_of(stage, joint, name)) for joint, name in one.dofs]
         write_fallback(stage, axes, one.spec.stages)
+        write_envelope(stage, axes, one.spec.stages)
 
 
 def _write_all(stage: Usd.Stage, prims: Iterable[_Prim]) -> None:

@@ -41,6 +41,8 @@ class SceneProperties:
     def __init__(self, scene: PhysxScene, authored: Callable[[str], np.ndarray]) -> None:
         self._scene = scene
         self._sent: dict[str, bytes] = {}
+        # read in every step where laws need inertias, and a read costs more than such a step
+        self._armatures: np.ndarray | None = None
         columns = [column for column, _ in _BOUNDS.values()]
         kinds, limits, *bounds = scene.read("jointDriveType", "jointLimit", *columns)
         self._bounds = dict(zip(_BOUNDS, bounds, strict=True))
@@ -57,6 +59,10 @@ class SceneProperties:
             return self._bounds[name].copy()
         if name in _LIMITS:
             return self._scene.read("jointLimit")[0][:, _LIMITS.index(name)]
+        if name == "armatures":
+            if self._armatures is None:
+                (self._armatures,) = self._scene.read(_COLUMNS[name])
+            return self._armatures.copy()
         return self._scene.read(_COLUMNS[name])[0]
 
     def write(self, values: Mapping[str, np.ndarray], at: np.ndarray) -> None:
@@ -79,6 +85,7 @@ class SceneProperties:
             columns["jointLimit"] = np.stack([after.get(name, self.read(name)) for name in _LIMITS], axis=1)
         if columns:
             self._scene.write(columns, at)
+            self._armatures = None
         self._bounds |= {name: column for name, column in after.items() if name in _BOUNDS}
 
     def write_drives(self, stiffnesses: np.ndarray, dampings: np.ndarray) -> None:

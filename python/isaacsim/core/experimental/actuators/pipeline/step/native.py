@@ -285,7 +285,8 @@ class NativeStep:
             self._core.give_signal(list(SIGNALS).index(name), arrays[name])
         for one in plan.published:
             array = sum(len(stateful.names) for stateful in plan.stateful[: one.law]) + one.state
-            self._core.add_published(array, arrays[one.signal], one.neutral)
+            row = -1 if one.row is None else self._number[id(one.row)]
+            self._core.add_published(array, arrays[one.signal], one.neutral, row)
 
     def _give_laws(self) -> None:
         """Hand curves and reset values of the laws to the core."""

@@ -75,6 +75,11 @@ class WarpStep:
         self._slots = self._new_slots()
         self._rows = {id(row): self._on_device(row) for row in plan.rows() if row is not plan.lag}
         self._slots.lag = self._on_device(plan.lag)
+        self._neutral = {
+            one.signal: self._on_device(Row.filled(one.neutral, plan.num_slots))
+            for one, _ in self._published
+            if one.row is None
+        }
         self._checks = checks_of(self)
         self._binding: Columns | Indices | None = None
         self._columns: list[int] = list(range(plan.num_slots))
@@ -229,6 +234,7 @@ class WarpStep:
         for measured in self._measured:
             inputs = [mask, plan.num_slots, math.nan, None]
             wp.launch(clear_kernel, measured.size, inputs, [measured.flatten()], device=self.device)
+        self._copy_pieces()
         # readers get the reset value before the next step; values that a reset keeps stay published
         for number, (one, _) in enumerate(self._published):
             law = plan.stateful[one.law]
@@ -262,11 +268,15 @@ class WarpStep:
         plan = self.plan
         return [(one, self._ints(plan.stateful[one.law].places)) for one in plan.published]
 
+    def _while_unset(self, one: Published) -> wp.array:
+        """Values of a signal while its state is unknown, `(robots, slots)`."""
+        return self._neutral[one.signal] if one.row is None else self._rows[id(one.row)]
+
     def _publishing(self, number: int, chosen: wp.array) -> None:
         """Publish a number of chosen robots."""
         one, places = self._published[number]
         state = self._now.laws[one.law][one.state]
-        inputs = [chosen, state, places, int(one.used.sum()), one.neutral]
+        inputs = [chosen, state, places, int(one.used.sum()), self._while_unset(one)]
         signal = self.signals[one.signal]
         wp.launch(publish_kernel, signal.shape, inputs, [signal], device=self.device)
 
@@ -275,8 +285,8 @@ class WarpStep:
         published = [one for one, _ in self._published]
         places = self._ints(np.stack([self.plan.stateful[one.law].places for one in published]))
         counts = self._ints([int(one.used.sum()) for one in published])
-        neutral = wp.array([one.neutral for one in published], dtype=wp.float32, device=self.device)
-        inputs = [places, counts, neutral, *(self._now.laws[one.law][one.state] for one in published)]
+        states = [self._now.laws[one.law][one.state] for one in published]
+        inputs = [places, counts, *states, *map(self._while_unset, published)]
         outputs = [self.signals[one.signal] for one in published]
         kernel = publishing_kernel(len(published))
         launch = wp.launch(kernel, outputs[0].shape, inputs, outputs, device=self.device, record_cmd=True)

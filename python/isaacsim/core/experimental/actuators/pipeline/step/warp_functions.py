@@ -226,17 +226,17 @@ def publish_kernel(
     state: wp.array[float],
     place: wp.array[int],
     count: int,
-    neutral: float,
+    unset: wp.array2d[float],
     signal: wp.array2d[float],
 ):
-    """Publish a state of a law as a signal, of chosen robots or of all; NaN becomes the neutral value."""
+    """Publish a state of a law as a signal, of chosen robots or of all; another value where it is NaN."""
     robot, slot = wp.tid()
     if place[slot] >= 0:
         if chosen and not chosen[robot]:
             return
         value = state[robot * count + place[slot]]
         if wp.isnan(value):
-            value = neutral
+            value = unset[robot, slot]
         signal[robot, slot] = value
 
 

@@ -1007,11 +1007,11 @@ def step_kernel(
 
 @functools.cache
 def publishing_kernel(count: int) -> wp.Kernel:
-    """Return the kernel that publishes this many states of laws as signals; NaN becomes the neutral value.
+    """Return the kernel that publishes this many states of laws as signals; another value where they are NaN.
 
     Its arguments are the place of each slot among those with the law, int32 `(count, slots)`, -1 without it; how many
-    slots have it and the neutral value, `(count,)` each; the states, `(robots · slots with the law,)` each; and the
-    signals, `(robots, slots)` each.
+    slots have it, `(count,)`; the states, `(robots · slots with the law,)` each; and the values where they are NaN and
+    the signals, `(robots, slots)` each.
     """
     lines = []
     for n in range(count):
@@ -1019,14 +1019,15 @@ def publishing_kernel(count: int) -> wp.Kernel:
             f"if places[{n}, slot] >= 0:",
             [
                 f"value_{n} = state_{n}[robot * counts[{n}] + places[{n}, slot]]",
-                *_under(f"if wp.isnan(value_{n}):", [f"value_{n} = neutral[{n}]"]),
+                *_under(f"if wp.isnan(value_{n}):", [f"value_{n} = unset_{n}[robot, slot]"]),
                 f"signal_{n}[robot, slot] = value_{n}",
             ],
         )
     states = "".join(f"state_{n}: wp.array[float], " for n in range(count))
+    unset = "".join(f"unset_{n}: wp.array2d[float], " for n in range(count))
     signals = "".join(f"signal_{n}: wp.array2d[float], " for n in range(count))
     text = f"""
-def publish(places: wp.array2d[int], counts: wp.array[int], neutral: wp.array[float], {states}{signals}):
+def publish(places: wp.array2d[int], counts: wp.array[int], {states}{unset}{signals}):
     robot, slot = wp.tid()
     {_joined(lines)}
 """

@@ -88,12 +88,15 @@ class Shape:
 
     def _published(self) -> dict[str, str]:
         found: dict[str, str] = {}
-        first = 0
+        first = parameter = 0
         for one in self.stages:
-            for signal, state in one.component.PUBLISHES.items():
-                place = first + one.component.STATE.index(state)
-                found[signal] = f"@started(state[{place}], {c_float(SIGNALS[signal].neutral)})"
-            first += len(one.starts)
+            law = one.component
+            for signal, state in law.PUBLISHES.items():
+                unset = c_float(SIGNALS[signal].neutral)
+                if state in law.UNSET_AS:
+                    unset = f"p[{parameter + law.PARAMETERS.index(law.UNSET_AS[state])}]"
+                found[signal] = f"@started(state[{first + law.STATE.index(state)}], {unset})"
+            first, parameter = first + len(one.starts), parameter + len(law.PARAMETERS)
         return found
 
     def _is_before_gear(self, at: int) -> bool:

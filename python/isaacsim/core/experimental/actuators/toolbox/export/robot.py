@@ -26,6 +26,7 @@ from ...specs.configs import (
     MaxEffortClampingConfig,
     PDControlConfig,
     PIDControlConfig,
+    SlewedPIDControlConfig,
 )
 from ...specs.engine_friction import is_friction
 from ...specs.fields import parameters_of
@@ -38,6 +39,7 @@ FEATURES = {
     "ki": "integral gain",
     "integral_max": "limit of the integral",
     "const_effort": "constant effort",
+    "max_rate": "largest velocity of the setpoint",
     "max_effort": "largest effort",
     "dc_motor": "DC-motor limit",
     "delay_steps": "command delay",
@@ -61,8 +63,8 @@ class ExportedJoint:
         name: Name of the DOF.
         is_linear: True if it slides.
         motor: The motor with numbers of this joint; None if it has none.
-        features: Values that are set, by name: `kp`, `kd`, `ki`, `integral_max`, `const_effort`, `max_effort`,
-            `dc_motor` (stall effort, no-load speed, peak effort), `delay_steps`, `armature`, `friction`,
+        features: Values that are set, by name: `kp`, `kd`, `ki`, `integral_max`, `const_effort`, `max_rate`,
+            `max_effort`, `dc_motor` (stall effort, no-load speed, peak effort), `delay_steps`, `armature`, `friction`,
             `viscous_friction`, `position_limits` (lowest, highest; infinite for none) and `velocity_limit`.
         laws: Kind and name, as in motor files, of laws that these features cannot say: `passive friction`.
     """
@@ -205,17 +207,25 @@ def _of_joint(stage: Any, at: int) -> Any:
     return dataclasses.replace(stage, **chosen)
 
 
+def _of_controller(law: PDControlConfig | PIDControlConfig | SlewedPIDControlConfig) -> dict[str, Any]:
+    """Return the features of a controller at the joint."""
+    features: dict[str, Any] = {"kp": law.kp, "kd": law.kd}
+    features |= {"const_effort": law.const_effort} if law.const_effort else {}
+    if not isinstance(law, PDControlConfig) and law.ki:
+        features["ki"] = law.ki
+        features |= {"integral_max": law.integral_max} if math.isfinite(law.integral_max) else {}
+    if isinstance(law, SlewedPIDControlConfig) and math.isfinite(law.max_rate):
+        features["max_rate"] = law.max_rate
+    return features
+
+
 def _said(stages: list[Any]) -> tuple[dict[str, Any], tuple[str, ...]]:
     """Return features of stages, and the laws that have none."""
     features: dict[str, Any] = {}
     laws: list[str] = []
     for stage in stages:
-        if isinstance(stage, PDControlConfig | PIDControlConfig):
-            features |= {"kp": stage.kp, "kd": stage.kd}
-            features |= {"const_effort": stage.const_effort} if stage.const_effort else {}
-            if isinstance(stage, PIDControlConfig) and stage.ki:
-                features["ki"] = stage.ki
-                features |= {"integral_max": stage.integral_max} if math.isfinite(stage.integral_max) else {}
+        if isinstance(stage, PDControlConfig | PIDControlConfig | SlewedPIDControlConfig):
+            features |= _of_controller(stage)
         elif isinstance(stage, MaxEffortClampingConfig):
             features |= {"max_effort": stage.max_effort} if math.isfinite(float(stage.max_effort)) else {}
         elif isinstance(stage, DCMotorClampingConfig):

@@ -52,9 +52,10 @@ def robots_of_stage(stage: Stage) -> list[InspectedRobot]:
 
 def _robot(stage: Stage, root: str, paths: Sequence[str], roots: Sequence[str]) -> InspectedRobot:
     from ...usd.discover import discover
+    from ...usd.envelope_fallback import drives_without_actuator
     from ...usd.instances import misnamed
     from ...usd.joint_order import dof_names
-    from ...usd.joint_properties import axis_of, envelopes
+    from ...usd.joint_properties import axis_of
 
     names = dof_names(stage, paths)
     problems: list[str] = []
@@ -64,7 +65,7 @@ def _robot(stage: Stage, root: str, paths: Sequence[str], roots: Sequence[str]) 
     remarks = [line for warning in caught for line in str(warning.message).splitlines()]
     axes = [(path, axis_of(stage, path, name)) for path, name in zip(paths, names, strict=True)]
     try:
-        remarks += [*misnamed(stage, paths), *envelopes(stage, axes)]
+        remarks += [*misnamed(stage, paths), *drives_without_actuator(stage, axes)]
     except ValueError as error:
         problems.append(str(error))
     actuators = [_actuator(stage, spec) for spec in specs]

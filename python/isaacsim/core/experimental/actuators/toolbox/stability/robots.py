@@ -13,12 +13,10 @@ from ...components.coupling import coupled_inertias
 from ...errors import HostError
 from ...hosts.binding import Binding
 from ...hosts.joint_kinds import turning
-from ...hosts.port import JointViews
 from ...motor_properties import read_property
 from ...pipeline.actuator import Actuator
 from ...pipeline.assembly import Assembly
 from ...pipeline.feedback import config_of, feedback_gains, is_rigid, of_passive_stages, of_transmission
-from ...specs.implicit import ImplicitConfig
 from ...specs.stages import KINDS
 from ...values import as_numpy
 from .chatter import AssumedInertia
@@ -110,7 +108,7 @@ class ClosedLoops:
         ]
         joints = "; ".join(causes[:_NAMED]) + (" …" if len(causes) > _NAMED else "")
         step = f", or step with dt <= {whole.largest_step:.3g} s" if whole.largest_step else ""
-        mode = f", or use {self._implicit_remedy}" if whole.implicit_helps else ""
+        mode = f", or use {IMPLICIT_REMEDY}" if whole.implicit_helps else ""
         among = "" if count == 1 else f", the first of {count} and the only one looked at,"
         return (
             f"{self._owner!r}: <{whole.robot}>{among} will vibrate at dt = {dt:.3g} s: its gains may be at most "
@@ -258,10 +256,9 @@ class ClosedLoops:
         """Signals of the simulator for implicit joints, by name, `(robots, joints)`; 0 for unknown ones."""
         names = "coupled_inertia", "inertia", "load_is_whole"
         found = {name: np.zeros(self._assumed.shape) for name in names}
-        offer = getattr(self._robots.articulation, "joint_signals", None)
-        if offer is None or np.isnan(self._assumed).all():
+        views = None if np.isnan(self._assumed).all() else self._robots.joint_views(names)
+        if views is None:
             return found
-        views: JointViews = offer(names)
         views.refresh()
         columns = np.sort(self._assembly.columns)
         return found | {name: as_numpy(array)[:, columns].astype(float) for name, array in views.arrays.items()}
@@ -301,13 +298,6 @@ class ClosedLoops:
     def _sensed(self) -> list[str]:
         """Names of the joints that a sensor makes explicit."""
         return self._names_where(self._is_measured)
-
-    @property
-    def _implicit_remedy(self) -> str:
-        """What makes the robot implicit, in words."""
-        if hasattr(self._robots.articulation, "joint_signals"):
-            return IMPLICIT_REMEDY
-        return f"{ImplicitConfig.__name__}(assumed_inertia=…) with at most the inertia of each joint"
 
     def _of_friction(self, parameter: str, combine: np.ufunc = np.add) -> np.ndarray:
         """Return a parameter of the friction of the actuated joints, `(robots, joints)`; 0 for none."""

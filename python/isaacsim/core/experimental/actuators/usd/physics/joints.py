@@ -16,8 +16,9 @@ from .. import articulation
 from ..authored import authored as authored_value
 from ..authored import authored_number, authored_numbers, other_type
 from ..axes import is_angular
+from ..envelope_fallback import drives_without_actuator
 from ..instances import misnamed
-from ..joint_properties import authored, envelopes
+from ..joint_properties import authored
 from ..mjc_actuators import joint_bounds
 from ..schema import applied_schemas
 from .frames import Frame, frame
@@ -130,7 +131,7 @@ def read_values(stage: Usd.Stage, axes: Sequence[Axis], degrees: bool) -> None:
         return
     places = [(axis.joint, axis.usd_name) for axis in axes]
     found = {name: authored(stage, name, places) for name in FIELDS}
-    for lines in (misnamed(stage, [axis.joint for axis in axes]), envelopes(stage, places)):
+    for lines in (misnamed(stage, [axis.joint for axis in axes]), drives_without_actuator(stage, places)):
         if lines:
             warnings.warn("\n".join(lines), stacklevel=4)
     _warn_of_frictions(axes, found["static_frictions"], found["dynamic_frictions"])
