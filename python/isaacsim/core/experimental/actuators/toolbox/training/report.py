@@ -134,7 +134,7 @@ def _draw(content: dict[str, Any], curves: Curves, path: Path) -> None:
     history, best = 100 * np.array(content["history"]), content["best_epoch"]
     panel = axes["epochs"]
     panel.set(yscale="log", xlabel="epoch", ylabel="RMS error [% of effort RMS]")
-    kept = {"color": RED, "linestyle": "", "marker": "o"}
+    kept: dict[str, Any] = {"color": RED, "linestyle": "", "marker": "o"}
     panel.plot(best, history[best - 1, 1], clip_on=False, zorder=3, **kept)
     caption(panel, "Training")
     key(panel, {"kept weights": kept})
