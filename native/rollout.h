@@ -30,8 +30,10 @@ class Rollout {
     // Simulate all variants along a log and write the positions that their encoders would measure into `out`,
     // (variants, samples). `along` has command, inertia, load, its slope over the position, and the position where it
     // was taken, (5, samples); `values` has encoder bias, delay [s], armature, first position and velocity,
-    // (5, variants).
-    void run(const py::object& along, const py::object& values, double dt, int substeps, const py::object& out) {
+    // (5, variants). What `watched` arrays, a number per variant, hold after the first physics step of each sample is
+    // written into `seen`, (arrays, variants, samples).
+    void run(const py::object& along, const py::object& values, double dt, int substeps, const py::object& out,
+             const std::vector<py::object>& watched, const py::object& seen) {
         const py::array shaped = typed<double>("along", along);
         if (shaped.ndim() != 2 || shaped.shape(1) < 2)
             refuse("along has shape " + text(shaped.attr("shape")), "(5, samples), two samples or more");
@@ -40,12 +42,30 @@ class Rollout {
         const int64_t samples = log.shape(1);
         double* measured = written<double>("out", out, {static_cast<py::ssize_t>(variants_), log.shape(1)});
         if (!(dt > 0) || substeps < 1) refuse("dt, substeps", "a time > 0 and a number >= 1");
+        const auto size = static_cast<py::ssize_t>(variants_);
+        std::vector<const float*> sources;
+        for (const py::object& one : watched) sources.push_back(checked<float>("watched", one, {size}).data());
+        Watched watch{sources, nullptr};
+        if (!sources.empty())
+            watch.seen = written<double>("seen", seen, {static_cast<py::ssize_t>(sources.size()), size, log.shape(1)});
         const double *a = log.data(), *v = given.data();
-        plan_->run_many([&](const auto& step) { simulate(a, v, samples, dt, substeps, measured, step); });
+        plan_->run_many([&](const auto& step) { simulate(a, v, samples, dt, substeps, measured, watch, step); });
     }
 
   private:
     static constexpr int kAlong = 5, kValues = 5;
+
+    // arrays that are read, and where their values go, (arrays, variants, samples)
+    struct Watched {
+        std::vector<const float*> sources;
+        double* seen;
+
+        void note(int64_t sample, int64_t variants, int64_t samples) const {
+            for (size_t k = 0; k < sources.size(); ++k)
+                for (int64_t e = 0; e < variants; ++e)
+                    seen[(static_cast<int64_t>(k) * variants + e) * samples + sample] = sources[k][e];
+        }
+    };
 
     void require_column(const char* what, const Matrix& one) const {
         if (one.wide || !one.whole() || one.rows != variants_ || one.columns != 1 || one.row_pitch != sizeof(float))
@@ -54,7 +74,7 @@ class Rollout {
 
     template <class Step>
     void simulate(const double* along, const double* values, int64_t samples, double dt, int substeps, double* measured,
-                  const Step& step) {
+                  const Watched& watched, const Step& step) {
         const int64_t size = variants_;
         const double *command = along, *inertia = along + samples, *load = along + 2 * samples,
                      *slope = along + 3 * samples, *place = along + 4 * samples;
@@ -94,6 +114,7 @@ class Rollout {
                 for (const Matrix& one : inertias_) publish(inertias, one);
                 for (const Matrix& one : loads_) publish(loads, one);
                 step(static_cast<float>(h));
+                if (s == 0) watched.note(k, size, samples);
                 for (int64_t e = 0; e < size; ++e) {
                     qd[e] += h * (efforts[e] - loads[e]) / inertias[e];
                     q[e] += h * qd[e];

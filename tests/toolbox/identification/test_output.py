@@ -18,7 +18,7 @@ from isaacsim.core.experimental.actuators import (
 from isaacsim.core.experimental.actuators.toolbox.identification.output import (
     save_identified,
     summary,
-    unit_of_estimate,
+    unit_at_joint,
     units_of_errors,
 )
 from made_up_identified import made_up
@@ -67,6 +67,8 @@ def test_motor_file_is_read_again(tmp_path: Path, ending: str) -> None:
     if comments:
         assert "# hinge  coulomb    0.25    0.01            N·m" in comments
         assert "# Logs: swing.csv (fitted), <held> : out.csv (held out)." in comments
+        assert "# Columns: position, current." in comments
+        assert "# temperature of hinge is not fitted: <it> is too hot." in comments
     assert list(tmp_path.iterdir()) == [file]
 
 
@@ -96,5 +98,5 @@ def test_units_are_those_of_the_joints(turns: list[bool | None] | None, milli: s
     of_all = dataclasses.replace(of_joint, joint=".*")
     found = dataclasses.replace(found, replays=replays, estimates=[of_joint, of_all])
     assert units_of_errors(found).milli == milli
-    assert [unit_of_estimate(found, one) for one in found.estimates] == [unit, unit]
+    assert [unit_at_joint(found, one) for one in found.estimates] == [unit, unit]
     assert f"6 {milli}; with" in summary(found)[2] and summary(found)[-2 - len(found.warnings)].endswith(unit)

@@ -35,6 +35,9 @@ def identify(
 ) -> Identified:
     """Identify the motors of a robot from logs of its commands and positions.
 
+    Efforts, currents, supply voltages and duties in the logs are fitted as well, where the motors simulate them:
+    `Identified.columns`.
+
     Each joint is simulated alone with the package's own step, along the log of the other joints. Friction models are
     tried from simple to rich; the simplest one that no richer one beats clearly is kept. Its fit is refined by the
     effects of the joints on each other. At the end, the whole robot is simulated under the commands of each log, which
@@ -99,6 +102,7 @@ def identify(
         error_as_shipped,
         [*limited, *joints.warnings(fits)],
         time.monotonic() - began,
+        joints.columns(fits),
     )
     progress("done", 1.0)
     return result

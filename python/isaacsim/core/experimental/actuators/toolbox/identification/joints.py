@@ -16,8 +16,8 @@ from ..progress import Progress
 from .decoupling import Decoupled, Links
 from .fit import Bench, Fit
 from .fixed_point import fixed_point
-from .identified import Estimate, ModelScore
-from .log import MotorLog
+from .identified import ColumnUse, Estimate, ModelScore
+from .log import SIGNALS, MotorLog
 from .models import FIRST, MODELS
 from .options import FitOptions
 from .parameters import GAINS, OF_LOG, has_place, value_of, with_inertia, with_values
@@ -185,7 +185,7 @@ class Joints:
                     options = self._options
                     start = searched(self._benches[j], cases, start, fixed, options.search, options.seed)
             fit = self._benches[j].fit(cases, start, fixed, tolerance, near)
-            return Fit({**fixed, **fit.values}, fit.errors, fit.correlations, fit.error)
+            return dataclasses.replace(fit, values={**fixed, **fit.values})
 
         return self._each(one)
 
@@ -240,6 +240,15 @@ class Joints:
             return [rollout.run(case, j, [fits[j].values])[0] for case in cases]
 
         return [np.stack(columns, axis=1) for columns in zip(*self._each(one), strict=True)]
+
+    def columns(self, fits: Sequence[Fit]) -> list[ColumnUse]:
+        """Return a line for each column of logs besides commands and positions, and each joint."""
+        found = []
+        for joint, fit in zip(self._names, fits, strict=True):
+            found += [ColumnUse(joint, name, SIGNALS[name], "", *sizes) for name, sizes in fit.columns.items()]
+            left = {name: why for name, why in fit.left_out.items() if name not in fit.columns}
+            found += [ColumnUse(joint, name, SIGNALS[name], why) for name, why in left.items()]
+        return found
 
     def estimates(self, fits: Sequence[Fit]) -> list[Estimate]:
         """Return a line for each parameter that was fitted."""

@@ -12,7 +12,7 @@ from ...motor_files.formats import ENDINGS
 from ...saving import whole_file
 from ...specs.arguments import MODEL_FILES, path_of
 from ..plots.units import Units, unit_of, units_of
-from .identified import Estimate, Identified
+from .identified import ColumnUse, Estimate, Identified
 
 _LAYERS = (".usda", ".usd", ".usdc")
 
@@ -71,7 +71,7 @@ def _save_layer(identified: Identified, place: Path) -> None:
 def summary(identified: Identified) -> list[str]:
     """Return what is known of identified motors: errors, logs, a table of estimates and warnings, a line each."""
     logs = [f"{_line(one.log.source)} ({'held out' if one.held_out else 'fitted'})" for one in identified.replays]
-    units = [unit_of_estimate(identified, one) for one in identified.estimates]
+    units = [unit_at_joint(identified, one) for one in identified.estimates]
     rows = [("joint", "parameter", "value", "standard error", "unit"), *map(_row, identified.estimates, units)]
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     return [
@@ -80,6 +80,8 @@ def summary(identified: Identified) -> list[str]:
         f"Position error {error_words(identified)}: {_milli(identified.error)} {units_of_errors(identified).milli}; "
         f"with the motors of the robot file {_milli(identified.shipped)}.",
         f"Logs: {', '.join(logs) or 'none'}.",
+        f"Columns: {', '.join(identified.fitted_columns)}.",
+        *(_line(one) for one in identified.unused_columns),
         *("  ".join(map(str.ljust, row, widths)).rstrip() for row in rows),
         *(f"Warning: {_line(one)}" for one in identified.warnings),
     ]
@@ -90,8 +92,8 @@ def units_of_errors(identified: Identified) -> Units:
     return units_of(_turns(identified).values())
 
 
-def unit_of_estimate(identified: Identified, one: Estimate) -> str:
-    """Return the unit of an estimate at its joint; that of both kinds for one that joints of both kinds share."""
+def unit_at_joint(identified: Identified, one: Estimate | ColumnUse) -> str:
+    """Return the unit of an estimate or column at its joint; that of both kinds for what such joints share."""
     turns = _turns(identified)
     kinds = set(turns.values())
     return unit_of(one.unit, turns.get(one.joint, kinds.pop() if len(kinds) == 1 else None))
