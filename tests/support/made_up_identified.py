@@ -43,4 +43,5 @@ def made_up(robot: str = "pendulum.usda", joint: str = "hinge") -> Identified:
             ColumnUse(joint, "current", "A", "", 2.0, 0.125),
             ColumnUse(joint, "temperature", "°C", "<it> is too hot"),
         ],
+        [f"{joint}: no network: it is < 1."],
     )

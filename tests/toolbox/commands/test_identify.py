@@ -125,6 +125,19 @@ def test_from_a_bag_and_a_dataset(tmp_path: Path, known: Path, capsys: pytest.Ca
     assert "Give --topics command=/commands:JOINT,JOINT" in capsys.readouterr().err
 
 
+@pytest.mark.slow
+def test_a_network_on_top(tmp_path: Path, known: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Of a log that a model of the ladder explains it does not pay, which is said."""
+    pytest.importorskip("torch")
+    log, out = written_log(tmp_path / "log.csv"), tmp_path / "motors.usda"
+    given = ["identify", PENDULUM, str(log), "--config", str(known), "-o", str(out), "--model", "Coulomb friction"]
+    assert main([*given, "--residual", "--json"]) == 0
+    answer = json.loads(capsys.readouterr().out)
+    assert any("with a network" in note and note.endswith("it does not pay.") for note in answer["notes"])
+    assert [row["name"] for row in answer["models"]] == ["Coulomb friction"]
+    assert not list((tmp_path / "motors_networks").iterdir())
+
+
 def test_a_broken_log_is_refused_before_a_fit(tmp_path: Path, known: Path, capsys: pytest.CaptureFixture[str]) -> None:
     log, out = written_log(tmp_path / "log.csv", degrees=True), tmp_path / "motors.usda"
     assert main(["identify", PENDULUM, str(log), "--config", str(known), "-o", str(out)]) == 1

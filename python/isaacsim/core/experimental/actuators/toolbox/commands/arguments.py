@@ -371,7 +371,9 @@ class Identify(Arguments):
     search: int = 0
     """Number of generations of a random search (CMA-ES) for the start of the fit; 0 starts from the motors."""
     seed: int = 0
-    """Seed of that search."""
+    """Seed of that search, and of networks."""
+    residual: Annotated[bool, tyro.conf.FlagCreatePairsOff] = False
+    """Learn a network for what the best model leaves, of each joint with PD control, and keep it if it pays: Torch."""
     ray: Annotated[bool, tyro.conf.FlagCreatePairsOff] = False
     """Fit joints on the Ray cluster at RAY_ADDRESS, or without one in processes of this machine."""
     topics: tuple[str, ...] = ()

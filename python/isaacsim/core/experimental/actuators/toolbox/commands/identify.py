@@ -64,6 +64,7 @@ def answer(arguments: Identify) -> Answer:
         refine=arguments.refine,
         search=arguments.search,
         seed=arguments.seed,
+        residual=arguments.out.with_name(f"{arguments.out.stem}_networks") if arguments.residual else None,
         ray=arguments.ray,
     )
     logs, notes = _logs(arguments)
@@ -175,4 +176,10 @@ def _notes(found: Identified, out: Path) -> list[str]:
         f"{units_of_errors(found).milli}; with the motors it had: {1e3 * found.shipped:.3g}.",
         "Standard errors are those of the noise; errors of the masses of links come on top of it.",
     ]
-    return [*said, *found.unused_columns, *found.warnings, f"The motors are in {out}. It took {found.seconds:.1f} s."]
+    return [
+        *said,
+        *found.unused_columns,
+        *found.networks,
+        *found.warnings,
+        f"The motors are in {out}. It took {found.seconds:.1f} s.",
+    ]

@@ -129,6 +129,7 @@ class Identified:
         warnings: Doubts about the result, a sentence each, such as values that the logs do not determine.
         seconds: Duration of the identification [s].
         columns: Columns of the logs besides commands and positions, by joint.
+        networks: A sentence for each joint for which a network was to be learned, and one for the whole robot.
     """
 
     robot: str
@@ -142,6 +143,7 @@ class Identified:
     warnings: Sequence[str] = field(default_factory=list)
     seconds: float = 0.0
     columns: Sequence[ColumnUse] = ()
+    networks: Sequence[str] = ()
 
     @property
     def fitted_columns(self) -> list[str]:

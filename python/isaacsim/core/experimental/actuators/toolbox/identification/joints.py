@@ -76,6 +76,11 @@ class Joints:
             self._complete(bench, float(armature))
         self._common = [self._common_of(bench) for bench in self._benches]
 
+    @property
+    def benches(self) -> Sequence[Bench]:
+        """The joints by themselves."""
+        return self._benches
+
     def _complete(self, bench: Bench, armature: float) -> None:
         """Add what is known of a joint if its motor does not say it."""
         values, rule = self._known[bench.column], bench.rules["armature"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import os
 from pathlib import Path
 
@@ -11,6 +12,8 @@ from ...motor_files.files import save_motors
 from ...motor_files.formats import ENDINGS
 from ...saving import whole_file
 from ...specs.arguments import MODEL_FILES, path_of
+from ...specs.configs import NeuralControlConfig
+from ...specs.motors import MotorConfig
 from ..plots.units import Units, unit_of, units_of
 from .identified import ColumnUse, Estimate, Identified
 
@@ -65,7 +68,18 @@ def _save_layer(identified: Identified, place: Path) -> None:
     with needs("a USD layer", "usd"):
         from ...usd.motor_overlay import motor_overlay
     with motor_overlay(robot, place, identified.joints, "\n".join(summary(identified))) as (stage, root):
-        add_motors(root, identified.motors, stage=stage)
+        add_motors(root, {name: _beside(motor, place) for name, motor in identified.motors.items()}, stage=stage)
+
+
+def _beside(motor: MotorConfig, layer: Path) -> MotorConfig:
+    """Return a motor whose network is named relative to a layer in whose folder, or below, it is."""
+    if not isinstance(motor.controller, NeuralControlConfig):
+        return motor
+    path, folder = Path(motor.controller.model_path).resolve(), layer.resolve().parent
+    if not path.is_relative_to(folder):
+        return motor
+    named = f"./{path.relative_to(folder).as_posix()}"
+    return dataclasses.replace(motor, controller=NeuralControlConfig(named))
 
 
 def summary(identified: Identified) -> list[str]:
@@ -81,7 +95,7 @@ def summary(identified: Identified) -> list[str]:
         f"with the motors of the robot file {_milli(identified.shipped)}.",
         f"Logs: {', '.join(logs) or 'none'}.",
         f"Columns: {', '.join(identified.fitted_columns)}.",
-        *(_line(one) for one in identified.unused_columns),
+        *(_line(one) for one in (*identified.unused_columns, *identified.networks)),
         *("  ".join(map(str.ljust, row, widths)).rstrip() for row in rows),
         *(f"Warning: {_line(one)}" for one in identified.warnings),
     ]

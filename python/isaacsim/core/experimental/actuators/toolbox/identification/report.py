@@ -107,6 +107,10 @@ def _page(identified: Identified) -> Iterable[str]:
         heads = ("joint", "column", "unit", "measured", "simulated - measured", "")
         units = [unit_at_joint(identified, one) for one in identified.columns]
         yield from _table(heads, map(_column, identified.columns, units))
+    if identified.networks:
+        yield "<h2>Networks</h2><ul>"
+        yield from (f"<li>{escape(one)}</li>" for one in identified.networks)
+        yield "</ul>"
     yield "<h2>Estimates</h2>"
     heads = ("joint", "parameter", "value ± standard error", "unit", "start", "")
     units = [unit_at_joint(identified, one) for one in identified.estimates]

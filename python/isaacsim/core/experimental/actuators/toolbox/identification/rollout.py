@@ -30,13 +30,21 @@ def substeps_of(dt: float) -> int:
     return max(1, int(np.ceil(dt / _LONGEST)))
 
 
+def late_by(dt: float) -> float:
+    """Return by how much commands that are held are later than interpolated ones [s].
+
+    It is the mean of 0 … `substeps_of(dt)` - 1 physics steps.
+    """
+    return 0.5 * (dt - dt / substeps_of(dt))
+
+
 def settings_of(log: MotorLog) -> dict[str, float]:
     """Return the settings of a log that are parameters of motors."""
     return {name: value for name, value in log.settings.items() if name in PARAMETERS}
 
 
-def _stages_of(motor: MotorConfig) -> list[Config]:
-    """Return the stages of a motor in a rollout, which applies delay and bias itself.
+def bare_stages(motor: MotorConfig) -> list[Config]:
+    """Return the stages of a motor without delay and encoder, for what applies delay and bias itself.
 
     Behind a spring an encoder at the joint stays, for without one the controller would see the rotor.
     """
@@ -70,7 +78,7 @@ class Rollout:
         self._rows = -(-variants // _LANES) * _LANES
         # positions, velocities, targets and efforts
         self._arrays = [np.zeros((self._rows, 1), np.float32) for _ in range(4)]
-        self._actuators = ActuatedArrays([joint], {joint: _stages_of(motor)}, self._rows)
+        self._actuators = ActuatedArrays([joint], {joint: bare_stages(motor)}, self._rows)
         q, qd, target, out = self._arrays
         self._actuators.step(q, qd, target, 1e-3, out=out)
         parts = self._actuators._assembly.parts
@@ -130,8 +138,7 @@ class Rollout:
         start = case.log.position[0, column] - bias
         speed = np.full(self._rows, case.velocity[0, column])
         samples, substeps = len(case.log.time), substeps_of(case.dt)
-        # a command is held over all steps until the next one, and so late by the mean of 0 … substeps - 1 steps
-        delay = of_log["delay"] + 0.5 * (case.dt - case.dt / substeps)
+        delay = of_log["delay"] + late_by(case.dt)
         given = np.stack([bias, delay, of_log["armature"], start, speed])
         out, seen = np.empty((self._rows, samples)), np.empty((len(outputs), self._rows, samples))
         watched = [self._watched[name] for name in outputs]
