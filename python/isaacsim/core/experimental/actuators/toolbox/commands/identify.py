@@ -41,8 +41,8 @@ _COLUMN = {
     "joint": "joint",
     "name": "column",
     "unit": "unit",
-    "size": "measured",
-    "error": "simulated - measured",
+    "size": "standard deviation",
+    "error": "simulated - measured, RMS",
     "use": "use",
 }
 
@@ -152,7 +152,7 @@ def _tables(found: Identified) -> list[Table]:
         Table("parameters", _ESTIMATE, estimates, title=f"{found.robot}: {found.chosen}", shown=shown),
     ]
     if found.columns:
-        title = "columns of the logs besides positions, RMS on the fitted logs"
+        title = "columns besides positions, on the fitted logs"
         tables.append(Table("columns", _COLUMN, [_column(found, one) for one in found.columns], title=title))
     return tables
 

@@ -22,8 +22,9 @@ _DIFFERENCES = (0.2, 1e-2)
 _ROUGHLY = 1e-4
 # residual per scale of a parameter that no prior holds, beside which none counts: it holds what the logs do not tell
 _HELD = 1e-6
-# RMS of the residuals of a column from which it is another one, of that of the column
-_UNLIKE, _UNLIKE_WORDS = 0.5, "simulated less measured is {:.0%} of it (RMS); check unit, sign and gains"
+# RMS of the residuals of a column from which the motor does not explain it, of its standard deviation
+_UNLIKE = 0.8
+_UNLIKE_WORDS = "simulated less measured is {:.0%} of its variation; check unit, sign and gains"
 # by how much positions may be worse with further columns, and by how much more [rad or m]
 _WORSE, _SMALL = 1.25, 1e-5
 _WORSE_WORDS = "positions fit clearly worse with it; check unit, sign and gains"
@@ -40,7 +41,8 @@ class Fit:
         errors: Standard errors, by name; NaN if the logs do not tell a parameter.
         correlations: Between the parameters, in their order.
         error: Mean absolute position error on the logs [rad or m].
-        columns: RMS of each further column that is fitted, and of the simulated less the measured values, by name.
+        columns: Standard deviation of each further column that is fitted, and RMS of the simulated less the measured
+            values, by name.
         left_out: Reason of each column that is not, by name.
     """
 

@@ -103,8 +103,8 @@ def _page(identified: Identified) -> Iterable[str]:
     heads = ("model", "parameters", f"training error [{unit}]", f"validation error [{unit}]", "")
     yield from _table(heads, scores, chosen)
     if identified.columns:
-        yield "<h2>Columns of the logs</h2><p>RMS on the fitted logs, each joint by itself, besides positions.</p>"
-        heads = ("joint", "column", "unit", "measured", "simulated - measured", "")
+        yield "<h2>Columns of the logs</h2><p>On the fitted logs, each joint by itself.</p>"
+        heads = ("joint", "column", "unit", "standard deviation", "simulated - measured, RMS", "")
         units = [unit_at_joint(identified, one) for one in identified.columns]
         yield from _table(heads, map(_column, identified.columns, units))
     if identified.networks:

@@ -23,7 +23,7 @@ POSITION = "position"
 _POINTS = 4000
 # a residual of a rollout that has a fault [rad or m]
 _LOST = 10.0
-# smallest residual of positions that counts in a weight [rad or m], and that of another column as a share of its RMS
+# smallest residual of positions that counts in a weight [rad or m], and of another column, of its standard deviation
 _LEAST, _LEAST_SHARE = 1e-5, 1e-3
 
 
@@ -74,9 +74,10 @@ class Residuals:
         """Return the weight of each column [rad or m per its unit], by name, positions first."""
         found: dict[str, float] = {POSITION: 1.0}
         if self.columns:
-            sizes = {name: _rms(_bounded(one)) for name, one in self.by_column([values]).items()}
-            size = max(sizes[POSITION], _LEAST)
-            found |= {name: size / max(sizes[name], _LEAST_SHARE * self.size(name)) for name in self.columns}
+            residuals = self.by_column([values])
+            size = max(_rms(_bounded(residuals[POSITION])), _LEAST)
+            sizes = {name: _rms(np.nan_to_num(residuals[name])) for name in self.columns}
+            found |= {name: size / max(one, _LEAST_SHARE * self.size(name)) for name, one in sizes.items()}
         return found
 
     def by_column(
@@ -96,16 +97,16 @@ class Residuals:
         return {name: np.concatenate([part[name] for part in parts if name in part], 1) for name in names}
 
     def sizes(self, values: Mapping[str, float]) -> dict[str, tuple[float, float]]:
-        """Return the RMS of each column besides positions and of its residuals, in its unit, by name."""
+        """Return the standard deviation of each column besides positions, and the RMS of its residuals, by name."""
         if not self.columns:
             return {}
         found = self.by_column([values], self.columns)
         return {name: (self.size(name), _rms(np.nan_to_num(one, nan=np.inf))) for name, one in found.items()}
 
     def size(self, name: str) -> float:
-        """Return the RMS of a column, in its unit."""
+        """Return the standard deviation of a column, in its unit."""
         cases = [case for case, names in zip(self._cases, self._columns, strict=True) if name in names]
-        return _rms(np.concatenate([case.log.signals[name][:, self._joint] for case in cases]))
+        return float(np.concatenate([case.log.signals[name][:, self._joint] for case in cases]).std())
 
     def _of_log(
         self, case: Decoupled, names: Sequence[str], values: Sequence[Mapping[str, float]]
