@@ -39,3 +39,9 @@ def test_columns_besides_the_required_ones() -> None:
 )
 def test_what_is_not_fitted_has_a_reason(name: str, values: np.ndarray, simulated: tuple[str, ...], why: str) -> None:
     assert unused(log(**{name: values}), 0, name, simulated) == why
+
+
+def test_volts_of_several_joints_are_given_to_them() -> None:
+    two = np.tile(WAVE, 2)
+    many = MotorLog(TIME, ["hip", "knee"], {"command": two, "position": two, "volts": 24.0 + two})
+    assert "simulated with it" in unused(many, 0, "volts", ("volts",))

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 
+from ...specs.configs import SupplyConfig
 from ...specs.motors import MotorConfig
 from .decoupling import Decoupled
 from .descent import Box, Evaluated, Least, least_squares
@@ -63,12 +65,14 @@ class Bench:
         column: Its number in the logs.
         motor: Its motor.
         rules: Range, scale and prior of each parameter.
+        is_supplied: Whether logs tell the voltage of its supply, so that it needs none.
     """
 
     joint: str
     column: int
     motor: MotorConfig
     rules: Mapping[str, Fitted] = field(default_factory=lambda: PARAMETERS)
+    is_supplied: bool = False
 
     def fit(
         self,
@@ -132,7 +136,19 @@ class Bench:
 
     def rollout(self, values: Mapping[str, float], variants: int, columns: Sequence[str] = ()) -> Rollout:
         """Return rollouts of the motor with the stages of all these parameters, which simulate columns of logs, too."""
-        return Rollout(self.joint, with_values(self.motor, values), list(values), variants, columns)
+        motor = with_values(self.motor, values)
+        if self.is_supplied:
+            motor = dataclasses.replace(
+                motor, others=[one for one in motor.others if not isinstance(one, SupplyConfig)]
+            )
+        return Rollout(self.joint, motor, list(values), variants, columns)
+
+    def power(self, case: Decoupled, values: Mapping[str, float]) -> np.ndarray:
+        """Return the power of its winding along a log [W], `(samples,)`; 0 without one."""
+        rollout = self.rollout(values, 1, ["power"])
+        if not rollout.outputs:
+            return np.zeros(len(case.log.time))
+        return rollout.run_with(case, self.column, [values], ["power"])[1][0, 0]
 
     def error(self, cases: Sequence[Decoupled], values: Mapping[str, float]) -> float:
         """Return the mean absolute position error of a motor on logs [rad or m]; NaN without logs."""
@@ -174,7 +190,7 @@ class _Search:
             # with weights of its end
             best = self._least(best.x, small, tolerance)
         found, jacobian = (one[: -len(self._names)] for one in (best.residuals, best.jacobian))
-        errors, correlations = _uncertainty(found, jacobian, self._box.scale)
+        errors, correlations = uncertainty(found, jacobian, self._box.scale)
         return Fit(
             dict(zip(self._names, map(float, best.x), strict=True)),
             dict(zip(self._names, map(float, errors), strict=True)),
@@ -202,7 +218,7 @@ class _Search:
         return least_squares(evaluated, start, box, tolerance)
 
 
-def _uncertainty(residuals: np.ndarray, jacobian: np.ndarray, scale: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def uncertainty(residuals: np.ndarray, jacobian: np.ndarray, scale: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return standard errors and correlations from the Fisher information; NaN for what is not seen.
 
     Residuals that follow each other are alike, so that as many count as their correlation time leaves.

@@ -25,6 +25,7 @@ from .models import kept
 from .options import FitOptions
 from .parts import HeldOut, replays_of, split
 from .refine import refined
+from .supply import require_volts
 
 # distance from a position limit, of the range of a joint, and share of a log that may be so near
 _NEAR, _OFTEN = 0.002, 0.01
@@ -69,6 +70,7 @@ def identify(
     options, progress = options or FitOptions(), progress or (lambda _words, _share: None)
     if options.residual is not None:
         require_torch()
+    require_volts(logs)
     names = tuple(logs[0].joints)
     even = [one.columns(names).evenly(one.dt) for one in logs]
     training, validation = split(even, options.held_out)
@@ -105,7 +107,7 @@ def identify(
         os.fspath(robot),
         names,
         {**others, **joints.motors(fits, cases[0])},
-        joints.estimates(fits),
+        [*joints.estimates(fits), *joints.supply_estimates(fits, cases[0])],
         scores,
         chosen,
         found,

@@ -24,12 +24,15 @@ from .parameters import GAINS, OF_LOG, has_place, value_of, with_inertia, with_v
 from .rollout import settings_of
 from .spread import each
 from .start import searched, tried
+from .supply import SharedSupply, shared_supply
 
 _T = TypeVar("_T")
 
 # slowest sampling at which an armature is seen [s]
 _SEES_ARMATURE = 0.0101
 _CORRELATED = 0.98
+# end of the range of values of a supply [V or Ω]
+_LARGEST = 1e3
 # a value below this share of its scale is none
 _NONE = 1e-6
 # largest number of rounds in which biases of encoders are found, and change at which they end [rad or m]
@@ -63,8 +66,10 @@ class Joints:
         self._options, self._progress = options, progress
         self._names = tuple(motors)
         options.require_joints(self._names)
+        self._is_supplied = len(motors) > 1 and all("volts" in log.signals for log in logs)
         self._benches = [
-            Bench(joint, j, motor, options.rules(joint)) for j, (joint, motor) in enumerate(motors.items())
+            Bench(joint, j, motor, options.rules(joint), self._is_supplied)
+            for j, (joint, motor) in enumerate(motors.items())
         ]
         self._settings = {name: value for log in logs for name, value in settings_of(log).items()}
         self._sees_armature = max(one.dt for one in logs) <= _SEES_ARMATURE
@@ -235,7 +240,12 @@ class Joints:
             kept |= {name: 0.0 for name in fit.values if name not in kept and known.get(name)}
             inertia = float(least[bench.column]) + fit.values["armature"]
             found[bench.joint] = with_inertia(with_values(bench.motor, kept), inertia)
-        return found
+        supply = self.supply(fits, cases)
+        return found if supply is None else {name: supply.given_to(motor) for name, motor in found.items()}
+
+    def supply(self, fits: Sequence[Fit], cases: Sequence[Decoupled]) -> SharedSupply | None:
+        """Return the supply that the joints share; None if logs do not tell it."""
+        return shared_supply(self._benches, fits, cases) if self._is_supplied else None
 
     def alone(self, fits: Sequence[Fit], cases: Sequence[Decoupled]) -> list[np.ndarray]:
         """Return the positions of the joints, each by itself, `(samples, joints)` for each log [rad or m]."""
@@ -254,6 +264,18 @@ class Joints:
             left = {name: why for name, why in fit.left_out.items() if name not in fit.columns}
             found += [ColumnUse(joint, name, SIGNALS[name], why) for name, why in left.items()]
         return found
+
+    def supply_estimates(self, fits: Sequence[Fit], cases: Sequence[Decoupled]) -> list[Estimate]:
+        """Return lines for the supply that the joints share, if logs tell it."""
+        supply = self.supply(fits, cases)
+        if supply is None:
+            return []
+        lines = zip(("supply.voltage", "supply_resistance"), ("V", "Ω"), supply.numbers, supply.errors, strict=True)
+        joints, motor = ", ".join(self._names), self._benches[0].motor
+        return [
+            Estimate(joints, name, value, unit, error, (0.0, _LARGEST), value_of(motor, name))
+            for name, unit, value, error in lines
+        ]
 
     def estimates(self, fits: Sequence[Fit]) -> list[Estimate]:
         """Return a line for each parameter that was fitted."""
@@ -289,8 +311,11 @@ class Joints:
         if late:
             joints = ", ".join(late)
             found.append(f"{joints}: resolution, latency, noise and filter of the encoder are left out of the fit.")
-        if len(self._benches) > 1 and any(has_place(bench.motor, "supply_resistance") for bench in self._benches):
-            found.append("The supply is one of all joints: a log of one joint tells its resistance.")
+        wound = any(has_place(bench.motor, "supply_resistance") for bench in self._benches)
+        if len(self._benches) > 1 and wound and not self._is_supplied:
+            found.append(
+                "The supply is one of all joints: volts in the logs, or a log of one joint, tell its resistance."
+            )
         return found
 
     def _of_values(self, fits: Sequence[Fit]) -> list[str]:

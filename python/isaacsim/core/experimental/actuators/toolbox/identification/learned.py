@@ -78,7 +78,7 @@ def left_over(motor: MotorConfig, cases: Sequence[Decoupled], joint: int, values
 
 def _left_over(motor: MotorConfig, case: Decoupled, joint: int, values: Mapping[str, float]) -> np.ndarray:
     """Return positions, velocities, targets and efforts of one log, `(4, rows)`."""
-    command, inertia, load, _, place = case.along(joint)
+    command, inertia, load, _, place, _ = case.along(joint)
     samples = len(command)
     velocity, acceleration = (one[:, 0] for one in motion_of(place[:, None], case.dt))
     inertia = inertia + values["armature"]

@@ -52,6 +52,8 @@ def unused(log: MotorLog, joint: int, name: str, simulated: Collection[str]) -> 
     """
     if name == "velocity":
         return "it follows from positions"
+    if name == "volts" and len(log.joints) > 1:
+        return "joints with a winding are simulated with it, and it tells their supply"
     if name not in OUTPUTS:
         return "no motor of a fit simulates it"
     measured = log.signals[name][:, joint]

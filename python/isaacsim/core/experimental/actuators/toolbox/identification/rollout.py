@@ -62,7 +62,7 @@ class Rollout:
         motor: Its motor. Its delay and its encoder's bias are left out, as `run` takes them.
         names: Parameters that differ between variants.
         variants: Number of variants.
-        columns: Columns of logs to simulate; those that the motor has are `outputs`.
+        columns: Columns of logs to simulate, and `power`; those that the motor has are `outputs`.
 
     Raises:
         ValueError: The motor has a law that the native core does not compute, or is not installed.
@@ -86,8 +86,8 @@ class Rollout:
             raise ValueError(f"{joint}: its motor is not computed by the native core, so that it cannot be fitted.")
         step: Any = parts[0][1]
         signals = [
-            (array.numpy(), name == "load")
-            for name in ("inertia", "load")
+            (array.numpy(), number)
+            for number, name in enumerate(("inertia", "load", "supply_voltage"))
             for _, array in self._actuators._assembly.signals.get(name, ())
         ]
         for _, array in self._actuators._assembly.signals.get("load_is_whole", ()):
@@ -154,7 +154,7 @@ def _watched(step: Any, columns: Collection[str]) -> dict[str, np.ndarray]:
         found["effort"] = step.motor_efforts().reshape(-1)
     for stateful, arrays in zip(step.plan.stateful, step.now.laws, strict=True):
         for name in columns:
-            state = OUTPUTS[name].state if name in OUTPUTS else ""
+            state = "power" if name == "power" else OUTPUTS[name].state if name in OUTPUTS else ""
             if state in stateful.names:
                 found[name] = numpy_view(arrays[stateful.names.index(state)])
     return found
