@@ -84,7 +84,7 @@ class Bench:
     ) -> Fit:
         """Fit parameters to logs.
 
-        Columns that the motor does not explain are left out, and all of them if positions are clearly better without.
+        Columns that the motor does not explain are left out, and those with which positions are clearly worse.
 
         Args:
             cases: The logs.
@@ -99,14 +99,18 @@ class Bench:
             return _Search(residuals, self, start, fixed).fit(tolerance, near)
 
         found = fitted(start, {}, near)
-        if not start:
+        if not start or not found.columns:
             return found
-        unlike = {name: error / size for name, (size, error) in found.columns.items() if error > _UNLIKE * size}
-        if unlike:
-            found = fitted(start, {name: _UNLIKE_WORDS.format(share) for name, share in unlike.items()}, near)
-        if found.columns:
-            alone = fitted(found.values, dict.fromkeys(found.columns, _WORSE_WORDS), True)
-            found = alone if found.error > _WORSE * alone.error + _SMALL else found
+        shares = {name: error / size for name, (size, error) in found.columns.items()}
+        left_out = {name: _UNLIKE_WORDS.format(share) for name, share in shares.items() if share > _UNLIKE}
+        if left_out:
+            found = fitted(start, left_out, near)
+        # from the same start, for a wrong column may have led astray
+        alone = fitted(start, dict.fromkeys(shares, _WORSE_WORDS) | left_out, near)
+        while found.columns and found.error > _WORSE * alone.error + _SMALL:
+            worst = max(found.columns, key=lambda name: found.columns[name][1] / found.columns[name][0])
+            left_out[worst] = _WORSE_WORDS
+            found = fitted(start, left_out, near) if len(left_out) < len(shares) else alone
         return found
 
     def box(self, names: Sequence[str]) -> Box:

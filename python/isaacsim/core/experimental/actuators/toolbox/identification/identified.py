@@ -55,9 +55,10 @@ class ColumnUse:
         name: Name of the column, such as `current`.
         unit: Its unit, empty for none.
         unused: Reason why it is not fitted; empty if it is.
-        size: Standard deviation of the measured values, in its unit; NaN if it is not fitted.
-        error: RMS of the simulated less the measured values on the fitted logs, each joint simulated alone, in its
-            unit; NaN if it is not fitted.
+        size: Standard deviation of the measured values, without their part along the rate of the command, in its unit;
+            NaN if it is not fitted.
+        error: RMS of the simulated less the measured values, likewise, on the fitted logs, each joint simulated alone,
+            in its unit; NaN if it is not fitted.
     """
 
     joint: str

@@ -101,12 +101,17 @@ class Residuals:
         if not self.columns:
             return {}
         found = self.by_column([values], self.columns)
-        return {name: (self.size(name), _rms(np.nan_to_num(one, nan=np.inf))) for name, one in found.items()}
+        delay = values.get("delay", 0.0)
+        return {name: (self.size(name, delay), _rms(np.nan_to_num(one, nan=np.inf))) for name, one in found.items()}
 
-    def size(self, name: str) -> float:
-        """Return the standard deviation of a column, in its unit."""
+    def size(self, name: str, delay: float = 0.0) -> float:
+        """Return the standard deviation of a column without its part along the rate of commands, in its unit."""
         cases = [case for case, names in zip(self._cases, self._columns, strict=True) if name in names]
-        return float(np.concatenate([case.log.signals[name][:, self._joint] for case in cases]).std())
+        mean = np.concatenate([case.log.signals[name][:, self._joint] for case in cases]).mean()
+        parts = [
+            _without(case.log.signals[name][:, self._joint] - mean, _rate(case, self._joint, delay)) for case in cases
+        ]
+        return _rms(np.concatenate(parts))
 
     def _of_log(
         self, case: Decoupled, names: Sequence[str], values: Sequence[Mapping[str, float]]
@@ -120,8 +125,7 @@ class Residuals:
             # a sample is before or after the command of its row
             rates = np.stack([_rate(case, self._joint, one.get("delay", 0.0)) for one in values])
             columns -= np.stack([case.log.signals[name][:, self._joint] for name in names])[:, None]
-            columns -= np.sum(columns * rates, axis=2, keepdims=True) * rates
-            found |= dict(zip(names, map(_averaged, columns), strict=True))
+            found |= dict(zip(names, map(_averaged, _without(columns, rates)), strict=True))
         return found
 
 
@@ -130,6 +134,11 @@ def _rate(case: Decoupled, joint: int, delay: float) -> np.ndarray:
     time = case.log.time
     rate = np.interp(time - delay, time, np.gradient(case.log.command[:, joint], time))
     return rate / max(float(np.linalg.norm(rate)), 1e-12)
+
+
+def _without(values: np.ndarray, rates: np.ndarray) -> np.ndarray:
+    """Return values without their part along rates, `(…, samples)`."""
+    return values - np.sum(values * rates, axis=-1, keepdims=True) * rates
 
 
 def _bounded(residuals: np.ndarray) -> np.ndarray:
