@@ -257,11 +257,14 @@ class Joints:
         return [np.stack(columns, axis=1) for columns in zip(*self._each(one), strict=True)]
 
     def columns(self, fits: Sequence[Fit]) -> list[ColumnUse]:
-        """Return a line for each column of logs besides commands and positions, and each joint."""
+        """Return a line for each column of logs besides commands and positions, and each joint.
+
+        A column that is fitted in some logs only has two.
+        """
         found = []
         for joint, fit in zip(self._names, fits, strict=True):
             found += [ColumnUse(joint, name, SIGNALS[name], "", *sizes) for name, sizes in fit.columns.items()]
-            left = {name: why for name, why in fit.left_out.items() if name not in fit.columns}
+            left = {name: "in some logs, " * (name in fit.columns) + why for name, why in fit.left_out.items()}
             found += [ColumnUse(joint, name, SIGNALS[name], why) for name, why in left.items()]
         return found
 
