@@ -203,7 +203,7 @@ PYBIND11_MODULE(core, m) {
              py::arg("plan"), py::arg("positions"), py::arg("velocities"), py::arg("targets"), py::arg("efforts"),
              py::arg("signals"))
         .def("run", &Rollout::run, py::arg("along"), py::arg("values"), py::arg("dt"), py::arg("substeps"),
-             py::arg("out"));
+             py::arg("out"), py::arg("watched") = std::vector<py::object>{}, py::arg("seen") = py::none());
     py::class_<Draws>(m, "Draws")
         .def(py::init<const std::vector<py::tuple>&, int64_t>(), py::arg("items"), py::arg("robots"))
         .def("draw", &Draws::draw, py::arg("rows"), py::arg("counts"), py::arg("first"));

@@ -88,7 +88,7 @@ APART = {
     "action_graphs.runner": ["GraphRunner", "NodePorts", "register_node_type", "GraphError"],
     "toolbox.training": ["ActuatorLog", "TrainedActuator", "Errors", "train_actuator"],
     "toolbox.identification": [
-        *("identify", "FitOptions", "Identified", "Estimate", "ModelScore", "Replay", "published_priors"),
+        *("identify", "FitOptions", "Identified", "Estimate", "ModelScore", "ColumnUse", "Replay", "published_priors"),
         *("save_identified", "write_report", "plot_identified"),
         *("MotorLog", "read_logs", "check_log", "notes_on"),
         *("excitation", "ExcitationPlan", "Excitation", "Part", "Limits", "save_excitation", "plot_excitation"),

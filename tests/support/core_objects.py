@@ -394,11 +394,12 @@ def entries() -> dict[str, Callable[[], Entry]]:
 
     def rollout() -> Entry:
         arrays = [floats(ROBOTS, 1) for _ in range(4)]
-        return Entry(core.Rollout, [Bench(ROBOTS, SLOTS).plan, *arrays, [(floats(ROBOTS, 1), True)]], nothing)
+        return Entry(core.Rollout, [Bench(ROBOTS, SLOTS).plan, *arrays, [(floats(ROBOTS, 1), 1)]], nothing)
 
     def rollout_run() -> Entry:
         made = rollout()
-        arguments = [np.ones((5, 4)), np.zeros((5, ROBOTS)), DT, 2, np.zeros((ROBOTS, 4))]
+        watched = [floats(ROBOTS)], np.zeros((1, ROBOTS, 4))
+        arguments = [np.ones((6, 4)), np.zeros((5, ROBOTS)), DT, 2, np.zeros((ROBOTS, 4)), *watched]
         return Entry(made.call(*made.arguments).run, arguments, nothing)
 
     def in_turn() -> Entry:

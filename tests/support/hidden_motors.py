@@ -22,6 +22,8 @@ from places import ROBOTS
 PENDULUM = str(ROBOTS / "pendulum.usda")
 ARM = str(ROBOTS / "arm_2dof.usda")
 QUADRUPED = str(ROBOTS / "unitree_go1.usda")
+RECORDED = {"effort": "motor_efforts", "current": "currents", "volts": "supply_voltages", "velocity": "velocities"}
+"""Recorded signals by column of a log."""
 # physics steps from one sample to the next
 _SUBSTEPS = 4
 
@@ -62,8 +64,12 @@ def hidden_log(
     seed: int = 0,
     size: float = 1.0,
     command: np.ndarray | None = None,
+    columns: Sequence[str] = (),
 ) -> MotorLog:
-    """Return a log of chirps from 0.1 to 4 Hz, or of given commands, with noise of the encoders."""
+    """Return a log of chirps from 0.1 to 4 Hz, or of given commands, with noise of the encoders.
+
+    Further columns are of `RECORDED`, right after each command, with noise of 1 %.
+    """
     samples = round(seconds / dt) if command is None else len(command)
     generator, time = np.random.default_rng(seed), np.arange(samples) * dt
     if command is None:
@@ -72,15 +78,19 @@ def hidden_log(
     bias = np.array([next(s.bias for s in motors[name].others if isinstance(s, EncoderConfig)) for name in joints])
     with Simulation(robot, dt / _SUBSTEPS) as simulation:
         robots: Any = simulation.articulation("/")
-        with ArticulationActuators.from_configs("/", dict(motors)):
+        with ArticulationActuators.from_configs("/", dict(motors)) as actuators:
             simulation.play()
-            columns = [robots.dof_names.index(name) for name in joints]
+            places = [robots.dof_names.index(name) for name in joints]
             found = np.empty_like(command)
             targets = robots.get_dof_position_targets().numpy().copy()
-            for row, values in enumerate(command):
-                found[row] = robots.get_dof_positions().numpy()[0, columns]
-                targets[0, columns] = values
-                robots.set_dof_position_targets(targets)
-                simulation.step(_SUBSTEPS)
-    measured = found + bias + generator.normal(0.0, noise, found.shape)
-    return MotorLog(time, joints, {"command": command, "position": measured}, f"hidden {seed}")
+            with actuators.record(signals=["positions", *(RECORDED[name] for name in columns)]) as recording:
+                for row, values in enumerate(command):
+                    found[row] = robots.get_dof_positions().numpy()[0, places]
+                    targets[0, places] = values
+                    robots.set_dof_position_targets(targets)
+                    simulation.step(_SUBSTEPS)
+    signals = {"command": command, "position": found + bias + generator.normal(0.0, noise, found.shape)}
+    for name in columns:
+        true = getattr(recording, RECORDED[name])[::_SUBSTEPS, 0][:, places].astype(float)
+        signals[name] = true + generator.normal(0.0, 0.01 * true.std(), true.shape)
+    return MotorLog(time, joints, signals, f"hidden {seed}")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from isaacsim.core.experimental.actuators import FrictionConfig, MotorConfig, PDControlConfig
 from isaacsim.core.experimental.actuators.toolbox.identification.identified import (
+    ColumnUse,
     Estimate,
     Identified,
     ModelScore,
@@ -38,4 +39,9 @@ def made_up(robot: str = "pendulum.usda", joint: str = "hinge") -> Identified:
         0.031,
         ["The logs have <no> fast motion."],
         12.5,
+        [
+            ColumnUse(joint, "current", "A", "", 2.0, 0.125),
+            ColumnUse(joint, "temperature", "°C", "<it> is too hot"),
+        ],
+        [f"{joint}: no network: it is < 1."],
     )

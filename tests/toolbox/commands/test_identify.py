@@ -7,7 +7,14 @@ from typing import Any
 import numpy as np
 import pytest
 from hidden_motors import PENDULUM, hidden_log, hidden_motor, known_motor
-from isaacsim.core.experimental.actuators import ArticulationActuators, Simulation, load_motors, motors_of, save_motors
+from isaacsim.core.experimental.actuators import (
+    ArticulationActuators,
+    ElectricalConfig,
+    Simulation,
+    load_motors,
+    motors_of,
+    save_motors,
+)
 from isaacsim.core.experimental.actuators.native import core
 from isaacsim.core.experimental.actuators.toolbox.commands.main import main
 from isaacsim.core.experimental.actuators.toolbox.identification.parameters import value_of
@@ -46,6 +53,34 @@ def test_from_csv_to_usd_and_a_report(tmp_path: Path, known: Path, capsys: pytes
     assert value_of(motors_of(str(out))["hinge"], "coulomb") == pytest.approx(0.4, rel=0.05)
     with Simulation(out) as simulation:
         assert list(simulation.articulation("/").dof_names) == ["hinge"]
+
+
+@pytest.mark.slow
+def test_columns_are_fitted_or_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A current, and what no motor simulates."""
+    true, known = hidden_motor(), known_motor()
+    true.others, known.others = [*true.others, ElectricalConfig(0.8, 2.0)], [ElectricalConfig(0.5, 2.0)]
+    log = hidden_log(PENDULUM, {"hinge": true}, ["hinge"], columns=["current", "velocity"])
+    names = [*log.signals, "temperature"]
+    rows = np.c_[log.time, *(one[:, 0] for one in log.signals.values()), np.full(len(log.time), 25.0)]
+    header = ",".join(["time", *(f"hinge/{name}" for name in names)])
+    np.savetxt(tmp_path / "log.csv", rows, delimiter=",", header=header, comments="")
+    save_motors(tmp_path / "known.yaml", {".*": known})
+    out, report = tmp_path / "motors.yaml", tmp_path / "report.html"
+    given = ["identify", PENDULUM, str(tmp_path / "log.csv"), "--config", str(tmp_path / "known.yaml"), "-o", str(out)]
+    chosen = ["--fit", "torque_constant", "--model", "Coulomb friction", "--report", str(report), "--json"]
+    assert main([*given, *chosen]) == 0
+    answer = json.loads(capsys.readouterr().out)
+    assert {row["name"]: row["use"] for row in answer["columns"]} == {
+        "current": "fitted",
+        "velocity": "not fitted",
+        "temperature": "not fitted",
+    }
+    assert "velocity of hinge is not fitted: it follows from positions." in answer["notes"]
+    assert "temperature of hinge is not fitted: no motor of a fit simulates it." in answer["notes"]
+    assert value_of(load_motors(out)["hinge"], "torque_constant") == pytest.approx(0.8, rel=0.03)
+    assert "# Columns: position, current." in out.read_text("utf-8")
+    assert "<td>current</td><td>A</td>" in report.read_text("utf-8")
 
 
 @pytest.mark.slow
@@ -88,6 +123,19 @@ def test_from_a_bag_and_a_dataset(tmp_path: Path, known: Path, capsys: pytest.Ca
     assert rows["coulomb"] == pytest.approx(0.4, rel=0.05)
     assert main([*given, "--units", "degrees", "-o", str(tmp_path / "motors.yaml")]) == 1
     assert "Give --topics command=/commands:JOINT,JOINT" in capsys.readouterr().err
+
+
+@pytest.mark.slow
+def test_a_network_on_top(tmp_path: Path, known: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Of a log that a model of the ladder explains it does not pay, which is said."""
+    pytest.importorskip("torch")
+    log, out = written_log(tmp_path / "log.csv"), tmp_path / "motors.usda"
+    given = ["identify", PENDULUM, str(log), "--config", str(known), "-o", str(out), "--model", "Coulomb friction"]
+    assert main([*given, "--residual", "--json"]) == 0
+    answer = json.loads(capsys.readouterr().out)
+    assert any("with a network" in note and note.endswith("it does not pay.") for note in answer["notes"])
+    assert [row["name"] for row in answer["models"]] == ["Coulomb friction"]
+    assert not list((tmp_path / "motors_networks").iterdir())
 
 
 def test_a_broken_log_is_refused_before_a_fit(tmp_path: Path, known: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -67,8 +67,10 @@ def test_along_has_what_a_rollout_takes() -> None:
     finally:
         links.close()
     along = found.along(0)
-    assert along.shape == (5, len(found.log.time))
+    assert along.shape == (6, len(found.log.time))
     np.testing.assert_array_equal(along[1], found.inertia[:, 0])
+    # its motor has a supply of its own
+    assert np.isinf(along[5]).all()
 
 
 def test_unknown_joints_and_floating_bases_are_refused() -> None:

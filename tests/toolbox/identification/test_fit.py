@@ -5,9 +5,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from hidden_motors import PENDULUM, hidden_log, hidden_motor, known_motor
+from isaacsim.core.experimental.actuators import ElectricalConfig
 from isaacsim.core.experimental.actuators.native import core
 from isaacsim.core.experimental.actuators.toolbox.identification.decoupling import Decoupled, Links
 from isaacsim.core.experimental.actuators.toolbox.identification.fit import Bench
+from isaacsim.core.experimental.actuators.toolbox.identification.log import MotorLog
 from isaacsim.core.experimental.actuators.toolbox.identification.parameters import PARAMETERS
 
 pytest.importorskip("scipy")
@@ -61,6 +63,31 @@ def test_what_logs_do_not_tell_has_large_errors(cases: list[Decoupled]) -> None:
     assert all(not np.isfinite(error) for error in found.errors.values())
 
 
+@pytest.mark.slow
+def test_a_current_tells_the_torque_constant() -> None:
+    """Which positions do not tell at all, and damping in the controller from that of the joint."""
+    true, known = hidden_motor(), known_motor()
+    true.others, known.others = [*true.others, ElectricalConfig(0.8, 2.0)], [ElectricalConfig(0.5, 3.0)]
+    log = hidden_log(PENDULUM, {"hinge": true}, ["hinge"], columns=["current"])
+    links = Links(PENDULUM, ["hinge"])
+    try:
+        case = links.decouple(log, np.array([TRUE["encoder_bias"]]))
+    finally:
+        links.close()
+    blind = replace(case, log=MotorLog(log.time, log.joints, {n: log.signals[n] for n in ("command", "position")}))
+    bench, names = Bench("hinge", 0, known), ("torque_constant", "kp", "kd")
+    start = {name: PARAMETERS[name].start for name in TRUE} | {"delay": 0.008, "kp": 30.0, "kd": 1.0}
+    found, unseen = (bench.fit([one], start | {"torque_constant": 0.5}, {}) for one in (case, blind))
+    for name, value in zip(names, (0.8, 40.0, 1.0), strict=True):
+        assert found.values[name] == pytest.approx(value, rel=0.03), name
+        assert found.errors[name] < 0.02 * value, name
+    assert found.values["viscous"] == pytest.approx(0.2, rel=0.15)
+    assert np.isnan(unseen.errors["torque_constant"])
+    assert unseen.values["torque_constant"] == 0.5
+    assert 0 < unseen.errors["coulomb"] < 0.05
+    assert found.error == pytest.approx(unseen.error, rel=0.3)
+
+
 def test_no_logs_have_no_error() -> None:
     assert np.isnan(BENCH.error([], {}))
 
@@ -75,3 +102,21 @@ def test_bounds_and_priors_hold(cases: list[Decoupled]) -> None:
     found = Bench("hinge", 0, known_motor(), rules).fit(cases, {"viscous": 0.05, "coulomb": 0.9}, fixed)
     assert found.values["viscous"] == pytest.approx(0.1, abs=1e-4)
     assert found.values["coulomb"] == pytest.approx(0.3, abs=1e-6)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("scale", [0.7, 1.4])
+def test_columns_do_not_cost_positions(scale: float) -> None:
+    """A torque constant that is off and is not fitted."""
+    true, known = hidden_motor(), known_motor()
+    true.others, known.others = [*true.others, ElectricalConfig(0.8, 2.0)], [ElectricalConfig(0.8 * scale, 2.0)]
+    log = hidden_log(PENDULUM, {"hinge": true}, ["hinge"], columns=["current"])
+    links = Links(PENDULUM, ["hinge"])
+    try:
+        case = links.decouple(log, np.array([TRUE["encoder_bias"]]))
+    finally:
+        links.close()
+    found = Bench("hinge", 0, known).fit([case], TRUE | {"delay": 0.004, "coulomb": 0.1}, {})
+    assert found.error < 3e-4
+    assert found.values["coulomb"] == pytest.approx(0.4, rel=0.05)
+    assert "current" in {**found.columns, **found.left_out}

@@ -4,7 +4,12 @@ import dataclasses
 
 import numpy as np
 import pytest
-from isaacsim.core.experimental.actuators.toolbox.identification.identified import Identified, ModelScore, Replay
+from isaacsim.core.experimental.actuators.toolbox.identification.identified import (
+    ColumnUse,
+    Identified,
+    ModelScore,
+    Replay,
+)
 from isaacsim.core.experimental.actuators.toolbox.identification.log import MotorLog
 
 
@@ -34,3 +39,19 @@ def test_a_robot_that_is_far_worse_than_its_joints_disagrees() -> None:
     assert (good.disagrees, bad.disagrees) == (False, True)
     without = dataclasses.replace(bad, models=[ModelScore("rich", (), 0.01, float("nan"))])
     assert not without.disagrees
+
+
+def test_columns_are_fitted_or_have_a_reason() -> None:
+    """Joints with the same reason share a sentence."""
+    assert identified().fitted_columns == ["position"]
+    columns = [
+        ColumnUse("hip", "current", "A", "", 2.0, 0.1),
+        ColumnUse("knee", "current", "A", "the motor has no ElectricalConfig"),
+        *(ColumnUse(joint, "velocity", "rad/s", "it follows from positions") for joint in ("hip", "knee")),
+    ]
+    found = dataclasses.replace(identified(), columns=columns)
+    assert found.fitted_columns == ["position", "current"]
+    assert found.unused_columns == [
+        "current of knee is not fitted: the motor has no ElectricalConfig.",
+        "velocity of hip, knee is not fitted: it follows from positions.",
+    ]

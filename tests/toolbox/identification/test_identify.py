@@ -2,7 +2,12 @@ from __future__ import annotations
 
 import pytest
 from hidden_motors import ARM, PENDULUM, hidden_log, hidden_motor, known_motor
-from isaacsim.core.experimental.actuators import MaxEffortClampingConfig, MotorConfig
+from isaacsim.core.experimental.actuators import (
+    ElectricalConfig,
+    MaxEffortClampingConfig,
+    MotorConfig,
+    ServoControlConfig,
+)
 from isaacsim.core.experimental.actuators.native import core
 from isaacsim.core.experimental.actuators.toolbox.identification.excitation import excitation
 from isaacsim.core.experimental.actuators.toolbox.identification.excitation_plan import ExcitationPlan
@@ -124,3 +129,53 @@ def test_gains_limits_and_what_joints_share() -> None:
     assert value_of(found.motors["shoulder"], "max_effort") == pytest.approx(80.0, rel=0.05)
     assert value_of(found.motors["extension"], "max_effort") == 500.0
     assert len({one.value for one in found.estimates if one.name == "coulomb"}) == 1
+
+
+def servo(torque_constant: float, resistance: float, *others: object) -> MotorConfig:
+    winding = ElectricalConfig(torque_constant, resistance, command="voltage")
+    return MotorConfig(ServoControlConfig(4.0, 1.0, 12.0, kd=0.05), armature=0.02, others=[winding, *others])
+
+
+@pytest.mark.slow
+def test_a_current_tells_the_winding_of_a_servo() -> None:
+    """With a column that is not fitted, which is said."""
+    friction, encoder = hidden_motor(coulomb=0.1, viscous=0.05, bias=0.0).others
+    true = servo(0.8, 2.0, friction, encoder)
+    logs = [
+        hidden_log(PENDULUM, {"hinge": true}, ["hinge"], seed=seed, columns=["current", "velocity"]) for seed in (0, 1)
+    ]
+    options = FitOptions(gains=True, models=["Coulomb friction"])
+    found = identify(PENDULUM, logs, {"hinge": servo(0.6, 3.0)}, options)
+    for name, value in (("torque_constant", 0.8), ("resistance", 2.0), ("viscous", 0.05)):
+        assert value_of(found.motors["hinge"], name) == pytest.approx(value, rel=0.03), name
+    assert found.fitted_columns == ["position", "current"]
+    assert found.unused_columns == ["velocity of hinge is not fitted: it follows from positions."]
+    assert found.error < 1e-3
+
+
+@pytest.mark.slow
+def test_a_torque_constant_that_no_column_tells_is_said() -> None:
+    """And the others keep their errors."""
+    true, known = hidden_motor(), known_motor()
+    true.others, known.others = [*true.others, ElectricalConfig(0.8, 2.0)], [ElectricalConfig(0.5, 2.0)]
+    log = hidden_log(PENDULUM, {"hinge": true}, ["hinge"])
+    options = FitOptions(parameters=["torque_constant"], models=["Coulomb friction"])
+    found = identify(PENDULUM, [log], {"hinge": known}, options)
+    assert found.warnings == ["hinge: the logs do not tell torque_constant; the value has no meaning."]
+    assert found.fitted_columns == ["position"]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("scale", [1e3, -1.0])
+def test_a_column_of_another_unit_or_sign_is_left_out(scale: float) -> None:
+    """It is named, and changes nothing of what positions tell."""
+    true, known = hidden_motor(), known_motor()
+    true.others, known.others = [*true.others, ElectricalConfig(0.8, 2.0)], [ElectricalConfig(0.8, 2.0)]
+    log = hidden_log(PENDULUM, {"hinge": true}, ["hinge"], columns=["current"])
+    wrong = type(log)(log.time, log.joints, {**log.signals, "current": scale * log.signals["current"]})
+    found = identify(PENDULUM, [wrong], {"hinge": known}, COULOMB)
+    (said,) = found.unused_columns
+    assert said.startswith("current of hinge is not fitted: simulated less measured is")
+    assert found.fitted_columns == ["position"]
+    assert value_of(found.motors["hinge"], "coulomb") == pytest.approx(0.4, rel=0.05)
+    assert found.error < 1e-3

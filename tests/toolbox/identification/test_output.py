@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from isaacsim.core.experimental.actuators import (
     ArticulationActuators,
+    NeuralControlConfig,
     Simulation,
     add_motors,
     load_motors,
@@ -18,7 +19,7 @@ from isaacsim.core.experimental.actuators import (
 from isaacsim.core.experimental.actuators.toolbox.identification.output import (
     save_identified,
     summary,
-    unit_of_estimate,
+    unit_at_joint,
     units_of_errors,
 )
 from made_up_identified import made_up
@@ -67,7 +68,22 @@ def test_motor_file_is_read_again(tmp_path: Path, ending: str) -> None:
     if comments:
         assert "# hinge  coulomb    0.25    0.01            N·m" in comments
         assert "# Logs: swing.csv (fitted), <held> : out.csv (held out)." in comments
+        assert "# Columns: position, current." in comments
+        assert "# hinge: no network: it is < 1." in comments
+        assert "# temperature of hinge is not fitted: <it> is too hot." in comments
     assert list(tmp_path.iterdir()) == [file]
+
+
+def test_a_network_in_the_folder_is_named_relative_to_the_layer(tmp_path: Path) -> None:
+    """And as it is elsewhere."""
+    found = made_up()
+    for folder, named in (
+        (tmp_path / "networks", "./networks/hinge.safetensors"),
+        (tmp_path.parent, str(tmp_path.parent)),
+    ):
+        motor = dataclasses.replace(found.motors["hinge"], controller=NeuralControlConfig(folder / "hinge.safetensors"))
+        save_identified(dataclasses.replace(found, motors={"hinge": motor}), tmp_path / "motors.usda")
+        assert f"asset newton:modelPath = @{named}" in (tmp_path / "motors.usda").read_text("utf-8")
 
 
 def test_what_cannot_be_written_is_refused(tmp_path: Path) -> None:
@@ -96,5 +112,5 @@ def test_units_are_those_of_the_joints(turns: list[bool | None] | None, milli: s
     of_all = dataclasses.replace(of_joint, joint=".*")
     found = dataclasses.replace(found, replays=replays, estimates=[of_joint, of_all])
     assert units_of_errors(found).milli == milli
-    assert [unit_of_estimate(found, one) for one in found.estimates] == [unit, unit]
+    assert [unit_at_joint(found, one) for one in found.estimates] == [unit, unit]
     assert f"6 {milli}; with" in summary(found)[2] and summary(found)[-2 - len(found.warnings)].endswith(unit)

@@ -23,6 +23,9 @@ def test_page_says_all_and_needs_no_other_file(tmp_path: Path) -> None:
     assert "<tr><td>as shipped</td><td>0</td><td>20</td><td>30</td><td></td></tr>" in page
     assert "<td>0.25 ± 0.01</td><td>N·m</td><td>0.1</td><td></td>" in page
     assert "<td>0.0625</td><td>kg·m²</td><td>0.01</td><td>at a bound</td>" in page
+    assert "<td>hinge</td><td>current</td><td>A</td><td>2</td><td>0.125</td><td>fitted</td>" in page
+    assert "<td>temperature</td><td>°C</td><td>-</td><td>-</td><td>not fitted: &lt;it&gt; is too hot</td>" in page
+    assert "<li>hinge: no network: it is &lt; 1.</li>" in page
     assert "<li>The logs have &lt;no&gt; fast motion.</li>" in page and "<held>" not in page
 
 

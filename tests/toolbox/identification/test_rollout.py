@@ -2,7 +2,15 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from isaacsim.core.experimental.actuators import FrictionConfig, FrictionCurveConfig, MotorConfig, PDControlConfig
+from isaacsim.core.experimental.actuators import (
+    ElectricalConfig,
+    FrictionConfig,
+    FrictionCurveConfig,
+    MotorConfig,
+    PDControlConfig,
+    ServoControlConfig,
+    SupplyConfig,
+)
 from isaacsim.core.experimental.actuators.native import core
 from isaacsim.core.experimental.actuators.toolbox.identification.decoupling import Decoupled
 from isaacsim.core.experimental.actuators.toolbox.identification.log import MotorLog
@@ -100,6 +108,38 @@ def test_a_table_is_looked_up_at_each_step() -> None:
         for law in (FrictionConfig(coulomb=0.1, viscous=0.1), table)
     )
     np.testing.assert_allclose(curve, line, atol=2e-3)
+
+
+def test_columns_are_those_right_after_a_sample() -> None:
+    """The effort of the motor, without friction, and states of its stages."""
+    one, values = case(), [dict.fromkeys(NAMES, 0.01), dict.fromkeys(NAMES, 0.0)]
+    winding = ElectricalConfig(0.5, 2.0)
+    motor = MotorConfig(PDControlConfig(KP, 0.0), others=[FrictionConfig(coulomb=0.1, viscous=0.1), winding])
+    rollout = Rollout("hinge", motor, NAMES, 2, ("effort", "current", "volts", "temperature"))
+    assert rollout.outputs == ("effort", "current")
+    positions, (efforts, currents) = rollout.run_with(one, 0, values, ("effort", "current"))
+    np.testing.assert_array_equal(positions, rollout.run(one, 0, values))
+    dt, last = one.log.dt, len(one.log.time) - 1
+    late = 0.5 * (dt - dt / substeps_of(dt))
+    for each, place, effort, current in zip(values, positions, efforts, currents, strict=True):
+        at = np.arange(last + 1) - (each["delay"] + late) / dt
+        wanted = KP * (np.interp(at, np.arange(last + 1), one.log.command[:, 0]) - place)
+        np.testing.assert_allclose(effort, wanted, atol=1e-4)
+        np.testing.assert_allclose(current, wanted / 0.5, atol=1e-4)
+
+
+def test_duty_and_voltage_of_a_servo() -> None:
+    one = case()
+    stages = [ElectricalConfig(0.8, 2.0, command="voltage"), SupplyConfig(12.0, resistance=1.0)]
+    motor = MotorConfig(ServoControlConfig(4.0, 1.0, 12.0), others=stages)
+    rollout = Rollout("hinge", motor, ("armature",), 1, ("volts", "pwm"))
+    positions, (volts, duty) = rollout.run_with(one, 0, [{"armature": 0.02}], ("volts", "pwm"))
+    assert sorted(rollout.outputs) == ["pwm", "volts"]
+    dt = one.log.dt
+    late = np.interp(np.arange(400) - 0.5 * (1 - 1 / substeps_of(dt)), np.arange(400), one.log.command[:, 0])
+    np.testing.assert_allclose(duty[0], np.clip(4.0 * (late - positions[0]), -1.0, 1.0), atol=1e-5)
+    assert volts.max() <= 12.0
+    assert volts.min() < 11.9
 
 
 @pytest.mark.parametrize(("dt", "steps"), [(0.0005, 1), (0.0025, 3), (0.02, 24)])

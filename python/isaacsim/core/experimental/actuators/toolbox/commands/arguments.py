@@ -335,7 +335,8 @@ class Excite(Arguments):
 class Identify(Arguments):
     """Identify the motors of a robot from logs of its commands and positions.
 
-    Fits friction, armature, delay and encoder bias of each joint, and with --gains its gains. Models of friction are
+    Fits friction, armature, delay and encoder bias of each joint, and with --gains its gains, to positions and, where
+    the logs have them, efforts, currents, supply voltages and duties. Models of friction are
     tried from simple to rich; the one with the smallest error on what is held out of the fit is kept. At the end the
     whole robot is simulated under the commands of the logs. The exit code is 1 if that disagrees with the joints alone.
     """
@@ -370,7 +371,9 @@ class Identify(Arguments):
     search: int = 0
     """Number of generations of a random search (CMA-ES) for the start of the fit; 0 starts from the motors."""
     seed: int = 0
-    """Seed of that search."""
+    """Seed of that search, and of networks."""
+    residual: Annotated[bool, tyro.conf.FlagCreatePairsOff] = False
+    """Learn a network for what the best model leaves, of each joint with PD control, and keep it if it pays: Torch."""
     ray: Annotated[bool, tyro.conf.FlagCreatePairsOff] = False
     """Fit joints on the Ray cluster at RAY_ADDRESS, or without one in processes of this machine."""
     topics: tuple[str, ...] = ()

@@ -9,13 +9,13 @@ from ...motor_files.files import load_motors
 from ...saving import require_place
 from ...simulation import Simulation
 from ..identification.checks import check_log, notes_on
-from ..identification.identified import Identified
+from ..identification.identified import ColumnUse, Identified
 from ..identification.identify import identify
 from ..identification.log import MotorLog
 from ..identification.logs.read import read_logs
 from ..identification.models import MODELS
 from ..identification.options import FitOptions
-from ..identification.output import require_output, save_identified, unit_of_estimate, units_of_errors
+from ..identification.output import require_output, save_identified, unit_at_joint, units_of_errors
 from ..identification.published import published_priors
 from ..identification.report import plot_identified, write_report
 from .answer import Answer, Table
@@ -37,6 +37,15 @@ _ESTIMATE = {
     "start": "in the file",
 }
 
+_COLUMN = {
+    "joint": "joint",
+    "name": "column",
+    "unit": "unit",
+    "size": "standard deviation",
+    "error": "simulated - measured, RMS",
+    "use": "use",
+}
+
 
 def answer(arguments: Identify) -> Answer:
     """Answer `actuators identify`."""
@@ -55,6 +64,7 @@ def answer(arguments: Identify) -> Answer:
         refine=arguments.refine,
         search=arguments.search,
         seed=arguments.seed,
+        residual=arguments.out.with_name(f"{arguments.out.stem}_networks") if arguments.residual else None,
         ray=arguments.ray,
     )
     logs, notes = _logs(arguments)
@@ -136,11 +146,28 @@ def _tables(found: Identified) -> list[Table]:
     estimates = [{name: getattr(one, name) for name in _ESTIMATE} for one in found.estimates]
     unit = units_of_errors(found).milli
     columns = _MODEL | {name: f"{_MODEL[name]} [{unit}]" for name in ("training", "validation")}
-    shown = [row | {"unit": unit_of_estimate(found, one)} for row, one in zip(estimates, found.estimates, strict=True)]
-    return [
+    shown = [row | {"unit": unit_at_joint(found, one)} for row, one in zip(estimates, found.estimates, strict=True)]
+    tables = [
         Table("models", columns, models, title="mean absolute position errors, joint by joint"),
         Table("parameters", _ESTIMATE, estimates, title=f"{found.robot}: {found.chosen}", shown=shown),
     ]
+    if found.columns:
+        title = "columns besides positions, on the fitted logs"
+        tables.append(Table("columns", _COLUMN, [_column(found, one) for one in found.columns], title=title))
+    return tables
+
+
+def _column(found: Identified, one: ColumnUse) -> dict[str, object]:
+    """Return the row of a column of logs."""
+    is_fitted = not one.unused
+    return {
+        "joint": one.joint,
+        "name": one.name,
+        "unit": unit_at_joint(found, one),
+        "size": one.size if is_fitted else None,
+        "error": one.error if is_fitted else None,
+        "use": "fitted" if is_fitted else "not fitted",
+    }
 
 
 def _notes(found: Identified, out: Path) -> list[str]:
@@ -149,4 +176,10 @@ def _notes(found: Identified, out: Path) -> list[str]:
         f"{units_of_errors(found).milli}; with the motors it had: {1e3 * found.shipped:.3g}.",
         "Standard errors are those of the noise; errors of the masses of links come on top of it.",
     ]
-    return [*said, *found.warnings, f"The motors are in {out}. It took {found.seconds:.1f} s."]
+    return [
+        *said,
+        *found.unused_columns,
+        *found.networks,
+        *found.warnings,
+        f"The motors are in {out}. It took {found.seconds:.1f} s.",
+    ]

@@ -11,6 +11,7 @@ from .excitation import excitation as excitation
 from .excitation_output import plot_excitation as plot_excitation
 from .excitation_output import save_excitation as save_excitation
 from .excitation_plan import ExcitationPlan as ExcitationPlan
+from .identified import ColumnUse as ColumnUse
 from .identified import Estimate as Estimate
 from .identified import Identified as Identified
 from .identified import ModelScore as ModelScore
@@ -26,6 +27,7 @@ from .report import write_report as write_report
 from .safety import Limits as Limits
 
 __all__ = [
+    "ColumnUse",
     "Estimate",
     "Excitation",
     "ExcitationPlan",

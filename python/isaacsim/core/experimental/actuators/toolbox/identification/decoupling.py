@@ -53,7 +53,10 @@ class Decoupled:
     defect: np.ndarray | None = None
 
     def along(self, joint: int) -> np.ndarray:
-        """Return command, inertia, load, slope and place of a joint, `(5, samples)`."""
+        """Return command, inertia, load, slope, place and voltage of the supply of a joint, `(6, samples)`.
+
+        The voltage is the measured one if the log has several joints, else infinite: the motor has a supply of its own.
+        """
         return self._along[joint]
 
     @functools.cached_property
@@ -64,7 +67,10 @@ class Decoupled:
     @functools.cached_property
     def _along(self) -> np.ndarray:
         # a fit asks for it again and again
-        parts = (self.log.command, self.inertia, self.load, self.slope, self.place)
+        log = self.log
+        volts = log.signals.get("volts") if len(log.joints) > 1 else None
+        volts = np.full_like(log.command, np.inf) if volts is None else volts
+        parts = (log.command, self.inertia, self.load, self.slope, self.place, volts)
         return np.ascontiguousarray(np.stack(parts).transpose(2, 0, 1))
 
 

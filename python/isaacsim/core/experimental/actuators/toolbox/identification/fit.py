@@ -1,29 +1,37 @@
-"""Fits of the parameters of one joint: bounded nonlinear least squares on positions."""
+"""Fits of the parameters of one joint: bounded nonlinear least squares on positions and further columns of logs."""
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 
+from ...specs.configs import SupplyConfig
 from ...specs.motors import MotorConfig
 from .decoupling import Decoupled
-from .descent import Box, least_squares
+from .descent import Box, Evaluated, Least, least_squares
+from .outputs import further_columns
 from .parameters import PARAMETERS, Fitted, with_values
+from .residuals import Residuals
 from .rollout import Rollout
 
-# residuals of a log are averaged to about so many
-_POINTS = 4000
 # steps of differences, of the scale of a parameter, one round of least squares after the other: where a joint sticks or
 # a voltage is at its limit, errors are rough, and only differences over large steps show where they fall
 _DIFFERENCES = (0.2, 1e-2)
 # relative change of the sum of squares at which all rounds but the last one end
 _ROUGHLY = 1e-4
+# residual per scale of a parameter that no prior holds, beside which none counts: it holds what the logs do not tell
+_HELD = 1e-6
+# RMS of the residuals of a column from which the motor does not explain it, of its standard deviation
+_UNLIKE = 0.8
+_UNLIKE_WORDS = "simulated less measured is {:.0%} of its variation; check unit, sign and gains"
+# by how much positions may be worse with further columns, and by how much more [rad or m]
+_WORSE, _SMALL = 1.25, 1e-5
+_WORSE_WORDS = "positions fit clearly worse with it; check unit, sign and gains"
 # error of the model, all residuals together [rad or m], beside which a prior counts
 _MODEL_ERROR = 0.002
-# a residual of a rollout that has a fault [rad or m]
-_LOST = 10.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,12 +43,17 @@ class Fit:
         errors: Standard errors, by name; NaN if the logs do not tell a parameter.
         correlations: Between the parameters, in their order.
         error: Mean absolute position error on the logs [rad or m].
+        columns: Standard deviation of each further column that is fitted, and RMS of the simulated less the measured
+            values, by name.
+        left_out: Reason of each column that is not, by name.
     """
 
     values: Mapping[str, float]
     errors: Mapping[str, float]
     correlations: np.ndarray
     error: float
+    columns: Mapping[str, tuple[float, float]] = field(default_factory=dict)
+    left_out: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,12 +65,14 @@ class Bench:
         column: Its number in the logs.
         motor: Its motor.
         rules: Range, scale and prior of each parameter.
+        is_supplied: Whether logs tell the voltage of its supply, so that it needs none.
     """
 
     joint: str
     column: int
     motor: MotorConfig
     rules: Mapping[str, Fitted] = field(default_factory=lambda: PARAMETERS)
+    is_supplied: bool = False
 
     def fit(
         self,
@@ -69,6 +84,8 @@ class Bench:
     ) -> Fit:
         """Fit parameters to logs.
 
+        Columns that the motor does not explain are left out, and those with which positions are clearly worse.
+
         Args:
             cases: The logs.
             start: Values at which the fit starts, of the parameters to fit.
@@ -76,39 +93,25 @@ class Bench:
             tolerance: Relative change of the sum of squares at which it ends.
             near: Whether the start is near the end, so that small differences suffice.
         """
-        names = list(start)
-        rollout = self.rollout({**fixed, **start}, len(names) + 1)
-        if not names:
-            found = self._residuals(rollout, cases, [dict(fixed)])
-            return Fit({}, {}, np.zeros((0, 0)), float(np.abs(found[0]).mean()))
-        rules = [self.rules[name] for name in names]
-        box = self.box(names)
-        upper, scale = box.upper, box.scale
-        # of what the logs do not tell, least squares would take any value
-        prior = _MODEL_ERROR / np.array([rule.spread for rule in rules])
-        center = np.array([rule.start for rule in rules])
 
-        def evaluated(x: np.ndarray, difference: float) -> tuple[np.ndarray, np.ndarray]:
-            """Residuals and Jacobian."""
-            steps = np.where(x + difference * scale <= upper, 1.0, -1.0) * difference * scale
-            rows = [x, *(x + steps * (np.arange(len(x)) == k) for k in range(len(x)))]
-            values = [{**fixed, **dict(zip(names, row, strict=True))} for row in rows]
-            found = self._residuals(rollout, cases, values)
-            slopes = ((found[1:] - found[0]) / steps[:, None]).T
-            return np.r_[found[0], prior * (x - center)], np.r_[slopes, np.diag(prior)]
+        def fitted(start: Mapping[str, float], left_out: Mapping[str, str], near: bool) -> Fit:
+            residuals = self.residuals({**fixed, **start}, len(start) + 1, cases, left_out)
+            return _Search(residuals, self, start, fixed).fit(tolerance, near)
 
-        x, (large, small) = np.array([start[name] for name in names]), _DIFFERENCES
-        if not near:
-            x = least_squares(lambda x: evaluated(x, large), x, box, max(tolerance, _ROUGHLY)).x
-        least = least_squares(lambda x: evaluated(x, small), x, box, tolerance)
-        residuals, jacobian = (one[: -len(names)] for one in (least.residuals, least.jacobian))
-        errors, correlations = _uncertainty(residuals, jacobian, scale)
-        return Fit(
-            dict(zip(names, map(float, least.x), strict=True)),
-            dict(zip(names, map(float, errors), strict=True)),
-            correlations,
-            float(np.abs(residuals).mean()),
-        )
+        found = fitted(start, {}, near)
+        if not start or not found.columns:
+            return found
+        shares = {name: error / size for name, (size, error) in found.columns.items()}
+        left_out = {name: _UNLIKE_WORDS.format(share) for name, share in shares.items() if share > _UNLIKE}
+        if left_out:
+            found = fitted(start, left_out, near)
+        # from the same start, for a wrong column may have led astray
+        alone = fitted(start, dict.fromkeys(shares, _WORSE_WORDS) | left_out, near)
+        while found.columns and found.error > _WORSE * alone.error + _SMALL:
+            worst = max(found.columns, key=lambda name: found.columns[name][1] / found.columns[name][0])
+            left_out[worst] = _WORSE_WORDS
+            found = fitted(start, left_out, near) if len(left_out) < len(shares) else alone
+        return found
 
     def box(self, names: Sequence[str]) -> Box:
         """Return the ranges of parameters."""
@@ -116,53 +119,124 @@ class Bench:
         lower, upper = (np.array([rule.bounds[end] for rule in rules]) for end in (0, 1))
         return Box(lower, upper, np.array([rule.scale for rule in rules]))
 
-    def rollout(self, values: Mapping[str, float], variants: int) -> Rollout:
-        """Return rollouts of the motor with the stages of all these parameters."""
-        return Rollout(self.joint, with_values(self.motor, values), list(values), variants)
+    def residuals(
+        self,
+        values: Mapping[str, float],
+        variants: int,
+        cases: Sequence[Decoupled],
+        left_out: Mapping[str, str] | None = None,
+    ) -> Residuals:
+        """Return residuals of the motor with the stages of all these parameters.
 
-    def errors(self, rollout: Rollout, cases: Sequence[Decoupled], values: Sequence[Mapping[str, float]]) -> np.ndarray:
-        """Return the mean absolute position error of each variant on logs [rad or m], shape `(variants,)`."""
-        return np.abs(self._residuals(rollout, cases, values)).mean(1)
+        Args:
+            values: Values of the parameters.
+            variants: Largest number of variants.
+            cases: The logs.
+            left_out: Columns to leave out, each with the reason.
+        """
+        columns = dict.fromkeys(name for case in cases for name in further_columns(case.log))
+        rollout = self.rollout(values, variants, [name for name in columns if name not in (left_out or {})])
+        return Residuals(rollout, cases, self.column, left_out)
+
+    def rollout(self, values: Mapping[str, float], variants: int, columns: Sequence[str] = ()) -> Rollout:
+        """Return rollouts of the motor with the stages of all these parameters, which simulate columns of logs, too."""
+        motor = with_values(self.motor, values)
+        if self.is_supplied:
+            motor = dataclasses.replace(
+                motor, others=[one for one in motor.others if not isinstance(one, SupplyConfig)]
+            )
+        return Rollout(self.joint, motor, list(values), variants, columns)
+
+    def power(self, case: Decoupled, values: Mapping[str, float]) -> np.ndarray:
+        """Return the power of its winding along a log [W], `(samples,)`; 0 without one."""
+        rollout = self.rollout(values, 1, ["power"])
+        if not rollout.outputs:
+            return np.zeros(len(case.log.time))
+        return rollout.run_with(case, self.column, [values], ["power"])[1][0, 0]
 
     def error(self, cases: Sequence[Decoupled], values: Mapping[str, float]) -> float:
         """Return the mean absolute position error of a motor on logs [rad or m]; NaN without logs."""
-        return float(self.errors(self.rollout(values, 1), cases, [values])[0]) if cases else float("nan")
-
-    def _residuals(
-        self, rollout: Rollout, cases: Sequence[Decoupled], values: Sequence[Mapping[str, float]]
-    ) -> np.ndarray:
-        """Return residuals of all logs, averaged over blocks of samples, `(variants, points)`."""
-        return np.concatenate([_residuals(rollout, case, self.column, values) for case in cases], 1)
+        return float(np.abs(self.residuals(values, 1, cases).positions([values])).mean()) if cases else float("nan")
 
 
-def _residuals(rollout: Rollout, case: Decoupled, column: int, values: Sequence[Mapping[str, float]]) -> np.ndarray:
-    """Return residuals, averaged over blocks of samples, `(variants, points)`."""
-    found = rollout.run(case, column, values)
-    found -= case.log.position[:, column]
-    if case.defect is not None:
-        found += case.defect[:, column]
-    # NaN stays in the smallest one
-    if not (found.min() >= -_LOST and found.max() <= _LOST):
-        found = np.clip(np.nan_to_num(found, nan=_LOST), -_LOST, _LOST)
-    block = max(1, found.shape[1] // _POINTS)
-    whole = found.shape[1] // block * block
-    return found[:, :whole].reshape(len(found), -1, block).mean(2)
+class _Search:
+    """Least squares of the residuals of a joint.
+
+    Args:
+        residuals: The residuals.
+        bench: The joint.
+        start: Values at which it starts, of the parameters to fit.
+        fixed: Values of other parameters.
+    """
+
+    def __init__(
+        self, residuals: Residuals, bench: Bench, start: Mapping[str, float], fixed: Mapping[str, float]
+    ) -> None:
+        self._residuals, self._fixed, self._names = residuals, fixed, list(start)
+        rules = [bench.rules[name] for name in start]
+        self._box, self._start = bench.box(self._names), np.array(list(start.values()), float)
+        # of what the logs do not tell, least squares would take any value
+        prior = _MODEL_ERROR / np.array([rule.spread for rule in rules])
+        self._center = np.where(prior > 0.0, [rule.start for rule in rules], self._start)
+        self._prior = np.maximum(prior, _HELD / self._box.scale)
+
+    def fit(self, tolerance: float, near: bool) -> Fit:
+        """Return the best parameters; arguments as for `Bench.fit`."""
+        residuals = self._residuals
+        if not self._names:
+            values, error = dict(self._fixed), float(np.abs(residuals.positions([self._fixed])).mean())
+            return Fit({}, {}, np.zeros((0, 0)), error, residuals.sizes(values), residuals.left_out)
+        x, (large, small) = self._start, _DIFFERENCES
+        if not near:
+            x = self._least(x, large, max(tolerance, _ROUGHLY)).x
+        best = self._least(x, small, tolerance)
+        if residuals.columns:
+            # with weights of its end
+            best = self._least(best.x, small, tolerance)
+        found, jacobian = (one[: -len(self._names)] for one in (best.residuals, best.jacobian))
+        errors, correlations = uncertainty(found, jacobian, self._box.scale)
+        return Fit(
+            dict(zip(self._names, map(float, best.x), strict=True)),
+            dict(zip(self._names, map(float, errors), strict=True)),
+            correlations,
+            float(np.abs(found[: residuals.points]).mean()),
+            residuals.sizes(self._values(best.x)),
+            residuals.left_out,
+        )
+
+    def _values(self, x: np.ndarray) -> dict[str, float]:
+        return {**self._fixed, **dict(zip(self._names, map(float, x), strict=True))}
+
+    def _least(self, start: np.ndarray, difference: float, tolerance: float) -> Least:
+        """Return the minimum with the weights of its start, by differences over a share of the scale."""
+        box, prior = self._box, self._prior
+        weights = self._residuals.weights(self._values(start))
+
+        def evaluated(x: np.ndarray) -> Evaluated:
+            steps = np.where(x + difference * box.scale <= box.upper, 1.0, -1.0) * difference * box.scale
+            rows = [x, *(x + steps * (np.arange(len(x)) == k) for k in range(len(x)))]
+            found = self._residuals.weighted(list(map(self._values, rows)), weights)
+            slopes = ((found[1:] - found[0]) / steps[:, None]).T
+            return np.r_[found[0], prior * (x - self._center)], np.r_[slopes, np.diag(prior)]
+
+        return least_squares(evaluated, start, box, tolerance)
 
 
-def _uncertainty(residuals: np.ndarray, jacobian: np.ndarray, scale: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def uncertainty(residuals: np.ndarray, jacobian: np.ndarray, scale: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return standard errors and correlations from the Fisher information; NaN for what is not seen.
 
     Residuals that follow each other are alike, so that as many count as their correlation time leaves.
     """
-    information = (jacobian * scale).T @ (jacobian * scale)
     variance = float((residuals**2).mean()) * _correlation_time(residuals)
+    deviations, correlations = np.full(len(scale), np.nan), np.full((len(scale), len(scale)), np.nan)
+    seen = np.flatnonzero(jacobian.any(0))
+    scaled = jacobian[:, seen] * scale[seen]
     try:
-        covariance = np.linalg.inv(information) * variance
+        covariance = np.linalg.inv(scaled.T @ scaled) * variance
     except np.linalg.LinAlgError:
-        none = np.full(len(scale), np.nan)
-        return none, np.full((len(scale), len(scale)), np.nan)
-    deviations = np.sqrt(np.maximum(np.diagonal(covariance), 0.0))
-    correlations = covariance / np.outer(deviations, deviations)
+        return deviations, correlations
+    deviations[seen] = np.sqrt(np.maximum(np.diagonal(covariance), 0.0))
+    correlations[np.ix_(seen, seen)] = covariance / np.outer(deviations[seen], deviations[seen])
     return deviations * scale, correlations
 
 

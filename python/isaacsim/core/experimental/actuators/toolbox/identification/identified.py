@@ -47,6 +47,29 @@ class Estimate:
 
 
 @dataclass(frozen=True)
+class ColumnUse:
+    """A column of logs besides commands and positions, of one joint, and what a fit does with it.
+
+    Args:
+        joint: Name of the joint.
+        name: Name of the column, such as `current`.
+        unit: Its unit, empty for none.
+        unused: Reason why it is not fitted; empty if it is.
+        size: Standard deviation of the measured values, without their part along the rate of the command, in its unit;
+            NaN if it is not fitted.
+        error: RMS of the simulated less the measured values, likewise, on the fitted logs, each joint simulated alone,
+            in its unit; NaN if it is not fitted.
+    """
+
+    joint: str
+    name: str
+    unit: str
+    unused: str = ""
+    size: float = float("nan")
+    error: float = float("nan")
+
+
+@dataclass(frozen=True)
 class ModelScore:
     """A friction model that was tried, and its mean absolute position error over logs and joints.
 
@@ -106,6 +129,8 @@ class Identified:
             logs [rad or m]; NaN if no log is held out.
         warnings: Doubts about the result, a sentence each, such as values that the logs do not determine.
         seconds: Duration of the identification [s].
+        columns: Columns of the logs besides commands and positions, by joint.
+        networks: A sentence for each joint for which a network was to be learned, and one for the whole robot.
     """
 
     robot: str
@@ -118,6 +143,22 @@ class Identified:
     shipped: float = float("nan")
     warnings: Sequence[str] = field(default_factory=list)
     seconds: float = 0.0
+    columns: Sequence[ColumnUse] = ()
+    networks: Sequence[str] = ()
+
+    @property
+    def fitted_columns(self) -> list[str]:
+        """Names of the columns that the fit compares with the simulation, of any joint; positions first."""
+        return list(dict.fromkeys(["position", *(one.name for one in self.columns if not one.unused)]))
+
+    @property
+    def unused_columns(self) -> list[str]:
+        """A sentence for each column that the fit does not use, with its joints and the reason."""
+        joints: dict[tuple[str, str], list[str]] = {}
+        for one in self.columns:
+            if one.unused:
+                joints.setdefault((one.name, one.unused), []).append(one.joint)
+        return [f"{name} of {', '.join(those)} is not fitted: {why}." for (name, why), those in joints.items()]
 
     @property
     def error(self) -> float:

@@ -3,24 +3,29 @@
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import os
 import time
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 
 import numpy as np
 
 from ...specs.motors import MotorConfig
 from ..progress import Progress
+from ..training.train import require_torch
 from .decoupling import Links
 from .fit import Fit
 from .given_motors import given_motors
 from .identified import Identified, Replay
 from .joints import Joints
+from .learned import Learning, with_networks
 from .log import MotorLog
 from .models import kept
 from .options import FitOptions
 from .parts import HeldOut, replays_of, split
 from .refine import refined
+from .supply import require_volts
 
 # distance from a position limit, of the range of a joint, and share of a log that may be so near
 _NEAR, _OFTEN = 0.002, 0.01
@@ -34,6 +39,9 @@ def identify(
     progress: Progress | None = None,
 ) -> Identified:
     """Identify the motors of a robot from logs of its commands and positions.
+
+    Efforts, currents, supply voltages and duties in the logs are fitted as well, where the motors simulate them:
+    `Identified.columns`.
 
     Each joint is simulated alone with the package's own step, along the log of the other joints. Friction models are
     tried from simple to rich; the simplest one that no richer one beats clearly is kept. Its fit is refined by the
@@ -53,16 +61,21 @@ def identify(
 
     Raises:
         ValueError: No log, a log that lacks a joint of the first one, a robot with a floating base, a joint without a
-            motor, or a parameter that a motor cannot have.
-        ModuleNotFoundError: The extra `identify` is not installed.
+            motor, a parameter that a motor cannot have, or networks without logs held out.
+        ModuleNotFoundError: The extra `identify` is not installed, or Torch if networks are to be learned.
     """
     began = time.monotonic()
     if not logs:
         raise ValueError("logs = []: must be at least one log. Give one.")
     options, progress = options or FitOptions(), progress or (lambda _words, _share: None)
+    if options.residual is not None:
+        require_torch()
+    require_volts(logs)
     names = tuple(logs[0].joints)
     even = [one.columns(names).evenly(one.dt) for one in logs]
     training, validation = split(even, options.held_out)
+    if options.residual is not None and not validation:
+        raise ValueError("residual: must have logs held out, which judge the networks. Hold out one, or learn none.")
     given = given_motors(robot, motors, names)
     with contextlib.closing(Links(robot, names)) as links:
         joints = Joints({name: given[name] for name in names}, options, links.armatures, even, progress)
@@ -77,29 +90,37 @@ def identify(
     fits = by_model[chosen]
     rounds = options.refine if len(names) > 1 else 0
     others = {name: motor for name, motor in given.items() if name not in names}
-    shares = iter(np.linspace(0.75, 1.0, rounds + 2))
+    shares = iter(np.linspace(0.75, 1.0, rounds + 3))
+
+    def replays(motors: Mapping[str, MotorConfig]) -> list[Replay]:
+        progress("simulating the whole robot", float(next(shares)))
+        return replays_of(robot, {**others, **motors}, even, training, validation)
 
     def replays_with(fits: Sequence[Fit]) -> list[Replay]:
-        progress("simulating the whole robot", float(next(shares)))
-        motors = {**others, **joints.motors(fits, cases[0])}
-        return replays_of(robot, motors, even, training, validation)
+        return replays(joints.motors(fits, cases[0]))
 
     if rounds:
-        fits, replays = refined(joints, replays_with, chosen, fits, cases[0], rounds)
+        fits, found = refined(joints, replays_with, chosen, fits, cases[0], rounds)
     else:
-        replays = replays_with(fits)
+        found = replays_with(fits)
     result = Identified(
         os.fspath(robot),
         names,
         {**others, **joints.motors(fits, cases[0])},
-        joints.estimates(fits),
+        [*joints.estimates(fits), *joints.supply_estimates(fits, cases[0])],
         scores,
         chosen,
-        replays,
+        found,
         error_as_shipped,
         [*limited, *joints.warnings(fits)],
         time.monotonic() - began,
+        joints.columns(fits),
     )
+    if options.residual is not None:
+        progress("learning networks", float(next(shares)))
+        learning = Learning(joints.benches, cases[0], cases[1], Path(options.residual), options.seed)
+        result = with_networks(result, learning, fits, replays)
+        result = dataclasses.replace(result, seconds=time.monotonic() - began)
     progress("done", 1.0)
     return result
 

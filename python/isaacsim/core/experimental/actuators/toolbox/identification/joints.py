@@ -16,20 +16,23 @@ from ..progress import Progress
 from .decoupling import Decoupled, Links
 from .fit import Bench, Fit
 from .fixed_point import fixed_point
-from .identified import Estimate, ModelScore
-from .log import MotorLog
+from .identified import ColumnUse, Estimate, ModelScore
+from .log import SIGNALS, MotorLog
 from .models import FIRST, MODELS
 from .options import FitOptions
 from .parameters import GAINS, OF_LOG, has_place, value_of, with_inertia, with_values
 from .rollout import settings_of
 from .spread import each
 from .start import searched, tried
+from .supply import SharedSupply, shared_supply
 
 _T = TypeVar("_T")
 
 # slowest sampling at which an armature is seen [s]
 _SEES_ARMATURE = 0.0101
 _CORRELATED = 0.98
+# end of the range of values of a supply [V or Ω]
+_LARGEST = 1e3
 # a value below this share of its scale is none
 _NONE = 1e-6
 # largest number of rounds in which biases of encoders are found, and change at which they end [rad or m]
@@ -63,8 +66,10 @@ class Joints:
         self._options, self._progress = options, progress
         self._names = tuple(motors)
         options.require_joints(self._names)
+        self._is_supplied = len(motors) > 1 and all("volts" in log.signals for log in logs)
         self._benches = [
-            Bench(joint, j, motor, options.rules(joint)) for j, (joint, motor) in enumerate(motors.items())
+            Bench(joint, j, motor, options.rules(joint), self._is_supplied)
+            for j, (joint, motor) in enumerate(motors.items())
         ]
         self._settings = {name: value for log in logs for name, value in settings_of(log).items()}
         self._sees_armature = max(one.dt for one in logs) <= _SEES_ARMATURE
@@ -75,6 +80,11 @@ class Joints:
         for bench, armature in zip(self._benches, armatures, strict=True):
             self._complete(bench, float(armature))
         self._common = [self._common_of(bench) for bench in self._benches]
+
+    @property
+    def benches(self) -> Sequence[Bench]:
+        """The joints by themselves."""
+        return self._benches
 
     def _complete(self, bench: Bench, armature: float) -> None:
         """Add what is known of a joint if its motor does not say it."""
@@ -185,7 +195,7 @@ class Joints:
                     options = self._options
                     start = searched(self._benches[j], cases, start, fixed, options.search, options.seed)
             fit = self._benches[j].fit(cases, start, fixed, tolerance, near)
-            return Fit({**fixed, **fit.values}, fit.errors, fit.correlations, fit.error)
+            return dataclasses.replace(fit, values={**fixed, **fit.values})
 
         return self._each(one)
 
@@ -230,7 +240,12 @@ class Joints:
             kept |= {name: 0.0 for name in fit.values if name not in kept and known.get(name)}
             inertia = float(least[bench.column]) + fit.values["armature"]
             found[bench.joint] = with_inertia(with_values(bench.motor, kept), inertia)
-        return found
+        supply = self.supply(fits, cases)
+        return found if supply is None else {name: supply.given_to(motor) for name, motor in found.items()}
+
+    def supply(self, fits: Sequence[Fit], cases: Sequence[Decoupled]) -> SharedSupply | None:
+        """Return the supply that the joints share; None if logs do not tell it."""
+        return shared_supply(self._benches, fits, cases) if self._is_supplied else None
 
     def alone(self, fits: Sequence[Fit], cases: Sequence[Decoupled]) -> list[np.ndarray]:
         """Return the positions of the joints, each by itself, `(samples, joints)` for each log [rad or m]."""
@@ -240,6 +255,30 @@ class Joints:
             return [rollout.run(case, j, [fits[j].values])[0] for case in cases]
 
         return [np.stack(columns, axis=1) for columns in zip(*self._each(one), strict=True)]
+
+    def columns(self, fits: Sequence[Fit]) -> list[ColumnUse]:
+        """Return a line for each column of logs besides commands and positions, and each joint.
+
+        A column that is fitted in some logs only has two.
+        """
+        found = []
+        for joint, fit in zip(self._names, fits, strict=True):
+            found += [ColumnUse(joint, name, SIGNALS[name], "", *sizes) for name, sizes in fit.columns.items()]
+            left = {name: "in some logs, " * (name in fit.columns) + why for name, why in fit.left_out.items()}
+            found += [ColumnUse(joint, name, SIGNALS[name], why) for name, why in left.items()]
+        return found
+
+    def supply_estimates(self, fits: Sequence[Fit], cases: Sequence[Decoupled]) -> list[Estimate]:
+        """Return lines for the supply that the joints share, if logs tell it."""
+        supply = self.supply(fits, cases)
+        if supply is None:
+            return []
+        lines = zip(("supply.voltage", "supply_resistance"), ("V", "Ω"), supply.numbers, supply.errors, strict=True)
+        joints, motor = ", ".join(self._names), self._benches[0].motor
+        return [
+            Estimate(joints, name, value, unit, error, (0.0, _LARGEST), value_of(motor, name))
+            for name, unit, value, error in lines
+        ]
 
     def estimates(self, fits: Sequence[Fit]) -> list[Estimate]:
         """Return a line for each parameter that was fitted."""
@@ -275,8 +314,11 @@ class Joints:
         if late:
             joints = ", ".join(late)
             found.append(f"{joints}: resolution, latency, noise and filter of the encoder are left out of the fit.")
-        if len(self._benches) > 1 and any(has_place(bench.motor, "supply_resistance") for bench in self._benches):
-            found.append("The supply is one of all joints: a log of one joint tells its resistance.")
+        wound = any(has_place(bench.motor, "supply_resistance") for bench in self._benches)
+        if len(self._benches) > 1 and wound and not self._is_supplied:
+            found.append(
+                "The supply is one of all joints: volts in the logs, or a log of one joint, tell its resistance."
+            )
         return found
 
     def _of_values(self, fits: Sequence[Fit]) -> list[str]:

@@ -35,7 +35,8 @@ class MotorLog:
         joints: Names of the joints, one per column.
         signals: Signals by name, each of shape `(samples, joints)` and finite. Required are `command`, the position
             target as sent [rad or m], and `position`, the measured position [rad or m]. Optional are `velocity`
-            [rad/s or m/s], `effort` [N·m or N], `current` [A], `volts` [V], `pwm`, `temperature` [°C] and `enabled`.
+            [rad/s or m/s], `effort` of the motor, without friction of the joint [N·m or N], `current` [A], `volts` of
+            the supply [V], `pwm` as a duty, `temperature` [°C] and `enabled`.
         source: Origin of the log, such as the path of a file; errors and reports name it.
         settings: Values that parameters of the motors had during this log, by name, such as `{"kp": 400.0}`.
 

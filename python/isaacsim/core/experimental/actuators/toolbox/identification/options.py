@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
+import os
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -39,7 +40,10 @@ class FitOptions:
             and the last quarter of a single log.
         refine: Largest number of rounds in which the fits of several joints are refined with the whole robot.
         search: Number of generations of a random search (CMA-ES) for the start of the fit; 0 starts from the motors.
-        seed: Seed of that search.
+        seed: Seed of that search, and of networks.
+        residual: Folder for networks that learn what the best physical model leaves, of each joint with PD control. One
+            is kept if it makes positions on held-out logs clearly better. It takes the place of the PD controller, with
+            its gains; velocity targets and feedforward then do not act. Needs Torch. None learns none.
         ray: True to fit the joints on the Ray cluster at `RAY_ADDRESS`, or in processes of this machine if that is not
             set.
 
@@ -58,6 +62,7 @@ class FitOptions:
     refine: int = 1
     search: int = 0
     seed: int = 0
+    residual: str | os.PathLike[str] | None = None
     ray: bool = False
 
     def __post_init__(self) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import os
 from pathlib import Path
 
@@ -11,8 +12,10 @@ from ...motor_files.files import save_motors
 from ...motor_files.formats import ENDINGS
 from ...saving import whole_file
 from ...specs.arguments import MODEL_FILES, path_of
+from ...specs.configs import NeuralControlConfig
+from ...specs.motors import MotorConfig
 from ..plots.units import Units, unit_of, units_of
-from .identified import Estimate, Identified
+from .identified import ColumnUse, Estimate, Identified
 
 _LAYERS = (".usda", ".usd", ".usdc")
 
@@ -65,13 +68,24 @@ def _save_layer(identified: Identified, place: Path) -> None:
     with needs("a USD layer", "usd"):
         from ...usd.motor_overlay import motor_overlay
     with motor_overlay(robot, place, identified.joints, "\n".join(summary(identified))) as (stage, root):
-        add_motors(root, identified.motors, stage=stage)
+        add_motors(root, {name: _beside(motor, place) for name, motor in identified.motors.items()}, stage=stage)
+
+
+def _beside(motor: MotorConfig, layer: Path) -> MotorConfig:
+    """Return a motor whose network is named relative to a layer in whose folder, or below, it is."""
+    if not isinstance(motor.controller, NeuralControlConfig):
+        return motor
+    path, folder = Path(motor.controller.model_path).resolve(), layer.resolve().parent
+    if not path.is_relative_to(folder):
+        return motor
+    named = f"./{path.relative_to(folder).as_posix()}"
+    return dataclasses.replace(motor, controller=NeuralControlConfig(named))
 
 
 def summary(identified: Identified) -> list[str]:
     """Return what is known of identified motors: errors, logs, a table of estimates and warnings, a line each."""
     logs = [f"{_line(one.log.source)} ({'held out' if one.held_out else 'fitted'})" for one in identified.replays]
-    units = [unit_of_estimate(identified, one) for one in identified.estimates]
+    units = [unit_at_joint(identified, one) for one in identified.estimates]
     rows = [("joint", "parameter", "value", "standard error", "unit"), *map(_row, identified.estimates, units)]
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     return [
@@ -80,6 +94,8 @@ def summary(identified: Identified) -> list[str]:
         f"Position error {error_words(identified)}: {_milli(identified.error)} {units_of_errors(identified).milli}; "
         f"with the motors of the robot file {_milli(identified.shipped)}.",
         f"Logs: {', '.join(logs) or 'none'}.",
+        f"Columns: {', '.join(identified.fitted_columns)}.",
+        *(_line(one) for one in (*identified.unused_columns, *identified.networks)),
         *("  ".join(map(str.ljust, row, widths)).rstrip() for row in rows),
         *(f"Warning: {_line(one)}" for one in identified.warnings),
     ]
@@ -90,8 +106,8 @@ def units_of_errors(identified: Identified) -> Units:
     return units_of(_turns(identified).values())
 
 
-def unit_of_estimate(identified: Identified, one: Estimate) -> str:
-    """Return the unit of an estimate at its joint; that of both kinds for one that joints of both kinds share."""
+def unit_at_joint(identified: Identified, one: Estimate | ColumnUse) -> str:
+    """Return the unit of an estimate or column at its joint; that of both kinds for what such joints share."""
     turns = _turns(identified)
     kinds = set(turns.values())
     return unit_of(one.unit, turns.get(one.joint, kinds.pop() if len(kinds) == 1 else None))

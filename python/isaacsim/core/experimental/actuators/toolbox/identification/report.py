@@ -15,8 +15,8 @@ from ...saving import require_place, whole_file
 from ...specs.arguments import path_of
 from ..plots.identified import Comparison, draw_comparison
 from ..plots.style import require_picture, save
-from .identified import Estimate, Identified, ModelScore, Replay
-from .output import error_words, unit_of_estimate, units_of_errors
+from .identified import ColumnUse, Estimate, Identified, ModelScore, Replay
+from .output import error_words, unit_at_joint, units_of_errors
 
 if TYPE_CHECKING:
     from ..plots.style import Figure
@@ -102,9 +102,18 @@ def _page(identified: Identified) -> Iterable[str]:
     chosen = [one.name == identified.chosen for one in identified.models]
     heads = ("model", "parameters", f"training error [{unit}]", f"validation error [{unit}]", "")
     yield from _table(heads, scores, chosen)
+    if identified.columns:
+        yield "<h2>Columns of the logs</h2><p>On the fitted logs, each joint by itself.</p>"
+        heads = ("joint", "column", "unit", "standard deviation", "simulated - measured, RMS", "")
+        units = [unit_at_joint(identified, one) for one in identified.columns]
+        yield from _table(heads, map(_column, identified.columns, units))
+    if identified.networks:
+        yield "<h2>Networks</h2><ul>"
+        yield from (f"<li>{escape(one)}</li>" for one in identified.networks)
+        yield "</ul>"
     yield "<h2>Estimates</h2>"
     heads = ("joint", "parameter", "value ± standard error", "unit", "start", "")
-    units = [unit_of_estimate(identified, one) for one in identified.estimates]
+    units = [unit_at_joint(identified, one) for one in identified.estimates]
     yield from _table(heads, map(_estimate, identified.estimates, units))
     yield "</body></html>"
 
@@ -124,6 +133,12 @@ def _log(one: Replay) -> tuple[str, ...]:
 
 def _score(one: ModelScore, is_chosen: bool) -> tuple[str, ...]:
     return one.name, str(len(one.parameters)), _milli(one.training), _milli(one.validation), "chosen" * is_chosen
+
+
+def _column(one: ColumnUse, unit: str) -> tuple[str, ...]:
+    if one.unused:
+        return one.joint, one.name, unit, "-", "-", f"not fitted: {one.unused}"
+    return one.joint, one.name, unit, f"{one.size:.3g}", f"{one.error:.3g}", "fitted"
 
 
 def _estimate(one: Estimate, unit: str) -> tuple[str, ...]:

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from ... import native
 from ...loops.arrays import ActuatedArrays
+from ...memory import numpy_view
 from ...specs.configs import Config, DelayConfig, TransmissionConfig
 from ...specs.encoder import EncoderConfig
 from ...specs.late import TimedDelayConfig
 from ...specs.motors import MotorConfig
 from .decoupling import Decoupled
 from .log import MotorLog
+from .outputs import OUTPUTS
 from .parameters import OF_LOG, PARAMETERS, fields_of
 
 # longest physics step of a rollout [s]
@@ -28,13 +30,21 @@ def substeps_of(dt: float) -> int:
     return max(1, int(np.ceil(dt / _LONGEST)))
 
 
+def late_by(dt: float) -> float:
+    """Return by how much commands that are held are later than interpolated ones [s].
+
+    It is the mean of 0 … `substeps_of(dt)` - 1 physics steps.
+    """
+    return 0.5 * (dt - dt / substeps_of(dt))
+
+
 def settings_of(log: MotorLog) -> dict[str, float]:
     """Return the settings of a log that are parameters of motors."""
     return {name: value for name, value in log.settings.items() if name in PARAMETERS}
 
 
-def _stages_of(motor: MotorConfig) -> list[Config]:
-    """Return the stages of a motor in a rollout, which applies delay and bias itself.
+def bare_stages(motor: MotorConfig) -> list[Config]:
+    """Return the stages of a motor without delay and encoder, for what applies delay and bias itself.
 
     Behind a spring an encoder at the joint stays, for without one the controller would see the rotor.
     """
@@ -52,20 +62,23 @@ class Rollout:
         motor: Its motor. Its delay and its encoder's bias are left out, as `run` takes them.
         names: Parameters that differ between variants.
         variants: Number of variants.
+        columns: Columns of logs to simulate, and `power`; those that the motor has are `outputs`.
 
     Raises:
         ValueError: The motor has a law that the native core does not compute, or is not installed.
     """
 
-    def __init__(self, joint: str, motor: MotorConfig, names: Sequence[str], variants: int) -> None:
+    def __init__(
+        self, joint: str, motor: MotorConfig, names: Sequence[str], variants: int, columns: Collection[str] = ()
+    ) -> None:
         if native.core is None:
             raise ValueError("identification needs the native core. Run `actuators doctor` for what is missing.")
-        self._names, self._variants = tuple(names), variants
+        self._names = tuple(names)
         # with copies of the first variant
         self._rows = -(-variants // _LANES) * _LANES
         # positions, velocities, targets and efforts
         self._arrays = [np.zeros((self._rows, 1), np.float32) for _ in range(4)]
-        self._actuators = ActuatedArrays([joint], {joint: _stages_of(motor)}, self._rows)
+        self._actuators = ActuatedArrays([joint], {joint: bare_stages(motor)}, self._rows)
         q, qd, target, out = self._arrays
         self._actuators.step(q, qd, target, 1e-3, out=out)
         parts = self._actuators._assembly.parts
@@ -73,8 +86,8 @@ class Rollout:
             raise ValueError(f"{joint}: its motor is not computed by the native core, so that it cannot be fitted.")
         step: Any = parts[0][1]
         signals = [
-            (array.numpy(), name == "load")
-            for name in ("inertia", "load")
+            (array.numpy(), number)
+            for number, name in enumerate(("inertia", "load", "supply_voltage"))
             for _, array in self._actuators._assembly.signals.get(name, ())
         ]
         for _, array in self._actuators._assembly.signals.get("load_is_whole", ()):
@@ -89,18 +102,33 @@ class Rollout:
                 "Do not fit it."
             )
         self._core = native.core.Rollout(step.core, *self._arrays, signals)
+        self._watched = _watched(step, columns)
+        self.outputs: tuple[str, ...] = tuple(self._watched)
+        """Columns of logs that it simulates."""
 
     def run(self, case: Decoupled, column: int, values: Sequence[Mapping[str, float]]) -> np.ndarray:
-        """Return the positions that encoders measure, `(variants, samples)`; NaN after a fault.
+        """Return the positions that encoders measure, `(variants, samples)`; arguments as for `run_with`."""
+        return self.run_with(case, column, values, ())[0]
+
+    def run_with(
+        self, case: Decoupled, column: int, values: Sequence[Mapping[str, float]], outputs: Sequence[str]
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Return the positions that encoders measure, and outputs right after each sample; NaN after a fault.
 
         Args:
             case: The log.
             column: Number of the joint in the log.
-            values: Values of the parameters of each variant; the settings of the log override them.
+            values: Values of the parameters of each variant, at most as many as there are; the settings of the log
+                override them.
+            outputs: Names of some of `outputs`.
+
+        Returns:
+            Positions `(variants, samples)`, and outputs `(outputs, variants, samples)`.
         """
         self._actuators.reset()
+        count = len(values)
         values = [{**one, **settings_of(case.log)} for one in values]
-        values += values[:1] * (self._rows - self._variants)
+        values += values[:1] * (self._rows - count)
         fields = [fields_of(self._names, one) for one in values]
         for name in fields[0]:
             live = getattr(self._views[name].component, self._views[name].attribute).numpy()
@@ -110,9 +138,23 @@ class Rollout:
         start = case.log.position[0, column] - bias
         speed = np.full(self._rows, case.velocity[0, column])
         samples, substeps = len(case.log.time), substeps_of(case.dt)
-        # a command is held over all steps until the next one, and so late by the mean of 0 … substeps - 1 steps
-        delay = of_log["delay"] + 0.5 * (case.dt - case.dt / substeps)
+        delay = of_log["delay"] + late_by(case.dt)
         given = np.stack([bias, delay, of_log["armature"], start, speed])
-        out = np.empty((self._rows, samples))
-        self._core.run(case.along(column), given, case.dt, substeps, out)
-        return out[: self._variants]
+        out, seen = np.empty((self._rows, samples)), np.empty((len(outputs), self._rows, samples))
+        watched = [self._watched[name] for name in outputs]
+        self._core.run(case.along(column), given, case.dt, substeps, out, watched, seen)
+        return out[:count], seen[:, :count]
+
+
+def _watched(step: Any, columns: Collection[str]) -> dict[str, np.ndarray]:
+    """Return the arrays of a step that hold columns of logs, a number per variant, by name of the column."""
+    found: dict[str, np.ndarray] = {}
+    if "effort" in columns:
+        step.observe(True)
+        found["effort"] = step.motor_efforts().reshape(-1)
+    for stateful, arrays in zip(step.plan.stateful, step.now.laws, strict=True):
+        for name in columns:
+            state = "power" if name == "power" else OUTPUTS[name].state if name in OUTPUTS else ""
+            if state in stateful.names:
+                found[name] = numpy_view(arrays[stateful.names.index(state)])
+    return found

@@ -49,7 +49,7 @@ def _best(
 ) -> dict[str, float]:
     """Return a start with the value of a parameter of the smallest error, its own one among them."""
     variants = [{**fixed, **start}, *({**fixed, **start, name: float(one)} for one in values)]
-    errors = bench.errors(bench.rollout(variants[0], len(variants)), cases, variants)
+    errors = np.abs(bench.residuals(variants[0], len(variants), cases).positions(variants)).mean(1)
     return {**start, name: variants[int(np.argmin(errors))][name]}
 
 
@@ -78,7 +78,7 @@ def searched(
         import cma
     names = list(start)
     box = bench.box(names)
-    rollout = bench.rollout({**fixed, **start}, _POPULATION)
+    residuals = bench.residuals({**fixed, **start}, _POPULATION, cases)
     first = np.clip([start[name] for name in names], box.lower, box.upper)
     options = {
         "bounds": [box.lower.tolist(), box.upper.tolist()],
@@ -93,6 +93,6 @@ def searched(
     while not search.stop():
         rows = search.ask()
         values = [{**fixed, **dict(zip(names, map(float, row), strict=True))} for row in rows]
-        search.tell(rows, bench.errors(rollout, cases, values).tolist())
+        search.tell(rows, np.abs(residuals.positions(values)).mean(1).tolist())
     best = first if search.result.xbest is None else search.result.xbest
     return dict(zip(names, map(float, best), strict=True))

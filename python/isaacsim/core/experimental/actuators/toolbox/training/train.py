@@ -280,6 +280,11 @@ def _json_of(metadata: Metadata, network: Network) -> dict[str, Any]:
 # Torch
 
 
+def require_torch() -> None:
+    """Raise a ModuleNotFoundError that says what to install if Torch is missing."""
+    _torch()
+
+
 def _torch() -> Any:
     with needs("Training", "train"):
         import torch  # pyright: ignore[reportMissingImports]
