@@ -71,6 +71,7 @@ def test_states_without_gradients_are_left_alone(kind: str, tmp_path: Path) -> N
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("optimized_kernels")
 def test_compiles_for_cuda(tmp_path: Path) -> None:
     """The kernels around the network."""
     module = wp.get_module(network_gradients.__name__)

@@ -96,6 +96,7 @@ def test_gradients_are_added_up_and_gone_back_twice() -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("optimized_kernels")
 def test_compiles_for_cuda(tmp_path: Path) -> None:
     """Evaluation and gradients compile."""
     module = differentiable_kernel().module

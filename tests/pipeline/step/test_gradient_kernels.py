@@ -23,6 +23,7 @@ LIMITS = (ClampingSlew, ClampingDCMotor, ClampingPositionBased, ClampingMaxEffor
 @pytest.mark.parametrize("arch", [80, 90])
 @pytest.mark.parametrize("controller", [ControllerPID, ControllerLeaky])
 @pytest.mark.slow
+@pytest.mark.usefixtures("optimized_kernels")
 def test_pipeline_compiles_for_cuda(controller: Any, arch: int, tmp_path: Path) -> None:
     """Built-in and custom laws compile with their adjoints for the A100, and for the H100 and H200."""
     kernels = gradient_kernels(PipelineLaws(controller, LIMITS), True)
