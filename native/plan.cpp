@@ -709,7 +709,6 @@ Use Plan::use_of(MemberUse& member, size_t number, bool in_periods) {
 }
 
 void Plan::prepare_for_dt() {
-    if (timed_dt_ == p_.dt) return;
     p_.holds = false;
     std::fill_n(dt_row_.data(), dt_row_.size(), p_.dt);
     const auto prepare_where = [&](bool in_periods, const float* dt) {
@@ -833,7 +832,7 @@ void Plan::check(Phase phase) {
 void Plan::begin(Phase phase, float dt) {
     p_.phase = phase;
     if (phase != Phase::kLimit) p_.dt = dt;
-    prepare_for_dt();
+    if (timed_dt_ != p_.dt) prepare_for_dt();
     if (phase == Phase::kLimit) return;
     if (!in_place_) copy_state();
     if (p_.delayed_slots) {
