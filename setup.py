@@ -141,7 +141,7 @@ class BuildVariants(build_ext):
             ) from None
 
     def is_built(self, flags: list[str]) -> bool:
-        """Whether the core may have an instruction set: that of a wheel has all, others those of this machine."""
+        """Whether the core may have an instruction set: all may in a wheel, those of this machine in other builds."""
         if not flags or not self.is_for_here:
             return True
         with TemporaryDirectory() as folder:
@@ -159,10 +159,9 @@ class BuildVariants(build_ext):
         An editable installation has the best instruction set of this machine alone, for a new clone is to run soon.
         """
         each, once = sources()
-        variants = {name: flags for name, flags in VARIANTS.items() if self.is_built(flags)}
-        if self.is_for_here and WISH != "all":
-            # the best is the last
-            variants = dict([variants.popitem()])
+        # the best first
+        built = (variant for variant in reversed(VARIANTS.items()) if self.is_built(variant[1]))
+        variants = dict([next(built)] if self.is_for_here and WISH != "all" else built)
         jobs = [(path, "", [], []) for path in once]
         jobs += [(path, name, macros_of(name), flags) for path in each for name, flags in variants.items()]
         macros = [*ext.define_macros, *presence_of(variants)]

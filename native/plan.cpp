@@ -273,6 +273,7 @@ void Plan::use(const State& now, const State& after) {
     in_place_ = now == after;
     in_use_ = true;
     point_at_state();
+    find_kept();
     if (p_.layout != Layout::kIndexed) settled_ = false;
 }
 
@@ -310,7 +311,6 @@ void Plan::point_at_state() {
     for (int c = 0; c < kCommands; ++c) p_.ring.rows[c] = after_.rows[c];
     p_.ring.pitch = after_.pitch;
     p_.ring.pushes = after_.pushes;
-    find_kept();
 }
 
 void Plan::hand_over(const Handover& between) {

@@ -53,7 +53,7 @@ def test_a_position_limit_on_one_side_is_named(tmp_path: Path) -> None:
 
 
 def test_what_needs_gains_is_lost_without_them() -> None:
-    """Where the control law is one that the target does not have; a joint without a motor has nothing to lose."""
+    """A target that lacks the control law lacks its limits, too; a joint without a motor has none to lose."""
     geared = MotorConfig(GearedPDControlConfig(3.0, 1.0, 2.0), [MaxEffortClampingConfig(5.0)], armature=0.1)
     robot = read_robot(ROBOTS / "arm_2dof.usda", {"shoulder": geared})
     assert said_together(losses_of(robot, {"max_effort", "armature", "position_limits"}, {"max_effort"})) == [

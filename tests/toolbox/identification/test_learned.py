@@ -78,7 +78,7 @@ def test_a_network_needs_pd_control_of_its_own(case: Decoupled) -> None:
 
 @pytest.mark.slow
 def test_the_network_has_the_gains_in_itself(tmp_path: Path) -> None:
-    """What it learned of a law of position error and velocity comes on top, at any physics step."""
+    """It adds the learned law of position error and velocity to the PD effort, at any physics step."""
     pytest.importorskip("torch")
     generator = np.random.default_rng(0)
     position, velocity, target = generator.uniform(-1.0, 1.0, (3, 3000))

@@ -320,6 +320,14 @@ class EnvelopeClampingConfig(ClampingConfig):
         return limits
 
 
+def physx_limits(envelope: EnvelopeClampingConfig) -> tuple[float, float, float, float] | None:
+    """Return `to_physx` of an envelope; None if PhysX has no such envelope."""
+    try:
+        return envelope.to_physx()
+    except ValueError:
+        return None
+
+
 def _limits_of_physx(velocities: Sequence[float], efforts: Sequence[float]) -> tuple[float, float, float, float]:
     """Return the arguments of `from_physx` that fit the corners of a table from rest on."""
     rows = [row for row in zip(velocities, efforts, strict=True) if row[0] >= 0.0] or [(0.0, math.inf)]

@@ -10,17 +10,17 @@ drive. Only drives have an envelope, and only those that `EnvelopeClampingConfig
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
-import numpy as np
 from pxr import Usd
 
 from ..errors import HostError
 from ..specs.configs import Config, EnvelopeClampingConfig
+from ..specs.envelope import physx_limits
 from ..specs.transmission import at_joint, transmission_among
 from .articulation import every_prim
 from .discover import dofs_driven
-from .joint_properties import Axis, authored, axis_of, envelopes, read_property, write_properties
+from .joint_properties import Axis, authored, axis_of, envelopes, unlike, write_properties
 from .schema import applied_schemas, is_actuator
 
 _NAMES = ("max_efforts", "velocity_dependent_resistances", "max_actuator_velocities", "speed_effort_gradients")
@@ -44,7 +44,7 @@ def write_envelope(stage: Usd.Stage, axes: Sequence[Axis], configs: Sequence[Con
         if not _has_drive(stage, axis):
             continue
         try:
-            write_properties(stage, _new_values(stage, axis, limits), [axis])
+            write_properties(stage, unlike(stage, dict(zip(_NAMES, limits, strict=True)), axis), [axis])
         except HostError as error:
             warnings.warn(f"{error} Drives of PhysX have that envelope in place of that of the actuator.", stacklevel=5)
 
@@ -69,25 +69,10 @@ def _limits(configs: Sequence[Config]) -> tuple[float, float, float, float] | No
     if found is None:
         return None
     gear = transmission_among(configs)
-    if gear is not None:
-        found = at_joint(found, gear.ratio)
-    try:
-        return found.to_physx()
-    except ValueError:
-        return None
+    return physx_limits(found if gear is None else at_joint(found, gear.ratio))
 
 
 def _has_drive(stage: Usd.Stage, axis: Axis) -> bool:
     """Return True if a joint has a drive with gains."""
     gains = [authored(stage, name, [axis])[0] for name in ("stiffnesses", "dampings")]
     return any(gain > 0.0 for gain in gains)
-
-
-def _new_values(stage: Usd.Stage, axis: Axis, limits: Iterable[float]) -> dict[str, np.ndarray]:
-    """Return the properties that are to be changed."""
-    wanted = dict(zip(_NAMES, limits, strict=True))
-    return {
-        name: np.array([value])
-        for name, value in wanted.items()
-        if not np.isclose(read_property(stage, name, [axis])[0], value, rtol=1e-6, atol=0.0)
-    }

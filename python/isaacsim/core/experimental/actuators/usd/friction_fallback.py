@@ -17,7 +17,7 @@ from pxr import Sdf, Usd
 
 from ..errors import HostError
 from ..specs.engine_friction import is_friction, portable_levels
-from .joint_properties import PROPERTIES, axis_of, read_property, write_properties
+from .joint_properties import PROPERTIES, axis_of, read_property, unlike, write_properties
 from .units import units_of
 
 _SCHEMA = "NewtonJointAPI"
@@ -70,15 +70,10 @@ def _write(stage: Usd.Stage, joint: str, axis: str, levels: Mapping[str, float])
             if not np.isclose(written.Get(), scaled, rtol=1e-5, atol=1e-30):
                 hidden = f"<{joint}>.{attribute} = {written.Get():g} is authored in a stronger layer."
     # what else is authored is stronger than newton's attributes
-    others = {name: np.array([level]) for name, level in levels.items() if not _is(stage, name, joint, axis, level)}
+    others = unlike(stage, levels, (joint, axis))
     try:
         if others and not hidden:
             write_properties(stage, others, [(joint, axis)])
     except HostError as error:
         hidden = str(error)
     return hidden
-
-
-def _is(stage: Usd.Stage, name: str, joint: str, axis: str, level: float) -> bool:
-    """Return True if a property of an axis has a value already."""
-    return bool(np.isclose(read_property(stage, name, [(joint, axis)])[0], level, rtol=1e-5, atol=1e-30))

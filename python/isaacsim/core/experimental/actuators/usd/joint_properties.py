@@ -193,6 +193,15 @@ def read_property(stage: Usd.Stage, name: str, axes: Sequence[Axis]) -> np.ndarr
     return np.where(np.isnan(values) & named, PROPERTIES[name].fallback, values)
 
 
+def unlike(stage: Usd.Stage, values: Mapping[str, float], axis: Axis) -> dict[str, np.ndarray]:
+    """Properties of one axis that do not have these values, with the values, as `write_properties` takes them."""
+    return {
+        name: np.array([value])
+        for name, value in values.items()
+        if not np.isclose(read_property(stage, name, [axis])[0], value, rtol=1e-6, atol=0.0)
+    }
+
+
 def write_properties(stage: Usd.Stage, values: Mapping[str, np.ndarray], axes: Sequence[Axis]) -> None:
     """Author properties, one value per axis each, at the stage's edit target.
 

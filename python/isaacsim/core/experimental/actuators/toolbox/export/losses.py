@@ -51,7 +51,7 @@ def on_one_side(robot: ExportedRobot) -> list[Loss]:
 
 
 NO_MOTOR = "no motor"
-"""What is lost of a joint without a motor."""
+"""The loss of a joint without a motor."""
 
 
 def _lost(joint: ExportedJoint, says: Set[str]) -> Iterator[str]:

@@ -18,7 +18,6 @@ from pathlib import Path
 import numpy as np
 
 from ...loops.arrays import ActuatedArrays
-from ...memory import numpy_view
 from ...networks.network import Binary, Linear, Network
 from ...specs.configs import NeuralControlConfig, PDControlConfig
 from ...specs.motors import MotorConfig
@@ -100,12 +99,8 @@ def _left_over(motor: MotorConfig, case: Decoupled, joint: int, values: Mapping[
 def _efforts(arrays: ActuatedArrays, given: np.ndarray, inertia: np.ndarray, load: np.ndarray) -> np.ndarray:
     """Return the efforts of a motor in given states, `(samples,)`."""
     position, velocity, target = (np.ascontiguousarray(one[:, None]) for one in given)
-    # which makes the signals
-    arrays.step(position, velocity, target, _STEP)
-    for signal, values in (("inertia", inertia), ("load", load), ("load_is_whole", 1.0)):
-        for _, array in arrays._assembly.signals.get(signal, ()):
-            numpy_view(array).reshape(-1)[:] = values
-    arrays.reset()
+    arrays.set_mass_matrix(inertia[:, None, None])
+    arrays.set_loads(load[:, None], are_whole=True)
     return np.array(arrays.step(position, velocity, target, _STEP), float)[:, 0]
 
 

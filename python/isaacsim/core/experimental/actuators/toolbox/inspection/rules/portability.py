@@ -16,6 +16,7 @@ from ....specs.configs import (
     NeuralControlConfig,
 )
 from ....specs.engine_friction import is_friction, portable_levels
+from ....specs.envelope import physx_limits
 from ....specs.fields import parameters_of
 from ....specs.stand_ins import stand_in_for, stand_ins
 from ....specs.transmission import TransmissionConfig
@@ -89,8 +90,8 @@ def _approximations(checked: Checked) -> Iterator[tuple[str, InspectedActuator]]
             line = stand_in_for(law)
             if nearest is not None and line is not None and authored is not None:
                 yield f"go by {nearest.SCHEMA} instead of {law.SCHEMA}: they {line.otherwise}", actuator
-            if isinstance(law, EnvelopeClampingConfig) and not _is_of_physx(law):
-                yield f"let a drive of PhysX give other efforts: its envelope cannot say this {law.SCHEMA}", actuator
+            if isinstance(law, EnvelopeClampingConfig) and physx_limits(law) is None:
+                yield f"limit a drive of PhysX otherwise: its envelope cannot express this {law.SCHEMA}", actuator
             # friction of the joints has a rule of its own
             if isinstance(law, TransmissionConfig):
                 yield (
@@ -100,15 +101,6 @@ def _approximations(checked: Checked) -> Iterator[tuple[str, InspectedActuator]]
                 )
             elif nearest is None and not (is_friction(law) and all(map(has_friction, joints))):
                 yield f"go without {law.SCHEMA}", actuator
-
-
-def _is_of_physx(envelope: EnvelopeClampingConfig) -> bool:
-    """Return True if a drive of PhysX can have an envelope."""
-    try:
-        envelope.to_physx()
-    except ValueError:
-        return False
-    return True
 
 
 def friction_fallback(checked: Checked) -> Iterator[Finding]:
