@@ -321,6 +321,7 @@ void Plan::hand_over(const Handover& between) {
 void Plan::measure(const std::vector<float*>& arrays) {
     if (arrays.size() > kMeasured) refuse("measured arrays", "at most four");
     std::copy(arrays.begin(), arrays.end(), p_.measured);
+    changed_ = true;
 }
 
 void Plan::observe(float* computed, uint8_t* limited_by, float* motor, size_t motor_stages) {

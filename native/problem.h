@@ -322,6 +322,8 @@ struct Route {
     Replaced replaced[2];
     // true if controllers get the signals of joints
     bool direct = true;
+    // true if nothing but a delay, controllers and limits runs
+    bool plain = false;
     // per transmission: motor signals for the controller, and the true motor position and velocity
     std::vector<Places> commanded_motor, true_motor, felt;
     // which controllers of a rate run in a step

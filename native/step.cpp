@@ -912,16 +912,20 @@ NOINLINE void hand_over(const Problem& p, const Block& b, const float* const* si
 
 // ---- the step
 
+// PLAIN: a whole step of a plain route, which does not pay for what it does not have.
+template <bool PLAIN>
 void step_block(const Problem& p, int64_t number, const Scratch& scratch) {
+    const Phase phase = PLAIN ? Phase::kWhole : p.phase;
+    const auto has = [](bool other) { return !PLAIN && other; };
     Block b = block_of(p, number);
-    if (!p.published.empty() && p.phase != Phase::kLimit) publish(p, b);
+    if (has(!p.published.empty()) && phase != Phase::kLimit) publish(p, b);
     b.found = scratch.at(Scratch::kFound);
     b.lag = scratch.at(Scratch::kLag);
     b.derived = scratch.at(Scratch::kArrays);
     b.columns = scratch.columns(p);
     b.pitch = scratch.pitch;
     // a fused sweep writes states only after the limits
-    const bool fused = p.phase == Phase::kWhole && p.route.whole;
+    const bool fused = phase == Phase::kWhole && p.route.whole;
     if (p.kept && !fused) b.kept = scratch.kept(p);
 
     // signals in
@@ -930,11 +934,11 @@ void step_block(const Problem& p, int64_t number, const Scratch& scratch) {
     std::copy(b.input, b.input + kSignals, signals);
 
     // linkage
-    if (!p.linkages.empty()) link_in(p, b);
+    if (has(!p.linkages.empty())) link_in(p, b);
 
     // delay
     bool bad = false;
-    if (p.delayed_slots && p.phase != Phase::kLimit) {
+    if (p.delayed_slots && phase != Phase::kLimit) {
         float *delayed[kCommands], *before[kCommands];
         for (int c = 0; c < kCommands; ++c) {
             delayed[c] = scratch.at(Scratch::kDelayed + c);
@@ -945,44 +949,47 @@ void step_block(const Problem& p, int64_t number, const Scratch& scratch) {
 
     // law and limits
     derive_all(p, b, scratch);
-    if (b.kept && p.phase != Phase::kLimit) keep_state(p, b);
+    if (b.kept && phase != Phase::kLimit) keep_state(p, b);
     float *here = scratch.at(Scratch::kHere), *const there = scratch.at(Scratch::kThere);
     const Truth truth{{b.input[kPosition], b.input[kVelocity]}, {signals[kPosition], signals[kVelocity]}};
-    if (p.felt_arrays) feel(p, b);
-    if (p.phase == Phase::kCommand) {
-        command_due(p, b, signals, p.handover.efforts + b.first, scratch);
+    if (has(p.felt_arrays)) feel(p, b);
+    const auto commanded = [&](float* efforts) {
+        return PLAIN ? command(p, b, efforts) : command_due(p, b, signals, efforts, scratch);
+    };
+    if (phase == Phase::kCommand) {
+        commanded(p.handover.efforts + b.first);
         return hand_over(p, b, signals);
     }
     if (fused) {
         bad |= p.route.whole(p, b);
     } else if (is_limited(p) && p.route.is_all_limited) {
         // only what comes before the controller keeps law and limits from being all there is
-        bad |= command_due(p, b, signals, b.efforts, scratch);
+        bad |= commanded(b.efforts);
     } else {
         float* const computed_out = p.computed + b.first;
-        if (p.phase == Phase::kLimit) {
+        if (phase == Phase::kLimit) {
             std::copy_n(p.handover.efforts + b.first, b.size, here);
             if (p.computed) std::copy_n(p.handover.computed + b.first, b.size, computed_out);
         } else {
             // write directly to the observed efforts, if no limit works in place
             const bool directly = p.computed && p.route.one_sweep;
-            if (p.ends >= 0)
+            if (has(p.ends >= 0))
                 command_at_end(p, b, truth, here, there, scratch);
             else
-                command_due(p, b, signals, directly ? computed_out : here, scratch);
+                commanded(directly ? computed_out : here);
             if (p.computed && !directly) std::copy_n(here, b.size, computed_out);
             if (directly) here = computed_out;
         }
         const float* const measured[] = {b.input[kPosition], b.input[kVelocity]};
         // the remaining stages act on the true signals
         act_on(b, truth.shafts[0], truth.shafts[1]);
-        if (p.transmissions) act_on_motors(p, b, here, scratch);
+        if (has(p.transmissions)) act_on_motors(p, b, here, scratch);
         if (p.limited_by) std::fill_n(p.limited_by + b.first, b.size, uint8_t{0});
-        bad |= p.ends >= 0 ? limit_at_end(p, b, here, there, truth, measured, scratch)
-                           : limit(p, b, here, there, truth, scratch);
+        bad |= has(p.ends >= 0) ? limit_at_end(p, b, here, there, truth, measured, scratch)
+                                : limit(p, b, here, there, truth, scratch);
     }
 
-    if (p.motor && p.ends < 0 && p.motor_stages == static_cast<int>(p.limits.size()))
+    if (has(p.motor) && p.ends < 0 && p.motor_stages == static_cast<int>(p.limits.size()))
         std::copy_n(b.efforts, b.size, p.motor + b.first);
 
     // guard
@@ -1009,7 +1016,8 @@ void step_blocks(const Problem& p, int64_t first, int64_t last, float* memory) {
         (p.ring.some_now ? find_rows<true> : find_rows<false>)(p.ring, p.ring.shared_lag, p.delayed_places,
                                                                p.robots_per_block * p.delayed_slots,
                                                                scratch.ring_rows());
-    for (int64_t number = first; number < last; ++number) step_block(p, number, scratch);
+    const auto step = p.route.plain && p.phase == Phase::kWhole ? step_block<true> : step_block<false>;
+    for (int64_t number = first; number < last; ++number) step(p, number, scratch);
 }
 
 // ---- choice of kernels
@@ -1094,6 +1102,9 @@ void choose(Problem& p) {
         }
     }
     p.route.direct = p.feedback.empty() && !p.transmissions;
+    const bool measures = std::any_of(p.measured, p.measured + kMeasured, [](const float* one) { return one; });
+    p.route.plain = p.route.direct && p.linkages.empty() && p.published.empty() && !p.felt_arrays && p.ends < 0 &&
+                    p.rate < 0 && !p.motor && !measures;
     for (int k = 0; k < p.transmissions; ++k) {
         const int law = p.limits[p.first_transmission + k].law;
         p.route.commanded_motor.push_back(find_motor<true>(EffortStages{}, law));
