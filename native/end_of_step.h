@@ -157,6 +157,12 @@ void stage_at_end(const Problem& p, const Block& b, const Use& use, float* effor
 
 // ---- one sweep
 
+// What the engine tells a mode in the place of a signal that it asks for.
+template <int SIGNAL>
+inline float told(float asked, float damping, float end_qd) {
+    return SIGNAL == kMotorDamping ? damping : SIGNAL == kMotorLift ? damping * end_qd : asked;
+}
+
 // A controller that is a line, at most a constant limit, and the effort mode of all elements: solved in closed form.
 template <class Law, class Mode, class A, class S, class T, class L, class M>
 struct EndSweep;
@@ -177,10 +183,15 @@ struct EndSweep<Law, Mode, std::index_sequence<A...>, std::index_sequence<S...>,
                                                          constant(feedforward[i]), constant(dt), constant(gains[i])...);
             const float slope = slope_of(found.at[0]), falling = slope < 0.0f ? slope : 0.0f;
             float effort = found.at[0].value / (1.0f - falling * gain);
+            const float whole = effort;
             ((effort = ClampingMaxEffort::law(effort, q[i], qd[i], dt, most[i]).at[0]), ...);
-            const auto next = Mode::template law<float>(effort, q[i], qd[i], dt, asked[i]..., state[i]..., taken[i]...);
+            const float damping = chosen(effort == whole, -falling, 0.0f), end_qd = free + gain * effort;
+            const auto next =
+                Mode::template law<float>(effort, q[i], qd[i], dt, told<Mode::kAsks[A]>(asked[i], damping, end_qd)...,
+                                          state[i]..., taken[i]...);
             const float numbers[] = {q[i],           qd[i],       q_target[i],   qd_target[i],
-                                     feedforward[i], asked[i]..., next.at[S]..., effort};
+                                     feedforward[i], told<Mode::kAsks[A]>(asked[i], damping, end_qd)...,
+                                     next.at[S]...,  effort};
             const float rest = rest_of<sizeof numbers / sizeof(float)>(numbers);
             const bool good = rest == 0.0f;
             ((state[i] = chosen(good, next.at[S], state[i])), ...);

@@ -832,6 +832,7 @@ NOINLINE bool limit_at_end(const Problem& p, Block& b, float* efforts, float* th
     const float *const motor_qd = end_array(p, b, kMotorVelocity), *const motor_slope = end_array(p, b, kMotorSlope);
     for (int64_t i = 0; p.motor && i < b.size; ++i) p.motor[b.first + i] += motor_slope[i] * (end_qd[i] - motor_qd[i]);
     act_on(b, truth.joints[0], truth.joints[1]);
+    lift(p, b);
     p.route.stages[p.ends](p, b, p.limits[p.ends], efforts);
     b.given = efforts;
     return (b.driven ? sweep<Given, true> : sweep<Given, false>)(p, b);

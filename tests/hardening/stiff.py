@@ -21,7 +21,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parents[1] / "support"))
 from laden import LADEN, SECONDS, Found, hold
 
-MODES = ("explicit", "drives", "implicit")
+MODES = ("explicit", "drives", "implicit", "in_engine")
 # descent of a base that stands [m]
 LARGEST_DESCENT = 0.005
 

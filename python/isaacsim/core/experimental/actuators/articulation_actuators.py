@@ -35,6 +35,7 @@ from .motor_properties import (
 )
 from .pipeline.assembly import Assembly
 from .pipeline.entry import ActuatorEntry, entry_from_spec
+from .pipeline.engine_damping import hand_damping_over
 from .pipeline.friction import couple_friction, has_friction_stage, without_engine_friction
 from .pipeline.motors import resolve_motors, without_limit, without_motor
 from .pipeline.step.fault import Fault
@@ -121,7 +122,7 @@ class ArticulationActuators(ActuatorSet):
         trusted: Allow Torch to run networks of the robot that are not recognized, and with that any code in these
             files; default False. `trust_checkpoints` permits single files.
         effort_mode: "explicit", as a motor controller computes efforts, or "implicit", those of the end of the physics
-            step, which are stable at any gain; for all actuators, or by pattern of joint names. None keeps what the
+            step, which are stable at any gain, or "in_engine", the same with contacts; for all actuators, or by pattern of joint names. None keeps what the
             actuators have: an `ImplicitConfig` or none, which is explicit.
 
     Raises:
@@ -595,6 +596,7 @@ class ArticulationActuators(ActuatorSet):
             self._assembly = Assembly(entries, robots.num_robots, robots.device, self._attachment.columns)
             self._assembly.place(self._attachment.columns, self.articulation.num_dofs)
             couple_friction(self._assembly, self.articulation, entries)
+            self._attachment.damping = hand_damping_over(self._assembly, self.articulation, entries)
         _open.add(self)
         try:
             self._attachment.open(self._assembly)

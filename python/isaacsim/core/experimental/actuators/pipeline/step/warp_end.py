@@ -100,6 +100,10 @@ FOR_FRICTION: Final = (
     "motor_lift = motor_damping * end_qd",
 )
 """Lines before a law that steps the joint with the slope of its motor."""
+OF_LAST: Final[Mapping[str, str]] = {"motor_damping": "last_damping", "motor_lift": "last_lift"}
+"""Names of signals of the effort mode, which is the last stage."""
+FOR_MODE: Final = ("last_damping = -slope if gain != 0.0 else 0.0", "last_lift = last_damping * end_qd")
+"""Lines before the effort mode."""
 
 
 def note_end(effort: str) -> tuple[str, str]:

@@ -794,8 +794,11 @@ class _KernelText:
 
     def _stage_lines(self, number: int, law: _Law) -> tuple[_Law, list[str]]:
         """A stage with the signals on which it acts, and its lines."""
-        if not self._has_mode or law.owner.END is not None:
+        if not self._has_mode:
             return law, law.lines()
+        if law.owner.END is not None:
+            law = dataclasses.replace(law, signals={**law.signals} | dict(warp_end.OF_LAST))
+            return law, [*warp_end.FOR_MODE, *law.lines()]
         follows, names = follows_limits(law.owner.KIND), {**law.signals}
         end = {"position": "end_q", "velocity": "end_qd"}
         if self._is_behind_motor(law.owner):
