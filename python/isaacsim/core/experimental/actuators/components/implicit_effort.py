@@ -138,7 +138,7 @@ class ImplicitEffort(EffortMode):
         assumed_inertia: Effective inertia [kg·m² or kg] where the simulator does not provide it, shape `(N,)`.
         load_share: Share of the load that a step shows that the next one takes over, shape `(N,)`.
 
-        in_engine: 1 where the simulator takes over the slope of the effort, else 0, shape `(N,)`.
+        in_engine: 1 where the simulator takes over the slope of the effort, else 0, shape `(N,)`; None means 0.
 
     Raises:
         TypeError: An array is missing.
@@ -155,6 +155,11 @@ class ImplicitEffort(EffortMode):
     )
     LAW = remember
     END = end_of_step
+
+    def __init__(
+        self, assumed_inertia: wp.array | None, load_share: wp.array | None, in_engine: wp.array | None = None
+    ) -> None:
+        super().__init__(assumed_inertia, load_share, in_engine)
 
     @classmethod
     def resolve_arguments(cls, args: dict[str, Any]) -> dict[str, Any]:

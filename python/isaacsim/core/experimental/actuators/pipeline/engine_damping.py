@@ -140,7 +140,7 @@ def _joints_in_engine(entries: Sequence[ActuatorEntry | Actuator]) -> list[str]:
     found: list[str] = []
     for entry in entries:
         modes = [stage for stage in entry.stages if isinstance(stage, ImplicitEffort)]
-        if any((as_numpy(one.in_engine) > 0.5).any() for one in modes):
+        if any((as_numpy(one.in_engine) > 0.5).any() for one in modes if one.in_engine is not None):
             found += entry.dof_names or (entry.label,)
     return found
 

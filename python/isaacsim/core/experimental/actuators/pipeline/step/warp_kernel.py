@@ -456,7 +456,9 @@ class _Law:
     def end_lines(self) -> list[str]:
         """Find out what the joint does in the step without its motor; of an effort mode."""
         lines, values = self._prepared(self._row_names)
-        asked = [f"asked_{name}[robot, slot]" for name in self.owner.ASKS]
+        # the slope of the motor is not known yet
+        known = [name for name in self.owner.ASKS if not SIGNALS[name].is_of_engine]
+        asked = [f"asked_{name}[robot, slot]" if name in known else "0.0" for name in self.owner.ASKS]
         arguments = ", ".join(["q", "qd", "dt", *asked, *self._law_state("kept"), *values])
         return self.after_state([*lines, f"free_qd, gain = {self.name}_end({arguments})"])
 
