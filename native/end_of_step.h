@@ -186,12 +186,11 @@ struct EndSweep<Law, Mode, std::index_sequence<A...>, std::index_sequence<S...>,
             const float whole = effort;
             ((effort = ClampingMaxEffort::law(effort, q[i], qd[i], dt, most[i]).at[0]), ...);
             const float damping = chosen(effort == whole, -falling, 0.0f), end_qd = free + gain * effort;
-            const auto next =
-                Mode::template law<float>(effort, q[i], qd[i], dt, told<Mode::kAsks[A]>(asked[i], damping, end_qd)...,
-                                          state[i]..., taken[i]...);
-            const float numbers[] = {q[i],           qd[i],       q_target[i],   qd_target[i],
-                                     feedforward[i], told<Mode::kAsks[A]>(asked[i], damping, end_qd)...,
-                                     next.at[S]...,  effort};
+            const auto next = Mode::template law<float>(
+                effort, q[i], qd[i], dt, told<Mode::kAsks[A]>(asked[i], damping, end_qd)..., state[i]..., taken[i]...);
+            const float numbers[] = {q[i],          qd[i],          q_target[i],
+                                     qd_target[i],  feedforward[i], told<Mode::kAsks[A]>(asked[i], damping, end_qd)...,
+                                     next.at[S]..., effort};
             const float rest = rest_of<sizeof numbers / sizeof(float)>(numbers);
             const bool good = rest == 0.0f;
             ((state[i] = chosen(good, next.at[S], state[i])), ...);

@@ -1,4 +1,4 @@
-"""Efforts of the end of the step whose slope the simulator takes over: exact steps, contacts, and what is given back."""
+"""Efforts of the end of the step of which the simulator takes over the slope: steps, contacts, and the end of it."""
 
 from __future__ import annotations
 
@@ -254,7 +254,8 @@ def test_actuator_of_its_own_refuses_it() -> None:
 
 def test_simulator_without_armatures_per_step_refuses_it() -> None:
     """It names the class of the articulation."""
-    mode = ImplicitEffort(*(wp.ones(1, dtype=wp.float32, device="cpu") for _ in range(3)))
+    one = wp.ones(1, dtype=wp.float32, device="cpu")
+    mode = ImplicitEffort(one, one, one)
     entry: Any = SimpleNamespace(stages=[mode], dof_names=["knee"])
     with pytest.raises(HostError, match=r"joints knee: must be False on object, which takes no armatures per physics"):
         hand_damping_over(SimpleNamespace(), object(), [entry])  # type: ignore[arg-type]

@@ -346,7 +346,8 @@ class Attachment:
             taken = self, self._bus, self.articulation
             drives = [functools.partial(release_drives, *taken, self.driven)] if self.columns else []
             is_set = self.drawn.store() or self._properties
-            do_all([*drives, self._take_damping_back, *([functools.partial(restore_properties, *taken)] if is_set else [])])
+            properties = [functools.partial(restore_properties, *taken)] if is_set else []
+            do_all([*drives, self._take_damping_back, *properties])
         self._holds_drives = False
 
     def _take_damping_back(self) -> None:

@@ -19,8 +19,9 @@ a motor that drives itself, counts as 0. Friction behind the limits gets this sl
 
 I is `coupled_inertia`: less than the effective inertia I_e, so that joints of a chain that are stepped one by one do
 not overshoot together; without it half the effective inertia, and else what is assumed.
-With `in_engine` the simulator takes over how the effort falls with the final velocity, with contacts and coupling in its
-solver. The engine hands it, for this step, a damping d and the effort p at a final velocity of zero:
+
+With `in_engine` the simulator takes over how the effort falls with the final velocity, and finds that with contacts and
+coupling. It gets, for this step, a damping d and the effort p at a final velocity of zero:
 
     d = −F′,   p = τ + d·v⁺;   the simulator gets the effort p − d·v and h·d more armature, which solves
     (M + h·d)·(v̇) = p − d·v + …,   so that p − d·v⁺ acts, with the v⁺ that it finds: F there, for a line

@@ -274,8 +274,8 @@ class DofProperties(ArrayArticulation):
         self._live()
         if not self.takes_step_armatures:
             raise HostError(
-                f"set_step_armatures: <{self.paths[0]}> is in a model of one's own, whose armatures must be left to its "
-                "owner. Use a Simulation."
+                f"set_step_armatures: <{self.paths[0]}> is in a model of one's own, whose armatures must be left "
+                "to its owner. Use a Simulation."
             )
         at = self._index(None, dof_indices)
         backend: Any = self._backend

@@ -1,8 +1,8 @@
-"""Efforts of the end of the step whose fall with the final velocity the simulator takes over, `ImplicitConfig.in_engine`.
+"""Efforts of the end of the step of which the simulator takes over the slope, `ImplicitConfig.in_engine`.
 
-After each step of the actuators, the simulator gets of each such joint a damping d and the effort p at a final velocity
-of zero: the effort p − d·v, and h·d more armature for the coming physics step. `components/implicit_effort.py` says why.
-In NumPy, on the CPU.
+Of each such joint the law leaves a damping d and the effort p at a final velocity of zero. The simulator gets, for the
+coming physics step, the effort p − d·v and h·d more armature; `components/implicit_effort.py` says why. In NumPy, on
+the CPU.
 """
 
 from __future__ import annotations
@@ -94,7 +94,9 @@ class EngineDamping:
         self._articulation.set_step_armatures(armatures.astype(np.float32), dof_indices=self._columns)
 
 
-def hand_damping_over(assembly: Assembly, articulation: object, entries: Sequence[ActuatorEntry]) -> EngineDamping | None:
+def hand_damping_over(
+    assembly: Assembly, articulation: object, entries: Sequence[ActuatorEntry]
+) -> EngineDamping | None:
     """Have the simulator take over how efforts fall with the final velocity, where configs say so.
 
     Returns:
@@ -126,8 +128,8 @@ def require_no_damping_in_engine(entries: Sequence[ActuatorEntry | Actuator]) ->
     """
     if joints := _joints_in_engine(entries):
         raise ValueError(
-            f"{_subject(joints)} must be False here, for no simulator is attached that could take over the slope of the "
-            "effort. Set it to False, or give the motor to ArticulationActuators.from_configs."
+            f"{_subject(joints)} must be False here, for no simulator is attached that could take over the slope "
+            "of the effort. Set it to False, or give the motor to ArticulationActuators.from_configs."
         )
 
 

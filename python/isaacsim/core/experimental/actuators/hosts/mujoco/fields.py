@@ -122,7 +122,8 @@ class ModelFields(Fields):
         if not self._own.keys().isdisjoint(CONSTANTS):
             other._set_constants()
         if self.added is not None:
-            other.add_armatures(*np.indices(self.added.shape), self.added)
+            envs, columns = np.indices(self.added.shape)
+            other.add_armatures(envs, columns, self.added)
 
     def bodies_to(self, other: Batch) -> None:
         """Give other simulations of the same bodies their masses, inertias, places and armatures."""
