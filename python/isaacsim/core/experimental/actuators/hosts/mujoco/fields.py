@@ -122,8 +122,8 @@ class ModelFields(Fields):
         if not self._own.keys().isdisjoint(CONSTANTS):
             other._set_constants()
         if self.added is not None:
-            envs, columns = np.indices(self.added.shape)
-            other.add_armatures(envs, columns, self.added)
+            count, width = self.added.shape
+            other.add_armatures(np.arange(count)[:, None], np.arange(width), self.added)
 
     def bodies_to(self, other: Batch) -> None:
         """Give other simulations of the same bodies their masses, inertias, places and armatures."""
