@@ -157,6 +157,18 @@ void stage_at_end(const Problem& p, const Block& b, const Use& use, float* effor
 
 // ---- one sweep
 
+// How an effort falls between the velocities of the end and the start of a step, where limits bend it: by the chord,
+// which exceeds none of them in between, however much the joint yields. Else by the slope.
+constexpr float kBend = 1e-2f, kResolved = 1e-5f;
+inline float chord(float at_end, float held, float slope, float end_qd, float qd, float dt) {
+    const float expected = at_end + slope * (qd - end_qd), off = magnitude(held - expected), apart = end_qd - qd;
+    const float across = chosen(apart != 0.0f, (at_end - held) / chosen(apart != 0.0f, apart, 1.0f), slope);
+    const float bounded = chosen(across < slope, slope, chosen(across > 0.0f, 0.0f, across));
+    // positions are rounded
+    const bool bends = off > kBend * (magnitude(held) + magnitude(expected)) - kResolved * slope / dt;
+    return chosen(bends, bounded, slope);
+}
+
 // What the engine tells a mode in the place of a signal that it asks for.
 template <int SIGNAL>
 inline float told(float asked, float damping, float end_qd) {
@@ -185,7 +197,10 @@ struct EndSweep<Law, Mode, std::index_sequence<A...>, std::index_sequence<S...>,
             float effort = found.at[0].value / (1.0f - falling * gain);
             const float whole = effort;
             ((effort = ClampingMaxEffort::law(effort, q[i], qd[i], dt, most[i]).at[0]), ...);
-            const float damping = chosen(effort == whole, -falling, 0.0f), end_qd = free + gain * effort;
+            const float slope_there = chosen(effort == whole, falling, 0.0f), end_qd = free + gain * effort;
+            float held = whole + falling * (qd[i] - (free + gain * whole));
+            ((held = ClampingMaxEffort::law(held, q[i], qd[i], dt, most[i]).at[0]), ...);
+            const float damping = -chord(effort, held, slope_there, end_qd, qd[i], dt);
             const auto next = Mode::template law<float>(
                 effort, q[i], qd[i], dt, told<Mode::kAsks[A]>(asked[i], damping, end_qd)..., state[i]..., taken[i]...);
             const float numbers[] = {q[i],          qd[i],          q_target[i],

@@ -25,6 +25,7 @@ from isaacsim.core.experimental.actuators import (
     SlewedPIDControlConfig,
     native,
 )
+from isaacsim.core.experimental.actuators.loops import actuated
 from one_inertia import state_of
 
 DT = float(np.float32(0.005))
@@ -106,6 +107,35 @@ def test_effort_is_that_of_the_end_of_the_step(
     wanted = bisected(residual)
     # the position has 24 bits, of which the stiffness makes an effort
     np.testing.assert_allclose(found[:, 0], wanted, rtol=5e-5, atol=1e-5 + 2e-7 * kp)
+
+
+@pytest.mark.usefixtures("backend")
+@pytest.mark.parametrize("gains", [(25.0, 0.5), (2000.0, 20.0), (20000.0, 100.0)], ids=str)
+@pytest.mark.parametrize("limit", [np.inf, 15.0])
+@pytest.mark.parametrize("sweeps", [True, False], ids=["sweep", "stages"])
+def test_what_a_simulator_takes_over_is_the_law_as_a_line(
+    gains: tuple[float, float], limit: float, sweeps: bool, rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Damping and effort at rest: at the first velocity the law with its limit, at the last one the solution."""
+    # as with a simulator
+    monkeypatch.setattr(actuated, "require_no_damping_in_engine", lambda entries: None)
+    (kp, kd), inertia = gains, np.float32(10.0 ** rng.uniform(-3, 0, COUNT)).astype(float)
+    q, qd, target, load = (np.float32(rng.normal(size=COUNT) * most).astype(float) for most in (1, 4, 1, 5))
+    limits = [MaxEffortClampingConfig(limit)] if sweeps else [PositionBasedClampingConfig([-9.0, 9.0], [limit, limit])]
+    motor = [PDControlConfig(kp, kd), *(limits if np.isfinite(limit) else [])]
+    effort = joints_of(motor, inertia, load).step(*map(column, (q, qd, target)), DT)[:, 0]
+    arrays = joints_of(motor, inertia, load, in_engine=True)
+    np.testing.assert_array_equal(arrays.step(*map(column, (q, qd, target)), DT)[:, 0], effort)
+    damping, whole = (state_of(arrays, name) for name in ("engine_damping", "previous_effort"))
+    after = qd + DT * (effort + load) / inertia
+    held = np.clip(kp * (target - q - DT * qd) - kd * qd, -limit, limit)
+    tangent, limited = kd + DT * kp, np.abs(effort) >= limit * (1 - 1e-5)
+    wanted = np.where(limited, 0, np.clip((held - effort) / (after - qd), 0, tangent))
+    # a velocity that hardly changes says little of the slope
+    sure = np.abs(after - qd) > 1e-2
+    np.testing.assert_allclose(damping[sure], wanted[sure], rtol=2e-2, atol=tangent * 1e-3)
+    np.testing.assert_allclose(whole, effort + damping * after, rtol=1e-4, atol=1e-3 * tangent)
+    assert np.abs(whole - damping * qd).max() < limit * 1.03 + 1e-2 * tangent
 
 
 @pytest.mark.usefixtures("backend")
