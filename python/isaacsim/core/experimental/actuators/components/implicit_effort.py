@@ -26,8 +26,10 @@ coupling. It gets, for this step, a damping d and the effort p at a final veloci
     d = −F′,   p = τ + d·v⁺;   the simulator gets the effort p − d·v and h·d more armature, which solves
     (M + h·d)·(v̇) = p − d·v + …,   so that p − d·v⁺ acts, with the v⁺ that it finds: F there, for a line
 
-The effort of the step before is then p′ − d′·v, with today's velocity. Where a limit acts, d is 0. Otherwise d is 0 and
-p the effort: the states `previous_effort` and `engine_damping` are p and d.
+The effort of the step before is then p′ − d′·v, with today's velocity. Where a limit acts at the end, d is 0. Where one
+would act if the joint kept its velocity, d is that of the chord between there and the end, at most −F′: so the effort
+stays within the limit as long as v⁺ is between the velocity that is kept and the one that is predicted.
+Without `in_engine`, d is 0 and p the effort: the states `previous_effort` and `engine_damping` are p and d.
 Edges: an inertia that is not known gives NaN, which the plan's guard turns into zero and a fault.
 Source: backward Euler in the velocity; a diagonal R·D with the row sums R of the correlations of D⁻½·M⁻¹·D⁻½,
 D = diag(M⁻¹), bounds M⁻¹ from above (Gershgorin), which makes the steps contract.
