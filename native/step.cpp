@@ -774,15 +774,6 @@ NOINLINE void evaluate_motors(const Problem& p, Block b, Block commanded, float*
     if (NOTES && k <= p.first_following) note_motor(p, b, efforts);
 }
 
-// True if a simulator takes over how the efforts of any joint fall with the final velocity: the mode's last parameter.
-bool hands_over(const Problem& p, const Block& b) {
-    const Use& mode = p.limits[p.ends];
-    const float* const in_engine = taken(mode, ImplicitEffort::kParameters - 1, ImplicitEffort::kPrepared, b);
-    bool any = false;
-    for (int64_t i = 0; i < b.size; ++i) any |= in_engine[i] > 0.5f;
-    return any;
-}
-
 // How efforts fall between the end of the step and its start, where they are evaluated again.
 NOINLINE void find_chords(const Problem& p, const Block& b, const Truth& truth, const Block& commanded,
                           const Scratch& scratch) {
@@ -863,7 +854,7 @@ NOINLINE bool limit_at_end(const Problem& p, Block& b, float* efforts, float* th
     if (k <= p.first_following) note_motor(p, b, efforts);
     if (k < p.ends) step_joints(p, b, k, efforts, truth, commanded, scratch);
     lift(p, b);
-    if (hands_over(p, b)) find_chords(p, b, truth, commanded, scratch);
+    if (hands_over(Arrays<ImplicitEffort>(p.limits[p.ends], b), b.size)) find_chords(p, b, truth, commanded, scratch);
     write_states_at_end(p, commanded);
     const float *const motor_qd = end_array(p, b, kMotorVelocity), *const motor_slope = end_array(p, b, kMotorSlope);
     for (int64_t i = 0; p.motor && i < b.size; ++i) p.motor[b.first + i] += motor_slope[i] * (end_qd[i] - motor_qd[i]);

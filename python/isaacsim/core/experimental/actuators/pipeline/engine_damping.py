@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from .actuator import Actuator
     from .assembly import Assembly
     from .entry import ActuatorEntry
+    from .plan import Row
 
 _VELOCITY = 1
 _STATES = [ImplicitEffort.STATE.index(name) for name in ("previous_velocity", "previous_effort", "engine_damping")]
@@ -34,12 +35,20 @@ class _Part:
     Args:
         step: The step.
         law: Number of the law among those with a state.
-        columns: Column of each of its joints in the articulation.
+        slots: Slot of each of its joints in the step.
+        columns: Column of each in the articulation.
+        in_engine: The parameter.
     """
 
     step: Any
     law: int
+    slots: np.ndarray
     columns: np.ndarray
+    in_engine: Row
+
+    def is_handed(self) -> np.ndarray:
+        """Where the parameter says so, `(robots, joints)`."""
+        return self.step.values(self.in_engine)[:, self.slots] > 0.5
 
     def states(self) -> Iterator[np.ndarray]:
         """Velocity at the start of the last step without a fault, effort and damping, each `(robots, joints)`."""
@@ -72,7 +81,7 @@ class EngineDamping:
             velocities = inputs[_VELOCITY][:, part.columns]
             stepped, whole, damping = part.states()
             # a joint with a fault has no effort, and the states of a step before
-            good = (damping > 0.0) & (stepped == velocities)
+            good = part.is_handed() & (damping > 0.0) & (stepped == velocities)
             for one in inputs:
                 good &= np.isfinite(one[:, part.columns])
             with np.errstate(invalid="ignore", over="ignore"):
@@ -153,4 +162,5 @@ def _parts_of(part: tuple[list[int], Any], columns: Sequence[int]) -> Iterator[_
     for number, law in enumerate(step.plan.stateful):
         if law.law is ImplicitEffort:
             having = np.flatnonzero(law.used)
-            yield _Part(step, number, np.array([columns[joints[slot]] for slot in having], int))
+            places = np.array([columns[joints[slot]] for slot in having], int)
+            yield _Part(step, number, having, places, step.plan.stages[law.stage].rows["in_engine"])
