@@ -157,12 +157,54 @@ void stage_at_end(const Problem& p, const Block& b, const Use& use, float* effor
 
 // ---- one sweep
 
+// How an effort falls between the velocities of the end and the start of a step, where limits bend it: by the chord,
+// which exceeds none of them in between, however much the joint yields. Else by the slope.
+constexpr float kBend = 1e-2f, kResolved = 1e-5f;
+inline float chord(float at_end, float held, float slope, float end_qd, float qd, float dt) {
+    const float expected = at_end + slope * (qd - end_qd), off = magnitude(held - expected), apart = end_qd - qd;
+    const float across = chosen(apart != 0.0f, (at_end - held) / chosen(apart != 0.0f, apart, 1.0f), slope);
+    const float bounded = chosen(across < slope, slope, chosen(across > 0.0f, 0.0f, across));
+    // positions are rounded
+    const bool bends = off > kBend * (magnitude(held) + magnitude(expected)) - kResolved * slope / dt;
+    return chosen(bends, bounded, slope);
+}
+
+// What the engine tells a mode in the place of a signal that it asks for.
+template <int SIGNAL>
+inline float told(float asked, float damping, float end_qd) {
+    return SIGNAL == kMotorDamping ? damping : SIGNAL == kMotorLift ? damping * end_qd : asked;
+}
+
+// True if a simulator takes over how the effort of any joint falls with the final velocity: the mode's last parameter.
+template <class Mode>
+bool hands_over(const Arrays<Mode>& mode, int64_t size) {
+    const float* const in_engine = mode.taken[Mode::kPrepared - 1];
+    int32_t any = 0;
+    for (int64_t i = 0; i < size; ++i) any |= static_cast<int32_t>(in_engine[i] > 0.5f);
+    return any != 0;
+}
+
 // A controller that is a line, at most a constant limit, and the effort mode of all elements: solved in closed form.
 template <class Law, class Mode, class A, class S, class T, class L, class M>
 struct EndSweep;
 template <class Law, class Mode, size_t... A, size_t... S, size_t... T, size_t... L, size_t... M>
 struct EndSweep<Law, Mode, std::index_sequence<A...>, std::index_sequence<S...>, std::index_sequence<T...>,
                 std::index_sequence<L...>, std::index_sequence<M...>> {
+    // of a mode that hands nothing over, the last state and parameter are zero, and neither is read
+    template <bool HANDS, size_t K, size_t N>
+    static float number(const float* from, int64_t i) {
+        if constexpr (HANDS || K + 1 < N)
+            return from[i];
+        else
+            return 0.0f;
+    }
+
+    template <bool HANDS, size_t K, size_t N>
+    static void keep(float* state, int64_t i, bool good, float found) {
+        if constexpr (HANDS || K + 1 < N) state[i] = chosen(good, found, state[i]);
+    }
+
+    template <bool HANDS>
     FLATTENED static bool run(int64_t size, float dt, const float* q, const float* qd, const float* q_target,
                               const float* qd_target, const float* feedforward, float* RESTRICT out,
                               Numbers<A>... asked, State<S>... state, Numbers<T>... taken, Numbers<L>... gains,
@@ -170,20 +212,34 @@ struct EndSweep<Law, Mode, std::index_sequence<A...>, std::index_sequence<S...>,
         int32_t bad = 0;
         INDEPENDENT
         for (int64_t i = 0; i < size; ++i) {
-            const auto end = Mode::template end<float>(q[i], qd[i], dt, asked[i]..., state[i]..., taken[i]...);
+            const auto end =
+                Mode::template end<float>(q[i], qd[i], dt, asked[i]..., number<HANDS, S, sizeof...(S)>(state, i)...,
+                                          number<HANDS, T, sizeof...(T)>(taken, i)...);
             const float free = end.at[0], gain = end.at[1];
             const auto found = Law::template law<Number>(moving(q[i] + dt * free, dt), moving(free, 1.0f),
                                                          constant(q_target[i]), constant(qd_target[i]),
                                                          constant(feedforward[i]), constant(dt), constant(gains[i])...);
             const float slope = slope_of(found.at[0]), falling = slope < 0.0f ? slope : 0.0f;
             float effort = found.at[0].value / (1.0f - falling * gain);
+            const float whole = effort;
             ((effort = ClampingMaxEffort::law(effort, q[i], qd[i], dt, most[i]).at[0]), ...);
-            const auto next = Mode::template law<float>(effort, q[i], qd[i], dt, asked[i]..., state[i]..., taken[i]...);
-            const float numbers[] = {q[i],           qd[i],       q_target[i],   qd_target[i],
-                                     feedforward[i], asked[i]..., next.at[S]..., effort};
+            const float end_qd = free + gain * effort;
+            float damping = 0.0f;
+            if constexpr (HANDS) {
+                const float slope_there = chosen(effort == whole, falling, 0.0f);
+                float held = whole + falling * (qd[i] - (free + gain * whole));
+                ((held = ClampingMaxEffort::law(held, q[i], qd[i], dt, most[i]).at[0]), ...);
+                damping = -chord(effort, held, slope_there, end_qd, qd[i], dt);
+            }
+            const auto next = Mode::template law<float>(
+                effort, q[i], qd[i], dt, told<Mode::kAsks[A]>(asked[i], damping, end_qd)...,
+                number<HANDS, S, sizeof...(S)>(state, i)..., number<HANDS, T, sizeof...(T)>(taken, i)...);
+            const float numbers[] = {q[i],          qd[i],          q_target[i],
+                                     qd_target[i],  feedforward[i], told<Mode::kAsks[A]>(asked[i], damping, end_qd)...,
+                                     next.at[S]..., effort};
             const float rest = rest_of<sizeof numbers / sizeof(float)>(numbers);
             const bool good = rest == 0.0f;
-            ((state[i] = chosen(good, next.at[S], state[i])), ...);
+            (keep<HANDS, S, sizeof...(S)>(state, i, good, next.at[S]), ...);
             out[i] = effort + rest;
             bad |= static_cast<int32_t>(!good);
         }
@@ -197,8 +253,12 @@ struct EndSweep<Law, Mode, std::index_sequence<A...>, std::index_sequence<S...>,
         const Inputs in(b);
         const float* most[sizeof...(M) + 1] = {};
         for (size_t k = 0; k < sizeof...(M); ++k) most[k] = taken(p.limits[0], static_cast<int>(k), 1, b);
-        return run(b.size, p.dt, in.q, in.qd, in.q_target, in.qd_target, in.feedforward, b.efforts, own.asked[A]...,
-                   own.state[S]..., own.taken[T]..., law.taken[L]..., most[M]...);
+        const auto swept = [&](auto hands) {
+            return run<decltype(hands)::value>(b.size, p.dt, in.q, in.qd, in.q_target, in.qd_target, in.feedforward,
+                                               b.efforts, own.asked[A]..., own.state[S]..., own.taken[T]...,
+                                               law.taken[L]..., most[M]...);
+        };
+        return hands_over(own, b.size) ? swept(std::true_type{}) : swept(std::false_type{});
     }
 };
 

@@ -1183,20 +1183,26 @@ inline V unmodelled_load(V velocity, V dt, V load, V inertia, V known, V previou
 }
 
 template <class V>
-inline Values<V, 3> remember(V effort, V position, V velocity, V dt, V inertia, V load, V load_is_whole,
-        V coupled_inertia, V previous_velocity, V previous_effort, V unmodelled, V assumed_inertia, V load_share) {
+inline Values<V, 4> remember(V effort, V position, V velocity, V dt, V inertia, V load, V load_is_whole,
+        V coupled_inertia, V motor_damping, V motor_lift, V previous_velocity, V previous_effort, V unmodelled,
+        V engine_damping, V assumed_inertia, V load_share, V in_engine) {
     const V known = stepped_inertia(coupled_inertia, inertia, assumed_inertia);
-    const V rest = unmodelled_load(velocity, dt, load, inertia, known, previous_velocity, previous_effort, unmodelled,
+    const V acted = previous_effort - engine_damping * velocity;
+    const V rest = unmodelled_load(velocity, dt, load, inertia, known, previous_velocity, acted, unmodelled,
             load_share);
-    return {{velocity, effort, rest}};
+    const auto hands_over = in_engine > splat<V>(0.5f);
+    const V lift = pick(hands_over, motor_lift, splat<V>(0.0f));
+    return {{velocity, effort + lift, rest, pick(hands_over, motor_damping, splat<V>(0.0f))}};
 }
 
 template <class V>
 inline Values<V, 2> end_of_step(V position, V velocity, V dt, V inertia, V load, V load_is_whole, V coupled_inertia,
-        V previous_velocity, V previous_effort, V unmodelled, V assumed_inertia, V load_share) {
+        V motor_damping, V motor_lift, V previous_velocity, V previous_effort, V unmodelled, V engine_damping,
+        V assumed_inertia, V load_share, V in_engine) {
     const V known = stepped_inertia(coupled_inertia, inertia, assumed_inertia);
     const V gain = dt / known;
-    const V rest = unmodelled_load(velocity, dt, load, inertia, known, previous_velocity, previous_effort, unmodelled,
+    const V acted = previous_effort - engine_damping * velocity;
+    const V rest = unmodelled_load(velocity, dt, load, inertia, known, previous_velocity, acted, unmodelled,
             load_share);
     return {{velocity + gain * (pick(load_is_whole > splat<V>(0.5f), splat<V>(0.0f), rest) - load), gain}};
 }
@@ -2430,47 +2436,50 @@ struct ImplicitEffort {
     static constexpr bool kLimits = false, kConverts = false;
     static constexpr bool kCouples = false;
     static constexpr bool kFollows = true;
-    static constexpr int kResults = 0, kGives = 0, kLate = 0, kParameters = 2, kPrepared = 2, kStates = 3, kCurves = 0, kAsked = 4, kArguments = 13, kFirst = 0;
+    static constexpr int kResults = 0, kGives = 0, kLate = 0, kParameters = 3, kPrepared = 3, kStates = 4, kCurves = 0, kAsked = 6, kArguments = 17, kFirst = 0;
     static constexpr bool kPrepares = false;
     // whether what is prepared depends on the time step
     static constexpr bool kTimed = false;
     // the parameter that each prepared number is as it stands, -1 for one that is derived
-    static constexpr int kPasses[] = {0, 1};
+    static constexpr int kPasses[] = {0, 1, 2};
     // what each curve runs over: 0 for the position, 1 for the velocity, 2 for the speed
     static constexpr int kOver[] = {-1};
     // numbers of the signals that it asks for
-    static constexpr int kAsks[] = {0, 1, 2, 3};
+    static constexpr int kAsks[] = {0, 1, 2, 3, 4, 5};
     // states that are unknown after a reset
-    static constexpr bool kUnset[] = {true, true, false};
+    static constexpr bool kUnset[] = {true, true, false, false};
     // values that are compiled as constants, NaN for none: all usual ones, or the costly ones alone
     static constexpr bool kHasUsual = false;
     static constexpr bool kHasCostly = false;
-    static constexpr float kUsual[] = {kNaN, kNaN};
-    static constexpr float kUsualAsked[] = {kNaN, kNaN, kNaN, kNaN};
-    static constexpr float kCostly[] = {kNaN, kNaN};
-    static constexpr float kCostlyAsked[] = {kNaN, kNaN, kNaN, kNaN};
+    static constexpr float kUsual[] = {kNaN, kNaN, kNaN};
+    static constexpr float kUsualAsked[] = {kNaN, kNaN, kNaN, kNaN, kNaN, kNaN};
+    static constexpr float kCostly[] = {kNaN, kNaN, kNaN};
+    static constexpr float kCostlyAsked[] = {kNaN, kNaN, kNaN, kNaN, kNaN, kNaN};
     // effort, position, velocity
     static constexpr bool kReads[] = {true, false, true};
 
     template <class V>
     static inline Values<V, kResults + kStates> law(V effort, V position, V velocity, V dt, V inertia, V load,
-            V load_is_whole, V coupled_inertia, V previous_velocity, V previous_effort, V unmodelled, V assumed_inertia,
-            V load_share) {
-        return remember(effort, position, velocity, dt, inertia, load, load_is_whole, coupled_inertia,
-                previous_velocity, previous_effort, unmodelled, assumed_inertia, load_share);
+            V load_is_whole, V coupled_inertia, V motor_damping, V motor_lift, V previous_velocity, V previous_effort,
+            V unmodelled, V engine_damping, V assumed_inertia, V load_share, V in_engine) {
+        return remember(effort, position, velocity, dt, inertia, load, load_is_whole, coupled_inertia, motor_damping,
+                motor_lift, previous_velocity, previous_effort, unmodelled, engine_damping, assumed_inertia, load_share,
+                in_engine);
     }
     template <class V>
-    static inline Values<V, kPrepared> prepare(V assumed_inertia, V load_share, V) {
-        return {{assumed_inertia, load_share}};
+    static inline Values<V, kPrepared> prepare(V assumed_inertia, V load_share, V in_engine, V) {
+        return {{assumed_inertia, load_share, in_engine}};
     }
     static constexpr bool kFelt = false;
     static constexpr bool kTicks = false;
     static constexpr bool kEnds = true;
     template <class V>
     static inline Values<V, 2> end(V position, V velocity, V dt, V inertia, V load, V load_is_whole, V coupled_inertia,
-            V previous_velocity, V previous_effort, V unmodelled, V assumed_inertia, V load_share) {
-        return end_of_step(position, velocity, dt, inertia, load, load_is_whole, coupled_inertia, previous_velocity,
-                previous_effort, unmodelled, assumed_inertia, load_share);
+            V motor_damping, V motor_lift, V previous_velocity, V previous_effort, V unmodelled, V engine_damping,
+            V assumed_inertia, V load_share, V in_engine) {
+        return end_of_step(position, velocity, dt, inertia, load, load_is_whole, coupled_inertia, motor_damping,
+                motor_lift, previous_velocity, previous_effort, unmodelled, engine_damping, assumed_inertia, load_share,
+                in_engine);
     }
 };
 

@@ -755,6 +755,7 @@ void note_motor(const Problem& p, const Block& b, const float* efforts) {
 }
 
 // Efforts of motors, and their slopes, at a given end of the step; those of friction and what follows it are left out.
+template <bool NOTES = true>
 NOINLINE void evaluate_motors(const Problem& p, Block b, Block commanded, float* efforts, const Scratch& scratch) {
     const float* const measured[] = {commanded.input[kPosition], commanded.input[kVelocity]};
     float* const slopes = end_array(p, b, kSlope);
@@ -764,13 +765,37 @@ NOINLINE void evaluate_motors(const Problem& p, Block b, Block commanded, float*
     act_on(b, end_array(p, b, kEndPosition), end_array(p, b, kEndVelocity));
     int k = 0;
     for (; k < p.ends && !steps_joint(p, k); ++k) {
-        if (k == p.first_following) note_motor(p, b, efforts);
+        if (NOTES && k == p.first_following) note_motor(p, b, efforts);
         if (!p.route.stages_at_end[k]) continue;
         look_up_at_end(p, b, p.limits[k], scratch);
         p.route.stages_at_end[k](p, b, p.limits[k], efforts);
         for (int64_t i = 0; i < b.size; ++i) slopes[i] = bounded_slope(slopes[i]);
     }
-    if (k <= p.first_following) note_motor(p, b, efforts);
+    if (NOTES && k <= p.first_following) note_motor(p, b, efforts);
+}
+
+// How efforts fall between the end of the step and its start, where they are evaluated again.
+NOINLINE void find_chords(const Problem& p, const Block& b, const Truth& truth, const Block& commanded,
+                          const Scratch& scratch) {
+    float *const slopes = end_array(p, b, kSlope), *const slope_there = end_array(p, b, kSlopeBefore),
+                 *const end_q = end_array(p, b, kEndPosition), *const end_qd = end_array(p, b, kEndVelocity),
+                 *const there = end_array(p, b, kLineVelocity), *const at_end = end_array(p, b, kLow),
+                 *const held = end_array(p, b, kHigh), *const damping = end_array(p, b, kDamping),
+                 *const lifts = end_array(p, b, kLift);
+    const float *const q = truth.joints[0], *const qd = truth.joints[1], *const gain = end_array(p, b, kGain);
+    std::copy_n(slopes, b.size, slope_there);
+    std::copy_n(end_qd, b.size, there);
+    evaluate_motors<false>(p, b, commanded, at_end, scratch);
+    for (int64_t i = 0; i < b.size; ++i)
+        end_qd[i] = qd[i], end_q[i] = chosen(gain[i] != 0.0f, q[i] + p.dt * qd[i], q[i]);
+    evaluate_motors<false>(p, b, commanded, held, scratch);
+    for (int64_t i = 0; i < b.size; ++i) {
+        const float found = chord(at_end[i], held[i], slope_there[i], there[i], qd[i], p.dt);
+        damping[i] = chosen(gain[i] != 0.0f, -found, 0.0f);
+        lifts[i] = damping[i] * there[i];
+        slopes[i] = slope_there[i], end_qd[i] = there[i];
+        end_q[i] = chosen(gain[i] != 0.0f, q[i] + p.dt * there[i], q[i]);
+    }
 }
 
 // Friction of the joints, of motors whose efforts fall with the final velocity. It changes that velocity, and with it
@@ -828,6 +853,8 @@ NOINLINE bool limit_at_end(const Problem& p, Block& b, float* efforts, float* th
     }
     if (k <= p.first_following) note_motor(p, b, efforts);
     if (k < p.ends) step_joints(p, b, k, efforts, truth, commanded, scratch);
+    lift(p, b);
+    if (hands_over(Arrays<ImplicitEffort>(p.limits[p.ends], b), b.size)) find_chords(p, b, truth, commanded, scratch);
     write_states_at_end(p, commanded);
     const float *const motor_qd = end_array(p, b, kMotorVelocity), *const motor_slope = end_array(p, b, kMotorSlope);
     for (int64_t i = 0; p.motor && i < b.size; ++i) p.motor[b.first + i] += motor_slope[i] * (end_qd[i] - motor_qd[i]);

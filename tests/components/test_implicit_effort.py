@@ -25,6 +25,7 @@ from isaacsim.core.experimental.actuators import (
     SlewedPIDControlConfig,
     native,
 )
+from isaacsim.core.experimental.actuators.loops import actuated
 from one_inertia import state_of
 
 DT = float(np.float32(0.005))
@@ -106,6 +107,44 @@ def test_effort_is_that_of_the_end_of_the_step(
     wanted = bisected(residual)
     # the position has 24 bits, of which the stiffness makes an effort
     np.testing.assert_allclose(found[:, 0], wanted, rtol=5e-5, atol=1e-5 + 2e-7 * kp)
+
+
+@pytest.mark.usefixtures("backend")
+@pytest.mark.parametrize("gains", [(25.0, 0.5), (2000.0, 20.0), (20000.0, 100.0)], ids=str)
+@pytest.mark.parametrize(
+    ("limit", "limits"),
+    [
+        (1e9, []),
+        (15.0, [MaxEffortClampingConfig(15.0)]),
+        (15.0, [PositionBasedClampingConfig([-9.0, 9.0], [15.0, 15.0])]),
+    ],
+    ids=["free", "one sweep", "stages"],
+)
+def test_what_a_simulator_takes_over_is_the_law_as_a_line(
+    gains: tuple[float, float], limit: float, limits: list[Any], rng: np.random.Generator, monkeypatch: Any
+) -> None:
+    """The solution at the final velocity, and at the first one the law with its limit, if its slope is not exceeded."""
+    # as with a simulator
+    monkeypatch.setattr(actuated, "require_no_damping_in_engine", lambda entries: None)
+    (kp, kd), inertia = gains, np.float32(10.0 ** rng.uniform(-3, 0, COUNT)).astype(float)
+    q, qd, target, load = (np.float32(rng.normal(size=COUNT) * most).astype(float) for most in (1, 4, 1, 5))
+    motor = [PDControlConfig(kp, kd), *limits]
+    effort = joints_of(motor, inertia, load).step(*map(column, (q, qd, target)), DT)[:, 0]
+    arrays = joints_of(motor, inertia, load, in_engine=True)
+    np.testing.assert_array_equal(arrays.step(*map(column, (q, qd, target)), DT)[:, 0], effort)
+    damping, whole = (state_of(arrays, name).ravel() for name in ("engine_damping", "previous_effort"))
+    after, tangent = qd + DT * (effort + load) / inertia, kd + DT * kp
+    np.testing.assert_allclose(whole - damping * after, effort, rtol=1e-4, atol=1e-3 * tangent)
+    line = effort + tangent * (after - qd)
+    held = np.clip(kp * (target - q - DT * qd) - kd * qd, -limit, limit)
+    bent = effort + np.clip((held - effort) / (after - qd), 0, tangent) * (after - qd)
+    wanted = np.where(np.abs(effort) >= limit * (1 - 1e-4), effort, bent)
+    # a bend of a hundredth, or of as much as 1e-5 rad, is none
+    slack = 0.015 * (np.abs(line) + np.abs(held)) + 1.5e-5 * tangent / DT
+    assert (np.abs(whole - damping * qd - wanted) <= slack).all()
+    assert (damping >= 0).all() and (damping <= tangent * 1.001).all()
+    if not limits:
+        np.testing.assert_allclose(damping, tangent, rtol=1e-3)
 
 
 @pytest.mark.usefixtures("backend")

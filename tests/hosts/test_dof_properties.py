@@ -11,7 +11,7 @@ import warp as wp
 from isaacsim.core.experimental.actuators import Simulation
 from isaacsim.core.experimental.actuators.errors import HostError
 from isaacsim.core.experimental.actuators.hosts.dof_properties import DofType
-from physics_engines import ENGINES, ROOT, installed, weightless
+from physics_engines import ENGINES, ROOT, installed, telescope, weightless
 from pxr import Sdf, Usd, UsdPhysics
 from small_stages import SmallStage, pendulum
 
@@ -517,3 +517,31 @@ def test_joints_between_the_same_two_bodies_have_properties_of_their_own() -> No
     robot.set_dof_gains(2.0, 1.0)
     robot.set_dof_armatures([[0.5, 0.75]])
     assert robot.get_dof_armatures().numpy().tolist() == [[0.5, 0.75]]
+
+
+def test_armature_of_steps_is_beside_that_of_the_joint(engine: str) -> None:
+    """It slows the joint, is none of its properties and constants, and ends with a stop."""
+    sim, robot = opened(telescope(), engine)
+    sim.play()
+    assert robot.takes_step_armatures
+    robot.set_dof_armatures(0.5)
+    robot.set_step_armatures([[2.0, 3.0]])
+    robot.set_dof_armatures(1.5)
+    if engine == "mujoco":
+        fields = sim._host._fields
+        assert fields.constant("dof_M0")[0] == pytest.approx([4.4 + 1.5, 3.0 + 1.5])
+    found = []
+    for efforts in ([[11.8, 15.0]], [[5.9, 9.0]]):
+        assert value_of(robot, "armatures", None) == 1.5
+        robot.set_dof_velocities(0.0)
+        robot.set_dof_efforts(efforts)
+        sim.step()
+        found.append(robot.get_dof_velocities().numpy()[0] / DT)
+        robot.set_step_armatures(0.0)
+    np.testing.assert_allclose(found[0], [11.8 / 7.9, 15.0 / 7.5], rtol=1e-3)
+    np.testing.assert_allclose(found[1], [5.9 / 5.9, 9.0 / 4.5], rtol=1e-3)
+    robot.set_step_armatures(1.0)
+    sim.stop()
+    with pytest.raises(HostError, match="physics"):
+        robot.set_step_armatures(1.0)
+    sim.close()

@@ -6,7 +6,15 @@ from collections.abc import Mapping
 from typing import Any
 
 import pytest
-from isaacsim.core.experimental.actuators import FrictionConfig, ImplicitConfig, MotorConfig, PDControlConfig
+import warp as wp
+from isaacsim.core.experimental.actuators import (
+    ActuatorConfig,
+    FrictionConfig,
+    ImplicitConfig,
+    MotorConfig,
+    PDControlConfig,
+)
+from isaacsim.core.experimental.actuators.components.implicit_effort import ImplicitEffort
 from isaacsim.core.experimental.actuators.specs.effort_modes import in_effort_mode
 
 JOINTS = [["hip"], ["knee", "ankle"]]
@@ -53,10 +61,21 @@ def test_stage_that_is_there_keeps_its_values() -> None:
     assert second.others == [ImplicitConfig(assumed_inertia=0.3)]
 
 
+def test_mode_in_the_engine_is_a_value_of_the_stage() -> None:
+    """Of one that is there, too; a component, whose arrays are not copied, is refused."""
+    first, second = in_effort_mode(motors(), JOINTS, "in_engine")
+    assert first.others[-1] == ImplicitConfig(in_engine=True)
+    assert second.others == [ImplicitConfig(assumed_inertia=0.3, in_engine=True)]
+    one = wp.ones(1, dtype=wp.float32, device="cpu")
+    component = ActuatorConfig(PDControlConfig(1.0, 0.1), others=[ImplicitEffort(one, one)])
+    with pytest.raises(ValueError, match="joints knee: must be for configs, and they have a ImplicitEffort"):
+        in_effort_mode([component], [["knee"]], "in_engine")
+
+
 @pytest.mark.parametrize(
     ("modes", "message"),
     [
-        ("backward", "effort_mode = 'backward': must be one of 'explicit', 'implicit'. Choose one."),
+        ("backward", "effort_mode = 'backward': must be one of 'explicit', 'implicit', 'in_engine'. Choose one."),
         ({"hip": 1}, "effort_mode = 1: must be one of"),
         ({"toe": "implicit"}, "effort_mode: 'toe' matches no joint"),
         ({"knee": "explicit"}, "effort_mode of joints knee, ankle: must be one for all joints of an actuator"),

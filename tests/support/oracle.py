@@ -176,13 +176,17 @@ def shaft_law(effort, _q, _qd, _dt):
 
 
 @law_of("ImplicitEffort")
-def effort_mode_law(effort, _q, qd, h, told, load, _whole, coupled, qd_before, u_before, rest, assumed, share):
+def effort_mode_law(effort, _q, qd, h, told, load, _whole, coupled, damping, lift, *given):
     """What the next step has to know; `tests/components/test_implicit_effort.py` has the mode as a whole."""
+    qd_before, whole_before, rest, damped, assumed, share, in_engine = given
     inertia = np.where(coupled > 0, coupled, np.where(told > 0, told / 2, np.where(assumed > 0, assumed, np.nan)))
+    # the effort of the step before, whose fall with the velocity a simulator may have had
+    u_before = np.where(np.isnan(whole_before), 0, whole_before - damped * qd)
     # what moved the joint in the step before, besides its motor and the load that is told
-    seen = inertia * (qd - qd_before) / h - np.where(np.isnan(u_before), 0, u_before) + load
+    seen = inertia * (qd - qd_before) / h - u_before + load
     followed = share * np.where(told > inertia, inertia / told, 1) ** 2
-    return qd, effort, np.where(np.isnan(qd_before), 0, rest + followed * (seen - rest))
+    rest = np.where(np.isnan(qd_before), 0, rest + followed * (seen - rest))
+    return qd, effort + np.where(in_engine > 0.5, lift, 0), rest, np.where(in_engine > 0.5, damping, 0)
 
 
 @law_of("PassiveCogging")

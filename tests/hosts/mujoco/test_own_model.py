@@ -15,8 +15,10 @@ from isaacsim.core.experimental.actuators import (
     ActuatorConfig,
     ArticulationActuators,
     ControllerPD,
+    ImplicitConfig,
     MotorConfig,
     MujocoSimulation,
+    PDControlConfig,
     Simulation,
     motors_of_model,
 )
@@ -335,6 +337,19 @@ def test_armature_and_friction_are_set_and_given_back() -> None:
         with pytest.raises(HostError, match="speed effort gradients: MuJoCo does not have them"):
             robot.get_dof_drive_model_properties()
     assert changed(model, before) == []
+
+
+def test_armature_of_steps_is_refused() -> None:
+    """The model is that of its owner; so is an effort of which the simulator is to take over the slope."""
+    model = arm()
+    with MujocoSimulation(model, mujoco.MjData(model)) as sim:
+        robot = sim.articulation("arm")
+        assert not robot.takes_step_armatures
+        with pytest.raises(HostError, match="in a model of one's own"):
+            robot.set_step_armatures(1.0)
+        motors = {".*": [PDControlConfig(1.0, 0.1), ImplicitConfig(in_engine=True)]}
+        with pytest.raises(HostError, match="which takes no armatures per physics step"):
+            ArticulationActuators.from_configs("arm", motors)
 
 
 @pytest.mark.parametrize("kind", ["list", pytest.param("batch", marks=needs_mujoco_4)])

@@ -34,6 +34,7 @@ from .motor_properties import (
     unsettable,
 )
 from .pipeline.assembly import Assembly
+from .pipeline.engine_damping import hand_damping_over
 from .pipeline.entry import ActuatorEntry, entry_from_spec
 from .pipeline.friction import couple_friction, has_friction_stage, without_engine_friction
 from .pipeline.motors import resolve_motors, without_limit, without_motor
@@ -120,9 +121,10 @@ class ArticulationActuators(ActuatorSet):
         device: Warp device; None means the articulation's, which is taken with a warning in place of another one.
         trusted: Allow Torch to run networks of the robot that are not recognized, and with that any code in these
             files; default False. `trust_checkpoints` permits single files.
-        effort_mode: "explicit", as a motor controller computes efforts, or "implicit", those of the end of the physics
-            step, which are stable at any gain; for all actuators, or by pattern of joint names. None keeps what the
-            actuators have: an `ImplicitConfig` or none, which is explicit.
+        effort_mode: "explicit", as a motor controller computes efforts, "implicit", those of the end of the physics
+            step, which are stable at any gain, or "in_engine", the same with contacts and coupling, in the solver of
+            MuJoCo or PhysX; for all actuators, or by pattern of joint names. None keeps what the actuators have: an
+            `ImplicitConfig` or none, which is explicit.
 
     Raises:
         ActuatorParseError: Actuator prims cannot be used; lists every problem.
@@ -595,6 +597,7 @@ class ArticulationActuators(ActuatorSet):
             self._assembly = Assembly(entries, robots.num_robots, robots.device, self._attachment.columns)
             self._assembly.place(self._attachment.columns, self.articulation.num_dofs)
             couple_friction(self._assembly, self.articulation, entries)
+            self._attachment.damping = hand_damping_over(self._assembly, self.articulation, entries)
         _open.add(self)
         try:
             self._attachment.open(self._assembly)

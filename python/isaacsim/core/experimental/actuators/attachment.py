@@ -69,6 +69,14 @@ class Beginning(Protocol):
         ...
 
 
+class Damping(Protocol):
+    """What the simulator takes over of the efforts."""
+
+    def take_back(self) -> None:
+        """Take it back."""
+        ...
+
+
 class Attachment:
     """Binding between a wrapper and physics.
 
@@ -118,6 +126,8 @@ class Attachment:
         self._holds_drives = False
         self.beginning: Beginning | None = None
         """Initial joint state; None keeps that of the simulator."""
+        self.damping: Damping | None = None
+        """What the simulator takes over of the efforts, if it does."""
         self.number = next(_numbers)
         """Serial number in the order of creation."""
         _open.add(self)
@@ -185,6 +195,7 @@ class Attachment:
             self._unsubscribe_step()
             if was_on and self._bus.ready and self._are_robots_there():
                 clear_efforts(self, self._bus, self.articulation, self.driven)
+                self._take_damping_back()
 
     def step(self, dt: float) -> None:
         """Compute the efforts of the coming physics step and hand them over; see `step_actuators`."""
@@ -335,8 +346,14 @@ class Attachment:
             taken = self, self._bus, self.articulation
             drives = [functools.partial(release_drives, *taken, self.driven)] if self.columns else []
             is_set = self.drawn.store() or self._properties
-            do_all([*drives, *([functools.partial(restore_properties, *taken)] if is_set else [])])
+            properties = [functools.partial(restore_properties, *taken)] if is_set else []
+            do_all([*drives, self._take_damping_back, *properties])
         self._holds_drives = False
+
+    def _take_damping_back(self) -> None:
+        """End what the simulator has taken over of the efforts."""
+        if self.damping is not None:
+            self.damping.take_back()
 
     def _close_subscription(self, subscription: Subscription) -> None:
         """Close a subscription; that of the stop, which invalidates drives, only after they are restored."""
@@ -406,6 +423,7 @@ class Attachment:
                 self.buffers.efforts.assign(written)
         try:
             self.articulation.set_dof_efforts(0.0, dof_indices=self.driven)
+            self._take_damping_back()
         except Exception as other:
             error.add_note(f"Besides, the efforts could not be cleared: {other!r}")
 

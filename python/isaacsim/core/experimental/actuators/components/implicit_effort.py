@@ -19,6 +19,17 @@ a motor that drives itself, counts as 0. Friction behind the limits gets this sl
 
 I is `coupled_inertia`: less than the effective inertia I_e, so that joints of a chain that are stepped one by one do
 not overshoot together; without it half the effective inertia, and else what is assumed.
+
+With `in_engine` the simulator takes over how the effort falls with the final velocity, and finds that with contacts and
+coupling. It gets, for this step, a damping d and the effort p at a final velocity of zero:
+
+    d = −F′,   p = τ + d·v⁺;   the simulator gets the effort p − d·v and h·d more armature, which solves
+    (M + h·d)·(v̇) = p − d·v + …,   so that p − d·v⁺ acts, with the v⁺ that it finds: F there, for a line
+
+The effort of the step before is then p′ − d′·v, with today's velocity. Where a limit acts at the end, d is 0. Where one
+would act if the joint kept its velocity, d is that of the chord between there and the end, at most −F′: so the effort
+stays within the limit as long as v⁺ is between the velocity that is kept and the one that is predicted.
+Without `in_engine`, d is 0 and p the effort: the states `previous_effort` and `engine_damping` are p and d.
 Edges: an inertia that is not known gives NaN, which the plan's guard turns into zero and a fault.
 Source: backward Euler in the velocity; a diagonal R·D with the row sums R of the correlations of D⁻½·M⁻¹·D⁻½,
 D = diag(M⁻¹), bounds M⁻¹ from above (Gershgorin), which makes the steps contract.
@@ -76,18 +87,21 @@ def end_of_step(
     load: float,
     load_is_whole: float,
     coupled_inertia: float,
+    motor_damping: float,
+    motor_lift: float,
     previous_velocity: float,
     previous_effort: float,
     unmodelled: float,
+    engine_damping: float,
     assumed_inertia: float,
     load_share: float,
+    in_engine: float,
 ):
     """Return the velocity after the step without the motor, and the gain of velocity per effort of it."""
     known = stepped_inertia(coupled_inertia, inertia, assumed_inertia)
     gain = dt / known
-    rest = unmodelled_load(
-        velocity, dt, load, inertia, known, previous_velocity, previous_effort, unmodelled, load_share
-    )
+    acted = previous_effort - engine_damping * velocity
+    rest = unmodelled_load(velocity, dt, load, inertia, known, previous_velocity, acted, unmodelled, load_share)
     return velocity + gain * ((0.0 if load_is_whole > 0.5 else rest) - load), gain
 
 
@@ -101,18 +115,23 @@ def remember(
     load: float,
     load_is_whole: float,
     coupled_inertia: float,
+    motor_damping: float,
+    motor_lift: float,
     previous_velocity: float,
     previous_effort: float,
     unmodelled: float,
+    engine_damping: float,
     assumed_inertia: float,
     load_share: float,
+    in_engine: float,
 ):
-    """Return velocity, effort and what acted besides it, for the next step."""
+    """Return velocity, effort, what acted besides it, and what the simulator is to damp, for the next step."""
     known = stepped_inertia(coupled_inertia, inertia, assumed_inertia)
-    rest = unmodelled_load(
-        velocity, dt, load, inertia, known, previous_velocity, previous_effort, unmodelled, load_share
-    )
-    return velocity, effort, rest
+    acted = previous_effort - engine_damping * velocity
+    rest = unmodelled_load(velocity, dt, load, inertia, known, previous_velocity, acted, unmodelled, load_share)
+    hands_over = in_engine > 0.5
+    lift = motor_lift if hands_over else 0.0
+    return velocity, effort + lift, rest, motor_damping if hands_over else 0.0
 
 
 class ImplicitEffort(EffortMode):
@@ -122,18 +141,28 @@ class ImplicitEffort(EffortMode):
         assumed_inertia: Effective inertia [kg·m² or kg] where the simulator does not provide it, shape `(N,)`.
         load_share: Share of the load that a step shows that the next one takes over, shape `(N,)`.
 
+        in_engine: 1 where the simulator takes over the slope of the effort, else 0, shape `(N,)`; None means 0.
+
     Raises:
         TypeError: An array is missing.
         ValueError: The arrays differ in shape.
     """
 
-    PARAMETERS: ClassVar[tuple[str, ...]] = ("assumed_inertia", "load_share")
-    NEUTRAL: ClassVar[tuple[float, ...]] = (1.0, 1.0)
-    STATE: ClassVar[tuple[str, ...]] = ("previous_velocity", "previous_effort", "unmodelled_load")
+    PARAMETERS: ClassVar[tuple[str, ...]] = ("assumed_inertia", "load_share", "in_engine")
+    NEUTRAL: ClassVar[tuple[float, ...]] = (1.0, 1.0, 0.0)
+    STATE: ClassVar[tuple[str, ...]] = ("previous_velocity", "previous_effort", "unmodelled_load", "engine_damping")
     START: ClassVar[Mapping[str, float]] = {"previous_velocity": UNSET, "previous_effort": UNSET}
-    ASKS: ClassVar[tuple[str, ...]] = ("inertia", "load", "load_is_whole", "coupled_inertia")
+    ASKS: ClassVar[tuple[str, ...]] = (
+        *("inertia", "load", "load_is_whole", "coupled_inertia"),
+        *("motor_damping", "motor_lift"),
+    )
     LAW = remember
     END = end_of_step
+
+    def __init__(
+        self, assumed_inertia: wp.array | None, load_share: wp.array | None, in_engine: wp.array | None = None
+    ) -> None:
+        super().__init__(assumed_inertia, load_share, in_engine)
 
     @classmethod
     def resolve_arguments(cls, args: dict[str, Any]) -> dict[str, Any]:

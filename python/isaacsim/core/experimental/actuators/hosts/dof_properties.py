@@ -254,6 +254,33 @@ class DofProperties(ArrayArticulation):
         self._live()
         self._backend.harden_friction(self._index(indices, dof_indices).ravel(), flag_of("hard", hard))
 
+    @property
+    def takes_step_armatures(self) -> bool:
+        """True if `set_step_armatures` can be called: not on a `MujocoSimulation`."""
+        return hasattr(self._backend, "add_armatures")
+
+    def set_step_armatures(self, armatures: ArrayLike, *, dof_indices: Indices = None) -> None:
+        """Add to the armatures of joints in the physics steps to come, until others are given.
+
+        Properties, mass matrices and signals of joints are without them, and a stop ends them.
+
+        Args:
+            armatures: Inertias [kg m² or kg], >= 0.
+            dof_indices: Columns; None means all.
+
+        Raises:
+            HostError: Physics does not run, or the joints are those of a `MujocoSimulation`.
+        """
+        self._live()
+        if not self.takes_step_armatures:
+            raise HostError(
+                f"set_step_armatures: <{self.paths[0]}> is in a model of one's own, whose armatures must be left "
+                "to its owner. Use a Simulation."
+            )
+        at = self._index(None, dof_indices)
+        backend: Any = self._backend
+        backend.add_armatures(_checked("armatures", armatures, at.shape).ravel(), at.ravel())
+
     # inside
 
     def _resolve(self) -> None:

@@ -225,6 +225,18 @@ class ArticulationExtras(Protocol):
         """
         ...
 
+    @property
+    def takes_step_armatures(self) -> bool:
+        """True if `set_step_armatures` can be called. Without it, it cannot."""
+        ...
+
+    def set_step_armatures(self, armatures: Any, *, dof_indices: Any = None) -> None:
+        """Add to the armatures of joints in the physics steps to come, until others are given.
+
+        Properties, mass matrices and signals of joints are without them. See `ImplicitConfig.in_engine`.
+        """
+        ...
+
     def get_mass_matrices(self, *, indices: Any = None) -> Any:
         """Mass matrices with the armatures in them, shape `(robots, C, C)`; the DOFs are the last coordinates.
 

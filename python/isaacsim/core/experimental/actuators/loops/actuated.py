@@ -12,6 +12,7 @@ from ..components.coupling import inertias_of
 from ..components.device import device_of
 from ..components.quiet_warp import quiet_warp
 from ..pipeline.assembly import Assembly
+from ..pipeline.engine_damping import require_no_damping_in_engine
 from ..pipeline.entry import ActuatorEntry, entry_from_spec
 from ..pipeline.friction import EngineFriction, has_friction_stage, require_no_sweeps, without_engine_friction
 from ..pipeline.linkages import rotor_armatures
@@ -240,6 +241,7 @@ class Actuated(ActuatorSet):
             rotors = rotors_of_configs(ordered)
             found = [Motor(one, (self._names.index(one),), None, {"armature": rotors[one]}) for one in rotors]
         require_no_sweeps(entries)
+        require_no_damping_in_engine(entries)
         if not entries:
             raise ValueError(f"motors = {motors!r}: must drive at least one of {self._names}. Give {{pattern: motor}}.")
         return entries, found, friction

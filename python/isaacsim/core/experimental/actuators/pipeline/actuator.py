@@ -23,6 +23,7 @@ from ..specs.fields import shown
 from ..specs.implicit_options import ImplicitOptions
 from ..specs.stages import KINDS, Staged, kind_of
 from ..untraced import leave_out, untraced
+from .engine_damping import require_no_damping_in_engine
 from .step.fault import Fault, fault_of
 
 if TYPE_CHECKING:
@@ -242,6 +243,8 @@ class Actuator(Staged, NotCopied):
             raise ValueError("smooth_stick = True: must be with requires_grad = True. Add it, or leave both out.")
         for component in self.stages:
             component.finalize(self.device, self.num_actuators)
+        if not self._is_planned:
+            require_no_damping_in_engine([self])
         self._compiled = _Compiled()
         leave_out()
         if self.num_actuators and not self._is_planned and (self.device.is_cuda or requires_grad):

@@ -179,7 +179,8 @@ def _feeling(laws: Sequence[LawClass]) -> list[LawClass]:
 def _stepping(laws: Sequence[LawClass]) -> list[LawClass]:
     """Return the laws that step the joint with the slope of their motor, if that has one."""
     has_mode = any(law.END is not None for law in laws)
-    return [law for law in laws if has_mode and any(SIGNALS[name].is_of_engine for name in law.ASKS)]
+    others = [law for law in laws if has_mode and law.END is None]
+    return [law for law in others if any(SIGNALS[name].is_of_engine for name in law.ASKS)]
 
 
 def _sensing_start(laws: Sequence[LawClass]) -> list[LawClass]:

@@ -43,6 +43,8 @@ class _Record:
     previous_v: np.ndarray
     previous_effort: np.ndarray
     unmodelled: np.ndarray
+    # zero, for no simulator that takes it over has gradients
+    engine_damping: np.ndarray
     inner: Any = None
     effort: np.ndarray | None = None
 
@@ -116,7 +118,7 @@ class EndOfStep:
     ) -> None:
         """Run the backward pass of a recorded step; see `gradients.GradientRecorder`."""
         mode, split = _Mode(noted), len(after) - NUM_STATES
-        by_velocity, by_effort, by_unmodelled = (taken(one, self._count) for one in after[split:])
+        by_velocity, by_effort, by_unmodelled, _ = (taken(one, self._count) for one in after[split:])
         direct, computed = (gathered(one, effort_index).astype(np.float64) for one in efforts)
         rest = parameters[:-NUM_GIVEN], after[:split], before[:split], numbers
         # slope of the law, by a pass of ones that reaches nothing else
@@ -219,6 +221,7 @@ class _Mode:
             "previous_velocity": -by_seen * per_step,
             "previous_effort": -by_seen,
             "unmodelled_load": by_rest - by_seen,
+            "engine_damping": np.zeros_like(by_seen),
             "load": by_seen - self.gain * by_after,
             "coupled_inertia": np.where(self._source == 0, by_inertia, 0.0),
             "inertia": by_whole + np.where(self._source == 1, 0.5 * by_inertia, 0.0),

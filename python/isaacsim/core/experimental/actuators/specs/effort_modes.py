@@ -10,8 +10,8 @@ from .implicit import ImplicitConfig
 from .patterns import assigned
 from .stages import kind_of
 
-EffortMode = Literal["explicit", "implicit"]
-"""At the start of the physics step, or at its end."""
+EffortMode = Literal["explicit", "implicit", "in_engine"]
+"""At the start of the physics step, or at its end; there, the simulator may take over the slope of the effort."""
 EffortModes = EffortMode | Mapping[str, EffortMode]
 """One for all actuators, or by pattern of joint names; those that no pattern matches keep theirs."""
 
@@ -57,8 +57,19 @@ def _with_mode(part: Any, joints: Sequence[str], by_joint: Mapping[str, str]) ->
             "another mode a motor of their own."
         )
     (mode,) = found or {None}
-    has = any(kind_of(stage) == ImplicitConfig.KIND for stage in part.others)
-    if mode is None or has == (mode == "implicit"):
+    modes = [stage for stage in part.others if kind_of(stage) == ImplicitConfig.KIND]
+    if mode is None or (mode != "in_engine" and bool(modes) == (mode == "implicit")):
         return part
     others = [stage for stage in part.others if kind_of(stage) != ImplicitConfig.KIND]
-    return dataclasses.replace(part, others=[*others, *([ImplicitConfig()] if mode == "implicit" else [])])
+    return dataclasses.replace(part, others=[*others, *([] if mode == "explicit" else [_mode(mode, modes, joints)])])
+
+
+def _mode(mode: str, given: Sequence[object], joints: Sequence[str]) -> ImplicitConfig:
+    """Return the config of a mode, with the values of the one that is given."""
+    found = given[0] if given else ImplicitConfig()
+    if not isinstance(found, ImplicitConfig):
+        raise ValueError(
+            f"effort_mode = {mode!r} of joints {', '.join(joints)}: must be for configs, and they have a "
+            f"{type(found).__name__}. Give it in_engine, or take an ImplicitConfig."
+        )
+    return dataclasses.replace(found, in_engine=mode == "in_engine")

@@ -39,7 +39,7 @@ def portable_levels(config: Any) -> tuple[float, float, float]:
 
 def is_in_engine(config: object) -> bool:
     """Return True for the config of a friction that the simulator computes."""
-    return getattr(config, "in_engine", False) == 1
+    return is_friction(config) and getattr(config, "in_engine", False) == 1
 
 
 def unattached_problems(configs: Iterable[object], subject: str = "") -> list[str]:

@@ -51,3 +51,9 @@ class ImplicitConfig(Config):
     as long, with S = (kd·dt + kp·dt²)/inertia. A larger share is faster, and may vibrate in contact; of coupled joints
     it is less.
     """
+    in_engine: bool = parameter(False, attribute="actuator:implicit:inEngine", type="bool", unit="", fallback=False)
+    """True if the simulator takes over how the effort falls with the final velocity, as armature of the joint.
+
+    Contacts and coupling then count in the step in which they act, at any gain. It needs a simulator that takes
+    armatures per physics step: `Simulation` on MuJoCo or PhysX. Others refuse it, when the actuators are made.
+    """

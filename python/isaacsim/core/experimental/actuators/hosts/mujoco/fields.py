@@ -26,6 +26,7 @@ _PER_DOF = {
     "dynamic_frictions": "dof_frictionloss",
     "viscous_frictions": "dof_damping",
 }
+_ARMATURE = "dof_armature"
 _LIMITS = {"lower_limits": 0, "upper_limits": 1}
 KNOWN = (*_PER_DOF, *_LIMITS, "max_efforts")
 # fields that constants of the model are computed from
@@ -45,6 +46,10 @@ class ModelFields(Fields):
     def __init__(self, model: mujoco.MjModel, batch: Batch) -> None:
         self._model, self._batch = model, batch
         self._own: dict[str, np.ndarray] = {}
+        # what steps have besides the armatures of joints, and the array of MuJoCo with the sum
+        self.added: np.ndarray | None = None
+        """Armatures that joints have in the steps to come besides their own, `(environments, velocities)`, or None."""
+        self._stepped: np.ndarray | None = None
 
     def read(self, name: str) -> np.ndarray:
         """Values of a field, an environment a row; not to be written."""
@@ -68,7 +73,32 @@ class ModelFields(Fields):
     def written(self, name: str, envs: np.ndarray | slice) -> None:
         """Update the model's constants after a field was written."""
         if name in CONSTANTS:
-            self._batch.set_const(None if isinstance(envs, slice) else np.unique(envs))
+            self._set_constants(None if isinstance(envs, slice) else np.unique(envs))
+
+    def add_armatures(self, envs: np.ndarray, columns: np.ndarray, values: np.ndarray) -> bool:
+        """Let joints have these armatures besides their own from now on; return True the first time.
+
+        Constants of the model, and the field as it is read, are without them.
+        """
+        is_first = self.added is None
+        if self.added is None:
+            self._stepped = self.own(_ARMATURE)
+            self._own[_ARMATURE] = self._stepped.copy()
+            self.added = np.zeros_like(self._stepped)
+        self.added[envs, columns] = values
+        self._write_sum()
+        return is_first
+
+    def _write_sum(self) -> None:
+        if self._stepped is not None and self.added is not None:
+            np.add(self._own[_ARMATURE], self.added, out=self._stepped)
+
+    def _set_constants(self, envs: np.ndarray | None = None) -> None:
+        """Have MuJoCo compute its constants, of joints with the armatures of their own."""
+        if self._stepped is not None:
+            self._stepped[:] = self._own[_ARMATURE]
+        self._batch.set_const(envs)
+        self._write_sum()
 
     def restore_bases(self, envs: np.ndarray) -> np.ndarray:
         """Put fixed bases back to where the stage has them; return the environments in which one was elsewhere."""
@@ -90,13 +120,16 @@ class ModelFields(Fields):
             other.own(name)[:] = values
         other.hardened[:] = self.hardened
         if not self._own.keys().isdisjoint(CONSTANTS):
-            other._batch.set_const()
+            other._set_constants()
+        if self.added is not None:
+            count, width = self.added.shape
+            other.add_armatures(np.arange(count)[:, None], np.arange(width), self.added)
 
     def bodies_to(self, other: Batch) -> None:
         """Give other simulations of the same bodies their masses, inertias, places and armatures."""
         for name in _OF_BODIES:
             if (values := self._batch.expanded(name)) is not None:
-                other.expand(name)[:] = values
+                other.expand(name)[:] = self._own[name] if name == _ARMATURE and self.added is not None else values
 
     @property
     def has_own_bodies(self) -> bool:

@@ -380,6 +380,17 @@ class MujocoHost(NotCopied):
         envs, axes = np.divmod(at, self._width)
         harden(self._fields, self._address, hard, envs, axes)
 
+    def add_armatures(self, values: np.ndarray, at: np.ndarray) -> None:
+        """Add to the armatures in the steps to come, at some places of the mirrors."""
+        self._working_batch()
+        envs, axes = np.divmod(at, self._width)
+        if self._fields.add_armatures(envs, self._address.velocity[axes], values):
+            arrays = self._arrays
+            assert arrays is not None
+            # signals of joints are without them
+            self._connect(arrays)
+            self._choose_settling()
+
     def gravity_efforts(self) -> np.ndarray:
         """Efforts that balance gravity, in the order of the mirrors."""
         return self._efforts(lambda equations, state: equations.gravity(state))
@@ -685,7 +696,7 @@ class MujocoHost(NotCopied):
             (self._qvel, at.velocity, grid["velocities"], every),
             (drive, at.velocity, self._drive, every),
             (contact, columns, self._contact, columns),
-            *self._signals.bind(self._batch),
+            *self._signals.bind(self._batch, self._fields.added),
             watched=self._motion,
         )
         self._commit = transfer(

@@ -51,16 +51,23 @@ class JointSignals:
             self.arrays[name] = np.zeros(self._shape, np.float32)
         return bool(new)
 
-    def bind(self, batch: Any) -> list[Item]:
-        """Follow a batch from now on; return what has to be copied after each physics step."""
+    def bind(self, batch: Any, added: np.ndarray | None = None) -> list[Item]:
+        """Follow a batch from now on; return what has to be copied after each physics step.
+
+        Args:
+            batch: The simulations.
+            added: Part of the diagonals of the mass matrices to leave out, live, `(environments, velocities)`.
+        """
         model = self._model
         self.follow = None
         inertias, coupled = map(self.arrays.get, INERTIAS)
-        if inertias is not None or coupled is not None:
+        alone = np.zeros(self._shape, np.float32) if inertias is None else inertias
+        if added is not None and (inertias is not None or coupled is not None):
+            self.follow = _InertiasWithout(model, batch.bind("M"), added, self._columns, alone, coupled).run
+        elif inertias is not None or coupled is not None:
             factors = batch.bind("qLD"), batch.bind("qLDiagInv")
             counts, starts, columns = (one.tolist() for one in (model.M_rownnz, model.M_rowadr, model.M_colind))
             make: Any = _EffectiveInertias if core is None else core.EffectiveInertias
-            alone = np.zeros(self._shape, np.float32) if inertias is None else inertias
             self.follow = make(*factors, counts, starts, columns, self._columns, alone, coupled).run
         items: list[Item] = []
         if (loads := self.arrays.get("load")) is not None:
@@ -108,10 +115,57 @@ class _EffectiveInertias:
                 for at, column in self._rows[j]:
                     row[column] = row[column] - self._factors[:, at] * row[j]
         # of the matrix M⁻¹ = L⁻¹·D⁻¹·L⁻ᵀ, the rows and columns of the axes
-        inverse = (rows * self._inverses[:, None]) @ np.swapaxes(rows, -1, -2)
-        admittance = np.diagonal(inverse, axis1=-2, axis2=-1)
-        # zero until the matrix is factored
-        with np.errstate(divide="ignore", invalid="ignore"):
-            self._out[:] = np.where(admittance > 0, 1 / admittance, 0)
-            if self._coupled is not None:
-                self._coupled[:] = np.where(admittance > 0, coupled_inertias(inverse), 0)
+        _take((rows * self._inverses[:, None]) @ np.swapaxes(rows, -1, -2), self._out, self._coupled)
+
+
+class _InertiasWithout:
+    """The same of mass matrices without a part of their diagonals, in NumPy.
+
+    Args:
+        model: What the environments are copies of.
+        masses: Entries of their mass matrices, as MuJoCo stores them.
+        added: The part to leave out, `(environments, velocities)`.
+        chosen: Columns of the axes among velocities.
+        out: Effective inertias to be written.
+        coupled: Coupled inertias to be written, or None.
+    """
+
+    def __init__(
+        self,
+        model: mujoco.MjModel,
+        masses: np.ndarray,
+        added: np.ndarray,
+        chosen: list[int],
+        out: np.ndarray,
+        coupled: np.ndarray | None,
+    ) -> None:
+        self._masses, self._added, self._chosen, self._out, self._coupled = masses, added, chosen, out, coupled
+        self._rows = np.repeat(np.arange(model.nv), model.M_rownnz)
+        first = np.repeat(model.M_rowadr, model.M_rownnz)
+        place = np.arange(len(self._rows)) - np.repeat(np.cumsum(model.M_rownnz) - model.M_rownnz, model.M_rownnz)
+        self._entries = first + place
+        self._columns = model.M_colind[self._entries]
+        self._diagonal = np.arange(model.nv)
+
+    def run(self) -> None:
+        """Compute all of them."""
+        count = len(self._diagonal)
+        mass = np.zeros((len(self._masses), count, count))
+        entries = self._masses[:, self._entries]
+        mass[:, self._rows, self._columns] = mass[:, self._columns, self._rows] = entries
+        mass[:, self._diagonal, self._diagonal] -= self._added
+        # none until they are computed, or after a simulation diverged
+        known = np.isfinite(mass).all(axis=(1, 2)) & (mass[:, self._diagonal, self._diagonal] > 0).all(axis=1)
+        mass[~known] = np.eye(count)
+        inverse = np.linalg.inv(mass)[:, self._chosen][:, :, self._chosen]
+        inverse[~known] = 0.0
+        _take(inverse, self._out, self._coupled)
+
+
+def _take(inverse: np.ndarray, out: np.ndarray, coupled: np.ndarray | None) -> None:
+    """Write inertias, of the rows and columns of the axes in inverse mass matrices; zero until they are computed."""
+    admittance = np.diagonal(inverse, axis1=-2, axis2=-1)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        out[:] = np.where(admittance > 0, 1 / admittance, 0)
+        if coupled is not None:
+            coupled[:] = np.where(admittance > 0, coupled_inertias(inverse), 0)

@@ -170,6 +170,11 @@ class PhysxHost(NotCopied):
     def harden_friction(self, at: np.ndarray, hard: bool) -> None:
         """Dry friction of PhysX is hard."""
 
+    def add_armatures(self, values: np.ndarray, at: np.ndarray) -> None:
+        """Add to the armatures in the steps to come, at some places of the mirrors."""
+        self._running()
+        self._properties.add_armatures(values, at)
+
     def gravity_efforts(self) -> np.ndarray:
         """Efforts that balance gravity, in the order of the mirrors."""
         return self._running()[0].efforts("gravityForce")

@@ -43,6 +43,8 @@ class SceneProperties:
         self._sent: dict[str, bytes] = {}
         # read in every step where laws need inertias, and a read costs more than such a step
         self._armatures: np.ndarray | None = None
+        # what steps have besides
+        self._added: np.ndarray | None = None
         columns = [column for column, _ in _BOUNDS.values()]
         kinds, limits, *bounds = scene.read("jointDriveType", "jointLimit", *columns)
         self._bounds = dict(zip(_BOUNDS, bounds, strict=True))
@@ -84,9 +86,22 @@ class SceneProperties:
         if not after.keys().isdisjoint(_LIMITS):
             columns["jointLimit"] = np.stack([after.get(name, self.read(name)) for name in _LIMITS], axis=1)
         if columns:
+            self._armatures = after.get("armatures", self._armatures)
+            if "armatures" in after and self._added is not None:
+                columns[_COLUMNS["armatures"]] = after["armatures"] + self._added
+            elif "armatures" in after:
+                # as PhysX rounds them
+                self._armatures = None
             self._scene.write(columns, at)
-            self._armatures = None
         self._bounds |= {name: column for name, column in after.items() if name in _BOUNDS}
+
+    def add_armatures(self, values: np.ndarray, at: np.ndarray) -> None:
+        """Add to the armatures in the steps to come at some places; as they are read, they are without that."""
+        own = self.read("armatures")
+        added = np.zeros_like(own) if self._added is None else self._added
+        added[at] = values
+        self._added = added
+        self._scene.write({_COLUMNS["armatures"]: own + added}, at)
 
     def write_drives(self, stiffnesses: np.ndarray, dampings: np.ndarray) -> None:
         """Set the gains of the drives, and their bounds where they are on.

@@ -71,12 +71,25 @@ def improved(tried: float, found: float, slope: float, gain: float, low: float, 
     return solution, lowest, highest, wp.int32(0) if settled else wp.int32(1)
 
 
+@wp.func
+def chord(at_end: float, held: float, slope: float, end_qd: float, qd: float, dt: float) -> float:
+    """Return how an effort falls between the velocities of the end and the start of a step, as the core does."""
+    expected = at_end + slope * (qd - end_qd)
+    apart = end_qd - qd
+    across = (at_end - held) / apart if apart != 0.0 else slope
+    bounded = wp.min(wp.max(across, slope), 0.0)
+    # positions are rounded
+    least = 1.0e-2 * (wp.abs(held) + wp.abs(expected)) - 1.0e-5 * slope / dt
+    return bounded if wp.abs(held - expected) > least else slope
+
+
 FUNCTIONS: Final[Mapping[str, Any]] = {
     "end_velocity": end_velocity,
     "end_position": end_position,
     "bounded_slope": bounded_slope,
     "secant_step": secant_step,
     "improved": improved,
+    "chord": chord,
     "ROUNDS": ROUNDS,
     "LINES": LINES,
     "NEAR_LINE": NEAR_LINE,
@@ -100,11 +113,35 @@ FOR_FRICTION: Final = (
     "motor_lift = motor_damping * end_qd",
 )
 """Lines before a law that steps the joint with the slope of its motor."""
+OF_LAST: Final[Mapping[str, str]] = {"motor_damping": "last_damping", "motor_lift": "last_lift"}
+"""Names of signals of the effort mode, which is the last stage."""
+FOR_MODE: Final = ("last_damping = -slope if gain != 0.0 else 0.0", "last_lift = last_damping * end_qd")
+"""Lines before the effort mode."""
 
 
 def note_end(effort: str) -> tuple[str, str]:
     """Return lines that note velocity and position at the end of the step under an effort."""
     return f"end_qd = end_velocity(free_qd, gain, qd, {effort})", "end_q = end_position(q, end_qd, gain, dt)"
+
+
+def chord_lines(chain: Sequence[str]) -> list[str]:
+    """Return lines that replace the slope by the chord between the end of the step and its start.
+
+    Args:
+        chain: Lines that assign `found`, the effort of the motor at `end_q` and `end_qd`.
+    """
+    return [
+        "there_qd = wp.float32(end_qd)",
+        *chain,
+        "at_end = wp.float32(found)",
+        "end_qd = qd",
+        "end_q = q + dt * qd",
+        *chain,
+        "end_qd = there_qd",
+        "end_q = q + dt * there_qd",
+        "last_damping = -chord(at_end, found, slope, there_qd, qd, dt)",
+        "last_lift = last_damping * there_qd",
+    ]
 
 
 def acts_at_end(law: LawClass) -> bool:

@@ -372,7 +372,7 @@ class _Law:
         return self.sensed if self.kind.senses else _RESULTS[: self.kind.gives]
 
     @property
-    def _row_names(self) -> list[str]:
+    def row_names(self) -> list[str]:
         """Its parameters in the kernel."""
         return [f"row_{name}" if self.hoists else f"{name}[robot, slot]" for name in self.rows]
 
@@ -455,14 +455,16 @@ class _Law:
 
     def end_lines(self) -> list[str]:
         """Find out what the joint does in the step without its motor; of an effort mode."""
-        lines, values = self._prepared(self._row_names)
-        asked = [f"asked_{name}[robot, slot]" for name in self.owner.ASKS]
+        lines, values = self._prepared(self.row_names)
+        # the slope of the motor is not known yet
+        known = [name for name in self.owner.ASKS if not SIGNALS[name].is_of_engine]
+        asked = [f"asked_{name}[robot, slot]" if name in known else "0.0" for name in self.owner.ASKS]
         arguments = ", ".join(["q", "qd", "dt", *asked, *self._law_state("kept"), *values])
         return self.after_state([*lines, f"free_qd, gain = {self.name}_end({arguments})"])
 
     def tick_lines(self) -> list[str]:
         """Find out whether the controller is due, and its time step; of a rate."""
-        lines, values = self._prepared(self._row_names)
+        lines, values = self._prepared(self.row_names)
         arguments = ", ".join(["dt", *self._law_state("kept"), *values])
         lines += [f"law_dt = {values[0]} * dt", f"if {self.name}_tick({arguments}) < 0.5:", "    due = wp.int32(0)"]
         return self.after_state(lines)
@@ -491,7 +493,7 @@ class _Law:
 
     def _call(self, function: str, signals: Sequence[str], curves: Sequence[str], results: Sequence[str]) -> list[str]:
         """Assign the results of one of its functions, called with signals, state, prepared parameters and curves."""
-        rows = self._row_names
+        rows = self.row_names
         lines, values = self._prepared(rows)
         arguments = ", ".join([*signals, *self._law_state("kept"), *values, *curves])
         lines.append(f"{', '.join(results)} = {function}({arguments})")
@@ -668,6 +670,7 @@ class _KernelText:
         self._chain: list[tuple[str, _Law]] = []
         self._steps_joint: list[str] = []
         self._at_last: list[str] = []
+        self._chords: list[str] = []
         self._state_out: list[str] = []
         self._sensing = ["seen_q = q", "seen_qd = qd"] if laws.feedback else []
         self._sensing_motor: list[str] = []
@@ -765,7 +768,7 @@ class _KernelText:
         if not self._has_mode:
             return self._joint
         lines = [*_MOTOR_BEFORE, *self._joint, *self._step_joint(), *_MOTOR_AFTER]
-        return [*lines, *self._states_after, *self._at_last]
+        return [*lines, *self._chords, *self._states_after, *self._at_last]
 
     def _add_controller(self, number: int, owner: LawClass) -> None:
         # controllers of a slot exclude each other: they share the rows of parameters of the same name
@@ -794,7 +797,11 @@ class _KernelText:
 
     def _stage_lines(self, number: int, law: _Law) -> tuple[_Law, list[str]]:
         """A stage with the signals on which it acts, and its lines."""
-        if not self._has_mode or law.owner.END is not None:
+        if not self._has_mode:
+            return law, law.lines()
+        if law.owner.END is not None:
+            law = dataclasses.replace(law, signals={**law.signals} | dict(warp_end.OF_LAST))
+            self._chords = self._lines_of_chords(law)
             return law, law.lines()
         follows, names = follows_limits(law.owner.KIND), {**law.signals}
         end = {"position": "end_q", "velocity": "end_qd"}
@@ -844,6 +851,17 @@ class _KernelText:
             "further", {"law_q": "ahead_q", "law_qd": "ahead_qd"} | {**warp_end.AHEAD_OF_END}
         )
         return warp_end.stepping(self._steps_joint, [*self._see_end, *chain], [*self._see_ahead, *further])
+
+    def _lines_of_chords(self, mode: _Law) -> list[str]:
+        """Lines that assign how the effort falls with the final velocity, for the effort mode."""
+        names = dict(zip(mode.owner.PARAMETERS, mode.row_names, strict=True))
+        if "in_engine" not in names:
+            return [*warp_end.FOR_MODE]
+        chain = [*self._see_end, *self._evaluate_chain("found", {})]
+        return [
+            *warp_end.FOR_MODE,
+            *_under(f"if {names['in_engine']} > 0.5 and gain != 0.0:", warp_end.chord_lines(chain)),
+        ]
 
     def _add_effort_mode(self, number: int, law: _Law) -> None:
         """Add the lines that say what the joint does in the step without its motor."""

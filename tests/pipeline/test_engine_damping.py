@@ -1,0 +1,264 @@
+"""Efforts of the end of the step of which the simulator takes over the slope: steps, contacts, and the end of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+import warp as wp
+from isaacsim.core.experimental.actuators import (
+    ActuatedArrays,
+    Actuator,
+    ArticulationActuators,
+    FrictionConfig,
+    ImplicitConfig,
+    MaxEffortClampingConfig,
+    MotorConfig,
+    PDControlConfig,
+    Simulation,
+    add_motors,
+)
+from isaacsim.core.experimental.actuators.components.controller_pd import ControllerPD
+from isaacsim.core.experimental.actuators.components.coupling import inertias_of
+from isaacsim.core.experimental.actuators.components.implicit_effort import ImplicitEffort
+from isaacsim.core.experimental.actuators.errors import HostError
+from isaacsim.core.experimental.actuators.pipeline.engine_damping import hand_damping_over
+from laden import hold
+from physics_engines import ENGINES, ROOT, floating_pair, installed, telescope, weightless
+from pxr import UsdPhysics
+
+DT, KP, KD = 0.005, 40000.0, 400.0
+
+
+@pytest.fixture(params=ENGINES)
+def engine(request: pytest.FixtureRequest) -> str:
+    """Each simulator."""
+    return installed(request.param)
+
+
+def in_engine(*limits: Any, kp: float = KP, **mode: Any) -> dict[str, list[Any]]:
+    """Stiff motors of all joints."""
+    return {".*": [PDControlConfig(kp, KD), *limits, ImplicitConfig(in_engine=True, **mode)]}
+
+
+@contextmanager
+def running(engine: str, motors: dict[str, Any], made: Any = None, num_envs: int = 1) -> Iterator[SimpleNamespace]:
+    """A simulation that plays, its robot and its actuators."""
+    stage = (telescope() if made is None else made).stage
+    with Simulation(stage, DT, num_envs, engine=engine) as sim:
+        actuators = ArticulationActuators.from_configs(ROOT, motors)
+        sim.play()
+        yield SimpleNamespace(sim=sim, actuators=actuators, robot=sim.articulation(ROOT))
+
+
+def numbers(array: Any) -> np.ndarray:
+    return np.asarray(array.numpy(), np.float64)
+
+
+@pytest.mark.parametrize("made", [telescope, floating_pair])
+def test_step_is_the_backward_euler_step_of_the_robot(engine: str, made: Any, rng: np.random.Generator) -> None:
+    """(M + h·kd + h²·kp)·(v⁺ − v) = h·(kp·(target − q − h·v) − kd·v − bias), with all joints and a free base."""
+    small = made()
+    weightless(small)
+    with running(engine, in_engine(), small) as its:
+        robot, count = its.robot, its.robot.num_dofs
+        mass = numbers(robot.get_mass_matrices())[0]
+        # a free base that turns has a bias, which is not told
+        turning = rng.normal(size=count) if len(mass) == count else np.zeros(count)
+        target = rng.normal(size=count).astype(np.float32)
+        robot.set_dof_velocities(turning.astype(np.float32)[None])
+        robot.set_dof_position_targets(target[None])
+        robot.set_dof_velocity_targets(0.0)
+        q, v = (numbers(one())[0] for one in (robot.get_dof_positions, robot.get_dof_velocities))
+        bias = numbers(robot.get_dof_coriolis_and_centrifugal_compensation_forces())[0]
+        its.sim.step()
+        found = numbers(robot.get_dof_velocities())[0]
+    push = np.zeros(len(mass))
+    push[-count:] = KP * (target - q - DT * v) - KD * v - bias
+    mass[range(-count, 0), range(-count, 0)] += DT * (KD + DT * KP)
+    wanted = v + DT * np.linalg.solve(mass, push)[-count:]
+    np.testing.assert_allclose(found, wanted, rtol=1e-3, atol=1e-4)
+
+
+def held(mode: ImplicitConfig, engine: str, steps: int) -> np.ndarray:
+    """Shares of its effort that a joint has in each step, with S = 100, while something holds it."""
+    inertia, error = 3.0, 1e-3
+    kp = 50.0 * inertia / DT**2
+    motors = {"reach": [PDControlConfig(kp, kp * DT), mode], "turn": [PDControlConfig(1.0, 0.1)]}
+    with running(engine, motors) as its:
+        efforts = []
+        for _ in range(steps):
+            its.robot.set_dof_positions(0.0)
+            its.robot.set_dof_velocities(0.0)
+            its.robot.set_dof_position_targets(error)
+            its.sim.step()
+            efforts.append(its.actuators.applied_efforts[0, 1])
+        return np.array(efforts) / (kp * error)
+
+
+def test_joint_that_is_held_has_its_effort_at_once(engine: str) -> None:
+    """Else it begins with 1/(1 + S) of it and needs thousands of steps."""
+    np.testing.assert_allclose(held(ImplicitConfig(in_engine=True), engine, 5), 1.0, rtol=1e-4)
+    alone = held(ImplicitConfig(), engine, 100)
+    assert alone[0] == pytest.approx(1 / 101, rel=0.01) and alone[-1] < 0.1
+
+
+def test_joint_at_a_stop_has_the_effort_of_its_law() -> None:
+    """After the impact, on PhysX, whose stops are hard."""
+    kp, reach = 4e6, 0.01
+    made = telescope()
+    joint = UsdPhysics.PrismaticJoint(made.stage.GetPrimAtPath(f"{ROOT}/reach"))
+    joint.CreateLowerLimitAttr(-reach)
+    joint.CreateUpperLimitAttr(reach)
+    with running(installed("physx"), in_engine(kp=kp), made) as its:
+        its.robot.set_dof_position_targets([[0.0, 2 * reach]])
+        its.sim.step(200)
+        (q, v) = (numbers(one())[0, 1] for one in (its.robot.get_dof_positions, its.robot.get_dof_velocities))
+        assert abs(q - reach) < 0.1 * reach
+        assert its.actuators.applied_efforts[0, 1] == pytest.approx(kp * (2 * reach - q) - KD * v, rel=0.02)
+
+
+def test_humanoid_stands_with_stiff_gains() -> None:
+    """The inertia of its legs on the ground is that of all of it, which no law of one joint knows."""
+    found = hold("G1", "mujoco", "in_engine", 1.0)
+    assert not found.chatters and not found.faults and abs(found.fallen) < 0.005
+
+
+def test_limit_ends_it_where_it_acts(engine: str) -> None:
+    """There the effort is the limit, whatever the velocity, and the joint has no armature of it."""
+    with running(engine, in_engine(MaxEffortClampingConfig(3.0))) as its:
+        its.robot.set_dof_position_targets(5.0)
+        mass = numbers(its.robot.get_mass_matrices())[0]
+        bias = numbers(its.robot.get_dof_gravity_compensation_forces())[0]
+        its.sim.step()
+        np.testing.assert_allclose(its.actuators.applied_efforts, 3.0)
+        wanted = DT * np.linalg.solve(mass, 3.0 - bias)
+        np.testing.assert_allclose(numbers(its.robot.get_dof_velocities())[0], wanted, rtol=5e-3)
+
+
+def test_signals_and_properties_are_those_of_the_robot_alone(engine: str) -> None:
+    """Armature, mass matrix and inertias leave out what the simulator has for the step; setting one keeps it."""
+    # PhysX simulates the stage as it is
+    with running(engine, in_engine(), num_envs=2 if engine == "mujoco" else 1) as its:
+        robot, sim = its.robot, its.sim
+        last = len(robot.paths) - 1
+        before = numbers(robot.get_mass_matrices())
+        sim.step(3)
+        np.testing.assert_array_equal(robot.get_dof_armatures().numpy(), 0.0)
+        np.testing.assert_allclose(numbers(robot.get_mass_matrices()), before, rtol=1e-3)
+        robot.set_dof_armatures([[0.5, 0.25]], indices=[last])
+        sim.step(2)
+        np.testing.assert_allclose(robot.get_dof_armatures().numpy()[last], [0.5, 0.25])
+        after = before.copy()
+        after[last] += np.diag([0.5, 0.25])
+        np.testing.assert_allclose(numbers(robot.get_mass_matrices()), after, rtol=1e-3)
+        if engine == "mujoco":
+            np.testing.assert_array_equal(robot.get_dof_armatures().numpy()[0], 0.0)
+            views = robot.joint_signals(["inertia", "coupled_inertia"])
+            views.refresh()
+            found = [np.asarray(views.arrays[name]) for name in ("inertia", "coupled_inertia")]
+            np.testing.assert_allclose(found, inertias_of(after), rtol=1e-3)
+
+
+@pytest.mark.parametrize("how", ["close", "no steps", "reset"])
+def test_simulator_gives_it_back(engine: str, how: str) -> None:
+    """After a close, the end of automatic steps and a reset, joints have the inertia of their own."""
+    with running(engine, in_engine()) as its:
+        robot, sim, actuators = its.robot, its.sim, its.actuators
+        robot.set_dof_armatures(0.5)
+        sim.step(3)
+        if how == "close":
+            actuators.close()
+        elif how == "reset":
+            sim.reset()
+            actuators.disable_auto_step_pre_physics()
+        else:
+            actuators.disable_auto_step_pre_physics()
+        robot.set_dof_gains(0.0, 0.0)
+        robot.set_dof_velocities(0.0)
+        mass = numbers(robot.get_mass_matrices())[0]
+        bias = numbers(robot.get_dof_gravity_compensation_forces())[0]
+        push = np.array([4.0, 20.0])
+        robot.set_dof_efforts(push.astype(np.float32)[None])
+        sim.step()
+        found = numbers(robot.get_dof_velocities())[0]
+        np.testing.assert_allclose(found, DT * np.linalg.solve(mass, push - bias), rtol=5e-3)
+
+
+def test_fault_hands_nothing_over(engine: str) -> None:
+    """A joint with a target that is not finite has no effort, and no armature of the step before."""
+    with running(engine, in_engine()) as its:
+        its.robot.set_dof_position_targets(0.1)
+        its.sim.step(2)
+        its.robot.buffers().position_targets[0, 0] = np.nan
+        its.actuators.step_actuators(DT)
+        assert its.actuators.applied_efforts[0, 0] == 0.0
+        assert {fault.dof_name for fault in its.actuators.faults} == {"turn"}
+
+
+def test_friction_of_the_actuator_acts_beside_it() -> None:
+    """A joint that is held against a small push stays where it is, as with the friction alone."""
+    motors = {".*": [PDControlConfig(KP, KD), FrictionConfig(coulomb=1.0), ImplicitConfig(in_engine=True)]}
+    with running("mujoco", motors) as its:
+        its.sim.step(200)
+        assert np.abs(numbers(its.robot.get_dof_velocities())).max() < 1e-4
+        assert not its.actuators.faults
+
+
+def test_file_has_it() -> None:
+    """The attribute of a prim is read again."""
+    made = telescope()
+    motor = MotorConfig(PDControlConfig(KP, KD), others=[ImplicitConfig(in_engine=True, load_share=0.25)])
+    add_motors(ROOT, {".*": motor}, stage=made.stage)
+    with Simulation(made.stage, DT) as sim:
+        actuators = ArticulationActuators(ROOT)
+        sim.play()
+        (mode,) = (one for one in actuators.actuators[0].others if isinstance(one, ImplicitEffort))
+        np.testing.assert_array_equal(mode.in_engine.numpy(), 1.0)
+
+
+def test_mode_of_the_wrapper_is_the_config() -> None:
+    """The argument stands for the config in each motor, and refuses one that it cannot change."""
+    with Simulation(telescope().stage, DT) as sim:
+        motors = {".*": [PDControlConfig(KP, KD)]}
+        actuators = ArticulationActuators.from_configs(ROOT, motors, effort_mode="in_engine")
+        sim.play()
+        robot = sim.articulation(ROOT)
+        robot.set_dof_position_targets(0.1)
+        sim.step(200)
+        np.testing.assert_allclose(robot.get_dof_positions().numpy()[0, 0], 0.1, atol=1e-4)
+        assert not actuators.faults
+
+
+def test_loop_of_arrays_refuses_it() -> None:
+    """No simulator is attached there."""
+    with pytest.raises(ValueError, match=r"ImplicitConfig.in_engine = True of joints a: must be False here"):
+        ActuatedArrays(["a"], in_engine())
+
+
+def test_actuator_of_its_own_refuses_it() -> None:
+    """Likewise."""
+    ones = [wp.ones(1, dtype=wp.float32, device="cpu") for _ in range(5)]
+    with pytest.raises(ValueError, match=r"ImplicitConfig.in_engine = True of joints knee: must be False here"):
+        Actuator(
+            wp.zeros(1, dtype=wp.uint32, device="cpu"),
+            ControllerPD(*ones[:2], None),
+            label="knee",
+            others=[ImplicitEffort(*ones[2:])],
+        )
+
+
+def test_simulator_without_armatures_per_step_refuses_it() -> None:
+    """It names the class of the articulation."""
+    one = wp.ones(1, dtype=wp.float32, device="cpu")
+    mode = ImplicitEffort(one, one, one)
+    entry: Any = SimpleNamespace(stages=[mode], dof_names=["knee"])
+    with pytest.raises(HostError, match=r"joints knee: must be False on object, which takes no armatures per physics"):
+        hand_damping_over(SimpleNamespace(), object(), [entry])  # type: ignore[arg-type]
+    on_gpu: Any = SimpleNamespace(device=SimpleNamespace(is_cpu=False))
+    with pytest.raises(HostError, match="must be in CPU memory"):
+        hand_damping_over(on_gpu, SimpleNamespace(takes_step_armatures=True), [entry])
