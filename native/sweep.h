@@ -79,9 +79,9 @@ struct Inputs {
 };
 
 template <class Law, size_t... A, size_t... S, size_t... T>
-inline auto law_at(const Inputs& in, const Arrays<Law>& own, int64_t i, int64_t k, std::index_sequence<A...>,
+inline auto law_at(const Inputs& in, const Arrays<Law>& own, int64_t i, int64_t k, float dt, std::index_sequence<A...>,
                    std::index_sequence<S...>, std::index_sequence<T...>) {
-    return Law::law(in.q[i], in.qd[i], in.q_target[i], in.qd_target[i], in.feedforward[i], in.dt[i], own.asked[A][i]...,
+    return Law::law(in.q[i], in.qd[i], in.q_target[i], in.qd_target[i], in.feedforward[i], dt, own.asked[A][i]...,
                     own.state[S][k]..., own.taken[T][i]...);
 }
 
@@ -213,14 +213,14 @@ inline bool is_good(const Result& found, const Inputs& in, const Arrays<Law>& ow
 
 // Effort of a law for element `i`, the `k`-th element of the law; writes the state.
 template <class Law>
-inline Raw effort_of(const Inputs& in, const Arrays<Law>& own, int64_t i, int64_t k) {
-    const auto found = law_at<Law>(in, own, i, k, Asked<Law>{}, States<Law>{}, Taken<Law>{});
+inline Raw effort_of(const Inputs& in, const Arrays<Law>& own, int64_t i, int64_t k, float dt) {
+    const auto found = law_at<Law>(in, own, i, k, dt, Asked<Law>{}, States<Law>{}, Taken<Law>{});
     const bool good = is_good<Law>(found, in, own, i);
     store_state<Law>(found, good, own, k);
     return {found.at[0], good};
 }
 template <>
-inline Raw effort_of<Given>(const Inputs& in, const Arrays<Given>&, int64_t i, int64_t) {
+inline Raw effort_of<Given>(const Inputs& in, const Arrays<Given>&, int64_t i, int64_t, float) {
     return {in.given[i], finite(in.given[i])};
 }
 
@@ -262,11 +262,11 @@ inline bool swept(const Block& b, const Arrays<Law> law, const Arrays<Limits>...
         Raw raw;
         if constexpr (has_state<Law> && sizeof...(Limits) > 0) {
             // a fault of a limit keeps the state
-            const auto found = law_at<Law>(in, law, i, i, Asked<Law>{}, States<Law>{}, Taken<Law>{});
+            const auto found = law_at<Law>(in, law, i, i, in.dt[i], Asked<Law>{}, States<Law>{}, Taken<Law>{});
             raw = limited({found.at[0], is_good<Law>(found, in, law, i)}, in, i, limits...);
             store_state<Law>(found, finite(raw.effort), law, i);
         } else {
-            raw = limited(effort_of<Law>(in, law, i, i), in, i, limits...);
+            raw = limited(effort_of<Law>(in, law, i, i, in.dt[i]), in, i, limits...);
         }
         if constexpr (may_hide<Law> && sizeof...(Limits) == 0) raw.effort = nan_unless(raw.good, raw.effort);
         const auto [effort, good] = raw;
@@ -475,17 +475,24 @@ bool moves_with_joint(List<Stages...>, int law) {
 
 // A law on some elements: results are stored in `found`, then scattered.
 template <class Law>
-void law_by_places(const Problem&, const Block& b, const Use& use, float* RESTRICT efforts) {
+void law_by_places(const Problem& p, const Block& b, const Use& use, float* RESTRICT efforts) {
     const int64_t count = b.robots * use.slots;
     const int32_t* RESTRICT places = use.places;
     const Inputs in(b);
     const Arrays<Law> own(use, b);
     float* RESTRICT found = b.found;
-    INDEPENDENT
-    for (int64_t k = 0; k < count; ++k) {
-        const Raw raw = effort_of<Law>(in, own, places[k], k);
-        found[k] = nan_unless(raw.good, raw.effort);
-    }
+    const auto run = [&](const auto dt_at) {
+        INDEPENDENT
+        for (int64_t k = 0; k < count; ++k) {
+            const Raw raw = effort_of<Law>(in, own, places[k], k, dt_at(places[k]));
+            found[k] = nan_unless(raw.good, raw.effort);
+        }
+    };
+    // one time step of all controllers is not gathered
+    if (p.rate < 0)
+        run([dt = p.dt](int64_t) { return dt; });
+    else
+        run([&](int64_t i) { return in.dt[i]; });
     for (int64_t k = 0; k < count; ++k) efforts[places[k]] = found[k];
 }
 

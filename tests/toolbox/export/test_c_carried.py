@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from isaacsim.core.experimental.actuators import (
@@ -24,11 +25,13 @@ from isaacsim.core.experimental.actuators.components import catalogue
 from isaacsim.core.experimental.actuators.specs.config import Config
 from isaacsim.core.experimental.actuators.specs.motors import motor_of
 from isaacsim.core.experimental.actuators.specs.stages import KINDS
-from isaacsim.core.experimental.actuators.toolbox.export.c_carried import reason, refused, stages_of
+from isaacsim.core.experimental.actuators.toolbox.export.c_carried import left_out, reason, refused, stages_of
 from isaacsim.core.experimental.actuators.toolbox.export.c_laws import FUNCTIONS
 from isaacsim.core.experimental.actuators.toolbox.export.c_stage import LINES
-from isaacsim.core.experimental.actuators.toolbox.export.robot import ExportedJoint
-from places import REPOSITORY
+from isaacsim.core.experimental.actuators.toolbox.export.losses import Loss
+from isaacsim.core.experimental.actuators.toolbox.export.robot import ExportedJoint, read_robot
+from isaacsim.core.experimental.actuators.toolbox.export.targets import export
+from places import REPOSITORY, ROBOTS
 
 PD = PDControlConfig(80.0, 2.0)
 REFUSED = {
@@ -111,6 +114,18 @@ def test_stages_as_they_act() -> None:
     assert found[-1].motor_load > 0.0
     assert stages_of(joint_of(PD, FrictionConfig(1.0, in_engine=True))) == [PD]
     assert stages_of(replace(joint_of(PD), motor=None)) == []
+
+
+def test_friction_of_the_simulator_is_named(tmp_path: Path) -> None:
+    """A line of what the header does not say, and an error where it has to say all."""
+    robot = read_robot(ROBOTS / "pendulum.usda", {".*": [PD, FrictionConfig(1.0, in_engine=True)]})
+    assert left_out(robot) == [
+        Loss(one.name, "friction with in_engine = True, which the real joint has") for one in robot.joints
+    ]
+    (told,) = export(robot, "c", tmp_path / "motors.h")
+    assert told.startswith("Not said: friction with in_engine = True")
+    with pytest.raises(ValueError, match="must say all"):
+        export(robot, "c", tmp_path / "motors.h", strict=True)
 
 
 def test_the_page_lists_every_law() -> None:

@@ -23,7 +23,8 @@ from ...specs.gear_losses import with_losses
 from ...specs.stages import KINDS, parts_of
 from .c_laws import FUNCTIONS
 from .c_stage import LINES
-from .robot import ExportedJoint
+from .losses import Loss
+from .robot import ExportedJoint, ExportedRobot
 
 # laws that give no effort where the inertia of their joint is not known
 _OF_INERTIA = (FrictionConfig, FrictionCurveConfig, LuGreFrictionConfig, ElasticTransmissionConfig)
@@ -39,6 +40,16 @@ def stages_of(joint: ExportedJoint) -> list[Config]:
         return []
     motor = dataclasses.replace(motor, others=[one for one in with_losses(motor) if not is_in_engine(one)])
     return list(dataclasses.replace(motor, **parts_of(in_order(in_own_steps(motor.stages)))).stages)
+
+
+def left_out(robot: ExportedRobot) -> list[Loss]:
+    """Return the friction that a simulator computes, by joint."""
+    return [
+        Loss(joint.name, f"{snake_case(type(one).stem())} with in_engine = True, which the real joint has")
+        for joint in robot.joints
+        for one in (() if joint.motor is None else joint.motor.stages)
+        if is_in_engine(one)
+    ]
 
 
 def refused(joint: ExportedJoint) -> Iterator[str]:

@@ -65,17 +65,8 @@ def identify(
         ModuleNotFoundError: The extra `identify` is not installed, or Torch if networks are to be learned.
     """
     began = time.monotonic()
-    if not logs:
-        raise ValueError("logs = []: must be at least one log. Give one.")
     options, progress = options or FitOptions(), progress or (lambda _words, _share: None)
-    if options.residual is not None:
-        require_torch()
-    require_volts(logs)
-    names = tuple(logs[0].joints)
-    even = [one.columns(names).evenly(one.dt) for one in logs]
-    training, validation = split(even, options.held_out)
-    if options.residual is not None and not validation:
-        raise ValueError("residual: must have logs held out, which judge the networks. Hold out one, or learn none.")
+    names, even, training, validation = _split(logs, options)
     given = given_motors(robot, motors, names)
     with contextlib.closing(Links(robot, names)) as links:
         joints = Joints({name: given[name] for name in names}, options, links.armatures, even, progress)
@@ -103,11 +94,12 @@ def identify(
         fits, found = refined(joints, replays_with, chosen, fits, cases[0], rounds)
     else:
         found = replays_with(fits)
+    fitted, estimates = joints.motors_and_estimates(fits, cases[0])
     result = Identified(
         os.fspath(robot),
         names,
-        {**others, **joints.motors(fits, cases[0])},
-        [*joints.estimates(fits), *joints.supply_estimates(fits, cases[0])],
+        {**others, **fitted},
+        estimates,
         scores,
         chosen,
         found,
@@ -123,6 +115,28 @@ def identify(
         result = dataclasses.replace(result, seconds=time.monotonic() - began)
     progress("done", 1.0)
     return result
+
+
+def _split(
+    logs: Sequence[MotorLog], options: FitOptions
+) -> tuple[tuple[str, ...], list[MotorLog], list[MotorLog], list[MotorLog]]:
+    """Return the joints of logs, the logs in even steps, and those to fit and those held out.
+
+    Raises:
+        ValueError: No log, one that lacks a joint of the first, or networks without logs held out.
+        ModuleNotFoundError: Networks are to be learned without Torch.
+    """
+    if not logs:
+        raise ValueError("logs = []: must be at least one log. Give one.")
+    if options.residual is not None:
+        require_torch()
+    require_volts(logs)
+    names = tuple(logs[0].joints)
+    even = [one.columns(names).evenly(one.dt) for one in logs]
+    training, validation = split(even, options.held_out)
+    if options.residual is not None and not validation:
+        raise ValueError("residual: must have logs held out, which judge the networks. Hold out one, or learn none.")
+    return names, even, training, validation
 
 
 def _at_limits(logs: Sequence[MotorLog], limits: Mapping[str, tuple[float, float]]) -> list[str]:

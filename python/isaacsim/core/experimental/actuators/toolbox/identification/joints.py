@@ -234,13 +234,25 @@ class Joints:
         Friction gets the smallest inertia that its joint has along the logs, for simulators that tell it none; a value
         that is too small is safe.
         """
+        return self._supplied(fits, cases, self.supply(fits, cases))
+
+    def motors_and_estimates(
+        self, fits: Sequence[Fit], cases: Sequence[Decoupled]
+    ) -> tuple[dict[str, MotorConfig], list[Estimate]]:
+        """Return `motors`, and a line for each number that was fitted, of the supply that the joints share, too."""
+        supply = self.supply(fits, cases)
+        return self._supplied(fits, cases, supply), [*self.estimates(fits), *self._supply_estimates(supply)]
+
+    def _supplied(
+        self, fits: Sequence[Fit], cases: Sequence[Decoupled], supply: SharedSupply | None
+    ) -> dict[str, MotorConfig]:
+        """Return `motors` behind a supply."""
         found, least = {}, np.maximum(np.min([case.least for case in cases], axis=0), 0.0)
         for bench, known, fit in zip(self._benches, self._known, fits, strict=True):
             kept = {name: one for name, one in fit.values.items() if abs(one) > _NONE * bench.rules[name].scale}
             kept |= {name: 0.0 for name in fit.values if name not in kept and known.get(name)}
             inertia = float(least[bench.column]) + fit.values["armature"]
             found[bench.joint] = with_inertia(with_values(bench.motor, kept), inertia)
-        supply = self.supply(fits, cases)
         return found if supply is None else {name: supply.given_to(motor) for name, motor in found.items()}
 
     def supply(self, fits: Sequence[Fit], cases: Sequence[Decoupled]) -> SharedSupply | None:
@@ -268,9 +280,8 @@ class Joints:
             found += [ColumnUse(joint, name, SIGNALS[name], why) for name, why in left.items()]
         return found
 
-    def supply_estimates(self, fits: Sequence[Fit], cases: Sequence[Decoupled]) -> list[Estimate]:
+    def _supply_estimates(self, supply: SharedSupply | None) -> list[Estimate]:
         """Return lines for the supply that the joints share, if logs tell it."""
-        supply = self.supply(fits, cases)
         if supply is None:
             return []
         lines = zip(("supply.voltage", "supply_resistance"), ("V", "Ω"), supply.numbers, supply.errors, strict=True)
