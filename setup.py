@@ -141,7 +141,7 @@ class BuildVariants(build_ext):
             ) from None
 
     def is_built(self, flags: list[str]) -> bool:
-        """Whether the core may have an instruction set: all may in a wheel, those of this machine in other builds."""
+        """Return True if the core may use an instruction set: any in a wheel, those of this machine in other builds."""
         if not flags or not self.is_for_here:
             return True
         with TemporaryDirectory() as folder:

@@ -177,11 +177,10 @@ inline float told(float asked, float damping, float end_qd) {
 
 // True if a simulator takes over how the effort of any joint falls with the final velocity: the mode's last parameter.
 template <class Mode>
-bool hands_over(const Arrays<Mode>& mode, int64_t size) {
-    const float* const in_engine = mode.taken[Mode::kPrepared - 1];
-    int32_t any = 0;
-    for (int64_t i = 0; i < size; ++i) any |= static_cast<int32_t>(in_engine[i] > 0.5f);
-    return any != 0;
+bool hands_over(const Use& use, const Arrays<Mode>& mode, int64_t size) {
+    constexpr int kInEngine = Mode::kPrepared - 1;
+    if (use.is_shared(kInEngine)) return use.shared[kInEngine] != 0.0f;
+    return !all_are(mode.taken[kInEngine], 0.0f, size);
 }
 
 // A controller that is a line, at most a constant limit, and the effort mode of all elements: solved in closed form.
@@ -258,7 +257,7 @@ struct EndSweep<Law, Mode, std::index_sequence<A...>, std::index_sequence<S...>,
                                                b.efforts, own.asked[A]..., own.state[S]..., own.taken[T]...,
                                                law.taken[L]..., most[M]...);
         };
-        return hands_over(own, b.size) ? swept(std::true_type{}) : swept(std::false_type{});
+        return hands_over(mode, own, b.size) ? swept(std::true_type{}) : swept(std::false_type{});
     }
 };
 

@@ -557,6 +557,11 @@ constexpr float kNear = 1e-4f;
 constexpr int kMostLines = 4;
 constexpr float kNearLine = 1e-4f;
 
+// Position at the end of the step; that at its start where the effort is explicit.
+inline float end_position(float q, float after, float gain, float dt) {
+    return chosen(gain != 0.0f, q + dt * after, q);
+}
+
 // Note the end of the step under given efforts; it is its start where the effort is explicit.
 void note_end(const Problem& p, const Block& b, const Truth& truth, const float* efforts) {
     const float *const q = truth.joints[0], *const qd = truth.joints[1], *const free = end_array(p, b, kFreeVelocity),
@@ -565,9 +570,9 @@ void note_end(const Problem& p, const Block& b, const Truth& truth, const float*
     const float dt = p.dt;
     INDEPENDENT
     for (int64_t i = 0; i < b.size; ++i) {
-        const float after = free[i] + gain[i] * efforts[i], moved = q[i] + dt * after;
+        const float after = free[i] + gain[i] * efforts[i];
         end_qd[i] = chosen(gain[i] != 0.0f, after, qd[i]);
-        end_q[i] = chosen(gain[i] != 0.0f, moved, q[i]);
+        end_q[i] = end_position(q[i], after, gain[i], dt);
     }
 }
 
@@ -786,15 +791,14 @@ NOINLINE void find_chords(const Problem& p, const Block& b, const Truth& truth, 
     std::copy_n(slopes, b.size, slope_there);
     std::copy_n(end_qd, b.size, there);
     evaluate_motors<false>(p, b, commanded, at_end, scratch);
-    for (int64_t i = 0; i < b.size; ++i)
-        end_qd[i] = qd[i], end_q[i] = chosen(gain[i] != 0.0f, q[i] + p.dt * qd[i], q[i]);
+    for (int64_t i = 0; i < b.size; ++i) end_qd[i] = qd[i], end_q[i] = end_position(q[i], qd[i], gain[i], p.dt);
     evaluate_motors<false>(p, b, commanded, held, scratch);
     for (int64_t i = 0; i < b.size; ++i) {
         const float found = chord(at_end[i], held[i], slope_there[i], there[i], qd[i], p.dt);
         damping[i] = chosen(gain[i] != 0.0f, -found, 0.0f);
         lifts[i] = damping[i] * there[i];
         slopes[i] = slope_there[i], end_qd[i] = there[i];
-        end_q[i] = chosen(gain[i] != 0.0f, q[i] + p.dt * there[i], q[i]);
+        end_q[i] = end_position(q[i], there[i], gain[i], p.dt);
     }
 }
 
@@ -853,8 +857,11 @@ NOINLINE bool limit_at_end(const Problem& p, Block& b, float* efforts, float* th
     }
     if (k <= p.first_following) note_motor(p, b, efforts);
     if (k < p.ends) step_joints(p, b, k, efforts, truth, commanded, scratch);
-    lift(p, b);
-    if (hands_over(Arrays<ImplicitEffort>(p.limits[p.ends], b), b.size)) find_chords(p, b, truth, commanded, scratch);
+    const Use& mode = p.limits[p.ends];
+    if (hands_over(mode, Arrays<ImplicitEffort>(mode, b), b.size))
+        find_chords(p, b, truth, commanded, scratch);
+    else
+        lift(p, b);
     write_states_at_end(p, commanded);
     const float *const motor_qd = end_array(p, b, kMotorVelocity), *const motor_slope = end_array(p, b, kMotorSlope);
     for (int64_t i = 0; p.motor && i < b.size; ++i) p.motor[b.first + i] += motor_slope[i] * (end_qd[i] - motor_qd[i]);

@@ -256,9 +256,10 @@ def test_simulator_without_armatures_per_step_refuses_it() -> None:
     """It names the class of the articulation."""
     one = wp.ones(1, dtype=wp.float32, device="cpu")
     mode = ImplicitEffort(one, one, one)
+    assembly: Any = SimpleNamespace()
     entry: Any = SimpleNamespace(stages=[mode], dof_names=["knee"])
     with pytest.raises(HostError, match=r"joints knee: must be False on object, which takes no armatures per physics"):
-        hand_damping_over(SimpleNamespace(), object(), [entry])  # type: ignore[arg-type]
+        hand_damping_over(assembly, object(), [entry])
     on_gpu: Any = SimpleNamespace(device=SimpleNamespace(is_cpu=False))
     with pytest.raises(HostError, match="must be in CPU memory"):
         hand_damping_over(on_gpu, SimpleNamespace(takes_step_armatures=True), [entry])

@@ -100,7 +100,7 @@ def test_lint_names_what_no_drive_of_physx_has(tmp_path: Path) -> None:
         file = tmp_path / f"robot_{told}.usda"
         made.stage.Export(str(file))
         problems = [one.problem for one in lint(file) if one.rule == "approximated"]
-        assert any("limit a drive of PhysX otherwise" in one for one in problems) is told
+        assert any("limit a drive of PhysX differently" in one for one in problems) is told
 
 
 def test_envelope_that_an_actuator_computes_is_not_warned_of() -> None:

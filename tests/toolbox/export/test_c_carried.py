@@ -25,7 +25,7 @@ from isaacsim.core.experimental.actuators.components import catalogue
 from isaacsim.core.experimental.actuators.specs.config import Config
 from isaacsim.core.experimental.actuators.specs.motors import motor_of
 from isaacsim.core.experimental.actuators.specs.stages import KINDS
-from isaacsim.core.experimental.actuators.toolbox.export.c_carried import left_out, reason, refused, stages_of
+from isaacsim.core.experimental.actuators.toolbox.export.c_carried import losses, reason, refused, stages_of
 from isaacsim.core.experimental.actuators.toolbox.export.c_laws import FUNCTIONS
 from isaacsim.core.experimental.actuators.toolbox.export.c_stage import LINES
 from isaacsim.core.experimental.actuators.toolbox.export.losses import Loss
@@ -119,7 +119,7 @@ def test_stages_as_they_act() -> None:
 def test_friction_of_the_simulator_is_named(tmp_path: Path) -> None:
     """A line of what the header does not say, and an error where it has to say all."""
     robot = read_robot(ROBOTS / "pendulum.usda", {".*": [PD, FrictionConfig(1.0, in_engine=True)]})
-    assert left_out(robot) == [
+    assert losses(robot) == [
         Loss(one.name, "friction with in_engine = True, which the real joint has") for one in robot.joints
     ]
     (told,) = export(robot, "c", tmp_path / "motors.h")

@@ -70,10 +70,10 @@ class Beginning(Protocol):
 
 
 class Damping(Protocol):
-    """What the simulator takes over of the efforts."""
+    """The damping of the motors, while the simulator computes it."""
 
     def take_back(self) -> None:
-        """Take it back."""
+        """End this: the simulator computes none from now on."""
         ...
 
 
@@ -127,7 +127,7 @@ class Attachment:
         self.beginning: Beginning | None = None
         """Initial joint state; None keeps that of the simulator."""
         self.damping: Damping | None = None
-        """What the simulator takes over of the efforts, if it does."""
+        """The damping that the simulator computes; None if it computes none."""
         self.number = next(_numbers)
         """Serial number in the order of creation."""
         _open.add(self)
@@ -351,7 +351,7 @@ class Attachment:
         self._holds_drives = False
 
     def _take_damping_back(self) -> None:
-        """End what the simulator has taken over of the efforts."""
+        """Have the simulator compute no damping of the motors."""
         if self.damping is not None:
             self.damping.take_back()
 

@@ -140,7 +140,6 @@ class ImplicitEffort(EffortMode):
     Args:
         assumed_inertia: Effective inertia [kg·m² or kg] where the simulator does not provide it, shape `(N,)`.
         load_share: Share of the load that a step shows that the next one takes over, shape `(N,)`.
-
         in_engine: 1 where the simulator takes over the slope of the effort, else 0, shape `(N,)`; None means 0.
 
     Raises:

@@ -227,7 +227,7 @@ class ArticulationExtras(Protocol):
 
     @property
     def takes_step_armatures(self) -> bool:
-        """True if `set_step_armatures` can be called. Without it, it cannot."""
+        """True if `set_step_armatures` can be called; it cannot on an articulation without this property."""
         ...
 
     def set_step_armatures(self, armatures: Any, *, dof_indices: Any = None) -> None:

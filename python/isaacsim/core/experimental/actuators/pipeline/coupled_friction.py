@@ -195,15 +195,12 @@ def _require_matrices(assembly: Assembly, articulation: Robots, sweeps: Sequence
 def _stages_of(part: tuple[list[int], Any], assembly: Assembly, sweeps: Sequence[int]) -> Iterator[_Stage]:
     """The friction stages of a step whose joints take part."""
     joints, step = part
-    for number, law in enumerate(step.plan.stateful):
-        if law.law is not PassiveFriction:
-            continue
-        having = np.flatnonzero(law.used)
+    for number, having, rows in step.plan.uses_of(PassiveFriction):
         places = np.array([place for place, slot in enumerate(having) if sweeps[joints[slot]]], int)
         if len(places):
             slots = having[places]
             columns = np.array([assembly.columns[joints[slot]] for slot in slots], int)
-            yield _Stage(step, step.plan.stages[law.stage].rows, number, places, slots, columns)
+            yield _Stage(step, rows, number, places, slots, columns)
 
 
 def _levels_of(arrays: Sequence[np.ndarray]) -> np.ndarray:

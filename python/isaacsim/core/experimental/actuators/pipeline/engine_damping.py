@@ -47,7 +47,7 @@ class _Part:
     in_engine: Row
 
     def is_handed(self) -> np.ndarray:
-        """Where the parameter says so, `(robots, joints)`."""
+        """True for the joints whose damping the simulator computes, `(robots, joints)`."""
         return self.step.values(self.in_engine)[:, self.slots] > 0.5
 
     def states(self) -> Iterator[np.ndarray]:
@@ -159,8 +159,6 @@ def _joints_in_engine(entries: Sequence[ActuatorEntry | Actuator]) -> list[str]:
 def _parts_of(part: tuple[list[int], Any], columns: Sequence[int]) -> Iterator[_Part]:
     """The effort modes of a step."""
     joints, step = part
-    for number, law in enumerate(step.plan.stateful):
-        if law.law is ImplicitEffort:
-            having = np.flatnonzero(law.used)
-            places = np.array([columns[joints[slot]] for slot in having], int)
-            yield _Part(step, number, having, places, step.plan.stages[law.stage].rows["in_engine"])
+    for number, having, rows in step.plan.uses_of(ImplicitEffort):
+        places = np.array([columns[joints[slot]] for slot in having], int)
+        yield _Part(step, number, having, places, rows["in_engine"])

@@ -318,6 +318,12 @@ class Plan:
         ]
         return [*controllers, *self.networks, *stages]
 
+    def uses_of(self, law: LawClass) -> Iterator[tuple[int, np.ndarray, dict[str, Row]]]:
+        """Yield each use of a stage with a state: number among `stateful`, slots that have it, and its parameters."""
+        for number, one in enumerate(self.stateful):
+            if one.law is law and one.stage is not None:
+                yield number, np.flatnonzero(one.used), [*self.stages, *self.feedback][one.stage].rows
+
     @property
     def asked(self) -> dict[str, np.ndarray]:
         """Signals that laws ask for, in the order of `SIGNALS`, each with True for slots with such a law."""

@@ -17,6 +17,7 @@ import numpy as np
 from ..rotations import matrices
 from .fields import ModelFields
 from .forward import Forward
+from .joint_signals import mass_entries
 from .kinematics import CYCLES, cross
 
 
@@ -201,10 +202,8 @@ class Equations:
         place[layout.dofs] = layout.first + np.arange(len(layout.dofs))
         if layout.floating:
             place[base_of(model, layout.bodies[0])] = np.arange(6)
-        counts = model.M_rownnz
-        starts = model.M_rowadr - np.cumsum(counts) + counts
-        entries = np.repeat(starts, counts) + np.arange(counts.sum())
-        rows, columns = place[np.repeat(np.arange(model.nv), counts)], place[model.M_colind[entries]]
+        all_rows, all_columns, entries = mass_entries(model)
+        rows, columns = place[all_rows], place[all_columns]
         kept = (rows >= 0) & (columns >= 0)
         return rows[kept], columns[kept], entries[kept]
 

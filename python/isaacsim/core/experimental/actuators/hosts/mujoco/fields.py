@@ -46,9 +46,9 @@ class ModelFields(Fields):
     def __init__(self, model: mujoco.MjModel, batch: Batch) -> None:
         self._model, self._batch = model, batch
         self._own: dict[str, np.ndarray] = {}
-        # what steps have besides the armatures of joints, and the array of MuJoCo with the sum
         self.added: np.ndarray | None = None
         """Armatures that joints have in the steps to come besides their own, `(environments, velocities)`, or None."""
+        # MuJoCo's array, with the sum
         self._stepped: np.ndarray | None = None
 
     def read(self, name: str) -> np.ndarray:

@@ -140,11 +140,7 @@ class _InertiasWithout:
         coupled: np.ndarray | None,
     ) -> None:
         self._masses, self._added, self._chosen, self._out, self._coupled = masses, added, chosen, out, coupled
-        self._rows = np.repeat(np.arange(model.nv), model.M_rownnz)
-        first = np.repeat(model.M_rowadr, model.M_rownnz)
-        place = np.arange(len(self._rows)) - np.repeat(np.cumsum(model.M_rownnz) - model.M_rownnz, model.M_rownnz)
-        self._entries = first + place
-        self._columns = model.M_colind[self._entries]
+        self._rows, self._columns, self._entries = mass_entries(model)
         self._diagonal = np.arange(model.nv)
 
     def run(self) -> None:
@@ -160,6 +156,14 @@ class _InertiasWithout:
         inverse = np.linalg.inv(mass)[:, self._chosen][:, :, self._chosen]
         inverse[~known] = 0.0
         _take(inverse, self._out, self._coupled)
+
+
+def mass_entries(model: mujoco.MjModel) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return rows and columns of a mass matrix, and where MuJoCo's sparse one, which is a lower half, has them."""
+    counts = model.M_rownnz
+    starts = model.M_rowadr - np.cumsum(counts) + counts
+    entries = np.repeat(starts, counts) + np.arange(counts.sum())
+    return np.repeat(np.arange(model.nv), counts), model.M_colind[entries], entries
 
 
 def _take(inverse: np.ndarray, out: np.ndarray, coupled: np.ndarray | None) -> None:

@@ -86,13 +86,13 @@ class SceneProperties:
         if not after.keys().isdisjoint(_LIMITS):
             columns["jointLimit"] = np.stack([after.get(name, self.read(name)) for name in _LIMITS], axis=1)
         if columns:
-            self._armatures = after.get("armatures", self._armatures)
-            if "armatures" in after and self._added is not None:
-                columns[_COLUMNS["armatures"]] = after["armatures"] + self._added
-            elif "armatures" in after:
-                # as PhysX rounds them
-                self._armatures = None
+            own = after.get("armatures")
+            if own is not None and self._added is not None:
+                columns[_COLUMNS["armatures"]] = own + self._added
             self._scene.write(columns, at)
+            if own is not None:
+                # PhysX has the sum, or is read for its rounding
+                self._armatures = None if self._added is None else own
         self._bounds |= {name: column for name, column in after.items() if name in _BOUNDS}
 
     def add_armatures(self, values: np.ndarray, at: np.ndarray) -> None:

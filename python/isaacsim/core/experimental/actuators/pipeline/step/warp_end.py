@@ -28,6 +28,10 @@ LINES = wp.constant(4)
 """Largest number of times that friction takes the motor behind it as a line, as in the core."""
 NEAR_LINE = wp.constant(1.0e-4)
 """Relative difference between the motor and its line below which it is that line, as in the core."""
+BEND = wp.constant(1.0e-2)
+"""Relative difference above which a limit bends the line between the end of the step and its start, as in the core."""
+RESOLVED = wp.constant(1.0e-5)
+"""Change of position that counts as none in that [rad or m], as in the core."""
 
 
 @wp.func
@@ -79,7 +83,7 @@ def chord(at_end: float, held: float, slope: float, end_qd: float, qd: float, dt
     across = (at_end - held) / apart if apart != 0.0 else slope
     bounded = wp.min(wp.max(across, slope), 0.0)
     # positions are rounded
-    least = 1.0e-2 * (wp.abs(held) + wp.abs(expected)) - 1.0e-5 * slope / dt
+    least = BEND * (wp.abs(held) + wp.abs(expected)) - RESOLVED * slope / dt
     return bounded if wp.abs(held - expected) > least else slope
 
 
@@ -108,15 +112,14 @@ OF_JOINT: Final[Mapping[str, str]] = {
 """Names of signals of stages behind the motor."""
 AHEAD_OF_END: Final[Mapping[str, str]] = {"end_q": "further_q", "end_qd": "further_qd"}
 """Names of the end of the step at a velocity that is larger by `apart_qd`."""
-FOR_FRICTION: Final = (
-    "motor_damping = -slope if gain != 0.0 else 0.0",
-    "motor_lift = motor_damping * end_qd",
-)
-"""Lines before a law that steps the joint with the slope of its motor."""
 OF_LAST: Final[Mapping[str, str]] = {"motor_damping": "last_damping", "motor_lift": "last_lift"}
 """Names of signals of the effort mode, which is the last stage."""
-FOR_MODE: Final = ("last_damping = -slope if gain != 0.0 else 0.0", "last_lift = last_damping * end_qd")
-"""Lines before the effort mode."""
+
+
+def damping_lines(names: Mapping[str, str]) -> list[str]:
+    """Return lines that assign how the effort falls with the final velocity, to `motor_damping` and `motor_lift`."""
+    damping, lift = names["motor_damping"], names["motor_lift"]
+    return [f"{damping} = -slope if gain != 0.0 else 0.0", f"{lift} = {damping} * end_qd"]
 
 
 def note_end(effort: str) -> tuple[str, str]:

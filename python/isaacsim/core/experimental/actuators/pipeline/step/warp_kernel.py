@@ -807,7 +807,7 @@ class _KernelText:
         end = {"position": "end_q", "velocity": "end_qd"}
         if self._is_behind_motor(law.owner):
             law = dataclasses.replace(law, signals=names | dict(warp_end.OF_JOINT))
-            return law, [*warp_end.FOR_FRICTION, *law.lines(), *warp_end.note_end("effort")]
+            return law, [*warp_end.damping_lines(warp_end.OF_JOINT), *law.lines(), *warp_end.note_end("effort")]
         if not warp_end.acts_at_end(law.owner):
             return (law := dataclasses.replace(law, signals=names | end)), law.lines()
         names |= dict(warp_end.OF_JOINT) if follows else {"inertia": "motor_inertia"}
@@ -855,13 +855,11 @@ class _KernelText:
     def _lines_of_chords(self, mode: _Law) -> list[str]:
         """Lines that assign how the effort falls with the final velocity, for the effort mode."""
         names = dict(zip(mode.owner.PARAMETERS, mode.row_names, strict=True))
+        lines = warp_end.damping_lines(warp_end.OF_LAST)
         if "in_engine" not in names:
-            return [*warp_end.FOR_MODE]
+            return lines
         chain = [*self._see_end, *self._evaluate_chain("found", {})]
-        return [
-            *warp_end.FOR_MODE,
-            *_under(f"if {names['in_engine']} > 0.5 and gain != 0.0:", warp_end.chord_lines(chain)),
-        ]
+        return [*lines, *_under(f"if {names['in_engine']} > 0.5 and gain != 0.0:", warp_end.chord_lines(chain))]
 
     def _add_effort_mode(self, number: int, law: _Law) -> None:
         """Add the lines that say what the joint does in the step without its motor."""

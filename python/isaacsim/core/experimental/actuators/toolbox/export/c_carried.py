@@ -23,7 +23,7 @@ from ...specs.gear_losses import with_losses
 from ...specs.stages import KINDS, parts_of
 from .c_laws import FUNCTIONS
 from .c_stage import LINES
-from .losses import Loss
+from .losses import Loss, without_motor
 from .robot import ExportedJoint, ExportedRobot
 
 # laws that give no effort where the inertia of their joint is not known
@@ -42,9 +42,9 @@ def stages_of(joint: ExportedJoint) -> list[Config]:
     return list(dataclasses.replace(motor, **parts_of(in_order(in_own_steps(motor.stages)))).stages)
 
 
-def left_out(robot: ExportedRobot) -> list[Loss]:
-    """Return the friction that a simulator computes, by joint."""
-    return [
+def losses(robot: ExportedRobot) -> list[Loss]:
+    """Return the joints without a motor, and the friction that a simulator computes."""
+    return without_motor(robot) + [
         Loss(joint.name, f"{snake_case(type(one).stem())} with in_engine = True, which the real joint has")
         for joint in robot.joints
         for one in (() if joint.motor is None else joint.motor.stages)

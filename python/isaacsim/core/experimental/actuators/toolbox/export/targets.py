@@ -53,10 +53,6 @@ def _says(says: Set[str], with_gains: Set[str] = frozenset()) -> Callable[[Expor
     return lambda robot: losses_of(robot, says, with_gains)
 
 
-def _of_c(robot: ExportedRobot) -> list[Loss]:
-    return [*without_motor(robot), *c_carried.left_out(robot)]
-
-
 def _says_limits(says: Set[str]) -> Callable[[ExportedRobot], list[Loss]]:
     return lambda robot: losses_of(robot, says) + on_one_side(robot)
 
@@ -75,7 +71,7 @@ TARGETS: dict[str, Target] = {
         _says(mjcf.SAYS | _OF_MODEL, mjcf.WITH_GAINS),
         mjcf.ALWAYS_LOST,
     ),
-    "c": Target("C99 header with a step of the motors", c_header.SAYS, _text(c_header.c_text), _of_c),
+    "c": Target("C99 header with a step of the motors", c_header.SAYS, _text(c_header.c_text), c_carried.losses),
     "ros2": Target(
         "folder for ros2_control", ros2.SAYS, ros2.write_ros2, _says_limits(ros2.SAYS | _OF_SIMULATOR), is_folder=True
     ),

@@ -66,7 +66,7 @@ def identify(
     """
     began = time.monotonic()
     options, progress = options or FitOptions(), progress or (lambda _words, _share: None)
-    names, even, training, validation = _split(logs, options)
+    names, even, training, validation = _prepared(logs, options)
     given = given_motors(robot, motors, names)
     with contextlib.closing(Links(robot, names)) as links:
         joints = Joints({name: given[name] for name in names}, options, links.armatures, even, progress)
@@ -117,7 +117,7 @@ def identify(
     return result
 
 
-def _split(
+def _prepared(
     logs: Sequence[MotorLog], options: FitOptions
 ) -> tuple[tuple[str, ...], list[MotorLog], list[MotorLog], list[MotorLog]]:
     """Return the joints of logs, the logs in even steps, and those to fit and those held out.

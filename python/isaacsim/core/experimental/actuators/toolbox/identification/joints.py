@@ -241,7 +241,7 @@ class Joints:
     ) -> tuple[dict[str, MotorConfig], list[Estimate]]:
         """Return `motors`, and a line for each number that was fitted, of the supply that the joints share, too."""
         supply = self.supply(fits, cases)
-        return self._supplied(fits, cases, supply), [*self.estimates(fits), *self._supply_estimates(supply)]
+        return self._supplied(fits, cases, supply), [*self._estimates(fits), *self._supply_estimates(supply)]
 
     def _supplied(
         self, fits: Sequence[Fit], cases: Sequence[Decoupled], supply: SharedSupply | None
@@ -291,7 +291,7 @@ class Joints:
             for name, unit, value, error in lines
         ]
 
-    def estimates(self, fits: Sequence[Fit]) -> list[Estimate]:
+    def _estimates(self, fits: Sequence[Fit]) -> list[Estimate]:
         """Return a line for each parameter that was fitted."""
         return [
             Estimate(
@@ -334,7 +334,7 @@ class Joints:
 
     def _of_values(self, fits: Sequence[Fit]) -> list[str]:
         found = []
-        for one in self.estimates(fits):
+        for one in self._estimates(fits):
             j = self._names.index(one.joint)
             if one.is_at_bound:
                 found.append(f"{one.joint}: {one.name} = {one.value:.4g} {one.unit} is at the end of its range.")

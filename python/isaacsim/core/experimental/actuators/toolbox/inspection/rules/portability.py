@@ -91,7 +91,7 @@ def _approximations(checked: Checked) -> Iterator[tuple[str, InspectedActuator]]
             if nearest is not None and line is not None and authored is not None:
                 yield f"go by {nearest.SCHEMA} instead of {law.SCHEMA}: they {line.otherwise}", actuator
             if isinstance(law, EnvelopeClampingConfig) and physx_limits(law) is None:
-                yield f"limit a drive of PhysX otherwise: its envelope cannot express this {law.SCHEMA}", actuator
+                yield f"limit a drive of PhysX differently: its envelope cannot express this {law.SCHEMA}", actuator
             # friction of the joints has a rule of its own
             if isinstance(law, TransmissionConfig):
                 yield (
