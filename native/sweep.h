@@ -473,27 +473,28 @@ bool moves_with_joint(List<Stages...>, int law) {
 
 // ---- gather and scatter
 
-// A law on some elements: results are stored in `found`, then scattered.
-template <class Law>
-void law_by_places(const Problem& p, const Block& b, const Use& use, float* RESTRICT efforts) {
+// A law on some elements: results are stored in `found`, then scattered. Without ONE_STEP, controllers have time steps of
+// their own.
+template <class Law, bool ONE_STEP>
+NOINLINE void law_by_places(const Problem& p, const Block& b, const Use& use, float* RESTRICT efforts) {
     const int64_t count = b.robots * use.slots;
     const int32_t* RESTRICT places = use.places;
     const Inputs in(b);
     const Arrays<Law> own(use, b);
     float* RESTRICT found = b.found;
-    const auto run = [&](const auto dt_at) {
-        INDEPENDENT
-        for (int64_t k = 0; k < count; ++k) {
-            const Raw raw = effort_of<Law>(in, own, places[k], k, dt_at(places[k]));
-            found[k] = nan_unless(raw.good, raw.effort);
-        }
-    };
-    // one time step of all controllers is not gathered
-    if (p.rate < 0)
-        run([dt = p.dt](int64_t) { return dt; });
-    else
-        run([&](int64_t i) { return in.dt[i]; });
+    const float dt = p.dt;
+    INDEPENDENT
+    for (int64_t k = 0; k < count; ++k) {
+        const Raw raw = effort_of<Law>(in, own, places[k], k, ONE_STEP ? dt : in.dt[places[k]]);
+        found[k] = nan_unless(raw.good, raw.effort);
+    }
     for (int64_t k = 0; k < count; ++k) efforts[places[k]] = found[k];
+}
+
+// one time step of all controllers is not gathered
+template <class Law>
+void law_by_places(const Problem& p, const Block& b, const Use& use, float* RESTRICT efforts) {
+    (p.rate < 0 ? law_by_places<Law, true> : law_by_places<Law, false>)(p, b, use, efforts);
 }
 
 // A stage on some elements.
