@@ -189,7 +189,6 @@ def inside(names: Iterator[str]) -> set[str]:
     return {name.removeprefix(NAME).removeprefix(".") for name in names if f"{name}.".startswith(f"{NAME}.")}
 
 
-@pytest.mark.slow
 def test_no_modules_import_each_other_in_a_circle() -> None:
     """An import in a function, or for a type, only hides a circle."""
     assert set(TYPES_LET_BE) <= set(MODULES), "shorten the list"
@@ -202,7 +201,6 @@ def test_no_modules_import_each_other_in_a_circle() -> None:
         pytest.fail(f"imports run in a circle: {' → '.join(reversed(error.args[1]))}")
 
 
-@pytest.mark.slow
 def test_every_library_has_its_owner() -> None:
     """A library is imported in the rooms listed and nowhere else, and each room listed does import it."""
     used: dict[str, set[str]] = {library: set() for library in OWNERS}
@@ -217,7 +215,6 @@ def test_every_library_has_its_owner() -> None:
     assert used == {library: set(rooms) for library, rooms in OWNERS.items()}
 
 
-@pytest.mark.slow
 def test_tests_stand_where_the_code_does() -> None:
     """Module `hosts.bus` is tested in `hosts/test_bus.py`; what is not is listed, and nothing else is."""
     elsewhere = {}

@@ -11,8 +11,6 @@ import numpy as np
 import pytest
 import warp as wp
 from isaacsim.core.experimental.actuators import (
-    ActuatedArrays,
-    Actuator,
     ArticulationActuators,
     FrictionConfig,
     ImplicitConfig,
@@ -22,7 +20,6 @@ from isaacsim.core.experimental.actuators import (
     Simulation,
     add_motors,
 )
-from isaacsim.core.experimental.actuators.components.controller_pd import ControllerPD
 from isaacsim.core.experimental.actuators.components.coupling import inertias_of
 from isaacsim.core.experimental.actuators.components.implicit_effort import ImplicitEffort
 from isaacsim.core.experimental.actuators.errors import HostError
@@ -232,24 +229,6 @@ def test_mode_of_the_wrapper_is_the_config() -> None:
         sim.step(200)
         np.testing.assert_allclose(robot.get_dof_positions().numpy()[0, 0], 0.1, atol=1e-4)
         assert not actuators.faults
-
-
-def test_loop_of_arrays_refuses_it() -> None:
-    """No simulator is attached there."""
-    with pytest.raises(ValueError, match=r"ImplicitConfig.in_engine = True of joints a: must be False here"):
-        ActuatedArrays(["a"], in_engine())
-
-
-def test_actuator_of_its_own_refuses_it() -> None:
-    """Likewise."""
-    ones = [wp.ones(1, dtype=wp.float32, device="cpu") for _ in range(5)]
-    with pytest.raises(ValueError, match=r"ImplicitConfig.in_engine = True of joints knee: must be False here"):
-        Actuator(
-            wp.zeros(1, dtype=wp.uint32, device="cpu"),
-            ControllerPD(*ones[:2], None),
-            label="knee",
-            others=[ImplicitEffort(*ones[2:])],
-        )
 
 
 def test_simulator_without_armatures_per_step_refuses_it() -> None:

@@ -12,7 +12,7 @@ from ..components.coupling import inertias_of
 from ..components.device import device_of
 from ..components.quiet_warp import quiet_warp
 from ..pipeline.assembly import Assembly
-from ..pipeline.engine_damping import require_no_damping_in_engine
+from ..pipeline.damping_requests import require_no_damping_in_engine
 from ..pipeline.entry import ActuatorEntry, entry_from_spec
 from ..pipeline.friction import EngineFriction, has_friction_stage, require_no_sweeps, without_engine_friction
 from ..pipeline.linkages import rotor_armatures

@@ -23,7 +23,7 @@ from ..specs.fields import shown
 from ..specs.implicit_options import ImplicitOptions
 from ..specs.stages import KINDS, Staged, kind_of
 from ..untraced import leave_out, untraced
-from .engine_damping import require_no_damping_in_engine
+from .damping_requests import require_no_damping_in_engine
 from .step.fault import Fault, fault_of
 
 if TYPE_CHECKING:

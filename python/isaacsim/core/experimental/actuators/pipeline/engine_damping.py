@@ -16,10 +16,9 @@ import numpy as np
 from ..components.implicit_effort import ImplicitEffort
 from ..errors import HostError
 from ..memory import numpy_view
-from ..values import as_numpy
+from .damping_requests import joints_in_engine, subject_of
 
 if TYPE_CHECKING:
-    from .actuator import Actuator
     from .assembly import Assembly
     from .entry import ActuatorEntry
     from .plan import Row
@@ -114,9 +113,9 @@ def hand_damping_over(
     Raises:
         HostError: The simulator takes no armatures per physics step, or its arrays are not in CPU memory.
     """
-    if not (joints := _joints_in_engine(entries)):
+    if not (joints := joints_in_engine(entries)):
         return None
-    subject = _subject(joints)
+    subject = subject_of(joints)
     if not getattr(articulation, "takes_step_armatures", False):
         raise HostError(
             f"{subject} must be False on {type(articulation).__name__}, which takes no armatures per physics step. Set "
@@ -127,33 +126,6 @@ def hand_damping_over(
     watcher = EngineDamping(assembly, articulation)
     assembly.watch(watcher)
     return watcher
-
-
-def require_no_damping_in_engine(entries: Sequence[ActuatorEntry | Actuator]) -> None:
-    """Refuse efforts that a simulator is to take over, where none is attached.
-
-    Raises:
-        ValueError: Names the joints.
-    """
-    if joints := _joints_in_engine(entries):
-        raise ValueError(
-            f"{_subject(joints)} must be False here, for no simulator is attached that could take over the slope "
-            "of the effort. Set it to False, or give the motor to ArticulationActuators.from_configs."
-        )
-
-
-def _subject(joints: Sequence[str]) -> str:
-    return f"ImplicitConfig.in_engine = True of joints {', '.join(joints)}:"
-
-
-def _joints_in_engine(entries: Sequence[ActuatorEntry | Actuator]) -> list[str]:
-    """Names of the joints of actuators whose effort mode is to be in the simulator."""
-    found: list[str] = []
-    for entry in entries:
-        modes = [stage for stage in entry.stages if isinstance(stage, ImplicitEffort)]
-        if any((as_numpy(one.in_engine) > 0.5).any() for one in modes if one.in_engine is not None):
-            found += entry.dof_names or (entry.label,)
-    return found
 
 
 def _parts_of(part: tuple[list[int], Any], columns: Sequence[int]) -> Iterator[_Part]:
