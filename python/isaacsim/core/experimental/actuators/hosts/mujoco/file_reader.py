@@ -34,7 +34,7 @@ from .model_actuators import gear_of, laws_by_joint, motor_of_joint, read_motors
 from .standing import Standing, Start, add_ground, free_bases, keyframe_of
 from .urdf import Urdf, prepare
 from .urdf_transmissions import BeforeJoint, stages_of
-from .user_warnings import warnings_to
+from .user_warnings import ignore, warnings_to
 
 # errors of MuJoCo about a link without mass and about a flat mesh, with their names
 _MASSLESS, _FLAT = r"mass and inertia of moving bodies.*\n.*name '(.*?)'", r"mesh '(.*?)' has coplanar vertices"
@@ -228,6 +228,23 @@ def _reporting_warnings(path: Path) -> Iterator[None]:
         yield
     if messages:
         warnings.warn(f"{path}: MuJoCo warns: {'; '.join(dict.fromkeys(messages))}. Correct the file.", stacklevel=6)
+
+
+def require_readable(path: Path, text: str, folder: Path) -> None:
+    """Refuse an MJCF file that MuJoCo could not open.
+
+    Args:
+        path: Its path, for the error.
+        text: Its content.
+        folder: The folder that it goes to, where its assets are looked for.
+
+    Raises:
+        UnsupportedSceneError: MuJoCo cannot open it; the message names the element.
+    """
+    with warnings_to(ignore):
+        spec = _parsed(path, lambda: mujoco.MjSpec.from_string(text))
+        spec.modelfiledir = str(folder)
+        _parsed(path, spec.compile)
 
 
 def _parsed(path: Path, read: Any) -> Any:
