@@ -230,21 +230,18 @@ def _reporting_warnings(path: Path) -> Iterator[None]:
         warnings.warn(f"{path}: MuJoCo warns: {'; '.join(dict.fromkeys(messages))}. Correct the file.", stacklevel=6)
 
 
-def require_readable(path: Path, text: str, folder: Path) -> None:
+def require_readable(path: Path, text: str) -> None:
     """Refuse an MJCF file that MuJoCo could not open.
 
     Args:
         path: Its path, for the error.
-        text: Its content.
-        folder: The folder that it goes to, where its assets are looked for.
+        text: Its content, with full paths.
 
     Raises:
         UnsupportedSceneError: MuJoCo cannot open it; the message names the element.
     """
     with warnings_to(ignore):
-        spec = _parsed(path, lambda: mujoco.MjSpec.from_string(text))
-        spec.modelfiledir = str(folder)
-        _parsed(path, spec.compile)
+        _parsed(path, lambda: mujoco.MjSpec.from_string(text).compile())
 
 
 def _parsed(path: Path, read: Any) -> Any:

@@ -73,8 +73,12 @@ def fill(robot: ExportedRobot, document: Document, file: Path, folder: Path) -> 
         update(elements[joint.name], _joint(joint))
     actuators = {joint.name: _actuator(joint) for joint in joints if joint.has_gains}
     notes += mjcf_file.replace_actuators(root, actuators)
-    mjcf_file.move(root, file.absolute().parent, folder)
-    require_readable(file, xml_text(document), folder)
+    before = file.absolute().parent
+    # a text has no folder
+    checked: Document = document.cloneNode(True)
+    mjcf_file.move(root_of(checked), before, None)
+    require_readable(file, xml_text(checked))
+    mjcf_file.move(root, before, folder)
     return notes
 
 

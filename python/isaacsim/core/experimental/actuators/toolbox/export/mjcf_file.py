@@ -79,7 +79,7 @@ def replace_actuators(root: Element, actuators: Mapping[str, Mapping[str, str]])
 
 
 def _said(what: str, names: list[str]) -> list[str]:
-    return [f"{what}: {', '.join(names)}."] if names else []
+    return [f"{what}: {', '.join(dict.fromkeys(names))}."] if names else []
 
 
 def _target(actuator: Element) -> str:
@@ -146,21 +146,31 @@ def _repair_keys(root: Element, is_same: bool, count: int) -> list[str]:
     return list(dict.fromkeys(said))
 
 
-def move(root: Element, before: Path, after: Path) -> None:
-    """Let a model find its assets from another folder."""
+def move(root: Element, before: Path, after: Path | None) -> None:
+    """Let a model find its assets from another folder; from any folder if that is None."""
     elements = root.getElementsByTagName("*")
     has_files = any(name.startswith("file") for one in elements for name in one.attributes.keys())
-    if not has_files or before.resolve() == after.resolve():
+    if not has_files or (after is not None and before.resolve() == after.resolve()):
         return
+
+    def moved(path: str) -> str:
+        full = (before / path).resolve()
+        return full.as_posix() if after is None else relative_path(full, after.resolve())
+
+    folders = _take_folders(root)
+    compiler = next(children(root, "compiler"), None) or add(root, "compiler", {}, next(children(root), None))
+    for name, folder in folders.items():
+        compiler.setAttribute(name, moved(folder))
+    for model in [one for asset in children(root, "asset") for one in children(asset, "model")]:
+        model.setAttribute("file", moved(model.getAttribute("file")))
+
+
+def _take_folders(root: Element) -> dict[str, str]:
+    """Remove and return the folders of meshes and textures; later ones count, and `assetdir` is both."""
     folders = {"meshdir": "", "texturedir": ""}
     for compiler in children(root, "compiler"):
         for name, sets in {"assetdir": tuple(folders), "meshdir": ("meshdir",), "texturedir": ("texturedir",)}.items():
             if compiler.hasAttribute(name):
                 folders |= dict.fromkeys(sets, compiler.getAttribute(name))
                 compiler.removeAttribute(name)
-    compiler = next(children(root, "compiler"), None) or add(root, "compiler", {}, next(children(root), None))
-    for name, folder in folders.items():
-        compiler.setAttribute(name, relative_path((before / folder).resolve(), after.resolve()))
-    for asset in children(root, "asset"):
-        for model in children(asset, "model"):
-            model.setAttribute("file", relative_path((before / model.getAttribute("file")).resolve(), after.resolve()))
+    return folders
