@@ -10,7 +10,7 @@ from xml.dom.minidom import Document
 
 from ...motor_files.files import save_motors
 from ...saving import whole_file
-from ...specs.arguments import MODEL_FILES, path_of, require_file
+from ...specs.arguments import MODEL_FILES, path_of
 from . import c_carried, c_header, lab, mjcf, mjlab, ros2, urdf
 from .losses import Loss, losses_of, on_one_side, said_together, without_motor
 from .robot import FEATURES, ExportedRobot
@@ -163,7 +163,6 @@ def _whole(robot: ExportedRobot, target: str, into: str | os.PathLike[str] | Non
 def _fill(robot: ExportedRobot, line: Target, file: Path, out: Path, told: list[str]) -> list[str]:
     """Write a file with motors into another one, all of it or nothing, and return what is to be said of it."""
     assert line.fill is not None
-    require_file(file)
     document = read_xml(file, line.root)
     told = [*told, *line.fill(robot, document, file, out.absolute().parent)]
     add_comments(document, told)

@@ -22,8 +22,10 @@ def read_xml(file: Path, *roots: str) -> Document:
 
     Raises:
         ValueError: It is no XML, or of another kind.
-        OSError: It cannot be read.
+        FileNotFoundError: It is no file.
     """
+    if not file.is_file():
+        raise FileNotFoundError(f"{file}: no such file. Correct the path.")
     try:
         # names with undeclared namespaces, which programs around URDF write, stay as they are
         document: Document = expatbuilder.parseString(file.read_bytes(), namespaces=False)
