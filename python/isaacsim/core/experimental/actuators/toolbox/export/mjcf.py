@@ -75,7 +75,8 @@ def fill(robot: ExportedRobot, document: Document, file: Path, folder: Path) -> 
     notes += mjcf_file.replace_actuators(root, actuators)
     before = file.absolute().parent
     # a text has no folder
-    checked: Document = document.cloneNode(True)
+    checked = document.cloneNode(True)
+    assert checked is not None
     mjcf_file.move(root_of(checked), before, None)
     require_readable(file, xml_text(checked))
     mjcf_file.move(root, before, folder)
