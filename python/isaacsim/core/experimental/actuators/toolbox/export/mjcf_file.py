@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from xml.dom.minidom import Element, Text
 
@@ -59,41 +59,51 @@ def replace_actuators(root: Element, actuators: Mapping[str, Mapping[str, str]])
     Returns:
         What is to be said of it, a sentence each.
     """
-    own = [one for section in children(root, "actuator") for one in children(section)]
-    on_joint: dict[str, list[Element]] = {joint: [] for joint in actuators}
-    for one in own:
-        on_joint.get(one.getAttribute("joint") or one.getAttribute("jointinparent"), []).append(one)
-    staying = [one for one in own if not any(one in found for found in on_joint.values())]
-    taken = {one.getAttribute("name") for one in staying}
-    neutral = _neutral(root)
+    own = _inside(root, "actuator")
+    on_joint = _by_joint(own, actuators)
+    further = [one for found in on_joint.values() for one in found[1:]]
+    staying = [one for one in own if _joint(one) not in actuators]
+    are_as_many = not further and all(on_joint.values())
+    neutral, taken = _neutral(root), {one.getAttribute("name") for one in staying}
     for joint, attributes in actuators.items():
         _replace(root, on_joint[joint], {**attributes, **neutral}, taken)
-    lost = [one.getAttribute("name") or one.getAttribute("joint") for found in on_joint.values() for one in found[1:]]
-    is_same = not lost and all(on_joint.values())
     return [
-        *_said("Actuators of the model that stay", [one.getAttribute("name") or _target(one) for one in staying]),
-        *_said("Actuators of the model that are left out, for their joint has another", lost),
-        *_said("Sensors of the model that are left out with them", _remove_sensors(root, lost)),
-        *_repair_keys(root, is_same and bool(own), len(own)),
+        *_said("Actuators of the model that stay", staying),
+        *_said("Actuators of the model that are left out, for their joint has another", further),
+        *_said("Sensors of the model that are left out with them", _remove_sensors(root, further)),
+        *_repair_keys(root, len(own) if are_as_many else 0),
     ]
 
 
-def _said(what: str, names: list[str]) -> list[str]:
-    return [f"{what}: {', '.join(dict.fromkeys(names))}."] if names else []
+def _by_joint(actuators: list[Element], joints: Iterable[str]) -> dict[str, list[Element]]:
+    return {joint: [one for one in actuators if _joint(one) == joint] for joint in joints}
+
+
+def _inside(root: Element, section: str) -> list[Element]:
+    """Return the elements in all sections of a name."""
+    return [one for found in children(root, section) for one in children(found)]
+
+
+def _joint(actuator: Element) -> str:
+    """Return the name of the joint of an actuator; empty for one on something else."""
+    return actuator.getAttribute("joint") or actuator.getAttribute("jointinparent")
+
+
+def _said(what: str, elements: list[Element]) -> list[str]:
+    names = dict.fromkeys(one.getAttribute("name") or f"{one.tagName} {_target(one)}".strip() for one in elements)
+    return [f"{what}: {', '.join(names)}."] if names else []
 
 
 def _target(actuator: Element) -> str:
-    """Return the kind of an actuator without a name, and what it acts on."""
-    places = ("joint", "jointinparent", "tendon", "site", "body", "cranksite")
-    return f"{actuator.tagName} {next(filter(None, map(actuator.getAttribute, places)), '')}"
+    """Return the name of what an actuator acts on."""
+    return _joint(actuator) or next(filter(None, map(actuator.getAttribute, ("tendon", "site", "body"))), "")
 
 
 def _neutral(root: Element) -> dict[str, str]:
     """Return attributes against the defaults of all actuators of a model."""
-    defaults = [one for default in children(root, "default") for one in children(default)]
     # joints and tendons have some of the same names
-    actuators = [one for one in defaults if one.tagName not in ("joint", "tendon", "default")]
-    return {name: value for name, value in _NEUTRAL.items() if any(one.hasAttribute(name) for one in actuators)}
+    defaults = [one for one in _inside(root, "default") if one.tagName not in ("joint", "tendon", "default")]
+    return {name: value for name, value in _NEUTRAL.items() if any(one.hasAttribute(name) for one in defaults)}
 
 
 def _replace(root: Element, own: list[Element], attributes: dict[str, str], taken: set[str]) -> None:
@@ -120,27 +130,24 @@ def _remove(element: Element) -> None:
         parent.removeChild(before)
 
 
-def _remove_sensors(root: Element, actuators: list[str]) -> list[str]:
-    """Remove the sensors of actuators, and return their names."""
-    sensors = [one for section in children(root, "sensor") for one in children(section)]
-    lost = [one for one in sensors if one.getAttribute("actuator") in actuators and one.hasAttribute("actuator")]
+def _remove_sensors(root: Element, actuators: list[Element]) -> list[Element]:
+    """Remove and return the sensors of actuators."""
+    names = {one.getAttribute("name") for one in actuators} - {""}
+    lost = [one for one in _inside(root, "sensor") if one.getAttribute("actuator") in names]
     for one in lost:
         _remove(one)
-    return [one.getAttribute("name") or one.tagName for one in lost]
+    return lost
 
 
-def _repair_keys(root: Element, is_same: bool, count: int) -> list[str]:
-    """Remove the controls of keyframes that no longer fit, and their activations; return what is to be said of it."""
-    keys = [one for section in children(root, "keyframe") for one in children(section, "key")]
+def _repair_keys(root: Element, controls: int) -> list[str]:
+    """Remove activations of keyframes, and controls unless they are so many; return what is to be said of it."""
     said = []
-    for key in keys:
+    for key in _inside(root, "keyframe"):
         if key.hasAttribute("act"):
             key.removeAttribute("act")
-        if not key.hasAttribute("ctrl"):
-            continue
-        if is_same and len(key.getAttribute("ctrl").split()) == count:
+        if key.hasAttribute("ctrl") and len(key.getAttribute("ctrl").split()) == controls:
             said.append("Controls of keyframes stay: those of motors are position targets.")
-        else:
+        elif key.hasAttribute("ctrl"):
             key.removeAttribute("ctrl")
             said.append("Controls of keyframes are left out, for the actuators are others: they are 0.")
     return list(dict.fromkeys(said))
@@ -148,21 +155,25 @@ def _repair_keys(root: Element, is_same: bool, count: int) -> list[str]:
 
 def move(root: Element, before: Path, after: Path | None) -> None:
     """Let a model find its assets from another folder; from any folder if that is None."""
-    elements = root.getElementsByTagName("*")
-    has_files = any(name.startswith("file") for one in elements for name in one.attributes.keys())
-    if not has_files or (after is not None and before.resolve() == after.resolve()):
+    if not _has_files(root) or (after is not None and before.resolve() == after.resolve()):
         return
-
-    def moved(path: str) -> str:
-        full = (before / path).resolve()
-        return full.as_posix() if after is None else relative_path(full, after.resolve())
-
     folders = _take_folders(root)
     compiler = next(children(root, "compiler"), None) or add(root, "compiler", {}, next(children(root), None))
     for name, folder in folders.items():
-        compiler.setAttribute(name, moved(folder))
-    for model in [one for asset in children(root, "asset") for one in children(asset, "model")]:
-        model.setAttribute("file", moved(model.getAttribute("file")))
+        compiler.setAttribute(name, _moved(folder, before, after))
+    for model in _inside(root, "asset"):
+        if model.tagName == "model":
+            model.setAttribute("file", _moved(model.getAttribute("file"), before, after))
+
+
+def _has_files(root: Element) -> bool:
+    return any(name.startswith("file") for one in root.getElementsByTagName("*") for name in one.attributes.keys())
+
+
+def _moved(path: str, before: Path, after: Path | None) -> str:
+    """Return a path from one folder as one from another, or as a full one."""
+    full = (before / path).resolve()
+    return full.as_posix() if after is None else relative_path(full, after.resolve())
 
 
 def _take_folders(root: Element) -> dict[str, str]:

@@ -191,8 +191,12 @@ def _joints(found: Any, given: Motors, zeros: bool) -> Iterator[ExportedJoint]:
         features, laws = _said(stages)
         features |= said | _limits((lower[column], upper[column]), read["velocity_limit_sim"], column)
         is_linear = "transl" in str(found.dof_types[column]).lower()
-        none = tuple(one for one in properties if zeros and one in _PROPERTIES and not _at(properties[one], at))
-        yield ExportedJoint(name, is_linear, motor, features, laws, none)
+        yield ExportedJoint(name, is_linear, motor, features, laws, _zeros(properties, at, zeros))
+
+
+def _zeros(given: dict[str, Any], at: int, are_meant: bool) -> tuple[str, ...]:
+    """Return the names of properties of a motor that are 0, if zeros are meant."""
+    return tuple(name for name in given if are_meant and name in _PROPERTIES and not _at(given[name], at))
 
 
 def _limits(positions: tuple[float, float], speeds: list[float] | None, column: int) -> dict[str, Any]:

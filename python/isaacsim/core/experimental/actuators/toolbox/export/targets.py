@@ -152,12 +152,14 @@ def export(
 def _whole(robot: ExportedRobot, target: str, into: str | os.PathLike[str] | None) -> Path | None:
     """Return the file that gets the motors; None for a fragment."""
     root = TARGETS[target].root
-    if into is not None and not root:
+    if into is None:
+        if not root or robot.file is None or robot.file.suffix.lower() not in MODEL_FILES:
+            return None
+        return robot.file if root_of(read_xml(robot.file)).tagName == root else None
+    if not root:
         fillable = ", ".join(name for name, line in TARGETS.items() if line.root)
         raise ValueError(f"into = {str(into)!r}: must be None for the target {target}. It is for {fillable}.")
-    if into is not None or not root or robot.file is None or robot.file.suffix.lower() not in MODEL_FILES:
-        return None if into is None else Path(path_of("into", into))
-    return robot.file if root_of(read_xml(robot.file)).tagName == root else None
+    return path_of("into", into)
 
 
 def _fill(robot: ExportedRobot, line: Target, file: Path, out: Path, told: list[str]) -> list[str]:

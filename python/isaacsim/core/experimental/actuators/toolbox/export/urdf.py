@@ -55,12 +55,10 @@ def fill(robot: ExportedRobot, document: Document, file: Path, folder: Path) -> 
     elements = {one.getAttribute("name"): one for one in moving}
     limited = []
     for joint in driven(robot, file, elements):
-        element, said = elements[joint.name], _elements(joint)
+        element = elements[joint.name]
         _set_kind(element, joint, file)
-        for tag, attributes in said.items():
-            if attributes:
-                update(child(element, tag), attributes)
-        if "effort" not in said["limit"] and any(one.hasAttribute("effort") for one in children(element, "limit")):
+        _set_values(element, _elements(joint))
+        if math.isinf(joint.largest_effort) and any(one.hasAttribute("effort") for one in children(element, "limit")):
             limited.append(joint.name)
     notes = [f"Effort limits of the robot stay where motors have none: {', '.join(limited)}."] if limited else []
     return notes + _lost_meshes(document, file.absolute().parent, folder)
@@ -76,6 +74,13 @@ def _set_kind(element: Element, joint: ExportedJoint, file: Path) -> None:
         )
     if found == "continuous":
         update(element, {"type": _kind(joint)})
+
+
+def _set_values(element: Element, values: Mapping[str, Mapping[str, str]]) -> None:
+    """Set attributes of elements in a joint, by element."""
+    for tag, attributes in values.items():
+        if attributes:
+            update(child(element, tag), attributes)
 
 
 def _lost_meshes(document: Document, before: Path, after: Path) -> list[str]:
