@@ -120,6 +120,18 @@ def test_assets_are_found_from_another_folder(compiler: str, out: str, tmp_path:
     assert model.nmesh == 1 and model.body("p_p").id
 
 
+def test_a_joint_of_another_kind_is_refused(tmp_path: Path) -> None:
+    """Also one whose kind is that of a class."""
+    (file := tmp_path / "robot.xml").write_text(f"<mujoco>{BODIES}</mujoco>")
+    default = '<default><default class="x"><joint type="slide"/></default></default>'
+    (into := tmp_path / "into.xml").write_text(
+        f"<mujoco>{default}{BODIES}</mujoco>".replace('name="a"', 'class="x" name="a"', 1)
+    )
+    with pytest.raises(ValueError, match=r"into\.xml: joint 'a' slides: must be one that turns, as that of"):
+        export(read_robot(file, {"a": MOTOR}), "mjcf", tmp_path / "out.xml", into=into)
+    assert not (tmp_path / "out.xml").exists()
+
+
 def test_what_mujoco_cannot_open_is_not_written(tmp_path: Path) -> None:
     """A mesh that is missing, in a file that the robot is not of."""
     (into := tmp_path / "into.xml").write_text(

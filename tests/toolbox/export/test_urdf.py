@@ -139,7 +139,7 @@ def test_a_limit_stays_where_motors_have_none(tmp_path: Path) -> None:
 def test_a_joint_of_another_kind_is_refused(tmp_path: Path) -> None:
     """Numbers of a joint that turns are none of one that slides; nothing is written."""
     into = urdf(tmp_path, ARM.replace('"prismatic"', '"revolute"'))
-    with pytest.raises(ValueError, match=r"joint 'extension' is revolute: must be prismatic, as in the robot with"):
+    with pytest.raises(ValueError, match=r"joint 'extension' turns: must be one that slides, as that of the motor\."):
         export(read_robot(ROBOTS / "arm_2dof.usda", {".*": MOTOR}), "urdf", tmp_path / "out.urdf", into=into)
     assert not (tmp_path / "out.urdf").exists()
 

@@ -230,8 +230,8 @@ def _reporting_warnings(path: Path) -> Iterator[None]:
         warnings.warn(f"{path}: MuJoCo warns: {'; '.join(dict.fromkeys(messages))}. Correct the file.", stacklevel=6)
 
 
-def require_readable(path: Path, text: str) -> None:
-    """Refuse an MJCF file that MuJoCo could not open.
+def sliding_joints(path: Path, text: str) -> set[str]:
+    """Return the names of the joints of an MJCF file that slide.
 
     Args:
         path: Its path, for the error.
@@ -241,7 +241,8 @@ def require_readable(path: Path, text: str) -> None:
         UnsupportedSceneError: MuJoCo cannot open it; the message names the element.
     """
     with warnings_to(ignore):
-        _parsed(path, lambda: mujoco.MjSpec.from_string(text).compile())
+        model = _parsed(path, lambda: mujoco.MjSpec.from_string(text).compile())
+    return {model.joint(at).name for at in np.flatnonzero(model.jnt_type == int(mujoco.mjtJoint.mjJNT_SLIDE))}
 
 
 def _parsed(path: Path, read: Any) -> Any:

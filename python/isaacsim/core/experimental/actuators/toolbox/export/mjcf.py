@@ -14,7 +14,7 @@ from xml.sax.saxutils import quoteattr
 from . import mjcf_file
 from .numbers_as_text import text_of
 from .robot import ExportedJoint, ExportedRobot
-from .xml_file import driven, in_comment, root_of, update, xml_text
+from .xml_file import driven, in_comment, require_kind, root_of, update, xml_text
 
 SAYS = frozenset({"kp", "kd", "const_effort", "max_effort", "armature", "friction", "viscous_friction"})
 WITH_GAINS = frozenset({"max_effort"})
@@ -60,10 +60,10 @@ def fill(robot: ExportedRobot, document: Document, file: Path, folder: Path) -> 
         What is to be said of it, a sentence each.
 
     Raises:
-        ValueError: The model lacks joints that have motors, or MuJoCo cannot open it.
+        ValueError: The model lacks joints that have motors, or has some of another kind, or MuJoCo cannot open it.
     """
     # the only one that needs a simulator
-    from ...hosts.mujoco.file_reader import require_readable
+    from ...hosts.mujoco.file_reader import sliding_joints
 
     root = root_of(document)
     notes = mjcf_file.take_in_includes(root, file)
@@ -78,7 +78,9 @@ def fill(robot: ExportedRobot, document: Document, file: Path, folder: Path) -> 
     checked = document.cloneNode(True)
     assert checked is not None
     mjcf_file.move(root_of(checked), before, None)
-    require_readable(file, xml_text(checked))
+    sliding = sliding_joints(file, xml_text(checked))
+    for joint in joints:
+        require_kind(joint, file, joint.name in sliding)
     mjcf_file.move(root, before, folder)
     return notes
 

@@ -10,7 +10,7 @@ from xml.sax.saxutils import quoteattr
 
 from .numbers_as_text import text_of
 from .robot import ExportedJoint, ExportedRobot
-from .xml_file import child, children, driven, in_comment, root_of, update
+from .xml_file import child, children, driven, in_comment, require_kind, root_of, update
 
 SAYS = frozenset({"max_effort", "friction", "viscous_friction", "position_limits", "velocity_limit"})
 ROOT = "robot"
@@ -56,24 +56,15 @@ def fill(robot: ExportedRobot, document: Document, file: Path, folder: Path) -> 
     limited = []
     for joint in driven(robot, file, elements):
         element = elements[joint.name]
-        _set_kind(element, joint, file)
+        require_kind(joint, file, element.getAttribute("type") == "prismatic")
+        if element.getAttribute("type") == "continuous":
+            # one with limits turns forever no longer
+            update(element, {"type": _kind(joint)})
         _set_values(element, _elements(joint))
         if math.isinf(joint.largest_effort) and any(one.hasAttribute("effort") for one in children(element, "limit")):
             limited.append(joint.name)
     notes = [f"Effort limits of the robot stay where motors have none: {', '.join(limited)}."] if limited else []
     return notes + _lost_meshes(document, file.absolute().parent, folder)
-
-
-def _set_kind(element: Element, joint: ExportedJoint, file: Path) -> None:
-    """Let a joint of a file that turns forever have limits if ours has; refuse one that slides where ours turns."""
-    found = element.getAttribute("type")
-    if joint.is_linear != (found == "prismatic"):
-        raise ValueError(
-            f"{file}: joint {joint.name!r} is {found}: must be {_kind(joint)}, as in the robot with the motor. Choose "
-            "another file, or give motors of its joints by --config."
-        )
-    if found == "continuous":
-        update(element, {"type": _kind(joint)})
 
 
 def _set_values(element: Element, values: Mapping[str, Mapping[str, str]]) -> None:

@@ -138,3 +138,17 @@ def driven(robot: ExportedRobot, file: Path, known: Collection[str]) -> list[Exp
             f"its joints so, or give motors of its joints by --config; it has {', '.join(known) or 'none'}."
         )
     return joints
+
+
+def require_kind(joint: ExportedJoint, file: Path, is_linear: bool) -> None:
+    """Refuse a joint of a file that slides where that of the motor turns, or turns where it slides.
+
+    Raises:
+        ValueError: It does.
+    """
+    if joint.is_linear != is_linear:
+        ours, theirs = ("slides" if one else "turns" for one in (joint.is_linear, is_linear))
+        raise ValueError(
+            f"{file}: joint {joint.name!r} {theirs}: must be one that {ours}, as that of the motor. Choose another file, "
+            "or give motors of its joints by --config."
+        )
