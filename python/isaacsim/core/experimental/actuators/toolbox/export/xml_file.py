@@ -149,6 +149,6 @@ def require_kind(joint: ExportedJoint, file: Path, is_linear: bool) -> None:
     if joint.is_linear != is_linear:
         ours, theirs = ("slides" if one else "turns" for one in (joint.is_linear, is_linear))
         raise ValueError(
-            f"{file}: joint {joint.name!r} {theirs}: must be one that {ours}, as that of the motor. Choose another file, "
-            "or give motors of its joints by --config."
+            f"{file}: joint {joint.name!r} {theirs}: must be one that {ours}, as that of the motor. Choose another "
+            "file, or give motors of its joints by --config."
         )
