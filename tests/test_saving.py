@@ -7,7 +7,7 @@ import os
 from pathlib import Path
 
 import pytest
-from isaacsim.core.experimental.actuators.saving import require_place, whole_file
+from isaacsim.core.experimental.actuators.saving import relative_path, require_place, whole_file
 
 
 def test_file_appears_at_the_end(tmp_path: Path) -> None:
@@ -60,6 +60,11 @@ def test_device_is_written_and_not_replaced() -> None:
     with pytest.raises(OSError, match="/dev/full: cannot be written: No space"), whole_file("/dev/full") as written:
         written.write_text("text")
     assert Path("/dev/full").is_char_device()
+
+
+def test_paths_are_from_a_folder(tmp_path: Path) -> None:
+    """With slashes."""
+    assert relative_path(tmp_path / "a" / "b.obj", tmp_path / "c") == "../a/b.obj"
 
 
 def test_folder_is_no_file(tmp_path: Path) -> None:

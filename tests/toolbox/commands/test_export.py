@@ -47,3 +47,11 @@ def test_strict_is_exit_code_one(tmp_path: Path, capsys: pytest.CaptureFixture[s
     assert main(["export", ARM, "--to", "mjcf", "-o", str(out), "--config", str(motors), "--strict"]) == 1
     assert "command delay (delay_steps = 2), of shoulder, extension" in capsys.readouterr().err
     assert not out.exists()
+
+
+def test_a_whole_file_is_written(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """With the motors of one file and the rest of another."""
+    out = tmp_path / "arm.xml"
+    assert main(["export", ARM, "--to", "mjcf", "-o", str(out), "--into", str(ROBOTS / "arm_2dof.xml")]) == 0
+    assert "fragment" not in capsys.readouterr().out
+    assert '<general name="shoulder_servo" joint="shoulder"' in out.read_text() and "<worldbody>" in out.read_text()

@@ -13,6 +13,7 @@ from isaacsim.core.experimental.actuators import (
     MaxEffortClampingConfig,
     MotorConfig,
     PDControlConfig,
+    TransmissionConfig,
 )
 from isaacsim.core.experimental.actuators.toolbox.export.losses import losses_of, on_one_side, said_together
 from isaacsim.core.experimental.actuators.toolbox.export.robot import read_robot
@@ -50,6 +51,17 @@ def test_a_position_limit_on_one_side_is_named(tmp_path: Path) -> None:
         assert said_together(on_one_side(robot))[0] in export(robot, target, out)
     shoulder, extension = ElementTree.parse(tmp_path / "urdf").getroot().findall("joint/limit")
     assert "upper" not in shoulder.attrib and "upper" in extension.attrib
+
+
+def test_gains_before_a_gear_are_lost() -> None:
+    """A target that can say those of a joint would say them in other coordinates."""
+    motor = MotorConfig(PDControlConfig(3.0, 1.0), others=[TransmissionConfig(9.0)], viscous_friction=0.5)
+    robot = read_robot(ROBOTS / "arm_2dof.usda", {".*": motor})
+    assert said_together(losses_of(robot, {"kp", "kd", "viscous_friction", "position_limits"})) == [
+        "Not said: law transmission transmission, of shoulder, extension.",
+        "Not said: proportional gain (kp = 3), of shoulder, extension.",
+        "Not said: derivative gain (kd = 1), of shoulder, extension.",
+    ]
 
 
 def test_what_needs_gains_is_lost_without_them() -> None:

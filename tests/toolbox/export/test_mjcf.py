@@ -14,6 +14,7 @@ from isaacsim.core.experimental.actuators import (
     PDControlConfig,
     motors_of_model,
 )
+from isaacsim.core.experimental.actuators.toolbox.export import export
 from isaacsim.core.experimental.actuators.toolbox.export.mjcf import mjcf_text
 from isaacsim.core.experimental.actuators.toolbox.export.robot import read_robot
 from places import ROBOTS
@@ -75,3 +76,58 @@ def test_attributes_of_joints_are_comments(tmp_path: Path) -> None:
     text = mjcf_text(read_robot(ROBOTS / "arm_2dof.usda", MOTORS), [])
     assert 'joint shoulder: armature="0.01"' in text
     assert 'joint extension: frictionloss="0.2"' in text
+    # a smaller limit of the joint would cut the motor's
+    assert text.count('actuatorfrclimited="false"') == 2
+
+
+@pytest.mark.filterwarnings("ignore:.*it pushes with a constant")
+@pytest.mark.parametrize("robot", ["arm_2dof.xml", "arm_2dof.usda"])
+def test_a_whole_model_has_the_motors(robot: str, tmp_path: Path) -> None:
+    """Put into its own file, or into that of another: read back, they have the same efforts, and numbers of joints."""
+    into = None if robot.endswith(".xml") else ROBOTS / "arm_2dof.xml"
+    exported, out = read_robot(ROBOTS / robot, MOTORS), tmp_path / "arm.xml"
+    export(exported, "mjcf", out, into=into)
+    back = read_robot(out)
+    names = ["shoulder", "extension"]
+    ours, theirs = ActuatedArrays(names, MOTORS), ActuatedArrays(names, back.motors)
+    random = np.random.default_rng(5)
+    for _ in range(200):
+        inputs = random.normal(size=(3, 2)).astype(np.float32)
+        expected = np.array(ours.step(*inputs, 0.002))
+        assert np.array(theirs.step(*inputs, 0.002)) == pytest.approx(expected, rel=1e-6, abs=1e-6)
+    for joint, other in zip(exported.joints, back.joints, strict=True):
+        for name in ("armature", "friction", "max_effort", "kp", "kd"):
+            assert other.value(name) == pytest.approx(joint.value(name), rel=1e-6), name
+
+
+def test_mujoco_steps_a_whole_model_with_the_efforts_of_the_motors(tmp_path: Path) -> None:
+    """As it moves, within the limit and beyond; the model is that of the file, in all else."""
+    export(read_robot(ROBOTS / "arm_2dof.xml", MOTORS), "mjcf", tmp_path / "arm.xml")
+    loaded = mujoco.MjModel.from_xml_path(str(tmp_path / "arm.xml"))
+    source = mujoco.MjModel.from_xml_path(str(ROBOTS / "arm_2dof.xml"))
+    assert np.array_equal(loaded.body_inertia, source.body_inertia) and loaded.nu == source.nu
+    assert loaded.dof_armature.tolist() == [0.01, 0.0] and loaded.dof_frictionloss.tolist() == [0.0, 0.2]
+    data, random = mujoco.MjData(loaded), np.random.default_rng(4)
+    ours = ActuatedArrays(["shoulder", "extension"], MOTORS)
+    limited = 0
+    for step in range(500):
+        if step % 25 == 0:
+            data.ctrl = (random.normal(size=2) * 0.4).astype(np.float32)
+        q, v = (one.astype(np.float32) for one in (data.qpos, data.qvel))
+        mujoco.mj_step(loaded, data)
+        expected = np.asarray(ours.step(q, v, data.ctrl.astype(np.float32), 0.002))
+        assert data.qfrc_actuator == pytest.approx(expected, rel=1e-5, abs=1e-3)
+        limited += abs(expected[0]) == 17.0
+    assert 20 < limited < 480
+
+
+def test_zeros_of_given_motors_are_written(tmp_path: Path) -> None:
+    """A motor that says nothing of friction leaves the joint its own."""
+    (file := tmp_path / "arm.xml").write_text(
+        (ROBOTS / "arm_2dof.xml").read_text().replace('name="shoulder" ', 'name="shoulder" frictionloss="0.3" ')
+    )
+    for friction, written in ((0.0, 0.0), (None, 0.3)):
+        motor = MotorConfig(PDControlConfig(1.0, 0.1), friction=friction)
+        export(read_robot(file, {".*": motor}), "mjcf", tmp_path / "out.xml")
+        loaded = mujoco.MjModel.from_xml_path(str(tmp_path / "out.xml"))
+        assert loaded.joint("shoulder").frictionloss == pytest.approx(written)

@@ -16,6 +16,7 @@ from isaacsim.core.experimental.actuators import (
     MotorConfig,
     PDControlConfig,
     PIDControlConfig,
+    TransmissionConfig,
 )
 from isaacsim.core.experimental.actuators.components.catalogue import LAWS, snake_case
 from isaacsim.core.experimental.actuators.specs.fields import parameters_of
@@ -114,6 +115,24 @@ def test_friction_of_a_stage_replaces_that_of_the_joint() -> None:
     assert all(joint.laws == ("passive friction",) for joint in joints)
     assert not any({"friction", "viscous_friction"} & joint.features.keys() for joint in joints)
     assert all(joint.features["armature"] > 0.0 for joint in joints)
+
+
+def test_a_geared_joint_has_the_gains_of_its_motor() -> None:
+    """They are none of the joint, nor is its limit."""
+    motor = MotorConfig(PDControlConfig(3.0, 1.0), [MaxEffortClampingConfig(5.0)], others=[TransmissionConfig(9.0)])
+    joint = read_robot(ARM, {".*": motor}).joints[0]
+    assert joint.is_geared and not joint.has_gains and joint.largest_effort == math.inf
+    assert joint.value("kp") == 3.0 and joint.value("max_effort") == 5.0
+
+
+def test_zeros_are_those_of_given_motors() -> None:
+    """A motor that says nothing has none."""
+    motors = {"shoulder": MotorConfig(PDControlConfig(1.0, 0.1), friction=0.0, armature=0.5)}
+    joint = read_robot(ARM, motors).joints[0]
+    assert joint.zeros == ("friction",) and "friction" not in joint.features
+    names = {"armature": "a", "friction": "f", "viscous_friction": "v"}
+    assert joint.stated(names) == {"a": "0.5", "f": "0"}
+    assert read_robot(ARM).joints[0].zeros == ()
 
 
 def test_the_peak_of_a_dc_motor_is_a_limit() -> None:

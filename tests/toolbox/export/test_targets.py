@@ -68,6 +68,29 @@ def test_setpoint_of_limited_velocity_is_carried_or_named(target: str, tmp_path:
         assert gains == {"kp": 3.0, "ki": 0.5, "kd": 1.0, "integral_max": 0.25, "max_rate": 2.0} and joint.laws == ()
 
 
+def test_a_fragment_says_how_to_get_a_whole_file(tmp_path: Path) -> None:
+    """For a robot that is of another kind; only targets that are robot files can be one."""
+    robot = read_robot(ARM)
+    for target in TARGETS:
+        hints = [one for one in export(robot, target, tmp_path / f"{target}.yaml") if "is a fragment" in one]
+        assert len(hints) == (target in ("mjcf", "urdf")), target
+    with pytest.raises(ValueError, match=r"into = .*: must be None for the target lab\. It is for mjcf, urdf\."):
+        export(robot, "lab", tmp_path / "lab", into=ROBOTS / "arm_2dof.xml")
+
+
+def test_a_whole_file_needs_joints_of_the_robot(tmp_path: Path) -> None:
+    """And must be of its kind; nothing is written without."""
+    out, into = tmp_path / "out.xml", tmp_path / "into.xml"
+    into.write_text((ROBOTS / "arm_2dof.xml").read_text().replace('"shoulder"', '"shoulder_pitch"'))
+    with pytest.raises(ValueError, match=r"into\.xml: has no joints shoulder \(shoulder_pitch\?\): must have each"):
+        export(read_robot(ARM), "mjcf", out, into=into)
+    with pytest.raises(ValueError, match=r"its outermost element is <mujoco>: must be <robot>"):
+        export(read_robot(ARM), "urdf", out, into=into)
+    with pytest.raises(FileNotFoundError, match=r"missing\.urdf: no such file\. Correct the path\."):
+        export(read_robot(ARM), "urdf", out, into=tmp_path / "missing.urdf")
+    assert not out.exists()
+
+
 def test_unknown_target_is_refused(tmp_path: Path) -> None:
     """By name, before anything is written."""
     with pytest.raises(ValueError, match=r"target = 'sdf': must be one of yaml, mjcf, .*\. Correct the name\."):

@@ -1,4 +1,4 @@
-"""Files that are written whole or not at all."""
+"""Files that are written whole or not at all, and paths in them."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import os
 import shutil
 import tempfile
 from collections.abc import Iterator
-from pathlib import Path
+from pathlib import Path, PurePath
 
 
 @contextlib.contextmanager
@@ -58,6 +58,14 @@ def require_place(path: Path) -> None:
         raise FileNotFoundError(f"{path}: its folder must be there. Make it, or choose another.")
     if not (path.exists() and not path.is_file()) and not os.access(folder, os.W_OK):
         raise PermissionError(f"{path}: its folder must be one that you may write. Choose another.")
+
+
+def relative_path(path: str | os.PathLike[str], folder: str | os.PathLike[str]) -> str:
+    """Return a path from a folder, with slashes; a full one if it is on another drive."""
+    try:
+        return PurePath(os.path.relpath(path, folder)).as_posix()
+    except ValueError:
+        return PurePath(os.path.abspath(path)).as_posix()
 
 
 @contextlib.contextmanager

@@ -15,10 +15,10 @@ import difflib
 import math
 import os
 from collections.abc import Iterable, Mapping
-from pathlib import PurePath
 from typing import Any
 
 from ..components.catalogue import snake_case
+from ..saving import relative_path
 from ..specs.configs import CONFIGS, Config, DelayConfig
 from ..specs.fields import Parameter, complaint, parameters_of, shown
 from ..specs.motors import MotorConfig, Motors, motor_of, problems_of
@@ -270,7 +270,7 @@ class _Writer:
 
     def _value(self, value: Any, rule: Parameter, place: str) -> Any:
         if rule.type == "asset":
-            return _relative(os.fspath(value), self._folder)
+            return relative_path(os.fspath(value), self._folder)
         if rule.type in ("float[]", "token[]"):
             return list(map(_PLAIN[rule.type.removesuffix("[]")], value))
         if isinstance(value, Mapping):
@@ -286,14 +286,6 @@ class _Writer:
                 "and set what differs in Python."
             )
         return None
-
-
-def _relative(path: str, folder: str) -> str:
-    try:
-        return PurePath(os.path.relpath(path, folder)).as_posix()
-    except ValueError:
-        # on another drive
-        return PurePath(os.path.abspath(path)).as_posix()
 
 
 def _suggestion(given: object, known: Iterable[str]) -> str:

@@ -34,7 +34,7 @@ from .model_actuators import gear_of, laws_by_joint, motor_of_joint, read_motors
 from .standing import Standing, Start, add_ground, free_bases, keyframe_of
 from .urdf import Urdf, prepare
 from .urdf_transmissions import BeforeJoint, stages_of
-from .user_warnings import warnings_to
+from .user_warnings import ignore, warnings_to
 
 # errors of MuJoCo about a link without mass and about a flat mesh, with their names
 _MASSLESS, _FLAT = r"mass and inertia of moving bodies.*\n.*name '(.*?)'", r"mesh '(.*?)' has coplanar vertices"
@@ -228,6 +228,21 @@ def _reporting_warnings(path: Path) -> Iterator[None]:
         yield
     if messages:
         warnings.warn(f"{path}: MuJoCo warns: {'; '.join(dict.fromkeys(messages))}. Correct the file.", stacklevel=6)
+
+
+def sliding_joints(path: Path, text: str) -> set[str]:
+    """Return the names of the joints of an MJCF file that slide.
+
+    Args:
+        path: Its path, for the error.
+        text: Its content, with full paths.
+
+    Raises:
+        UnsupportedSceneError: MuJoCo cannot open it; the message names the element.
+    """
+    with warnings_to(ignore):
+        model = _parsed(path, lambda: mujoco.MjSpec.from_string(text).compile())
+    return {model.joint(at).name for at in np.flatnonzero(model.jnt_type == int(mujoco.mjtJoint.mjJNT_SLIDE))}
 
 
 def _parsed(path: Path, read: Any) -> Any:

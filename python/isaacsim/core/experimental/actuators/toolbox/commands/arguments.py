@@ -183,6 +183,9 @@ class Export(Arguments):
     ros2_control; `lab`, `mjlab`: actuator cfgs of Isaac Lab and mjlab; `urdf`: limits and friction of joints."""
     out: Annotated[Path, tyro.conf.arg(aliases=["-o"])]
     """File to write, a folder for `ros2`; existing files are replaced."""
+    into: Path | None = None
+    """MJCF file for `mjcf`, or URDF file for `urdf`, to write whole, with the motors on its joints; default: the file
+    of the robot if it is of that kind, else a fragment is written."""
     config: Path | None = None
     """Motors by pattern of joint names, .yaml, .yml, .toml or .json, instead of those of the file."""
     robot: str | None = None

@@ -26,7 +26,7 @@ def answer(arguments: Export) -> Answer:
         require_place(arguments.out)
     motors = None if arguments.config is None else load_motors(arguments.config)
     robot = read_robot(arguments.robot_file, motors, arguments.robot)
-    told = export(robot, arguments.to, arguments.out, arguments.strict)
+    told = export(robot, arguments.to, arguments.out, arguments.strict, arguments.into)
     title = f"{robot.path}: its motors, in DOF order"
     notes = [f"The motors are in {arguments.out}, for {arguments.to}.", *told]
     table = Table("joints", _COLUMNS, _rows(robot), title=title)

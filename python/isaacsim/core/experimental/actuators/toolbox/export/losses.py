@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Set
 from dataclasses import dataclass
 
-from .robot import FEATURES, ExportedJoint, ExportedRobot
+from .robot import AT_MOTOR, FEATURES, ExportedJoint, ExportedRobot
 
 
 @dataclass(frozen=True)
@@ -59,7 +59,7 @@ def _lost(joint: ExportedJoint, says: Set[str]) -> Iterator[str]:
         yield NO_MOTOR
     yield from (f"law {law}" for law in joint.laws)
     for name, value in joint.features.items():
-        if name not in says:
+        if name not in says or (joint.is_geared and name in AT_MOTOR):
             yield f"{FEATURES[name]} ({name} = {shown(value)})"
 
 

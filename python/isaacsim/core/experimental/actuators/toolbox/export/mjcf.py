@@ -1,4 +1,4 @@
-"""Actuators for MuJoCo: an MJCF file with `<actuator>`, and joint attributes as comments, to be included in a model.
+"""Actuators for MuJoCo: `<actuator>` and attributes of joints, as a fragment or in a whole MJCF file.
 
 force = kp·ctrl + const − kp·q − kd·q̇, within forcerange
 """
@@ -6,58 +6,99 @@ force = kp·ctrl + const − kp·q − kd·q̇, within forcerange
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from xml.dom.minidom import Document
 from xml.sax.saxutils import quoteattr
 
+from . import mjcf_file
 from .numbers_as_text import text_of
 from .robot import ExportedJoint, ExportedRobot
+from .xml_file import driven, in_comment, require_kind, root_of, update, xml_text
 
 SAYS = frozenset({"kp", "kd", "const_effort", "max_effort", "armature", "friction", "viscous_friction"})
 WITH_GAINS = frozenset({"max_effort"})
 ALWAYS_LOST = ("velocity targets and feedforward: `ctrl` is the position target",)
+ROOT = "mujoco"
 _OF_JOINT = {"armature": "armature", "friction": "frictionloss", "viscous_friction": "damping"}
+# what defaults of a model may change
+_PLAIN = {"gear": "1", "dyntype": "none", "gaintype": "fixed", "ctrllimited": "false"}
 
 
 def mjcf_text(robot: ExportedRobot, losses: Sequence[str]) -> str:
-    """Return the file.
+    """Return a fragment.
 
     Args:
         robot: The robot.
         losses: What it does not say, a sentence each.
     """
-    joints = [comment for joint in robot.joints if (comment := _joint(joint))]
-    actuators = [_actuator(joint) for joint in robot.joints if joint.has_gains]
+    joints = {joint.name: _joint(joint) for joint in robot.joints}
+    comments = [f"       joint {in_comment(name)}: {_attributes(said)}" for name, said in joints.items() if said]
     lines = [
         "<mujoco>",
-        f"  <!-- Motors of {_in_comment(robot.name)}. Add it to a model by <include>. -->",
-        *(f"  <!-- {_in_comment(loss)} -->" for loss in losses),
-        *(["  <!-- Set on the joints of the model:", *joints, "  -->"] if joints else []),
+        f"  <!-- Motors of {in_comment(robot.name)}. Add it to a model by <include>. -->",
+        *(f"  <!-- {in_comment(loss)} -->" for loss in losses),
+        *(["  <!-- Set on the joints of the model:", *comments, "  -->"] if comments else []),
         "  <actuator>",
-        *actuators,
+        *(f"    <general {_attributes(_actuator(joint))}/>" for joint in robot.joints if joint.has_gains),
         "  </actuator>",
         "</mujoco>",
     ]
     return "\n".join(lines) + "\n"
 
 
-def _actuator(joint: ExportedJoint) -> str:
+def fill(robot: ExportedRobot, document: Document, file: Path, folder: Path) -> list[str]:
+    """Put the motors into a model.
+
+    Args:
+        robot: The robot.
+        document: Content of the file of the model; changed in place.
+        file: The file.
+        folder: Folder that it goes to.
+
+    Returns:
+        What is to be said of it, a sentence each.
+
+    Raises:
+        ValueError: The model lacks joints that have motors, or has some of another kind, or MuJoCo cannot open it.
+    """
+    # the only one that needs a simulator
+    from ...hosts.mujoco.file_reader import sliding_joints
+
+    root = root_of(document)
+    notes = mjcf_file.take_in_includes(root, file)
+    elements = mjcf_file.joints(root)
+    joints = driven(robot, file, elements)
+    for joint in joints:
+        update(elements[joint.name], _joint(joint))
+    actuators = {joint.name: _actuator(joint) for joint in joints if joint.has_gains}
+    notes += mjcf_file.replace_actuators(root, actuators)
+    before = file.absolute().parent
+    # a text has no folder
+    checked = document.cloneNode(True)
+    assert checked is not None
+    mjcf_file.move(root_of(checked), before, None)
+    sliding = sliding_joints(file, xml_text(checked))
+    for joint in joints:
+        require_kind(joint, file, joint.name in sliding)
+    mjcf_file.move(root, before, folder)
+    return notes
+
+
+def _actuator(joint: ExportedJoint) -> dict[str, str]:
     kp, kd, bias = (joint.value(name) for name in ("kp", "kd", "const_effort"))
     most = joint.largest_effort
-    limit = f' forcelimited="true" forcerange="{text_of(-most)} {text_of(most)}"' if math.isfinite(most) else ""
-    name = quoteattr(joint.name)
-    return (
-        f'    <general name={name} joint={name} gainprm="{text_of(kp)}" biastype="affine" '
-        f'biasprm="{text_of(bias)} {text_of(-kp)} {text_of(-kd)}"{limit}/>'
-    )
+    law = {"gainprm": text_of(kp), "biastype": "affine", "biasprm": f"{text_of(bias)} {text_of(-kp)} {text_of(-kd)}"}
+    limit = {"forcelimited": "false"}
+    if math.isfinite(most):
+        limit = {"forcelimited": "true", "forcerange": f"{text_of(-most)} {text_of(most)}"}
+    return {"name": joint.name, "joint": joint.name, **_PLAIN, **law, **limit}
 
 
-def _joint(joint: ExportedJoint) -> str:
-    said = " ".join(
-        f'{name}="{text_of(joint.features[own])}"' for own, name in _OF_JOINT.items() if own in joint.features
-    )
-    return f"       joint {_in_comment(joint.name)}: {said}" if said else ""
+def _joint(joint: ExportedJoint) -> dict[str, str]:
+    # the limit is the motor's, which a smaller one of the joint would cut
+    return joint.stated(_OF_JOINT) | ({"actuatorfrclimited": "false"} if joint.has_gains else {})
 
 
-def _in_comment(text: str) -> str:
-    """Return text that cannot end a comment of XML."""
-    return text.replace("--", "- -")
+def _attributes(values: Mapping[str, str]) -> str:
+    return " ".join(f"{name}={quoteattr(value)}" for name, value in values.items())

@@ -7,7 +7,7 @@ import functools
 import math
 import os
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -32,6 +32,7 @@ from ...specs.engine_friction import is_friction
 from ...specs.fields import parameters_of
 from ...specs.motors import MotorConfig, Motors
 from ...specs.stages import KINDS, parts_of
+from .numbers_as_text import text_of
 
 FEATURES = {
     "kp": "proportional gain",
@@ -51,6 +52,9 @@ FEATURES = {
 }
 """Properties of motors and joints that targets other than our own files may store, with their names in messages."""
 
+AT_MOTOR = frozenset({"kp", "kd", "ki", "integral_max", "const_effort", "max_rate", "max_effort", "dc_motor"})
+"""Features that are those of the motor where a joint `is_geared`."""
+
 _PROPERTIES = ("armature", "friction", "viscous_friction")
 _UNLIMITED = 1e30
 
@@ -67,6 +71,7 @@ class ExportedJoint:
             `max_effort`, `dc_motor` (stall effort, no-load speed, peak effort), `delay_steps`, `armature`, `friction`,
             `viscous_friction`, `position_limits` (lowest, highest; infinite for none) and `velocity_limit`.
         laws: Kind and name, as in motor files, of laws that these features cannot say: `passive friction`.
+        zeros: Armature and friction that given motors set to 0, by name; they are no features.
     """
 
     name: str
@@ -74,15 +79,30 @@ class ExportedJoint:
     motor: MotorConfig | None
     features: dict[str, Any]
     laws: tuple[str, ...]
+    zeros: tuple[str, ...] = ()
 
     def value(self, feature: str) -> float:
         """Return the value of a feature that is one number (SI); 0 if it is not set."""
         return float(self.features.get(feature, 0.0))
 
+    def stated(self, names: Mapping[str, str]) -> dict[str, str]:
+        """Return features that are one number and set, zeros of given motors included, as text.
+
+        Args:
+            names: Names in a target by those of the features.
+        """
+        known = (*self.features, *self.zeros)
+        return {name: text_of(self.value(own)) for own, name in names.items() if own in known}
+
+    @property
+    def is_geared(self) -> bool:
+        """True if its motor moves it through a gear or a linkage: gains and limits are not those of the joint."""
+        return any(KINDS[kind].is_before_joint for law in self.laws if (kind := law.partition(" ")[0]) in KINDS)
+
     @property
     def has_gains(self) -> bool:
         """True if its control law is a PD or PID at the joint."""
-        return "kp" in self.features
+        return "kp" in self.features and not self.is_geared
 
     @property
     def position_limits(self) -> tuple[float, float] | None:
@@ -92,7 +112,9 @@ class ExportedJoint:
 
     @property
     def largest_effort(self) -> float:
-        """Largest effort at any speed [N·m or N]; inf for no limit."""
+        """Largest effort at any speed [N·m or N]; inf for no limit, and where the limit is not one of the joint."""
+        if self.is_geared:
+            return math.inf
         stall, _, peak = self.features.get("dc_motor", (math.inf, math.inf, math.inf))
         most = min(float(self.features.get("max_effort", math.inf)), peak)
         # a motor that brakes can give more than at rest, up to its peak
@@ -107,11 +129,13 @@ class ExportedRobot:
         name: Name of the file it is from, without its ending.
         path: Path of the robot in it.
         joints: Its joints, in DOF order.
+        file: The file it is from; None means none.
     """
 
     name: str
     path: str
     joints: tuple[ExportedJoint, ...]
+    file: Path | None = None
 
     @property
     def motors(self) -> dict[str, MotorConfig]:
@@ -142,11 +166,12 @@ def read_robot(file: str | os.PathLike[str], config: Motors | None = None, robot
                 "Give its path by --robot."
             )
         given = motors_of(simulation, found.paths[0]) if config is None else config
-        return ExportedRobot(Path(path).stem, found.paths[0], tuple(_joints(found, given)))
+        joints = tuple(_joints(found, given, zeros=config is not None))
+        return ExportedRobot(Path(path).stem, found.paths[0], joints, Path(path))
 
 
-def _joints(found: Any, given: Motors) -> Iterator[ExportedJoint]:
-    """Yield the joints of an articulation."""
+def _joints(found: Any, given: Motors, zeros: bool) -> Iterator[ExportedJoint]:
+    """Yield the joints of an articulation; the motors of most files cannot tell `zeros` from what they do not say."""
     names = list(found.dof_names)
     motors = resolve_motors(given, names, names, 1, limits=functools.partial(effort_limits, found))
     by_joint = {names[column]: (motor, at) for motor in motors for at, column in enumerate(motor.columns)}
@@ -160,12 +185,18 @@ def _joints(found: Any, given: Motors) -> Iterator[ExportedJoint]:
         stages = (
             [] if resolved is None or resolved.spec is None else [_of_joint(one, at) for one in resolved.spec.stages]
         )
-        said = _properties(stages, {} if resolved is None else resolved.properties, at, read, column)
+        properties = {} if resolved is None else resolved.properties
+        said = _properties(stages, properties, at, read, column)
         motor = None if resolved is None else MotorConfig(**(parts_of(stages) | said))
         features, laws = _said(stages)
         features |= said | _limits((lower[column], upper[column]), read["velocity_limit_sim"], column)
         is_linear = "transl" in str(found.dof_types[column]).lower()
-        yield ExportedJoint(name, is_linear, motor, features, laws)
+        yield ExportedJoint(name, is_linear, motor, features, laws, _zeros(properties, at, zeros))
+
+
+def _zeros(given: dict[str, Any], at: int, are_meant: bool) -> tuple[str, ...]:
+    """Return the names of properties of a motor that are 0, if zeros are meant."""
+    return tuple(name for name in given if are_meant and name in _PROPERTIES and not _at(given[name], at))
 
 
 def _limits(positions: tuple[float, float], speeds: list[float] | None, column: int) -> dict[str, Any]:

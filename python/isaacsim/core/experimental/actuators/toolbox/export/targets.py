@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Sequence, Set
 from dataclasses import dataclass
 from pathlib import Path
+from xml.dom.minidom import Document
 
 from ...motor_files.files import save_motors
 from ...saving import whole_file
+from ...specs.arguments import MODEL_FILES, path_of
 from . import c_carried, c_header, lab, mjcf, mjlab, ros2, urdf
 from .losses import Loss, losses_of, on_one_side, said_together, without_motor
 from .robot import FEATURES, ExportedRobot
+from .xml_file import add_comments, read_xml, root_of, xml_text
 
 
 @dataclass(frozen=True)
@@ -24,6 +28,9 @@ class Target:
         always_lost: What it cannot say of any robot.
         losses: What it does not say of a robot.
         is_folder: True if it writes a folder.
+        root: Outermost element of the robot files that it can fill; empty for none.
+        fill: Puts a robot's motors into the content of such a file, given its path and the folder that it goes to;
+            returns what is to be said of it.
     """
 
     words: str
@@ -32,6 +39,8 @@ class Target:
     losses: Callable[[ExportedRobot], list[Loss]]
     always_lost: tuple[str, ...] = ()
     is_folder: bool = False
+    root: str = ""
+    fill: Callable[[ExportedRobot, Document, Path, Path], list[str]] | None = None
 
 
 def _text(text: Callable[[ExportedRobot, Sequence[str]], str]) -> Callable[[ExportedRobot, Path, Sequence[str]], None]:
@@ -70,20 +79,31 @@ TARGETS: dict[str, Target] = {
         _text(mjcf.mjcf_text),
         _says(mjcf.SAYS | _OF_MODEL, mjcf.WITH_GAINS),
         mjcf.ALWAYS_LOST,
+        root=mjcf.ROOT,
+        fill=mjcf.fill,
     ),
     "c": Target("C99 header with a step of the motors", c_header.SAYS, _text(c_header.c_text), c_carried.losses),
     "ros2": Target(
         "folder for ros2_control", ros2.SAYS, ros2.write_ros2, _says_limits(ros2.SAYS | _OF_SIMULATOR), is_folder=True
     ),
     "lab": Target("actuator cfgs of Isaac Lab", lab.SAYS, _text(lab.lab_text), lab.losses),
-    "urdf": Target("limits and friction of joints", urdf.SAYS, _text(urdf.urdf_text), _says_limits(urdf.SAYS)),
+    "urdf": Target(
+        "limits and friction of joints",
+        urdf.SAYS,
+        _text(urdf.urdf_text),
+        _says_limits(urdf.SAYS),
+        root=urdf.ROOT,
+        fill=urdf.fill,
+    ),
     "mjlab": Target(
         "actuator cfgs of mjlab", mjlab.SAYS, _text(mjlab.mjlab_text), _says(mjlab.SAYS | _OF_MODEL, mjlab.SAYS)
     ),
 }
 
 
-def export(robot: ExportedRobot, target: str, out: Path, strict: bool = False) -> list[str]:
+def export(
+    robot: ExportedRobot, target: str, out: Path, strict: bool = False, into: str | os.PathLike[str] | None = None
+) -> list[str]:
     """Write the motors of a robot for another system, and return what that system cannot say.
 
     Args:
@@ -93,14 +113,17 @@ def export(robot: ExportedRobot, target: str, out: Path, strict: bool = False) -
             of joints), `mjlab` (actuator cfgs of mjlab).
         out: File to write, or folder for `ros2`; existing files are replaced.
         strict: True raises an error instead of a file that does not say everything.
+        into: MJCF file for `mjcf`, or URDF file for `urdf`, whose joints get the motors: `out` is all of it. None means
+            the file of the robot if it is of that kind, else `out` is a fragment.
 
     Returns:
-        What the file does not say, a sentence each with the joints; the file has the same sentences.
+        What the file does not say, a sentence each with the joints, and what has become of that of `into`; the file
+        has the same sentences.
 
     Raises:
-        ValueError: The target is unknown, the file would not say everything and `strict` is True, or the target cannot
-            compute a law.
-        OSError: The file cannot be written.
+        ValueError: The target is unknown, the file would not say everything and `strict` is True, the target cannot
+            compute a law, or `into` is of another kind, lacks joints that have motors, or cannot be opened with them.
+        OSError: A file cannot be read or written.
 
     Example:
         >>> import tempfile
@@ -117,5 +140,34 @@ def export(robot: ExportedRobot, target: str, out: Path, strict: bool = False) -
     if strict and losses:
         raise ValueError("\n".join([*losses, f"{out}: must say all, by --strict. Choose another target, or allow it."]))
     told = [*losses, *(f"Not said of any robot: {one}." for one in line.always_lost)]
+    whole = _whole(robot, target, into)
+    if whole is not None:
+        return _fill(robot, line, whole, out, told)
+    if line.fill is not None:
+        told.append(f"The file is a fragment: give the {target.upper()} file of a robot as `into` to get all of it.")
     line.write(robot, out, told)
+    return told
+
+
+def _whole(robot: ExportedRobot, target: str, into: str | os.PathLike[str] | None) -> Path | None:
+    """Return the file that gets the motors; None for a fragment."""
+    root = TARGETS[target].root
+    if into is None:
+        if not root or robot.file is None or robot.file.suffix.lower() not in MODEL_FILES:
+            return None
+        return robot.file if root_of(read_xml(robot.file)).tagName == root else None
+    if not root:
+        fillable = ", ".join(name for name, line in TARGETS.items() if line.root)
+        raise ValueError(f"into = {str(into)!r}: must be None for the target {target}. It is for {fillable}.")
+    return path_of("into", into)
+
+
+def _fill(robot: ExportedRobot, line: Target, file: Path, out: Path, told: list[str]) -> list[str]:
+    """Write a file with motors into another one, all of it or nothing, and return what is to be said of it."""
+    assert line.fill is not None
+    document = read_xml(file, line.root)
+    told = [*told, *line.fill(robot, document, file, out.absolute().parent)]
+    add_comments(document, told)
+    with whole_file(out) as written:
+        Path(written).write_text(xml_text(document), encoding="utf-8")
     return told

@@ -1,19 +1,25 @@
-"""Joint elements of a URDF file: `<limit>` and `<dynamics>`, to be copied into the joints of a robot."""
+"""Elements of URDF joints, `<limit>` and `<dynamics>`, as a fragment or in a whole robot."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from xml.dom.minidom import Document, Element
 from xml.sax.saxutils import quoteattr
 
 from .numbers_as_text import text_of
 from .robot import ExportedJoint, ExportedRobot
+from .xml_file import child, children, driven, in_comment, require_kind, root_of, update
 
 SAYS = frozenset({"max_effort", "friction", "viscous_friction", "position_limits", "velocity_limit"})
+ROOT = "robot"
+_DYNAMICS = {"viscous_friction": "damping", "friction": "friction"}
+_MOVING = ("revolute", "continuous", "prismatic")
 
 
 def urdf_text(robot: ExportedRobot, losses: Sequence[str]) -> str:
-    """Return the file: a robot of joints without links.
+    """Return a fragment: a robot of joints without links.
 
     Args:
         robot: The robot.
@@ -22,14 +28,68 @@ def urdf_text(robot: ExportedRobot, losses: Sequence[str]) -> str:
     lines = [
         f"<robot name={quoteattr(robot.name)}>",
         "  <!-- Copy the attributes of each joint into the robot, and keep its own where there are none here. -->",
-        *(f"  <!-- {loss.replace('--', '- -')} -->" for loss in losses),
-        *(line for joint in robot.joints for line in _joint(joint)),
+        *(f"  <!-- {in_comment(loss)} -->" for loss in losses),
+        *(line for joint in robot.joints for line in _lines(joint)),
         "</robot>",
     ]
     return "\n".join(lines) + "\n"
 
 
-def _joint(joint: ExportedJoint) -> list[str]:
+def fill(robot: ExportedRobot, document: Document, file: Path, folder: Path) -> list[str]:
+    """Put limits and friction into a robot.
+
+    Args:
+        robot: The robot with the motors.
+        document: Content of the file of the robot; changed in place.
+        file: The file.
+        folder: Folder that it goes to.
+
+    Returns:
+        What is to be said of it, a sentence each.
+
+    Raises:
+        ValueError: The file lacks joints that have motors.
+    """
+    root = root_of(document)
+    moving = [one for one in children(root, "joint") if one.getAttribute("type") in _MOVING]
+    elements = {one.getAttribute("name"): one for one in moving}
+    limited = []
+    for joint in driven(robot, file, elements):
+        element = elements[joint.name]
+        require_kind(joint, file, element.getAttribute("type") == "prismatic")
+        if element.getAttribute("type") == "continuous":
+            # one with limits turns forever no longer
+            update(element, {"type": _kind(joint)})
+        _set_values(element, _elements(joint))
+        if math.isinf(joint.largest_effort) and any(one.hasAttribute("effort") for one in children(element, "limit")):
+            limited.append(joint.name)
+    notes = [f"Effort limits of the robot stay where motors have none: {', '.join(limited)}."] if limited else []
+    return notes + _lost_meshes(document, file.absolute().parent, folder)
+
+
+def _set_values(element: Element, values: Mapping[str, Mapping[str, str]]) -> None:
+    """Set attributes of elements in a joint, by element."""
+    for tag, attributes in values.items():
+        if attributes:
+            update(child(element, tag), attributes)
+
+
+def _lost_meshes(document: Document, before: Path, after: Path) -> list[str]:
+    """Return what is to be said of meshes beside the file, which goes to another folder."""
+    files = [mesh.getAttribute("filename") for mesh in document.getElementsByTagName("mesh")]
+    relative = [name for name in files if "://" not in name and not Path(name).is_absolute()]
+    if not relative or before.resolve() == after.resolve():
+        return []
+    return [f"Meshes are looked for from the folder of the file, as {relative[0]}: copy them there from {before.name}."]
+
+
+def _kind(joint: ExportedJoint) -> str:
+    """Return the type of a joint."""
+    return "prismatic" if joint.is_linear else "continuous" if joint.position_limits is None else "revolute"
+
+
+def _elements(joint: ExportedJoint) -> dict[str, dict[str, str]]:
+    """Return what is said of a joint, as attributes by element."""
     limits = {}
     if joint.position_limits is not None:
         limits["lower"], limits["upper"] = joint.position_limits
@@ -37,16 +97,20 @@ def _joint(joint: ExportedJoint) -> list[str]:
         limits["effort"] = joint.largest_effort
     if "velocity_limit" in joint.features:
         limits["velocity"] = joint.features["velocity_limit"]
-    dynamics = {"damping": joint.value("viscous_friction"), "friction": joint.value("friction")}
-    bounded = "lower" in limits
-    kind = "prismatic" if joint.is_linear else "revolute" if bounded else "continuous"
+    return {
+        "limit": {name: text_of(value) for name, value in limits.items()},
+        "dynamics": joint.stated(_DYNAMICS),
+    }
+
+
+def _lines(joint: ExportedJoint) -> list[str]:
+    elements = {tag: _attributes(attributes) for tag, attributes in _elements(joint).items()}
     return [
-        f'  <joint name={quoteattr(joint.name)} type="{kind}">',
-        f"    <limit {_attributes(limits)}/>" if limits else "    <!-- no limit -->",
-        f"    <dynamics {_attributes(dynamics)}/>",
+        f'  <joint name={quoteattr(joint.name)} type="{_kind(joint)}">',
+        *(f"    <{tag} {said}/>" if said else f"    <!-- no {tag} -->" for tag, said in elements.items()),
         "  </joint>",
     ]
 
 
-def _attributes(values: dict[str, float]) -> str:
-    return " ".join(f'{name}="{text_of(value)}"' for name, value in values.items())
+def _attributes(values: Mapping[str, str]) -> str:
+    return " ".join(f"{name}={quoteattr(value)}" for name, value in values.items())

@@ -1,0 +1,154 @@
+"""An XML file of a robot that gets motors: all that motors do not change stays as it is, comments as well."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from pathlib import Path
+from xml.dom import expatbuilder
+from xml.dom.minidom import Comment, Document, Element, Node
+from xml.parsers.expat import ExpatError
+
+from .numbers_as_text import text_of
+from .robot import ExportedJoint, ExportedRobot
+
+
+def read_xml(file: Path, *roots: str) -> Document:
+    """Return the content of a file.
+
+    Args:
+        file: The file.
+        roots: Names that its outermost element may have; none means any.
+
+    Raises:
+        ValueError: It is no XML, or of another kind.
+        FileNotFoundError: It is no file.
+    """
+    if not file.is_file():
+        raise FileNotFoundError(f"{file}: no such file. Correct the path.")
+    try:
+        # names with undeclared namespaces, which programs around URDF write, stay as they are
+        document: Document = expatbuilder.parseString(file.read_bytes(), namespaces=False)
+    except ExpatError as error:
+        raise ValueError(f"{file}: must be XML ({error}). Correct the file.") from error
+    if roots and (found := root_of(document).nodeName) not in roots:
+        raise ValueError(f"{file}: its outermost element is <{found}>: must be <{roots[0]}>. Give a file of that kind.")
+    return document
+
+
+def root_of(document: Document) -> Element:
+    """Return the outermost element."""
+    root = document.documentElement
+    assert root is not None
+    return root
+
+
+def xml_text(document: Document) -> str:
+    """Return a document as text."""
+    return "\n".join(node.toxml() for node in document.childNodes) + "\n"
+
+
+def in_comment(text: str) -> str:
+    """Return text that cannot end a comment of XML."""
+    return text.replace("--", "- -")
+
+
+def children(parent: Node, *tags: str) -> Iterator[Element]:
+    """Yield the elements in another one with one of the tags; all of them without tags."""
+    for node in list(parent.childNodes):
+        if isinstance(node, Element) and (not tags or node.tagName in tags):
+            yield node
+
+
+def child(parent: Element, tag: str) -> Element:
+    """Return the first element in another one, added at its end if there is none."""
+    return next(children(parent, tag), None) or add(parent, tag, {})
+
+
+def add(parent: Element, tag: str, attributes: Mapping[str, str], before: Element | None = None) -> Element:
+    """Add an element on a line of its own, at the end of another one or before a node in it."""
+    document = parent.ownerDocument
+    assert document is not None
+    element = document.createElement(tag)
+    update(element, attributes)
+    add_node(parent, element, before)
+    return element
+
+
+def add_node(parent: Element, node: Element | Comment, before: Element | None = None) -> None:
+    """Add a node on a line of its own."""
+    document, depth, above = parent.ownerDocument, 0, parent.parentNode
+    assert document is not None
+    while above is not None:
+        depth, above = depth + 1, above.parentNode
+    line, last = "\n" + "  " * depth, parent.lastChild
+    if before is not None:
+        parent.insertBefore(node, before)
+        parent.insertBefore(document.createTextNode(line), before)
+        return
+    if last is None or last.nodeType != Node.TEXT_NODE:
+        last = parent.appendChild(document.createTextNode("\n" + "  " * (depth - 1)))
+    parent.insertBefore(document.createTextNode(line), last)
+    parent.insertBefore(node, last)
+
+
+def update(element: Element, attributes: Mapping[str, str]) -> None:
+    """Set attributes; equal numbers keep their digits, and further numbers of one attribute stay."""
+    for name, value in attributes.items():
+        old = element.getAttribute(name).split()
+        if not old or not _is_same(old[0], value):
+            element.setAttribute(name, " ".join([value, *old[1:]]))
+
+
+def _is_same(old: str, new: str) -> bool:
+    try:
+        return text_of(float(old)) == new
+    except ValueError:
+        return old == new
+
+
+def add_comments(document: Document, sentences: Sequence[str]) -> None:
+    """Add sentences as comments at the beginning of the outermost element, which those that are there need not."""
+    root = root_of(document)
+    first = next(children(root), None)
+    there = {node.nodeValue for node in root.childNodes if node.nodeType == Node.COMMENT_NODE}
+    for text in [f" {in_comment(sentence)} " for sentence in sentences]:
+        if text not in there:
+            add_node(root, document.createComment(text), first)
+
+
+def driven(robot: ExportedRobot, file: Path, known: Collection[str]) -> list[ExportedJoint]:
+    """Return the joints of a robot that have motors.
+
+    Args:
+        robot: The robot.
+        file: The file that gets them.
+        known: Names of the joints of that file.
+
+    Raises:
+        ValueError: The file lacks some of them; the message has names that are close.
+    """
+    joints = [joint for joint in robot.joints if joint.motor is not None]
+    lacking = [joint.name for joint in joints if joint.name not in known]
+    if lacking:
+        close = {name: difflib.get_close_matches(name, known, n=2, cutoff=0.5) for name in lacking}
+        hints = [f"{name} ({' or '.join(found)}?)" if found else name for name, found in close.items()]
+        raise ValueError(
+            f"{file}: has no joints {', '.join(hints)}: must have each joint of {robot.name} that has a motor. Name "
+            f"its joints so, or give motors of its joints by --config; it has {', '.join(known) or 'none'}."
+        )
+    return joints
+
+
+def require_kind(joint: ExportedJoint, file: Path, is_linear: bool) -> None:
+    """Refuse a joint of a file that slides where that of the motor turns, or turns where it slides.
+
+    Raises:
+        ValueError: It does.
+    """
+    if joint.is_linear != is_linear:
+        ours, theirs = ("slides" if one else "turns" for one in (joint.is_linear, is_linear))
+        raise ValueError(
+            f"{file}: joint {joint.name!r} {theirs}: must be one that {ours}, as that of the motor. Choose another "
+            "file, or give motors of its joints by --config."
+        )
