@@ -86,7 +86,7 @@ def test_three_scripts_choose_their_engine() -> None:
     """Those of the documentation; a name that is no engine's is refused."""
     assert [script.stem for script in SCRIPTS] == ["drive_from_omnigraph", "drive_from_python", "drive_from_usd"]
     done = run(SCRIPTS[1], "--engine", "newton")
-    assert done.returncode == 1 and "engine = 'newton': must be 'mujoco' or 'physx'" in done.stderr
+    assert done.returncode == 1 and "engine = 'newton': must be 'mujoco', 'mujoco_warp' or 'physx'" in done.stderr
 
 
 @pytest.mark.parametrize("script", sorted(FOLDER.rglob("*.py")), ids=lambda script: script.stem)

@@ -74,7 +74,10 @@ def robot(sim):
         (lambda: Simulation(3), "source = 3: must be the path"),
         (lambda: Simulation(ROBOTS / "pendulum.usda", dt=[1]), r"dt = \[1\]: must be a number"),
         (lambda: Simulation(ROBOTS / "pendulum.usda", num_envs={}), "num_envs = {}: must be a number"),
-        (lambda: Simulation(ROBOTS / "pendulum.usda", engine=np.zeros(2)), "engine = .*must be 'mujoco' or 'physx'"),
+        (
+            lambda: Simulation(ROBOTS / "pendulum.usda", engine=np.zeros(2)),
+            "engine = .*must be 'mujoco', 'mujoco_warp' or 'physx'",
+        ),
         (lambda: ActuatorGroup(1j), "actuators = 1j: must be a list of actuators"),
         (lambda: ActuatorGroup([object()]), "must be an Actuator"),
         (lambda: Actuator([0, 1], object()), r"indices = \[0, 1\]: must be a Warp array"),

@@ -23,6 +23,7 @@ OWNERS = {
     "matplotlib": ["toolbox.plots", "toolbox.training"],
     "mjlab": ["toolbox.parity.mjlab"],
     "mujoco": ["hosts.mujoco"],
+    "mujoco_warp": ["hosts.mujoco.warp_host"],
     "newton": ["compat.to_newton", "toolbox.parity.newton"],
     "newton_actuators": ["toolbox.parity.newton_actuators"],
     "newton_usd_schemas": ["usd"],

@@ -103,7 +103,7 @@ def test_number_of_environments_is_any_whole_number(num_envs: object) -> None:
 
 def test_unknown_engine_is_refused() -> None:
     """With those there are."""
-    with pytest.raises(ValueError, match="engine = 'bullet': must be 'mujoco' or 'physx'"):
+    with pytest.raises(ValueError, match="engine = 'bullet': must be 'mujoco', 'mujoco_warp' or 'physx'"):
         Simulation(ARM, engine="bullet")
 
 

@@ -8,7 +8,15 @@ from typing import Any
 import checkpoint_files
 import numpy as np
 import pytest
-from isaacsim.core.experimental.actuators import Articulation, ArticulationActuators, Simulation, motors_of
+from isaacsim.core.experimental.actuators import (
+    Articulation,
+    ArticulationActuators,
+    FrictionConfig,
+    PDControlConfig,
+    Simulation,
+    add_motors,
+    motors_of,
+)
 from isaacsim.core.experimental.actuators.compat.isaac_lab import (
     ActuatorNetGRUCfg,
     ActuatorNetMLPCfg,
@@ -191,3 +199,16 @@ def test_a_text_that_holds_no_groups() -> None:
         text.Set(wrong)
         with pytest.raises(ValueError, match=r"must hold groups, but .* Write them anew with to_usd"):
             groups_of(stage, "/World/Pendulum")
+
+
+def test_groups_in_place_of_a_motor_do_not_take_its_friction_for_the_joint() -> None:
+    """It goes with the motor, and what the joint had before is back."""
+    stage = Usd.Stage.Open(Usd.Stage.Open(str(ROBOTS / "pendulum.usda")).Flatten())
+    joint = next(prim for prim in stage.Traverse() if prim.GetName() == "hinge" and "Joint" in prim.GetTypeName())
+    joint.CreateAttribute("newton:friction", Sdf.ValueTypeNames.Float).Set(0.125)
+    motor = [PDControlConfig(20.0, 2.0), FrictionConfig(0.5, 0.25)]
+    add_motors("/World/Pendulum", {"hinge": motor}, stage=stage, overwrite_existing=True)
+    leg = ImplicitActuatorCfg(joint_names_expr=["hinge"], stiffness=20.0, damping=2.0)
+    to_usd({"leg": leg}, stage, "/World/Pendulum", overwrite_existing=True)
+    assert joint.GetAttribute("newton:friction").Get() == 0.125
+    assert not joint.GetAttribute("newton:damping").HasAuthoredValue()

@@ -126,3 +126,17 @@ def test_what_simulators_compute_in_ways_of_their_own(robot: str, cause: str) ->
     assert found.blames[0].share > 0.5
     assert found.finer is not None
     assert found.finer < 0.4 * found.remaining.mean
+
+
+def test_mujoco_warp_is_mujoco_but_for_the_values() -> None:
+    """The motions agree, and a fault in a motor is found on either side."""
+    pytest.importorskip("mujoco_warp")
+    same, motors = side_of(ARM, good_motors(), engine="mujoco_warp"), good_motors()
+    assert not compared(side_of(ARM, good_motors()), same).differs
+    cause, change = MOTOR_FAULTS[ALONE[0]]
+    change(motors)
+    for engines in (("mujoco", "mujoco_warp"), ("mujoco_warp", "mujoco")):
+        sides = [side_of(ARM, one, engine=engine) for one, engine in zip((good_motors(), motors), engines, strict=True)]
+        found = compared(*sides)
+        assert named(found) == [cause]
+        assert found.unexplained == 0.0

@@ -8,7 +8,7 @@ import itertools
 import os
 import re
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
@@ -26,7 +26,7 @@ from .specs.motors import MotorConfig, Motors, with_friction_stage
 from .specs.stages import kind_of, parts_of
 
 if TYPE_CHECKING:
-    from .usd.author import EqualMotors
+    from .usd.author import EqualMotors, Properties
     from .usd.handles import Stage
 
 # path of a joint, and name of its DOF
@@ -51,7 +51,7 @@ def add_actuator(
     Everything is checked before the stage is touched. Units are rad, rad/s and N·m (m, m/s and N for prismatic joints),
     never degrees; on a stage that is not in meters and kilograms they become those of the stage. Wrappers that exist
     already do not pick the prim up. Friction is authored on the joints too, `newton:friction` and `newton:damping`, for
-    programs that do not know its schema; actuators replace it.
+    programs that do not know its schema; actuators replace it, and authoring another actuator removes it.
 
     Args:
         articulation_root: Path of the robot's prim.
@@ -165,12 +165,14 @@ def add_motors(
         raise ValueError(f"{error}{unloaded_hint(unloaded_at(where, articulation_root))}") from error
     authored = _equal_motors(found)
     axes = list(zip(paths, names, strict=True))
-    properties = _usd_properties(found, axes)
+    properties, rotors = _usd_properties(found, axes)
     edited = contextlib.nullcontext()
     if layer is not None and found:
         edited = own_layer(where, paths[found[0].columns[0]], path_of("layer", layer))
     with edited:
-        prims = author_actuators(where, articulation_root, authored, properties, overwrite_existing=overwrite_existing)
+        prims = author_actuators(
+            *(where, articulation_root, authored, properties, rotors), overwrite_existing=overwrite_existing
+        )
     still = set(unmoved(where, paths, names))
     if limp := [name for name in without_motor(found, names) if name in still]:
         warnings.warn(
@@ -251,20 +253,26 @@ _USD_PROPERTIES = {
 }
 
 
-def _usd_properties(motors: Sequence[Motor], axes: Sequence[_Axis]) -> list[tuple[str, dict[_Axis, float]]]:
-    """Names of joint properties of motors, with the value of each joint axis."""
+def _usd_properties(motors: Sequence[Motor], axes: Sequence[_Axis]) -> tuple[Properties, Properties]:
+    """Joint properties of motors, and the armatures that the rotors of their actuators have instead."""
     specs = [motor.spec for motor in motors if motor.spec is not None]
     # a file has the rotor at the joint, whatever lies between
-    rotors = {id(spec): values for spec, values in rotor_armatures(specs, attached=False)}
-    return [part for motor in motors for part in _properties_of(motor, axes, rotors.get(id(motor.spec)))]
+    inertias = {id(spec): values for spec, values in rotor_armatures(specs, attached=False)}
+    given: list[tuple[str, dict[_Axis, float]]] = []
+    rotors: list[tuple[str, dict[_Axis, float]]] = []
+    for motor in motors:
+        inertia = inertias.get(id(motor.spec))
+        for field, value in motor.properties.items():
+            if field != "armature" or inertia is None:
+                given += [(name, _by_dof(motor, axes, value)) for name in _USD_PROPERTIES[field]]
+        if inertia is not None:
+            rotors.append(("armatures", _by_dof(motor, axes, inertia)))
+    return given, rotors
 
 
-def _properties_of(motor: Motor, axes: Sequence[_Axis], rotor: Any) -> Iterator[tuple[str, dict[_Axis, float]]]:
+def _by_dof(motor: Motor, axes: Sequence[_Axis], value: Any) -> dict[_Axis, float]:
     own = [axes[column] for column in motor.columns]
-    properties = motor.properties | ({} if rotor is None else {"armature": rotor})
-    for given, value in properties.items():
-        for name in _USD_PROPERTIES[given]:
-            yield name, dict(zip(own, np.broadcast_to(value, len(own)).tolist(), strict=True))
+    return dict(zip(own, np.broadcast_to(value, len(own)).tolist(), strict=True))
 
 
 def _equal_motors(motors: Sequence[Motor]) -> list[EqualMotors]:

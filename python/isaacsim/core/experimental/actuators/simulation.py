@@ -54,6 +54,8 @@ class Simulation(NotCopied):
             copy, be it that of the robot on the stage, of a prim above it, `/World` or `/`, or a pattern,
             `/World/envs/env_.*/Arm`; one copy alone is meant by a path through its `env_i`. Only with MuJoCo.
         engine: "mujoco", which the extra `sim` brings, or "physx" for the physics of Isaac Sim, the extra `physx`.
+            "mujoco_warp" steps what "mujoco" reads with mujoco_warp on the CPU, for comparisons: one environment, and
+            slow.
         strict_inertia: Refuse physically impossible inertias; else MuJoCo gets the closest one that a
             body can have, and a warning names the links.
         floating_base: Give robots of an MJCF or URDF file with a fixed base a floating one.
@@ -120,7 +122,7 @@ class Simulation(NotCopied):
             _refuse_on_stages(engine, **standing)
             opened, own_dt = _open_stage(source), DEFAULT_DT
         options = {}
-        if engine == "mujoco":
+        if engine in _MUJOCO:
             options = {"strict_inertia": strict_inertia, "initial_positions": None if is_file else initial_positions}
         self._source = "a stage" if source is opened else os.fspath(source)
         self._host = host_class(opened, float(own_dt if dt is None else dt), int(num_envs), **options)
@@ -355,7 +357,7 @@ class Simulation(NotCopied):
 
     def _mujoco(self, what: str) -> Any:
         """The host, where it is MuJoCo."""
-        if self.engine != "mujoco":
+        if self.engine not in _MUJOCO:
             raise HostError(f"engine = {self.engine!r}: has no {what}. Use engine='mujoco' for it.")
         return self._host
 
@@ -368,6 +370,10 @@ class Simulation(NotCopied):
     def __repr__(self) -> str:
         state = "playing" if self.playing else "stopped"
         return f"<Simulation of {self._source} by {self.engine}: dt {self.dt:.6g} s, {self.num_envs} x, {state}>"
+
+
+# engines whose model is MuJoCo's
+_MUJOCO = ("mujoco", "mujoco_warp")
 
 
 def _require_numbers(dt: float | None, num_envs: int) -> None:
@@ -411,13 +417,17 @@ def _open_stage(source: Any) -> Any:
 
 def _host_class(simulator: str) -> Any:
     """The host of a simulator, imported only when it is used."""
-    require_type("engine", simulator, str, "'mujoco' or 'physx'")
+    require_type("engine", simulator, str, "'mujoco', 'mujoco_warp' or 'physx'")
     if simulator == "mujoco":
         with needs("Simulation", "sim", HostError):
             from .hosts.mujoco.host import MujocoHost
         return MujocoHost
+    if simulator == "mujoco_warp":
+        with needs("Simulation", "sim", HostError):
+            from .hosts.mujoco.warp_host import MujocoWarpHost
+        return MujocoWarpHost
     if simulator == "physx":
         with needs("engine = 'physx'", "physx", HostError):
             from .hosts.physx.host import PhysxHost
         return PhysxHost
-    raise ValueError(f"engine = {simulator!r}: must be 'mujoco' or 'physx'. Correct the name.")
+    raise ValueError(f"engine = {simulator!r}: must be 'mujoco', 'mujoco_warp' or 'physx'. Correct the name.")

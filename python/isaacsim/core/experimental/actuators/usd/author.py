@@ -22,6 +22,7 @@ from .assets import note_authored
 from .axes import address, axis_in, is_angular
 from .discover import dofs_driven
 from .envelope_fallback import write_envelope
+from .fallback_marks import marked, take_back
 from .friction_fallback import write_fallback
 from .joint_order import dof_names, is_part, joints_of
 from .joint_properties import axis_of, write_properties
@@ -51,6 +52,10 @@ _VALUE_TYPES: dict[str, tuple[Any, Callable[[Any], Any]]] = {
         lambda path: Sdf.AssetPath(asset_text(path)),
     ),
 }
+
+
+# name of each joint property, and its value by path of the joint and name of the DOF
+Properties = Sequence[tuple[str, Mapping[tuple[str, str], float]]]
 
 
 @dataclass(frozen=True)
@@ -115,13 +120,13 @@ def author_actuator(
     targets = _resolve_targets(root, target_names)
     path = root.GetPath().AppendChild("Actuators").AppendChild(name)
     _check_place(stage, path, targets, overwrite_existing)
+    axes = [(str(one.GetPrimPath()), _axis(stage, one)) for one in targets]
     with undo_on_error(stage):
+        take_back(stage, axes, [path])
         prim = _Prim.of(path, _on_stage(stage, configs, targets), targets)
         _write(stage, prim)
         write_supplies(stage, path.GetParentPath(), {path: prim.supply}, write_configs)
-        axes = [(str(one.GetPrimPath()), _axis(stage, one)) for one in targets]
-        write_fallback(stage, axes, configs)
-        write_envelope(stage, axes, configs)
+        _write_fallbacks(stage, axes, configs)
     return stage.GetPrimAtPath(path)
 
 
@@ -137,7 +142,8 @@ def author_actuators(
     stage: Usd.Stage,
     articulation_root: str,
     motors: Sequence[EqualMotors],
-    properties: Sequence[tuple[str, Mapping[tuple[str, str], float]]],
+    properties: Properties,
+    rotors: Properties,
     *,
     overwrite_existing: bool,
 ) -> list[Usd.Prim]:
@@ -150,7 +156,8 @@ def author_actuators(
         stage: Where.
         articulation_root: Path of the robot's prim.
         motors: The actuators.
-        properties: Joint properties to author: name, and value by path of the joint and name of the DOF.
+        properties: Joint properties to author.
+        rotors: Armatures of joints that rotors of the actuators have, which other actuators remove.
         overwrite_existing: True to replace prims that drive these joints or have these names.
     """
     root = _root_prim(stage, str(articulation_root))
@@ -162,12 +169,15 @@ def author_actuators(
     if problems:
         raise ValueError("\n".join(dict.fromkeys(problems)))
     with undo_on_error(stage):
+        take_back(stage, _axes(stage, driven), [*obsolete, *places])
         _write_properties(stage, properties)
         _remove(stage, [*obsolete, *places])
         for shared, prims in planned:
             _write_all(stage, _with_class(stage, scope, shared, prims))
         write_supplies(stage, scope, _supplies_of(planned), write_configs)
-        _write_fallbacks(stage, motors)
+        _write_rotors(stage, rotors)
+        for one in motors:
+            _write_fallbacks(stage, _axes(stage, one.dofs), one.spec.stages)
     return [stage.GetPrimAtPath(prim.path) for _, prims in planned for prim in prims]
 
 
@@ -189,12 +199,20 @@ def _supplies_of(planned: Iterable[tuple[str, Sequence[_Prim]]]) -> dict[Sdf.Pat
     return {prim.path: prim.supply for _, prims in planned for prim in prims}
 
 
-def _write_properties(stage: Usd.Stage, properties: Sequence[tuple[str, Mapping[tuple[str, str], float]]]) -> None:
+def _write_properties(stage: Usd.Stage, properties: Properties) -> None:
     for name, values in properties:
-        axes = [(joint, axis_of(stage, joint, dof_name)) for joint, dof_name in values]
+        axes = _axes(stage, values)
         if name == "armatures":
             _hold_newtons(stage, axes)
         write_properties(stage, {name: np.array(list(values.values()))}, axes)
+
+
+def _write_rotors(stage: Usd.Stage, rotors: Properties) -> None:
+    for name, values in rotors:
+        for dof, value in values.items():
+            (axis,) = _axes(stage, [dof])
+            with marked(stage, axis):
+                _write_properties(stage, [(name, {dof: value})])
 
 
 def _hold_newtons(stage: Usd.Stage, axes: Sequence[tuple[str, str]]) -> None:
@@ -205,12 +223,17 @@ def _hold_newtons(stage: Usd.Stage, axes: Sequence[tuple[str, str]]) -> None:
             prim.CreateAttribute("newton:armature", Sdf.ValueTypeNames.Float, custom=False).Set(0.0)
 
 
-def _write_fallbacks(stage: Usd.Stage, motors: Iterable[EqualMotors]) -> None:
-    """Author the friction of motors on their joints too, and their envelopes on the drives."""
-    for one in motors:
-        axes = [(joint, axis_of(stage, joint, name)) for joint, name in one.dofs]
-        write_fallback(stage, axes, one.spec.stages)
-        write_envelope(stage, axes, one.spec.stages)
+def _write_fallbacks(stage: Usd.Stage, axes: Iterable[tuple[str, str]], configs: Sequence[Any]) -> None:
+    """Author the friction of an actuator on its joints too, and its envelope on their drives."""
+    for axis in axes:
+        with marked(stage, axis):
+            write_fallback(stage, [axis], configs)
+            write_envelope(stage, [axis], configs)
+
+
+def _axes(stage: Usd.Stage, dofs: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
+    """Path and axis of each DOF."""
+    return [(joint, axis_of(stage, joint, name)) for joint, name in dofs]
 
 
 def _write_all(stage: Usd.Stage, prims: Iterable[_Prim]) -> None:

@@ -84,7 +84,8 @@ def to_usd(
     """
     with needs("to_usd", "usd"):
         from ...usd.author import joints_to_drive, others_driving
-        from ...usd.joint_properties import write_properties
+        from ...usd.fallback_marks import take_back
+        from ...usd.joint_properties import axis_of, write_properties
         from ...usd.text import undo_on_error, write_text
 
     lost = [f"{type(cfgs).__name__}: {name}: motors have no such thing" for name in all_but_groups(cfgs)]
@@ -97,12 +98,15 @@ def to_usd(
     wrong, obsolete = others_driving(stage, covered, set(), overwrite_existing)
     if problems := problems + wrong:
         raise ValueError("\n".join(problems))
-    axes, robot = _axes_and_properties(stage, names, paths)
-    resolved = _resolved(of_groups, names, robot, rules)
-    for group, one in resolved.items():
-        lost += [f"{group}: {line}" for line in _lost(cfgs[group], one)]
-    motors = _motors(cfgs, resolved)
+    axes = [(path, axis_of(stage, path, name)) for path, name in zip(paths, names, strict=True)]
     with undo_on_error(stage):
+        # values of earlier actuators are not those of the robot
+        take_back(stage, [axes[at] for _, columns in of_groups.values() for at in columns], obsolete)
+        robot = _properties(stage, axes)
+        resolved = _resolved(of_groups, names, robot, rules)
+        for group, one in resolved.items():
+            lost += [f"{group}: {line}" for line in _lost(cfgs[group], one)]
+        motors = _motors(cfgs, resolved)
         for path in obsolete:
             stage.RemovePrim(path)
         # drives first: a joint that one moves needs no motor
@@ -126,14 +130,11 @@ def _resolved(
     return found
 
 
-def _axes_and_properties(
-    stage: Stage, names: Sequence[str], paths: Sequence[str]
-) -> tuple[list[tuple[str, str]], dict[str, np.ndarray]]:
-    """Return path and axis of each joint, and the properties of all joints."""
-    from ...usd.joint_properties import axis_of, read_property
+def _properties(stage: Stage, axes: Sequence[tuple[str, str]]) -> dict[str, np.ndarray]:
+    """Return the properties of all joints."""
+    from ...usd.joint_properties import read_property
 
-    axes = [(path, axis_of(stage, path, name)) for path, name in zip(paths, names, strict=True)]
-    return axes, {name: read_property(stage, _ON_JOINTS[name], axes)[None].astype(np.float32) for name in PROPERTIES}
+    return {name: read_property(stage, _ON_JOINTS[name], axes)[None].astype(np.float32) for name in PROPERTIES}
 
 
 def _covered(groups: Mapping[str, tuple[object, list[int]]], dofs: Sequence[tuple[str, str]]) -> set[tuple[str, str]]:

@@ -176,7 +176,7 @@ def _inertia() -> Cause:
         names = {name for name, _ in found}
         sides = [first.side, second.side]
         # PhysX cannot set inertias while it runs
-        changed = next((at for at in (1, 0) if sides[at].engine == "mujoco"), None)
+        changed = next((at for at in (1, 0) if sides[at].engine != "physx"), None)
         if changed is None:
             return None
         source = (first, second)[1 - changed].values.links

@@ -133,7 +133,7 @@ def _set_together(side: Side, robot: Any, getter: str, given: Mapping[int, Mappi
     for part, values in given.items():
         for joint, value in values.items():
             parts[part][0, names.index(joint)] = value
-    if getter == _FRICTION and side.engine == "mujoco":
+    if getter == _FRICTION and side.engine != "physx":
         # which has one dry friction
         parts[0] = parts[1]
     setter: Callable[..., None] = getattr(robot, getter.replace("get_", "set_", 1))

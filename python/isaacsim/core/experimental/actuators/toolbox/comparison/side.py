@@ -91,7 +91,7 @@ def side_of(
     Args:
         file: Path of a USD, MJCF or URDF file with one robot.
         motors: Motors by pattern of joint names; None means those of the file.
-        engine: Simulator, as `Simulation` names it: `mujoco` or `physx`.
+        engine: Simulator, as `Simulation` names it: `mujoco`, `mujoco_warp` or `physx`.
         dt: Physics step [s]; None means that of the file.
 
     Raises:

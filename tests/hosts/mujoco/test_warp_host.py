@@ -1,0 +1,98 @@
+"""Steps of mujoco_warp in place of MuJoCo's: the same motion in single precision, and what it cannot do by name."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import numpy as np
+import pytest
+from isaacsim.core.experimental.actuators import (
+    ArticulationActuators,
+    MaxEffortClampingConfig,
+    PDControlConfig,
+    Simulation,
+)
+from isaacsim.core.experimental.actuators.errors import HostError
+from physics_engines import floating_pair
+from places import ROBOTS
+from pxr import UsdPhysics
+from small_stages import pendulum
+
+ENGINE = "mujoco_warp"
+PD = [PDControlConfig(60.0, 6.0), MaxEffortClampingConfig("joint")]
+
+
+def positions(source: Any, engine: str, steps: int, armature: float | None = None, goal: float = 0.3) -> np.ndarray:
+    """Positions of a robot with motors, or of drives; the armature is set after the first half."""
+    found = []
+    with Simulation(source, engine=engine) as sim:
+        robot = sim.articulation("/")
+        with ArticulationActuators.from_configs("/", {".*": PD}):
+            sim.play()
+            robot.set_dof_position_targets(goal)
+            for step in range(steps):
+                if step == steps // 2 and armature is not None:
+                    robot.set_dof_armatures(armature)
+                sim.step()
+                found.append(robot.get_dof_positions().numpy()[0].copy())
+    return np.array(found)
+
+
+@pytest.mark.parametrize("armature", [None, 5.0])
+def test_motion_is_that_of_mujoco(armature: float | None) -> None:
+    """With the package's actuators; a property that is set while it runs acts."""
+    pytest.importorskip("mujoco_warp")
+    arm = ROBOTS / "arm_2dof.usda"
+    expected = positions(arm, "mujoco", 120, armature)
+    assert np.ptp(expected, axis=0).min() > 0.02
+    np.testing.assert_allclose(positions(arm, ENGINE, 120, armature), expected, rtol=0, atol=2e-6)
+    if armature is not None:
+        assert np.abs(expected - positions(arm, "mujoco", 120)).max() > 1e-3
+
+
+def test_drives_act_and_tell_their_effort() -> None:
+    """Those of the file, without actuators."""
+    pytest.importorskip("mujoco_warp")
+    told = []
+    for engine in ("mujoco", ENGINE):
+        made = pendulum()
+        made.drive("/World/Robot/hinge", stiffness=1.0, damping=0.1, targetPosition=20.0)
+        with Simulation(made.stage, engine=engine) as sim:
+            sim.play()
+            sim.step(50)
+            robot = sim.articulation("/World/Robot")
+            told.append([robot.get_dof_positions().numpy(), robot.get_dof_projected_joint_forces().numpy()])
+    assert np.abs(told[0]).min() > 1e-4
+    np.testing.assert_allclose(told[1], told[0], rtol=1e-4)
+
+
+def test_robots_fall_on_the_ground_as_in_mujoco() -> None:
+    """A floating base, and contacts that arise while it runs; without them it falls through."""
+    pytest.importorskip("mujoco_warp")
+    heights = []
+    for engine, contacts in (("mujoco", True), (ENGINE, True), (ENGINE, False)):
+        made = floating_pair()
+        made.shape("/World/Robot/trunk/box", "Cube", size=0.4)
+        UsdPhysics.CollisionAPI.Apply(made.stage.DefinePrim("/World/ground", "Plane"))
+        with Simulation(made.stage, 1 / 200, engine=engine) as sim:
+            if not contacts:
+                sim.disable_contacts()
+            sim.play()
+            sim.step(300)
+            heights.append(sim.articulation("/World/Robot").get_world_poses()[0].numpy()[0, 2])
+    assert 0.1 < heights[0] < 1.0 and heights[2] < -1.0
+    assert heights[1] == pytest.approx(heights[0], abs=0.02)
+
+
+def test_several_environments_are_refused() -> None:
+    """It is for comparisons, a robot at a time."""
+    with pytest.raises(HostError, match="num_envs = 2: must be 1 with engine='mujoco_warp'"):
+        Simulation(ROBOTS / "arm_2dof.usda", num_envs=2, engine=ENGINE)
+
+
+def test_a_missing_library_is_told_with_the_command(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whose version is that of MuJoCo."""
+    monkeypatch.setitem(sys.modules, "mujoco_warp", None)
+    with pytest.raises(HostError, match=r"needs mujoco_warp, .* `pip install 'mujoco-warp~=\d+\.\d+\.0'`"):
+        Simulation(ROBOTS / "arm_2dof.usda", engine=ENGINE)

@@ -1,0 +1,173 @@
+"""Fallbacks of actuators on joints go with their actuators; what the robot's author put there stays."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from isaacsim.core.experimental.actuators import (
+    EnvelopeClampingConfig,
+    FrictionConfig,
+    MotorConfig,
+    PDControlConfig,
+    TransmissionConfig,
+    add_actuator,
+    add_motors,
+    motors_of,
+)
+from isaacsim.core.experimental.actuators.usd.fallback_marks import MARK
+from isaacsim.core.experimental.actuators.usd.motor_overlay import motor_overlay
+from isaacsim.core.experimental.actuators.usd.schema import applied_schemas
+from pxr import Sdf, Usd
+from small_stages import SmallStage, pendulum
+
+ROOT, HINGE = "/World/Robot", "/World/Robot/hinge"
+PD = PDControlConfig(20.0, 2.0)
+FRICTION = FrictionConfig(0.5, 0.25, 0.75)
+ENVELOPE = EnvelopeClampingConfig.from_physx(16.0, 0.5, 10.0, 0.5)
+ROTOR = TransmissionConfig(10.0, rotor_inertia=1e-4)
+RICH = [PD, ENVELOPE, ROTOR, FRICTION]
+AXIS = "physxJointAxis:angular:"
+ENVELOPES = "physxDrivePerformanceEnvelope:angular:"
+
+
+def bare() -> SmallStage:
+    """A pendulum with a drive, and nothing else on its joint."""
+    made = pendulum()
+    made.drive(HINGE, stiffness=1.0)
+    return made
+
+
+def furnished() -> SmallStage:
+    """One whose author gave the joint values of all kinds."""
+    made = bare()
+    made.drive(HINGE, maxForce=9.0)
+    joint = made.stage.GetPrimAtPath(HINGE)
+    for schema in ("NewtonJointAPI", "PhysxJointAxisAPI:angular", "PhysxDrivePerformanceEnvelopeAPI:angular"):
+        joint.AddAppliedSchema(schema)
+    for name in ("staticFrictionEffort", "dynamicFrictionEffort", "viscousFrictionCoefficient", "armature"):
+        made.attribute(HINGE, AXIS + name, 0.125)
+    for name in ("friction", "damping", "armature"):
+        made.attribute(HINGE, f"newton:{name}", 0.25)
+    made.attribute(HINGE, f"{ENVELOPES}maxActuatorVelocity", 45.0)
+    return made
+
+
+def author(stage: Usd.Stage, motor: Sequence[Any], by: str = "motors") -> None:
+    """Give the hinge a motor in place of the one that it has."""
+    if by == "motors":
+        add_motors(ROOT, {"hinge": list(motor)}, stage=stage, overwrite_existing=True)
+        return
+    kinds = {type(one): one for one in motor}
+    limits = [kinds[EnvelopeClampingConfig]] if EnvelopeClampingConfig in kinds else []
+    others = [one for one in motor[1:] if one not in limits]
+    add_actuator(ROOT, "hinge", "hinge", PD, clamping=limits, others=others, stage=stage, overwrite_existing=True)
+
+
+def text_of(stage: Usd.Stage) -> str:
+    """The joint as the layer of the stage has it."""
+    layer = stage.GetRootLayer()
+    copy = Sdf.Layer.CreateAnonymous(".usda")
+    Sdf.CopySpec(layer, HINGE, copy, "/hinge")
+    return copy.ExportToString()
+
+
+def values(stage: Usd.Stage) -> dict[str, Any]:
+    """The authored values of the joint."""
+    joint = stage.GetPrimAtPath(HINGE)
+    return {one.GetName(): one.Get() for one in joint.GetAuthoredAttributes() if one.HasAuthoredValue()}
+
+
+@pytest.mark.parametrize("by", ["motors", "actuator"])
+@pytest.mark.parametrize("made", [bare, furnished])
+def test_motor_with_fewer_laws_leaves_the_joint_as_it_was(made: Any, by: str) -> None:
+    """As in a file that never had the other motor, to the letter; through a file as well."""
+    stage = made().stage
+    before = text_of(stage)
+    author(stage, RICH, by)
+    assert text_of(stage) != before
+    layer = Sdf.Layer.CreateAnonymous(".usda")
+    layer.ImportFromString(stage.GetRootLayer().ExportToString())
+    author(read := Usd.Stage.Open(layer), [PD], by)
+    assert text_of(read) == before
+
+
+def test_motors_in_place_of_each_other_leave_nothing_behind() -> None:
+    """Each after the other is as each alone."""
+    motors = [RICH, [PD, FrictionConfig(0.1)], [PD, ENVELOPE], RICH, [PD, ROTOR], [PD]]
+    stage = furnished().stage
+    for motor in motors:
+        author(stage, motor)
+        alone = furnished().stage
+        author(alone, motor)
+        assert text_of(stage) == text_of(alone)
+
+
+def test_value_that_was_changed_since_stays() -> None:
+    """Somebody's own; the others go."""
+    made = bare()
+    author(made.stage, RICH)
+    made.stage.GetPrimAtPath(HINGE).GetAttribute("newton:friction").Set(3.0)
+    author(made.stage, [PD])
+    assert values(made.stage)["newton:friction"] == 3.0
+    assert "newton:damping" not in values(made.stage)
+    schemas = applied_schemas(made.stage.GetPrimAtPath(HINGE))
+    assert "NewtonJointAPI" in schemas and "PhysxDrivePerformanceEnvelopeAPI:angular" not in schemas
+    assert not made.stage.GetPrimAtPath(HINGE).GetCustomDataByKey(MARK)
+
+
+def test_properties_given_by_number_stay() -> None:
+    """They are the joint's, as `motors_of` returns them, and those of the fallback are not."""
+    made = bare()
+    add_motors(ROOT, {"hinge": MotorConfig(PD, armature=0.5)}, stage=made.stage)
+    author(made.stage, [PD])
+    assert motors_of(made.stage)["hinge"].armature == pytest.approx(0.5)
+
+
+def test_axes_of_a_joint_keep_their_own() -> None:
+    """Another motor of one axis leaves the friction of the other."""
+    made = SmallStage()
+    made.root(ROOT)
+    made.body(f"{ROOT}/base")
+    made.body(f"{ROOT}/link", (0, 0, 1))
+    made.joint(f"{ROOT}/weld", "Fixed", None, f"{ROOT}/base")
+    made.joint(HINGE, "", f"{ROOT}/base", f"{ROOT}/link")
+    for axis in ("transX", "transY", "transZ", "rotZ"):
+        limit = made.stage.GetPrimAtPath(HINGE)
+        limit.AddAppliedSchema(f"PhysicsLimitAPI:{axis}")
+        made.attribute(HINGE, f"limit:{axis}:physics:low", 1.0)
+        made.attribute(HINGE, f"limit:{axis}:physics:high", -1.0)
+    add_motors(ROOT, {"hinge:rot[XY]": [PD, FRICTION]}, stage=made.stage)
+    add_motors(ROOT, {"hinge:rotX": [PD]}, stage=made.stage, overwrite_existing=True)
+    found = [name for name in values(made.stage) if "dynamicFrictionEffort" in name]
+    assert found == ["physxJointAxis:rotY:dynamicFrictionEffort"]
+
+
+@pytest.mark.parametrize("made", [bare, furnished])
+def test_layer_over_a_file_hides_its_fallbacks(made: Any, tmp_path: Path) -> None:
+    """What is before them in the file has effect; what is not there is blocked."""
+    source, overlay = tmp_path / "robot.usda", tmp_path / "motors.usda"
+    stage = made().stage
+    before = values(stage)
+    author(stage, RICH)
+    stage.Export(str(source))
+    with motor_overlay(source, overlay, ["hinge"], "") as (over, root):
+        add_motors(root, {"hinge": [PD]}, stage=over)
+    found = Usd.Stage.Open(str(overlay))
+    assert values(found) == before
+    schemas = applied_schemas(found.GetPrimAtPath(HINGE))
+    assert ("PhysxDrivePerformanceEnvelopeAPI:angular" in schemas) is (made is furnished)
+
+
+def test_fallbacks_over_values_of_a_weaker_layer_go_without_a_trace() -> None:
+    """Of the weaker layer they are, even if it changes meanwhile."""
+    weak = furnished().stage
+    strong = Sdf.Layer.CreateAnonymous(".usda")
+    strong.subLayerPaths.append(weak.GetRootLayer().identifier)
+    stage = Usd.Stage.Open(strong)
+    author(stage, RICH)
+    weak.GetPrimAtPath(HINGE).GetAttribute("newton:friction").Set(0.75)
+    author(stage, [PD])
+    assert values(stage) == values(weak) and values(weak)["newton:friction"] == 0.75
