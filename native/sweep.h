@@ -115,19 +115,41 @@ struct Constants<Stage, Form::kUsual> {
     static constexpr auto &kTaken = Stage::kUsual, &kAsked = Stage::kUsualAsked;
 };
 
-// True if `size` elements have the constants of a form. What robots share is known beforehand.
+// True if `size` elements have a constant of a form, if there is one. A number that robots share is known beforehand.
+template <class Stage, Form FORM, size_t K>
+inline bool may_have_constant(const Use& use) {
+    constexpr float constant = Constants<Stage, FORM>::kTaken[K];
+    if constexpr (constant != constant)
+        return true;
+    else
+        return !use.is_shared(K) || use.shared[K] == constant;
+}
+template <class Stage, Form FORM, size_t K>
+inline bool has_constant(const Use& use, const Arrays<Stage>& own, int64_t size) {
+    constexpr float constant = Constants<Stage, FORM>::kTaken[K];
+    if constexpr (constant != constant)
+        return true;
+    else
+        return use.is_shared(K) || all_are(own.taken[K], constant, size);
+}
+template <class Stage, Form FORM, size_t K>
+inline bool asks_constant(const Use& use, const Arrays<Stage>& own, int64_t size) {
+    constexpr float constant = Constants<Stage, FORM>::kAsked[K];
+    if constexpr (constant != constant)
+        return true;
+    else
+        return (use.is_still[K] && constant == 0.0f) || all_are(own.asked[K], constant, size);
+}
+template <class Stage, Form FORM, size_t... K, size_t... A>
+inline bool have_constants(const Use& use, const Arrays<Stage>& own, int64_t size, std::index_sequence<K...>,
+                           std::index_sequence<A...>) {
+    return (may_have_constant<Stage, FORM, K>(use) && ...) && (has_constant<Stage, FORM, K>(use, own, size) && ...) &&
+           (asks_constant<Stage, FORM, A>(use, own, size) && ...);
+}
 template <class Stage, Form FORM>
 inline bool have_constants(const Use& use, const Arrays<Stage>& own, int64_t size) {
-    const auto &taken = Constants<Stage, FORM>::kTaken, &asked = Constants<Stage, FORM>::kAsked;
-    for (int k = 0; k < Stage::kPrepared; ++k)
-        if (taken[k] == taken[k] && use.is_shared(k) && use.shared[k] != taken[k]) return false;
-    for (int k = 0; k < Stage::kPrepared; ++k)
-        if (taken[k] == taken[k] && !use.is_shared(k) && !all_are(own.taken[k], taken[k], size)) return false;
-    for (int k = 0; k < Stage::kAsked; ++k) {
-        if (asked[k] != asked[k] || (use.is_still[k] && asked[k] == 0.0f)) continue;
-        if (!all_are(own.asked[k], asked[k], size)) return false;
-    }
-    return true;
+    return have_constants<Stage, FORM>(use, own, size, std::make_index_sequence<Stage::kPrepared>{},
+                                       std::make_index_sequence<Stage::kAsked>{});
 }
 
 template <Form FORM>
@@ -365,8 +387,8 @@ struct StageLoop<Stage, FORM, std::index_sequence<A...>, std::index_sequence<S..
 
     // `given` and `out` in the order of `at`; true if any result is bad
     template <class At>
-    FLATTENED static bool run(int64_t count, const At at, const float* given, float* out, float* lag, const float* q,
-                              const float* qd, float dt, Numbers<A>... asked, State<S>... state, Numbers<T>... taken) {
+    static bool over(int64_t count, const At at, const float* given, float* out, float* lag, const float* q,
+                     const float* qd, float dt, Numbers<A>... asked, State<S>... state, Numbers<T>... taken) {
         int32_t bad = 0;
         INDEPENDENT
         for (int64_t n = 0; n < count; ++n) {
@@ -390,8 +412,8 @@ struct StageLoop<Stage, FORM, std::index_sequence<A...>, std::index_sequence<S..
         if constexpr (Stage::kFirst > 0)
             run_first(count, at, given, b.lag, b.input[kPosition], b.input[kVelocity], p.dt, own.asked[A]...,
                       own.state[S]..., own.taken[T]...);
-        return run(count, at, given, out, b.lag, b.input[kPosition], b.input[kVelocity], p.dt, own.asked[A]...,
-                   own.state[S]..., own.taken[T]...);
+        return loop<StageLoop>(count, at, given, out, b.lag, b.input[kPosition], b.input[kVelocity], p.dt,
+                               own.asked[A]..., own.state[S]..., own.taken[T]...);
     }
 };
 
@@ -473,8 +495,8 @@ bool moves_with_joint(List<Stages...>, int law) {
 
 // ---- gather and scatter
 
-// A law on some elements: results are stored in `found`, then scattered. Without ONE_STEP, controllers have time steps of
-// their own.
+// A law on some elements: results are stored in `found`, then scattered. Without ONE_STEP, controllers have time steps
+// of their own.
 template <class Law, bool ONE_STEP>
 NOINLINE void law_by_places(const Problem& p, const Block& b, const Use& use, float* RESTRICT efforts) {
     const int64_t count = b.robots * use.slots;
@@ -535,9 +557,9 @@ struct SensorLoop<Law, FORM, std::index_sequence<A...>, std::index_sequence<S...
     }
 
     template <class At>
-    FLATTENED static void run(int64_t count, const At at, const float* q, const float* qd, const float* dt,
-                              float* RESTRICT positions, float* RESTRICT velocities, float* RESTRICT lag,
-                              Numbers<A>... asked, State<S>... state, Numbers<T>... taken) {
+    static void over(int64_t count, const At at, const float* q, const float* qd, const float* dt,
+                     float* RESTRICT positions, float* RESTRICT velocities, float* RESTRICT lag, Numbers<A>... asked,
+                     State<S>... state, Numbers<T>... taken) {
         INDEPENDENT
         for (int64_t n = 0; n < count; ++n) {
             const int64_t i = at(n);
@@ -557,8 +579,8 @@ struct SensorLoop<Law, FORM, std::index_sequence<A...>, std::index_sequence<S...
 
     template <class At>
     static void run(const Block& b, const Use& use, const Arrays<Law>& own, const At at, float* out) {
-        run(b.robots * use.slots, at, b.input[kPosition], b.input[kVelocity], b.dt, out, out + b.pitch, b.lag,
-            own.asked[A]..., own.state[S]..., own.taken[T]...);
+        loop<SensorLoop>(b.robots * use.slots, at, b.input[kPosition], b.input[kVelocity], b.dt, out, out + b.pitch,
+                         b.lag, own.asked[A]..., own.state[S]..., own.taken[T]...);
     }
 };
 
