@@ -251,7 +251,7 @@ struct EndSweep<Law, Mode, std::index_sequence<A...>, std::index_sequence<S...>,
         const Arrays<Law> law(p.controllers[0], b);
         const Inputs in(b);
         const float* most[sizeof...(M) + 1] = {};
-        for (size_t k = 0; k < sizeof...(M); ++k) most[k] = taken(p.limits[0], static_cast<int>(k), 1, b);
+        for (size_t k = 0; k < sizeof...(M); ++k) most[k] = taken(p.limits[0], static_cast<int>(k), b);
         const auto swept = [&](auto hands) {
             return run<decltype(hands)::value>(b.size, p.dt, in.q, in.qd, in.q_target, in.qd_target, in.feedforward,
                                                b.efforts, own.asked[A]..., own.state[S]..., own.taken[T]...,

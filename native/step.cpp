@@ -130,7 +130,7 @@ void derive(const Problem& p, const Block& b, const Use& use) {
 const float* find_periods(const Problem& p, const Block& b, const Scratch& scratch) {
     if (p.rate < 0) return p.dt_row;
     const Use& use = p.limits[p.rate];
-    const float* RESTRICT const steps = taken(use, 0, use.prepared, b);
+    const float* RESTRICT const steps = taken(use, 0, b);
     float* RESTRICT const periods = scratch.at(Scratch::kPeriods);
     for (int64_t i = 0; i < b.size; ++i) periods[i] = steps[i] * p.dt;
     return periods;
@@ -184,7 +184,7 @@ void look_up_for_controllers(const Problem& p, const Block& b, const Scratch& sc
 }
 
 // Copy what controllers measure, signals [first, last); a value that is not finite leaves the previous one.
-NOINLINE void publish_measured(const Problem& p, const Block& b, int first, int last) {
+NOINLINE SHORT_VECTORS void publish_measured(const Problem& p, const Block& b, int first, int last) {
     for (int s = first; s < last; ++s) {
         const float* RESTRICT const from = b.input[s];
         if (!p.measured[s]) continue;

@@ -41,11 +41,9 @@ constexpr bool is_controller = number_in<Law>(Controllers{}) >= 0;
 
 // ---- arguments of a law
 
-// A parameter array of a law; curve values follow the parameters.
-inline const float* taken(const Use& use, int k, int prepared, const Block& b) {
-    if (k >= prepared) return b.derived + (use.curve + k - prepared) * b.pitch;
-    if (use.in_scratch && use.scratch[k] >= 0) return b.derived + use.scratch[k] * b.pitch;
-    return use.rows[k].at(b.first);
+// Array of a prepared parameter of a law.
+inline const float* taken(const Use& use, int k, const Block& b) {
+    return use.in_scratch && use.scratch[k] >= 0 ? b.derived + use.scratch[k] * b.pitch : use.rows[k].at(b.first);
 }
 
 // Arrays that a law reads and writes in a block.
@@ -56,7 +54,9 @@ struct Arrays {
     float* state[Law::kStates ? Law::kStates : 1];
     const float* asked[Law::kAsked ? Law::kAsked : 1];
     Arrays(const Use& use, const Block& b) {
-        for (int k = 0; k < kTaken; ++k) taken[k] = ACTUATORS_VARIANT::taken(use, k, Law::kPrepared, b);
+        for (int k = 0; k < Law::kPrepared; ++k) taken[k] = use.rows[k].at(b.first);
+        for (int k = 0; use.in_scratch && k < Law::kPrepared; ++k) taken[k] = ACTUATORS_VARIANT::taken(use, k, b);
+        for (int k = 0; k < Law::kCurves; ++k) taken[Law::kPrepared + k] = b.derived + (use.curve + k) * b.pitch;
         for (int k = 0; k < Law::kStates; ++k) state[k] = use.state[k] + b.first_robot * use.slots;
         for (int k = 0; k < Law::kAsked; ++k)
             asked[k] = use.felt[k] ? b.derived + use.felt[k] * b.pitch : use.asked[k] + b.first;
