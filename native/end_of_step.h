@@ -233,9 +233,9 @@ struct EndSweep<Law, Mode, std::index_sequence<A...>, std::index_sequence<S...>,
             const auto next = Mode::template law<float>(
                 effort, q[i], qd[i], dt, told<Mode::kAsks[A]>(asked[i], damping, end_qd)...,
                 number<HANDS, S, sizeof...(S)>(state, i)..., number<HANDS, T, sizeof...(T)>(taken, i)...);
-            const float numbers[] = {q[i],          qd[i],          q_target[i],
-                                     qd_target[i],  feedforward[i], told<Mode::kAsks[A]>(asked[i], damping, end_qd)...,
-                                     next.at[S]..., effort};
+            // a law that reads all signals is not finite without them; a limit may hide that
+            static_assert(Law::kReads[0] && Law::kReads[1] && Law::kReads[2] && Law::kReads[3] && Law::kReads[4]);
+            const float numbers[] = {whole, told<Mode::kAsks[A]>(asked[i], damping, end_qd)..., next.at[S]...};
             const float rest = rest_of<sizeof numbers / sizeof(float)>(numbers);
             const bool good = rest == 0.0f;
             (keep<HANDS, S, sizeof...(S)>(state, i, good, next.at[S]), ...);
