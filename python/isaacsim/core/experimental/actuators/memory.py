@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+import math
 from types import SimpleNamespace
 from typing import Any
 
@@ -10,6 +12,25 @@ import warp as wp
 
 Array = np.ndarray | wp.array
 """An array of NumPy or Warp."""
+
+
+_LINE, _PAGE = 64, 4096
+# where in a page arrays start: five cache lines after the last one
+_APART = itertools.cycle(5 * _LINE * number % _PAGE for number in range(_PAGE // _LINE))
+
+
+def apart(shape: int | tuple[int, ...], value: float = 0, dtype: type = np.float32) -> np.ndarray:
+    """Return an array full of a value, aligned to a cache line, that starts elsewhere in a page than the last ones.
+
+    Large arrays of NumPy all start at the same place in a page. A loop over many of them would have the same elements
+    of each compete for a few lines of the cache.
+    """
+    size = math.prod(np.atleast_1d(shape).tolist()) * np.dtype(dtype).itemsize
+    raw = np.empty(size + _PAGE + _LINE, np.uint8)
+    first = (next(_APART) - raw.ctypes.data) % _PAGE
+    array = raw[first : first + size].view(dtype).reshape(shape)
+    array[...] = value
+    return array
 
 
 def numpy_view(array: Any) -> np.ndarray:

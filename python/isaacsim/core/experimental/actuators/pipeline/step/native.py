@@ -11,7 +11,7 @@ import warp as wp
 
 from ... import native
 from ...components.late import SPARE_ROWS
-from ...memory import numpy_view, warp_view
+from ...memory import apart, numpy_view, warp_view
 from ...specs.signals import SIGNALS
 from ..physics_step import Check, KeptDelays, checks_of
 from ..plan import Plan, Row, StatefulLaw
@@ -50,7 +50,7 @@ class NativeStep:
 
         Published values of laws are written here at the start of a step, see `publish`.
         """
-        self._measured = tuple(np.full(size, np.nan, np.float32) for _ in range(plan.num_measured))
+        self._measured = tuple(apart(size, np.nan) for _ in range(plan.num_measured))
         self._core.measure(self._measured)
         self._give_signals()
         self._give_laws()
@@ -180,8 +180,8 @@ class NativeStep:
     def observe(self, on: bool) -> None:
         """Record from the next step on what `observed` returns, or stop it."""
         size = (self.plan.num_robots, self.plan.num_slots)
-        self._observed = (np.zeros(size, np.float32), np.zeros(size, np.uint8)) if on else (None, None)
-        self._motor = np.zeros(size, np.float32) if on else None
+        self._observed = (apart(size), apart(size, dtype=np.uint8)) if on else (None, None)
+        self._motor = apart(size) if on else None
         self._core.observe(*self._observed, self._motor, self.plan.motor_stages)
 
     def observe_computed(self, computed: np.ndarray) -> None:

@@ -25,7 +25,7 @@ from typing import Any, Protocol
 import numpy as np
 import warp as wp
 
-from ...memory import Array
+from ...memory import Array, apart
 from ...specs.signals import SIGNALS
 from ...specs.stages import KINDS
 from ...version import __version__
@@ -75,7 +75,7 @@ class StepState:
 
 def new_signal(name: str, num_robots: int, num_slots: int) -> np.ndarray:
     """Return the first values of a signal, float32 `(num_robots, num_slots)`: neutral ones, or numbers."""
-    values = np.full((num_robots, num_slots), SIGNALS[name].neutral, np.float32)
+    values = apart((num_robots, num_slots), SIGNALS[name].neutral)
     if SIGNALS[name].is_number:
         every = np.arange(num_robots * num_slots).reshape(values.shape)
         values[:] = (every if name == "joint_number" else every // num_slots) % _NUMBERS
@@ -86,7 +86,7 @@ def new_state(plan: Plan, device: wp.DeviceLike = None) -> StepState:
     """Return a fresh state, in Warp arrays of `device`, or in NumPy arrays without one."""
 
     def filled(value: float, shape: int | tuple[int, ...], dtype: type = np.float32) -> Any:
-        values = np.full(shape, value, dtype)
+        values = apart(shape, value, dtype)
         return values if device is None else wp.array(values, dtype=wp.dtype_from_numpy(values.dtype), device=device)
 
     delayed = plan.num_robots * plan.num_delayed
