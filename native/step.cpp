@@ -1123,7 +1123,7 @@ void choose(Problem& p) {
     }
     for (size_t k = 0; k < p.controllers.size(); ++k)
         if (static_cast<int>(k) != p.route.law_of_all)
-            p.route.laws.push_back(find_law_places(Controllers{}, p.controllers[k].law));
+            p.route.laws.push_back(find_law_places(Controllers{}, p.controllers[k].law, p.rate < 0));
     for (const Use& use : p.feedback) {
         p.route.feedback.push_back(find_feedback(Feedbacks{}, use.law));
         Replaced& replaced = p.route.replaced[use.at_motor];

@@ -498,7 +498,7 @@ bool moves_with_joint(List<Stages...>, int law) {
 // A law on some elements: results are stored in `found`, then scattered. Without ONE_STEP, controllers have time steps
 // of their own.
 template <class Law, bool ONE_STEP>
-NOINLINE void law_by_places(const Problem& p, const Block& b, const Use& use, float* RESTRICT efforts) {
+void law_by_places(const Problem& p, const Block& b, const Use& use, float* RESTRICT efforts) {
     const int64_t count = b.robots * use.slots;
     const int32_t* RESTRICT places = use.places;
     const Inputs in(b);
@@ -511,12 +511,6 @@ NOINLINE void law_by_places(const Problem& p, const Block& b, const Use& use, fl
         found[k] = nan_unless(raw.good, raw.effort);
     }
     for (int64_t k = 0; k < count; ++k) efforts[places[k]] = found[k];
-}
-
-// one time step of all controllers is not gathered
-template <class Law>
-void law_by_places(const Problem& p, const Block& b, const Use& use, float* RESTRICT efforts) {
-    (p.rate < 0 ? law_by_places<Law, true> : law_by_places<Law, false>)(p, b, use, efforts);
 }
 
 // A stage on some elements.
@@ -746,10 +740,11 @@ Places find_due(List<Laws...>, int law) {
     return found;
 }
 
+// One time step of all controllers is not gathered.
 template <class... Laws>
-Places find_law_places(List<Laws...>, int law) {
-    static constexpr Places all[] = {law_by_places<Laws>...};
-    return all[law];
+Places find_law_places(List<Laws...>, int law, bool one_step) {
+    static constexpr Places all[] = {law_by_places<Laws, false>...}, with_one_step[] = {law_by_places<Laws, true>...};
+    return (one_step ? with_one_step : all)[law];
 }
 
 template <class... Limits>
