@@ -6,7 +6,7 @@ import difflib
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from xml.dom import expatbuilder
-from xml.dom.minidom import Comment, Document, Element, Node
+from xml.dom.minidom import Comment, Document, Element, Node, Text
 from xml.parsers.expat import ExpatError
 
 from .numbers_as_text import text_of
@@ -36,6 +36,14 @@ def read_xml(file: Path, *roots: str) -> Document:
     return document
 
 
+def new_document(root: str, attributes: Mapping[str, str]) -> Document:
+    """Return a document of one element."""
+    document = Document()
+    document.appendChild(document.createElement(root))
+    update(root_of(document), attributes)
+    return document
+
+
 def root_of(document: Document) -> Element:
     """Return the outermost element."""
     root = document.documentElement
@@ -46,11 +54,6 @@ def root_of(document: Document) -> Element:
 def xml_text(document: Document) -> str:
     """Return a document as text."""
     return "\n".join(node.toxml() for node in document.childNodes) + "\n"
-
-
-def in_comment(text: str) -> str:
-    """Return text that cannot end a comment of XML."""
-    return text.replace("--", "- -")
 
 
 def children(parent: Node, *tags: str) -> Iterator[Element]:
@@ -66,30 +69,30 @@ def child(parent: Element, tag: str) -> Element:
 
 
 def add(parent: Element, tag: str, attributes: Mapping[str, str], before: Element | None = None) -> Element:
-    """Add an element on a line of its own, at the end of another one or before a node in it."""
-    document = parent.ownerDocument
-    assert document is not None
-    element = document.createElement(tag)
+    """Add an element on a line of its own, at the end of another one or before an element in it."""
+    element = _document_of(parent).createElement(tag)
     update(element, attributes)
-    add_node(parent, element, before)
+    _add_line(parent, element, before)
     return element
 
 
-def add_node(parent: Element, node: Element | Comment, before: Element | None = None) -> None:
-    """Add a node on a line of its own."""
-    document, depth, above = parent.ownerDocument, 0, parent.parentNode
-    assert document is not None
+def _add_line(parent: Element, node: Element | Comment, before: Element | None) -> None:
+    document, depth, above = _document_of(parent), 0, parent.parentNode
     while above is not None:
         depth, above = depth + 1, above.parentNode
-    line, last = "\n" + "  " * depth, parent.lastChild
-    if before is not None:
-        parent.insertBefore(node, before)
-        parent.insertBefore(document.createTextNode(line), before)
-        return
-    if last is None or last.nodeType != Node.TEXT_NODE:
-        last = parent.appendChild(document.createTextNode("\n" + "  " * (depth - 1)))
-    parent.insertBefore(document.createTextNode(line), last)
-    parent.insertBefore(node, last)
+    # the line break that the node goes before
+    last = parent.lastChild if before is None else before.previousSibling
+    if not isinstance(last, Text):
+        last = document.createTextNode("\n" + "  " * (depth - (before is None)))
+        parent.insertBefore(last, before)
+    for new in (document.createTextNode("\n" + "  " * depth), node):
+        parent.insertBefore(new, last)
+
+
+def _document_of(element: Element) -> Document:
+    document = element.ownerDocument
+    assert document is not None
+    return document
 
 
 def update(element: Element, attributes: Mapping[str, str]) -> None:
@@ -108,13 +111,14 @@ def _is_same(old: str, new: str) -> bool:
 
 
 def add_comments(document: Document, sentences: Sequence[str]) -> None:
-    """Add sentences as comments at the beginning of the outermost element, which those that are there need not."""
+    """Add sentences as comments at the beginning of the outermost element, but for those that it has."""
     root = root_of(document)
     first = next(children(root), None)
-    there = {node.nodeValue for node in root.childNodes if node.nodeType == Node.COMMENT_NODE}
-    for text in [f" {in_comment(sentence)} " for sentence in sentences]:
-        if text not in there:
-            add_node(root, document.createComment(text), first)
+    present = {node.data for node in root.childNodes if isinstance(node, Comment)}
+    # two hyphens would end a comment
+    for text in (f" {sentence.replace('--', '- -')} " for sentence in sentences):
+        if text not in present:
+            _add_line(root, document.createComment(text), first)
 
 
 def driven(robot: ExportedRobot, file: Path, known: Collection[str]) -> list[ExportedJoint]:
