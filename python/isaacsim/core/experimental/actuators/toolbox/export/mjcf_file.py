@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from xml.dom.minidom import Element, Text
 
@@ -21,7 +21,7 @@ _NEUTRAL = {
 
 
 def take_in_includes(root: Element, file: Path) -> list[str]:
-    """Put the content of included files in place of each `<include>`, and return what is to be said of it."""
+    """Put the content of included files in place of each `<include>`; return a note of it."""
     main = file.absolute().parent
     names = list(_take_in(root, main, main))
     return [f"The files that {file.name} includes are in it: {', '.join(names)}."] if names else []
@@ -30,22 +30,19 @@ def take_in_includes(root: Element, file: Path) -> list[str]:
 def _take_in(parent: Element, main: Path, here: Path) -> Iterator[str]:
     """Replace the includes in an element, and yield their names; paths are from the main file or else from `here`."""
     for element in parent.getElementsByTagName("include"):
-        name, above, document = element.getAttribute("file"), element.parentNode, parent.ownerDocument
-        assert isinstance(above, Element) and document is not None
+        name, above = element.getAttribute("file"), _above(element)
         found = main / name if (main / name).is_file() else here / name
         inner = root_of(read_xml(found, "mujoco", "mujocoinclude"))
         yield name
         yield from _take_in(inner, main, found.parent)
         for node in list(inner.childNodes):
-            above.insertBefore(document.importNode(node, True), element)
+            above.insertBefore(node, element)
         above.removeChild(element)
 
 
 def joints(root: Element) -> dict[str, Element]:
     """Return the joints of all bodies by name."""
-    bodies = [one for world in children(root, "worldbody") for one in world.getElementsByTagName("body")]
-    frames = [frame for body in bodies for frame in body.getElementsByTagName("frame")]
-    found = [joint for one in [*bodies, *frames] for joint in children(one, "joint")]
+    found = [one for one in root.getElementsByTagName("joint") if _above(one).tagName in ("body", "frame")]
     return {joint.getAttribute("name"): joint for joint in found if joint.hasAttribute("name")}
 
 
@@ -57,26 +54,38 @@ def replace_actuators(root: Element, actuators: Mapping[str, Mapping[str, str]])
         actuators: Attributes of each, by joint.
 
     Returns:
-        What is to be said of it, a sentence each.
+        Notes on what else of the model changes or stays, a sentence each.
     """
     own = _inside(root, "actuator")
-    on_joint = _by_joint(own, actuators)
-    further = [one for found in on_joint.values() for one in found[1:]]
     staying = [one for one in own if _joint(one) not in actuators]
-    are_as_many = not further and all(on_joint.values())
+    on_joint = {_joint(one): one for one in reversed(own) if one not in staying}
+    further = [one for one in own if one not in staying and one not in on_joint.values()]
     neutral, taken = _neutral(root), {one.getAttribute("name") for one in staying}
     for joint, attributes in actuators.items():
-        _replace(root, on_joint[joint], {**attributes, **neutral}, taken)
+        old = on_joint.get(joint)
+        name = (old.getAttribute("name") if old else "") or attributes["name"]
+        while name in taken:
+            name += "_motor"
+        taken.add(name)
+        section = _above(old) if old else child(root, "actuator")
+        add(section, "general", {**attributes, **neutral, "name": name}, old)
+    names = {one.getAttribute("name") for one in further} - {""}
+    sensors = [one for one in _inside(root, "sensor") if one.getAttribute("actuator") in names]
+    for one in [*on_joint.values(), *further, *sensors]:
+        _remove(one)
+    are_as_many = not further and on_joint.keys() == actuators.keys()
     return [
-        *_said("Actuators of the model that stay", staying),
-        *_said("Actuators of the model that are left out, for their joint has another", further),
-        *_said("Sensors of the model that are left out with them", _remove_sensors(root, further)),
+        *_named("Actuators of the model that stay", staying),
+        *_named("Actuators of the model that are left out, for their joint has another", further),
+        *_named("Sensors of the model that are left out with them", sensors),
         *_repair_keys(root, len(own) if are_as_many else 0),
     ]
 
 
-def _by_joint(actuators: list[Element], joints: Iterable[str]) -> dict[str, list[Element]]:
-    return {joint: [one for one in actuators if _joint(one) == joint] for joint in joints}
+def _above(element: Element) -> Element:
+    """Return the element that an element is in."""
+    assert isinstance(element.parentNode, Element)
+    return element.parentNode
 
 
 def _inside(root: Element, section: str) -> list[Element]:
@@ -89,7 +98,7 @@ def _joint(actuator: Element) -> str:
     return actuator.getAttribute("joint") or actuator.getAttribute("jointinparent")
 
 
-def _said(what: str, elements: list[Element]) -> list[str]:
+def _named(what: str, elements: list[Element]) -> list[str]:
     names = dict.fromkeys(one.getAttribute("name") or f"{one.tagName} {_target(one)}".strip() for one in elements)
     return [f"{what}: {', '.join(names)}."] if names else []
 
@@ -106,51 +115,27 @@ def _neutral(root: Element) -> dict[str, str]:
     return {name: value for name, value in _NEUTRAL.items() if any(one.hasAttribute(name) for one in defaults)}
 
 
-def _replace(root: Element, own: list[Element], attributes: dict[str, str], taken: set[str]) -> None:
-    """Put an actuator in place of the first one of a joint, and remove the others; add it where there is none."""
-    name = (own[0].getAttribute("name") if own else "") or attributes["name"]
-    while name in taken:
-        name += "_motor"
-    taken.add(name)
-    first = own[0] if own else None
-    section = child(root, "actuator") if first is None else first.parentNode
-    assert isinstance(section, Element)
-    add(section, "general", attributes | {"name": name}, first)
-    for one in own:
-        if one.parentNode is not None:
-            _remove(one)
-
-
 def _remove(element: Element) -> None:
     """Remove an element with the blank line that it leaves."""
-    parent, before = element.parentNode, element.previousSibling
-    assert isinstance(parent, Element)
-    parent.removeChild(element)
+    before = element.previousSibling
     if isinstance(before, Text) and not before.data.strip():
-        parent.removeChild(before)
-
-
-def _remove_sensors(root: Element, actuators: list[Element]) -> list[Element]:
-    """Remove and return the sensors of actuators."""
-    names = {one.getAttribute("name") for one in actuators} - {""}
-    lost = [one for one in _inside(root, "sensor") if one.getAttribute("actuator") in names]
-    for one in lost:
-        _remove(one)
-    return lost
+        _above(element).removeChild(before)
+    _above(element).removeChild(element)
 
 
 def _repair_keys(root: Element, controls: int) -> list[str]:
-    """Remove activations of keyframes, and controls unless they are so many; return what is to be said of it."""
-    said = []
+    """Remove activations of keyframes, and controls unless they are so many; return notes of it."""
+    notes: dict[str, None] = {}
     for key in _inside(root, "keyframe"):
         if key.hasAttribute("act"):
             key.removeAttribute("act")
+            notes["Activations of keyframes are left out: they are 0."] = None
         if key.hasAttribute("ctrl") and len(key.getAttribute("ctrl").split()) == controls:
-            said.append("Controls of keyframes stay: those of motors are position targets.")
+            notes["Controls of keyframes stay: those of motors are position targets."] = None
         elif key.hasAttribute("ctrl"):
             key.removeAttribute("ctrl")
-            said.append("Controls of keyframes are left out, for the actuators are others: they are 0.")
-    return list(dict.fromkeys(said))
+            notes["Controls of keyframes are left out, for the actuators are others: they are 0."] = None
+    return list(notes)
 
 
 def move(root: Element, before: Path, after: Path | None) -> None:

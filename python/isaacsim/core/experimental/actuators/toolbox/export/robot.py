@@ -199,7 +199,7 @@ def _limits(of_robot: Mapping[str, float]) -> dict[str, Any]:
     return found
 
 
-def _properties(motor: MotorConfig | None, of_robot: Mapping[str, float]) -> dict[str, float]:
+def _properties(motor: MotorConfig | None, of_robot: Mapping[str, float]) -> dict[str, Any]:
     """Return properties of a joint that are not zero: those of its motor, else those of the robot.
 
     Friction is left out where a stage replaces it, and armature where a transmission has the rotor.
