@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from xml.dom.minidom import Element, Text
 
@@ -57,29 +57,46 @@ def replace_actuators(root: Element, actuators: Mapping[str, Mapping[str, str]])
         Notes on what else of the model changes or stays, a sentence each.
     """
     own = _inside(root, "actuator")
-    staying = [one for one in own if _joint(one) not in actuators]
-    on_joint = {_joint(one): one for one in reversed(own) if one not in staying}
-    further = [one for one in own if one not in staying and one not in on_joint.values()]
-    neutral, taken = _neutral(root), {one.getAttribute("name") for one in staying}
-    for joint, attributes in actuators.items():
-        old = on_joint.get(joint)
-        name = (old.getAttribute("name") if old else "") or attributes["name"]
-        while name in taken:
-            name += "_motor"
-        taken.add(name)
-        section = _above(old) if old else child(root, "actuator")
-        add(section, "general", {**attributes, **neutral, "name": name}, old)
-    names = {one.getAttribute("name") for one in further} - {""}
-    sensors = [one for one in _inside(root, "sensor") if one.getAttribute("actuator") in names]
-    for one in [*on_joint.values(), *further, *sensors]:
+    staying: list[Element] = []
+    replaced: dict[str, Element] = {}
+    further: list[Element] = []
+    for one in own:
+        if (joint := _joint(one)) not in actuators:
+            staying.append(one)
+        elif replaced.setdefault(joint, one) is not one:
+            further.append(one)
+    sensors = _sensors(root, further)
+    _put(root, replaced, actuators, {one.getAttribute("name") for one in staying})
+    for one in [*replaced.values(), *further, *sensors]:
         _remove(one)
-    are_as_many = not further and on_joint.keys() == actuators.keys()
+    are_as_many = not further and len(replaced) == len(actuators)
     return [
         *_named("Actuators of the model that stay", staying),
         *_named("Actuators of the model that are left out, for their joint has another", further),
         *_named("Sensors of the model that are left out with them", sensors),
         *_repair_keys(root, len(own) if are_as_many else 0),
     ]
+
+
+def _put(
+    root: Element, replaced: Mapping[str, Element], actuators: Mapping[str, Mapping[str, str]], taken: set[str]
+) -> None:
+    """Add actuators before those that they replace, with their names, or at the end; none gets a name of `taken`."""
+    neutral = _neutral(root)
+    for joint, attributes in actuators.items():
+        old = replaced.get(joint)
+        name = (old.getAttribute("name") if old else "") or attributes["name"]
+        while name in taken:
+            name += "_motor"
+        taken.add(name)
+        section = _above(old) if old else child(root, "actuator")
+        add(section, "general", {**attributes, **neutral, "name": name}, old)
+
+
+def _sensors(root: Element, actuators: Sequence[Element]) -> list[Element]:
+    """Return the sensors of actuators."""
+    names = {one.getAttribute("name") for one in actuators} - {""}
+    return [one for one in _inside(root, "sensor") if one.getAttribute("actuator") in names]
 
 
 def _above(element: Element) -> Element:

@@ -11,8 +11,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from ...authoring import motors_of
 from ...components.catalogue import snake_case
 from ...motor_properties import effort_limits, read_property
@@ -29,7 +27,7 @@ from ...specs.configs import (
 )
 from ...specs.engine_friction import is_friction
 from ...specs.motors import MotorConfig, Motors
-from ...specs.stages import KINDS, parts_of
+from ...specs.stages import is_geared, parts_of
 from .numbers_as_text import text_of
 
 FEATURES = {
@@ -95,7 +93,7 @@ class ExportedJoint:
     @property
     def is_geared(self) -> bool:
         """True if its motor moves it through a gear or a linkage: gains and limits are not those of the joint."""
-        return any(KINDS[kind].is_before_joint for law in self.laws if (kind := law.partition(" ")[0]) in KINDS)
+        return self.motor is not None and is_geared(self.motor)
 
     @property
     def has_gains(self) -> bool:
@@ -169,29 +167,39 @@ def read_robot(file: str | os.PathLike[str], config: Motors | None = None, robot
 
 
 def _joints(found: Any, given: Motors, is_given: bool) -> Iterator[ExportedJoint]:
-    """Yield the joints of an articulation with its motors, `is_given` if these are not those of its file."""
+    """Yield the joints of an articulation with their motors, `is_given` if these are not those of its file."""
     names = list(found.dof_names)
     resolved = resolve_motors(given, names, names, 1, limits=functools.partial(effort_limits, found))
     motors = {names[column]: one.of_joint(at) for one in resolved for at, column in enumerate(one.columns)}
-    own = {name: read_property(found, name) for name in (*_PROPERTIES, "velocity_limit_sim")}
-    columns = {name: np.asarray(values)[0].tolist() for name, values in own.items() if values is not None}
-    columns["lower"], columns["upper"] = (limits.numpy()[0].tolist() for limits in found.get_dof_limits())
-    for column, name in enumerate(names):
-        motor, of_robot = motors.get(name), {field: values[column] for field, values in columns.items()}
-        features, laws = _said(motor.stages if motor else ())
-        properties = _properties(motor, of_robot)
-        features |= properties | _limits(of_robot)
-        is_linear = "transl" in str(found.dof_types[column]).lower()
-        # the motors of most files have a 0 for what they do not say
-        zeros = tuple(one for one in _PROPERTIES if is_given and motor and getattr(motor, one) == 0.0)
-        exported = None if motor is None else MotorConfig(**parts_of(motor.stages), **properties)
-        yield ExportedJoint(name, is_linear, exported, features, laws, zeros)
+    for name, kind, own in zip(names, found.dof_types, _of_robot(found), strict=True):
+        yield _joint(name, "transl" in str(kind).lower(), motors.get(name), own, is_given)
 
 
-def _limits(of_robot: Mapping[str, float]) -> dict[str, Any]:
+def _of_robot(found: Any) -> list[dict[str, float]]:
+    """Return properties and limits of the joints of an articulation, as far as it has them, by name."""
+    columns = {name: read_property(found, name) for name in (*_PROPERTIES, "velocity_limit_sim")}
+    columns["lower"], columns["upper"] = (limits.numpy() for limits in found.get_dof_limits())
+    known = {name: values[0].tolist() for name, values in columns.items() if values is not None}
+    return [dict(zip(known, row, strict=True)) for row in zip(*known.values(), strict=True)]
+
+
+def _joint(
+    name: str, is_linear: bool, motor: MotorConfig | None, own: Mapping[str, float], is_given: bool
+) -> ExportedJoint:
+    """Return a joint with the properties of its motor, else its own."""
+    said = motor or MotorConfig()
+    features, laws = _said(said.stages)
+    properties = _properties(said, own)
+    # the motors of most files have a 0 for what they do not say
+    zeros = tuple(one for one in _PROPERTIES if is_given and getattr(said, one) == 0.0)
+    exported = motor and MotorConfig(**parts_of(said.stages), **properties)
+    return ExportedJoint(name, is_linear, exported, features | properties | _limits(own), laws, zeros)
+
+
+def _limits(own: Mapping[str, float]) -> dict[str, Any]:
     """Return the limits of a joint that are set: those of its position, and of its speed."""
     found: dict[str, Any] = {}
-    positions, speed = (of_robot["lower"], of_robot["upper"]), of_robot.get("velocity_limit_sim", math.inf)
+    positions, speed = (own["lower"], own["upper"]), own.get("velocity_limit_sim", math.inf)
     if min(map(abs, positions)) < _UNLIMITED:
         found["position_limits"] = positions
     if speed < _UNLIMITED:
@@ -199,18 +207,15 @@ def _limits(of_robot: Mapping[str, float]) -> dict[str, Any]:
     return found
 
 
-def _properties(motor: MotorConfig | None, of_robot: Mapping[str, float]) -> dict[str, Any]:
-    """Return properties of a joint that are not zero: those of its motor, else those of the robot.
+def _properties(motor: MotorConfig, own: Mapping[str, float]) -> dict[str, Any]:
+    """Return properties of a joint that are not zero: those of its motor, else its own.
 
     Friction is left out where a stage replaces it, and armature where a transmission has the rotor.
     """
-    stages = motor.stages if motor else ()
-    replaced = {"friction", "viscous_friction"} if any(map(is_friction, stages)) else set[str]()
-    if any(KINDS[stage.KIND].is_before_joint for stage in stages if stage.KIND in KINDS):
-        replaced.add("armature")
-    found = {name: getattr(motor, name, None) for name in _PROPERTIES if name not in replaced}
-    values = {name: of_robot.get(name, 0.0) if value is None else value for name, value in found.items()}
-    return {name: float(value) for name, value in values.items() if value}
+    replaced = {"friction", "viscous_friction"} if any(map(is_friction, motor.stages)) else set[str]()
+    replaced |= {"armature"} if is_geared(motor) else set()
+    said = {name: own.get(name, 0.0) if (value := getattr(motor, name)) is None else value for name in _PROPERTIES}
+    return {name: float(value) for name, value in said.items() if value and name not in replaced}
 
 
 def _of_controller(law: PDControlConfig | PIDControlConfig | SlewedPIDControlConfig) -> dict[str, Any]:
