@@ -26,12 +26,7 @@ _PLAIN = {"gear": "1", "dyntype": "none", "gaintype": "fixed", "ctrllimited": "f
 
 
 def mjcf_text(robot: ExportedRobot, losses: Sequence[str]) -> str:
-    """Return a fragment.
-
-    Args:
-        robot: The robot.
-        losses: What it does not say, a sentence each.
-    """
+    """Return a fragment, with what it does not say as comments, a sentence each."""
     document = new_document(ROOT, {})
     actuators = add(root_of(document), "actuator", {})
     comments = [f"Motors of {robot.name}. Add it to a model by <include>.", *losses]
@@ -46,16 +41,7 @@ def mjcf_text(robot: ExportedRobot, losses: Sequence[str]) -> str:
 
 
 def fill(robot: ExportedRobot, document: Document, file: Path, folder: Path) -> list[str]:
-    """Put the motors into a model.
-
-    Args:
-        robot: The robot.
-        document: Content of the file of the model; changed in place.
-        file: The file.
-        folder: Folder that it goes to.
-
-    Returns:
-        What is to be said of it, a sentence each.
+    """Put the motors into a model, see `Target.fill`.
 
     Raises:
         ValueError: The model lacks joints that have motors, or has some of another kind, or MuJoCo cannot open it.

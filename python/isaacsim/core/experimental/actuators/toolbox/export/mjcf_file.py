@@ -7,17 +7,11 @@ from pathlib import Path
 from xml.dom.minidom import Element, Text
 
 from ...saving import relative_path
-from .xml_file import add, child, children, read_xml, root_of
+from .xml_file import add, child, children, read_xml, root_of, update
 
 # neutral values of what only newer versions of MuJoCo know
-_NEUTRAL = {
-    "actlimited": "false",
-    "armature": "0",
-    "damping": "0",
-    "delay": "0",
-    "input": "",
-    "nsample": "0",
-}
+_NEUTRAL = {"actlimited": "false", "armature": "0", "damping": "0", "delay": "0", "input": "", "nsample": "0"}
+_JOINT = ("joint", "jointinparent")
 
 
 def take_in_includes(root: Element, file: Path) -> list[str]:
@@ -47,29 +41,26 @@ def joints(root: Element) -> dict[str, Element]:
 
 
 def replace_actuators(root: Element, actuators: Mapping[str, Mapping[str, str]]) -> list[str]:
-    """Put actuators in place of those on their joints, whose names and order stay.
-
-    Args:
-        root: The model.
-        actuators: Attributes of each, by joint.
+    """Put actuators, attributes by joint, in place of those on their joints, whose names and order stay.
 
     Returns:
-        Notes on what else of the model changes or stays, a sentence each.
+        Notes on the other actuators of the model, and on what refers to actuators.
     """
     own = _inside(root, "actuator")
     staying: list[Element] = []
     replaced: dict[str, Element] = {}
     further: list[Element] = []
     for one in own:
-        if (joint := _joint(one)) not in actuators:
+        if (joint := _target(one, *_JOINT)) not in actuators:
             staying.append(one)
         elif replaced.setdefault(joint, one) is not one:
             further.append(one)
-    sensors = _sensors(root, further)
-    _put(root, replaced, actuators, {one.getAttribute("name") for one in staying})
-    for one in [*replaced.values(), *further, *sensors]:
+    lost = {one.getAttribute("name") for one in further} - {""}
+    sensors = [one for one in _inside(root, "sensor") if one.getAttribute("actuator") in lost]
+    for one in [*further, *sensors]:
         _remove(one)
     are_as_many = not further and len(replaced) == len(actuators)
+    _put(root, replaced, actuators, staying)
     return [
         *_named("Actuators of the model that stay", staying),
         *_named("Actuators of the model that are left out, for their joint has another", further),
@@ -79,24 +70,24 @@ def replace_actuators(root: Element, actuators: Mapping[str, Mapping[str, str]])
 
 
 def _put(
-    root: Element, replaced: Mapping[str, Element], actuators: Mapping[str, Mapping[str, str]], taken: set[str]
+    root: Element,
+    replaced: Mapping[str, Element],
+    actuators: Mapping[str, Mapping[str, str]],
+    staying: Sequence[Element],
 ) -> None:
-    """Add actuators before those that they replace, with their names, or at the end; none gets a name of `taken`."""
-    neutral = _neutral(root)
+    """Make elements the actuators of their joints, and add those that are missing, with names of their own."""
+    neutral, taken = _neutral(root), {one.getAttribute("name") for one in staying}
     for joint, attributes in actuators.items():
-        old = replaced.get(joint)
-        name = (old.getAttribute("name") if old else "") or attributes["name"]
+        element = replaced.get(joint) or add(child(root, "actuator"), "general", {})
+        name = element.getAttribute("name") or attributes["name"]
         while name in taken:
             name += "_motor"
         taken.add(name)
-        section = _above(old) if old else child(root, "actuator")
-        add(section, "general", {**attributes, **neutral, "name": name}, old)
-
-
-def _sensors(root: Element, actuators: Sequence[Element]) -> list[Element]:
-    """Return the sensors of actuators."""
-    names = {one.getAttribute("name") for one in actuators} - {""}
-    return [one for one in _inside(root, "sensor") if one.getAttribute("actuator") in names]
+        element.tagName = element.nodeName = "general"
+        for old in list(element.attributes.keys()):
+            element.removeAttribute(old)
+        element.childNodes.clear()
+        update(element, {**attributes, **neutral, "name": name})
 
 
 def _above(element: Element) -> Element:
@@ -110,19 +101,18 @@ def _inside(root: Element, section: str) -> list[Element]:
     return [one for found in children(root, section) for one in children(found)]
 
 
-def _joint(actuator: Element) -> str:
-    """Return the name of the joint of an actuator; empty for one on something else."""
-    return actuator.getAttribute("joint") or actuator.getAttribute("jointinparent")
-
-
-def _named(what: str, elements: list[Element]) -> list[str]:
-    names = dict.fromkeys(one.getAttribute("name") or f"{one.tagName} {_target(one)}".strip() for one in elements)
+def _named(what: str, elements: Sequence[Element]) -> list[str]:
+    """Return a note with the names of elements; one without a name is called by its kind and target."""
+    names = dict.fromkeys(
+        one.getAttribute("name") or f"{one.tagName} {_target(one, *_JOINT, 'tendon', 'site', 'body')}".strip()
+        for one in elements
+    )
     return [f"{what}: {', '.join(names)}."] if names else []
 
 
-def _target(actuator: Element) -> str:
-    """Return the name of what an actuator acts on."""
-    return _joint(actuator) or next(filter(None, map(actuator.getAttribute, ("tendon", "site", "body"))), "")
+def _target(actuator: Element, *attributes: str) -> str:
+    """Return the name of what an actuator acts on, by the first of some attributes that it has; empty for none."""
+    return next(filter(None, map(actuator.getAttribute, attributes)), "")
 
 
 def _neutral(root: Element) -> dict[str, str]:
@@ -156,34 +146,23 @@ def _repair_keys(root: Element, controls: int) -> list[str]:
 
 
 def move(root: Element, before: Path, after: Path | None) -> None:
-    """Let a model find its assets from another folder; from any folder if that is None."""
+    """Let a model find its files from another folder; from any folder if that is None."""
     if not _has_files(root) or (after is not None and before.resolve() == after.resolve()):
         return
-    folders = _take_folders(root)
-    compiler = next(children(root, "compiler"), None) or add(root, "compiler", {}, next(children(root), None))
-    for name, folder in folders.items():
-        compiler.setAttribute(name, _moved(folder, before, after))
-    for model in _inside(root, "asset"):
-        if model.tagName == "model":
-            model.setAttribute("file", _moved(model.getAttribute("file"), before, after))
+    # without a folder, files are looked for from that of the model
+    if not any(one.hasAttribute("assetdir") for one in children(root, "compiler")):
+        add(root, "compiler", {"assetdir": ""}, next(children(root), None))
+    for element, name in _paths(root):
+        full = (before / element.getAttribute(name)).resolve()
+        element.setAttribute(name, full.as_posix() if after is None else relative_path(full, after.resolve()))
 
 
 def _has_files(root: Element) -> bool:
     return any(name.startswith("file") for one in root.getElementsByTagName("*") for name in one.attributes.keys())
 
 
-def _moved(path: str, before: Path, after: Path | None) -> str:
-    """Return a path from one folder as one from another, or as a full one."""
-    full = (before / path).resolve()
-    return full.as_posix() if after is None else relative_path(full, after.resolve())
-
-
-def _take_folders(root: Element) -> dict[str, str]:
-    """Remove and return the folders of meshes and textures; later ones count, and `assetdir` is both."""
-    folders = {"meshdir": "", "texturedir": ""}
+def _paths(root: Element) -> Iterator[tuple[Element, str]]:
+    """Yield elements and attributes with paths from the folder of a model; those of its meshes are from `meshdir`."""
     for compiler in children(root, "compiler"):
-        for name, sets in {"assetdir": tuple(folders), "meshdir": ("meshdir",), "texturedir": ("texturedir",)}.items():
-            if compiler.hasAttribute(name):
-                folders |= dict.fromkeys(sets, compiler.getAttribute(name))
-                compiler.removeAttribute(name)
-    return folders
+        yield from ((compiler, name) for name in ("assetdir", "meshdir", "texturedir") if compiler.hasAttribute(name))
+    yield from ((one, "file") for one in _inside(root, "asset") if one.tagName == "model")

@@ -29,8 +29,8 @@ class Target:
         losses: What it does not say of a robot.
         is_folder: True if it writes a folder.
         root: Outermost element of the robot files that it can fill; empty for none.
-        fill: Puts a robot's motors into the content of such a file, given its path and the folder that it goes to;
-            returns what is to be said of it.
+        fill: Puts the motors into the content of such a file, given its path and the folder that it is written to;
+            returns notes on the file, a sentence each.
     """
 
     words: str
@@ -117,8 +117,8 @@ def export(
             the file of the robot if it is of that kind, else `out` is a fragment.
 
     Returns:
-        What the file does not say, a sentence each with the joints, and what has become of that of `into`; the file
-        has the same sentences.
+        What the file does not say, a sentence each with the joints, and notes on what changes in `into`; the file has
+        the same sentences.
 
     Raises:
         ValueError: The target is unknown, the file would not say everything and `strict` is True, the target cannot

@@ -19,12 +19,7 @@ _MOVING = ("revolute", "continuous", "prismatic")
 
 
 def urdf_text(robot: ExportedRobot, losses: Sequence[str]) -> str:
-    """Return a fragment: a robot of joints without links.
-
-    Args:
-        robot: The robot.
-        losses: What it does not say, a sentence each.
-    """
+    """Return a fragment, a robot of joints without links, with what it does not say as comments, a sentence each."""
     document = new_document(ROOT, {"name": robot.name})
     for joint in robot.joints:
         _set_values(add(root_of(document), "joint", {"name": joint.name, "type": _kind(joint)}), joint)
@@ -33,19 +28,10 @@ def urdf_text(robot: ExportedRobot, losses: Sequence[str]) -> str:
 
 
 def fill(robot: ExportedRobot, document: Document, file: Path, folder: Path) -> list[str]:
-    """Put limits and friction into a robot.
-
-    Args:
-        robot: The robot with the motors.
-        document: Content of the file of the robot; changed in place.
-        file: The file.
-        folder: Folder that it goes to.
-
-    Returns:
-        What is to be said of it, a sentence each.
+    """Put limits and friction into a robot, see `Target.fill`.
 
     Raises:
-        ValueError: The file lacks joints that have motors.
+        ValueError: The file lacks joints that have motors, or has some of another kind.
     """
     root = root_of(document)
     moving = [one for one in children(root, "joint") if one.getAttribute("type") in _MOVING]

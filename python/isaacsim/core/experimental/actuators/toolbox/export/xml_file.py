@@ -1,4 +1,4 @@
-"""An XML file of a robot that gets motors: all that motors do not change stays as it is, comments as well."""
+"""XML files of robots that get motors: what motors do not change stays as it is, comments included."""
 
 from __future__ import annotations
 
@@ -14,15 +14,11 @@ from .robot import ExportedJoint, ExportedRobot
 
 
 def read_xml(file: Path, *roots: str) -> Document:
-    """Return the content of a file.
-
-    Args:
-        file: The file.
-        roots: Names that its outermost element may have; none means any.
+    """Return the content of a file, whose outermost element is one of `roots`, if any are given.
 
     Raises:
         ValueError: It is no XML, or of another kind.
-        FileNotFoundError: It is no file.
+        FileNotFoundError: There is no such file.
     """
     if not file.is_file():
         raise FileNotFoundError(f"{file}: no such file. Correct the path.")
@@ -124,13 +120,8 @@ def add_comments(document: Document, sentences: Sequence[str]) -> None:
 def driven(robot: ExportedRobot, file: Path, known: Collection[str]) -> list[ExportedJoint]:
     """Return the joints of a robot that have motors.
 
-    Args:
-        robot: The robot.
-        file: The file that gets them.
-        known: Names of the joints of that file.
-
     Raises:
-        ValueError: The file lacks some of them; the message has names that are close.
+        ValueError: Some are not among the joints of the file, `known`; the message has similar names.
     """
     joints = [joint for joint in robot.joints if joint.motor is not None]
     lacking = [joint.name for joint in joints if joint.name not in known]
@@ -145,11 +136,7 @@ def driven(robot: ExportedRobot, file: Path, known: Collection[str]) -> list[Exp
 
 
 def require_kind(joint: ExportedJoint, file: Path, is_linear: bool) -> None:
-    """Refuse a joint of a file that slides where that of the motor turns, or turns where it slides.
-
-    Raises:
-        ValueError: It does.
-    """
+    """Raise a ValueError if a joint of a file slides where that of the motor turns, or turns where it slides."""
     if joint.is_linear != is_linear:
         ours, theirs = ("slides" if one else "turns" for one in (joint.is_linear, is_linear))
         raise ValueError(
