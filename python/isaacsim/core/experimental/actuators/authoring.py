@@ -152,7 +152,6 @@ def add_motors(
     with needs("add_motors", "usd"):
         from .usd.articulation import unloaded_at
         from .usd.author import author_actuators, joints_to_drive
-        from .usd.fallback_marks import without_fallbacks
         from .usd.motors import effort_limits
         from .usd.other_drives import unmoved
         from .usd.own_layer import own_layer
@@ -160,13 +159,8 @@ def add_motors(
 
     where = current_stage() if stage is None else stage
     names, paths = joints_to_drive(where, articulation_root)
-
-    def limits() -> np.ndarray:
-        # fallbacks of other motors are no limits of the joints: they go with these motors
-        return effort_limits(without_fallbacks(where, paths, names), paths, names)[None]
-
     try:
-        found = resolve_motors(motors, names, paths, 1, limits=limits)
+        found = resolve_motors(motors, names, paths, 1, limits=lambda: effort_limits(where, paths, names)[None])
     except ValueError as error:
         raise ValueError(f"{error}{unloaded_hint(unloaded_at(where, articulation_root))}") from error
     authored = _equal_motors(found)

@@ -1,4 +1,4 @@
-"""Marks of what actuators left on their joints for programs that do not know them.
+"""Marks on joints of the values that actuators author there for programs that do not know them, as fallbacks.
 
     customData = {dictionary actuatorFallback = {dictionary <axis> = {…}}}    of the joint
 
@@ -7,12 +7,12 @@
     replaced   those whose earlier value the same layer held
     schemas    schemas that were applied
 
-Another actuator of the joint takes these back first, and with them nothing else: a value that was changed since stays.
+Authoring another actuator of the joint takes exactly these back first; a value that was changed since stays.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -28,7 +28,7 @@ MARK = "actuatorFallback"
 
 @contextmanager
 def marked(stage: Usd.Stage, axis: Axis) -> Iterator[None]:
-    """Mark all that the block authors on a joint at the edit target as fallback of the actuator of this axis."""
+    """Mark what a `with` block authors on a joint, at the edit target, as fallback of the actuator of an axis."""
     prim = stage.GetPrimAtPath(axis[0])
     values, own, schemas = _authored(prim), _own(stage, prim), applied_schemas(prim)
     yield
@@ -62,24 +62,17 @@ def take_back(stage: Usd.Stage, axes: Iterable[Axis], actuators: Iterable[Sdf.Pa
             prim.ClearCustomDataByKey(_key(axis))
 
 
-def without_fallbacks(stage: Usd.Stage, joints: Sequence[str], names: Sequence[str]) -> Usd.Stage:
-    """Return the stage, or one over it to read from, without the marked fallbacks of DOFs.
-
-    Args:
-        stage: Where they are.
-        joints: Path of the joint of each DOF.
-        names: Name of each DOF.
-    """
-    axes = [(joint, axis_of(stage, joint, name)) for joint, name in zip(joints, names, strict=True)]
+def without_fallbacks(stage: Usd.Stage, axes: Iterable[Axis]) -> Usd.Stage:
+    """Return a stage to read from, without the marked fallbacks of axes: the stage itself where there are none."""
     # instances have no values of their own
-    axes = [axis for axis in axes if _mark(stage, axis) and not stage.GetPrimAtPath(axis[0]).IsInstanceProxy()]
-    if not axes:
+    found = [axis for axis in axes if _mark(stage, axis) and not stage.GetPrimAtPath(axis[0]).IsInstanceProxy()]
+    if not found:
         return stage
     layer = Sdf.Layer.CreateAnonymous()
     for one in filter(None, (stage.GetSessionLayer(), stage.GetRootLayer())):
         layer.subLayerPaths.append(one.identifier)
     over = Usd.Stage.Open(layer)
-    take_back(over, axes)
+    take_back(over, found)
     return over
 
 
@@ -133,19 +126,18 @@ def _is_used(prim: Usd.Prim, schema: str) -> bool:
 
 
 def _authored(prim: Usd.Prim) -> dict[str, Any]:
-    """The authored values of a prim, of all layers, by name."""
+    """Authored values of a prim, of all layers, by name."""
     return {one.GetName(): one.Get() for one in prim.GetAuthoredAttributes() if one.HasAuthoredValue()}
 
 
 def _own(stage: Usd.Stage, prim: Usd.Prim) -> dict[str, Any]:
-    """The values of a prim in the edit target, by name."""
-    spec = _spec(stage, prim)
-    attributes: Collection[Any] = () if spec is None else spec.attributes
+    """Values of a prim in the edit target, by name."""
+    attributes = getattr(_spec(stage, prim), "attributes", ())
     return {one.name: one.default for one in attributes if one.default is not None}
 
 
 def _spec(stage: Usd.Stage, prim: Usd.Prim) -> Any:
-    """The spec of a prim in the edit target, or None."""
+    """Spec of a prim in the edit target, or None."""
     target = stage.GetEditTarget()
     path = target.MapToSpecPath(prim.GetPath())
     return None if path.isEmpty else target.GetLayer().GetPrimAtPath(path)
