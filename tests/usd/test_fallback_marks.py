@@ -10,6 +10,7 @@ import pytest
 from isaacsim.core.experimental.actuators import (
     EnvelopeClampingConfig,
     FrictionConfig,
+    MaxEffortClampingConfig,
     MotorConfig,
     PDControlConfig,
     TransmissionConfig,
@@ -171,3 +172,27 @@ def test_fallbacks_over_values_of_a_weaker_layer_go_without_a_trace() -> None:
     weak.GetPrimAtPath(HINGE).GetAttribute("newton:friction").Set(0.75)
     author(stage, [PD])
     assert values(stage) == values(weak) and values(weak)["newton:friction"] == 0.75
+
+
+@pytest.mark.parametrize(("made", "most"), [(furnished, 9.0), (bare, None)])
+def test_effort_limit_of_the_joint_is_not_that_of_a_fallback(made: Any, most: float | None) -> None:
+    """It is what the robot's author set, whichever motor the new one replaces; without one it is an error."""
+    stage = made().stage
+    author(stage, RICH)
+    assert values(stage)["drive:angular:physics:maxForce"] not in (None, 9.0)
+    if most is None:
+        with pytest.raises(ValueError, match="joints hinge have no effort limit"):
+            author(stage, [PD, MaxEffortClampingConfig("joint")])
+        return
+    author(stage, [PD, MaxEffortClampingConfig("joint")])
+    assert motors_of(stage)["hinge"].clamping == [MaxEffortClampingConfig(most)]
+    assert values(stage)["drive:angular:physics:maxForce"] == most
+
+
+def test_effort_limit_of_the_joint_is_that_of_urdf_below_a_fallback() -> None:
+    """An attribute that converters leave, and that a drive without a limit has."""
+    made = bare()
+    made.attribute(HINGE, "urdf:limit:effort", 7.0)
+    author(made.stage, RICH)
+    author(made.stage, [PD, MaxEffortClampingConfig("joint")])
+    assert motors_of(made.stage)["hinge"].clamping == [MaxEffortClampingConfig(7.0)]

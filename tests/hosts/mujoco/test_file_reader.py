@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import warnings
 from pathlib import Path
 
 import mujoco
@@ -372,13 +373,13 @@ def test_motors_of_a_model_and_of_a_stage() -> None:
 
 
 def test_what_no_drive_stands_for_stays_with_a_warning(tmp_path: Path) -> None:
-    """A tendon, a filter and a constant go on as they are, named with the reason; the rest is driven."""
+    """A tendon, a filter and a constant alone go on as they are, named with the reason; the rest is driven."""
     text = LEG.format(integrator="Euler").replace(
         "</actuator>",
         """
         <position name="pull" tendon="string" kp="100"/>
         <general name="slow" joint="joint" dyntype="filter" dynprm="0.1" gainprm="3"/>
-        <general name="held" joint="shin" biastype="affine" biasprm="7 -90 -9"/></actuator>
+        <general name="held" joint="shin" biastype="affine" biasprm="7"/></actuator>
         <tendon><fixed name="string"><joint joint="ankle" coef="1"/></fixed></tendon>""",
     )
     text = text.replace('<joint type="slide"', '<joint name="joint" type="slide"')
@@ -387,7 +388,10 @@ def test_what_no_drive_stands_for_stays_with_a_warning(tmp_path: Path) -> None:
         tmp_path,
         text.replace('<velocity name="ankle" joint="ankle" kv="3" gear="2" armature="0.05" damping="0.1"/>', ""),
     )
-    names = r"'pull' \(acts on a tendon\), 'slow' \(activation dynamics of kind filter\)"
+    names = (
+        r"'pull' \(acts on a tendon\), 'slow' \(activation dynamics of kind filter\), "
+        r"'held' \(it pushes with a constant alone\)"
+    )
     with pytest.warns(UserWarning, match=rf"robot\.xml: actuators that no joint drive stands for: {names}") as warned:
         sim = Simulation(path)
     assert warned[0].filename == __file__
@@ -397,6 +401,34 @@ def test_what_no_drive_stands_for_stays_with_a_warning(tmp_path: Path) -> None:
         with pytest.warns(UserWarning, match="actuators of the model that no motor stands for: 'pull'") as warned:
             assert list(motors_of(sim, "leg")) == ["hip", "knee"]
         assert warned[0].filename == __file__
+
+
+def test_constant_effort_acts_once(tmp_path: Path) -> None:
+    """It is the drive's, or that of the motor which drives the joint in its place, and the drive's again after it."""
+    text = """<mujoco><option gravity="0 0 0"/><worldbody><body name="leg"><joint name="shin" damping="0.5"/>
+    <geom size="0.1" pos="0.1 0 0"/></body></worldbody><actuator>
+    <general name="held" joint="shin" biastype="affine" gainprm="90" biasprm="7 -90 -9"/></actuator></mujoco>"""
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        sim = Simulation(written(tmp_path, text))
+    with sim:
+        sim.play()
+        robot = sim.articulation("/leg")
+        robot.set_dof_position_targets(0.3)
+
+        def settled() -> float:
+            sim.step(2000)
+            return float(robot.get_dof_positions().numpy()[0, 0])
+
+        assert settled() == pytest.approx(0.3 + 7 / 90, abs=1e-5)
+        motors = motors_of(sim)
+        assert motors["shin"].controller == PDControlConfig(90.0, 9.0, 7.0)
+        actuators = ArticulationActuators.from_configs("/leg", motors)
+        assert settled() == pytest.approx(0.3 + 7 / 90, abs=1e-5)
+        assert not sim._host.drive_efforts().any()
+        actuators.close()
+        assert settled() == pytest.approx(0.3 + 7 / 90, abs=1e-5)
+        assert sim._host.drive_efforts() == pytest.approx([0.0], abs=1e-3)
 
 
 def test_without_a_stage(tmp_path: Path) -> None:

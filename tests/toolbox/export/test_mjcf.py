@@ -80,7 +80,6 @@ def test_attributes_of_joints_are_comments(tmp_path: Path) -> None:
     assert text.count('actuatorfrclimited="false"') == 2
 
 
-@pytest.mark.filterwarnings("ignore:.*it pushes with a constant")
 @pytest.mark.parametrize("robot", ["arm_2dof.xml", "arm_2dof.usda"])
 def test_a_whole_model_has_the_motors(robot: str, tmp_path: Path) -> None:
     """Put into its own file, or into that of another: read back, they have the same efforts, and numbers of joints."""

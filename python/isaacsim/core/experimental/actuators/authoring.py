@@ -26,7 +26,7 @@ from .specs.motors import MotorConfig, Motors, with_friction_stage
 from .specs.stages import kind_of, parts_of
 
 if TYPE_CHECKING:
-    from .usd.author import EqualMotors, Properties
+    from .usd.author import EqualMotors
     from .usd.handles import Stage
 
 # path of a joint, and name of its DOF
@@ -253,20 +253,22 @@ _USD_PROPERTIES = {
 }
 
 
-def _usd_properties(motors: Sequence[Motor], axes: Sequence[_Axis]) -> tuple[Properties, Properties]:
-    """Joint properties of motors, and the armatures that the rotors of their actuators have instead."""
+def _usd_properties(
+    motors: Sequence[Motor], axes: Sequence[_Axis]
+) -> tuple[list[tuple[str, dict[_Axis, float]]], dict[_Axis, float]]:
+    """Joint properties of motors by name, and the armatures that the rotors of their actuators have instead."""
     specs = [motor.spec for motor in motors if motor.spec is not None]
     # a file has the rotor at the joint, whatever lies between
     inertias = {id(spec): values for spec, values in rotor_armatures(specs, attached=False)}
     given: list[tuple[str, dict[_Axis, float]]] = []
-    rotors: list[tuple[str, dict[_Axis, float]]] = []
+    rotors: dict[_Axis, float] = {}
     for motor in motors:
-        inertia = inertias.get(id(motor.spec))
-        for field, value in motor.properties.items():
-            if field != "armature" or inertia is None:
-                given += [(name, _by_dof(motor, axes, value)) for name in _USD_PROPERTIES[field]]
-        if inertia is not None:
-            rotors.append(("armatures", _by_dof(motor, axes, inertia)))
+        properties = dict(motor.properties)
+        if id(motor.spec) in inertias:
+            properties.pop("armature", None)
+            rotors |= _by_dof(motor, axes, inertias[id(motor.spec)])
+        for field, value in properties.items():
+            given += [(name, _by_dof(motor, axes, value)) for name in _USD_PROPERTIES[field]]
     return given, rotors
 
 

@@ -54,8 +54,8 @@ _VALUE_TYPES: dict[str, tuple[Any, Callable[[Any], Any]]] = {
 }
 
 
-# name of each joint property, and its value by path of the joint and name of the DOF
-Properties = Sequence[tuple[str, Mapping[tuple[str, str], float]]]
+# values by path of the joint and name of the DOF
+ByDof = Mapping[tuple[str, str], float]
 
 
 @dataclass(frozen=True)
@@ -126,7 +126,7 @@ def author_actuator(
         prim = _Prim.of(path, _on_stage(stage, configs, targets), targets)
         _write(stage, prim)
         write_supplies(stage, path.GetParentPath(), {path: prim.supply}, write_configs)
-        _write_fallbacks(stage, axes, configs)
+        _write_fallbacks(stage, dict.fromkeys(axes), configs)
     return stage.GetPrimAtPath(path)
 
 
@@ -142,8 +142,8 @@ def author_actuators(
     stage: Usd.Stage,
     articulation_root: str,
     motors: Sequence[EqualMotors],
-    properties: Properties,
-    rotors: Properties,
+    properties: Sequence[tuple[str, ByDof]],
+    rotors: ByDof,
     *,
     overwrite_existing: bool,
 ) -> list[Usd.Prim]:
@@ -156,7 +156,7 @@ def author_actuators(
         stage: Where.
         articulation_root: Path of the robot's prim.
         motors: The actuators.
-        properties: Joint properties to author.
+        properties: Joint properties to author, by name.
         rotors: Armatures of joints that rotors of the actuators have, which other actuators remove.
         overwrite_existing: True to replace prims that drive these joints or have these names.
     """
@@ -175,9 +175,9 @@ def author_actuators(
         for shared, prims in planned:
             _write_all(stage, _with_class(stage, scope, shared, prims))
         write_supplies(stage, scope, _supplies_of(planned), write_configs)
-        _write_rotors(stage, rotors)
         for one in motors:
-            _write_fallbacks(stage, _axes(stage, one.dofs), one.spec.stages)
+            inertias = dict(zip(_axes(stage, one.dofs), map(rotors.get, one.dofs), strict=True))
+            _write_fallbacks(stage, inertias, one.spec.stages)
     return [stage.GetPrimAtPath(prim.path) for _, prims in planned for prim in prims]
 
 
@@ -199,20 +199,12 @@ def _supplies_of(planned: Iterable[tuple[str, Sequence[_Prim]]]) -> dict[Sdf.Pat
     return {prim.path: prim.supply for _, prims in planned for prim in prims}
 
 
-def _write_properties(stage: Usd.Stage, properties: Properties) -> None:
+def _write_properties(stage: Usd.Stage, properties: Iterable[tuple[str, ByDof]]) -> None:
     for name, values in properties:
         axes = _axes(stage, values)
         if name == "armatures":
             _hold_newtons(stage, axes)
         write_properties(stage, {name: np.array(list(values.values()))}, axes)
-
-
-def _write_rotors(stage: Usd.Stage, rotors: Properties) -> None:
-    for name, values in rotors:
-        for dof, value in values.items():
-            (axis,) = _axes(stage, [dof])
-            with marked(stage, axis):
-                _write_properties(stage, [(name, {dof: value})])
 
 
 def _hold_newtons(stage: Usd.Stage, axes: Sequence[tuple[str, str]]) -> None:
@@ -223,10 +215,19 @@ def _hold_newtons(stage: Usd.Stage, axes: Sequence[tuple[str, str]]) -> None:
             prim.CreateAttribute("newton:armature", Sdf.ValueTypeNames.Float, custom=False).Set(0.0)
 
 
-def _write_fallbacks(stage: Usd.Stage, axes: Iterable[tuple[str, str]], configs: Sequence[Any]) -> None:
-    """Author the friction of an actuator on its joints too, and its envelope on their drives."""
-    for axis in axes:
+def _write_fallbacks(stage: Usd.Stage, rotors: Mapping[tuple[str, str], float | None], configs: Sequence[Any]) -> None:
+    """Author the friction of an actuator and its rotors on their joints too, and its envelope on their drives.
+
+    Args:
+        stage: Where.
+        rotors: Armature of the rotor, or None for none, by path and axis of each joint.
+        configs: Stages of the actuator, in SI.
+    """
+    for axis, rotor in rotors.items():
         with marked(stage, axis):
+            if rotor is not None:
+                _hold_newtons(stage, [axis])
+                write_properties(stage, {"armatures": np.array([rotor])}, [axis])
             write_fallback(stage, [axis], configs)
             write_envelope(stage, [axis], configs)
 

@@ -32,6 +32,7 @@ from .assets import MODEL_PATH, file_named
 from .authored import authored as authored_value
 from .authored import authored_number
 from .discover import discover
+from .fallback_marks import without_fallbacks
 from .joint_order import dof_names, joint_orders
 from .joint_properties import authored, axis_of, envelopes, performance_envelope, read_property
 from .mjc_actuators import armature_of, dc_motor_of_prim, joint_bounds, joint_of, law_of_prim, mjc_prims
@@ -164,12 +165,15 @@ def _limits_of_drive(stage: Usd.Stage, axis: tuple[str, str], most: float) -> li
 def effort_limits(stage: Usd.Stage, joints: Sequence[str], names: Sequence[str]) -> np.ndarray:
     """Authored effort limits of joints, of drives or for MuJoCo [N·m or N]; inf for none.
 
+    The fallback of an actuator is no limit of its joint: it is removed with the actuator.
+
     Args:
         stage: Where they are.
         joints: Path of the joint of each DOF.
         names: Name of each DOF.
     """
     axes = [(joint, axis_of(stage, joint, name)) for joint, name in zip(joints, names, strict=True)]
+    stage = without_fallbacks(stage, axes)
     bounds = [joint_bounds(stage.GetPrimAtPath(joint)) or (-np.inf, np.inf) for joint in joints]
     found = read_property(stage, "max_efforts", axes)
     return np.where(np.isinf(found), np.max(np.abs(bounds), axis=1), found)

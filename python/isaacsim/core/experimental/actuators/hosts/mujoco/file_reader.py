@@ -373,8 +373,8 @@ def _drives(model: mujoco.MjModel) -> tuple[dict[int, dict[int, Law]], list[str]
 
 def _drive_problem(model: mujoco.MjModel, joint: int, laws: Mapping[int, Law]) -> str:
     """Why a joint drive cannot replace the actuators of a joint; empty if it can."""
-    if any(law.const_effort for law in laws.values()):
-        return "it pushes with a constant"
+    if any(law.const_effort for law in laws.values()) and not any(law.kp or law.kd for law in laws.values()):
+        return "it pushes with a constant alone"
     if model.jnt_actgravcomp[joint] and any(law.limited for law in laws.values()):
         return "its limit is not that of gravity compensation, which its joint counts as its own"
     polynomials = getattr(model, "actuator_dampingpoly", None)
@@ -486,6 +486,7 @@ def _axis(model: mujoco.MjModel, joint: int, body: str, name: str, laws: list[La
         drive_stiffness=sum((law.kp for law in laws), 0.0),
         drive_damping=sum((law.kd for law in laws), 0.0),
         drive_limit=_bounds(model, joint, laws)[1],
+        drive_effort=sum((law.const_effort for law in laws), 0.0),
         position_range=next((law.positions for law in laws if law.kp), NO_BOUNDS),
         velocity_range=next((law.velocities for law in laws if not law.kp), NO_BOUNDS),
         reference=float(model.qpos0[place]),

@@ -324,6 +324,8 @@ class MujocoHost(NotCopied):
         assert arrays is not None
         stiffness, damping = self._grid(arrays.stiffnesses), self._grid(arrays.dampings)
         self._gain[:, at.position_drive, 0] = stiffness
+        constants = [axis.drive_effort for axis in self._axes]
+        self._bias[:, at.position_drive, 0] = np.where((stiffness != 0) | (damping != 0), constants, 0.0)
         self._bias[:, at.position_drive, 1] = -stiffness
         self._gain[:, at.velocity_drive, 0] = damping
         self._bias[:, at.velocity_drive, 2] = -damping

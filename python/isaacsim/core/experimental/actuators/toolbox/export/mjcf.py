@@ -6,7 +6,7 @@ force = kp·ctrl + const − kp·q − kd·q̇, within forcerange
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from xml.dom.minidom import Document
 from xml.sax.saxutils import quoteattr
@@ -14,7 +14,7 @@ from xml.sax.saxutils import quoteattr
 from . import mjcf_file
 from .numbers_as_text import text_of
 from .robot import ExportedJoint, ExportedRobot
-from .xml_file import driven, in_comment, require_kind, root_of, update, xml_text
+from .xml_file import add, add_comments, driven, new_document, require_kind, root_of, update, xml_text
 
 SAYS = frozenset({"kp", "kd", "const_effort", "max_effort", "armature", "friction", "viscous_friction"})
 WITH_GAINS = frozenset({"max_effort"})
@@ -26,38 +26,22 @@ _PLAIN = {"gear": "1", "dyntype": "none", "gaintype": "fixed", "ctrllimited": "f
 
 
 def mjcf_text(robot: ExportedRobot, losses: Sequence[str]) -> str:
-    """Return a fragment.
-
-    Args:
-        robot: The robot.
-        losses: What it does not say, a sentence each.
-    """
-    joints = {joint.name: _joint(joint) for joint in robot.joints}
-    comments = [f"       joint {in_comment(name)}: {_attributes(said)}" for name, said in joints.items() if said]
-    lines = [
-        "<mujoco>",
-        f"  <!-- Motors of {in_comment(robot.name)}. Add it to a model by <include>. -->",
-        *(f"  <!-- {in_comment(loss)} -->" for loss in losses),
-        *(["  <!-- Set on the joints of the model:", *comments, "  -->"] if comments else []),
-        "  <actuator>",
-        *(f"    <general {_attributes(_actuator(joint))}/>" for joint in robot.joints if joint.has_gains),
-        "  </actuator>",
-        "</mujoco>",
-    ]
-    return "\n".join(lines) + "\n"
+    """Return a fragment, with what it does not say as comments, a sentence each."""
+    document = new_document(ROOT, {})
+    actuators = add(root_of(document), "actuator", {})
+    comments = [f"Motors of {robot.name}. Add it to a model by <include>.", *losses]
+    for joint in robot.joints:
+        if joint.has_gains:
+            add(actuators, "general", _actuator(joint))
+        if of_joint := _joint(joint):
+            attributes = " ".join(f"{name}={quoteattr(value)}" for name, value in of_joint.items())
+            comments.append(f"Set on joint {joint.name}: {attributes}")
+    add_comments(document, comments)
+    return xml_text(document)
 
 
 def fill(robot: ExportedRobot, document: Document, file: Path, folder: Path) -> list[str]:
-    """Put the motors into a model.
-
-    Args:
-        robot: The robot.
-        document: Content of the file of the model; changed in place.
-        file: The file.
-        folder: Folder that it goes to.
-
-    Returns:
-        What is to be said of it, a sentence each.
+    """Put the motors into a model, see `Target.fill`.
 
     Raises:
         ValueError: The model lacks joints that have motors, or has some of another kind, or MuJoCo cannot open it.
@@ -98,7 +82,3 @@ def _actuator(joint: ExportedJoint) -> dict[str, str]:
 def _joint(joint: ExportedJoint) -> dict[str, str]:
     # the limit is the motor's, which a smaller one of the joint would cut
     return joint.stated(_OF_JOINT) | ({"actuatorfrclimited": "false"} if joint.has_gains else {})
-
-
-def _attributes(values: Mapping[str, str]) -> str:
-    return " ".join(f"{name}={quoteattr(value)}" for name, value in values.items())

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import dataclasses
 import functools
 import math
 import os
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
-
-import numpy as np
 
 from ...authoring import motors_of
 from ...components.catalogue import snake_case
@@ -29,9 +26,8 @@ from ...specs.configs import (
     SlewedPIDControlConfig,
 )
 from ...specs.engine_friction import is_friction
-from ...specs.fields import parameters_of
 from ...specs.motors import MotorConfig, Motors
-from ...specs.stages import KINDS, parts_of
+from ...specs.stages import is_geared, parts_of
 from .numbers_as_text import text_of
 
 FEATURES = {
@@ -97,7 +93,7 @@ class ExportedJoint:
     @property
     def is_geared(self) -> bool:
         """True if its motor moves it through a gear or a linkage: gains and limits are not those of the joint."""
-        return any(KINDS[kind].is_before_joint for law in self.laws if (kind := law.partition(" ")[0]) in KINDS)
+        return self.motor is not None and is_geared(self.motor)
 
     @property
     def has_gains(self) -> bool:
@@ -166,76 +162,60 @@ def read_robot(file: str | os.PathLike[str], config: Motors | None = None, robot
                 "Give its path by --robot."
             )
         given = motors_of(simulation, found.paths[0]) if config is None else config
-        joints = tuple(_joints(found, given, zeros=config is not None))
+        joints = tuple(_joints(found, given, is_given=config is not None))
         return ExportedRobot(Path(path).stem, found.paths[0], joints, Path(path))
 
 
-def _joints(found: Any, given: Motors, zeros: bool) -> Iterator[ExportedJoint]:
-    """Yield the joints of an articulation; the motors of most files cannot tell `zeros` from what they do not say."""
+def _joints(found: Any, given: Motors, is_given: bool) -> Iterator[ExportedJoint]:
+    """Yield the joints of an articulation with their motors, `is_given` if these are not those of its file."""
     names = list(found.dof_names)
-    motors = resolve_motors(given, names, names, 1, limits=functools.partial(effort_limits, found))
-    by_joint = {names[column]: (motor, at) for motor in motors for at, column in enumerate(motor.columns)}
-    lower, upper = (one.numpy()[0].tolist() for one in found.get_dof_limits())
-    read = {
-        name: None if (values := read_property(found, name)) is None else np.asarray(values)[0].tolist()
-        for name in (*_PROPERTIES, "velocity_limit_sim")
-    }
-    for column, name in enumerate(names):
-        resolved, at = by_joint.get(name, (None, 0))
-        stages = (
-            [] if resolved is None or resolved.spec is None else [_of_joint(one, at) for one in resolved.spec.stages]
-        )
-        properties = {} if resolved is None else resolved.properties
-        said = _properties(stages, properties, at, read, column)
-        motor = None if resolved is None else MotorConfig(**(parts_of(stages) | said))
-        features, laws = _said(stages)
-        features |= said | _limits((lower[column], upper[column]), read["velocity_limit_sim"], column)
-        is_linear = "transl" in str(found.dof_types[column]).lower()
-        yield ExportedJoint(name, is_linear, motor, features, laws, _zeros(properties, at, zeros))
+    resolved = resolve_motors(given, names, names, 1, limits=functools.partial(effort_limits, found))
+    motors = {names[column]: one.of_joint(at) for one in resolved for at, column in enumerate(one.columns)}
+    for name, kind, own in zip(names, found.dof_types, _of_robot(found), strict=True):
+        yield _joint(name, "transl" in str(kind).lower(), motors.get(name), own, is_given)
 
 
-def _zeros(given: dict[str, Any], at: int, are_meant: bool) -> tuple[str, ...]:
-    """Return the names of properties of a motor that are 0, if zeros are meant."""
-    return tuple(name for name in given if are_meant and name in _PROPERTIES and not _at(given[name], at))
+def _of_robot(found: Any) -> list[dict[str, float]]:
+    """Return properties and limits of the joints of an articulation, as far as it has them, by name."""
+    columns = {name: read_property(found, name) for name in (*_PROPERTIES, "velocity_limit_sim")}
+    columns["lower"], columns["upper"] = (limits.numpy() for limits in found.get_dof_limits())
+    known = {name: values[0].tolist() for name, values in columns.items() if values is not None}
+    return [dict(zip(known, row, strict=True)) for row in zip(*known.values(), strict=True)]
 
 
-def _limits(positions: tuple[float, float], speeds: list[float] | None, column: int) -> dict[str, Any]:
+def _joint(
+    name: str, is_linear: bool, motor: MotorConfig | None, own: Mapping[str, float], is_given: bool
+) -> ExportedJoint:
+    """Return a joint with the properties of its motor, else its own."""
+    said = motor or MotorConfig()
+    features, laws = _said(said.stages)
+    properties = _properties(said, own)
+    # the motors of most files have a 0 for what they do not say
+    zeros = tuple(one for one in _PROPERTIES if is_given and getattr(said, one) == 0.0)
+    exported = motor and MotorConfig(**parts_of(said.stages), **properties)
+    return ExportedJoint(name, is_linear, exported, features | properties | _limits(own), laws, zeros)
+
+
+def _limits(own: Mapping[str, float]) -> dict[str, Any]:
     """Return the limits of a joint that are set: those of its position, and of its speed."""
     found: dict[str, Any] = {}
+    positions, speed = (own["lower"], own["upper"]), own.get("velocity_limit_sim", math.inf)
     if min(map(abs, positions)) < _UNLIMITED:
         found["position_limits"] = positions
-    if speeds is not None and speeds[column] < _UNLIMITED:
-        found["velocity_limit"] = speeds[column]
+    if speed < _UNLIMITED:
+        found["velocity_limit"] = speed
     return found
 
 
-def _properties(stages: list[Any], given: dict[str, Any], at: int, read: dict[str, Any], column: int) -> dict[str, Any]:
-    """Return properties of a joint that are not zero: those of its motor, else those of the robot.
+def _properties(motor: MotorConfig, own: Mapping[str, float]) -> dict[str, Any]:
+    """Return properties of a joint that are not zero: those of its motor, else its own.
 
     Friction is left out where a stage replaces it, and armature where a transmission has the rotor.
     """
-    replaced = {"friction", "viscous_friction"} if any(map(is_friction, stages)) else set[str]()
-    if any(KINDS[stage.KIND].is_before_joint for stage in stages if stage.KIND in KINDS):
-        replaced.add("armature")
-    found: dict[str, Any] = {}
-    for name in _PROPERTIES:
-        values = read[name]
-        value = _at(given[name], at) if name in given else 0.0 if values is None else values[column]
-        if value and name not in replaced:
-            found[name] = float(value)
-    return found
-
-
-def _at(value: object, at: int) -> Any:
-    """Return the value of one joint."""
-    return value[..., at].item() if isinstance(value, np.ndarray) else value
-
-
-def _of_joint(stage: Any, at: int) -> Any:
-    """Return a stage with the values of one joint."""
-    fields = {name: getattr(stage, name) for name, one in parameters_of(stage).items() if one.is_single}
-    chosen = {name: _at(value, at) for name, value in fields.items() if isinstance(value, np.ndarray)}
-    return dataclasses.replace(stage, **chosen)
+    replaced = {"friction", "viscous_friction"} if any(map(is_friction, motor.stages)) else set[str]()
+    replaced |= {"armature"} if is_geared(motor) else set()
+    said = {name: own.get(name, 0.0) if (value := getattr(motor, name)) is None else value for name in _PROPERTIES}
+    return {name: float(value) for name, value in said.items() if value and name not in replaced}
 
 
 def _of_controller(law: PDControlConfig | PIDControlConfig | SlewedPIDControlConfig) -> dict[str, Any]:
@@ -250,7 +230,7 @@ def _of_controller(law: PDControlConfig | PIDControlConfig | SlewedPIDControlCon
     return features
 
 
-def _said(stages: list[Any]) -> tuple[dict[str, Any], tuple[str, ...]]:
+def _said(stages: Iterable[Any]) -> tuple[dict[str, Any], tuple[str, ...]]:
     """Return features of stages, and the laws that have none."""
     features: dict[str, Any] = {}
     laws: list[str] = []

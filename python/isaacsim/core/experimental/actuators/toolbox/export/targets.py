@@ -29,8 +29,8 @@ class Target:
         losses: What it does not say of a robot.
         is_folder: True if it writes a folder.
         root: Outermost element of the robot files that it can fill; empty for none.
-        fill: Puts a robot's motors into the content of such a file, given its path and the folder that it goes to;
-            returns what is to be said of it.
+        fill: Puts the motors into the content of such a file, given its path and the folder that it is written to;
+            returns notes on the file, a sentence each.
     """
 
     words: str
@@ -44,14 +44,14 @@ class Target:
 
 
 def _text(text: Callable[[ExportedRobot, Sequence[str]], str]) -> Callable[[ExportedRobot, Path, Sequence[str]], None]:
-    """Return what writes the text of a robot into a file, all of it or nothing."""
+    """Return what writes the text of a robot into a file."""
+    return lambda robot, out, losses: _write(out, text(robot, losses))
 
-    def write(robot: ExportedRobot, out: Path, losses: Sequence[str]) -> None:
-        content = text(robot, losses)
-        with whole_file(out) as written:
-            Path(written).write_text(content, encoding="utf-8")
 
-    return write
+def _write(out: Path, content: str) -> None:
+    """Write a file, all of it or nothing."""
+    with whole_file(out) as written:
+        Path(written).write_text(content, encoding="utf-8")
 
 
 def _yaml(robot: ExportedRobot, out: Path, losses: Sequence[str]) -> None:
@@ -117,8 +117,8 @@ def export(
             the file of the robot if it is of that kind, else `out` is a fragment.
 
     Returns:
-        What the file does not say, a sentence each with the joints, and what has become of that of `into`; the file
-        has the same sentences.
+        What the file does not say, a sentence each with the joints, and notes on what changes in `into`; the file has
+        the same sentences.
 
     Raises:
         ValueError: The target is unknown, the file would not say everything and `strict` is True, the target cannot
@@ -141,33 +141,27 @@ def export(
         raise ValueError("\n".join([*losses, f"{out}: must say all, by --strict. Choose another target, or allow it."]))
     told = [*losses, *(f"Not said of any robot: {one}." for one in line.always_lost)]
     whole = _whole(robot, target, into)
-    if whole is not None:
-        return _fill(robot, line, whole, out, told)
+    if line.fill is not None and whole is not None:
+        file, document = whole
+        told += line.fill(robot, document, file, out.absolute().parent)
+        add_comments(document, told)
+        _write(out, xml_text(document))
+        return told
     if line.fill is not None:
         told.append(f"The file is a fragment: give the {target.upper()} file of a robot as `into` to get all of it.")
     line.write(robot, out, told)
     return told
 
 
-def _whole(robot: ExportedRobot, target: str, into: str | os.PathLike[str] | None) -> Path | None:
-    """Return the file that gets the motors; None for a fragment."""
+def _whole(robot: ExportedRobot, target: str, into: str | os.PathLike[str] | None) -> tuple[Path, Document] | None:
+    """Return the file that gets the motors, with its content; None for a fragment."""
     root = TARGETS[target].root
-    if into is None:
-        if not root or robot.file is None or robot.file.suffix.lower() not in MODEL_FILES:
-            return None
-        return robot.file if root_of(read_xml(robot.file)).tagName == root else None
-    if not root:
-        fillable = ", ".join(name for name, line in TARGETS.items() if line.root)
-        raise ValueError(f"into = {str(into)!r}: must be None for the target {target}. It is for {fillable}.")
-    return path_of("into", into)
-
-
-def _fill(robot: ExportedRobot, line: Target, file: Path, out: Path, told: list[str]) -> list[str]:
-    """Write a file with motors into another one, all of it or nothing, and return what is to be said of it."""
-    assert line.fill is not None
-    document = read_xml(file, line.root)
-    told = [*told, *line.fill(robot, document, file, out.absolute().parent)]
-    add_comments(document, told)
-    with whole_file(out) as written:
-        Path(written).write_text(xml_text(document), encoding="utf-8")
-    return told
+    if into is not None:
+        if not root:
+            fillable = ", ".join(name for name, line in TARGETS.items() if line.root)
+            raise ValueError(f"into = {str(into)!r}: must be None for the target {target}. It is for {fillable}.")
+        return (file := path_of("into", into)), read_xml(file, root)
+    if not root or robot.file is None or robot.file.suffix.lower() not in MODEL_FILES:
+        return None
+    document = read_xml(robot.file)
+    return (robot.file, document) if root_of(document).tagName == root else None

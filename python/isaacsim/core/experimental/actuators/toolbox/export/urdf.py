@@ -3,52 +3,35 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from xml.dom.minidom import Document, Element
-from xml.sax.saxutils import quoteattr
 
 from .numbers_as_text import text_of
 from .robot import ExportedJoint, ExportedRobot
-from .xml_file import child, children, driven, in_comment, require_kind, root_of, update
+from .xml_file import add, add_comments, child, children, driven, new_document, require_kind, root_of, update, xml_text
 
 SAYS = frozenset({"max_effort", "friction", "viscous_friction", "position_limits", "velocity_limit"})
 ROOT = "robot"
+_USE = "Copy the attributes of each joint into the robot, and keep its own where there are none here."
 _DYNAMICS = {"viscous_friction": "damping", "friction": "friction"}
 _MOVING = ("revolute", "continuous", "prismatic")
 
 
 def urdf_text(robot: ExportedRobot, losses: Sequence[str]) -> str:
-    """Return a fragment: a robot of joints without links.
-
-    Args:
-        robot: The robot.
-        losses: What it does not say, a sentence each.
-    """
-    lines = [
-        f"<robot name={quoteattr(robot.name)}>",
-        "  <!-- Copy the attributes of each joint into the robot, and keep its own where there are none here. -->",
-        *(f"  <!-- {in_comment(loss)} -->" for loss in losses),
-        *(line for joint in robot.joints for line in _lines(joint)),
-        "</robot>",
-    ]
-    return "\n".join(lines) + "\n"
+    """Return a fragment, a robot of joints without links, with what it does not say as comments, a sentence each."""
+    document = new_document(ROOT, {"name": robot.name})
+    for joint in robot.joints:
+        _set_values(add(root_of(document), "joint", {"name": joint.name, "type": _kind(joint)}), joint)
+    add_comments(document, [_USE, *losses])
+    return xml_text(document)
 
 
 def fill(robot: ExportedRobot, document: Document, file: Path, folder: Path) -> list[str]:
-    """Put limits and friction into a robot.
-
-    Args:
-        robot: The robot with the motors.
-        document: Content of the file of the robot; changed in place.
-        file: The file.
-        folder: Folder that it goes to.
-
-    Returns:
-        What is to be said of it, a sentence each.
+    """Put limits and friction into a robot, see `Target.fill`.
 
     Raises:
-        ValueError: The file lacks joints that have motors.
+        ValueError: The file lacks joints that have motors, or has some of another kind.
     """
     root = root_of(document)
     moving = [one for one in children(root, "joint") if one.getAttribute("type") in _MOVING]
@@ -60,15 +43,23 @@ def fill(robot: ExportedRobot, document: Document, file: Path, folder: Path) -> 
         if element.getAttribute("type") == "continuous":
             # one with limits turns forever no longer
             update(element, {"type": _kind(joint)})
-        _set_values(element, _elements(joint))
+        _set_values(element, joint)
         if math.isinf(joint.largest_effort) and any(one.hasAttribute("effort") for one in children(element, "limit")):
             limited.append(joint.name)
     notes = [f"Effort limits of the robot stay where motors have none: {', '.join(limited)}."] if limited else []
     return notes + _lost_meshes(document, file.absolute().parent, folder)
 
 
-def _set_values(element: Element, values: Mapping[str, Mapping[str, str]]) -> None:
-    """Set attributes of elements in a joint, by element."""
+def _set_values(element: Element, joint: ExportedJoint) -> None:
+    """Set what is said of a joint."""
+    limits = {}
+    if joint.position_limits is not None:
+        limits["lower"], limits["upper"] = joint.position_limits
+    if math.isfinite(joint.largest_effort):
+        limits["effort"] = joint.largest_effort
+    if "velocity_limit" in joint.features:
+        limits["velocity"] = joint.features["velocity_limit"]
+    values = {"limit": {name: text_of(value) for name, value in limits.items()}, "dynamics": joint.stated(_DYNAMICS)}
     for tag, attributes in values.items():
         if attributes:
             update(child(element, tag), attributes)
@@ -86,31 +77,3 @@ def _lost_meshes(document: Document, before: Path, after: Path) -> list[str]:
 def _kind(joint: ExportedJoint) -> str:
     """Return the type of a joint."""
     return "prismatic" if joint.is_linear else "continuous" if joint.position_limits is None else "revolute"
-
-
-def _elements(joint: ExportedJoint) -> dict[str, dict[str, str]]:
-    """Return what is said of a joint, as attributes by element."""
-    limits = {}
-    if joint.position_limits is not None:
-        limits["lower"], limits["upper"] = joint.position_limits
-    if math.isfinite(joint.largest_effort):
-        limits["effort"] = joint.largest_effort
-    if "velocity_limit" in joint.features:
-        limits["velocity"] = joint.features["velocity_limit"]
-    return {
-        "limit": {name: text_of(value) for name, value in limits.items()},
-        "dynamics": joint.stated(_DYNAMICS),
-    }
-
-
-def _lines(joint: ExportedJoint) -> list[str]:
-    elements = {tag: _attributes(attributes) for tag, attributes in _elements(joint).items()}
-    return [
-        f'  <joint name={quoteattr(joint.name)} type="{_kind(joint)}">',
-        *(f"    <{tag} {said}/>" if said else f"    <!-- no {tag} -->" for tag, said in elements.items()),
-        "  </joint>",
-    ]
-
-
-def _attributes(values: Mapping[str, str]) -> str:
-    return " ".join(f"{name}={quoteattr(value)}" for name, value in values.items())

@@ -1,4 +1,4 @@
-"""An XML file of a robot that gets motors: all that motors do not change stays as it is, comments as well."""
+"""XML files of robots that get motors: what motors do not change stays as it is, comments included."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import difflib
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from xml.dom import expatbuilder
-from xml.dom.minidom import Comment, Document, Element, Node
+from xml.dom.minidom import Comment, Document, Element, Node, Text
 from xml.parsers.expat import ExpatError
 
 from .numbers_as_text import text_of
@@ -14,15 +14,11 @@ from .robot import ExportedJoint, ExportedRobot
 
 
 def read_xml(file: Path, *roots: str) -> Document:
-    """Return the content of a file.
-
-    Args:
-        file: The file.
-        roots: Names that its outermost element may have; none means any.
+    """Return the content of a file, whose outermost element is one of `roots`, if any are given.
 
     Raises:
         ValueError: It is no XML, or of another kind.
-        FileNotFoundError: It is no file.
+        FileNotFoundError: There is no such file.
     """
     if not file.is_file():
         raise FileNotFoundError(f"{file}: no such file. Correct the path.")
@@ -33,6 +29,14 @@ def read_xml(file: Path, *roots: str) -> Document:
         raise ValueError(f"{file}: must be XML ({error}). Correct the file.") from error
     if roots and (found := root_of(document).nodeName) not in roots:
         raise ValueError(f"{file}: its outermost element is <{found}>: must be <{roots[0]}>. Give a file of that kind.")
+    return document
+
+
+def new_document(root: str, attributes: Mapping[str, str]) -> Document:
+    """Return a document of one element."""
+    document = Document()
+    document.appendChild(document.createElement(root))
+    update(root_of(document), attributes)
     return document
 
 
@@ -48,11 +52,6 @@ def xml_text(document: Document) -> str:
     return "\n".join(node.toxml() for node in document.childNodes) + "\n"
 
 
-def in_comment(text: str) -> str:
-    """Return text that cannot end a comment of XML."""
-    return text.replace("--", "- -")
-
-
 def children(parent: Node, *tags: str) -> Iterator[Element]:
     """Yield the elements in another one with one of the tags; all of them without tags."""
     for node in list(parent.childNodes):
@@ -66,30 +65,30 @@ def child(parent: Element, tag: str) -> Element:
 
 
 def add(parent: Element, tag: str, attributes: Mapping[str, str], before: Element | None = None) -> Element:
-    """Add an element on a line of its own, at the end of another one or before a node in it."""
-    document = parent.ownerDocument
-    assert document is not None
-    element = document.createElement(tag)
+    """Add an element on a line of its own, at the end of another one or before an element in it."""
+    element = _document_of(parent).createElement(tag)
     update(element, attributes)
-    add_node(parent, element, before)
+    _add_line(parent, element, before)
     return element
 
 
-def add_node(parent: Element, node: Element | Comment, before: Element | None = None) -> None:
-    """Add a node on a line of its own."""
-    document, depth, above = parent.ownerDocument, 0, parent.parentNode
-    assert document is not None
+def _add_line(parent: Element, node: Element | Comment, before: Element | None) -> None:
+    document, depth, above = _document_of(parent), 0, parent.parentNode
     while above is not None:
         depth, above = depth + 1, above.parentNode
-    line, last = "\n" + "  " * depth, parent.lastChild
-    if before is not None:
-        parent.insertBefore(node, before)
-        parent.insertBefore(document.createTextNode(line), before)
-        return
-    if last is None or last.nodeType != Node.TEXT_NODE:
-        last = parent.appendChild(document.createTextNode("\n" + "  " * (depth - 1)))
-    parent.insertBefore(document.createTextNode(line), last)
-    parent.insertBefore(node, last)
+    # the line break that the node goes before
+    last = parent.lastChild if before is None else before.previousSibling
+    if not isinstance(last, Text):
+        last = document.createTextNode("\n" + "  " * (depth - (before is None)))
+        parent.insertBefore(last, before)
+    for new in (document.createTextNode("\n" + "  " * depth), node):
+        parent.insertBefore(new, last)
+
+
+def _document_of(element: Element) -> Document:
+    document = element.ownerDocument
+    assert document is not None
+    return document
 
 
 def update(element: Element, attributes: Mapping[str, str]) -> None:
@@ -108,25 +107,21 @@ def _is_same(old: str, new: str) -> bool:
 
 
 def add_comments(document: Document, sentences: Sequence[str]) -> None:
-    """Add sentences as comments at the beginning of the outermost element, which those that are there need not."""
+    """Add sentences as comments at the beginning of the outermost element, but for those that it has."""
     root = root_of(document)
     first = next(children(root), None)
-    there = {node.nodeValue for node in root.childNodes if node.nodeType == Node.COMMENT_NODE}
-    for text in [f" {in_comment(sentence)} " for sentence in sentences]:
-        if text not in there:
-            add_node(root, document.createComment(text), first)
+    present = {node.data for node in root.childNodes if isinstance(node, Comment)}
+    # two hyphens would end a comment
+    for text in (f" {sentence.replace('--', '- -')} " for sentence in sentences):
+        if text not in present:
+            _add_line(root, document.createComment(text), first)
 
 
 def driven(robot: ExportedRobot, file: Path, known: Collection[str]) -> list[ExportedJoint]:
     """Return the joints of a robot that have motors.
 
-    Args:
-        robot: The robot.
-        file: The file that gets them.
-        known: Names of the joints of that file.
-
     Raises:
-        ValueError: The file lacks some of them; the message has names that are close.
+        ValueError: Some are not among the joints of the file, `known`; the message has similar names.
     """
     joints = [joint for joint in robot.joints if joint.motor is not None]
     lacking = [joint.name for joint in joints if joint.name not in known]
@@ -141,11 +136,7 @@ def driven(robot: ExportedRobot, file: Path, known: Collection[str]) -> list[Exp
 
 
 def require_kind(joint: ExportedJoint, file: Path, is_linear: bool) -> None:
-    """Refuse a joint of a file that slides where that of the motor turns, or turns where it slides.
-
-    Raises:
-        ValueError: It does.
-    """
+    """Raise a ValueError if a joint of a file slides where that of the motor turns, or turns where it slides."""
     if joint.is_linear != is_linear:
         ours, theirs = ("slides" if one else "turns" for one in (joint.is_linear, is_linear))
         raise ValueError(

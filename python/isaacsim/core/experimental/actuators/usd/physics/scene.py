@@ -58,6 +58,8 @@ class Axis:
     drive_stiffness: float = 0.0
     drive_damping: float = 0.0
     drive_limit: float = math.inf
+    # constant effort, while the drive has gains
+    drive_effort: float = 0.0
     position_target: float = 0.0
     velocity_target: float = 0.0
     # ranges to which the drive clamps its targets
