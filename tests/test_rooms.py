@@ -24,7 +24,7 @@ OWNERS = {
     "mjlab": ["toolbox.parity.mjlab"],
     "mujoco": ["hosts.mujoco"],
     "mujoco_warp": ["hosts.mujoco.warp_host"],
-    "newton": ["compat.to_newton", "toolbox.parity.newton"],
+    "newton": ["compat.to_newton", "hosts.mujoco.newton_reader", "toolbox.parity.newton"],
     "newton_actuators": ["toolbox.parity.newton_actuators"],
     "newton_usd_schemas": ["usd"],
     "numpy": [

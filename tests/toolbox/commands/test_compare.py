@@ -99,7 +99,7 @@ def test_two_simulators(capsys: pytest.CaptureFixture[str]) -> None:
     [
         ([ARM], "must be compared with something"),
         ([ARM, ARM, "--engines", "mujoco,mujoco,mujoco"], "must be one name or two"),
-        ([ARM, ARM, "--engines", "bullet"], "must be 'mujoco', 'mujoco_warp' or 'physx'"),
+        ([ARM, ARM, "--engines", "bullet"], "must be one of mujoco, physx, mujoco_warp, newton"),
         ([ARM, ARM, "--tolerance", "0"], "must be a finite number > 0"),
         ([ARM, ARM, "--seconds", "-1"], "must be a finite number > 0"),
         ([ARM, ARM, "--plot", "plot.exe"], "must end with"),

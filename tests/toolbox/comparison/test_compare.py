@@ -140,3 +140,55 @@ def test_mujoco_warp_is_mujoco_but_for_the_values() -> None:
         found = compared(*sides)
         assert named(found) == [cause]
         assert found.unexplained == 0.0
+
+
+@pytest.fixture
+def newton() -> None:
+    """newton, with the library that its solver needs."""
+    for library in ("mujoco_warp", "newton"):
+        pytest.importorskip(library)
+
+
+@pytest.mark.usefixtures("newton")
+@pytest.mark.parametrize("robot", ["pendulum", "arm_2dof"])
+def test_newton_reads_a_robot_as_we_do(robot: str) -> None:
+    """The motions agree, with the motors of the file."""
+    file = ROBOTS / f"{robot}.usda"
+    found = compared(side_of(file), side_of(file, engine="newton"))
+    assert len(found.second.values.motors) == len(found.first.values.motors) > 0
+    assert (found.difference.largest < 1e-6, named(found), list(found.idle)) == (True, [], [])
+
+
+@pytest.mark.usefixtures("newton")
+@pytest.mark.parametrize(
+    ("written", "cause"),
+    [
+        ("float physxJoint:armature = 0.4", "armature"),
+        ("float mjc:frictionloss = 4", "friction"),
+        ("float newton:velocityLimit = 0.1", "limits"),
+        ("float newton:armature = 0.4", None),
+        ("float newton:friction = 4", None),
+    ],
+)
+def test_what_newton_leaves_out_of_a_joint_is_named(written: str, cause: str | None, tmp_path: Path) -> None:
+    """Attributes of others, which it ignores, and limits that its solver lacks; its own are read, and agree."""
+    text = Path(ARM).read_text("utf-8")
+    file, at = tmp_path / "arm.usda", "float physics:lowerLimit = 0\n"
+    assert at in text
+    file.write_text(text.replace(at, f"{at}{written}\n"), "utf-8")
+    found = compared(side_of(file), side_of(file, engine="newton"))
+    assert named(found) == ([] if cause is None else [cause])
+    assert found.unexplained == 0.0
+    if cause is not None:
+        assert {joint for joint, _ in found.blames[0].found} == {"extension"}
+
+
+@pytest.mark.usefixtures("newton")
+def test_a_fault_in_a_motor_is_found_with_newton() -> None:
+    """On either side."""
+    motors = good_motors()
+    cause, change = MOTOR_FAULTS[ALONE[0]]
+    change(motors)
+    for engines in (("mujoco", "newton"), ("newton", "mujoco")):
+        sides = [side_of(ARM, one, engine=engine) for one, engine in zip((good_motors(), motors), engines, strict=True)]
+        assert named(compared(*sides)) == [cause]

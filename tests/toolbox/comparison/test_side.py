@@ -8,7 +8,9 @@ import pytest
 from isaacsim.core.experimental.actuators import ImplicitConfig, MotorConfig, PDControlConfig
 from isaacsim.core.experimental.actuators.native import core
 from isaacsim.core.experimental.actuators.toolbox.comparison.side import both_driven_alike, opened, side_of
+from places import ROBOTS
 from seeded_faults import ARM, ARM_XML
+from small_stages import pendulum
 
 pytestmark = pytest.mark.skipif(core is None, reason="the native core is not built")
 
@@ -65,3 +67,33 @@ def test_opened_is_not_playing() -> None:
         assert not simulation.playing
         assert robot.dof_names == ["shoulder", "extension"]
         assert actuators is not None
+
+
+def test_joints_have_the_order_of_newton_and_drives_stay() -> None:
+    """newton numbers joints leg by leg; drives that no motor has are those that newton makes."""
+    for library in ("mujoco_warp", "newton"):
+        pytest.importorskip(library)
+    ours, newtons = (side_of(ROBOTS / "anymal_c.usda", engine=engine) for engine in ("mujoco", "newton"))
+    assert sorted(ours.joints) == sorted(newtons.joints)
+    assert ours.joints[:2] == ("LF_HAA", "LH_HAA")
+    assert newtons.joints[:2] == ("LF_HAA", "LF_HFE")
+    drives = [side_of(ARM_XML, engine=engine).drives for engine in ("mujoco", "newton")]
+    assert drives[1]["shoulder"].controller == drives[0]["shoulder"].controller == PDControlConfig(200.0, 20.0)
+
+
+def test_a_drive_of_usd_without_a_motor_has_the_gains_that_newton_reads(tmp_path: Path) -> None:
+    for library in ("mujoco_warp", "newton"):
+        pytest.importorskip(library)
+    made = pendulum()
+    made.drive("/World/Robot/hinge", stiffness=1.0, damping=0.1, targetPosition=20.0)
+    path = tmp_path / "driven.usda"
+    made.stage.Export(str(path))
+    ours, newtons = (side_of(path, engine=engine) for engine in ("mujoco", "newton"))
+    assert not newtons.motors
+    law, expected = (side.drives["hinge"].controller for side in (newtons, ours))
+    assert (law.kp, law.kd) == pytest.approx((expected.kp, expected.kd), rel=1e-5)
+
+
+def test_an_unknown_simulator_is_told() -> None:
+    with pytest.raises(ValueError, match="engine = 'bullet': must be one of mujoco, physx, mujoco_warp, newton"):
+        side_of(ARM, engine="bullet")

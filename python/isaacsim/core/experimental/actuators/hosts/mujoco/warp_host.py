@@ -38,7 +38,7 @@ class MujocoWarpHost(MujocoHost):
     def __init__(self, source: Any, dt: float, num_envs: int, **options: Any) -> None:
         if num_envs != 1:
             raise HostError(f"num_envs = {num_envs}: must be 1 with engine='mujoco_warp'. Use engine='mujoco'.")
-        self._library = _imported()
+        self._library = mujoco_warp_for("engine = 'mujoco_warp'")
         super().__init__(source, dt, num_envs, **options)
 
     def _open_batch(self) -> Batch:
@@ -83,7 +83,15 @@ class MujocoWarpHost(MujocoHost):
         return self._worlds
 
 
-def _imported() -> Any:
+def mujoco_warp_for(subject: str) -> Any:
+    """Return mujoco_warp.
+
+    Args:
+        subject: What it is for, the first words of the error.
+
+    Raises:
+        HostError: It is not installed.
+    """
     try:
         import mujoco_warp
     except ModuleNotFoundError as missing:
@@ -91,7 +99,7 @@ def _imported() -> Any:
             raise
         major = mujoco.__version__.rpartition(".")[0]
         raise HostError(
-            "engine = 'mujoco_warp' needs mujoco_warp, which is not installed. Run `pip install "
+            f"{subject} needs mujoco_warp, which is not installed. Run `pip install "
             f"'mujoco-warp~={major}.0'`: its version is that of MuJoCo."
         ) from missing
     return mujoco_warp

@@ -97,7 +97,7 @@ class Compare(Arguments):
     second: tyro.conf.Positional[Path | None] = None
     """File of the same robot to compare with; default: the first one."""
     engines: str = "mujoco"
-    """Simulators of the first and of the second, `mujoco,physx`, or one of both; also `mujoco_warp`."""
+    """Simulators of the first and of the second, `mujoco,physx`, or one of both; also `mujoco_warp` and `newton`."""
     config: Path | None = None
     """Motors of both by pattern of joint names, .yaml, .yml, .toml or .json; default: those of the files."""
     config_b: Path | None = None

@@ -10,21 +10,33 @@ import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from ...articulation_actuators import ArticulationActuators
 from ...authoring import motors_of
+from ...errors import HostError
+from ...extras import needs
 from ...motor_properties import effort_limits
 from ...pipeline.motors import resolve_motors
 from ...simulation import Simulation
+from ...specs.arguments import MODEL_FILES
 from ...specs.implicit import ImplicitConfig
 from ...specs.motors import MotorConfig, Motors
+
+if TYPE_CHECKING:
+    from ...hosts.mujoco.newton_reader import NewtonReading
 
 _MUTED = (
     r".*(will vibrate at dt|may chatter|have no effort limit|have no motor and keep|no actuator found)",
     # a remedy for a step that is not the one of interest
     r".*would be stable with",
 )
+_NEWTON = "newton"
+ENGINES = ("mujoco", "physx", "mujoco_warp", _NEWTON)
+"""Simulators that can be compared."""
+
+_OF_JOINT = {"armature": None, "friction": None, "viscous_friction": None}
 
 
 @dataclass(frozen=True)
@@ -35,7 +47,7 @@ class Side:
 
     Args:
         file: Path of the robot file.
-        engine: Simulator, as `Simulation` names it.
+        engine: Simulator, as `Simulation` names it, or `newton`.
         dt: Physics step [s].
         motors: Motors by joint. A joint without a motor, or whose motor has no control law, keeps its drive.
         drives: For each joint that a drive moves, the motor with the same effect.
@@ -91,22 +103,20 @@ def side_of(
     Args:
         file: Path of a USD, MJCF or URDF file with one robot.
         motors: Motors by pattern of joint names; None means those of the file.
-        engine: Simulator, as `Simulation` names it: `mujoco`, `mujoco_warp` or `physx`.
+        engine: Simulator, as `Simulation` names it: `mujoco`, `mujoco_warp` or `physx`. With `newton`, MuJoCo simulates
+            what newton reads of the file.
         dt: Physics step [s]; None means that of the file.
 
     Raises:
-        ValueError: The file has no robot or several, or motors do not fit its joints.
+        ValueError: The file has no robot or several, motors do not fit its joints, or there is no such simulator.
         FileNotFoundError: The file does not exist.
-        HostError: The simulator is not installed.
+        HostError: The simulator is not installed, or newton cannot read the file.
     """
-    with _quiet(), Simulation(file, dt, engine=engine) as simulation:
+    with _quiet(), _simulation(file, dt, engine) as simulation:
         robot = _only_robot(simulation, file)
-        names = tuple(robot.dof_names)
+        names = tuple(_reading(file).positions if engine == _NEWTON else robot.dof_names)
         drives = _by_joint(motors_of(simulation), robot)
-        if motors is not None:
-            own = _by_joint(motors, robot)
-        else:
-            own = {} if simulation.stage is None else _by_joint(motors_of(simulation.stage), robot)
+        own = _by_joint(_motors_of_file(simulation, file, engine) if motors is None else motors, robot)
         rest = {name: one for name, one in drives.items() if name not in own or own[name].controller is None}
         return Side(os.fspath(file), engine, simulation.dt, own, rest, names)
 
@@ -136,7 +146,7 @@ def both_driven_alike(first: Side, second: Side) -> tuple[Side, Side, list[str]]
 @contextmanager
 def opened(side: Side) -> Iterator[tuple[Simulation, Any, ArticulationActuators | None]]:
     """Open the simulation of a side, its robot, and its actuators, if it has motors; it does not play yet."""
-    with _quiet(), Simulation(side.file, side.dt, engine=side.engine) as simulation:
+    with _quiet(), _simulation(side.file, side.dt, side.engine) as simulation:
         if not side.contacts:
             simulation.disable_contacts()
         robot = _only_robot(simulation, side.file)
@@ -146,6 +156,39 @@ def opened(side: Side) -> Iterator[tuple[Simulation, Any, ArticulationActuators 
         motors = {re.escape(name): motor for name, motor in side.motors.items()}
         with ArticulationActuators.from_configs("/", motors) as actuators:
             yield simulation, robot, actuators
+
+
+@contextmanager
+def _simulation(file: str | os.PathLike[str], dt: float | None, engine: str) -> Iterator[Simulation]:
+    """Open a file in a simulator, or with MuJoCo as newton reads it."""
+    if engine not in ENGINES:
+        raise ValueError(f"engine = {engine!r}: must be one of {', '.join(ENGINES)}. Correct the name.")
+    if engine != _NEWTON:
+        with Simulation(file, dt, engine=engine) as simulation:
+            yield simulation
+        return
+    reading = _reading(file)
+    start = {re.escape(name): position for name, position in reading.positions.items()}
+    with reading.as_file(f"{Path(file).stem}_by_newton") as mjcf:
+        simulation = Simulation(mjcf, reading.dt if dt is None else dt, initial_positions=start)
+    with simulation:
+        yield simulation
+
+
+def _reading(file: str | os.PathLike[str]) -> NewtonReading:
+    with needs("engine = 'newton'", "sim", HostError):
+        from ...hosts.mujoco.newton_reader import read_by_newton
+    return read_by_newton(file)
+
+
+def _motors_of_file(simulation: Simulation, file: str | os.PathLike[str], engine: str) -> Motors:
+    """Return the motors of a file with actuators of this package: USD."""
+    if simulation.stage is not None:
+        return motors_of(simulation.stage)
+    if engine != _NEWTON or Path(file).suffix.lower() in MODEL_FILES:
+        return {}
+    # newton reads properties of joints by itself, which those of motors would hide
+    return {name: dataclasses.replace(motor, **_OF_JOINT) for name, motor in motors_of(file).items()}
 
 
 def _implicit(side: Side, joint: str) -> MotorConfig:
