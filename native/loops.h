@@ -44,9 +44,10 @@ template <class Loop, class... More>
 FLATTENED SHORT_VECTORS auto in_short_vectors(int64_t count, More... more) {
     return Loop::over(count, more...);
 }
+constexpr int64_t kShort = 16;
 template <class Loop, class... More>
 auto loop(int64_t count, More... more) {
-    return count < 16 ? in_short_vectors<Loop>(count, more...) : in_long_vectors<Loop>(count, more...);
+    return count < kShort ? in_short_vectors<Loop>(count, more...) : in_long_vectors<Loop>(count, more...);
 }
 
 }  // namespace ACTUATORS_VARIANT

@@ -313,9 +313,19 @@ inline Arrays<Law> arrays_of_all(const Problem& p, const Block& b) {
         return {p.controllers[p.route.law_of_all], b};
 }
 
+// Short vectors, see loops.h.
+template <class Law, bool MASKED, class... Limits>
+NOINLINE FLATTENED SHORT_VECTORS bool short_swept(const Block& b, const Arrays<Law> law,
+                                                  const Arrays<Limits>... limits) {
+    return swept<Law, MASKED, Limits...>(b, law, limits...);
+}
+
 template <class Law, bool MASKED, class... Limits, size_t... N>
-bool sweep_numbered(const Problem& p, const Block& b, std::index_sequence<N...>) {
-    return swept<Law, MASKED, Limits...>(b, arrays_of_all<Law>(p, b), Arrays<Limits>(p.limits[b.limit + N], b)...);
+FLATTENED bool sweep_numbered(const Problem& p, const Block& b, std::index_sequence<N...>) {
+    const Arrays<Law> law = arrays_of_all<Law>(p, b);
+    if (b.size < kShort)
+        return short_swept<Law, MASKED, Limits...>(b, law, Arrays<Limits>(p.limits[b.limit + N], b)...);
+    return swept<Law, MASKED, Limits...>(b, law, Arrays<Limits>(p.limits[b.limit + N], b)...);
 }
 
 template <class Law, bool MASKED, class... Limits>
