@@ -1,6 +1,5 @@
 // What loops tell compilers.
 #pragma once
-#include <cstdint>
 
 #if defined(__clang__)
 #define INDEPENDENT _Pragma("clang loop vectorize(assume_safety)")
@@ -31,23 +30,3 @@
 #else
 #define SHORT_VECTORS
 #endif
-
-namespace ACTUATORS_VARIANT {
-
-// A loop over `count` elements, `Loop::over(count, more...)`. A short one has short vectors: of the 12 joints of a
-// robot none is left over for a loop without vectors.
-template <class Loop, class... More>
-FLATTENED auto in_long_vectors(int64_t count, More... more) {
-    return Loop::over(count, more...);
-}
-template <class Loop, class... More>
-FLATTENED SHORT_VECTORS auto in_short_vectors(int64_t count, More... more) {
-    return Loop::over(count, more...);
-}
-constexpr int64_t kShort = 16;
-template <class Loop, class... More>
-auto loop(int64_t count, More... more) {
-    return count < kShort ? in_short_vectors<Loop>(count, more...) : in_long_vectors<Loop>(count, more...);
-}
-
-}  // namespace ACTUATORS_VARIANT

@@ -27,6 +27,26 @@ using UsualLimits =
 // Stands for a law if efforts are given.
 struct Given {};
 
+// ---- loops
+
+// Fewer elements than this are a short loop. Vectors of such loops are short: of the 12 joints of a robot none is left
+// over for a loop without vectors.
+constexpr int64_t kShort = 16;
+
+// A loop over `count` elements, `Loop::over(count, more...)`.
+template <class Loop, class... More>
+FLATTENED auto in_long_vectors(int64_t count, More... more) {
+    return Loop::over(count, more...);
+}
+template <class Loop, class... More>
+FLATTENED SHORT_VECTORS auto in_short_vectors(int64_t count, More... more) {
+    return Loop::over(count, more...);
+}
+template <class Loop, class... More>
+auto loop(int64_t count, More... more) {
+    return count < kShort ? in_short_vectors<Loop>(count, more...) : in_long_vectors<Loop>(count, more...);
+}
+
 // ---- indices of laws
 
 template <class Law, class... Laws>
@@ -115,36 +135,19 @@ struct Constants<Stage, Form::kUsual> {
     static constexpr auto &kTaken = Stage::kUsual, &kAsked = Stage::kUsualAsked;
 };
 
-// True if `size` elements have a constant of a form, if there is one. A number that robots share is known beforehand.
-template <class Stage, Form FORM, size_t K>
-inline bool may_have_constant(const Use& use) {
-    constexpr float constant = Constants<Stage, FORM>::kTaken[K];
-    if constexpr (constant != constant)
-        return true;
-    else
-        return !use.is_shared(K) || use.shared[K] == constant;
+constexpr bool is_none(float constant) {
+    return constant != constant;
 }
-template <class Stage, Form FORM, size_t K>
-inline bool has_constant(const Use& use, const Arrays<Stage>& own, int64_t size) {
-    constexpr float constant = Constants<Stage, FORM>::kTaken[K];
-    if constexpr (constant != constant)
-        return true;
-    else
-        return use.is_shared(K) || all_are(own.taken[K], constant, size);
-}
-template <class Stage, Form FORM, size_t K>
-inline bool asks_constant(const Use& use, const Arrays<Stage>& own, int64_t size) {
-    constexpr float constant = Constants<Stage, FORM>::kAsked[K];
-    if constexpr (constant != constant)
-        return true;
-    else
-        return (use.is_still[K] && constant == 0.0f) || all_are(own.asked[K], constant, size);
-}
+
+// True if `size` elements have the constants of a form. What robots share is known beforehand.
 template <class Stage, Form FORM, size_t... K, size_t... A>
 inline bool have_constants(const Use& use, const Arrays<Stage>& own, int64_t size, std::index_sequence<K...>,
                            std::index_sequence<A...>) {
-    return (may_have_constant<Stage, FORM, K>(use) && ...) && (has_constant<Stage, FORM, K>(use, own, size) && ...) &&
-           (asks_constant<Stage, FORM, A>(use, own, size) && ...);
+    constexpr auto &taken = Constants<Stage, FORM>::kTaken, &asked = Constants<Stage, FORM>::kAsked;
+    return ((is_none(taken[K]) || !use.is_shared(K) || use.shared[K] == taken[K]) && ...) &&
+           ((is_none(taken[K]) || use.is_shared(K) || all_are(own.taken[K], taken[K], size)) && ...) &&
+           ((is_none(asked[A]) || (use.is_still[A] && asked[A] == 0.0f) || all_are(own.asked[A], asked[A], size)) &&
+            ...);
 }
 template <class Stage, Form FORM>
 inline bool have_constants(const Use& use, const Arrays<Stage>& own, int64_t size) {
@@ -313,7 +316,7 @@ inline Arrays<Law> arrays_of_all(const Problem& p, const Block& b) {
         return {p.controllers[p.route.law_of_all], b};
 }
 
-// Short vectors, see loops.h.
+// A sweep of a short loop; a longer one is faster where it is called.
 template <class Law, bool MASKED, class... Limits>
 NOINLINE FLATTENED SHORT_VECTORS bool short_swept(const Block& b, const Arrays<Law> law,
                                                   const Arrays<Limits>... limits) {

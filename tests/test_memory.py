@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from isaacsim.core.experimental.actuators.memory import lie_of, numpy_view, overlap, warp_view
+from isaacsim.core.experimental.actuators.memory import apart, lie_of, numpy_view, overlap, warp_view
 
 
 def test_arrays_change_their_kind_in_place() -> None:
@@ -45,3 +45,17 @@ def test_arrays_overlap_in_part(as_warp: bool) -> None:
     ]:
         arrays = [warp_view(one) if as_warp else one for one in (first, other)]
         assert overlap(*arrays) is expected
+
+
+def test_arrays_start_at_different_places_in_a_page() -> None:
+    """Each aligned to a cache line, and full of its value."""
+    made = [apart((3, 2000), 1.5), apart(5, dtype=np.int32), apart((0, 4)), apart(7, np.nan)]
+    places = [one.ctypes.data % 4096 for one in made if one.size]
+    assert len(set(places)) == len(places) and not any(place % 64 for place in places)
+    assert [(one.shape, one.dtype) for one in made] == [
+        ((3, 2000), np.float32),
+        ((5,), np.int32),
+        ((0, 4), np.float32),
+        ((7,), np.float32),
+    ]
+    assert (made[0] == 1.5).all() and not made[1].any() and np.isnan(made[3]).all()

@@ -94,13 +94,13 @@ def test_joints_without_such_a_drive_stay(made: Any, limit: EnvelopeClampingConf
 
 def test_lint_names_what_no_drive_of_physx_has(tmp_path: Path) -> None:
     """A note with the joint; none for an envelope that is authored."""
-    for limit, told in ((EnvelopeClampingConfig(max_power=100.0), True), (ENVELOPE, False)):
+    for limit, is_named in ((EnvelopeClampingConfig(max_power=100.0), True), (ENVELOPE, False)):
         made = driven()
         add_motors(ROOT, {"hinge": [PD, limit]}, stage=made.stage)
-        file = tmp_path / f"robot_{told}.usda"
+        file = tmp_path / f"robot_{is_named}.usda"
         made.stage.Export(str(file))
         problems = [one.problem for one in lint(file) if one.rule == "approximated"]
-        assert any("limit a drive of PhysX differently" in one for one in problems) is told
+        assert any("limit a drive of PhysX differently" in one for one in problems) is is_named
 
 
 def test_envelope_that_an_actuator_computes_is_not_warned_of() -> None:

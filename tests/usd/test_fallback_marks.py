@@ -107,7 +107,7 @@ def test_motors_in_place_of_each_other_leave_nothing_behind() -> None:
 
 
 def test_value_that_was_changed_since_stays() -> None:
-    """Somebody's own; the others go."""
+    """A value that the user changed stays; the other fallbacks are removed."""
     made = bare()
     author(made.stage, RICH)
     made.stage.GetPrimAtPath(HINGE).GetAttribute("newton:friction").Set(3.0)
@@ -148,7 +148,7 @@ def test_axes_of_a_joint_keep_their_own() -> None:
 
 @pytest.mark.parametrize("made", [bare, furnished])
 def test_layer_over_a_file_hides_its_fallbacks(made: Any, tmp_path: Path) -> None:
-    """What is before them in the file has effect; what is not there is blocked."""
+    """Earlier values of the file take effect again; those without one are blocked."""
     source, overlay = tmp_path / "robot.usda", tmp_path / "motors.usda"
     stage = made().stage
     before = values(stage)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import math
 from types import SimpleNamespace
 from typing import Any
 
@@ -23,10 +22,10 @@ def apart(shape: int | tuple[int, ...], value: float = 0, dtype: type = np.float
     """Return an array full of a value, aligned to a cache line, that starts elsewhere in a page than the last ones.
 
     Large arrays of NumPy all start at the same place in a page. A loop over many of them would have the same elements
-    of each compete for a few lines of the cache.
+    of each compete for a few lines of the cache. Every library can use the alignment in place.
     """
-    size = math.prod(np.atleast_1d(shape).tolist()) * np.dtype(dtype).itemsize
-    raw = np.empty(size + _PAGE + _LINE, np.uint8)
+    size = int(np.prod(shape)) * np.dtype(dtype).itemsize
+    raw = np.empty(size + _PAGE, np.uint8)
     first = (next(_APART) - raw.ctypes.data) % _PAGE
     array = raw[first : first + size].view(dtype).reshape(shape)
     array[...] = value

@@ -374,6 +374,7 @@ class Simulation(NotCopied):
 
 # engines whose model is MuJoCo's
 _MUJOCO = ("mujoco", "mujoco_warp")
+_ENGINES = "'mujoco', 'mujoco_warp' or 'physx'"
 
 
 def _require_numbers(dt: float | None, num_envs: int) -> None:
@@ -417,7 +418,7 @@ def _open_stage(source: Any) -> Any:
 
 def _host_class(simulator: str) -> Any:
     """The host of a simulator, imported only when it is used."""
-    require_type("engine", simulator, str, "'mujoco', 'mujoco_warp' or 'physx'")
+    require_type("engine", simulator, str, _ENGINES)
     if simulator == "mujoco":
         with needs("Simulation", "sim", HostError):
             from .hosts.mujoco.host import MujocoHost
@@ -430,4 +431,4 @@ def _host_class(simulator: str) -> Any:
         with needs("engine = 'physx'", "physx", HostError):
             from .hosts.physx.host import PhysxHost
         return PhysxHost
-    raise ValueError(f"engine = {simulator!r}: must be 'mujoco', 'mujoco_warp' or 'physx'. Correct the name.")
+    raise ValueError(f"engine = {simulator!r}: must be {_ENGINES}. Correct the name.")

@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING, Any
 
 import warp as wp
 
-from ..memory import overlap
+from ..memory import apart, overlap
 from ..pipeline.step.binding import Columns
 from ..saving import whole_file
 from ..specs.arguments import path_of
 from ..specs.effort_modes import EffortModes
 from ..untraced import leave_out, untraced
 from .actuated import Actuated, AnyMotors
-from .foreign import aligned, copied_back, given_back, is_immutable, library, recognizer, taken, viewed
+from .foreign import copied_back, given_back, is_immutable, library, recognizer, taken, viewed
 
 if TYPE_CHECKING:
     from .torch_gradients import TorchGradients
@@ -360,7 +360,7 @@ class ActuatedArrays(Actuated):
 
     def _zeros(self) -> Any:
         if self._device.is_cpu:
-            return aligned(self._shape)
+            return apart(self._shape)
         return wp.zeros(self._shape, dtype=wp.float32, device=self._device)
 
 

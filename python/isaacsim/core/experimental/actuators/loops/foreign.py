@@ -18,7 +18,7 @@ from .. import native
 from ..memory import lie_of, warp_view
 from ..untraced import refuse_traced
 
-_CPU, _ALIGNMENT = 1, 64
+_CPU = 1
 # the core reads tensors by it; old versions of Torch lack it
 _TABLE = "__dlpack_c_exchange_api__"
 
@@ -82,14 +82,6 @@ def recognizer(given: Sequence[object]) -> Callable[..., bool]:
         return all(map(operator.is_, arrays, given)) and [lie_of(one) for one in arrays] == layouts
 
     return recognize
-
-
-def aligned(shape: tuple[int, int]) -> np.ndarray:
-    """Return zeros, float32, with an alignment that every library can use in place."""
-    size = shape[0] * shape[1]
-    raw = np.zeros(size * 4 + _ALIGNMENT, np.uint8)
-    first = -raw.ctypes.data % _ALIGNMENT
-    return raw[first : first + size * 4].view(np.float32).reshape(shape)
 
 
 def copied_back(array: Any, like: Any) -> Any:

@@ -22,8 +22,8 @@ import warp as wp
 from ...components.device import device_of
 from ...errors import NotCopied
 from ...loops.arrays import ActuatedArrays
-from ...loops.foreign import aligned, given_back, is_immutable, taken
-from ...memory import warp_view
+from ...loops.foreign import given_back, is_immutable, taken
+from ...memory import apart, warp_view
 from ...pipeline.random_numbers import Draw, Draws, key_of
 from ...specs.arguments import names_of, whole_of
 from ...specs.distributions import Uniform
@@ -301,9 +301,7 @@ class ActuatorBase(NotCopied):
 
     def _empty(self) -> Any:
         """Return a new array for efforts."""
-        return (
-            aligned(self._shape) if self._where.is_cpu else wp.zeros(self._shape, dtype=wp.float32, device=self._where)
-        )
+        return apart(self._shape) if self._where.is_cpu else wp.zeros(self._shape, dtype=wp.float32, device=self._where)
 
     def _copied(self, array: Any) -> Any:
         """Return a copy of an array of the step."""
