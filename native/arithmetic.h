@@ -165,4 +165,37 @@ inline V nan_unless(C good, V value) {
     return good ? value : splat<V>(kNaN);
 }
 
+// True while all numbers that were added are finite: one operation a number, where a comparison takes three, and
+// selection by a mask that is no comparison, either.
+class Finite {
+  public:
+    // no loop: compilers do not vectorize one around it
+    template <class... Numbers>
+    void add(Numbers... numbers) {
+        (add_one(numbers), ...);
+    }
+    // all bits where a number is not finite: where `rest_` is not zero, but NaN
+    int32_t mask() const { return static_cast<int32_t>(bits_of(rest_) << 1) >> 31; }
+    float or_nan(float value) const { return float_of(bits_of(value) | mask()); }
+    float chosen(float one, float other) const {
+        const uint32_t bad = mask();
+        return float_of((bits_of(one) & ~bad) | (bits_of(other) & bad));
+    }
+
+  private:
+    void add_one(float number) {
+#ifdef __FMA__
+        rest_ = __builtin_fmaf(number, 0.0f, rest_);
+#else
+        rest_ += number - number;
+#endif
+    }
+    template <class V>
+    void add_one(const Dual<V>& number) {
+        add_one(number.value);
+    }
+
+    float rest_ = 0.0f;
+};
+
 }  // namespace ACTUATORS_VARIANT

@@ -64,15 +64,14 @@ struct LawAtEnd<Law, STATES, std::index_sequence<A...>, std::index_sequence<S...
                 Law::template law<Number>(moving(q[i], dt[i]), moving(qd[i], 1.0f), constant(q_target[i]),
                                           constant(qd_target[i]), constant(feedforward[i]), constant(dt[i]),
                                           constant(asked[i])..., constant(state[n])..., constant(taken[i])...);
-            float rest = (q[i] - q[i]) + (qd[i] - qd[i]) + (q_target[i] - q_target[i]) + (qd_target[i] - qd_target[i]) +
-                         (feedforward[i] - feedforward[i]);
-            for (int r = 0; r < Law::kResults + Law::kStates; ++r) rest += found.at[r].value - found.at[r].value;
-            bool good = rest == 0.0f;
-            ((good = good & signal_is_good(Law::kAsks[A], asked[i])), ...);
+            Finite all;
+            all.add(q[i], qd[i], q_target[i], qd_target[i], feedforward[i]);
+            (add_signal(all, Law::kAsks[A], asked[i]), ...);
+            add_results<Law>(all, found);
             if constexpr (STATES) {
-                ((state[n] = chosen(good, found.at[Law::kResults + S].value, state[n])), ...);
+                ((state[n] = all.chosen(found.at[Law::kResults + S].value, state[n])), ...);
             } else {
-                efforts[i] = nan_unless(good, found.at[0].value);
+                efforts[i] = all.or_nan(found.at[0].value);
                 slopes[i] = slope_of(found.at[0]);
             }
         }
@@ -131,11 +130,11 @@ struct StageAtEnd<Stage, std::index_sequence<A...>, std::index_sequence<S...>, s
             const auto found = Stage::template law<Number>(
                 moving(efforts[i], slopes[i]), moving(q[i], dt), moving(qd[i], 1.0f), constant(dt),
                 constant(asked[i])..., constant(state[n])..., taken_at<T>(taken, curve_slopes, pitch, i, qd[i], dt)...);
-            float rest = efforts[i] - efforts[i];
-            for (int r = 0; r < Stage::kResults + Stage::kStates; ++r) rest += found.at[r].value - found.at[r].value;
-            bool good = rest == 0.0f;
-            ((good = good & signal_is_good(Stage::kAsks[A], asked[i])), ...);
-            efforts[i] = nan_unless(good, found.at[0].value);
+            Finite all;
+            all.add(efforts[i]);
+            (add_signal(all, Stage::kAsks[A], asked[i]), ...);
+            add_results<Stage>(all, found);
+            efforts[i] = all.or_nan(found.at[0].value);
             slopes[i] = slope_of(found.at[0]);
         }
     }
@@ -199,8 +198,14 @@ struct EndSweep<Law, Mode, std::index_sequence<A...>, std::index_sequence<S...>,
     }
 
     template <bool HANDS, size_t K, size_t N>
-    static void keep(float* state, int64_t i, bool good, float found) {
-        if constexpr (HANDS || K + 1 < N) state[i] = chosen(good, found, state[i]);
+    static void keep(float* state, int64_t i, const Finite& all, float found) {
+        if constexpr (HANDS || K + 1 < N) state[i] = all.chosen(found, state[i]);
+    }
+
+    // one that is known to be zero costs nothing
+    template <bool USED>
+    static void add_to(Finite& all, float number) {
+        if constexpr (USED) all.add(number);
     }
 
     template <bool HANDS>
@@ -235,12 +240,15 @@ struct EndSweep<Law, Mode, std::index_sequence<A...>, std::index_sequence<S...>,
                 number<HANDS, S, sizeof...(S)>(state, i)..., number<HANDS, T, sizeof...(T)>(taken, i)...);
             // a law that reads all signals is not finite without them; a limit may hide that
             static_assert(Law::kReads[0] && Law::kReads[1] && Law::kReads[2] && Law::kReads[3] && Law::kReads[4]);
-            const float numbers[] = {whole, told<Mode::kAsks[A]>(asked[i], damping, end_qd)..., next.at[S]...};
-            const float rest = rest_of<sizeof numbers / sizeof(float)>(numbers);
-            const bool good = rest == 0.0f;
-            (keep<HANDS, S, sizeof...(S)>(state, i, good, next.at[S]), ...);
-            out[i] = effort + rest;
-            bad |= static_cast<int32_t>(!good);
+            Finite all;
+            (add_to<(HANDS || !is_of_engine(Mode::kAsks[A]))>(all, told<Mode::kAsks[A]>(asked[i], damping, end_qd)),
+             ...);
+            (add_to<(HANDS || S + 1 < sizeof...(S))>(all, next.at[S]), ...);
+            // what is found last is added last; a velocity is finite only with its effort
+            all.add(whole, end_qd);
+            (keep<HANDS, S, sizeof...(S)>(state, i, all, next.at[S]), ...);
+            out[i] = all.or_nan(effort);
+            bad |= all.mask();
         }
         return bad != 0;
     }

@@ -1173,11 +1173,12 @@ inline V stepped_inertia(V coupled_inertia, V inertia, V assumed_inertia) {
 }
 
 template <class V>
-inline V unmodelled_load(V velocity, V dt, V load, V inertia, V known, V previous_velocity, V previous_effort,
-        V unmodelled, V load_share) {
+inline V unmodelled_load(V velocity, V dt, V load, V inertia, V coupled_inertia, V known, V previous_velocity,
+        V previous_effort, V unmodelled, V load_share) {
     const V gained = velocity - started(previous_velocity, velocity);
     const V seen = known * gained * (splat<V>(1.0f) / dt) - started(previous_effort, splat<V>(0.0f)) + load;
-    const V coupling = pick(inertia > known, known / inertia, splat<V>(1.0f));
+    const V part = pick(coupled_inertia > splat<V>(0.0f), coupled_inertia / inertia, splat<V>(0.5f));
+    const V coupling = pick(inertia > known, part, splat<V>(1.0f));
     const V rest = unmodelled + load_share * coupling * coupling * (seen - unmodelled);
     return pick(previous_velocity != previous_velocity, splat<V>(0.0f), rest);
 }
@@ -1188,8 +1189,8 @@ inline Values<V, 4> remember(V effort, V position, V velocity, V dt, V inertia, 
         V engine_damping, V assumed_inertia, V load_share, V in_engine) {
     const V known = stepped_inertia(coupled_inertia, inertia, assumed_inertia);
     const V acted = previous_effort - engine_damping * velocity;
-    const V rest = unmodelled_load(velocity, dt, load, inertia, known, previous_velocity, acted, unmodelled,
-            load_share);
+    const V rest = unmodelled_load(velocity, dt, load, inertia, coupled_inertia, known, previous_velocity, acted,
+            unmodelled, load_share);
     const auto hands_over = in_engine > splat<V>(0.5f);
     const V lift = pick(hands_over, motor_lift, splat<V>(0.0f));
     return {{velocity, effort + lift, rest, pick(hands_over, motor_damping, splat<V>(0.0f))}};
@@ -1202,8 +1203,8 @@ inline Values<V, 2> end_of_step(V position, V velocity, V dt, V inertia, V load,
     const V known = stepped_inertia(coupled_inertia, inertia, assumed_inertia);
     const V gain = dt / known;
     const V acted = previous_effort - engine_damping * velocity;
-    const V rest = unmodelled_load(velocity, dt, load, inertia, known, previous_velocity, acted, unmodelled,
-            load_share);
+    const V rest = unmodelled_load(velocity, dt, load, inertia, coupled_inertia, known, previous_velocity, acted,
+            unmodelled, load_share);
     return {{velocity + gain * (pick(load_is_whole > splat<V>(0.5f), splat<V>(0.0f), rest) - load), gain}};
 }
 

@@ -183,24 +183,22 @@ inline bool is_good(const Result& found) {
     return good;
 }
 
-// Zero if `COUNT` numbers are finite, else NaN; in pairs, because processors wait for sums of sums.
-template <int COUNT>
-inline float rest_of(const float* numbers) {
-    if constexpr (COUNT == 1)
-        return numbers[0] - numbers[0];
-    else
-        return rest_of<COUNT / 2>(numbers) + rest_of<COUNT - COUNT / 2>(numbers + COUNT / 2);
+// Add all results and the next state of a law.
+template <class Result, size_t... R>
+inline void add_results(Finite& all, const Result& found, std::index_sequence<R...>) {
+    all.add(found.at[R]...);
 }
-
-// The same as `is_good`, by arithmetic: compilers do not vectorize a comparison of a selected value.
 template <class Law, class Result>
-inline bool all_finite(const Result& found) {
-    return rest_of<Law::kResults + Law::kStates>(found.at) == 0.0f;
+inline void add_results(Finite& all, const Result& found) {
+    add_results(all, found, std::make_index_sequence<Law::kResults + Law::kStates>{});
 }
 
 // True if a requested signal has a valid value.
 inline bool signal_is_good(int signal, float value) {
     return kUnbounded[signal] ? value >= -kMax : finite(value);
+}
+inline void add_signal(Finite& all, int signal, float value) {
+    all.add(kUnbounded[signal] && value > kMax ? kMax : value);
 }
 
 // True if the requested signals of a law are good.
@@ -363,10 +361,14 @@ struct StageLoop<Stage, FORM, std::index_sequence<A...>, std::index_sequence<S..
         }
         return asked[i];
     }
-    // A constant is good.
+    // A constant is finite.
     template <size_t N>
-    static bool asked_is_good(const float* asked, int64_t i) {
-        return signal_is_good(Stage::kAsks[N], asked_at<N>(asked, i));
+    static void add_asked(Finite& all, const float* asked, int64_t i) {
+        if constexpr (FORM != Form::kGeneral) {
+            constexpr float constant = Constants<Stage, FORM>::kAsked[N];
+            if constexpr (constant == constant) return;
+        }
+        add_signal(all, Stage::kAsks[N], asked[i]);
     }
 
     // The law of an element; in two turns, `kept` is where the value of the first is.
@@ -408,12 +410,14 @@ struct StageLoop<Stage, FORM, std::index_sequence<A...>, std::index_sequence<S..
             const int64_t i = at(n);
             const auto result = law(lag + n, given[n], q[i], qd[i], dt, asked_at<A>(asked, i)..., state[n]...,
                                     value_at<T>(taken, i)...);
-            bool good = finite(given[n]) & (Stage::kGives ? is_good<Stage>(result) : all_finite<Stage>(result));
-            ((good = good & asked_is_good<A>(asked, i)), ...);
-            ((state[n] = chosen(good, result.at[Stage::kResults + S], state[n])), ...);
-            out[n] = nan_unless(good, Stage::kGives ? result.at[0] : given[n]);
+            Finite all;
+            all.add(given[n]);
+            (add_asked<A>(all, asked, i), ...);
+            add_results<Stage>(all, result);
+            ((state[n] = all.chosen(result.at[Stage::kResults + S], state[n])), ...);
+            out[n] = all.or_nan(Stage::kGives ? result.at[0] : given[n]);
             if constexpr (Stage::kLate > 0) lag[n] = result.at[Stage::kGives];
-            bad |= static_cast<int32_t>(!good);
+            bad |= all.mask();
         }
         return bad != 0;
     }
@@ -572,15 +576,16 @@ struct SensorLoop<Law, FORM, std::index_sequence<A...>, std::index_sequence<S...
             const int64_t i = at(n);
             const auto found = sensed(q[i], qd[i], dt[i], Loop::template asked_at<A>(asked, i)..., state[n]...,
                                       Loop::template value_at<T>(taken, i)...);
-            bool good = all_finite<Law>(found);
-            if constexpr (Law::kGives > 0) good = good & finite(q[i]) & finite(qd[i]);
-            ((good = good & Loop::template asked_is_good<A>(asked, i)), ...);
-            ((state[n] = chosen(good, found.at[Law::kResults + S], state[n])), ...);
+            Finite all;
+            if constexpr (Law::kGives > 0) all.add(q[i], qd[i]);
+            (Loop::template add_asked<A>(all, asked, i), ...);
+            add_results<Law>(all, found);
+            ((state[n] = all.chosen(found.at[Law::kResults + S], state[n])), ...);
             if constexpr (Law::kGives > 0) {
-                positions[i] = nan_unless(good, found.at[0]);
-                velocities[i] = nan_unless(good, found.at[1]);
+                positions[i] = all.or_nan(found.at[0]);
+                velocities[i] = all.or_nan(found.at[1]);
             }
-            if constexpr (Law::kLate > 0) lag[n] = nan_unless(good, found.at[Law::kGives]);
+            if constexpr (Law::kLate > 0) lag[n] = all.or_nan(found.at[Law::kGives]);
         }
     }
 
@@ -641,17 +646,18 @@ struct MotorLoop<Law, COMMANDED, std::index_sequence<A...>, std::index_sequence<
                         last = COMMANDED ? feedforward[i] : 0.0f;
             const auto found = Law::motor(q[i], qd[i], third, fourth, last, asked[i]...,
                                           known<S>(state[k], visible[i])..., taken[i]...);
-            bool good = finite(q[i]) & finite(qd[i]) & finite(found.at[kPosition]) & finite(found.at[kVelocity]);
-            ((good = good & signal_is_good(Law::kAsks[A], asked[i])), ...);
+            Finite all;
+            all.add(q[i], qd[i], found.at[kPosition], found.at[kVelocity]);
+            (add_signal(all, Law::kAsks[A], asked[i]), ...);
             if constexpr (COMMANDED) {
-                good = good & finite(third) & finite(fourth) & finite(last) & finite(found.at[kPositionTarget]) &
-                       finite(found.at[kVelocityTarget]) & finite(found.at[kFeedforward]);
-                out_q_target[i] = nan_unless(good, found.at[kPositionTarget]);
-                out_qd_target[i] = nan_unless(good, found.at[kVelocityTarget]);
-                out_feedforward[i] = nan_unless(good, found.at[kFeedforward]);
+                all.add(third, fourth, last);
+                all.add(found.at[kPositionTarget], found.at[kVelocityTarget], found.at[kFeedforward]);
+                out_q_target[i] = all.or_nan(found.at[kPositionTarget]);
+                out_qd_target[i] = all.or_nan(found.at[kVelocityTarget]);
+                out_feedforward[i] = all.or_nan(found.at[kFeedforward]);
             }
-            out_q[i] = nan_unless(good, found.at[kPosition]);
-            out_qd[i] = nan_unless(good, found.at[kVelocity]);
+            out_q[i] = all.or_nan(found.at[kPosition]);
+            out_qd[i] = all.or_nan(found.at[kVelocity]);
         }
     }
 

@@ -64,6 +64,7 @@ def unmodelled_load(
     dt: float,
     load: float,
     inertia: float,
+    coupled_inertia: float,
     known: float,
     previous_velocity: float,
     previous_effort: float,
@@ -73,7 +74,9 @@ def unmodelled_load(
     """Return what acts on the joint besides its motor and the load that is known; 0 in the first step after a reset."""
     gained = velocity - started(previous_velocity, velocity)
     seen = known * gained * (1.0 / dt) - started(previous_effort, 0.0) + load
-    coupling = known / inertia if inertia > known else 1.0
+    # known over inertia, as the signals are: its division does not wait for what is known
+    part = coupled_inertia / inertia if coupled_inertia > 0.0 else 0.5
+    coupling = part if inertia > known else 1.0
     rest = unmodelled + load_share * coupling * coupling * (seen - unmodelled)
     return 0.0 if wp.isnan(previous_velocity) else rest
 
@@ -101,7 +104,9 @@ def end_of_step(
     known = stepped_inertia(coupled_inertia, inertia, assumed_inertia)
     gain = dt / known
     acted = previous_effort - engine_damping * velocity
-    rest = unmodelled_load(velocity, dt, load, inertia, known, previous_velocity, acted, unmodelled, load_share)
+    rest = unmodelled_load(
+        velocity, dt, load, inertia, coupled_inertia, known, previous_velocity, acted, unmodelled, load_share
+    )
     return velocity + gain * ((0.0 if load_is_whole > 0.5 else rest) - load), gain
 
 
@@ -128,7 +133,9 @@ def remember(
     """Return velocity, effort, what acted besides it, and what the simulator is to damp, for the next step."""
     known = stepped_inertia(coupled_inertia, inertia, assumed_inertia)
     acted = previous_effort - engine_damping * velocity
-    rest = unmodelled_load(velocity, dt, load, inertia, known, previous_velocity, acted, unmodelled, load_share)
+    rest = unmodelled_load(
+        velocity, dt, load, inertia, coupled_inertia, known, previous_velocity, acted, unmodelled, load_share
+    )
     hands_over = in_engine > 0.5
     lift = motor_lift if hands_over else 0.0
     return velocity, effort + lift, rest, motor_damping if hands_over else 0.0
