@@ -30,7 +30,7 @@ from ...usd.physics.beginnings import OFF, begin_at, warn_of_beginnings
 from ...usd.physics.inertias import SCREW, warn_of_lost_inertias
 from ...usd.physics.scene import Articulation, Axis, Body, Scene
 from ..rotations import matrices
-from .model_actuators import gear_of, laws_by_joint, motor_of_joint, read_motors, with_names
+from .model_actuators import gear_of, laws_by_joint, motor_of_joint, own_actuators, read_motors, with_names
 from .standing import Standing, Start, add_ground, free_bases, keyframe_of
 from .urdf import Urdf, prepare
 from .urdf_transmissions import BeforeJoint, stages_of
@@ -76,6 +76,7 @@ def read_file(path: Path, *, strict_inertia: bool = False, standing: Standing | 
             "them, with control 0; take them out of the file, or drive their joints by motors.",
             stacklevel=4,
         )
+    actuators = _other_actuators(spec, model, laws)
     _replace_actuators(spec, model, laws)
     motors, not_in_motors = read_motors(model)
     bodies = _bodies(spec, model, laws)
@@ -98,6 +99,7 @@ def read_file(path: Path, *, strict_inertia: bool = False, standing: Standing | 
         articulations=_articulations(bodies),
         no_contact=[],
         spec=spec,
+        actuators=actuators,
         motors=motors,
         not_in_motors=not_in_motors,
         begin=begin,
@@ -350,8 +352,9 @@ def _exclude_neighbors(spec: mujoco.MjSpec, model: mujoco.MjModel) -> None:
 
 
 def _name_all(spec: mujoco.MjSpec) -> None:
-    """Name unnamed bodies and joints by number, as `MujocoSimulation` does."""
-    for kind, elements in (("body", list(spec.bodies)), ("joint", list(spec.joints))):
+    """Name unnamed bodies, joints and actuators by number, as `MujocoSimulation` does."""
+    unnamed = {"body": list(spec.bodies), "joint": list(spec.joints), "actuator": list(spec.actuators)}
+    for kind, elements in unnamed.items():
         taken = {element.name for element in elements}
         for element in elements:
             if not element.name:
@@ -398,6 +401,16 @@ def _replace_actuators(spec: mujoco.MjSpec, model: mujoco.MjModel, laws: dict[in
     # deleting an actuator deletes its sensors
     for actuator in [one for one in spec.actuators if one.id in replaced]:
         spec.delete(actuator)
+
+
+def _other_actuators(
+    spec: mujoco.MjSpec, model: mujoco.MjModel, laws: dict[int, dict[int, Law]]
+) -> dict[str, list[str]]:
+    """The names of the actuators that are no drives and that a motor of a joint replaces, by the joint's."""
+    joints = {joint.id: joint.name for joint in spec.joints}
+    names = {actuator.id: actuator.name for actuator in spec.actuators}
+    own = {joint: found for joint, found in own_actuators(model).items() if joint not in laws}
+    return {joints[joint]: [names[one] for one in found] for joint, found in own.items()}
 
 
 def _carry_over(model: mujoco.MjModel, joint: mujoco.MjsJoint, actuators: Collection[int]) -> None:

@@ -240,7 +240,7 @@ def _forces_of(model: mujoco.MjModel, actuator: int) -> tuple[float, float] | No
 
 def _controls_of(model: mujoco.MjModel, actuator: int) -> tuple[float, float] | None:
     """Bounds of the first control of an actuator, or None."""
-    control = _first_control(model, actuator)
+    control = first_control(model, actuator)
     if control is None or not model.actuator_ctrllimited[control]:
         return None
     return tuple(model.actuator_ctrlrange[control].tolist())
@@ -381,7 +381,7 @@ def gear_of(model: mujoco.MjModel, actuator: int) -> float:
     return float(model.actuator_gear[actuator if outputs is None else outputs[actuator], 0])
 
 
-def _first_control(model: mujoco.MjModel, actuator: int) -> int | None:
+def first_control(model: mujoco.MjModel, actuator: int) -> int | None:
     """Index of an actuator's first control; newer versions have actuators with several, or none."""
     places = getattr(model, "actuator_ctrladr", None)
     if places is None:

@@ -35,6 +35,7 @@ from .model_actuators import gains_by_joint, own_actuators, read_motors, warn_of
 from .model_robots import ModelRobots
 from .own_data import BatchData, DataList
 from .own_library import mujoco
+from .switches import actuators_off
 
 if TYPE_CHECKING:
     from mujoco.batch import Batch
@@ -54,6 +55,8 @@ class OwnArticulation(DofProperties):
     What is read of their state is that of the data at this moment; what is set of it, is set there. Properties of
     joints are those of the model, and are given back when the simulation is closed.
     """
+
+    SETTABLE_GAINS = False
 
     _backend: MujocoSimulation  # pyright: ignore[reportIncompatibleVariableOverride]
 
@@ -235,7 +238,8 @@ class MujocoSimulation(NotCopied):
         self.width = len(joints)
         self._address = address_of(model, joints)
         self._arrays: DofArrays | None = DofArrays.zeros(self.num_envs * self.width)
-        self._actuators = [own_actuators(model).get(joint, []) for joint in joints]
+        own = own_actuators(model)
+        self._actuators = {axis: own.get(joint, []) for axis, joint in enumerate(joints)}
         self._silent = np.zeros((self.num_envs, self.width), bool)
         gains = gains_by_joint(model)
         self._gains = np.array([gains.get(joint, (0.0, 0.0)) for joint in joints], np.float32)
@@ -374,10 +378,7 @@ class MujocoSimulation(NotCopied):
         """Switch the model's own actuators of some joints off, or on again."""
         wanted = self._silent.copy()
         wanted.flat[at] = silent
-        off = np.zeros((self.num_envs, len(self.model.actuator_group)), bool)
-        for axis, actuators in enumerate(self._actuators):
-            off[:, actuators] = wanted[:, axis, None]
-        self.data.switch_off(off)
+        self.data.switch_off(actuators_off(wanted, self._actuators, len(self.model.actuator_group)))
         self._silent = wanted
         self._fill_gains()
 
