@@ -51,7 +51,7 @@ def motors_of_model(model: mujoco.MjModel) -> dict[str, MotorConfig]:
         UserWarning: Actuators that no motor stands for, by name, with the reason; their joints are left out, and these
             actuators go on acting. Or actuators whose range of position targets motors do not have, by name.
     """
-    motors, warned = read_motors(model, tendons=True)
+    motors, warned = read_motors(model)
     warn_of(warned, stacklevel=3)
     return motors
 
@@ -62,15 +62,12 @@ def warn_of(warned: Sequence[str], stacklevel: int) -> None:
         warnings.warn(what, stacklevel=stacklevel)
 
 
-def read_motors(model: mujoco.MjModel, *, tendons: bool = False) -> tuple[dict[str, MotorConfig], list[str]]:
-    """Motors by pattern, and of what is to be warned who takes them; see `motors_of_model`.
-
-    With `tendons`, which only a model of one's own can switch off, actuators on tendons are motors, too.
-    """
+def read_motors(model: mujoco.MjModel) -> tuple[dict[str, MotorConfig], list[str]]:
+    """Motors by pattern, and of what is to be warned who takes them; see `motors_of_model`."""
     dc_motors, lost = dc_motors_by_joint(model)
     pid_motors, ranges = pid_motors_by_joint(model)
     alone = dc_motors | pid_motors
-    coupled, reasons = coupled_motors(model) if tendons else ({}, {})
+    coupled, reasons = coupled_motors(model)
     laws_of, problems = laws_by_joint(model, alone, reasons)
     motors: dict[str, MotorConfig] = {_pattern(model, joint): one for joint, one in (alone | coupled).items()}
     for joint, laws in laws_of.items():

@@ -426,7 +426,7 @@ class MujocoSimulation(NotCopied):
 
     def motors(self) -> dict[str, MotorConfig]:
         """Motors that do the same as the model's own actuators, by pattern; see `motors_of_model`."""
-        motors, warned = read_motors(self.model, tendons=True)
+        motors, warned = read_motors(self.model)
         warn_of(warned, stacklevel=5)
         return motors
 
