@@ -22,7 +22,7 @@ import numpy as np
 
 from ...errors import UnsupportedSceneError
 from ...specs.arguments import DEFAULT_DT, ROBOT_FILES
-from ...specs.linear_actuators import NO_BOUNDS, Law
+from ...specs.linear_actuators import Law, target_ranges
 from ...specs.linkage import LinkageConfig
 from ...specs.motors import MotorConfig
 from ...specs.transmission import as_read
@@ -481,6 +481,7 @@ def _axis(model: mujoco.MjModel, joint: int, body: str, name: str, laws: list[La
     linear = model.jnt_type[joint] == int(mujoco.mjtJoint.mjJNT_SLIDE)
     dof, place = model.jnt_dofadr[joint], model.jnt_qposadr[joint]
     lower, upper = model.jnt_range[joint] if model.jnt_limited[joint] else (-np.inf, np.inf)
+    positions, velocities = target_ranges(laws)
     return Axis(
         name=name,
         joint=f"{body}/{name.strip('/')}",
@@ -500,8 +501,8 @@ def _axis(model: mujoco.MjModel, joint: int, body: str, name: str, laws: list[La
         drive_damping=sum((law.kd for law in laws), 0.0),
         drive_limit=_bounds(model, joint, laws)[1],
         drive_effort=sum((law.const_effort for law in laws), 0.0),
-        position_range=next((law.positions for law in laws if law.kp), NO_BOUNDS),
-        velocity_range=next((law.velocities for law in laws if not law.kp), NO_BOUNDS),
+        position_range=positions,
+        velocity_range=velocities,
         reference=float(model.qpos0[place]),
         position=float(model.qpos0[place]),
     )

@@ -248,9 +248,10 @@ def _hold_others(spec: mujoco.MjSpec, scene: Scene, names: dict[int, str]) -> No
         targets = np.clip(
             [axis.position_target, axis.velocity_target], *np.transpose([axis.position_range, axis.velocity_range])
         )
-        for suffix, gain, target, place in zip(_DRIVES, gains, targets, (1, 2), strict=True):
+        constants = (axis.drive_effort if any(gains) else 0.0), 0.0
+        for suffix, gain, target, constant, place in zip(_DRIVES, gains, targets, constants, (1, 2), strict=True):
             bias = np.zeros(10)
-            bias[0], bias[place] = gain * target, -gain
+            bias[0], bias[place] = gain * target + constant, -gain
             spec.actuator(name + suffix).biasprm = bias
 
 
