@@ -310,9 +310,7 @@ def test_actuators_of_a_joint_with_limits_of_their_own_are_named() -> None:
     made = pendulum()
     mjc_actuator(made, "x", **position(), **forces(-3.0, 3.0))
     mjc_actuator(made, "y", **position())
-    with pytest.warns(
-        UserWarning, match=r"do not act: </World/x> \(one of 2 on joint 'hinge', with limits of their own"
-    ):
+    with pytest.warns(UserWarning, match=r"do not act: </World/x> \(one of 2 on joint .hinge., with limits"):
         (axis,) = read_scene(made.stage).articulations[0].axes
     assert axis.drive_stiffness == 0.0
 

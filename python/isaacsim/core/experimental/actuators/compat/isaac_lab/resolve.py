@@ -101,7 +101,7 @@ def resolve(
         names: Names of the joints.
         ids: Their columns, for the table.
         robot: Values of the robot by name of `PROPERTIES`, numbers or arrays `(robots, joints)`; missing ones are
-            those of `DEFAULTS`.
+            those of `DEFAULTS`. `effort_limit` too, if it is not that of the solver.
         num_robots: Number of robots.
         rules: The rules, see the top of this file.
         group: Name of the group.
@@ -122,7 +122,8 @@ def resolve(
     gear = reader.gear_ratio()
     speed, of_motor = reader.value("velocity_limit", given["velocity_limit"], values["velocity_limit_sim"])
     values["velocity_limit"] = np.where(of_motor, speed / gear, speed).astype(np.float32)
-    effort, of_motor = reader.value("effort_limit", given["effort_limit"], usd["effort_limit_sim"])
+    otherwise = reader.of_robot(robot.get("effort_limit", usd["effort_limit_sim"]), "effort_limit of the robot")
+    effort, of_motor = reader.value("effort_limit", given["effort_limit"], otherwise)
     values["effort_limit"] = np.where(of_motor, effort * gear, effort).astype(np.float32)
     if model == IMPLICIT:
         values["effort_limit"], values["velocity_limit"] = values["effort_limit_sim"], values["velocity_limit_sim"]
