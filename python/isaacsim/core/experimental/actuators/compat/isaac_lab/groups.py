@@ -14,6 +14,7 @@ from ...motor_properties import effort_limits, read_property
 from ...pipeline.entry import ActuatorConfig
 from ...specs.distributions import Uniform
 from ...specs.patterns import assigned
+from ...values import as_numpy
 from .kinds import IMPLICIT, require_known_model
 from .motors import actuators_of, delay_range
 from .resolve import DEFAULTS, EXPLICIT_EFFORT_LIMIT_SIM, PROPERTIES, Resolved, Rules, resolve
@@ -88,15 +89,19 @@ def values_of(articulation: ArticulationPort, stage: Any) -> dict[str, np.ndarra
     """Return the current `PROPERTIES` of robots by name, `(robots, DOFs)`; unknown ones are `DEFAULTS`.
 
     And the `effort_limit` of joints, which is not that of the solver where this is a fallback of an actuator on the
-    stage, if there is one.
+    stage, if there is one; and the `const_effort` of their drives, where these have gains.
     """
     shape = len(articulation.paths), articulation.num_dofs
     found: dict[str, np.ndarray] = {}
     for name in PROPERTIES:
         given = read_property(articulation, _THERE.get(name, name))
         found[name] = np.array(np.broadcast_to(DEFAULTS[name] if given is None else given, shape), np.float32)
-    limits = effort_limits(articulation, stage)
-    return found | ({} if limits is None else {"effort_limit": limits.astype(np.float32)})
+    if (limits := effort_limits(articulation, stage)) is not None:
+        found["effort_limit"] = limits.astype(np.float32)
+    if (constants := getattr(articulation, "get_dof_drive_constants", None)) is not None:
+        has_gains = (found["stiffness"] != 0) | (found["damping"] != 0)
+        found["const_effort"] = np.where(has_gains, as_numpy(constants()), np.float32(0.0))
+    return found
 
 
 def resolve_groups(

@@ -75,6 +75,10 @@ class MujocoArticulation(FixedTendons):
         rows = self._backend.drive_efforts()[self._index(indices, dof_indices)]
         return warp_copy(rows)
 
+    def get_dof_drive_constants(self, *, indices: Indices = None, dof_indices: Indices = None) -> wp.array:
+        """Constant efforts [N·m or N] of the joints' own drives, which act while these have gains."""
+        return warp_copy(self._backend.drive_constants()[self._index(indices, dof_indices)])
+
     def silence_drives(self, silent: bool, *, indices: Indices = None, dof_indices: Indices = None) -> None:
         """Keep actuators of a file that are no drives of some joints from acting, or let them act again."""
         self._live()
@@ -359,6 +363,10 @@ class MujocoHost(NotCopied):
             self._choose_settling()
             self._update_signals(np.arange(self.num_envs))
         return {name: self._signals.arrays[name].reshape(-1) for name in names if name in self._signals.arrays}
+
+    def drive_constants(self) -> np.ndarray:
+        """Constant efforts of the drives, in the order of the mirrors."""
+        return np.tile(np.array([axis.drive_effort for axis in self._axes], np.float32), self.num_envs)
 
     def drive_efforts(self) -> np.ndarray:
         """Efforts of the drives in the last step, in the order of the mirrors."""

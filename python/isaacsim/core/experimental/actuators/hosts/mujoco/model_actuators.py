@@ -285,12 +285,12 @@ def actuators_by_joint(model: mujoco.MjModel) -> dict[int, list[int]]:
     return found
 
 
-def gains_by_joint(model: mujoco.MjModel) -> dict[int, tuple[float, float]]:
-    """Stiffness and damping of the actuators on each joint, of those that have them."""
+def drives_by_joint(model: mujoco.MjModel) -> dict[int, tuple[float, float, float]]:
+    """Stiffness, damping and constant effort of the actuators on each joint, of those that have them."""
     found = {}
     for joint, actuators in actuators_by_joint(model).items():
         laws = [law for one in actuators if isinstance(law := _linear(model, one), Law)]
-        found[joint] = sum(law.kp for law in laws), sum(law.kd for law in laws)
+        found[joint] = sum(law.kp for law in laws), sum(law.kd for law in laws), sum(law.const_effort for law in laws)
     return found
 
 

@@ -24,6 +24,7 @@ from ...specs.motors import MotorConfig
 from ...values import ArrayLike, Indices, resolve_indices
 from ..articulation import DofArrays, Robot
 from ..bus import EventBus
+from ..copied import warp_copy
 from ..dof_properties import DofProperties
 from ..opened import enter, leave
 from ..port import Buffers
@@ -31,7 +32,7 @@ from ..transfer import transfer
 from .address import address_of
 from .dry_friction import follow_step, harden
 from .fields import KNOWN, read_property, write_properties
-from .model_actuators import gains_by_joint, own_actuators, read_motors, warn_of
+from .model_actuators import drives_by_joint, own_actuators, read_motors, warn_of
 from .model_robots import ModelRobots
 from .own_data import BatchData, DataList
 from .own_library import mujoco
@@ -59,6 +60,11 @@ class OwnArticulation(DofProperties):
     SETTABLE_GAINS = False
 
     _backend: MujocoSimulation  # pyright: ignore[reportIncompatibleVariableOverride]
+
+    def get_dof_drive_constants(self, *, indices: Indices = None, dof_indices: Indices = None) -> wp.array:
+        """Constant efforts [N·m or N] of the model's own actuators of the joints."""
+        self._live()
+        return warp_copy(self._backend.drive_constants()[self._index(indices, dof_indices)])
 
     def silence_drives(self, silent: bool, *, indices: Indices = None, dof_indices: Indices = None) -> None:
         """Keep the model's own actuators of some joints from acting, or let them act again."""
@@ -241,8 +247,9 @@ class MujocoSimulation(NotCopied):
         own = own_actuators(model)
         self._actuators = {axis: own.get(joint, []) for axis, joint in enumerate(joints)}
         self._silent = np.zeros((self.num_envs, self.width), bool)
-        gains = gains_by_joint(model)
-        self._gains = np.array([gains.get(joint, (0.0, 0.0)) for joint in joints], np.float32)
+        found = drives_by_joint(model)
+        drives = np.array([found.get(joint, (0.0, 0.0, 0.0)) for joint in joints], np.float32)
+        self._gains, self._constants = drives[:, :2], drives[:, 2]
         self._fill_gains()
         self._hold(np.arange(self.num_envs))
         self.bus.ready = True
@@ -370,6 +377,10 @@ class MujocoSimulation(NotCopied):
         for start, block in self.data.blocks(_STATE[name][0]):
             here = (envs >= start) & (envs < start + len(block))
             block[envs[here] - start, columns[here]] = values[here]
+
+    def drive_constants(self) -> np.ndarray:
+        """Constant efforts of the model's own actuators, in the order of the mirrors."""
+        return np.tile(self._constants, self.num_envs)
 
     def write_gains(self) -> None:
         """Nothing to pass on: gains are the model's."""
