@@ -8,6 +8,15 @@ import numpy as np
 
 from ...errors import HostError
 
+# a fixed gain and no bias: cogging and friction of a DC motor act beyond the limit of its force
+WITHOUT_FORCE = {
+    "actuator_gaintype": 0,
+    "actuator_biastype": 0,
+    "actuator_forcelimited": True,
+    "actuator_forcerange": 0.0,
+}
+"""Fields of an actuator that has no force, for mujoco_warp, which has no disabled groups."""
+
 
 class Switches:
     """Switches actuators off by moving them to a group that no other is in, and disabling the group.
