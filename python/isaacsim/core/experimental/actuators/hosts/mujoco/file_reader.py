@@ -1,6 +1,7 @@
 """MJCF and URDF files, read by MuJoCo's own parser, as a `Scene` beside the `MjSpec` of the parser.
 
-Actuators that a joint drive can replace become the drive of their joint. All others stay as the file has them.
+Actuators that a joint drive can replace become the drive of their joint. All others stay as the file has them, and are
+silent while a motor of ours drives their joint.
 """
 
 # MuJoCo ships no type stubs
