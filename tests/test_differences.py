@@ -271,6 +271,10 @@ TESTED = {
             "compat/isaac_lab/test_servos.py",
             "stages_of_a_servo what_is_not_run_is_refused",
         ),
+        "constant effort of a drive, on MuJoCo": (
+            "compat/isaac_lab/test_groups.py",
+            "constant_effort_of_a_drive_goes_with_its_gains",
+        ),
         "the cfg": ("compat/isaac_lab/test_models.py", "a_gear_turns_motor_limits_into_those_of_the_joint"),
         "efforts that are not finite": (ASSEMBLY, "bad_input_stops_one_joint_for_one_step"),
         "`_joint_vel` after the limits of a `DCMotor`": (

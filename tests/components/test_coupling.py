@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from isaacsim.core.experimental.actuators.components.coupling import inertias_of
+from isaacsim.core.experimental.actuators.components.coupling import inertias_of, inverses_of
 
 
 def matrices(rng: np.random.Generator, count: int, size: int) -> np.ndarray:
@@ -44,3 +44,24 @@ def test_what_is_no_mass_matrix_is_refused(mass: np.ndarray) -> None:
     """With a remedy."""
     with pytest.raises(ValueError, match="mass_matrix: must be symmetric and positive definite"):
         inertias_of(mass)
+
+
+def test_matrices_that_are_not_known_have_the_identity(rng: np.random.Generator) -> None:
+    """Before a simulation begins, after it has diverged, and singular ones; the others keep their bits."""
+    good = matrices(rng, 3, 4)
+    wrong = np.stack([np.zeros((4, 4)), np.full((4, 4), np.nan), -np.eye(4), np.ones((4, 4))])
+    for bad in (wrong, wrong[:3]):
+        inverse, known = inverses_of(np.concatenate([good, bad]))
+        np.testing.assert_array_equal(known, [True] * 3 + [False] * len(bad))
+        np.testing.assert_array_equal(inverse[:3], np.linalg.inv(good))
+        np.testing.assert_array_equal(inverse[3:], np.broadcast_to(np.eye(4), bad.shape))
+
+
+def test_small_masses_are_known() -> None:
+    """Of a hand with so many light joints that the determinant is no number any more."""
+    light = np.eye(40) * 1e-9
+    assert np.linalg.det(light) == 0.0
+    for masses in (light[None], np.stack([light, np.ones((40, 40))])):
+        inverse, known = inverses_of(masses)
+        assert known[0] and known.sum() == 1
+        np.testing.assert_allclose(np.diagonal(inverse[0]), 1e9, rtol=1e-12)

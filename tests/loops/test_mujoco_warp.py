@@ -65,6 +65,7 @@ def put(mjm: Any, device: str = "cpu") -> Any:
         **{name: getattr(mjm, name) for name in ("nq", "nv", "njnt")},
         **{name: floats(getattr(mjm, name)[None], device=device) for name in fields},
         opt=SimpleNamespace(timestep=floats([mjm.opt.timestep], device=device)),
+        **{name: floats(getattr(mjm, name), wp.int32, device) for name in ("actuator_gaintype", "actuator_biastype")},
         actuator_forcelimited=floats(mjm.actuator_forcelimited, wp.bool, device),
         actuator_forcerange=floats(mjm.actuator_forcerange[None], wp.vec2, device),
     )
@@ -311,3 +312,28 @@ def test_worlds_move_as_in_mujoco(device: str, integrator: str) -> None:
     np.testing.assert_allclose(seen, expected, rtol=0, atol=2e-6)
     for name, values in numbers(model).items():
         np.testing.assert_array_equal(values, before[name])
+
+
+@pytest.mark.skipif(mujoco.__version__ < "4", reason="MuJoCo 4 has these DC motors")
+def test_cogging_of_a_motor_of_the_model_rests_too() -> None:
+    """It acts beyond the limit of its force."""
+    mujoco_warp = pytest.importorskip("mujoco_warp")
+    mjm = mujoco.MjModel.from_xml_string(
+        """<mujoco><option timestep="0.002" gravity="0 0 0"/><worldbody><body name="arm">
+        <joint name="a" axis="0 1 0" armature="0.5"/><geom size="0.1" mass="1" pos="0.2 0 0"/></body></worldbody>
+        <actuator><dcmotor joint="a" motorconst="0.1" resistance="0.5" gear="9" inductance="0.002" cogging="0.5 3 0.4"/>
+        </actuator></mujoco>"""
+    )
+    with wp.ScopedDevice("cpu"):
+        model, data = mujoco_warp.put_model(mjm), mujoco_warp.make_data(mjm, nworld=1)
+        before = numbers(model)
+        motor = MotorConfig(PDControlConfig(0.0, 0.0))
+        with ActuatedWorlds(mjm, model, {"a": motor}, 1) as actuated:
+            for _ in range(20):
+                actuated.step(data, np.zeros((1, 1), np.float32), DT)
+                mujoco_warp.step(model, data)
+            assert not data.qpos.numpy().any()
+        for name, values in numbers(model).items():
+            np.testing.assert_array_equal(values, before[name])
+        mujoco_warp.step(model, data)
+        assert data.qvel.numpy().all()

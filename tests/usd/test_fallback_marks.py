@@ -6,20 +6,25 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from isaacsim.core.experimental.actuators import (
+    ArticulationActuators,
     EnvelopeClampingConfig,
     FrictionConfig,
     MaxEffortClampingConfig,
     MotorConfig,
     PDControlConfig,
+    Simulation,
     TransmissionConfig,
     add_actuator,
     add_motors,
     motors_of,
 )
+from isaacsim.core.experimental.actuators.compat.isaac_lab import IdealPDActuatorCfg
 from isaacsim.core.experimental.actuators.usd.fallback_marks import MARK
 from isaacsim.core.experimental.actuators.usd.motor_overlay import motor_overlay
+from isaacsim.core.experimental.actuators.usd.motors import own_effort_limits
 from isaacsim.core.experimental.actuators.usd.schema import applied_schemas
 from pxr import Sdf, Usd
 from small_stages import SmallStage, pendulum
@@ -196,3 +201,62 @@ def test_effort_limit_of_the_joint_is_that_of_urdf_below_a_fallback() -> None:
     author(made.stage, RICH)
     author(made.stage, [PD, MaxEffortClampingConfig("joint")])
     assert motors_of(made.stage)["hinge"].clamping == [MaxEffortClampingConfig(7.0)]
+
+
+def limit_of(actuators: ArticulationActuators) -> float:
+    """The effort limit of the hinge's actuator."""
+    (limit,) = (one for one in actuators.actuators[0].clamping if hasattr(one, "max_effort"))
+    return float(limit.max_effort.numpy()[0])
+
+
+@pytest.mark.parametrize("playing", [False, True])
+def test_effort_limit_of_a_motor_in_a_simulation_is_not_that_of_a_fallback(playing: bool) -> None:
+    """Of motors and of groups; a limit that was set since is one."""
+    stage = furnished().stage
+    author(stage, RICH)
+    fallback = values(stage)["drive:angular:physics:maxForce"]
+    before = stage.GetRootLayer().ExportToString()
+    motors = {"hinge": MotorConfig(PD, [MaxEffortClampingConfig("joint")])}
+    groups = {"all": IdealPDActuatorCfg(joint_names_expr=["hinge"], stiffness=1.0, damping=1.0, effort_limit=None)}
+    with Simulation(stage) as sim:
+        if playing:
+            sim.play()
+        robot = sim.articulation(ROOT)
+        assert robot.get_dof_max_efforts().numpy().item() == pytest.approx(fallback) != 9.0
+        ways = (
+            lambda: ArticulationActuators.from_configs(ROOT, motors),
+            lambda: ArticulationActuators.from_groups(ROOT, groups),
+        )
+        for way in ways:
+            actuators = way()
+            assert limit_of(actuators) == 9.0
+            actuators.close()
+        with pytest.warns(UserWarning, match=r"motors of joints hinge \(9\) have no effort limit"):
+            ArticulationActuators.from_configs(ROOT, {"hinge": [PD]}).close()
+        if playing:
+            robot.set_dof_max_efforts(3.0)
+            assert limit_of(ways[0]()) == 3.0
+    assert stage.GetRootLayer().ExportToString() == before
+
+
+def test_effort_limit_of_a_joint_without_one_below_a_fallback_is_missing() -> None:
+    stage = bare().stage
+    author(stage, RICH)
+    with Simulation(stage), pytest.raises(ValueError, match="joints hinge have no effort limit"):
+        ArticulationActuators.from_configs(ROOT, {"hinge": [PD, MaxEffortClampingConfig("joint")]})
+
+
+@pytest.mark.parametrize("si", [True, False])
+def test_effort_limits_below_fallbacks_have_a_unit(si: bool) -> None:
+    """That of the stage, as in Kit, or SI; for robots that differ, and beside joints that are elsewhere."""
+    made = furnished()
+    for name, value in (("metersPerUnit", 0.01), ("kilogramsPerUnit", 0.5)):
+        made.stage.SetMetadata(name, value)
+    author(made.stage, RICH)
+    fallback, unit = values(made.stage)["drive:angular:physics:maxForce"], 0.5e-4 if si else 1.0
+    found = np.array([[fallback, 5.0], [7.0, 5.0]]) * unit
+    own = own_effort_limits(found, made.stage, [HINGE, "/World/None/joint"], ["hinge", "joint"], si=si)
+    np.testing.assert_allclose(own, np.array([[9.0, 5.0], [7.0, 5.0]]) * unit, rtol=1e-6)
+    author(made.stage, [PD, MaxEffortClampingConfig("joint")])
+    (limit,) = motors_of(made.stage)["hinge"].clamping
+    assert limit.max_effort == pytest.approx(9.0 * 0.5e-4)

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import math
 import re
 import warnings
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import pytest
 from isaacsim.core.experimental.actuators import (
+    ArticulationActuators,
     DCMotorClampingConfig,
     ElectricalConfig,
     MaxEffortClampingConfig,
@@ -252,6 +255,78 @@ def test_drive_of_a_joint_does_what_the_actuator_does() -> None:
     assert motors_of(made.stage)["hinge"].clamping == [DCMotorClampingConfig(6.0, 2.0, float("inf"))]
 
 
+PUSHED = {"gainPrm": [10.0], "biasPrm": [1.5, -10.0, -2.0], "biasType": "affine"}
+PUSH = {"gainPrm": [0.0], "biasPrm": [1.5], "biasType": "affine"}
+DAMPED = {"gainPrm": [10.0], "biasPrm": [0.0, -10.0, -2.0], "biasType": "affine"}
+PUSHED_IN_MJCF = '<general joint="hinge" gainprm="10" biasprm="1.5 -10 -2" biastype="affine" gear="-2"/>'
+PUSH_IN_MJCF = '<general joint="hinge" gainprm="0" biasprm="1.5" biastype="affine" gear="-2"/>'
+DAMPED_IN_MJCF = '<general joint="hinge" gainprm="10" biasprm="0 -10 -2" biastype="affine" gear="-2"/>'
+
+
+@pytest.mark.parametrize(
+    ("prims", "in_mjcf"),
+    [([PUSHED], PUSHED_IN_MJCF), ([PUSH, DAMPED], PUSH_IN_MJCF + DAMPED_IN_MJCF)],
+    ids=["one", "the push apart"],
+)
+def test_constant_effort_belongs_to_the_drive(prims: list[dict[str, Any]], in_mjcf: str, tmp_path: Path) -> None:
+    """It acts as in MJCF: with the drive, once while a motor stands for it, and with the drive again after that."""
+    made = pendulum()
+    for number, values in enumerate(prims):
+        mjc_actuator(made, f"x{number}", **values, gear=[-2.0])
+    file = tmp_path / "robot.xml"
+    file.write_text(
+        f"""<mujoco><worldbody><body name="rod"><joint name="hinge" axis="0 1 0"/><geom size=".1" pos=".5 0 0"/></body>
+        </worldbody><actuator>{in_mjcf}</actuator></mujoco>"""
+    )
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        (axis,) = read_scene(made.stage).articulations[0].axes
+        with Simulation(file) as sim:
+            (there,) = sim._host._axes
+    read = [(one.drive_stiffness, one.drive_damping, one.drive_effort) for one in (axis, there)]
+    assert read == [(40.0, 8.0, -3.0)] * 2
+
+    with Simulation(made.stage, 0.002) as sim:
+        sim.play()
+        robot, host = sim.articulation(ROBOT), sim._host
+
+        def effort() -> float:
+            """The last effort minus that of the spring and the damper, at the state in which the step began."""
+            robot.set_dof_positions(0.3)
+            robot.set_dof_velocities(0.0)
+            robot.set_dof_position_targets(0.7)
+            sim.step()
+            return float((host.drive_efforts() + robot.get_dof_efforts().numpy().ravel())[0]) - 40.0 * (0.7 - 0.3)
+
+        assert effort() == pytest.approx(-3.0, abs=1e-4)
+        actuators = ArticulationActuators.from_configs(ROBOT, motors_of(sim))
+        assert effort() == pytest.approx(-3.0, abs=1e-4) and not host.drive_efforts().any()
+        actuators.close()
+        assert effort() == pytest.approx(-3.0, abs=1e-4)
+
+
+def test_actuators_of_a_joint_with_limits_of_their_own_are_named() -> None:
+    """No one drive is all of them; one of them alone would be something else."""
+    made = pendulum()
+    mjc_actuator(made, "x", **position(), **forces(-3.0, 3.0))
+    mjc_actuator(made, "y", **position())
+    with pytest.warns(UserWarning, match=r"do not act: </World/x> \(one of 2 on joint .hinge., with limits"):
+        (axis,) = read_scene(made.stage).articulations[0].axes
+    assert axis.drive_stiffness == 0.0
+
+
+def test_constant_effort_of_a_joint_outside_robots() -> None:
+    """Its drive holds it where the actuator does."""
+    made = pendulum()
+    mjc_actuator(made, "x", **PUSHED)
+    made.stage.GetPrimAtPath(ROBOT).RemoveAppliedSchema("PhysicsArticulationRootAPI")
+    with Simulation(made.stage, 0.002) as sim:
+        sim.play()
+        sim.step(8000)
+        (angle,) = sim.data().qpos
+    assert 10.0 * angle + 9.81 * 0.5 * math.sin(angle) == pytest.approx(1.5, abs=1e-4)
+
+
 def test_drive_of_the_joint_stays_where_it_has_gains() -> None:
     made = pendulum()
     made.drive(HINGE, stiffness=0.0, damping=1.0)
@@ -266,7 +341,7 @@ def test_drive_of_the_joint_stays_where_it_has_gains() -> None:
         ({"target": None}, "acts on nothing, which is no joint of a robot"),
         ({"target": "/World/Elsewhere"}, "acts on </World/Elsewhere>, which is no joint of a robot"),
         ({"dynType": "filter"}, "its force is more than a constant times its control"),
-        ({"biasType": "affine", "biasPrm": [1.0]}, "it pushes with a constant"),
+        ({"biasType": "affine", "biasPrm": [1.0]}, "it pushes with a constant alone)"),
     ],
 )
 def test_actuators_that_no_drive_stands_for(values: dict[str, Any], why: str) -> None:

@@ -377,3 +377,55 @@ def test_cfgs_that_are_not_run_are_told_apart(
         cfg = type(name, bases[name], {})(joint_names_expr=[".*"], stiffness=1.0, damping=0.1)
     with pytest.raises(ValueError, match=message):
         ArticulationActuators.from_groups("/Robot", {"all": cfg})
+
+
+PUSHED = """<mujoco><option gravity="0 0 0" timestep="0.002"/><worldbody>
+<body name="leg"><joint name="shin" damping="0.5"/><geom size="0.1" pos="0.1 0 0"/>
+<body name="foot" pos="0.2 0 0"><joint name="toe" damping="0.5"/>
+<geom size="0.1" pos="0.1 0 0"/></body></body></worldbody><actuator>
+<general joint="shin" biastype="affine" gainprm="90" biasprm="7 -90 -9"/>
+<general joint="toe" biastype="affine" gainprm="60" biasprm="-3 -60 -6"/></actuator></mujoco>"""
+
+
+@pytest.mark.parametrize("own", [False, True], ids=["file", "own model"])
+@pytest.mark.parametrize("early", [True, False])
+def test_constant_effort_of_a_drive_goes_with_its_gains(own: bool, early: bool, tmp_path: Path) -> None:
+    """Joints that take a gain of the robot stay where its drives hold them; with gains of the cfg, there is none."""
+    import mujoco
+
+    file = tmp_path / "leg.xml"
+    file.write_text(PUSHED)
+    model = mujoco.MjModel.from_xml_path(str(file))
+    data = mujoco.MjData(model)
+    held = np.array([0.3 + 7 / 90, 0.2 - 3 / 60])
+    with MujocoSimulation(model, data) if own else Simulation(file, 0.002) as sim:
+
+        def settled() -> np.ndarray:
+            robot = sim.articulation("leg")
+            robot.set_dof_position_targets([[0.3, 0.2]])
+            sim.step(2500)
+            return robot.get_dof_positions().numpy()[0]
+
+        def made(names: str, stiffness: Any, damping: Any) -> ArticulationActuators:
+            cfg = IdealPDActuatorCfg(joint_names_expr=[names], stiffness=stiffness, damping=damping, effort_limit=100.0)
+            return ArticulationActuators.from_groups("leg", {"all": cfg})
+
+        if not own and not early:
+            sim.play()
+        actuators = made(".*", None, None)
+        if not own and early:
+            sim.play()
+        np.testing.assert_allclose(settled(), held, atol=1e-4)
+        rows = [row for row in actuators.resolution_table().rows if row.property == "const_effort"]
+        assert [(row.name, row.usd_value, row.cfg_value, row.applied) for row in rows] == [
+            ("shin", 7.0, None, 7.0),
+            ("toe", -3.0, None, -3.0),
+        ]
+        actuators.close()
+        if not own:
+            np.testing.assert_allclose(settled(), held, atol=1e-4)
+        # one joint takes its damping, the other nothing
+        actuators = made(".*", {"shin": 90.0, "toe": 60.0}, {"toe": 6.0})
+        np.testing.assert_allclose(settled(), [held[0], 0.2], atol=1e-4)
+        rows = [row for row in actuators.resolution_table().rows if row.property == "const_effort"]
+        assert [row.applied for row in rows] == [7.0, 0.0]

@@ -6,10 +6,12 @@ import subprocess
 import sys
 import warnings
 from pathlib import Path
+from typing import Any
 
 import mujoco
 import numpy as np
 import pytest
+from driven import driven
 from isaacsim.core.experimental.actuators import (
     Articulation,
     ArticulationActuators,
@@ -398,8 +400,8 @@ def test_what_no_drive_stands_for_stays_with_a_warning(tmp_path: Path) -> None:
     with sim:
         kept = {sim._host.model.actuator(number).name for number in range(sim._host.model.nu)}
         assert {"pull", "slow", "held"} <= kept and not {"hip", "knee"} & kept
-        with pytest.warns(UserWarning, match="actuators of the model that no motor stands for: 'pull'") as warned:
-            assert list(motors_of(sim, "leg")) == ["hip", "knee"]
+        with pytest.warns(UserWarning, match="actuators of the model that no motor stands for: 'slow'") as warned:
+            assert sorted(motors_of(sim, "leg")) == ["ankle", "hip", "knee"]
         assert warned[0].filename == __file__
 
 
@@ -429,6 +431,190 @@ def test_constant_effort_acts_once(tmp_path: Path) -> None:
         actuators.close()
         assert settled() == pytest.approx(0.3 + 7 / 90, abs=1e-5)
         assert sim._host.drive_efforts() == pytest.approx([0.0], abs=1e-3)
+
+
+# actuators that no drive stands for and a motor does
+OTHERS = {
+    "PID": '<pid name="own" joint="shin" kp="10" ki="4" kv="2" imax="3"/>',
+    "slewed PID": '<pid joint="shin" kp="10" kv="2" slewmax="1.5" gear="-2"/>',
+    "DC motor": '<dcmotor joint="shin" motorconst="0.1" resistance="0.5" gear="20" inductance="0.002" '
+    'cogging="0.5 3 0.4"/>',
+    "DC motor with a controller": '<dcmotor joint="shin" motorconst="0.1" resistance="0.5" gear="-2" input="pos" '
+    'controller="3 0 0.4 0 0 4"/>',
+    "constant alone": '<general joint="shin" biastype="affine" biasprm="7"/>',
+}
+SHIN = """<mujoco><option timestep="0.002" gravity="0 0 0"/><worldbody><body name="leg">
+<joint name="shin" axis="0 1 0" armature="0.5" damping="0.1"/><geom size="0.1" mass="1" pos="0.2 0 0"/>
+<body name="foot" pos="0.4 0 0"><joint name="toe" axis="0 1 0" armature="0.2" damping="0.1"/>
+<geom size="0.05" mass="0.5" pos="0.1 0 0"/></body></body></worldbody><actuator>{}</actuator></mujoco>"""
+
+
+def with_shin(tmp_path: Path, *actuators: str) -> Path:
+    """A leg of two joints whose file has these actuators."""
+    return written(tmp_path, SHIN.format("".join(actuators)))
+
+
+def opened(path: Path, **options: Any) -> Simulation:
+    """The simulation of a file that has actuators without a drive."""
+    with pytest.warns(UserWarning, match="actuators that no joint drive stands for"):
+        return Simulation(path, 0.002, **options)
+
+
+def settings_of(sim: Simulation) -> list[tuple[bytes | int, ...]]:
+    """Bits of what says which actuators act, and how, in the model of every environment."""
+    models = [sim._host.model_now(env) for env in range(sim._host.num_envs)]
+    return [
+        (
+            *(getattr(model, f"actuator_{name}").tobytes() for name in ("group", "gainprm", "biasprm", "dynprm")),
+            model.opt.disableactuator,
+        )
+        for model in models
+    ]
+
+
+@since_4
+@pytest.mark.parametrize("kind", OTHERS)
+def test_actuator_of_the_file_is_silent_while_its_motor_runs(tmp_path: Path, kind: str) -> None:
+    """The joint moves as with the motor alone, on a model of one's own; afterwards the actuator is back to the bit."""
+    path = with_shin(tmp_path, OTHERS[kind])
+    model = mujoco.MjModel.from_xml_path(str(path))
+    data, expected = mujoco.MjData(model), []
+    with MujocoSimulation(model, data) as own:
+        held = driven("leg", motors_of_model(model))
+        robot = own.articulation("leg")
+        robot.set_dof_positions([[0.7, 0.2]])
+        robot.set_dof_position_targets([[0.3, 0.0]])
+        for _ in range(300):
+            own.step()
+            expected.append(data.qpos[:2].copy())
+        assert held.actuated_dof_indices
+    with opened(path) as sim:
+        sim.play()
+        robot, batch = sim.articulation("/leg"), sim._host._batch
+        before, activations = settings_of(sim), batch.bind("act").copy()
+        actuators = driven("/leg", motors_of(sim))
+        robot.set_dof_positions([[0.7, 0.2]])
+        robot.set_dof_position_targets([[0.3, 0.0]])
+        seen = [(sim.step(), robot.get_dof_positions().numpy()[0])[1] for _ in range(300)]
+        np.testing.assert_allclose(seen, expected, rtol=0, atol=1e-6)
+        assert not sim._host.drive_efforts().any()
+        actuators.close()
+        assert settings_of(sim) == before
+        np.testing.assert_array_equal(batch.bind("act"), activations)
+
+
+@since_4
+def test_actuators_on_tendons_are_silent_while_their_linkage_runs(tmp_path: Path) -> None:
+    """As on a model of one's own."""
+    fixed = '<fixed name="{}"><joint joint="shin" coef="1"/><joint joint="toe" coef="{}"/></fixed>'
+    tendons = f"<tendon>{fixed.format('left', 0.5)}{fixed.format('right', -0.5)}</tendon></mujoco>"
+    actuator = '<position tendon="{}" kp="4" kv="0.2" gear="3" forcerange="-6 6"/>'
+    text = SHIN.format(actuator.format("left") + actuator.format("right")).replace("</mujoco>", tendons)
+    path = written(tmp_path, text)
+    model = mujoco.MjModel.from_xml_path(str(path))
+    data, ends = mujoco.MjData(model), []
+    with MujocoSimulation(model, data) as own:
+        _held = driven("leg", motors_of_model(model))
+        own.articulation("leg").set_dof_position_targets([[0.3, -0.2]])
+        own.step(300)
+        ends.append(data.qpos.copy())
+    with opened(path) as sim:
+        sim.play()
+        before, motors = settings_of(sim), motors_of(sim)
+        assert motors == motors_of_model(model) and list(motors) == ["shin", "toe"]
+        actuators = driven("/leg", motors)
+        robot = sim.articulation("/leg")
+        robot.set_dof_position_targets([[0.3, -0.2]])
+        sim.step(300)
+        ends.append(robot.get_dof_positions().numpy()[0])
+        actuators.close()
+        assert settings_of(sim) == before
+    assert np.abs(ends[0]).min() > 0.05
+    np.testing.assert_allclose(*ends, rtol=0, atol=1e-6)
+
+
+@since_4
+def test_actuators_of_the_file_act_as_before_after_close(tmp_path: Path) -> None:
+    """The same motion, bit by bit, as of a robot that was never driven."""
+    with opened(with_shin(tmp_path, OTHERS["PID"], OTHERS["constant alone"].replace("shin", "toe"))) as sim:
+        sim.play()
+
+        def moved() -> np.ndarray:
+            sim.reset()
+            sim.articulation("/leg").set_dof_positions([[0.7, 0.2]])
+            sim.step(200)
+            return np.concatenate([sim._host._qpos, sim._host._qvel])
+
+        alone = moved()
+        actuators = driven("/leg", motors_of(sim))
+        assert (moved() != alone).all()
+        actuators.close()
+        np.testing.assert_array_equal(moved(), alone)
+        # and after physics was stopped while they ran
+        _held = driven("/leg", motors_of(sim))
+        sim.step(3)
+        sim.stop()
+        _held.close()
+        sim.play()
+        np.testing.assert_array_equal(moved(), alone)
+
+
+@since_4
+def test_actuators_of_other_joints_go_on_acting(tmp_path: Path) -> None:
+    """Those of joints without one of our motors, and those that no motor stands for; environment by environment."""
+    lift = '<general joint="toe" biastype="affine" biasprm="0.5"/>'
+    path = with_shin(tmp_path, OTHERS["PID"], lift, '<adhesion body="foot" ctrlrange="0 1"/>')
+    with opened(path, num_envs=3) as sim:
+        sim.play()
+        with pytest.warns(UserWarning, match="that no motor stands for"):
+            motors = {"shin": motors_of(sim, "/leg")["shin"]}
+        before = settings_of(sim)
+        first = driven("/envs/env_1/leg", motors)
+        groups, bits = (sim._host._fields.read(name) for name in ("actuator_group", "opt.disableactuator"))
+        assert (groups[[0, 2], :3] == 0).all() and not bits[[0, 2]].any()
+        np.testing.assert_array_equal(groups[1, :3], [30, 0, 0])
+        assert bits[1] == 1 << 30
+        sim.articulation("/envs/env_.*/leg").set_dof_positions([[0.7, 0.0]])
+        sim.step()
+        efforts = sim._host.drive_efforts().reshape(3, 2)
+        np.testing.assert_allclose(efforts[:, 1], 0.5)
+        assert efforts[1, 0] == 0.0 and (efforts[[0, 2], 0] < -5).all()
+        # a second one of the same joint: the last to go lets the actuator act
+        with pytest.warns(UserWarning, match="driven by two actuator wrappers"):
+            second = driven("/envs/env_1/leg", motors)
+        first.close()
+        assert settings_of(sim) != before
+        second.close()
+        assert settings_of(sim) == before
+
+
+@since_4
+def test_actuators_of_the_file_stay_silent_in_simulations_that_are_rebuilt(tmp_path: Path) -> None:
+    """As they are when contacts are observed."""
+    with opened(with_shin(tmp_path, OTHERS["constant alone"])) as sim:
+        sim.play()
+        before = settings_of(sim)
+        actuators = driven("/leg", motors_of(sim))
+        sim.articulation("/leg").observe_contact_forces(links=["foot"])
+        sim.step()
+        assert not sim._host.drive_efforts().any()
+        actuators.close()
+        assert settings_of(sim) == before
+        sim.step()
+        assert sim._host.drive_efforts()[0] == pytest.approx(7.0)
+
+
+@since_4
+def test_targets_reach_drives_beside_actuators_with_several_controls(tmp_path: Path) -> None:
+    """A PID has two, and its number is not that of its control."""
+    path = with_shin(tmp_path, '<pid joint="toe" kp="1" ki="1" kv="1"/><position joint="shin" kp="30" kv="9"/>')
+    with opened(path) as sim:
+        sim.play()
+        robot = sim.articulation("/leg")
+        robot.set_dof_position_targets([[0.5, 0.9]])
+        sim.step(3000)
+        # the PID has no drive, and its own setpoint is 0
+        np.testing.assert_allclose(robot.get_dof_positions().numpy(), [[0.5, 0.0]], atol=1e-3)
 
 
 def test_without_a_stage(tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ from isaacsim.core.experimental.actuators import (
     MaxEffortClampingConfig,
     PDControlConfig,
     Simulation,
+    motors_of,
 )
 from isaacsim.core.experimental.actuators.errors import HostError
 from physics_engines import floating_pair
@@ -96,3 +98,35 @@ def test_a_missing_library_is_told_with_the_command(monkeypatch: pytest.MonkeyPa
     monkeypatch.setitem(sys.modules, "mujoco_warp", None)
     with pytest.raises(HostError, match=r"needs mujoco_warp, .* `pip install 'mujoco-warp~=\d+\.\d+\.0'`"):
         Simulation(ROBOTS / "arm_2dof.usda", engine=ENGINE)
+
+
+@pytest.mark.parametrize(
+    "actuator",
+    [
+        '<general joint="a" biastype="affine" biasprm="7"/>',
+        '<dcmotor joint="a" motorconst="0.1" resistance="0.5" gear="20" inductance="0.002" cogging="0.5 3 0.4"/>',
+    ],
+)
+def test_actuators_of_a_file_are_silent_while_their_motors_run(actuator: str, tmp_path: Path) -> None:
+    """As in MuJoCo, and act after that; mujoco_warp has no disabled groups."""
+    pytest.importorskip("mujoco_warp")
+    file = tmp_path / "arm.xml"
+    file.write_text(
+        f"""<mujoco><option gravity="0 0 0"/><worldbody><body name="arm"><joint name="a" axis="0 1 0" armature="0.5"/>
+        <geom size="0.1" mass="1" pos="0.2 0 0"/></body></worldbody><actuator>{actuator}</actuator></mujoco>"""
+    )
+    found = []
+    for engine in ("mujoco", ENGINE):
+        with pytest.warns(UserWarning, match="no joint drive stands for"):
+            sim = Simulation(file, 0.002, engine=engine)
+        with sim:
+            sim.play()
+            robot = sim.articulation("/arm")
+            with ArticulationActuators.from_configs("/arm", motors_of(sim)):
+                sim.step(50)
+                assert not sim._host.drive_efforts().any()
+                found.append(robot.get_dof_positions().numpy())
+            sim.step(50)
+            found.append(robot.get_dof_positions().numpy())
+    assert np.abs(found[1]).min() > 1e-4
+    np.testing.assert_allclose(found[2:], found[:2], rtol=0, atol=1e-6)

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from isaacsim.core.experimental.actuators.toolbox.commands import doctor, main
 from isaacsim.core.experimental.actuators.toolbox.commands.answer import Answer, Table
+from isaacsim.core.experimental.actuators.toolbox.commands.arguments import SUBCOMMANDS
 from isaacsim.core.experimental.actuators.toolbox.commands.show import show, show_json
 from isaacsim.core.experimental.actuators.version import __version__
 from warm_python import warm_python
@@ -112,3 +113,20 @@ def test_version_is_said(capsys: pytest.CaptureFixture[str]) -> None:
     """One line, for scripts and reports."""
     assert main.main(["--version"]) == 0
     assert capsys.readouterr().out == f"actuators {__version__}\n"
+
+
+@pytest.mark.parametrize("command", SUBCOMMANDS)
+def test_help_shows_what_an_option_takes(command: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """Also of one that may be left out."""
+    with pytest.raises(SystemExit) as ended:
+        main.main([command.lower(), "--help"])
+    assert ended.value.code == 0
+    text = capsys.readouterr().out
+    assert "{None}" not in text and "-h, --help" in text
+
+
+def test_none_is_no_value_of_an_option(capsys: pytest.CaptureFixture[str]) -> None:
+    """One leaves the option out."""
+    with pytest.raises(SystemExit):
+        main.main(["compare", "robot.usda", "--seconds", "None"])
+    assert "--seconds" in "".join(capsys.readouterr())

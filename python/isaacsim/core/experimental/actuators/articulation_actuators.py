@@ -238,7 +238,7 @@ class ArticulationActuators(ActuatorSet):
         host = current_host()
         robots = Binding(host.articulation(paths))
         names, joints = robots.articulation.dof_names, robots.prototype_dof_paths
-        limits = functools.cache(lambda: effort_limits(robots.articulation))
+        limits = functools.cache(lambda: effort_limits(robots.articulation, host.stage))
         motors_found = resolve_motors(
             motors, names, joints, robots.num_robots, limits=limits, networks=True, trusted=trusted
         )
@@ -365,7 +365,9 @@ class ArticulationActuators(ActuatorSet):
         robots = Binding(host.articulation(paths))
         names, joints = robots.articulation.dof_names, robots.prototype_dof_paths
         beginning = beginning_of(groups, robots.articulation) if is_whole(groups) else None
-        found = resolve_groups(groups_in(groups), names, values_of(robots.articulation), robots.device, rules)
+        found = resolve_groups(
+            groups_in(groups), names, values_of(robots.articulation, host.stage), robots.device, rules
+        )
         if is_whole(groups):
             warn_of_the_rest(groups)
         if found.uncovered:

@@ -67,7 +67,7 @@ def take_drives(owner: object, bus: PhysicsBus, articulation: ArticulationPort, 
         )
     if (silence := getattr(articulation, "silence_drives", None)) is not None:
         silence(True, dof_indices=columns)
-    else:
+    if _has_gains(articulation):
         articulation.set_dof_gains(stiffnesses=0.0, dampings=0.0, dof_indices=columns, update_default_gains=False)
 
 
@@ -88,7 +88,10 @@ def release_drives(owner: object, bus: PhysicsBus, articulation: ArticulationPor
         drive.owners.discard(owner)
         if not drive.owners:
             freed[row, column] = drive
-    do_all([lambda: _clear_efforts(articulation, freed), lambda: _restore_gains(articulation, columns, freed)])
+    steps = [lambda: _clear_efforts(articulation, freed), lambda: _end_silence(articulation, freed)]
+    if _has_gains(articulation):
+        steps.append(lambda: _restore_gains(articulation, columns, freed))
+    do_all(steps)
     for row, column in freed:
         drives.pop(paths[row][column], None)
 
@@ -119,10 +122,19 @@ def _grids(places: Collection[tuple[int, int]]) -> list[dict[str, np.ndarray]]:
     return [{"indices": np.array(rows), "dof_indices": np.array(joints)} for joints, rows in rows_with.items()]
 
 
+def _has_gains(articulation: ArticulationPort) -> bool:
+    """Return False if the drives are actuators of a model of one's own, whose gains are not set."""
+    return getattr(articulation, "SETTABLE_GAINS", True)
+
+
+def _end_silence(articulation: ArticulationPort, freed: Collection[tuple[int, int]]) -> None:
+    """Let actuators of a file or model act again, where a simulator has any."""
+    if (silence := getattr(articulation, "silence_drives", None)) is not None:
+        do_all(functools.partial(silence, False, **grid) for grid in _grids(freed))
+
+
 def _restore_gains(articulation: ArticulationPort, columns: list[int], freed: Mapping[tuple[int, int], _Drive]) -> None:
     """Restore the gains of drives where they are still zero; other gains were set by the user."""
-    if (silence := getattr(articulation, "silence_drives", None)) is not None:
-        return do_all(functools.partial(silence, False, **grid) for grid in _grids(freed))
     stiffnesses, dampings = (as_numpy(gains).copy() for gains in articulation.get_dof_gains())
     for at, drive in freed.items():
         if stiffnesses[at] == 0 and dampings[at] == 0:

@@ -19,6 +19,7 @@ import numpy as np
 
 from .drives import axis_paths, physics_of
 from .errors import HostError, do_all
+from .hosts.binding import Binding
 from .hosts.port import ArticulationPort, PhysicsBus
 from .pipeline.friction import EngineFriction
 from .pipeline.linkages import rotor_armatures
@@ -146,11 +147,25 @@ def read_property(articulation: object, name: str) -> np.ndarray | None:
     return access.read(articulation)[0] if hasattr(articulation, access.getter) else None
 
 
-def effort_limits(articulation: object) -> np.ndarray | None:
-    """Return effort limits of joints [N·m or N], `(robots, DOFs)`, inf for none; None where there is no getter."""
+def effort_limits(articulation: ArticulationPort, stage: Any) -> np.ndarray | None:
+    """Return effort limits of joints [N·m or N], `(robots, DOFs)`, inf for none; None where there is no getter.
+
+    Args:
+        articulation: The robots.
+        stage: Their USD stage, where limits may be fallbacks of actuators, which are none of the joints; None for none.
+    """
     found = read_property(articulation, "effort_limit_sim")
+    if found is None:
+        return None
     # PhysX returns the largest float32 for no limit
-    return None if found is None else np.where(found > _NO_LIMIT, np.inf, found)
+    found = np.where(found > _NO_LIMIT, np.inf, found)
+    if stage is None:
+        return found
+    from .usd.motors import own_effort_limits
+
+    robots = Binding(articulation)
+    names, joints = articulation.dof_names, robots.prototype_dof_paths
+    return own_effort_limits(found, stage, joints, names, si=not robots.in_stage_units)
 
 
 _NO_LIMIT = 1e36

@@ -35,6 +35,28 @@ def inertias_of(mass_matrix: np.ndarray, first: int = 0) -> tuple[np.ndarray, np
     return 1.0 / np.diagonal(inverse, axis1=-2, axis2=-1), coupled_inertias(inverse)
 
 
+def inverses_of(mass_matrices: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return inverse mass matrices, float64, and which are known; the others are the identity.
+
+    A simulator does not know the matrix of a robot before its first step, or after it has diverged.
+
+    Args:
+        mass_matrices: Symmetric, `(robots, coordinates, coordinates)`.
+    """
+    masses = np.array(mass_matrices, np.float64)
+    identity = np.eye(masses.shape[-1])
+    is_finite = np.isfinite(masses).all(axis=(1, 2))
+    known = np.asarray(is_finite & (np.diagonal(masses, axis1=1, axis2=2) > 0.0).all(axis=1))
+    masses[~known] = identity
+    try:
+        return np.linalg.inv(masses), known
+    except np.linalg.LinAlgError:
+        # the determinant itself may be too small for a number
+        known &= np.linalg.slogdet(masses)[0] != 0.0
+    masses[~known] = identity
+    return np.linalg.inv(masses), known
+
+
 def coupled_inertias(inverse: np.ndarray) -> np.ndarray:
     """Return coupled inertias [kg·m² or kg], float64 `(…, joints)`, of the inverse of a mass matrix."""
     admittance = np.diagonal(inverse, axis1=-2, axis2=-1)

@@ -1,7 +1,7 @@
 """`ActuatedWorlds`: actuators on the worlds of mujoco_warp, in its loop. mujoco_warp is not imported.
 
-It has no disabled groups of actuators, so those of the model are limited to force 0, which its implicit integrators
-respect. As with groups, armature and damping that an actuator adds to its joint remain.
+It has no disabled groups of actuators, so those of the model lose gain and bias and are limited to force 0, which its
+implicit integrators respect. As with groups, armature and damping that an actuator adds to its joint remain.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import warp as wp
 
 from ..hosts.mujoco.dry_friction import hard
 from ..hosts.mujoco.model_actuators import own_actuators
+from ..hosts.mujoco.switches import WITHOUT_FORCE
 from ..pipeline.step.binding import Columns
 from ..specs.effort_modes import EffortModes
 from ..untraced import untraced
@@ -145,11 +146,13 @@ class ActuatedWorlds(Actuated):
             )
 
     def _limit_own(self, mjm: Any, joints: list[int]) -> None:
-        """Limit the model's own actuators of some joints to force 0."""
+        """Take the force from the model's own actuators of some joints."""
         by_joint = own_actuators(mjm)
         if own := [one for joint in joints for one in by_joint.get(joint, [])]:
-            self._changes.set(self._model.actuator_forcelimited, own, True)
-            self._changes.set(self._model.actuator_forcerange, np.s_[:, own], 0.0)
+            for name, value in WITHOUT_FORCE.items():
+                array = getattr(self._model, name)
+                # some fields have a row per world
+                self._changes.set(array, own if array.ndim == 1 else np.s_[:, own], value)
 
     def _harden(self, qd: np.ndarray) -> None:
         """Make the dry friction hard at the joints whose friction stage is that of the simulator."""

@@ -25,6 +25,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 import warp as wp
 
+from ..components.coupling import inverses_of
 from ..components.passive_friction import PassiveFriction, friction_level, friction_prepare
 from ..errors import HostError
 from ..memory import numpy_view
@@ -164,11 +165,9 @@ class CoupledFriction:
     def _inverse_masses(self, num_dofs: int) -> np.ndarray:
         """Inverse mass matrices of the joints, float64; the identity for a robot that has none."""
         articulation: Any = self._articulation
-        matrices = as_numpy(articulation.get_mass_matrices()).astype(np.float64)
-        good = np.isfinite(matrices).all(axis=(1, 2)) & (np.abs(np.linalg.det(np.nan_to_num(matrices))) > 0.0)
-        matrices[~good] = np.eye(matrices.shape[1])
+        inverse, _ = inverses_of(as_numpy(articulation.get_mass_matrices()))
         # a free base has the first rows and columns
-        return np.linalg.inv(matrices)[:, -num_dofs:, -num_dofs:]
+        return inverse[:, -num_dofs:, -num_dofs:]
 
     def _levels(
         self, velocities: np.ndarray, gained: np.ndarray, others: np.ndarray, before: np.ndarray, response: np.ndarray

@@ -110,6 +110,12 @@ def _conflict(laws: Sequence[Law]) -> str:
     return "other ranges of positions" if len({law.positions for law in laws if law.kp}) > 1 else ""
 
 
+def target_ranges(laws: Sequence[Law]) -> tuple[Bounds, Bounds]:
+    """Return the ranges of the position and of the velocity targets of a drive that does what some laws do."""
+    positions = next((law.positions for law in laws if law.kp), NO_BOUNDS)
+    return positions, next((law.velocities for law in laws if not law.kp), NO_BOUNDS)
+
+
 def ranges_without_motor(laws: Mapping[str, Law]) -> list[str]:
     """Return actuators, by name, with the range of position targets that no motor has."""
     ranges = {name: law.positions for name, law in laws.items() if law.positions != NO_BOUNDS}

@@ -22,6 +22,7 @@ from .discover import dofs_driven
 from .joint_properties import Axis, axis_of
 from .schema import applied_schemas, is_actuator
 
+_UNITS = "metersPerUnit", "kilogramsPerUnit"
 MARK = "actuatorFallback"
 """Key in the custom data of a joint."""
 
@@ -72,6 +73,9 @@ def without_fallbacks(stage: Usd.Stage, axes: Iterable[Axis]) -> Usd.Stage:
     for one in filter(None, (stage.GetSessionLayer(), stage.GetRootLayer())):
         layer.subLayerPaths.append(one.identifier)
     over = Usd.Stage.Open(layer)
+    # those of layers below the root are not the stage's
+    for name in filter(stage.HasAuthoredMetadata, _UNITS):
+        over.SetMetadata(name, stage.GetMetadata(name))
     take_back(over, found)
     return over
 

@@ -34,11 +34,12 @@ from .authored import authored_number
 from .discover import discover
 from .fallback_marks import without_fallbacks
 from .joint_order import dof_names, joint_orders
-from .joint_properties import authored, axis_of, envelopes, performance_envelope, read_property
+from .joint_properties import PROPERTIES, authored, axis_of, envelopes, performance_envelope, read_property
 from .mjc_actuators import armature_of, dc_motor_of_prim, joint_bounds, joint_of, law_of_prim, mjc_prims
 from .other_drives import gains_of_drives
 from .roots import match_roots
 from .shared import classes_of
+from .units import units_of
 from .words import listed
 
 # properties of joints by the fields of `MotorConfig`, and MuJoCo's attributes for them
@@ -173,8 +174,37 @@ def effort_limits(stage: Usd.Stage, joints: Sequence[str], names: Sequence[str])
         names: Name of each DOF.
     """
     axes = [(joint, axis_of(stage, joint, name)) for joint, name in zip(joints, names, strict=True)]
-    stage = without_fallbacks(stage, axes)
-    bounds = [joint_bounds(stage.GetPrimAtPath(joint)) or (-np.inf, np.inf) for joint in joints]
+    return _limits_on(without_fallbacks(stage, axes), axes)
+
+
+def own_effort_limits(
+    found: np.ndarray, stage: Usd.Stage, joints: Sequence[str], names: Sequence[str], *, si: bool = True
+) -> np.ndarray:
+    """Return effort limits of joints in a simulator, those of their author in place of fallbacks of actuators.
+
+    Limits that are neither were set since, and stay.
+
+    Args:
+        found: Limits in the simulator, `(robots, DOFs)`.
+        stage: What it simulates.
+        joints: Path of the joint of each DOF.
+        names: Name of each DOF.
+        si: True if these limits are in SI, False if they are in the units of the stage.
+    """
+    there = [at for at, joint in enumerate(joints) if stage.GetPrimAtPath(joint)]
+    axes = [(joints[at], axis_of(stage, joints[at], names[at])) for at in there]
+    if (without := without_fallbacks(stage, axes)) is stage:
+        return found
+    unit = 1.0 if si else [PROPERTIES["max_efforts"].scale(axis, units_of(stage)) for _, axis in axes]
+    marked, own = (_limits_on(one, axes) * unit for one in (stage, without))
+    limits = found.copy()
+    limits[:, there] = np.where(np.isclose(found[:, there], marked, rtol=1e-6, atol=0.0), own, found[:, there])
+    return limits
+
+
+def _limits_on(stage: Usd.Stage, axes: Sequence[tuple[str, str]]) -> np.ndarray:
+    """Effort limits of axes on a stage, of drives or for MuJoCo [N·m or N]; inf for none."""
+    bounds = [joint_bounds(stage.GetPrimAtPath(joint)) or (-np.inf, np.inf) for joint, _ in axes]
     found = read_property(stage, "max_efforts", axes)
     return np.where(np.isinf(found), np.max(np.abs(bounds), axis=1), found)
 

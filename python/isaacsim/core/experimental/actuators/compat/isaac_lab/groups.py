@@ -10,10 +10,11 @@ from typing import Any
 import numpy as np
 
 from ...hosts.port import ArticulationPort
-from ...motor_properties import read_property
+from ...motor_properties import effort_limits, read_property
 from ...pipeline.entry import ActuatorConfig
 from ...specs.distributions import Uniform
 from ...specs.patterns import assigned
+from ...values import as_numpy
 from .kinds import IMPLICIT, require_known_model
 from .motors import actuators_of, delay_range
 from .resolve import DEFAULTS, EXPLICIT_EFFORT_LIMIT_SIM, PROPERTIES, Resolved, Rules, resolve
@@ -84,13 +85,22 @@ def _matched(cfg: Any, names: Sequence[str], subject: str, problems: list[str]) 
     return matched
 
 
-def values_of(articulation: ArticulationPort) -> dict[str, np.ndarray]:
-    """Return the current `PROPERTIES` of robots by name, `(robots, DOFs)`; unknown ones are `DEFAULTS`."""
+def values_of(articulation: ArticulationPort, stage: Any) -> dict[str, np.ndarray]:
+    """Return the current `PROPERTIES` of robots by name, `(robots, DOFs)`; unknown ones are `DEFAULTS`.
+
+    And the `effort_limit` of joints, which is not that of the solver where this is a fallback of an actuator on the
+    stage, if there is one; and the `const_effort` of their drives, where these have gains.
+    """
     shape = len(articulation.paths), articulation.num_dofs
     found: dict[str, np.ndarray] = {}
     for name in PROPERTIES:
         given = read_property(articulation, _THERE.get(name, name))
         found[name] = np.array(np.broadcast_to(DEFAULTS[name] if given is None else given, shape), np.float32)
+    if (limits := effort_limits(articulation, stage)) is not None:
+        found["effort_limit"] = limits.astype(np.float32)
+    if (constants := getattr(articulation, "get_dof_drive_constants", None)) is not None:
+        has_gains = (found["stiffness"] != 0) | (found["damping"] != 0)
+        found["const_effort"] = np.where(has_gains, as_numpy(constants()), np.float32(0.0))
     return found
 
 
@@ -117,7 +127,7 @@ def resolve_groups(
     num_robots = len(robot["stiffness"])
     of_groups = joints_of_groups(groups, names, problems)
     for group, (cfg, columns) in of_groups.items():
-        own = {name: robot[name][:, columns] for name in PROPERTIES}
+        own = {name: values[:, columns] for name, values in robot.items()}
         try:
             resolved = resolve(cfg, [names[at] for at in columns], columns, own, num_robots, rules=rules, group=group)
             if resolved.model != IMPLICIT:

@@ -109,7 +109,8 @@ def configs_of(
         motor = servo_of(cfg, values["armature"], values.get("backlash"))
         assert motor.controller is not None
         return motor.controller, MaxEffortClampingConfig(values["effort_limit"]), *motor.others
-    controller: ControlConfig = PDControlConfig(values["stiffness"], values["damping"])
+    constant = values.get("const_effort", 0.0)
+    controller: ControlConfig = PDControlConfig(values["stiffness"], values["damping"], constant)
     if model in NETWORKS:
         controller = NeuralControlConfig(cfg.network_file)
     if model == "RemotizedPDActuator":

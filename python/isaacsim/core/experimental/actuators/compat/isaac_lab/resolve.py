@@ -12,6 +12,8 @@ default `effort_limit_sim` 1e9, which leaves the limit to the model; its `effort
 and its `velocity_limit` to `velocity_limit_sim`. Both names of a limit of an implicit model are the same value. The
 gear ratio γ of an explicit model converts values of the motor to the joint: efforts times γ, speeds divided by γ.
 Values of the robot and of the solver (`_sim`) are those of the joint.
+The constant effort of a drive of MuJoCo, which Isaac Lab does not have, goes with its gains: a PD model has it on the
+joints that take a gain of the robot.
 Source: Isaac Lab 2.3, actuators; its page on actuator cfgs.
 """
 
@@ -25,7 +27,7 @@ from typing import Any, Literal
 import numpy as np
 
 from ...specs.patterns import assigned
-from .kinds import DC_MOTORS, IMPLICIT, SERVOS, WITH_BACKLASH, model_of
+from .kinds import DC_MOTORS, IMPLICIT, NETWORKS, SERVOS, WITH_BACKLASH, model_of
 from .servos import servo_problems, stall_effort
 from .table import Row
 
@@ -63,7 +65,8 @@ class Resolved:
         model: Name of the model.
         names: Names of the joints.
         values: By field of the cfg, float32 `(robots, joints)`: `PROPERTIES`, `effort_limit` and `velocity_limit`, for
-            DC motors `saturation_effort`, and for servos with it `backlash`; at the joint.
+            DC motors `saturation_effort`, for PD models `const_effort`, and for servos with it `backlash`; at the
+            joint.
         gear_ratio: γ, float32 `(joints,)`.
         specified: Those of `PROPERTIES` that the cfg or the model specifies.
         limits: The four limits of the cfg by field, with names of one meaning merged.
@@ -101,7 +104,7 @@ def resolve(
         names: Names of the joints.
         ids: Their columns, for the table.
         robot: Values of the robot by name of `PROPERTIES`, numbers or arrays `(robots, joints)`; missing ones are
-            those of `DEFAULTS`.
+            those of `DEFAULTS`. `effort_limit` too, if it is not that of the solver, and the `const_effort` of drives.
         num_robots: Number of robots.
         rules: The rules, see the top of this file.
         group: Name of the group.
@@ -116,13 +119,23 @@ def resolve(
     usd = {name: reader.of_robot(robot.get(name, DEFAULTS[name]), f"{name} of the robot") for name in PROPERTIES}
     values: dict[str, np.ndarray] = {}
     rows: list[Row] = []
+    is_given: dict[str, np.ndarray] = {}
     for name in PROPERTIES:
         values[name], from_cfg = reader.value(name, given[name], usd[name])
+        is_given[name] = from_cfg
         rows += _rows(group, name, zip(names, ids, strict=True), (usd[name][0], values[name][0], from_cfg), rules)
+    if model not in (IMPLICIT, *NETWORKS, *SERVOS):
+        constants = reader.of_robot(robot.get("const_effort", 0.0), "const_effort of the robot")
+        # it goes with the gains of the drive
+        values["const_effort"] = np.where(is_given["stiffness"] & is_given["damping"], np.float32(0.0), constants)
+        columns = constants[0], values["const_effort"][0], np.zeros(len(names), bool)
+        more = _rows(group, "const_effort", zip(names, ids, strict=True), columns, rules)
+        rows += [row for row in more if row.usd_value]
     gear = reader.gear_ratio()
     speed, of_motor = reader.value("velocity_limit", given["velocity_limit"], values["velocity_limit_sim"])
     values["velocity_limit"] = np.where(of_motor, speed / gear, speed).astype(np.float32)
-    effort, of_motor = reader.value("effort_limit", given["effort_limit"], usd["effort_limit_sim"])
+    otherwise = reader.of_robot(robot.get("effort_limit", usd["effort_limit_sim"]), "effort_limit of the robot")
+    effort, of_motor = reader.value("effort_limit", given["effort_limit"], otherwise)
     values["effort_limit"] = np.where(of_motor, effort * gear, effort).astype(np.float32)
     if model == IMPLICIT:
         values["effort_limit"], values["velocity_limit"] = values["effort_limit_sim"], values["velocity_limit_sim"]

@@ -1,6 +1,7 @@
 """MJCF and URDF files, read by MuJoCo's own parser, as a `Scene` beside the `MjSpec` of the parser.
 
-Actuators that a joint drive can replace become the drive of their joint. All others stay as the file has them.
+Actuators that a joint drive can replace become the drive of their joint. All others stay as the file has them, and are
+silent while a motor of ours drives their joint.
 """
 
 # MuJoCo ships no type stubs
@@ -22,7 +23,7 @@ import numpy as np
 
 from ...errors import UnsupportedSceneError
 from ...specs.arguments import DEFAULT_DT, ROBOT_FILES
-from ...specs.linear_actuators import NO_BOUNDS, Law
+from ...specs.linear_actuators import Law, target_ranges
 from ...specs.linkage import LinkageConfig
 from ...specs.motors import MotorConfig
 from ...specs.transmission import as_read
@@ -30,7 +31,7 @@ from ...usd.physics.beginnings import OFF, begin_at, warn_of_beginnings
 from ...usd.physics.inertias import SCREW, warn_of_lost_inertias
 from ...usd.physics.scene import Articulation, Axis, Body, Scene
 from ..rotations import matrices
-from .model_actuators import gear_of, laws_by_joint, motor_of_joint, read_motors, with_names
+from .model_actuators import gear_of, laws_by_joint, motor_of_joint, own_actuators, read_motors, with_names
 from .standing import Standing, Start, add_ground, free_bases, keyframe_of
 from .urdf import Urdf, prepare
 from .urdf_transmissions import BeforeJoint, stages_of
@@ -76,6 +77,7 @@ def read_file(path: Path, *, strict_inertia: bool = False, standing: Standing | 
             "them, with control 0; take them out of the file, or drive their joints by motors.",
             stacklevel=4,
         )
+    actuators = _other_actuators(spec, model, laws)
     _replace_actuators(spec, model, laws)
     motors, not_in_motors = read_motors(model)
     bodies = _bodies(spec, model, laws)
@@ -98,6 +100,7 @@ def read_file(path: Path, *, strict_inertia: bool = False, standing: Standing | 
         articulations=_articulations(bodies),
         no_contact=[],
         spec=spec,
+        actuators=actuators,
         motors=motors,
         not_in_motors=not_in_motors,
         begin=begin,
@@ -350,8 +353,9 @@ def _exclude_neighbors(spec: mujoco.MjSpec, model: mujoco.MjModel) -> None:
 
 
 def _name_all(spec: mujoco.MjSpec) -> None:
-    """Name unnamed bodies and joints by number, as `MujocoSimulation` does."""
-    for kind, elements in (("body", list(spec.bodies)), ("joint", list(spec.joints))):
+    """Name unnamed bodies, joints and actuators by number, as `MujocoSimulation` does."""
+    unnamed = {"body": list(spec.bodies), "joint": list(spec.joints), "actuator": list(spec.actuators)}
+    for kind, elements in unnamed.items():
         taken = {element.name for element in elements}
         for element in elements:
             if not element.name:
@@ -398,6 +402,16 @@ def _replace_actuators(spec: mujoco.MjSpec, model: mujoco.MjModel, laws: dict[in
     # deleting an actuator deletes its sensors
     for actuator in [one for one in spec.actuators if one.id in replaced]:
         spec.delete(actuator)
+
+
+def _other_actuators(
+    spec: mujoco.MjSpec, model: mujoco.MjModel, laws: dict[int, dict[int, Law]]
+) -> dict[str, list[str]]:
+    """The names of the actuators that are no drives and that a motor of a joint replaces, by the joint's."""
+    joints = {joint.id: joint.name for joint in spec.joints}
+    names = {actuator.id: actuator.name for actuator in spec.actuators}
+    own = {joint: found for joint, found in own_actuators(model).items() if joint not in laws}
+    return {joints[joint]: [names[one] for one in found] for joint, found in own.items()}
 
 
 def _carry_over(model: mujoco.MjModel, joint: mujoco.MjsJoint, actuators: Collection[int]) -> None:
@@ -468,6 +482,7 @@ def _axis(model: mujoco.MjModel, joint: int, body: str, name: str, laws: list[La
     linear = model.jnt_type[joint] == int(mujoco.mjtJoint.mjJNT_SLIDE)
     dof, place = model.jnt_dofadr[joint], model.jnt_qposadr[joint]
     lower, upper = model.jnt_range[joint] if model.jnt_limited[joint] else (-np.inf, np.inf)
+    positions, velocities = target_ranges(laws)
     return Axis(
         name=name,
         joint=f"{body}/{name.strip('/')}",
@@ -487,8 +502,8 @@ def _axis(model: mujoco.MjModel, joint: int, body: str, name: str, laws: list[La
         drive_damping=sum((law.kd for law in laws), 0.0),
         drive_limit=_bounds(model, joint, laws)[1],
         drive_effort=sum((law.const_effort for law in laws), 0.0),
-        position_range=next((law.positions for law in laws if law.kp), NO_BOUNDS),
-        velocity_range=next((law.velocities for law in laws if not law.kp), NO_BOUNDS),
+        position_range=positions,
+        velocity_range=velocities,
         reference=float(model.qpos0[place]),
         position=float(model.qpos0[place]),
     )

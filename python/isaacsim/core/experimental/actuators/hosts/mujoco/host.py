@@ -37,6 +37,7 @@ from .kinematics import Kinematics, cross
 from .model import CONTACT, build_model, initial_state
 from .model_actuators import warn_of
 from .roots import RootMirrors
+from .switches import Switches, actuators_off
 from .tendons import FixedTendons
 from .user_warnings import MUTE, ignore, warnings_to
 from .velocity_limits import linear_couplings, velocity_limiter
@@ -46,6 +47,8 @@ if TYPE_CHECKING:
 
 # fields of the model by what `write_link_inertias` sets
 _INERTIAS = {"masses": ("body_mass",), "places": ("body_ipos", "body_iquat"), "moments": ("body_inertia",)}
+# the disabled groups of actuators, as bits
+_DISABLED = "opt.disableactuator"
 # physics steps in one call while there are no listeners
 _AT_ONCE = 64
 
@@ -71,6 +74,15 @@ class MujocoArticulation(FixedTendons):
         self._live()
         rows = self._backend.drive_efforts()[self._index(indices, dof_indices)]
         return warp_copy(rows)
+
+    def get_dof_drive_constants(self, *, indices: Indices = None, dof_indices: Indices = None) -> wp.array:
+        """Constant efforts [N·m or N] of the joints' own drives, which act while these have gains."""
+        return warp_copy(self._backend.drive_constants()[self._index(indices, dof_indices)])
+
+    def silence_drives(self, silent: bool, *, indices: Indices = None, dof_indices: Indices = None) -> None:
+        """Keep actuators of a file that are no drives of some joints from acting, or let them act again."""
+        self._live()
+        self._backend.silence(self._index(indices, dof_indices).ravel(), silent)
 
     def gravity_slopes(self) -> np.ndarray:
         """Changes of the gravity compensation forces, each with the position of its own axis, `(robots, DOFs)`.
@@ -130,6 +142,7 @@ class MujocoHost(NotCopied):
         self._batch: Batch | None = None
         # made when they are first asked for
         self._equations: Equations | None = None
+        self._switches: Switches | None = None
         self._arrays: DofArrays | None = None
         self._build()
 
@@ -164,6 +177,7 @@ class MujocoHost(NotCopied):
         self._grid(self._arrays.stiffnesses)[:] = [axis.drive_stiffness for axis in self._axes]
         self._grid(self._arrays.dampings)[:] = [axis.drive_damping for axis in self._axes]
         self._drive = np.zeros((self.num_envs, self._width), np.float32)
+        self._silent, self._switches = np.zeros((self.num_envs, self._width), bool), None
         self._contact = np.zeros((self.num_envs, self.model.nsensordata), np.float32)
         self._signals = JointSignals(self.model, self.num_envs, self._address.velocity)
         self._connect(self._arrays)
@@ -330,6 +344,16 @@ class MujocoHost(NotCopied):
         self._gain[:, at.velocity_drive, 0] = damping
         self._bias[:, at.velocity_drive, 2] = -damping
 
+    def silence(self, at: np.ndarray, silent: bool) -> None:
+        """Switch actuators of a file that are no drives off, by the axes whose motors replace them, or on again."""
+        if not self._others:
+            return
+        self._working_batch()
+        if self._switches is None:
+            self._switches = self._make_switches()
+        self._silent.flat[at] = silent
+        self._switches.set(actuators_off(self._silent, self._others, len(self.model.actuator_group)))
+
     def joint_signals(self, names: Sequence[str]) -> dict[str, np.ndarray]:
         """Signals of all axes that laws ask for, in the order of the mirrors, as far as they are known."""
         if self._signals.ask(names):
@@ -339,6 +363,10 @@ class MujocoHost(NotCopied):
             self._choose_settling()
             self._update_signals(np.arange(self.num_envs))
         return {name: self._signals.arrays[name].reshape(-1) for name in names if name in self._signals.arrays}
+
+    def drive_constants(self) -> np.ndarray:
+        """Constant efforts of the drives, in the order of the mirrors."""
+        return np.tile(np.array([axis.drive_effort for axis in self._axes], np.float32), self.num_envs)
 
     def drive_efforts(self) -> np.ndarray:
         """Efforts of the drives in the last step, in the order of the mirrors."""
@@ -601,6 +629,11 @@ class MujocoHost(NotCopied):
         self.model, self._address = build_model(scene, self.dt, sorted(self._sensed), movable_coms=self._movable_coms)
         if self._without_contacts:
             self.model.opt.disableflags |= mujoco.mjtDisableBit.mjDSBL_CONTACT
+        self._others = {
+            axis: [self.model.actuator(name).id for name in scene.actuators[one.name]]
+            for axis, one in enumerate(self._axes)
+            if one.name in scene.actuators
+        }
         sensors = {path: self.model.sensor(path + CONTACT) for path in self._sensed}
         self._contact_columns = {self.model.body(path).id: int(sensor.adr[0]) for path, sensor in sensors.items()}
         self._initial = initial_state(scene, self.model)
@@ -631,6 +664,16 @@ class MujocoHost(NotCopied):
         self._has_threads = True
         _with_threads.add(self)
         return batch
+
+    def _make_switches(self) -> Switches:
+        """Switches of the actuators of the simulations, also of those that take their place."""
+
+        def write_bits(bits: np.ndarray) -> None:
+            self._fields.own(_DISABLED)[:] = bits
+
+        return Switches(
+            lambda: self._fields.own("actuator_group"), lambda: self._fields.own(_DISABLED).copy(), write_bits
+        )
 
     def _watch_velocities(self) -> None:
         """Make what holds axes to the limits of velocity they have now; None without any."""
@@ -706,8 +749,8 @@ class MujocoHost(NotCopied):
             watched=self._motion,
         )
         self._commit = transfer(
-            (grid["position_targets"], every, self._ctrl, at.position_drive),
-            (grid["velocity_targets"], every, self._ctrl, at.velocity_drive),
+            (grid["position_targets"], every, self._ctrl, at.position_control),
+            (grid["velocity_targets"], every, self._ctrl, at.velocity_control),
             (grid["efforts"], every, self._applied, at.velocity),
         )
 

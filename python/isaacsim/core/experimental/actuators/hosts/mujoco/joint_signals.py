@@ -16,7 +16,7 @@ from typing import Any
 import mujoco
 import numpy as np
 
-from ...components.coupling import coupled_inertias
+from ...components.coupling import coupled_inertias, inverses_of
 from ...native import core
 from ..transfer import Item, transfer
 
@@ -150,10 +150,8 @@ class _InertiasWithout:
         entries = self._masses[:, self._entries]
         mass[:, self._rows, self._columns] = mass[:, self._columns, self._rows] = entries
         mass[:, self._diagonal, self._diagonal] -= self._added
-        # none until they are computed, or after a simulation diverged
-        known = np.isfinite(mass).all(axis=(1, 2)) & (mass[:, self._diagonal, self._diagonal] > 0).all(axis=1)
-        mass[~known] = np.eye(count)
-        inverse = np.linalg.inv(mass)[:, self._chosen][:, :, self._chosen]
+        inverse, known = inverses_of(mass)
+        inverse = inverse[:, self._chosen][:, :, self._chosen]
         inverse[~known] = 0.0
         _take(inverse, self._out, self._coupled)
 

@@ -19,6 +19,7 @@ from ...specs.linear_actuators import NO_BOUNDS
 from ...usd.physics.scene import Axis, Body, Loop, Mimic, Scene, Shape, Tendon
 from .address import LOCKED, NO_FORCE, OPEN_END, AxisAddress, address_of
 from .dry_friction import hard
+from .model_actuators import first_control
 from .standing import put_on_ground
 from .user_warnings import ignore, warnings_to
 
@@ -53,10 +54,12 @@ _NET_FORCE = [1 << mujoco.mjtConDataField.mjCONDATA_FORCE.value, 3, 1]
 
 @dataclass(frozen=True)
 class DriveAddress(AxisAddress):
-    """Addresses of the axes of a scene, in the order of its articulations, and of their drives."""
+    """Addresses of the axes of a scene, in the order of its articulations, and of their drives and the controls."""
 
     position_drive: np.ndarray
     velocity_drive: np.ndarray
+    position_control: np.ndarray
+    velocity_control: np.ndarray
 
 
 def build_model(
@@ -245,9 +248,10 @@ def _hold_others(spec: mujoco.MjSpec, scene: Scene, names: dict[int, str]) -> No
         targets = np.clip(
             [axis.position_target, axis.velocity_target], *np.transpose([axis.position_range, axis.velocity_range])
         )
-        for suffix, gain, target, place in zip(_DRIVES, gains, targets, (1, 2), strict=True):
+        constants = (axis.drive_effort if any(gains) else 0.0), 0.0
+        for suffix, gain, target, constant, place in zip(_DRIVES, gains, targets, constants, (1, 2), strict=True):
             bias = np.zeros(10)
-            bias[0], bias[place] = gain * target, -gain
+            bias[0], bias[place] = gain * target + constant, -gain
             spec.actuator(name + suffix).biasprm = bias
 
 
@@ -375,5 +379,7 @@ def _add_ground(spec: mujoco.MjSpec) -> None:
 
 def _addresses(model: mujoco.MjModel, names: list[str]) -> DriveAddress:
     at = address_of(model, [model.joint(name).id for name in names])
-    drives = (np.array([model.actuator(name + end).id for name in names], np.int64) for end in _DRIVES)
-    return DriveAddress(at.joint, at.position, at.velocity, *drives)
+    drives = [np.array([model.actuator(name + end).id for name in names], np.int64) for end in _DRIVES]
+    # actuators of a file may have several controls, or none
+    controls = [np.array([first_control(model, one) for one in drive], np.int64) for drive in drives]
+    return DriveAddress(at.joint, at.position, at.velocity, *drives, *controls)

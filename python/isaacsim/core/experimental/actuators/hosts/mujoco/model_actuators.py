@@ -51,7 +51,7 @@ def motors_of_model(model: mujoco.MjModel) -> dict[str, MotorConfig]:
         UserWarning: Actuators that no motor stands for, by name, with the reason; their joints are left out, and these
             actuators go on acting. Or actuators whose range of position targets motors do not have, by name.
     """
-    motors, warned = read_motors(model, tendons=True)
+    motors, warned = read_motors(model)
     warn_of(warned, stacklevel=3)
     return motors
 
@@ -62,15 +62,12 @@ def warn_of(warned: Sequence[str], stacklevel: int) -> None:
         warnings.warn(what, stacklevel=stacklevel)
 
 
-def read_motors(model: mujoco.MjModel, *, tendons: bool = False) -> tuple[dict[str, MotorConfig], list[str]]:
-    """Motors by pattern, and of what is to be warned who takes them; see `motors_of_model`.
-
-    With `tendons`, which only a model of one's own can switch off, actuators on tendons are motors, too.
-    """
+def read_motors(model: mujoco.MjModel) -> tuple[dict[str, MotorConfig], list[str]]:
+    """Motors by pattern, and of what is to be warned who takes them; see `motors_of_model`."""
     dc_motors, lost = dc_motors_by_joint(model)
     pid_motors, ranges = pid_motors_by_joint(model)
     alone = dc_motors | pid_motors
-    coupled, reasons = coupled_motors(model) if tendons else ({}, {})
+    coupled, reasons = coupled_motors(model)
     laws_of, problems = laws_by_joint(model, alone, reasons)
     motors: dict[str, MotorConfig] = {_pattern(model, joint): one for joint, one in (alone | coupled).items()}
     for joint, laws in laws_of.items():
@@ -240,7 +237,7 @@ def _forces_of(model: mujoco.MjModel, actuator: int) -> tuple[float, float] | No
 
 def _controls_of(model: mujoco.MjModel, actuator: int) -> tuple[float, float] | None:
     """Bounds of the first control of an actuator, or None."""
-    control = _first_control(model, actuator)
+    control = first_control(model, actuator)
     if control is None or not model.actuator_ctrllimited[control]:
         return None
     return tuple(model.actuator_ctrlrange[control].tolist())
@@ -288,12 +285,12 @@ def actuators_by_joint(model: mujoco.MjModel) -> dict[int, list[int]]:
     return found
 
 
-def gains_by_joint(model: mujoco.MjModel) -> dict[int, tuple[float, float]]:
-    """Stiffness and damping of the actuators on each joint, of those that have them."""
+def drives_by_joint(model: mujoco.MjModel) -> dict[int, tuple[float, float, float]]:
+    """Stiffness, damping and constant effort of the actuators on each joint, of those that have them."""
     found = {}
     for joint, actuators in actuators_by_joint(model).items():
         laws = [law for one in actuators if isinstance(law := _linear(model, one), Law)]
-        found[joint] = sum(law.kp for law in laws), sum(law.kd for law in laws)
+        found[joint] = sum(law.kp for law in laws), sum(law.kd for law in laws), sum(law.const_effort for law in laws)
     return found
 
 
@@ -381,7 +378,7 @@ def gear_of(model: mujoco.MjModel, actuator: int) -> float:
     return float(model.actuator_gear[actuator if outputs is None else outputs[actuator], 0])
 
 
-def _first_control(model: mujoco.MjModel, actuator: int) -> int | None:
+def first_control(model: mujoco.MjModel, actuator: int) -> int | None:
     """Index of an actuator's first control; newer versions have actuators with several, or none."""
     places = getattr(model, "actuator_ctrladr", None)
     if places is None:

@@ -9,7 +9,7 @@ What is changed of a model here, its actuators switched off or a property of a j
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,6 +18,7 @@ from ...errors import HostError
 from .address import Fields
 from .fields import CONSTANTS
 from .own_library import mujoco
+from .switches import Switches
 
 if TYPE_CHECKING:
     from mujoco.batch import Batch
@@ -38,8 +39,8 @@ class DataList:
         def write_bits(bits: np.ndarray) -> None:
             model.opt.disableactuator = int(bits[0])
 
-        self._switches = _Switches(
-            model.actuator_group[None], lambda: np.array([model.opt.disableactuator]), write_bits
+        self._switches = Switches(
+            lambda: model.actuator_group[None], lambda: np.array([model.opt.disableactuator]), write_bits
         )
 
     @property
@@ -104,7 +105,8 @@ class BatchData:
         def write_bits(values: np.ndarray) -> None:
             bits[:] = values
 
-        self._switches = _Switches(batch.expand("actuator_group"), bits.copy, write_bits)
+        groups = batch.expand("actuator_group")
+        self._switches = Switches(lambda: groups, bits.copy, write_bits)
 
     def blocks(self, name: str) -> list[tuple[int, np.ndarray]]:
         """A field of the state in place, as one piece."""
@@ -126,51 +128,6 @@ class BatchData:
         """Give everything back that was changed of the models."""
         self._switches.set(np.zeros((self.count, len(self.model.actuator_group)), bool))
         self.fields.restore()
-
-
-class _Switches:
-    """Switches actuators off by moving them to a group that no other is in, and disabling the group.
-
-    That holds for every kind of actuator, whatever its parameters, and MuJoCo leaves it out of the derivatives of its
-    implicit integrators too; what an actuator adds to its joint's armature and damping stays.
-
-    Args:
-        groups: Of the actuators, a model a row, in place.
-        read_bits: Gives the disabled groups of each model.
-        write_bits: Sets them.
-    """
-
-    def __init__(
-        self, groups: np.ndarray, read_bits: Callable[[], np.ndarray], write_bits: Callable[[np.ndarray], None]
-    ) -> None:
-        self._groups, self._read_bits, self._write_bits = groups, read_bits, write_bits
-        self._off = np.zeros(groups.shape, bool)
-        self._former = groups.copy()
-
-    def set(self, off: np.ndarray) -> None:
-        """Switch exactly these actuators off, a model per row."""
-        newly, back = off & ~self._off, self._off & ~off
-        if not (newly.any() or back.any()):
-            return
-        if not self._off.any():
-            self._choose_group()
-        self._former[newly] = self._groups[newly]
-        self._groups[newly] = self._group
-        self._groups[back] = self._former[back]
-        self._off = off.copy()
-        bit, bits = 1 << self._group, self._read_bits()
-        self._write_bits(np.where(off.any(axis=1), bits | bit, (bits & ~bit) | self._was_disabled))
-
-    def _choose_group(self) -> None:
-        # MuJoCo can disable groups 0 … 30
-        free = sorted(set(range(31)) - set(self._groups.ravel().tolist()))
-        if not free:
-            raise HostError(
-                "the model's actuators are in all of the groups 0 … 30: one must be free, to switch off in it those "
-                "whose joints are driven. Put two groups into one."
-            )
-        self._group = free[-1]
-        self._was_disabled = self._read_bits() & (1 << self._group)
 
 
 class _SharedFields(Fields):

@@ -24,6 +24,7 @@ from ...specs.motors import MotorConfig
 from ...values import ArrayLike, Indices, resolve_indices
 from ..articulation import DofArrays, Robot
 from ..bus import EventBus
+from ..copied import warp_copy
 from ..dof_properties import DofProperties
 from ..opened import enter, leave
 from ..port import Buffers
@@ -31,10 +32,11 @@ from ..transfer import transfer
 from .address import address_of
 from .dry_friction import follow_step, harden
 from .fields import KNOWN, read_property, write_properties
-from .model_actuators import gains_by_joint, own_actuators, read_motors, warn_of
+from .model_actuators import drives_by_joint, own_actuators, read_motors, warn_of
 from .model_robots import ModelRobots
 from .own_data import BatchData, DataList
 from .own_library import mujoco
+from .switches import actuators_off
 
 if TYPE_CHECKING:
     from mujoco.batch import Batch
@@ -55,7 +57,14 @@ class OwnArticulation(DofProperties):
     joints are those of the model, and are given back when the simulation is closed.
     """
 
+    SETTABLE_GAINS = False
+
     _backend: MujocoSimulation  # pyright: ignore[reportIncompatibleVariableOverride]
+
+    def get_dof_drive_constants(self, *, indices: Indices = None, dof_indices: Indices = None) -> wp.array:
+        """Constant efforts [N·m or N] of the model's own actuators of the joints."""
+        self._live()
+        return warp_copy(self._backend.drive_constants()[self._index(indices, dof_indices)])
 
     def silence_drives(self, silent: bool, *, indices: Indices = None, dof_indices: Indices = None) -> None:
         """Keep the model's own actuators of some joints from acting, or let them act again."""
@@ -235,10 +244,12 @@ class MujocoSimulation(NotCopied):
         self.width = len(joints)
         self._address = address_of(model, joints)
         self._arrays: DofArrays | None = DofArrays.zeros(self.num_envs * self.width)
-        self._actuators = [own_actuators(model).get(joint, []) for joint in joints]
+        own = own_actuators(model)
+        self._actuators = {axis: own.get(joint, []) for axis, joint in enumerate(joints)}
         self._silent = np.zeros((self.num_envs, self.width), bool)
-        gains = gains_by_joint(model)
-        self._gains = np.array([gains.get(joint, (0.0, 0.0)) for joint in joints], np.float32)
+        found = drives_by_joint(model)
+        drives = np.array([found.get(joint, (0.0, 0.0, 0.0)) for joint in joints], np.float32)
+        self._gains, self._constants = drives[:, :2], drives[:, 2]
         self._fill_gains()
         self._hold(np.arange(self.num_envs))
         self.bus.ready = True
@@ -367,6 +378,10 @@ class MujocoSimulation(NotCopied):
             here = (envs >= start) & (envs < start + len(block))
             block[envs[here] - start, columns[here]] = values[here]
 
+    def drive_constants(self) -> np.ndarray:
+        """Constant efforts of the model's own actuators, in the order of the mirrors."""
+        return np.tile(self._constants, self.num_envs)
+
     def write_gains(self) -> None:
         """Nothing to pass on: gains are the model's."""
 
@@ -374,10 +389,7 @@ class MujocoSimulation(NotCopied):
         """Switch the model's own actuators of some joints off, or on again."""
         wanted = self._silent.copy()
         wanted.flat[at] = silent
-        off = np.zeros((self.num_envs, len(self.model.actuator_group)), bool)
-        for axis, actuators in enumerate(self._actuators):
-            off[:, actuators] = wanted[:, axis, None]
-        self.data.switch_off(off)
+        self.data.switch_off(actuators_off(wanted, self._actuators, len(self.model.actuator_group)))
         self._silent = wanted
         self._fill_gains()
 
@@ -425,7 +437,7 @@ class MujocoSimulation(NotCopied):
 
     def motors(self) -> dict[str, MotorConfig]:
         """Motors that do the same as the model's own actuators, by pattern; see `motors_of_model`."""
-        motors, warned = read_motors(self.model, tendons=True)
+        motors, warned = read_motors(self.model)
         warn_of(warned, stacklevel=5)
         return motors
 

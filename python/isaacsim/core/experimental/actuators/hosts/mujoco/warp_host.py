@@ -16,6 +16,7 @@ import warp as wp
 
 from ...errors import HostError
 from .host import MujocoHost
+from .switches import WITHOUT_FORCE
 
 if TYPE_CHECKING:
     from mujoco.batch import Batch
@@ -72,6 +73,10 @@ class MujocoWarpHost(MujocoHost):
         model = batch.get_model(0)
         # it never resets by itself, and refuses the flag
         model.opt.disableflags &= ~int(mujoco.mjtDisableBit.mjDSBL_AUTORESET)
+        # nor has it disabled groups of actuators
+        disabled = (1 << np.clip(model.actuator_group, 0, 31)) & model.opt.disableactuator != 0
+        for name, value in WITHOUT_FORCE.items():
+            getattr(model, name)[disabled] = value
         packed = np.empty(mujoco.mj_sizeModel(model), np.uint8)
         mujoco.mj_saveModel(model, None, packed)
         if self._worlds is None or packed.tobytes() != self._packed:

@@ -38,6 +38,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
             prog="actuators",
             description="Inspect, check, simulate and train the actuators of robots. `--version` prints the version.",
             args=arguments,
+            # options that may be left out are no options for the word None
+            config=(tyro.conf.DisallowNone,),
         )
         with needs("The command actuators", "cli"):
             from .show import lines, show, show_json

@@ -115,8 +115,8 @@ def side_of(
     with _quiet(), _simulation(file, dt, engine) as simulation:
         robot = _only_robot(simulation, file)
         names = tuple(_reading(file).positions if engine == _NEWTON else robot.dof_names)
-        drives = _by_joint(motors_of(simulation), robot)
-        own = _by_joint(_motors_of_file(simulation, file, engine) if motors is None else motors, robot)
+        drives = _by_joint(motors_of(simulation), robot, simulation)
+        own = _by_joint(_motors_of_file(simulation, file, engine) if motors is None else motors, robot, simulation)
         rest = {name: one for name, one in drives.items() if name not in own or own[name].controller is None}
         return Side(os.fspath(file), engine, simulation.dt, own, rest, names)
 
@@ -203,10 +203,10 @@ def _only_robot(simulation: Simulation, file: str | os.PathLike[str]) -> Any:
     return robot
 
 
-def _by_joint(motors: Motors, robot: Any) -> dict[str, MotorConfig]:
+def _by_joint(motors: Motors, robot: Any, simulation: Simulation) -> dict[str, MotorConfig]:
     """Return the motor of each joint with the numbers of this joint."""
     names = list(robot.dof_names)
-    found = resolve_motors(motors, names, names, 1, limits=functools.partial(effort_limits, robot))
+    found = resolve_motors(motors, names, names, 1, limits=functools.partial(effort_limits, robot, simulation.stage))
     return {names[column]: motor.of_joint(at) for motor in found for at, column in enumerate(motor.columns)}
 
 

@@ -162,14 +162,14 @@ def read_robot(file: str | os.PathLike[str], config: Motors | None = None, robot
                 "Give its path by --robot."
             )
         given = motors_of(simulation, found.paths[0]) if config is None else config
-        joints = tuple(_joints(found, given, is_given=config is not None))
+        joints = tuple(_joints(found, simulation.stage, given, is_given=config is not None))
         return ExportedRobot(Path(path).stem, found.paths[0], joints, Path(path))
 
 
-def _joints(found: Any, given: Motors, is_given: bool) -> Iterator[ExportedJoint]:
+def _joints(found: Any, stage: Any, given: Motors, is_given: bool) -> Iterator[ExportedJoint]:
     """Yield the joints of an articulation with their motors, `is_given` if these are not those of its file."""
     names = list(found.dof_names)
-    resolved = resolve_motors(given, names, names, 1, limits=functools.partial(effort_limits, found))
+    resolved = resolve_motors(given, names, names, 1, limits=functools.partial(effort_limits, found, stage))
     motors = {names[column]: one.of_joint(at) for one in resolved for at, column in enumerate(one.columns)}
     for name, kind, own in zip(names, found.dof_types, _of_robot(found), strict=True):
         yield _joint(name, "transl" in str(kind).lower(), motors.get(name), own, is_given)

@@ -94,7 +94,7 @@ def resolve(file: str | os.PathLike[str], config: Motors | None = None) -> list[
             wrappers = [_wrapper(sim, robot.path, config) for robot in robots]
             sim.play()
             for robot, wrapper in zip(robots, wrappers, strict=True):
-                rows += _Rows(robot, wrapper, config).all()
+                rows += _Rows(robot, wrapper, config, sim.stage).all()
     return rows
 
 
@@ -107,10 +107,12 @@ def _wrapper(sim: Simulation, path: str, config: Motors | None) -> ArticulationA
 class _Rows:
     """The rows of one robot."""
 
-    def __init__(self, robot: InspectedRobot, wrapper: ArticulationActuators, config: Motors | None) -> None:
+    def __init__(
+        self, robot: InspectedRobot, wrapper: ArticulationActuators, config: Motors | None, stage: Any
+    ) -> None:
         self._robot, self._wrapper, self._with_config = robot, wrapper, config is not None
         names = list(wrapper.articulation.dof_names)
-        self._motors = {} if config is None else _by_joint(config, wrapper.articulation)
+        self._motors = {} if config is None else _by_joint(config, wrapper.articulation, stage)
         self._applied = {
             name: dict(zip(names, as_numpy(values)[0].tolist(), strict=True))
             for name in (*_APPLIED.values(), "stiffness", "damping")
@@ -228,9 +230,9 @@ def _gains_of(
     return otherwise if actuator is None else gains(actuator) or (None, None)
 
 
-def _by_joint(config: Motors, articulation: ArticulationPort) -> dict[str, tuple[Motor, int]]:
+def _by_joint(config: Motors, articulation: ArticulationPort, stage: Any) -> dict[str, tuple[Motor, int]]:
     """Return the motor of each joint in a configuration, and its number among those of the motor."""
-    names, limits = list(articulation.dof_names), functools.partial(effort_limits, articulation)
+    names, limits = list(articulation.dof_names), functools.partial(effort_limits, articulation, stage)
     motors = resolve_motors(config, names, names, 1, limits=limits)
     return {names[column]: (motor, at) for motor in motors for at, column in enumerate(motor.columns)}
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from pxr import Sdf, Usd
 
-from ...specs.linear_actuators import Law
+from ...specs.linear_actuators import Law, refused, target_ranges
 from ..authored import authored, authored_number, authored_numbers, targets
 from ..mjc_actuators import armature_of, joint_of, law_of_prim
 from ..schema import applied_schemas
@@ -27,24 +27,46 @@ _OF_TENDON = {
 def read_actuators(prims: Sequence[Usd.Prim], axes: Mapping[Sdf.Path, list[Axis]]) -> list[str]:
     """Read `MjcActuator` prims as drives of axes without a drive; return the others, with reasons.
 
+    Those of one axis are one drive, as in MJCF: gains and constant efforts add up.
+
     Args:
         prims: The actuators.
         axes: Axes of each joint in the tree.
     """
-    others = []
+    others: list[tuple[Usd.Prim, str]] = []
+    driven: dict[int, tuple[Axis, list[Usd.Prim]]] = {}
     for prim in prims:
         axis, why = _driven(prim, axes)
-        law = law_of_prim(prim) if axis is not None else why
-        if isinstance(law, Law) and law.const_effort:
-            law = "it pushes with a constant"
-        if axis is None or isinstance(law, str):
-            others.append(f"<{prim.GetPath()}> ({law})")
+        if axis is None:
+            others.append((prim, why))
         elif axis.drive_stiffness == axis.drive_damping == 0.0:
-            axis.drive_stiffness, axis.drive_damping = law.kp, law.kd
-            axis.drive_limit = min(axis.drive_limit, max(map(abs, law.bounds)))
-            axis.position_range, axis.velocity_range = law.positions, law.velocities
-            axis.armature += armature_of(prim)
-    return others
+            driven.setdefault(id(axis), (axis, []))[1].append(prim)
+    for axis, acting in driven.values():
+        laws = {prim: law_of_prim(prim) for prim in acting}
+        linear = {prim: law for prim, law in laws.items() if isinstance(law, Law)}
+        if wrong := refused(laws, axis.name) or _constants_alone(linear):
+            others += wrong
+        else:
+            _drive(axis, linear)
+    return [f"<{prim.GetPath()}> ({why})" for prim, why in others]
+
+
+def _constants_alone(laws: Mapping[Usd.Prim, Law]) -> list[tuple[Usd.Prim, str]]:
+    """Actuators of one axis with a constant effort that no drive has, for it would be without gains."""
+    if any(law.kp or law.kd for law in laws.values()):
+        return []
+    return [(prim, "it pushes with a constant alone") for prim, law in laws.items() if law.const_effort]
+
+
+def _drive(axis: Axis, laws: Mapping[Usd.Prim, Law]) -> None:
+    """Let the drive of an axis do what actuators do."""
+    for prim, law in laws.items():
+        axis.drive_stiffness += law.kp
+        axis.drive_damping += law.kd
+        axis.drive_effort += law.const_effort
+        axis.drive_limit = min(axis.drive_limit, max(map(abs, law.bounds)))
+        axis.armature += armature_of(prim)
+    axis.position_range, axis.velocity_range = target_ranges(list(laws.values()))
 
 
 def read_tendons(

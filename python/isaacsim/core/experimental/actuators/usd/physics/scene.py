@@ -201,6 +201,8 @@ class Scene:
     no_contact: list[tuple[int, int]]
     # an `MjSpec` of a file that MuJoCo read: it has all of this except the drives, and paths and axes are its names
     spec: Any = None
+    # its actuators that are no drive and that a motor of an axis replaces, by the name of the axis
+    actuators: dict[str, list[str]] = field(default_factory=dict)
     # motors of such a file by pattern, and parts of the file that they lack
     motors: dict[str, MotorConfig] = field(default_factory=dict)
     not_in_motors: list[str] = field(default_factory=list)
