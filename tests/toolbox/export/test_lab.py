@@ -12,6 +12,7 @@ from isaacsim.core.experimental.actuators import (
     DCMotorClampingConfig,
     DelayConfig,
     MaxEffortClampingConfig,
+    MotorConfig,
     PDControlConfig,
 )
 from isaacsim.core.experimental.actuators.compat import isaac_lab
@@ -52,3 +53,12 @@ def test_a_delay_beside_a_dc_motor_is_lost() -> None:
     assert said_together(losses(read_robot(ARM, {".*": motor}))) == [
         "Not said: command delay beside a DC-motor limit (delay_steps = 2), of shoulder, extension."
     ]
+
+
+def test_zeros_of_given_motors_are_said() -> None:
+    """What a cfg leaves out is that of the robot."""
+    motors = {".*": MotorConfig(PDControlConfig(1.0, 0.1), armature=0.0, friction=0.0)}
+    text = lab_text(read_robot(ROBOTS / "so101.usda", motors), [])
+    for field in ("armature", "friction", "dynamic_friction"):
+        assert f"        {field}=0.0,\n" in text
+    assert "viscous_friction" not in text

@@ -25,6 +25,7 @@ from ...components.controller_neural_gru import ControllerNeuralGRU
 from ...components.controller_neural_lstm import ControllerNeuralLSTM
 from ...components.controller_neural_mlp import ControllerNeuralMLP
 from ...components.delay import Delay
+from ...errors import NetworkError
 from ...networks.checkpoint import Checkpoint
 from ...networks.load import load_checkpoint, load_metadata
 from ...pipeline.entry import ActuatorConfig
@@ -165,7 +166,13 @@ def not_in_network(cfg: Any, model: str) -> list[str]:
         ValueError: The network or a normalization cannot be used.
         OSError: There is no such file.
     """
-    wanted, has = metadata_of(cfg, model), load_metadata(cfg.network_file)
+    wanted = metadata_of(cfg, model)
+    try:
+        has = load_metadata(cfg.network_file)
+    except NetworkError:
+        # a file without metadata may not fit their defaults
+        load_checkpoint(cfg.network_file, wanted)
+        return list(wanted)
     # no field, no normalization
     defaults = metadata_of(object(), "ActuatorNetGRU")
     has = {"effort_scale": has.get("torque_scale"), "history_fill": "zeros"} | defaults | has

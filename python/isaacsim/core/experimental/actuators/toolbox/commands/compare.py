@@ -81,12 +81,12 @@ def _sides(arguments: Compare) -> tuple[Side, Side]:
             f"{arguments.first}: must be compared with something. Give a second file, --engines mujoco,physx, "
             "--config-b with other motors, or --lab with a robot of Isaac Lab."
         )
+    if arguments.lab is not None and arguments.config_b is not None:
+        raise ValueError(f"--lab {arguments.lab}: must not be given with --config-b, for both move the second. Choose.")
     motors = [None if one is None else load_motors(one) for one in configs]
     own = side_of(files[0], motors[0], engine=engines[0], dt=arguments.dt)
     if arguments.lab is None:
         return own, side_of(files[-1], motors[-1], engine=engines[-1], dt=arguments.dt)
-    if arguments.config_b is not None:
-        raise ValueError(f"--lab {arguments.lab}: must not be given with --config-b, for both move the second. Choose.")
     options = {"groups": load_groups(*_file_and_name(arguments.lab)), "rules": arguments.lab_rules}
     return own, side_of(files[-1], engine=engines[-1], dt=arguments.dt, **options)
 
