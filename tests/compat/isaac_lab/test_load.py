@@ -241,7 +241,9 @@ def test_robots_of_isaac_lab_are_those_that_run(monkeypatch: pytest.MonkeyPatch)
     if source is None:
         pytest.skip("the wheel isaaclab is neither installed nor named by ISAACLAB_WHEEL: no robots to read")
     modules = "isaaclab isaaclab.sim isaaclab.actuators isaaclab.assets isaaclab.assets.articulation isaaclab.utils "
-    modules += "isaaclab.utils.assets isaaclab.sensors isaaclab_contrib isaaclab_contrib.actuators isaaclab_contrib.assets "
+    modules += (
+        "isaaclab.utils.assets isaaclab.sensors isaaclab_contrib isaaclab_contrib.actuators isaaclab_contrib.assets "
+    )
     modules += "isaaclab_assets isaaclab_assets.sensors isaaclab_assets.sensors.velodyne"
     for name in modules.split():
         made = _Anything(name)

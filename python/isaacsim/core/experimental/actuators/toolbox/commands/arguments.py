@@ -103,10 +103,9 @@ class Compare(Arguments):
     config_b: Path | None = None
     """Motors of the second, if they are others."""
     lab: str | None = None
-    """Actuator cfgs of Isaac Lab that drive the second, `FILE.py`, or `FILE.py:NAME` of one robot of several. The file
-    is read and not run, and the models are those of this package."""
+    """Actuator cfgs of Isaac Lab for the second, `FILE.py` or `FILE.py:NAME`; not run, models are this package's."""
     lab_rules: Literal["documentation", "code"] = "documentation"
-    """Which value applies where a cfg of --lab leaves it out: by Isaac Lab's documentation, or by its code."""
+    """Which values apply that a cfg of --lab leaves out: by Isaac Lab's documentation, or by its code."""
     dt: float | None = None
     """Physics step of both [s]; default: those of the files, 1/240 for USD."""
     seconds: float | None = None
