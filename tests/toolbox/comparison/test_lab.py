@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -40,7 +41,7 @@ from neural_twin import random_network, write_network
 from physics_engines import ENGINES, installed
 from places import ROBOTS
 from pxr import Usd
-from seeded_faults import ARM
+from seeded_faults import ARM, joint_motors, usd_file
 
 pytestmark = pytest.mark.skipif(core is None, reason="the native core is not built")
 
@@ -185,6 +186,21 @@ def test_drives_against_an_implicit_group(tmp_path: Path) -> None:
     assert implicit.motors["shoulder"].controller == PDControlConfig(300.0, 0.0)
     found = compare(motors, implicit, short(motors, implicit))
     assert {"gains", "effort mode"} <= {one.cause for one in found.blames}
+    assert found.unexplained == 0.0
+
+
+def test_exchanged_joints_keep_the_armature_that_cfgs_leave_out(tmp_path: Path) -> None:
+    """The laws are of each other, and what the robot has stays."""
+    robot = usd_file(tmp_path, joint_motors())
+    shoulder, extension = (
+        IdealPDActuatorCfg(joint_names_expr=[name], stiffness=kp, damping=kd, effort_limit=most)
+        for name, kp, kd, most in (("extension", 200.0, 20.0, 25.0), ("shoulder", 800.0, 60.0, 20.0))
+    )
+    side = side_of(robot, groups={"turns": shoulder, "slides": extension})
+    assert [one.armature for one in side.motors.values()] == [None, None]
+    motors = {name: dataclasses.replace(one, delay=None) for name, one in joint_motors().items()}
+    found = compared(side_of(robot, motors), side)
+    assert [one.cause for one in found.blames] == ["joint order"]
     assert found.unexplained == 0.0
 
 

@@ -156,7 +156,7 @@ class _Joints:
         return drive_of(*(self._value(field, at) for field in OF_DRIVES))
 
     def motor(self, motor: MotorConfig, at: int) -> MotorConfig:
-        """Return the motor of a joint, with the armature and friction that it then has, as motors of files do."""
+        """Return the motor of a joint, with armature and friction of the cfg."""
         return dataclasses.replace(motor, **{field: self._value(field, at) for field in self._of_motor(motor, at)})
 
     def properties(self, motor: MotorConfig, at: int) -> Iterator[tuple[str, float]]:
@@ -169,12 +169,14 @@ class _Joints:
             if field not in left_out and value != self.own[field][at]:
                 yield name, value
 
-    def _of_motor(self, motor: MotorConfig, at: int) -> tuple[str, ...]:
-        """Return the fields of a motor that are those of the cfg; a friction stage is the whole friction."""
-        if any(map(is_friction, motor.stages)):
-            return ("armature",)
-        is_one = self._value("friction", at) == self._value("dynamic_friction", at)
-        return ("armature", "viscous_friction", *(("friction",) if is_one else ()))
+    def _of_motor(self, motor: MotorConfig, at: int) -> list[str]:
+        """Return the fields of a motor that the cfg has; a friction stage is the whole friction."""
+        found = ["armature"]
+        if not any(map(is_friction, motor.stages)):
+            is_one = self._value("friction", at) == self._value("dynamic_friction", at)
+            found += ["viscous_friction", *(["friction"] if is_one else [])]
+        said = self.resolved.specified | ({"friction"} if self.resolved.specified.intersection(_DRY) else set())
+        return [field for field in found if field in said]
 
     def _value(self, field: str, at: int) -> float:
         """Return a value of a joint."""
