@@ -281,6 +281,14 @@ TESTED = {
             "compat/isaac_lab/test_models.py",
             "limits_of_a_model_leave_the_speed_as_it_is",
         ),
+        "a file with an `ArticulationCfg`, `load_groups` and `actuators compare --lab`": (
+            "compat/isaac_lab/test_python_text.py",
+            "nothing_runs what_cannot_be_read_matters_where_it_is_used",
+        ),
+        "the side of `actuators compare --lab`": (
+            "toolbox/comparison/test_lab.py",
+            "it_moves_as_with_groups delays_that_are_drawn_have_the_largest",
+        ),
     },
 }
 

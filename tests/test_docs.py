@@ -53,6 +53,10 @@ MOTOR_FILES = [
     for page in PAGES
     for count, text in enumerate(re.findall(r"^```yaml\n(.*?)^```", page.read_text("utf-8"), re.DOTALL | re.MULTILINE))
 ]
+# robots of Isaac Lab on pages, whose files are read and not run
+LAB_ROBOTS = [
+    text for page in PAGES for text in re.findall(r"^```py\n(.*?)^```", page.read_text(), re.DOTALL | re.MULTILINE)
+]
 # snippets that need an extra, by what they import, and the library it brings
 NEEDS = {
     "actuators.toolbox.training import": "torch",
@@ -115,7 +119,7 @@ def test_snippet_runs(code: str, tmp_path: Path, launched: list[str], capsys: py
 @pytest.mark.parametrize("command", COMMANDS)
 @pytest.mark.slow
 def test_command_runs(command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A command runs, in a folder with the robots, a weaker one and a file of motors; comparisons find something."""
+    """A command runs, in a folder with robots and motors that its page has; comparisons find something."""
     if "--view" in command:
         pytest.skip("a window is not opened here")
     (tmp_path / "data").symlink_to(REPOSITORY / "data")
@@ -123,6 +127,7 @@ def test_command_runs(command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPa
     (tmp_path / "motors.yaml").write_text(MOTORS)
     (tmp_path / "legs.yaml").write_text(MOTORS.replace("shoulder", ".*_joint"))
     (tmp_path / "go2.urdf").write_text(LEG)
+    (tmp_path / "arm_lab.py").write_text(*LAB_ROBOTS)
     monkeypatch.chdir(tmp_path)
     if "physx" in command:
         installed("physx")

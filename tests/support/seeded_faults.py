@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -13,8 +14,11 @@ from isaacsim.core.experimental.actuators import (
     PDControlConfig,
     RateConfig,
     TransmissionConfig,
+    add_motors,
 )
+from isaacsim.core.experimental.actuators.toolbox.export import export, read_robot
 from places import ROBOTS
+from pxr import Usd
 
 ARM = str(ROBOTS / "arm_2dof.usda")
 ARM_XML = ROBOTS / "arm_2dof.xml"
@@ -44,6 +48,19 @@ def good_motors() -> Motors:
     }
 
 
+def joint_motors() -> Motors:
+    """The good motors as they are at the joint, which is all that Isaac Lab has."""
+    motors = good_motors()
+    motors["shoulder"] = dataclasses.replace(
+        motors["shoulder"],
+        controller=PDControlConfig(200.0, 20.0),
+        clamping=[MaxEffortClampingConfig(25.0)],
+        others=[],
+        armature=0.5,
+    )
+    return motors
+
+
 def _scaled(name: str, factor: float, joint: str) -> Callable[[Motors], None]:
     def change(motors: Motors) -> None:
         _scale(motors[joint].controller, name, factor)
@@ -52,8 +69,11 @@ def _scaled(name: str, factor: float, joint: str) -> Callable[[Motors], None]:
 
 
 def _armature(motors: Motors) -> None:
-    motors["extension"].armature = 0.0
-    motors["shoulder"].others = [TransmissionConfig(ratio=10.0)]
+    for motor in motors.values():
+        if motor.others:
+            motor.others = [TransmissionConfig(ratio=10.0)]
+        else:
+            motor.armature = 0.0
 
 
 def _friction(motors: Motors) -> None:
@@ -83,17 +103,18 @@ def _gear(motors: Motors) -> None:
     motors["shoulder"].others = [TransmissionConfig(ratio=5.0, rotor_inertia=5e-3)]
 
 
-def slightly_other_motors() -> Motors:
-    """The good motors, each value off by a few per cent, as two models of one robot are."""
-    motors = good_motors()
-    for motor, most in zip(motors.values(), (2.4, 19.0), strict=True):
+def slightly_other(motors: Motors) -> Motors:
+    """The motors, each value off by a few per cent, as two models of one robot are."""
+    for motor, most in zip(motors.values(), (0.96, 0.95), strict=True):
         _scale(motor.controller, "kp", 1.04)
         _scale(motor.controller, "kd", 0.96)
         _scale(motor, "friction", 1.1)
         _scale(motor, "viscous_friction", 0.9)
-        motor.clamping = [MaxEffortClampingConfig(most)]
-    _scale(motors["extension"], "armature", 1.05)
-    motors["shoulder"].others = [TransmissionConfig(ratio=10.0, rotor_inertia=5.2e-3)]
+        motor.clamping = [MaxEffortClampingConfig(most * one.max_effort) for one in motor.clamping]
+        if motor.others:
+            motor.others = [TransmissionConfig(ratio=10.0, rotor_inertia=5.2e-3)]
+        else:
+            _scale(motor, "armature", 1.05)
     return motors
 
 
@@ -114,6 +135,28 @@ MOTOR_FAULTS: dict[str, tuple[str, Callable[[Motors], None]]] = {
     "exchanged motors": ("joint order", _swapped),
     "half the gear ratio": ("gear ratio", _gear),
 }
+
+
+# those of which Isaac Lab has no word
+NOT_IN_LAB = ("half the rate", "half the gear ratio")
+
+
+def lab_file(folder: Path, motors: Motors) -> Path:
+    """A file of Python with the arm's motors as cfgs of Isaac Lab, which says all of them."""
+    path = folder / "lab.py"
+    # the speed limits of its joints are none
+    export(read_robot(ARM, motors), "lab", path, strict=True)
+    return path
+
+
+def usd_file(folder: Path, motors: Motors) -> Path:
+    """The arm with motors as a file of USD."""
+    stage = Usd.Stage.Open(ARM)
+    add_motors("/World/Arm", motors, stage=stage, overwrite_existing=True)
+    path = folder / "arm.usda"
+    stage.Export(str(path))
+    stage.Reload()
+    return path
 
 
 def exchanged_names(folder: Path) -> Path:

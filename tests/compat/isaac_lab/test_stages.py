@@ -168,6 +168,11 @@ def test_networks_whose_file_says_less_than_the_cfg(tmp_path: Path) -> None:
     (line,) = to_usd({"leg": filled}, stage, "/World/Pendulum", overwrite_existing=True)
     assert line.startswith("leg: history_fill: must be in the file of the network")
     assert groups_of(stage, "/World/Pendulum") == {"leg": filled}
+    # as Isaac Lab has its networks: the defaults of metadata would not fit this one
+    file = write_network(tmp_path / "bare.safetensors", random_network("mlp", 6), {})
+    bare = cfg.replace(network_file=str(file), input_idx=[0, 1, 2])
+    (line,) = to_usd({"leg": bare}, stage, "/World/Pendulum", overwrite_existing=True)
+    assert line.startswith("leg: pos_scale, vel_scale, input_order, history_fill, effort_scale, input_idx: must be")
 
 
 def test_nothing_is_written_where_something_is_wrong() -> None:

@@ -9,8 +9,18 @@ import pytest
 from isaacsim.core.experimental.actuators import save_motors
 from isaacsim.core.experimental.actuators.native import core
 from isaacsim.core.experimental.actuators.toolbox.commands.main import main
-from physics_engines import installed
-from seeded_faults import ARM, ARM_XML, MOTOR_FAULTS, exchanged_names, good_motors
+from physics_engines import ENGINES, installed
+from seeded_faults import (
+    ARM,
+    ARM_XML,
+    MOTOR_FAULTS,
+    exchanged_names,
+    good_motors,
+    joint_motors,
+    lab_file,
+    usd_file,
+)
+from small_stages import pendulum
 
 pytestmark = pytest.mark.skipif(core is None, reason="the native core is not built")
 SHORT = ["--seconds", "1"]
@@ -94,9 +104,50 @@ def test_two_simulators(capsys: pytest.CaptureFixture[str]) -> None:
     assert "1/4 of the physics step on both sides" in text
 
 
+@pytest.mark.slow
+def test_a_robot_of_isaac_lab(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Against motors in USD, as exported, and with one fault; the words name whose model it is."""
+    robot = str(usd_file(tmp_path, joint_motors()))
+    lab = str(lab_file(tmp_path, joint_motors()))
+    assert main(["compare", robot, "--lab", lab, *SHORT]) == 0
+    text = capsys.readouterr().out
+    assert "The motions agree: 1 s, largest difference 0 mrad" in text
+    assert "this package's implementation of its models; Isaac Lab does not run." in text
+    motors = joint_motors()
+    MOTOR_FAULTS["kp in degrees"][1](motors)
+    wrong = lab_file(tmp_path, motors)
+    wrong.write_text(wrong.read_text().replace("ACTUATORS = ", "ONE = {}\nOTHER = "))
+    assert main(["compare", robot, "--lab", f"{wrong}:OTHER", *SHORT]) == 1
+    text = capsys.readouterr().out
+    assert "first: arm.usda, 0.00416667 s; second: arm.usda, Isaac Lab's lab.py:OTHER, 0.00416667 s" in text
+    assert "gains: PD.kp of extension is 800 and 4.584e+04: a factor of 57.3, 180/π: degrees in place of rad" in text
+    assert "With these causes equal the motions agree." in text
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_an_implicit_robot_of_isaac_lab(engine: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Gains and limits of its cfg are those of the drives of the simulator."""
+    made = pendulum()
+    made.drive("/World/Robot/hinge", stiffness=1.0, damping=0.1, maxForce=4.0)
+    robot, lab = tmp_path / "robot.usda", tmp_path / "lab.py"
+    made.stage.Export(str(robot))
+    given = ["compare", str(robot), "--lab", str(lab), *SHORT, "--engines", installed(engine)]
+    text = (
+        "import math\nK = 180 / math.pi\nARM = ArticulationCfg(actuators={'arm': ImplicitActuatorCfg("
+        "joint_names_expr=['.*'], stiffness=K, damping=0.1 * K, effort_limit_sim=4.0)})"
+    )
+    lab.write_text(text)
+    assert main(given) == 0
+    lab.write_text(text.replace("stiffness=K", "stiffness=1.0"))
+    assert main(given) == 1
+    assert "a factor of 57.3, 180/π: degrees in place of radians?" in capsys.readouterr().out
+
+
 @pytest.mark.parametrize(
     ("given", "why"),
     [
+        ([ARM, "--lab", "missing.py"], "missing.py"),
+        ([ARM, "--lab", "missing.py", "--config-b", "b.json"], "must not be given with --config-b"),
         ([ARM], "must be compared with something"),
         ([ARM, ARM, "--engines", "mujoco,mujoco,mujoco"], "must be one name or two"),
         ([ARM, ARM, "--engines", "bullet"], "must be one of mujoco, physx, mujoco_warp, newton"),

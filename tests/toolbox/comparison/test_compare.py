@@ -6,13 +6,26 @@ from pathlib import Path
 
 import pytest
 from isaacsim.core.experimental.actuators import MotorConfig, PDControlConfig
+from isaacsim.core.experimental.actuators.compat.isaac_lab import load_groups
 from isaacsim.core.experimental.actuators.native import core
 from isaacsim.core.experimental.actuators.toolbox.comparison.compare import Comparison, compare
 from isaacsim.core.experimental.actuators.toolbox.comparison.plan import plan_of
 from isaacsim.core.experimental.actuators.toolbox.comparison.side import Side, both_driven_alike, side_of
 from physics_engines import installed
 from places import ROBOTS
-from seeded_faults import ARM, ARM_XML, MOTOR_FAULTS, exchanged_names, good_motors, other_mass, slightly_other_motors
+from seeded_faults import (
+    ARM,
+    ARM_XML,
+    MOTOR_FAULTS,
+    NOT_IN_LAB,
+    exchanged_names,
+    good_motors,
+    joint_motors,
+    lab_file,
+    other_mass,
+    slightly_other,
+    usd_file,
+)
 
 pytestmark = pytest.mark.skipif(core is None, reason="the native core is not built")
 
@@ -43,9 +56,22 @@ def test_equal_sides_agree_to_the_bit() -> None:
 def test_a_seeded_fault_is_among_the_first_two(fault: str) -> None:
     """Beside values that are all off by a few per cent."""
     cause, change = MOTOR_FAULTS[fault]
-    motors = slightly_other_motors()
+    motors = slightly_other(good_motors())
     change(motors)
     found = compared(side_of(ARM, good_motors()), side_of(ARM, motors), most=2)
+    assert found.differs
+    assert cause in named(found)[:2]
+
+
+@pytest.mark.parametrize("fault", [fault for fault in MOTOR_FAULTS if fault not in NOT_IN_LAB])
+@pytest.mark.slow
+def test_a_seeded_fault_in_cfgs_of_isaac_lab_is_among_the_first_two(fault: str, tmp_path: Path) -> None:
+    """In a file of Python against motors in USD; what is no fault alone, beside values off by a few per cent."""
+    cause, change = MOTOR_FAULTS[fault]
+    motors = joint_motors() if fault in ALONE else slightly_other(joint_motors())
+    change(motors)
+    robot = usd_file(tmp_path, joint_motors())
+    found = compared(side_of(robot), side_of(robot, groups=load_groups(lab_file(tmp_path, motors))), most=2)
     assert found.differs
     assert cause in named(found)[:2]
 

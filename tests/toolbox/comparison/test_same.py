@@ -54,3 +54,6 @@ def test_motors_alike_are_one_motor_in_two_models() -> None:
     assert alike_motors(motor(100.0, 9.0), motor(120.0, 8.0))
     assert not alike_motors(motor(100.0, 9.0), motor(200.0, 9.0))
     assert not alike_motors(motor(100.0, 9.0), MotorConfig(PDControlConfig(100.0, 1.0)))
+    heavy, of_robot = (MotorConfig(PDControlConfig(100.0, 1.0), armature=one) for one in (0.5, None))
+    assert alike_motors(heavy, of_robot)
+    assert not alike_motors(heavy, MotorConfig(PDControlConfig(100.0, 1.0), armature=0.1))

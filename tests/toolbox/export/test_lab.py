@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from cfg_text import cfgs_of
 from isaacsim.core.experimental.actuators import (
     ActuatedArrays,
     DCMotorClampingConfig,
     DelayConfig,
     MaxEffortClampingConfig,
+    MotorConfig,
     PDControlConfig,
 )
 from isaacsim.core.experimental.actuators.compat import isaac_lab
@@ -30,10 +31,11 @@ MOTORS: dict[str, list[Any]] = {
 
 
 @pytest.mark.parametrize("name", MOTORS)
-def test_its_models_compute_the_same(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_its_models_compute_the_same(name: str, tmp_path: Path) -> None:
     """Over random steps, within the limits and beyond."""
-    text = lab_text(read_robot(ARM, {".*": MOTORS[name]}), ["a loss\nimport os"])
-    (cfg,) = cfgs_of(text, "isaaclab.actuators", vars(isaac_lab), monkeypatch).values()
+    file = tmp_path / "lab.py"
+    file.write_text(lab_text(read_robot(ARM, {".*": MOTORS[name]}), ["a loss\nimport os"]))
+    (cfg,) = isaac_lab.load_groups(file).values()
     assert type(cfg).__name__ == name
     model = cfg.class_type(cfg, JOINTS, [0, 1], 1, "cpu")
     model.reset([0])
@@ -51,3 +53,12 @@ def test_a_delay_beside_a_dc_motor_is_lost() -> None:
     assert said_together(losses(read_robot(ARM, {".*": motor}))) == [
         "Not said: command delay beside a DC-motor limit (delay_steps = 2), of shoulder, extension."
     ]
+
+
+def test_zeros_of_given_motors_are_said() -> None:
+    """What a cfg leaves out is that of the robot."""
+    motors = {".*": MotorConfig(PDControlConfig(1.0, 0.1), armature=0.0, friction=0.0)}
+    text = lab_text(read_robot(ROBOTS / "so101.usda", motors), [])
+    for field in ("armature", "friction", "dynamic_friction"):
+        assert f"        {field}=0.0,\n" in text
+    assert "viscous_friction" not in text

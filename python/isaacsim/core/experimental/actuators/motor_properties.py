@@ -357,7 +357,8 @@ def restore_properties(owner: object, bus: PhysicsBus, articulation: Articulatio
             if not change.owners:
                 del changes[name, path]
 
-    do_all(functools.partial(restore, name) for name in _ACCESS)
+    # PhysX wants a static friction above the dynamic one at every moment, which was set after it
+    do_all(functools.partial(restore, name) for name in reversed(_ACCESS))
 
 
 def _restore_values(articulation: ArticulationPort, name: str, freed: Mapping[tuple[int, int], _Change]) -> None:

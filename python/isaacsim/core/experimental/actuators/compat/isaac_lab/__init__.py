@@ -7,6 +7,7 @@ motors    cfgs in our laws
 servos    cfgs of hobby servos in our laws
 models    the classes that cfgs build: `compute` and `reset` on arrays
 groups    the groups of a robot, for `ArticulationActuators.from_groups`
+load      groups from files of Python, read by `python_text` and not run
 articulations  an `ArticulationCfg`: its groups, and the initial state of its joints
 """
 
@@ -27,6 +28,7 @@ from .cfgs import (
     ImplicitActuatorCfg,
     RemotizedPDActuatorCfg,
 )
+from .load import load_groups
 from .models import (
     ActuatorBase,
     ActuatorNetGRU,
@@ -67,5 +69,6 @@ __all__ = [
     "ResolutionTable",
     "Row",
     "groups_of",
+    "load_groups",
     "to_usd",
 ]

@@ -140,10 +140,32 @@ def resolve_groups(
         properties += [(_THERE.get(name, name), columns, values) for name, values in _changed(resolved, own)]
     if problems:
         raise ValueError("\n".join(problems))
-    return Groups(actuators, properties, delays, _uncovered(of_groups, names), ResolutionTable(rows))
+    return Groups(actuators, properties, delays, uncovered(of_groups, names), ResolutionTable(rows))
 
 
-def _uncovered(groups: Mapping[str, tuple[object, list[int]]], names: Sequence[str]) -> list[str]:
+def resolved_of(
+    groups: Mapping[str, tuple[object, list[int]]], names: Sequence[str], robot: Mapping[str, np.ndarray], rules: Rules
+) -> dict[str, Resolved]:
+    """Return the resolved values of the groups of one robot.
+
+    Args:
+        groups: Cfg and columns of each group, from `joints_of_groups`.
+        names: Names of the robot's joints.
+        robot: Properties of the robot, see `values_of`.
+        rules: `documentation` or `code`, see `resolve.py`.
+
+    Raises:
+        ValueError: A value of a cfg cannot be used.
+    """
+    found: dict[str, Resolved] = {}
+    for group, (cfg, columns) in groups.items():
+        own = {name: values[:, columns] for name, values in robot.items()}
+        found[group] = resolve(cfg, [names[at] for at in columns], columns, own, 1, rules=rules, group=group)
+    return found
+
+
+def uncovered(groups: Mapping[str, tuple[object, list[int]]], names: Sequence[str]) -> list[str]:
+    """Return the names of the joints in no group."""
     covered = {at for _, columns in groups.values() for at in columns}
     return [joint for at, joint in enumerate(names) if at not in covered]
 

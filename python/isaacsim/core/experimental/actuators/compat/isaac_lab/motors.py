@@ -14,6 +14,7 @@ BamBacklashActuator             as above, with backlash before the joint
 from __future__ import annotations
 
 import dataclasses
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -24,19 +25,22 @@ from ...components.controller_neural_gru import ControllerNeuralGRU
 from ...components.controller_neural_lstm import ControllerNeuralLSTM
 from ...components.controller_neural_mlp import ControllerNeuralMLP
 from ...components.delay import Delay
+from ...errors import NetworkError
 from ...networks.checkpoint import Checkpoint
-from ...networks.load import load_checkpoint
+from ...networks.load import load_checkpoint, load_metadata
 from ...pipeline.entry import ActuatorConfig
 from ...specs.configs import (
     ClampingConfig,
     Config,
     ControlConfig,
     DCMotorClampingConfig,
+    DelayConfig,
     MaxEffortClampingConfig,
     NeuralControlConfig,
     PDControlConfig,
     PositionBasedClampingConfig,
 )
+from ...specs.motors import MotorConfig
 from .kinds import DC_MOTORS, DELAYED, NETWORKS, SERVOS
 from .resolve import Resolved
 from .servos import servo_of
@@ -121,6 +125,23 @@ def configs_of(
     return controller, MaxEffortClampingConfig(values["effort_limit"])
 
 
+def motor_of_group(cfg: object, resolved: Resolved) -> MotorConfig:
+    """Return an explicit group as a motor, with the largest delay; values that differ between joints are dictionaries.
+
+    Raises:
+        ValueError: The table, the range of delays, or a number of a servo, cannot be used.
+    """
+    of_joints = {
+        field: values[0, 0].item()
+        if (values == values[0, 0]).all()
+        else dict(zip(map(re.escape, resolved.names), values[0].tolist(), strict=True))
+        for field, values in resolved.values.items()
+    }
+    controller, clamp, *others = configs_of(cfg, resolved.model, of_joints)
+    longest = delay_range(cfg, resolved)[1]
+    return MotorConfig(controller, [clamp], DelayConfig(longest) if longest else None, others=others)
+
+
 def metadata_of(cfg: Any, model: str) -> dict[str, Any]:
     """Return the metadata of a network in a cfg, in the format of files.
 
@@ -137,6 +158,26 @@ def metadata_of(cfg: Any, model: str) -> dict[str, Any]:
     # cfgs of Isaac Lab have no such field, and its models fill with zeros
     metadata["history_fill"] = getattr(cfg, "history_fill", "zeros")
     return metadata | {"effort_scale": cfg.torque_scale, "input_idx": [int(steps) for steps in cfg.input_idx]}
+
+
+def not_in_network(cfg: Any, model: str) -> list[str]:
+    """Return the names of the metadata of a network that the cfg has, and its file has not or otherwise.
+
+    Raises:
+        ValueError: The network or a normalization cannot be used.
+        OSError: There is no such file.
+    """
+    wanted = metadata_of(cfg, model)
+    try:
+        has = load_metadata(cfg.network_file)
+    except NetworkError:
+        # a file without metadata may not fit their defaults
+        load_checkpoint(cfg.network_file, wanted)
+        return list(wanted)
+    # no field, no normalization
+    defaults = metadata_of(object(), "ActuatorNetGRU")
+    has = {"effort_scale": has.get("torque_scale"), "history_fill": "zeros"} | defaults | has
+    return [name for name, value in wanted.items() if has.get(name) != value]
 
 
 def _normalization(cfg: object, fields: Mapping[str, str]) -> dict[str, dict[str, float]]:

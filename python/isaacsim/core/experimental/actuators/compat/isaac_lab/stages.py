@@ -12,15 +12,13 @@ import numpy as np
 
 from ...authoring import add_motors
 from ...extras import needs
-from ...networks.load import load_metadata
-from ...specs.configs import DelayConfig
 from ...specs.motors import MotorConfig
 from . import cfgs as known_cfgs
 from .articulations import all_but_groups, groups_in
-from .groups import joints_of_groups
+from .groups import joints_of_groups, resolved_of
 from .kinds import DELAYED, IMPLICIT, MODELS, NETWORKS, model_of
-from .motors import configs_of, delay_range, metadata_of
-from .resolve import DRIVE, EXPLICIT_EFFORT_LIMIT_SIM, PROPERTIES, Resolved, Rules, resolve
+from .motors import delay_range, motor_of_group, not_in_network
+from .resolve import DRIVE, EXPLICIT_EFFORT_LIMIT_SIM, PROPERTIES, Resolved, Rules
 
 if TYPE_CHECKING:
     from ...usd.handles import Stage
@@ -103,7 +101,7 @@ def to_usd(
         # values of earlier actuators are not those of the robot
         take_back(stage, [axes[at] for _, columns in of_groups.values() for at in columns], obsolete)
         robot = _properties(stage, axes)
-        resolved = _resolved(of_groups, names, robot, rules)
+        resolved = resolved_of(of_groups, names, robot, rules)
         for group, one in resolved.items():
             lost += [f"{group}: {line}" for line in _lost(cfgs[group], one)]
         motors = _motors(cfgs, resolved)
@@ -117,17 +115,6 @@ def to_usd(
             add_motors(root, motors, stage=stage, overwrite_existing=overwrite_existing)
         write_text(stage, root, ATTRIBUTE, json.dumps({group: _as_json(cfg) for group, cfg in cfgs.items()}))
     return lost
-
-
-def _resolved(
-    groups: Mapping[str, tuple[object, list[int]]], names: Sequence[str], robot: Mapping[str, np.ndarray], rules: Rules
-) -> dict[str, Resolved]:
-    """Return the resolved values of groups, each with its cfg and columns."""
-    found: dict[str, Resolved] = {}
-    for group, (cfg, columns) in groups.items():
-        own = {name: values[:, columns] for name, values in robot.items()}
-        found[group] = resolve(cfg, [names[at] for at in columns], columns, own, 1, rules=rules, group=group)
-    return found
 
 
 def _properties(stage: Stage, axes: Sequence[tuple[str, str]]) -> dict[str, np.ndarray]:
@@ -144,7 +131,7 @@ def _covered(groups: Mapping[str, tuple[object, list[int]]], dofs: Sequence[tupl
 def _motors(cfgs: Mapping[str, object], resolved: Mapping[str, Resolved]) -> dict[str, MotorConfig]:
     """Return the motors of explicit groups, by pattern."""
     explicit = {group: one for group, one in resolved.items() if one.model != IMPLICIT}
-    return {"|".join(map(re.escape, one.names)): _motor(cfgs[group], one) for group, one in explicit.items()}
+    return {"|".join(map(re.escape, one.names)): motor_of_group(cfgs[group], one) for group, one in explicit.items()}
 
 
 def _joint_properties(resolved: Resolved) -> dict[str, np.ndarray]:
@@ -187,19 +174,6 @@ def groups_of(stage: Stage, root: str) -> dict[str, Any]:
         ) from error
 
 
-def _motor(cfg: object, resolved: Resolved) -> MotorConfig:
-    """Return an explicit group as a motor; values that differ between its joints are dictionaries."""
-    of_joints = {
-        field: values[0, 0].item()
-        if (values == values[0, 0]).all()
-        else dict(zip(map(re.escape, resolved.names), values[0].tolist(), strict=True))
-        for field, values in resolved.values.items()
-    }
-    controller, clamp, *others = configs_of(cfg, resolved.model, of_joints)
-    longest = delay_range(cfg, resolved)[1]
-    return MotorConfig(controller, [clamp], DelayConfig(longest) if longest else None, others=others)
-
-
 def _lost(cfg: Any, resolved: Resolved) -> list[str]:
     """Return what neither prims nor joints can hold of a cfg."""
     found: list[str] = []
@@ -220,10 +194,7 @@ def _lost(cfg: Any, resolved: Resolved) -> list[str]:
 
 
 def _lost_of_network(cfg: Any, resolved: Resolved) -> Iterator[str]:
-    wanted, has = metadata_of(cfg, resolved.model), load_metadata(cfg.network_file)
-    defaults = metadata_of(known_cfgs.ActuatorNetGRUCfg(joint_names_expr=[], network_file=""), "ActuatorNetGRU")
-    has = {"effort_scale": has.get("torque_scale"), "history_fill": "zeros"} | defaults | has
-    if others := [name for name, value in wanted.items() if has.get(name) != value]:
+    if others := not_in_network(cfg, resolved.model):
         yield f"{', '.join(others)}: must be in the file of the network. Write it with convert_checkpoint"
     if resolved.specified.intersection(DRIVE):
         yield "stiffness, damping: a network has none"

@@ -87,9 +87,9 @@ class Diff(Arguments):
 class Compare(Arguments):
     """Compare how two simulations of a robot move, and show which causes make them differ.
 
-    Both follow the same commands from the same pose: two simulators, two files, or two configurations of motors. Gains,
-    limits, armature, friction, delay, rate, order of joints and others are put equal one after the other. The exit code
-    is 1 if the motions differ.
+    Both follow the same commands from the same pose: two simulators, two files, two configurations of motors, or the
+    motors of a file and a robot of Isaac Lab. Gains, limits, armature, friction, delay, rate, order of joints and
+    others are put equal one after the other. The exit code is 1 if the motions differ.
     """
 
     first: tyro.conf.Positional[Path]
@@ -102,6 +102,10 @@ class Compare(Arguments):
     """Motors of both by pattern of joint names, .yaml, .yml, .toml or .json; default: those of the files."""
     config_b: Path | None = None
     """Motors of the second, if they are others."""
+    lab: str | None = None
+    """Actuator cfgs of Isaac Lab for the second, `FILE.py` or `FILE.py:NAME`; not run, models are this package's."""
+    lab_rules: Literal["documentation", "code"] = "documentation"
+    """Which values apply that a cfg of --lab leaves out: by Isaac Lab's documentation, or by its code."""
     dt: float | None = None
     """Physics step of both [s]; default: those of the files, 1/240 for USD."""
     seconds: float | None = None

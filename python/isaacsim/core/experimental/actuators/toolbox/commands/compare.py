@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
+from ...compat.isaac_lab.load import load_groups
 from ...motor_files.files import load_motors
 from ..comparison.compare import Comparison, compare
 from ..comparison.notes import most_of, notes_on
@@ -75,17 +76,25 @@ def _sides(arguments: Compare) -> tuple[Side, Side]:
     configs = [arguments.config] if arguments.config_b is None else [arguments.config, arguments.config_b]
     if len(engines) > 2:
         raise ValueError(f"--engines {arguments.engines}: must be one name or two, such as mujoco,physx.")
-    if len(engines) == len(files) == len(configs) == 1:
+    if len(engines) == len(files) == len(configs) == 1 and arguments.lab is None:
         raise ValueError(
-            f"{arguments.first}: must be compared with something. Give a second file, --engines mujoco,physx, or "
-            "--config-b with other motors."
+            f"{arguments.first}: must be compared with something. Give a second file, --engines mujoco,physx, "
+            "--config-b with other motors, or --lab with a robot of Isaac Lab."
         )
+    if arguments.lab is not None and arguments.config_b is not None:
+        raise ValueError(f"--lab {arguments.lab}: must not be given with --config-b, for both move the second. Choose.")
     motors = [None if one is None else load_motors(one) for one in configs]
-    made = [
-        side_of(files[min(at, len(files) - 1)], motors[min(at, len(motors) - 1)], engine=engine, dt=arguments.dt)
-        for at, engine in enumerate((engines[0], engines[-1]))
-    ]
-    return made[0], made[1]
+    own = side_of(files[0], motors[0], engine=engines[0], dt=arguments.dt)
+    if arguments.lab is None:
+        return own, side_of(files[-1], motors[-1], engine=engines[-1], dt=arguments.dt)
+    options = {"groups": load_groups(*_file_and_name(arguments.lab)), "rules": arguments.lab_rules}
+    return own, side_of(files[-1], engine=engines[-1], dt=arguments.dt, **options)
+
+
+def _file_and_name(given: str) -> tuple[Path, str | None]:
+    """Return the file and the name of `FILE.py:NAME`; None for no name."""
+    file, colon, name = given.rpartition(":")
+    return (Path(file), name) if colon and name.isidentifier() else (Path(given), None)
 
 
 def _by_index(first: Side, second: Side) -> Side:
@@ -166,7 +175,9 @@ def _names(arguments: Compare, found: Comparison) -> tuple[str, str]:
     for at, (side, config) in enumerate(zip(sides, configs, strict=True)):
         if sides[0].engine != sides[1].engine:
             words[at].insert(1, side.engine)
-        if config is not None:
+        if at == 1 and arguments.lab is not None:
+            words[at].insert(1, f"Isaac Lab's {Path(arguments.lab).name}")
+        elif config is not None:
             words[at].insert(1, config.name)
     first, second = (", ".join(one) for one in words)
     return (first, second) if first != second else (f"{first} (first)", f"{second} (second)")

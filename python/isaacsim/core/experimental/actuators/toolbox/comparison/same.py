@@ -73,7 +73,10 @@ def alike_motors(first: MotorConfig, second: MotorConfig) -> bool:
     kinds = [kind for kind, _ in (*first.by_kind, *second.by_kind)]
     one, other = stage_values(first, kinds), stage_values(second, kinds)
     for name in ("armature", "friction", "viscous_friction"):
-        one[name], other[name] = getattr(first, name), getattr(second, name)
+        mine, theirs = getattr(first, name), getattr(second, name)
+        # that of the robot is not one of the motor
+        if mine is not None and theirs is not None:
+            one[name], other[name] = mine, theirs
     return one.keys() == other.keys() and all(_are_alike(value, other[key]) for key, value in one.items())
 
 

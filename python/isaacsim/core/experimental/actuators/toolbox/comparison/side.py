@@ -7,7 +7,7 @@ import functools
 import os
 import re
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -15,6 +15,8 @@ from typing import TYPE_CHECKING, Any
 
 from ...articulation_actuators import ArticulationActuators
 from ...authoring import motors_of
+from ...compat.isaac_lab.groups import values_of
+from ...compat.isaac_lab.resolve import Rules
 from ...errors import HostError
 from ...extras import needs
 from ...motor_properties import effort_limits
@@ -23,6 +25,7 @@ from ...simulation import Simulation
 from ...specs.arguments import MODEL_FILES
 from ...specs.implicit import ImplicitConfig
 from ...specs.motors import MotorConfig, Motors
+from .lab import OF_DRIVES, drive_of, lab_motors
 
 if TYPE_CHECKING:
     from ...hosts.mujoco.newton_reader import NewtonReading
@@ -36,6 +39,7 @@ _NEWTON = "newton"
 ENGINES = ("mujoco", "physx", "mujoco_warp", _NEWTON)
 """Simulators that can be compared."""
 
+_NOT_LAB = "The motors of Isaac Lab's cfgs are this package's implementation of its models; Isaac Lab does not run."
 _OF_JOINT = {"armature": None, "friction": None, "viscous_friction": None}
 
 
@@ -56,6 +60,7 @@ class Side:
         properties: Values to set after play, SI, by property and joint; the properties are those of `Values`.
         links: Inertias to set after play, a `Link` by name.
         contacts: False disables contacts.
+        remarks: What its motors leave out of what they are made of, a sentence each.
     """
 
     file: str
@@ -68,6 +73,7 @@ class Side:
     properties: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
     links: Mapping[str, Any] = field(default_factory=dict)
     contacts: bool = True
+    remarks: tuple[str, ...] = ()
 
     def own(self, joint: str) -> str:
         """Return the joint here that moves in the place of a joint of the comparison."""
@@ -96,9 +102,19 @@ class Side:
 
 
 def side_of(
-    file: str | os.PathLike[str], motors: Motors | None = None, *, engine: str = "mujoco", dt: float | None = None
+    file: str | os.PathLike[str],
+    motors: Motors | None = None,
+    *,
+    engine: str = "mujoco",
+    dt: float | None = None,
+    groups: object = None,
+    rules: Rules = "documentation",
 ) -> Side:
     """Return a robot file in a simulator, without changes.
+
+    With `groups`, it is Isaac Lab's model of the robot, as `compat.isaac_lab` computes it: joints of explicit groups
+    have the motors of its cfgs, those of implicit groups the drives of the simulator with their gains and limits, and
+    what a cfg leaves out is that of the robot. Isaac Lab itself does not run.
 
     Args:
         file: Path of a USD, MJCF or URDF file with one robot.
@@ -106,19 +122,47 @@ def side_of(
         engine: Simulator, as `Simulation` names it: `mujoco`, `mujoco_warp` or `physx`. With `newton`, MuJoCo simulates
             what newton reads of the file.
         dt: Physics step [s]; None means that of the file.
+        groups: Cfgs of Isaac Lab by name of the group, from `compat.isaac_lab.load_groups` or Isaac Lab's own, or its
+            cfg of the articulation; None for no Isaac Lab.
+        rules: Which value applies where cfg and robot differ: by Isaac Lab's documentation, or by its code.
 
     Raises:
-        ValueError: The file has no robot or several, motors do not fit its joints, or there is no such simulator.
+        ValueError: The file has no robot or several, motors or groups do not fit its joints, both are given, or there
+            is no such simulator.
         FileNotFoundError: The file does not exist.
         HostError: The simulator is not installed, or newton cannot read the file.
     """
+    if groups is not None and motors is not None:
+        raise ValueError("motors and groups are both given: must be one of them, for each moves the robot. Choose.")
     with _quiet(), _simulation(file, dt, engine) as simulation:
         robot = _only_robot(simulation, file)
         names = tuple(_reading(file).positions if engine == _NEWTON else robot.dof_names)
         drives = _by_joint(motors_of(simulation), robot, simulation)
         own = _by_joint(_motors_of_file(simulation, file, engine) if motors is None else motors, robot, simulation)
         rest = {name: one for name, one in drives.items() if name not in own or own[name].controller is None}
-        return Side(os.fspath(file), engine, simulation.dt, own, rest, names)
+        side = Side(os.fspath(file), engine, simulation.dt, own, rest, names)
+        return side if groups is None else _with_groups(side, groups, robot, rules)
+
+
+def _with_groups(side: Side, groups: object, robot: Any, rules: Rules) -> Side:
+    """Return a side with groups of Isaac Lab, which knows no other motors of its file."""
+    values, names = values_of(robot), list(robot.dof_names)
+    found = lab_motors(groups, names, values, rules, one_dry_friction=side.engine != "physx")
+    drives = {name: one for name, one in side.drives.items() if name in found.uncovered}
+    # a drive without gains stands where the motor of the file would
+    for name in found.uncovered:
+        if side.has_motor(name):
+            drives[name] = drive_of(*(float(values[field][0, names.index(name)]) for field in OF_DRIVES))
+    remarks = [_NOT_LAB, *found.remarks]
+    if found.uncovered:
+        remarks.append(f"Joints in no group keep their drives: {', '.join(found.uncovered)}.")
+    return dataclasses.replace(
+        side,
+        motors=found.motors,
+        drives={**drives, **found.drives},
+        properties=found.properties,
+        remarks=tuple(remarks),
+    )
 
 
 def both_driven_alike(first: Side, second: Side) -> tuple[Side, Side, list[str]]:
@@ -138,7 +182,8 @@ def both_driven_alike(first: Side, second: Side) -> tuple[Side, Side, list[str]]
     sides = []
     for one, other in ((first, second), (second, first)):
         mixed = [name for name in one.drives if other.has_motor(name)]
-        sides.append(dataclasses.replace(one, motors={**one.motors, **{name: _implicit(one, name) for name in mixed}}))
+        motors = {**one.motors, **{name: _implicit(one, name) for name in mixed}}
+        sides.append(dataclasses.replace(one, motors=motors, properties=_without_drives(one.properties, mixed)))
         changed += mixed
     return sides[0], sides[1], list(dict.fromkeys(changed))
 
@@ -189,6 +234,17 @@ def _motors_of_file(simulation: Simulation, file: str | os.PathLike[str], engine
         return {}
     # newton reads properties of joints by itself, which those of motors would hide
     return {name: dataclasses.replace(motor, **_OF_JOINT) for name, motor in motors_of(file).items()}
+
+
+def _without_drives(
+    properties: Mapping[str, Mapping[str, float]], joints: Sequence[str]
+) -> Mapping[str, Mapping[str, float]]:
+    """Return properties without those of the drives of some joints."""
+    kept = {
+        name: {joint: value for joint, value in values.items() if name not in OF_DRIVES.values() or joint not in joints}
+        for name, values in properties.items()
+    }
+    return {name: values for name, values in kept.items() if values}
 
 
 def _implicit(side: Side, joint: str) -> MotorConfig:

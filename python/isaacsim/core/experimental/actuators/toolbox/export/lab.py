@@ -37,7 +37,8 @@ def losses(robot: ExportedRobot) -> list[Loss]:
 def _cfg(joint: ExportedJoint) -> Cfg | None:
     if not joint.has_gains:
         return None
-    said = joint.features
+    # what a cfg leaves out is that of the robot, which is not 0
+    said = dict.fromkeys(joint.zeros, 0.0) | joint.features
     fields, name = pd_fields(joint), "IdealPDActuatorCfg"
     if "dc_motor" in said:
         name = "DCMotorCfg"

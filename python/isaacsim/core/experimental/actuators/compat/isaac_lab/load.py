@@ -1,0 +1,172 @@
+"""Groups from a file of Python, as Isaac Lab has its robots and `actuators export --to lab` writes: read, not run."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any, cast
+
+from ...specs.arguments import path_of, require_file
+from . import cfgs as known_cfgs
+from .kinds import MODELS
+from .python_text import Imported, Record, Unread, problem, read_python
+
+_ACTUATORS, _MODEL = "actuators", "class_type"
+_CLASSES = (*MODELS, "BamMotorCfg")
+_PATHS = ("network_file",)
+# values in one file of cfgs
+_MOST = 1_000_000
+
+
+def load_groups(path: str | os.PathLike[str], name: str | None = None) -> dict[str, Any]:
+    """Return the groups of a robot of Isaac Lab from the file of Python that defines it, as our cfgs by name.
+
+    The file is read and never run: it may have constants, arithmetic of numbers, `math.pi` and such, dictionaries,
+    lists, copies with `copy()` and `replace()`, and assignments to fields. Nothing of Isaac Lab needs to be installed.
+
+    Args:
+        path: Path of the file.
+        name: Name in it of an `ArticulationCfg`, of a dictionary of actuator cfgs, or of one such cfg; None means the
+            only `ArticulationCfg`, or the only dictionary where there is none.
+
+    Returns:
+        Cfgs by name of the group, for `ArticulationActuators.from_groups` and `to_usd`. Relative paths of networks are
+        those from the folder of the file, as in motor files.
+
+    Raises:
+        ValueError: A value that cannot be read, with its line; a field or class that is not known; no robot, or several
+            where `name` is None.
+        FileNotFoundError: There is no such file.
+
+    Example:
+        >>> import tempfile
+        >>> from pathlib import Path
+        >>> from isaacsim.core.experimental.actuators.compat.isaac_lab import load_groups
+        >>> text = "KP = 20.0\\nLEGS = {'leg': ImplicitActuatorCfg(joint_names_expr=['.*'], stiffness=KP, damping=1)}"
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     written = Path(folder, "leg.py").write_text(text)
+        ...     load_groups(Path(folder, "leg.py"))["leg"].stiffness
+        20.0
+    """
+    file = Path(path_of("path", path))
+    require_file(file)
+    return _Maker(file).groups(read_python(file), name)
+
+
+class _Maker:
+    """Makes cfgs of what was read of a file."""
+
+    def __init__(self, file: Path) -> None:
+        self._file, self._left = file, _MOST
+
+    def groups(self, values: Mapping[str, Any], name: str | None) -> dict[str, Any]:
+        """Return the groups of a robot by its name."""
+        subject, found = self._chosen(values, name)
+        if isinstance(found, Record) and _ACTUATORS in found.fields:
+            subject, found = f"{subject}.{_ACTUATORS}", found.fields[_ACTUATORS]
+        if isinstance(found, Record) and found.kind in MODELS:
+            found = {subject: found}
+        self._require_read(found)
+        if not isinstance(found, dict):
+            raise self._error(f"{subject} = {_shown(found)}", "must be a dictionary of actuator cfgs. Give another.")
+        return {self._group(group): self._cfg(subject, group, cfg) for group, cfg in cast(Any, found).items()}
+
+    def _chosen(self, values: Mapping[str, Any], name: str | None) -> tuple[str, Any]:
+        """Return the name and value of a robot."""
+        robots = _unique(values, lambda one: isinstance(one, Record) and _ACTUATORS in one.fields)
+        robots = robots or _unique(values, _are_cfgs)
+        if name is not None:
+            if name in values:
+                return name, values[name]
+            raise self._error(f"has no {name}", f"must be a name in the file. Robots there are {_list(robots)}.")
+        if len(robots) != 1:
+            what = f"has {len(robots)} robots, {_list(robots)}" if robots else "has no robot"
+            remedy = "Give the name of one: FILE.py:NAME." if robots else "Give the file that defines it."
+            raise self._error(what, f"must have one ArticulationCfg, or one dictionary of actuator cfgs. {remedy}")
+        return robots[0], values[robots[0]]
+
+    def _group(self, name: object) -> str:
+        if isinstance(name, str):
+            return name
+        raise self._error(f"group {name!r:.80}", "must have a text as its name. Correct it.")
+
+    def _cfg(self, subject: str, group: str, cfg: Any) -> Any:
+        self._require_read(cfg)
+        if isinstance(cfg, Record) and cfg.kind in MODELS:
+            return self._made(cfg)
+        raise self._error(
+            f"{subject}[{group!r}] = {_shown(cfg)}", f"must be one of {', '.join(MODELS)}. Give one of these."
+        )
+
+    def _made(self, record: Record) -> Any:
+        """Return the cfg of a call."""
+        where = f"line {record.line}: {record.kind}"
+        if record.kind not in _CLASSES:
+            raise self._error(where, f"must be one of {', '.join(_CLASSES)}. Write the values in its place.")
+        kind = getattr(known_cfgs, record.kind)
+        known = {field.name: field for field in dataclasses.fields(kind)}
+        if unknown := [name for name in record.fields if name not in known]:
+            raise self._error(
+                f"{where} has {', '.join(unknown)}", f"must have fields of {', '.join(known)}. Correct it."
+            )
+        given = {name: self._plain(f"{where}: {name}", value) for name, value in record.fields.items()}
+        needed = [name for name, field in known.items() if field.default is dataclasses.MISSING]
+        if missing := [name for name in needed if name not in given]:
+            raise self._error(f"{where} lacks {', '.join(missing)}", "must be given. Add it.")
+        for name in _PATHS:
+            if isinstance(given.get(name), str) and "://" not in given[name]:
+                given[name] = os.path.join(os.path.abspath(self._file.parent), given[name])
+        return kind(**given)
+
+    def _plain(self, where: str, value: Any) -> Any:
+        """Return a value of a field, all of which was read."""
+        self._left -= 1
+        if self._left < 0:
+            raise self._error("its cfgs", f"must have {_MOST} values at most. Give a smaller file.")
+        self._require_read(value)
+        if isinstance(value, Record):
+            return self._made(value)
+        if isinstance(value, Imported):
+            if not where.endswith(f": {_MODEL}"):
+                raise self._error(
+                    f"{where} = {value.name}", "must not be of another file. Write the value in its place."
+                )
+            # as later versions write classes
+            return ":".join(value.name.rpartition(".")[::2])
+        if isinstance(value, dict):
+            return {key: self._plain(where, one) for key, one in cast(dict[Any, Any], value).items()}
+        if isinstance(value, list | tuple):
+            return [self._plain(where, one) for one in cast(Iterable[Any], value)]
+        return value
+
+    def _require_read(self, value: object) -> None:
+        if isinstance(value, Unread):
+            raise ValueError(problem(self._file, value))
+
+    def _error(self, what: str, rule: str) -> ValueError:
+        return ValueError(f"{self._file}: {what}: {rule}")
+
+
+def _are_cfgs(value: object) -> bool:
+    """Return True for a dictionary of actuator cfgs."""
+    if not isinstance(value, dict) or not value:
+        return False
+    return all(isinstance(one, Record) and one.kind in MODELS for one in cast(dict[Any, Any], value).values())
+
+
+def _unique(values: Mapping[str, Any], is_one: Any) -> list[str]:
+    """Return the names of certain values, one name of each."""
+    found = {id(one): name for name, one in reversed(list(values.items())) if is_one(one)}
+    return list(reversed(found.values()))
+
+
+def _list(names: list[str]) -> str:
+    return ", ".join(names) or "none"
+
+
+def _shown(value: object) -> str:
+    if isinstance(value, Record):
+        return f"{value.name}(…)"
+    return value.name if isinstance(value, Imported) else f"{type(value).__name__}"

@@ -1,0 +1,269 @@
+"""Groups from files of Python: robots as Isaac Lab defines them."""
+
+from __future__ import annotations
+
+import copy
+import sys
+from pathlib import Path
+from types import ModuleType, SimpleNamespace
+from typing import Any
+
+import isaac_lab_wheel
+import pytest
+from isaacsim.core.experimental.actuators.compat import isaac_lab
+from isaacsim.core.experimental.actuators.compat.isaac_lab import (
+    ActuatorNetMLPCfg,
+    BamActuatorCfg,
+    DelayedPDActuatorCfg,
+    ImplicitActuatorCfg,
+    RemotizedPDActuatorCfg,
+    load_groups,
+)
+
+# in the manner of isaaclab_assets
+ROBOTS = '''
+"""Configuration of a robot."""
+
+import isaaclab.sim as sim_utils
+from isaaclab.actuators import DCMotorCfg, DelayedPDActuatorCfg, ImplicitActuatorCfg as Implicit
+from isaaclab.actuators import RemotizedPDActuatorCfg
+from isaaclab.assets.articulation import ArticulationCfg
+from isaaclab.utils.assets import ISAACLAB_NUCLEUS_DIR
+
+ARMATURE = 0.003609725
+NATURAL_FREQ = 10 * 2.0 * 3.1415926535
+LOOKUP = [[-1.0, 1.0, 10.0], [1.0, 1.5, 20.0]]
+
+HIP = DelayedPDActuatorCfg(
+    joint_names_expr=[".*_h[xy]"], effort_limit=45.0, stiffness=60.0, damping=1.5, min_delay=0, max_delay=4
+)
+ROBOT_CFG = ArticulationCfg(
+    spawn=sim_utils.UsdFileCfg(usd_path=f"{ISAACLAB_NUCLEUS_DIR}/robot.usd", activate_contact_sensors=True),
+    init_state=ArticulationCfg.InitialStateCfg(pos=(0.0, 0.0, 0.5), joint_pos={".*": 0.0}),
+    actuators={
+        "hip": HIP,
+        "knee": RemotizedPDActuatorCfg(
+            joint_names_expr=[".*_kn"],
+            joint_parameter_lookup=LOOKUP,
+            effort_limit=None,
+            stiffness=60.0,
+            damping=1.5,
+            min_delay=0,
+            max_delay=4,
+        ),
+        "arm": Implicit(
+            joint_names_expr=["arm_.*"], stiffness={"arm_.*": ARMATURE * NATURAL_FREQ**2}, damping=None,
+            armature=ARMATURE,
+        ),
+    },
+)
+STIFF_CFG = ROBOT_CFG.copy()
+STIFF_CFG.spawn.rigid_props.disable_gravity = True
+STIFF_CFG.actuators["hip"].stiffness = 400.0
+'''
+
+
+@pytest.fixture
+def robots(tmp_path: Path) -> Path:
+    """A file with two robots."""
+    file = tmp_path / "robots.py"
+    file.write_text(ROBOTS, "utf-8")
+    return file
+
+
+def test_a_robot_by_its_name(robots: Path) -> None:
+    found = load_groups(robots, "ROBOT_CFG")
+    hip = DelayedPDActuatorCfg(
+        joint_names_expr=[".*_h[xy]"], effort_limit=45.0, stiffness=60.0, damping=1.5, min_delay=0, max_delay=4
+    )
+    knee = RemotizedPDActuatorCfg(
+        joint_names_expr=[".*_kn"],
+        joint_parameter_lookup=[[-1.0, 1.0, 10.0], [1.0, 1.5, 20.0]],
+        stiffness=60.0,
+        damping=1.5,
+        max_delay=4,
+    )
+    arm = ImplicitActuatorCfg(
+        joint_names_expr=["arm_.*"],
+        stiffness={"arm_.*": 0.003609725 * (10 * 2.0 * 3.1415926535) ** 2},
+        damping=None,
+        armature=0.003609725,
+    )
+    assert found == {"hip": hip, "knee": knee, "arm": arm}
+    assert load_groups(robots, "STIFF_CFG") == {**found, "hip": hip.replace(stiffness=400.0)}
+    assert load_groups(robots, "HIP") == {"HIP": hip}
+
+
+def test_the_only_robot_needs_no_name(tmp_path: Path) -> None:
+    """Also under two names; a dictionary of cfgs, where there is no whole robot."""
+    file = tmp_path / "robot.py"
+    cfg = "ImplicitActuatorCfg(joint_names_expr=['.*'], stiffness=1, damping=2)"
+    file.write_text(f"A = {{'all': {cfg}}}\nB = A\nSIZES = {{'x': 1}}\n")
+    expected = {"all": ImplicitActuatorCfg(joint_names_expr=[".*"], stiffness=1, damping=2)}
+    assert load_groups(file) == expected
+    file.write_text(f"GROUPS = {{'all': {cfg}}}\nROBOT = lab.ArticulationCfg(actuators=GROUPS)\n")
+    assert load_groups(file) == expected
+
+
+def test_networks_are_found_from_the_folder_of_the_file(tmp_path: Path) -> None:
+    """And iterables become lists."""
+    file = tmp_path / "robot.py"
+    file.write_text(
+        "ACTUATORS = {'all': ActuatorNetMLPCfg(joint_names_expr=['.*'], network_file='nets/leg.pt', pos_scale=-1.0,"
+        " vel_scale=1, torque_scale=1, input_order='pos_vel', input_idx=range(3), saturation_effort=2,"
+        " velocity_limit=3, class_type=isaaclab.actuators.ActuatorNetMLP)}"
+    )
+    (found,) = load_groups(file).values()
+    assert isinstance(found, ActuatorNetMLPCfg)
+    assert found.network_file == str(tmp_path / "nets" / "leg.pt")
+    assert found.input_idx == [0, 1, 2]
+    assert found.class_type == "isaaclab.actuators:ActuatorNetMLP"
+
+
+def test_cfgs_within_cfgs(tmp_path: Path) -> None:
+    """The motor of a servo."""
+    file = tmp_path / "robot.py"
+    motor = "BamMotorCfg(model='m1', kt=1, resistance=2, error_gain=3, friction_base=4, friction_viscous=5)"
+    file.write_text(f"A = {{'a': BamActuatorCfg(joint_names_expr=['.*'], motor={motor}, kp_fw=32, vin=15)}}")
+    (found,) = load_groups(file).values()
+    assert isinstance(found, BamActuatorCfg)
+    assert found.motor.resistance == 2
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("X = 1", "has no robot: must have one ArticulationCfg, or one dictionary of actuator cfgs. Give the file"),
+        ("A = {'a': {C}}\nB = {'a': {C}}", "has 2 robots, A, B: must have one .* Give the name of one: FILE.py:NAME."),
+        ("R = ArticulationCfg(actuators=3)", "R.actuators = int: must be a dictionary of actuator cfgs"),
+        ("R = ArticulationCfg(actuators={3: {C}})", "group 3: must have a text as its name"),
+        ("R = ArticulationCfg(actuators={'a': 1})", r"R.actuators\['a'\] = int: must be one of ImplicitActuatorCfg, "),
+        ("R = ArticulationCfg(actuators={'a': MyCfg(b=1)})", r"R.actuators\['a'\] = MyCfg\(…\): must be one of "),
+        ("R = ArticulationCfg(actuators={'a': make(3)})", r"robot.py:1: `make\(3\)` is a call of make, which is not"),
+        ("A = {'a': DCMotorCfg(joint_names_expr=[], stiffness=f(1))}", r"robot.py:1: `f\(1\)` is a call of f"),
+        (
+            "from b import KP\nA = {'a': DCMotorCfg(joint_names_expr=[], stiffness={'.*': KP})}",
+            "line 2: DCMotorCfg: stiffness = b.KP: must not be of another file. Write the value",
+        ),
+        ("A = {'a': DCMotorCfg(joint_names_expr=[], kp=1)}", "line 1: DCMotorCfg has kp: must have fields of class_ty"),
+        ("A = {'a': DCMotorCfg(joint_names_expr=[])}", "DCMotorCfg lacks stiffness, damping, saturation_effort: must"),
+        ("A = {'a': DCMotorCfg(joint_names_expr=Other(b=1))}", "line 1: Other: must be one of "),
+    ],
+)
+def test_what_is_no_robot(tmp_path: Path, text: str, why: str) -> None:
+    """Line, expression and remedy."""
+    file = tmp_path / "robot.py"
+    file.write_text(text.replace("{C}", "ImplicitActuatorCfg(joint_names_expr=['.*'], stiffness=1, damping=2)"))
+    with pytest.raises(ValueError, match=why):
+        load_groups(file)
+
+
+def test_a_name_that_is_not_there(robots: Path) -> None:
+    with pytest.raises(ValueError, match=r"must be a name in the file\. Robots there are ROBOT_CFG, STIFF_CFG"):
+        load_groups(robots, "X")
+    with pytest.raises(ValueError, match="ARMATURE = float: must be a dictionary"):
+        load_groups(robots, "ARMATURE")
+
+
+def test_a_file_that_is_not_there(tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError):
+        load_groups(tmp_path / "none.py")
+
+
+def test_few_lines_cannot_fill_the_memory(tmp_path: Path) -> None:
+    """Lists of lists of lists."""
+    file = tmp_path / "robot.py"
+    lines = "".join(f"A{at + 1} = [A{at}, A{at}]\n" for at in range(60))
+    file.write_text(f"A0 = [1]\n{lines}X = {{'a': DCMotorCfg(joint_names_expr=A60)}}")
+    with pytest.raises(ValueError, match="must have 1000000 values at most"):
+        load_groups(file)
+
+
+def test_a_cfg_of_a_class_that_extends_is_refused(tmp_path: Path) -> None:
+    """Its code would have to run."""
+    file = tmp_path / "robot.py"
+    cfg = "DCMotorCfg(joint_names_expr=['.*'], stiffness=1, damping=2, saturation_effort=1)"
+    file.write_text(f"class DCMotorCfg(Base):\n    pass\nROBOT = ArticulationCfg(actuators={{'a': {cfg}}})")
+    with pytest.raises(ValueError, match=r"robot.py:3: `DCMotorCfg\(.* is a call, which is not run"):
+        load_groups(file)
+
+
+class _Made(SimpleNamespace):
+    """A cfg of Isaac Lab: fields, which it copies."""
+
+    def __init__(self, **fields: Any) -> None:
+        super().__init__(**copy.deepcopy(fields))
+
+    def replace(self, **changes: Any) -> _Made:
+        """A copy with other fields."""
+        return _Made(**{**vars(self), **changes})
+
+    def copy(self) -> _Made:
+        """A copy."""
+        return copy.deepcopy(self)
+
+
+class _Classes(type):
+    """Classes within classes."""
+
+    def __getattr__(cls, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return _Class
+
+
+class _Class(_Made, metaclass=_Classes):
+    """Any class of cfgs; fields that were not given are such cfgs, too."""
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        made = vars(self)[name] = _Class()
+        return made
+
+
+class _Anything(ModuleType):
+    """A module with everything."""
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        if hasattr(isaac_lab, name):
+            return getattr(isaac_lab, name)
+        if name.endswith("_DIR"):
+            return f"<{name}>"
+        return _Class() if name.isupper() else _Class
+
+
+def test_robots_of_isaac_lab_are_those_that_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    """All of its own files: what is read is what Python makes of them; what is not is named."""
+    source = isaac_lab_wheel.folder()
+    if source is None:
+        pytest.skip("the wheel isaaclab is neither installed nor named by ISAACLAB_WHEEL: no robots to read")
+    modules = "isaaclab isaaclab.sim isaaclab.actuators isaaclab.assets isaaclab.assets.articulation isaaclab.utils "
+    modules += (
+        "isaaclab.utils.assets isaaclab.sensors isaaclab_contrib isaaclab_contrib.actuators isaaclab_contrib.assets "
+    )
+    modules += "isaaclab_assets isaaclab_assets.sensors isaaclab_assets.sensors.velodyne"
+    for name in modules.split():
+        made = _Anything(name)
+        monkeypatch.setitem(sys.modules, name, made)
+        parent, _, own = name.rpartition(".")
+        if parent:
+            setattr(sys.modules[parent], own, made)
+    read, refused = 0, list[str]()
+    for file in sorted((source.parent / "isaaclab_assets" / "isaaclab_assets" / "robots").glob("*.py")):
+        scope: dict[str, Any] = {"__file__": str(file), "__name__": "robots"}
+        if file.name == "__init__.py":
+            continue
+        exec(compile(file.read_text("utf-8"), str(file), "exec"), scope)
+        for name, robot in scope.items():
+            if isinstance(robot, _Made) and isinstance(vars(robot).get("actuators"), dict):
+                try:
+                    assert load_groups(file, name) == robot.actuators
+                    read += 1
+                except ValueError as error:
+                    refused.append(f"{name}: {error}")
+    assert read >= 40
+    wrong = [one for one in refused if "/ActuatorNets/" not in one and "ThrusterCfg" not in one]
+    assert wrong == []
