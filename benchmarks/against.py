@@ -3,7 +3,8 @@
 ./python.sh -m benchmarks.against REVISION [--quick] [--sizes N …] [--pipelines …]
 
 The revision is checked out into a temporary folder, where its native core is built. Each tree runs in a separate
-process with its own candidates. Both get the same problems; timing starts after a comparison of their efforts.
+process with its own candidates, both on one core. Both get the same problems; timing starts after a comparison of
+their efforts.
 """
 
 from __future__ import annotations
@@ -277,6 +278,7 @@ def _measure(options: argparse.Namespace, name: str, other: Path) -> int:
 
     rounds, block_seconds = 21 if options.quick else 41, options.block_ms / 1e3
     console, cases = make_console(), chosen(options)
+    environment.use_one_core()
     compared: dict[Case, Compared | str] = {}
     with both(other) as sides:
         titles = sides[1].ask("titles")

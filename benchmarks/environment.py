@@ -66,6 +66,12 @@ def machine() -> dict[str, Any]:
     }
 
 
+def use_one_core() -> None:
+    """Keep this process, and those it starts, on one core; cores of a shared machine are not equally fast."""
+    if hasattr(os, "sched_setaffinity"):
+        os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
+
+
 def load() -> float | None:
     """Return the mean number of running processes over the last minute, if the system provides it."""
     return round(os.getloadavg()[0], 2) if hasattr(os, "getloadavg") else None

@@ -13,6 +13,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from ...articulation_actuators import ArticulationActuators
 from ...authoring import motors_of
 from ...compat.isaac_lab.groups import values_of
@@ -141,12 +143,13 @@ def side_of(
         own = _by_joint(_motors_of_file(simulation, file, engine) if motors is None else motors, robot, simulation)
         rest = {name: one for name, one in drives.items() if name not in own or own[name].controller is None}
         side = Side(os.fspath(file), engine, simulation.dt, own, rest, names)
-        return side if groups is None else _with_groups(side, groups, robot, rules)
+        if groups is None:
+            return side
+        return _with_groups(side, groups, list(robot.dof_names), values_of(robot, simulation.stage), rules)
 
 
-def _with_groups(side: Side, groups: object, robot: Any, rules: Rules) -> Side:
+def _with_groups(side: Side, groups: object, names: list[str], values: Mapping[str, np.ndarray], rules: Rules) -> Side:
     """Return a side with groups of Isaac Lab, which knows no other motors of its file."""
-    values, names = values_of(robot), list(robot.dof_names)
     found = lab_motors(groups, names, values, rules, one_dry_friction=side.engine != "physx")
     drives = {name: one for name, one in side.drives.items() if name in found.uncovered}
     # a drive without gains stands where the motor of the file would
