@@ -1,4 +1,4 @@
-"""Check that a tag can be released: `python tools/check_release.py v0.9.0`. It needs no installed package."""
+"""Check that a tag can be released: `python tools/check_release.py v1.0.0`. It needs no installed package."""
 
 from __future__ import annotations
 
