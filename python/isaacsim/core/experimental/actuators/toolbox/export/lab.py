@@ -37,8 +37,7 @@ def losses(robot: ExportedRobot) -> list[Loss]:
 def _cfg(joint: ExportedJoint) -> Cfg | None:
     if not joint.has_gains:
         return None
-    # what a cfg leaves out is that of the robot, which is not 0
-    said = dict.fromkeys(joint.zeros, 0.0) | joint.features
+    said = joint.given
     fields, name = pd_fields(joint), "IdealPDActuatorCfg"
     if "dc_motor" in said:
         name = "DCMotorCfg"

@@ -24,7 +24,7 @@ def mjlab_text(robot: ExportedRobot, losses: Sequence[str]) -> str:
 def _cfg(joint: ExportedJoint) -> Cfg | None:
     if not joint.has_gains:
         return None
-    said = joint.features
+    said = joint.given
     fields, name = pd_fields(joint), "DcMotorActuatorCfg" if "dc_motor" in said else "IdealPdActuatorCfg"
     if "delay_steps" in said:
         fields |= {"delay_min_lag": int(said["delay_steps"]), "delay_max_lag": int(said["delay_steps"])}

@@ -87,8 +87,12 @@ class ExportedJoint:
         Args:
             names: Names in a target by those of the features.
         """
-        known = (*self.features, *self.zeros)
-        return {name: text_of(self.value(own)) for own, name in names.items() if own in known}
+        return {name: text_of(float(self.given[own])) for own, name in names.items() if own in self.given}
+
+    @property
+    def given(self) -> dict[str, Any]:
+        """Features, and zeros of given motors: what a cfg leaves out is that of the robot, which need not be 0."""
+        return dict.fromkeys(self.zeros, 0.0) | self.features
 
     @property
     def is_geared(self) -> bool:
