@@ -22,8 +22,10 @@ from isaacsim.core.experimental.actuators import (
     use_host,
 )
 from isaacsim.core.experimental.actuators.authoring import motors_of
+from isaacsim.core.experimental.actuators.compat.isaac_lab import IdealPDActuatorCfg
 from isaacsim.core.experimental.actuators.hosts.arrays import ArraysHost
 from isaacsim.core.experimental.actuators.usd.stage import open_stage
+from physics_engines import ENGINES, installed
 from places import ROBOTS
 from pxr import Sdf
 
@@ -233,3 +235,24 @@ def test_file_has_the_rotor_as_armature(tmp_path: Path) -> None:
         ]
         made.close()
         assert alone == robot.get_dof_armatures().numpy().item() == pytest.approx(0.05, rel=1e-6)
+
+
+@pytest.mark.parametrize(("before", "given"), [((5.0, 4.0), (2.0, 1.0)), ((1.0, 0.5), (6.0, 5.0))])
+@pytest.mark.parametrize("engine", ENGINES)
+def test_static_and_dynamic_friction_of_groups(
+    engine: str, before: tuple[float, float], given: tuple[float, float]
+) -> None:
+    """PhysX compares the two at each setting, MuJoCo has only the dynamic one; both are restored."""
+    is_one = engine == "mujoco"
+    static, dynamic = given
+    frictions_of = {"friction": static, "dynamic_friction": dynamic}
+    group = IdealPDActuatorCfg(joint_names_expr=[".*"], stiffness=1.0, damping=1.0, **frictions_of)
+    with Simulation(ROBOTS / "arm_2dof.usda", engine=installed(engine)) as sim:
+        sim.play()
+        robot = Articulation("/World/Arm")
+        robot.set_dof_friction_properties(before[0], before[0] if is_one else before[1])
+        former = frictions(robot)
+        actuators = ArticulationActuators.from_groups("/World/Arm", {"all": group})
+        assert [part[0] for part in frictions(robot)[:2]] == [dynamic if is_one else static, dynamic]
+        actuators.close()
+        np.testing.assert_array_equal(frictions(robot), former)

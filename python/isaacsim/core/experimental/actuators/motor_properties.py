@@ -7,6 +7,7 @@ the joints from the stage again.
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import itertools
 import warnings
@@ -185,6 +186,7 @@ def set_properties(
     Warns:
         UserWarning: The articulation has no such property; names the joints.
     """
+    given = _with_dry_frictions(given, one=getattr(articulation, "ONE_DRY_FRICTION", False))
     for name, origin in itertools.product(_ACCESS, ("stage", "motor", "engine")):
         mine = [(one, columns) for one, columns in given if (one.name, one.origin) == (name, origin)]
         if mine and (problem := _problem_of_setting(owner, bus, articulation, mine)):
@@ -194,6 +196,28 @@ def set_properties(
             if origin == "motor":
                 remedy = "Author it in the robot's file, or leave it out."
                 warnings.warn(f"{owner!r}: {name} of joints {joints} has no effect: {problem} {remedy}", stacklevel=7)
+
+
+def _with_dry_frictions(
+    given: Sequence[tuple[JointValues, list[int]]], *, one: bool
+) -> list[tuple[JointValues, list[int]]]:
+    """Return values with static and dynamic friction of the same joints as one property: PhysX compares them when set.
+
+    Args:
+        given: Values with their columns.
+        one: True if the simulator has one dry friction: the dynamic one.
+    """
+    parts = {(values.name, tuple(columns)): values.values for values, columns in given}
+    found: list[tuple[JointValues, list[int]]] = []
+    for values, columns in given:
+        static, dynamic = (parts.get((name, tuple(columns))) for name in ("static_friction", "dynamic_friction"))
+        is_of_both = static is not None and dynamic is not None
+        if is_of_both and values.name == "static_friction":
+            both = np.array(np.broadcast_arrays(dynamic if one else static, dynamic))
+            found.append((dataclasses.replace(values, name="friction", values=both), columns))
+        elif not (is_of_both and values.name == "dynamic_friction"):
+            found.append((values, columns))
+    return found
 
 
 def _problem_of_setting(
@@ -357,8 +381,7 @@ def restore_properties(owner: object, bus: PhysicsBus, articulation: Articulatio
             if not change.owners:
                 del changes[name, path]
 
-    # PhysX wants a static friction above the dynamic one at every moment, which was set after it
-    do_all(functools.partial(restore, name) for name in reversed(_ACCESS))
+    do_all(functools.partial(restore, name) for name in _ACCESS)
 
 
 def _restore_values(articulation: ArticulationPort, name: str, freed: Mapping[tuple[int, int], _Change]) -> None:

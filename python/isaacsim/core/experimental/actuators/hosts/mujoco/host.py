@@ -67,6 +67,8 @@ os.register_at_fork(after_in_child=_after_fork)
 class MujocoArticulation(FixedTendons):
     """Robots on MuJoCo, with efforts of joint drives and signals for laws."""
 
+    ONE_DRY_FRICTION = True
+
     _backend: MujocoHost  # pyright: ignore[reportIncompatibleVariableOverride]
 
     def get_dof_drive_efforts(self, *, indices: Indices = None, dof_indices: Indices = None) -> wp.array:

@@ -58,6 +58,7 @@ class OwnArticulation(DofProperties):
     """
 
     SETTABLE_GAINS = False
+    ONE_DRY_FRICTION = True
 
     _backend: MujocoSimulation  # pyright: ignore[reportIncompatibleVariableOverride]
 
