@@ -78,7 +78,7 @@ def test_friction_of_a_replaced_actuator_cannot_be_taken_back_here(playing: KitW
     add_motors("/World/Robot_0", {"hip": [*motor, FrictionConfig(0.5)]}, stage=stage, overwrite_existing=True)
     with pytest.warns(
         UserWarning,
-        match=r" friction of joints hip stays that of the replaced actuator: KitArticulation has no .*add_mo",
+        match=r" friction of joints hip stays that of the replaced actuator: KitArticulation has no .*add",
     ):
         ArticulationActuators.from_configs(ROBOTS, {".*": motor}).close()
     add_motors("/World/Robot_0", {"hip": motor}, stage=stage, overwrite_existing=True)
