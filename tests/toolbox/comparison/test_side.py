@@ -47,7 +47,8 @@ def test_a_drive_beside_a_motor_becomes_an_implicit_motor() -> None:
 
 def test_joints_without_a_motor_in_a_configuration_have_the_drive_of_the_file(tmp_path: Path) -> None:
     """With gains or without, which is what moves them; an actuator of the file does not act, and a remark says so."""
-    stage = Usd.Stage.Open(str(ARM))
+    # a copy, for layers are shared in a process
+    stage = Usd.Stage.Open(Usd.Stage.Open(str(ARM)).Flatten())
     motor = {"shoulder": [PDControlConfig(1.0, 0.5), MaxEffortClampingConfig(9.0)]}
     for stiffness in (0.0, 300.0):
         joint = stage.GetPrimAtPath("/World/Arm/joints/extension")
