@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -9,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 from isaacsim.core.experimental.actuators import (
+    ActuatorConfig,
     ArticulationActuators,
     EnvelopeClampingConfig,
     FrictionConfig,
@@ -24,8 +26,9 @@ from isaacsim.core.experimental.actuators import (
 from isaacsim.core.experimental.actuators.compat.isaac_lab import IdealPDActuatorCfg
 from isaacsim.core.experimental.actuators.usd.fallback_marks import MARK
 from isaacsim.core.experimental.actuators.usd.motor_overlay import motor_overlay
-from isaacsim.core.experimental.actuators.usd.motors import own_effort_limits
+from isaacsim.core.experimental.actuators.usd.motors import own_effort_limits, own_properties
 from isaacsim.core.experimental.actuators.usd.schema import applied_schemas
+from physics_engines import ENGINES, installed
 from pxr import Sdf, Usd
 from small_stages import SmallStage, pendulum
 
@@ -260,3 +263,134 @@ def test_effort_limits_below_fallbacks_have_a_unit(si: bool) -> None:
     author(made.stage, [PD, MaxEffortClampingConfig("joint")])
     (limit,) = motors_of(made.stage)["hinge"].clamping
     assert limit.max_effort == pytest.approx(9.0 * 0.5e-4)
+
+
+def joint_values(robot: Any) -> list[float]:
+    """Static, dynamic and viscous friction, and armature, of the hinge in a simulation."""
+    found = *robot.get_dof_friction_properties(), robot.get_dof_armatures()
+    return [float(one.numpy().item()) for one in found]
+
+
+DEGREES = 180 / np.pi
+# what a simulation has of the author's values: static, dynamic and viscous friction, and armature
+OF_AUTHOR = {bare: [0.0] * 4, furnished: [0.125, 0.125, 0.125 * DEGREES, 0.125]}
+FALLBACK = [0.5, 0.5, 0.25, 0.01]
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("playing", [False, True])
+@pytest.mark.parametrize("made", [bare, furnished])
+def test_motor_in_a_simulation_leaves_the_joint_what_its_author_gave_it(made: Any, playing: bool, engine: str) -> None:
+    """As if the file had the motor: until close, and through stop and play. The file stays."""
+    stage = made().stage
+    author(stage, RICH)
+    before = stage.GetRootLayer().ExportToString()
+    own = pytest.approx(OF_AUTHOR[made], rel=1e-5)
+    fallback = pytest.approx(FALLBACK, rel=1e-5)
+    ways = (
+        lambda: ArticulationActuators.from_configs(ROOT, {"hinge": [PD, MaxEffortClampingConfig(9.0)]}),
+        lambda: ArticulationActuators.from_actuators(ROOT, [(ActuatorConfig(PD), "hinge")]),
+    )
+    with Simulation(stage, engine=installed(engine)) as sim:
+        robot = sim.articulation(ROOT)
+        for way in ways:
+            if playing:
+                sim.play()
+                assert joint_values(robot) == fallback
+            with way():
+                for _ in range(2):
+                    sim.play()
+                    assert joint_values(robot) == own
+                    sim.step(5)
+                    sim.stop()
+                sim.play()
+                robot.set_dof_armatures(0.75)
+            # what was set since stays
+            assert joint_values(robot) == pytest.approx([*FALLBACK[:3], 0.75], rel=1e-5)
+            sim.stop()
+    assert stage.GetRootLayer().ExportToString() == before
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_what_a_motor_in_a_simulation_states_is_stronger_than_its_author(engine: str) -> None:
+    """Numbers, rotors and friction stages; what it leaves out is the author's."""
+    stage = furnished().stage
+    author(stage, RICH)
+    viscous = 0.125 * DEGREES
+    motors = [
+        (MotorConfig(PD, friction=0.25), [0.25, 0.25, viscous, 0.125]),
+        (MotorConfig(PD, armature=0.5), [0.125, 0.125, viscous, 0.5]),
+        (MotorConfig(PD, viscous_friction=0.5), [0.125, 0.125, 0.5, 0.125]),
+        ([PD, FrictionConfig(0.2)], [0.0, 0.0, 0.0, 0.125]),
+        ([PD, FrictionConfig(0.2, viscous=0.1, in_engine=True)], [0.2, 0.2, 0.1, 0.125]),
+        ([PD, TransmissionConfig(10.0, rotor_inertia=2e-4)], [0.125, 0.125, viscous, 0.02]),
+        (RICH, [0.0, 0.0, 0.0, 0.01]),
+    ]
+    with Simulation(stage, engine=installed(engine)) as sim:
+        sim.play()
+        robot = sim.articulation(ROOT)
+        for motor, expected in motors:
+            with warnings.catch_warnings():
+                warnings.filterwarnings("ignore", ".*(have no effort limit|will vibrate)")
+                made = ArticulationActuators.from_configs(ROOT, {"hinge": motor})
+            assert joint_values(robot) == pytest.approx(expected, rel=1e-5), motor
+            made.close()
+            assert joint_values(robot) == pytest.approx(FALLBACK, rel=1e-5)
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_friction_of_the_author_in_a_simulation_is_what_the_simulator_takes(engine: str) -> None:
+    """Two dry frictions on PhysX, one on MuJoCo, which has attributes of its own too; as without the other motor."""
+    for attributes in (
+        {f"{AXIS}staticFrictionEffort": 0.375, f"{AXIS}dynamicFrictionEffort": 0.25},
+        {"mjc:frictionloss": 0.375, "mjc:armature": 0.25, "mjc:damping": 0.75},
+        {"newton:friction": 0.0, "mjc:frictionloss": 0.375},
+    ):
+        made = bare()
+        made.stage.GetPrimAtPath(HINGE).AddAppliedSchema("PhysxJointAxisAPI:angular")
+        for name, value in attributes.items():
+            made.attribute(HINGE, name, value)
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", ".*static and dynamic friction")
+            with Simulation(made.stage, engine=installed(engine)) as sim:
+                sim.play()
+                alone = joint_values(sim.articulation(ROOT))
+            author(made.stage, RICH)
+            with Simulation(made.stage, engine=engine) as sim:
+                sim.play()
+                robot = sim.articulation(ROOT)
+                with ArticulationActuators.from_configs(ROOT, {"hinge": [PD, MaxEffortClampingConfig(9.0)]}):
+                    assert joint_values(robot) == pytest.approx(alone, rel=1e-5)
+                assert joint_values(robot) == pytest.approx(FALLBACK, rel=1e-5)
+
+
+def test_value_that_was_set_in_a_simulation_is_no_fallback() -> None:
+    """It stays, beside fallbacks that go; and in copies of the robot each has its own."""
+    stage = furnished().stage
+    author(stage, RICH)
+    with Simulation(stage, num_envs=2) as sim:
+        sim.play()
+        robot = sim.articulation("/World/envs/env_.*/Robot")
+        robot.set_dof_armatures(0.75, indices=[1])
+        with ArticulationActuators.from_configs(
+            "/World/envs/env_.*/Robot", {"hinge": [PD, MaxEffortClampingConfig(9.0)]}
+        ):
+            np.testing.assert_allclose(robot.get_dof_armatures().numpy()[:, 0], [0.125, 0.75], rtol=1e-6)
+            np.testing.assert_allclose(robot.get_dof_friction_properties()[0].numpy()[:, 0], 0.125, rtol=1e-6)
+        np.testing.assert_allclose(robot.get_dof_armatures().numpy()[:, 0], [0.01, 0.75], rtol=1e-6)
+
+
+@pytest.mark.parametrize("si", [True, False])
+def test_friction_below_fallbacks_has_a_unit(si: bool) -> None:
+    """That of the stage with angles in rad, as in Kit, or SI."""
+    made = furnished()
+    for name, value in (("metersPerUnit", 0.01), ("kilogramsPerUnit", 0.5)):
+        made.stage.SetMetadata(name, value)
+    author(made.stage, RICH)
+    unit = 0.5e-4 if si else 1.0
+    found = own_properties(made.stage, [(HINGE, "hinge")], si=si)
+    fallbacks = {"friction": [0.5, 0.5], "viscous_friction": [0.25], "armature": [0.01]}
+    for name, factor in {"friction": 1.0, "viscous_friction": DEGREES, "armature": 1.0}.items():
+        marked, own = found[name]
+        np.testing.assert_allclose(own[:, 0], 0.125 * unit * factor, rtol=1e-6)
+        np.testing.assert_allclose(marked[:, 0], np.array(fallbacks[name]) * (unit / 0.5e-4), rtol=1e-6)

@@ -23,6 +23,7 @@ from isaacsim.core.experimental.actuators import (
     MaxEffortClampingConfig,
     PDControlConfig,
     add_actuator,
+    add_motors,
 )
 from isaacsim.core.experimental.actuators.errors import HostError
 from isaacsim.core.experimental.actuators.hosts import current
@@ -76,6 +77,25 @@ def test_default_gains_stay(world: KitWorld) -> None:
     wrapper.articulation.switch_dof_control_mode("position")
     for gains, authored in zip(wrapper.articulation.get_dof_gains(), before, strict=True):
         np.testing.assert_array_equal(gains.numpy(), authored)
+
+
+def test_friction_of_a_replaced_actuator_is_gone_until_close(world: KitWorld) -> None:
+    """In the units of the stage, centimeters, as the arrays are; friction that is no fallback stays."""
+    stage = current_host().stage
+    motor = [PDControlConfig(10.0, 1.0), MaxEffortClampingConfig(5.0)]
+    stage.SetMetadata("metersPerUnit", 0.01)
+    rubbing = {"hip": [*motor, FrictionConfig(0.5, 0.25)]}
+    add_motors("/World/Robot_0", rubbing, stage=stage, overwrite_existing=True)
+    fallback = 5000.0, 5000.0, 2500.0
+    with ArticulationActuators.from_configs(ROBOTS, {".*": motor}) as wrapper:
+        robots = wrapper.articulation
+        hip, knee = robots.dof_names.index("hip"), robots.dof_names.index("knee")
+        robots.set_dof_friction_properties(*fallback, dof_indices=[hip, knee])
+        world.play()
+        for part, value in zip(robots.get_dof_friction_properties(), fallback, strict=True):
+            np.testing.assert_array_equal(part.numpy()[:, [hip, knee]], [[0.0, value]] * 2)
+    for part, value in zip(robots.get_dof_friction_properties(), fallback, strict=True):
+        np.testing.assert_allclose(part.numpy()[:, [hip, knee]], value, rtol=1e-6)
 
 
 @pytest.mark.parametrize(("in_engine", "expected"), [(False, [0.0] * 3), (True, [0.75, 0.5, 0.25])])

@@ -20,6 +20,7 @@ from isaacsim.core.experimental.actuators import (
     FrictionConfig,
     MaxEffortClampingConfig,
     PDControlConfig,
+    add_motors,
 )
 from isaacsim.core.experimental.actuators.errors import HostError
 from isaacsim.core.experimental.actuators.hosts import current
@@ -68,6 +69,20 @@ def test_friction_cannot_be_set_here(world: KitWorld) -> None:
         UserWarning, match=rf"joints {joint.GetName()} have a friction stage, .*: KitArticulation has no"
     ):
         ArticulationActuators.from_configs(ROBOTS, {".*": motor}).close()
+
+
+def test_friction_of_a_replaced_actuator_cannot_be_taken_back_here(playing: KitWorld) -> None:
+    """It stays that of the fallback, with a warning that names joint and class, until the motor is authored."""
+    stage = current_host().stage
+    motor = [PDControlConfig(10.0, 1.0), MaxEffortClampingConfig(5.0)]
+    add_motors("/World/Robot_0", {"hip": [*motor, FrictionConfig(0.5)]}, stage=stage, overwrite_existing=True)
+    with pytest.warns(
+        UserWarning,
+        match=r" friction of joints hip stays that of the replaced actuator: KitArticulation has no .*add",
+    ):
+        ArticulationActuators.from_configs(ROBOTS, {".*": motor}).close()
+    add_motors("/World/Robot_0", {"hip": motor}, stage=stage, overwrite_existing=True)
+    ArticulationActuators.from_configs(ROBOTS, {".*": motor}).close()
 
 
 def test_without_a_stage_nothing_is_found(world: KitWorld) -> None:

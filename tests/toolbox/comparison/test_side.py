@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
 import pytest
-from isaacsim.core.experimental.actuators import ImplicitConfig, MotorConfig, PDControlConfig
+from isaacsim.core.experimental.actuators import ImplicitConfig, MaxEffortClampingConfig, MotorConfig, PDControlConfig
 from isaacsim.core.experimental.actuators.native import core
 from isaacsim.core.experimental.actuators.toolbox.comparison.side import both_driven_alike, opened, side_of
 from places import ROBOTS
+from pxr import Usd, UsdPhysics
 from seeded_faults import ARM, ARM_XML
 from small_stages import pendulum
 
@@ -41,6 +43,44 @@ def test_a_drive_beside_a_motor_becomes_an_implicit_motor() -> None:
     assert second.motors["shoulder"].controller == PDControlConfig(200.0, 20.0)
     assert second.motors["shoulder"].others == [ImplicitConfig()]
     assert both_driven_alike(drives, drives) == (drives, drives, [])
+
+
+def test_joints_without_a_motor_in_a_configuration_have_the_drive_of_the_file(tmp_path: Path) -> None:
+    """With gains or without, which is what moves them; an actuator of the file does not act, and a remark says so."""
+    # a copy, for layers are shared in a process
+    stage = Usd.Stage.Open(Usd.Stage.Open(str(ARM)).Flatten())
+    motor = {"shoulder": [PDControlConfig(1.0, 0.5), MaxEffortClampingConfig(9.0)]}
+    for stiffness in (0.0, 300.0):
+        joint = stage.GetPrimAtPath("/World/Arm/joints/extension")
+        UsdPhysics.DriveAPI(joint, "linear").GetStiffnessAttr().Set(stiffness)
+        stage.Export(str(file := tmp_path / f"arm_{stiffness:g}.usda"))
+        side = side_of(file, motor)
+        assert list(side.motors) == ["shoulder"]
+        assert dict(side.drives) == {
+            "extension": MotorConfig(PDControlConfig(stiffness, 0.0), [MaxEffortClampingConfig(100.0)])
+        }
+        assert [remark.partition(": ")[2] for remark in side.remarks] == ["extension."]
+        with opened(side) as (simulation, robot, _):
+            simulation.play()
+            assert robot.get_dof_gains()[0].numpy()[0].tolist() == [0.0, stiffness]
+        _, alike, changed = both_driven_alike(side_of(file), side)
+        assert changed == ["extension"]
+        assert alike.motors["extension"].controller == PDControlConfig(stiffness, 0.0)
+        assert side_of(file).remarks == side_of(file, {".*": motor["shoulder"]}).remarks == ()
+
+
+def test_side_driven_alike_moves_as_the_file_with_some_motors() -> None:
+    """A joint that nothing drives falls on both."""
+    side = side_of(ARM, {"shoulder": [PDControlConfig(200.0, 20.0), MaxEffortClampingConfig(60.0)]})
+    _, alike, _ = both_driven_alike(side_of(ARM), side)
+    moved = []
+    for one in (side, alike):
+        with opened(one) as (simulation, robot, _):
+            simulation.play()
+            robot.set_dof_position_targets([[0.3, 0.2]])
+            simulation.step(60)
+            moved.append(robot.get_dof_positions().numpy()[0])
+    np.testing.assert_allclose(moved[0], moved[1], atol=1e-5)
 
 
 def test_changes_leave_the_side_as_it_is() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -17,12 +18,14 @@ from isaacsim.core.experimental.actuators import (
     PDControlConfig,
     PIDControlConfig,
     TransmissionConfig,
+    add_motors,
 )
 from isaacsim.core.experimental.actuators.components.catalogue import LAWS, snake_case
 from isaacsim.core.experimental.actuators.specs.fields import parameters_of
 from isaacsim.core.experimental.actuators.specs.stages import parts_of
 from isaacsim.core.experimental.actuators.toolbox.export.robot import ExportedJoint, _said, read_robot
 from places import ROBOTS
+from pxr import Sdf, Usd
 
 ARM = ROBOTS / "arm_2dof.usda"
 
@@ -55,6 +58,22 @@ def test_features_and_laws() -> None:
     assert shoulder.features["armature"] == pytest.approx(0.02)
     assert shoulder.laws == ("feedback encoder",)
     assert shoulder.largest_effort == 12.0
+
+
+def test_motor_of_a_configuration_does_not_have_the_fallback_of_the_one_in_the_file(tmp_path: Path) -> None:
+    """Friction and rotor are those of the replaced motor; what the joint's author gave it stays."""
+    # a copy, for layers are shared in a process
+    stage = Usd.Stage.Open(Usd.Stage.Open(str(ARM)).Flatten())
+    pd, rotor = PDControlConfig(200.0, 20.0), TransmissionConfig(10.0, rotor_inertia=1e-4)
+    joint = stage.GetPrimAtPath("/World/Arm/joints/extension")
+    joint.CreateAttribute("newton:friction", Sdf.ValueTypeNames.Float).Set(0.25)
+    motor = [pd, rotor, FrictionConfig(0.5, 0.25)]
+    add_motors("/World/Arm", {".*": motor}, stage=stage, overwrite_existing=True)
+    stage.Export(str(file := tmp_path / "arm.usda"))
+    shoulder, extension = read_robot(file, {".*": [pd]}).joints
+    assert {"armature", "friction", "viscous_friction"}.isdisjoint(shoulder.features)
+    assert extension.features["friction"] == pytest.approx(0.25)
+    assert "armature" not in extension.features
 
 
 BASES: dict[str, Any] = {

@@ -32,6 +32,7 @@ from .motor_properties import (
     require_engine_friction,
     rotors,
     unsettable,
+    values_of_author,
 )
 from .pipeline.assembly import Assembly
 from .pipeline.engine_damping import hand_damping_over
@@ -207,7 +208,8 @@ class ArticulationActuators(ActuatorSet):
         motor has none. `MaxEffortClampingConfig("joint")` takes the limit that the joint has now.
 
         Armature and friction of motors are set whenever physics becomes ready; `close` restores what the joints had.
-        Where the articulation of the simulator has no such setters, a warning says so.
+        Where the articulation of the simulator has no such setters, a warning says so. Fallbacks on the joints of
+        actuators that motors replace count as what the robot's author had there, as with `add_motors`.
 
         Args:
             paths: As for the constructor.
@@ -264,8 +266,10 @@ class ArticulationActuators(ActuatorSet):
             for motor in motors_found
             for name, values in motor.properties.items()
         ]
+        driven = [axis for spec in specs for axis in zip(spec.targets, spec.dof_names, strict=True)]
         entries, axes, more = _built(specs, robots)
-        self._build(host, robots, entries, axes, auto_step_pre_physics, device, [*properties, *more])
+        properties += [*more, *values_of_author(host, robots, driven)]
+        self._build(host, robots, entries, axes, auto_step_pre_physics, device, properties)
         return self
 
     @classmethod
@@ -305,7 +309,8 @@ class ArticulationActuators(ActuatorSet):
             built = entries_from_configs(ordered, robots.num_robots, robots.device, effort_mode)
         axes = [(joints[at], names[at]) for at in (known.index(name) for _, name in ordered)]
         self = cls.__new__(cls)
-        self._build(host, robots, built, axes, auto_step_pre_physics, device, _rotors_of(ordered, axes))
+        properties = [*_rotors_of(ordered, axes), *values_of_author(host, robots, axes)]
+        self._build(host, robots, built, axes, auto_step_pre_physics, device, properties)
         return self
 
     @classmethod

@@ -246,17 +246,12 @@ def _motors_of_host(host: Any, root: str | None) -> dict[str, MotorConfig]:
     return {pattern: motor for pattern, motor in motors.items() if any(re.fullmatch(pattern, name) for name in names)}
 
 
-_USD_PROPERTIES = {
-    "armature": ("armatures",),
-    "friction": ("static_frictions", "dynamic_frictions"),
-    "viscous_friction": ("viscous_frictions",),
-}
-
-
 def _usd_properties(
     motors: Sequence[Motor], axes: Sequence[_Axis]
 ) -> tuple[list[tuple[str, dict[_Axis, float]]], dict[_Axis, float]]:
     """Joint properties of motors by name, and the armatures that the rotors of their actuators have instead."""
+    from .usd.joint_properties import OF_MOTORS
+
     specs = [motor.spec for motor in motors if motor.spec is not None]
     # a file has the rotor at the joint, whatever lies between
     inertias = {id(spec): values for spec, values in rotor_armatures(specs, attached=False)}
@@ -268,7 +263,7 @@ def _usd_properties(
             properties.pop("armature", None)
             rotors |= _by_dof(motor, axes, inertias[id(motor.spec)])
         for field, value in properties.items():
-            given += [(name, _by_dof(motor, axes, value)) for name in _USD_PROPERTIES[field]]
+            given += [(name, _by_dof(motor, axes, value)) for name in OF_MOTORS[field]]
     return given, rotors
 
 

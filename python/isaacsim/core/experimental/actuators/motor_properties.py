@@ -21,7 +21,7 @@ import numpy as np
 from .drives import axis_paths, physics_of
 from .errors import HostError, do_all
 from .hosts.binding import Binding
-from .hosts.port import ArticulationPort, PhysicsBus
+from .hosts.port import ArticulationPort, Host, PhysicsBus
 from .pipeline.friction import EngineFriction
 from .pipeline.linkages import rotor_armatures
 from .specs.actuator_spec import ActuatorSpec
@@ -37,13 +37,16 @@ class JointValues:
         axes: The joints: path on the prototype, and name.
         values: In SI units: a number, or an array `(joints,)`, `(robots, joints)` or `(parts, robots, joints)`.
         origin: `motor` for a property of a motor, `stage` for one that a stage replaces, which is zero meanwhile,
-            `engine` for friction that the simulator computes in place of a stage.
+            `engine` for friction that the simulator computes in place of a stage, `author` for what the author of the
+            robot gave a joint, below the fallback of an actuator that a motor replaces.
+        in_place_of: Values `(parts, robots, joints)` that these replace; joints with others keep them. None for all.
     """
 
     name: str
     axes: list[tuple[str, str]]
     values: Any
-    origin: Literal["motor", "stage", "engine"] = "motor"
+    origin: Literal["author", "stage", "motor", "engine"] = "motor"
+    in_place_of: np.ndarray | None = None
 
 
 @dataclass
@@ -126,6 +129,29 @@ def rotors(specs: Sequence[ActuatorSpec]) -> list[JointValues]:
     ]
 
 
+def values_of_author(host: Host, robots: Binding, axes: Sequence[tuple[str, str]]) -> list[JointValues]:
+    """Return the properties that the author gave joints, where the stage has fallbacks of actuators in their place.
+
+    Args:
+        host: The simulation.
+        robots: The robots.
+        axes: Joints whose actuators on the stage are replaced: path on the prototype, and name.
+    """
+    if host.stage is None or not axes:
+        return []
+    from .usd.motors import own_properties
+
+    there = [axis for axis in axes if host.stage.GetPrimAtPath(axis[0])]
+    of_mujoco = str(getattr(host, "engine", "")).lower().startswith("mujoco")
+    found = own_properties(host.stage, there, si=not robots.in_stage_units, of_mujoco=of_mujoco)
+    values = []
+    for name, (marked, own) in found.items():
+        differ = np.flatnonzero((marked != own).any(axis=0))
+        own, marked = own[:, None, differ], marked[:, None, differ]
+        values.append(JointValues(name, [there[at] for at in differ], own, "author", in_place_of=marked))
+    return values
+
+
 def no_friction(axes: Sequence[tuple[str, str]]) -> list[JointValues]:
     """Return the joint properties of joints whose friction a stage computes; none for no joints."""
     return [JointValues(name, list(axes), 0.0, "stage") for name in ("friction", "viscous_friction") if axes]
@@ -170,6 +196,15 @@ def effort_limits(articulation: ArticulationPort, stage: Any) -> np.ndarray | No
 
 
 _NO_LIMIT = 1e36
+# later ones override
+_ORIGINS = "author", "stage", "motor", "engine"
+_REMEDIES = {
+    "author": (
+        "stays that of the replaced actuator",
+        "Author the motor in place of that actuator, by add_motors(overwrite_existing=True).",
+    ),
+    "motor": ("has no effect", "Author it in the robot's file, or leave it out."),
+}
 # relative, a few units in the last place
 _ROUNDED = 1e-6
 _taken: weakref.WeakKeyDictionary[object, dict[tuple[str, str], _Change]] = weakref.WeakKeyDictionary()
@@ -187,15 +222,15 @@ def set_properties(
         UserWarning: The articulation has no such property; names the joints.
     """
     given = _with_dry_frictions(given, one=getattr(articulation, "ONE_DRY_FRICTION", False))
-    for name, origin in itertools.product(_ACCESS, ("stage", "motor", "engine")):
+    for name, origin in itertools.product(_ACCESS, _ORIGINS):
         mine = [(one, columns) for one, columns in given if (one.name, one.origin) == (name, origin)]
         if mine and (problem := _problem_of_setting(owner, bus, articulation, mine)):
             joints = ", ".join(joint for one, _ in mine for _, joint in one.axes)
             if origin == "engine":
                 raise _engine_error(owner, joints, problem)
-            if origin == "motor":
-                remedy = "Author it in the robot's file, or leave it out."
-                warnings.warn(f"{owner!r}: {name} of joints {joints} has no effect: {problem} {remedy}", stacklevel=7)
+            if origin in _REMEDIES:
+                what, remedy = _REMEDIES[origin]
+                warnings.warn(f"{owner!r}: {name} of joints {joints} {what}: {problem} {remedy}", stacklevel=7)
 
 
 def _with_dry_frictions(
@@ -266,7 +301,7 @@ def _set_property(
     before = access.read(articulation)
     after = before.copy()
     for one, columns in given:
-        after[:, :, columns] = one.values
+        after[:, :, columns] = _wanted(one, before[:, :, columns])
     columns = sorted(column for _, of_one in given for column in of_one)
     access.write_changed(articulation, before, after, columns)
     hardens = (first.name, first.origin) == ("friction", "engine") and _harden(articulation, True, columns)
@@ -281,6 +316,14 @@ def _set_property(
             change.set = wanted
             change.is_hardened |= hardens
             change.owners.add(owner)
+
+
+def _wanted(one: JointValues, now: np.ndarray) -> Any:
+    """Return the values that joints are to have, which have these now, `(parts, robots, joints)`."""
+    if one.in_place_of is None:
+        return one.values
+    is_there = np.isclose(now, one.in_place_of, rtol=_ROUNDED, atol=0.0).all(axis=0)
+    return np.where(is_there, one.values, now)
 
 
 def _are_same(found: np.ndarray, set_before: np.ndarray) -> bool:

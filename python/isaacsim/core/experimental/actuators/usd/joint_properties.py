@@ -123,6 +123,12 @@ PROPERTIES = {
     "velocity_dependent_resistances": _envelope("velocityDependentResistance", 1, -1),
 }
 
+OF_MOTORS = {
+    "armature": ("armatures",),
+    "friction": ("static_frictions", "dynamic_frictions"),
+    "viscous_friction": ("viscous_frictions",),
+}
+"""Properties of joints by the fields of `MotorConfig`."""
 
 _ENVELOPES = ("max_actuator_velocities", "speed_effort_gradients", "velocity_dependent_resistances")
 _URDF_RANGE = ("urdf:limit:lower", "urdf:limit:upper")

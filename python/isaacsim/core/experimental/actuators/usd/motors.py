@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import dataclasses
 import functools
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
@@ -34,7 +35,7 @@ from .authored import authored_number
 from .discover import discover
 from .fallback_marks import without_fallbacks
 from .joint_order import dof_names, joint_orders
-from .joint_properties import PROPERTIES, authored, axis_of, envelopes, performance_envelope, read_property
+from .joint_properties import OF_MOTORS, PROPERTIES, authored, axis_of, envelopes, performance_envelope, read_property
 from .mjc_actuators import armature_of, dc_motor_of_prim, joint_bounds, joint_of, law_of_prim, mjc_prims
 from .other_drives import gains_of_drives
 from .roots import match_roots
@@ -200,6 +201,50 @@ def own_effort_limits(
     limits = found.copy()
     limits[:, there] = np.where(np.isclose(found[:, there], marked, rtol=1e-6, atol=0.0), own, found[:, there])
     return limits
+
+
+def own_properties(
+    stage: Usd.Stage, dofs: Sequence[tuple[str, str]], *, si: bool = True, of_mujoco: bool = False
+) -> dict[str, tuple[np.ndarray, np.ndarray]]:
+    """Armature and friction of joints with fallbacks of actuators, and those of the joints' author in place of these.
+
+    Args:
+        stage: Where they are.
+        dofs: Path of the joint and name of each DOF.
+        si: True for SI, False for the units of the stage, with angles in rad.
+        of_mujoco: True for the values that MuJoCo takes from the stage, False for those of PhysX.
+
+    Returns:
+        Both by the fields of `MotorConfig`, where they differ, `(parts, DOFs)`; dry friction is static and dynamic.
+    """
+    axes = [(joint, axis_of(stage, joint, name)) for joint, name in dofs]
+    if (without := without_fallbacks(stage, axes)) is stage:
+        return {}
+    read = _mujoco_property if of_mujoco else _physx_property
+    found = {}
+    for field, names in OF_MOTORS.items():
+        known = dataclasses.replace(PROPERTIES[names[0]], degrees=False)
+        unit = 1.0 if si else np.array([known.scale(axis, units_of(stage)) for _, axis in axes])
+        marked, own = (read(one, field, axes) * unit for one in (stage, without))
+        if (marked != own).any():
+            found[field] = marked, own
+    return found
+
+
+def _physx_property(stage: Usd.Stage, field: str, axes: Sequence[tuple[str, str]]) -> np.ndarray:
+    """A property as PhysX takes it from a stage, `(parts, DOFs)`."""
+    parts = np.array([read_property(stage, name, axes) for name in OF_MOTORS[field]])
+    # its static friction is the larger one
+    parts[0] = parts.max(axis=0)
+    return parts
+
+
+def _mujoco_property(stage: Usd.Stage, field: str, axes: Sequence[tuple[str, str]]) -> np.ndarray:
+    """A property as MuJoCo takes it from a stage, `(parts, DOFs)`, both parts of dry friction the same."""
+    parts = [authored(stage, name, axes) for name in OF_MOTORS[field]]
+    others = np.array([authored_number(stage.GetPrimAtPath(joint), _OF_MUJOCO[field], 0.0) for joint, _ in axes])
+    first = _first_authored(*parts, np.zeros(len(axes)))
+    return np.tile(np.where(first == 0.0, others, first), (len(parts), 1))
 
 
 def _limits_on(stage: Usd.Stage, axes: Sequence[tuple[str, str]]) -> np.ndarray:

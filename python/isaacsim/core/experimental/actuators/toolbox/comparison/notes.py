@@ -34,7 +34,7 @@ def notes_on(found: Comparison, plan: Plan, sides: tuple[Side, Side], changed: S
         *_not_compared(found, sides),
         *_order(sides),
         *_drives(changed),
-        *(remark for side in sides for remark in side.remarks),
+        *dict.fromkeys(remark for side in sides for remark in side.remarks),
     ]
 
 

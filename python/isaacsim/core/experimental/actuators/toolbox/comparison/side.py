@@ -42,6 +42,7 @@ ENGINES = ("mujoco", "physx", "mujoco_warp", _NEWTON)
 """Simulators that can be compared."""
 
 _NOT_LAB = "The motors of Isaac Lab's cfgs are this package's implementation of its models; Isaac Lab does not run."
+_IDLE = "Joints without a motor in the configuration keep their drives, and actuators of their file do not act"
 _OF_JOINT = {"armature": None, "friction": None, "viscous_friction": None}
 
 
@@ -120,7 +121,8 @@ def side_of(
 
     Args:
         file: Path of a USD, MJCF or URDF file with one robot.
-        motors: Motors by pattern of joint names; None means those of the file.
+        motors: Motors by pattern of joint names; None means those of the file. Other joints keep their drives, and
+            actuators of the file do not act on them.
         engine: Simulator, as `Simulation` names it: `mujoco`, `mujoco_warp` or `physx`. With `newton`, MuJoCo simulates
             what newton reads of the file.
         dt: Physics step [s]; None means that of the file.
@@ -141,11 +143,28 @@ def side_of(
         names = tuple(_reading(file).positions if engine == _NEWTON else robot.dof_names)
         drives = _by_joint(motors_of(simulation), robot, simulation)
         own = _by_joint(_motors_of_file(simulation, file, engine) if motors is None else motors, robot, simulation)
+        values = values_of(robot, simulation.stage)
+        idle = [] if motors is None else [name for name in _actuated(simulation, robot) if name not in own]
+        drives |= {name: _drive_in(values, list(robot.dof_names), name) for name in idle}
         rest = {name: one for name, one in drives.items() if name not in own or own[name].controller is None}
-        side = Side(os.fspath(file), engine, simulation.dt, own, rest, names)
-        if groups is None:
-            return side
-        return _with_groups(side, groups, list(robot.dof_names), values_of(robot, simulation.stage), rules)
+        remarks = (f"{_IDLE}: {', '.join(idle)}.",) if idle else ()
+        side = Side(os.fspath(file), engine, simulation.dt, own, rest, names, remarks=remarks)
+        return side if groups is None else _with_groups(side, groups, list(robot.dof_names), values, rules)
+
+
+def _actuated(simulation: Simulation, robot: Any) -> list[str]:
+    """Return the names of the joints with actuator prims."""
+    if simulation.stage is None:
+        return []
+    from ...usd.discover import discover
+
+    specs = discover(simulation.stage, robot.prototype_path, robot.prototype_dof_paths, robot.dof_names)
+    return [name for spec in specs for name in spec.dof_names]
+
+
+def _drive_in(values: Mapping[str, np.ndarray], names: list[str], joint: str) -> MotorConfig:
+    """Return the motor with the effect of the drive of a joint, with gains or without."""
+    return drive_of(*(float(values[field][0, names.index(joint)]) for field in OF_DRIVES))
 
 
 def _with_groups(side: Side, groups: object, names: list[str], values: Mapping[str, np.ndarray], rules: Rules) -> Side:
@@ -155,7 +174,7 @@ def _with_groups(side: Side, groups: object, names: list[str], values: Mapping[s
     # a drive without gains stands where the motor of the file would
     for name in found.uncovered:
         if side.has_motor(name):
-            drives[name] = drive_of(*(float(values[field][0, names.index(name)]) for field in OF_DRIVES))
+            drives[name] = _drive_in(values, names, name)
     remarks = [_NOT_LAB, *found.remarks]
     if found.uncovered:
         remarks.append(f"Joints in no group keep their drives: {', '.join(found.uncovered)}.")

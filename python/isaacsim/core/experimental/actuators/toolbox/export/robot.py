@@ -13,7 +13,8 @@ from typing import Any
 
 from ...authoring import motors_of
 from ...components.catalogue import snake_case
-from ...motor_properties import effort_limits, read_property
+from ...hosts.binding import Binding
+from ...motor_properties import effort_limits, read_property, values_of_author
 from ...pipeline.motors import resolve_motors
 from ...simulation import Simulation
 from ...specs.arguments import path_of
@@ -166,16 +167,23 @@ def read_robot(file: str | os.PathLike[str], config: Motors | None = None, robot
                 "Give its path by --robot."
             )
         given = motors_of(simulation, found.paths[0]) if config is None else config
-        joints = tuple(_joints(found, simulation.stage, given, is_given=config is not None))
+        joints = tuple(_joints(found, simulation, given, is_given=config is not None))
         return ExportedRobot(Path(path).stem, found.paths[0], joints, Path(path))
 
 
-def _joints(found: Any, stage: Any, given: Motors, is_given: bool) -> Iterator[ExportedJoint]:
+def _joints(found: Any, simulation: Simulation, given: Motors, is_given: bool) -> Iterator[ExportedJoint]:
     """Yield the joints of an articulation with their motors, `is_given` if these are not those of its file."""
     names = list(found.dof_names)
-    resolved = resolve_motors(given, names, names, 1, limits=functools.partial(effort_limits, found, stage))
+    resolved = resolve_motors(given, names, names, 1, limits=functools.partial(effort_limits, found, simulation.stage))
     motors = {names[column]: one.of_joint(at) for one in resolved for at, column in enumerate(one.columns)}
-    for name, kind, own in zip(names, found.dof_types, _of_robot(found), strict=True):
+    properties = _of_robot(found)
+    if is_given:
+        driven = [name for name, motor in motors.items() if motor.stages]
+        axes = [(found.prototype_dof_paths[names.index(name)], name) for name in driven]
+        for one in values_of_author(simulation, Binding(found), axes):
+            for (_, name), value in zip(one.axes, one.values[0, 0].tolist(), strict=True):
+                properties[names.index(name)][one.name] = value
+    for name, kind, own in zip(names, found.dof_types, properties, strict=True):
         yield _joint(name, "transl" in str(kind).lower(), motors.get(name), own, is_given)
 
 
