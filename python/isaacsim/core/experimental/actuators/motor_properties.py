@@ -246,12 +246,11 @@ def _with_dry_frictions(
     found: list[tuple[JointValues, list[int]]] = []
     for values, columns in given:
         static, dynamic = (parts.get((name, tuple(columns))) for name in ("static_friction", "dynamic_friction"))
-        is_of_both = static is not None and dynamic is not None
-        if is_of_both and values.name == "static_friction":
+        if static is None or dynamic is None or values.name not in ("static_friction", "dynamic_friction"):
+            found.append((values, columns))
+        elif values.name == "static_friction":
             both = np.array(np.broadcast_arrays(dynamic if one else static, dynamic))
             found.append((dataclasses.replace(values, name="friction", values=both), columns))
-        elif not (is_of_both and values.name == "dynamic_friction"):
-            found.append((values, columns))
     return found
 
 
