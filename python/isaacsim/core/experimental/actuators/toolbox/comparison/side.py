@@ -149,7 +149,7 @@ def side_of(
         rest = {name: one for name, one in drives.items() if name not in own or own[name].controller is None}
         remarks = (f"{_IDLE}: {', '.join(idle)}.",) if idle else ()
         side = Side(os.fspath(file), engine, simulation.dt, own, rest, names, remarks=remarks)
-        return side if groups is None else _with_groups(side, groups, list(robot.dof_names), values, rules)
+        return side if groups is None else _with_groups(side, groups, robot, values, rules)
 
 
 def _actuated(simulation: Simulation, robot: Any) -> list[str]:
@@ -167,9 +167,10 @@ def _drive_in(values: Mapping[str, np.ndarray], names: list[str], joint: str) ->
     return drive_of(*(float(values[field][0, names.index(joint)]) for field in OF_DRIVES))
 
 
-def _with_groups(side: Side, groups: object, names: list[str], values: Mapping[str, np.ndarray], rules: Rules) -> Side:
+def _with_groups(side: Side, groups: object, robot: Any, values: Mapping[str, np.ndarray], rules: Rules) -> Side:
     """Return a side with groups of Isaac Lab, which knows no other motors of its file."""
-    found = lab_motors(groups, names, values, rules, one_dry_friction=side.engine != "physx")
+    names = list(robot.dof_names)
+    found = lab_motors(groups, names, values, rules, one_dry_friction=getattr(robot, "ONE_DRY_FRICTION", False))
     drives = {name: one for name, one in side.drives.items() if name in found.uncovered}
     # a drive without gains stands where the motor of the file would
     for name in found.uncovered:
