@@ -188,21 +188,21 @@ struct EndSweep;
 template <class Law, class Mode, size_t... A, size_t... S, size_t... T, size_t... L, size_t... M>
 struct EndSweep<Law, Mode, std::index_sequence<A...>, std::index_sequence<S...>, std::index_sequence<T...>,
                 std::index_sequence<L...>, std::index_sequence<M...>> {
-    // of a mode that hands nothing over, the last state and parameter are zero, and neither is read
+    // Of a mode that hands nothing over, the last of `N` states or parameters is zero, and not read, checked or kept.
     template <bool HANDS, size_t K, size_t N>
+    static constexpr bool kUsed = HANDS || K + 1 < N;
+
+    template <bool USED>
     static float number(const float* from, int64_t i) {
-        if constexpr (HANDS || K + 1 < N)
+        if constexpr (USED)
             return from[i];
         else
             return 0.0f;
     }
-
-    template <bool HANDS, size_t K, size_t N>
+    template <bool USED>
     static void keep(float* state, int64_t i, const Finite& all, float found) {
-        if constexpr (HANDS || K + 1 < N) state[i] = all.chosen(found, state[i]);
+        if constexpr (USED) state[i] = all.chosen(found, state[i]);
     }
-
-    // one that is known to be zero costs nothing
     template <bool USED>
     static void add_to(Finite& all, float number) {
         if constexpr (USED) all.add(number);
@@ -216,9 +216,9 @@ struct EndSweep<Law, Mode, std::index_sequence<A...>, std::index_sequence<S...>,
         int32_t bad = 0;
         INDEPENDENT
         for (int64_t i = 0; i < size; ++i) {
-            const auto end =
-                Mode::template end<float>(q[i], qd[i], dt, asked[i]..., number<HANDS, S, sizeof...(S)>(state, i)...,
-                                          number<HANDS, T, sizeof...(T)>(taken, i)...);
+            const auto end = Mode::template end<float>(q[i], qd[i], dt, asked[i]...,
+                                                       number<kUsed<HANDS, S, sizeof...(S)>>(state, i)...,
+                                                       number<kUsed<HANDS, T, sizeof...(T)>>(taken, i)...);
             const float free = end.at[0], gain = end.at[1];
             const auto found = Law::template law<Number>(moving(q[i] + dt * free, dt), moving(free, 1.0f),
                                                          constant(q_target[i]), constant(qd_target[i]),
@@ -237,16 +237,16 @@ struct EndSweep<Law, Mode, std::index_sequence<A...>, std::index_sequence<S...>,
             }
             const auto next = Mode::template law<float>(
                 effort, q[i], qd[i], dt, told<Mode::kAsks[A]>(asked[i], damping, end_qd)...,
-                number<HANDS, S, sizeof...(S)>(state, i)..., number<HANDS, T, sizeof...(T)>(taken, i)...);
+                number<kUsed<HANDS, S, sizeof...(S)>>(state, i)..., number<kUsed<HANDS, T, sizeof...(T)>>(taken, i)...);
             // a law that reads all signals is not finite without them; a limit may hide that
             static_assert(Law::kReads[0] && Law::kReads[1] && Law::kReads[2] && Law::kReads[3] && Law::kReads[4]);
             Finite all;
             (add_to<(HANDS || !is_of_engine(Mode::kAsks[A]))>(all, told<Mode::kAsks[A]>(asked[i], damping, end_qd)),
              ...);
-            (add_to<(HANDS || S + 1 < sizeof...(S))>(all, next.at[S]), ...);
+            (add_to<kUsed<HANDS, S, sizeof...(S)>>(all, next.at[S]), ...);
             // what is found last is added last; a velocity is finite only with its effort
             all.add(whole, end_qd);
-            (keep<HANDS, S, sizeof...(S)>(state, i, all, next.at[S]), ...);
+            (keep<kUsed<HANDS, S, sizeof...(S)>>(state, i, all, next.at[S]), ...);
             out[i] = all.or_nan(effort);
             bad |= all.mask();
         }

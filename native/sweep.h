@@ -345,30 +345,39 @@ template <size_t>
 using State = float*;
 template <class Stage, Form FORM, size_t... A, size_t... S, size_t... T>
 struct StageLoop<Stage, FORM, std::index_sequence<A...>, std::index_sequence<S...>, std::index_sequence<T...>> {
+    // The constant in the place of a parameter or a signal, NaN for none.
+    template <size_t N>
+    static constexpr float constant_taken() {
+        if constexpr (FORM != Form::kGeneral && N < Stage::kPrepared)
+            return Constants<Stage, FORM>::kTaken[N];
+        else
+            return kNaN;
+    }
+    template <size_t N>
+    static constexpr float constant_asked() {
+        if constexpr (FORM != Form::kGeneral)
+            return Constants<Stage, FORM>::kAsked[N];
+        else
+            return kNaN;
+    }
     template <size_t N>
     static float value_at(const float* taken, int64_t i) {
-        if constexpr (FORM != Form::kGeneral && N < Stage::kPrepared) {
-            constexpr float constant = Constants<Stage, FORM>::kTaken[N];
-            if constexpr (constant == constant) return constant;
-        }
-        return taken[i];
+        if constexpr (is_none(constant_taken<N>()))
+            return taken[i];
+        else
+            return constant_taken<N>();
     }
     template <size_t N>
     static float asked_at(const float* asked, int64_t i) {
-        if constexpr (FORM != Form::kGeneral) {
-            constexpr float constant = Constants<Stage, FORM>::kAsked[N];
-            if constexpr (constant == constant) return constant;
-        }
-        return asked[i];
+        if constexpr (is_none(constant_asked<N>()))
+            return asked[i];
+        else
+            return constant_asked<N>();
     }
-    // A constant is finite.
+    // a constant is finite
     template <size_t N>
     static void add_asked(Finite& all, const float* asked, int64_t i) {
-        if constexpr (FORM != Form::kGeneral) {
-            constexpr float constant = Constants<Stage, FORM>::kAsked[N];
-            if constexpr (constant == constant) return;
-        }
-        add_signal(all, Stage::kAsks[N], asked[i]);
+        if constexpr (is_none(constant_asked<N>())) add_signal(all, Stage::kAsks[N], asked[i]);
     }
 
     // The law of an element; in two turns, `kept` is where the value of the first is.

@@ -75,6 +75,19 @@ def author(stage: Usd.Stage, motor: Sequence[Any], by: str = "motors") -> None:
     add_actuator(ROOT, "hinge", "hinge", PD, clamping=limits, others=others, stage=stage, overwrite_existing=True)
 
 
+EFFORT_UNIT = 0.5e-4
+"""That of the stage in other units [N·m]."""
+
+
+def in_other_units() -> Usd.Stage:
+    """A furnished one in centimeters and half kilograms, with the rich motor."""
+    stage = furnished().stage
+    for name, value in (("metersPerUnit", 0.01), ("kilogramsPerUnit", 0.5)):
+        stage.SetMetadata(name, value)
+    author(stage, RICH)
+    return stage
+
+
 def text_of(stage: Usd.Stage) -> str:
     """The joint as the layer of the stage has it."""
     layer = stage.GetRootLayer()
@@ -252,17 +265,14 @@ def test_effort_limit_of_a_joint_without_one_below_a_fallback_is_missing() -> No
 @pytest.mark.parametrize("si", [True, False])
 def test_effort_limits_below_fallbacks_have_a_unit(si: bool) -> None:
     """That of the stage, as in Kit, or SI; for robots that differ, and beside joints that are elsewhere."""
-    made = furnished()
-    for name, value in (("metersPerUnit", 0.01), ("kilogramsPerUnit", 0.5)):
-        made.stage.SetMetadata(name, value)
-    author(made.stage, RICH)
-    fallback, unit = values(made.stage)["drive:angular:physics:maxForce"], 0.5e-4 if si else 1.0
+    stage = in_other_units()
+    fallback, unit = values(stage)["drive:angular:physics:maxForce"], EFFORT_UNIT if si else 1.0
     found = np.array([[fallback, 5.0], [7.0, 5.0]]) * unit
-    own = own_effort_limits(found, made.stage, [HINGE, "/World/None/joint"], ["hinge", "joint"], si=si)
+    own = own_effort_limits(found, stage, [HINGE, "/World/None/joint"], ["hinge", "joint"], si=si)
     np.testing.assert_allclose(own, np.array([[9.0, 5.0], [7.0, 5.0]]) * unit, rtol=1e-6)
-    author(made.stage, [PD, MaxEffortClampingConfig("joint")])
-    (limit,) = motors_of(made.stage)["hinge"].clamping
-    assert limit.max_effort == pytest.approx(9.0 * 0.5e-4)
+    author(stage, [PD, MaxEffortClampingConfig("joint")])
+    (limit,) = motors_of(stage)["hinge"].clamping
+    assert limit.max_effort == pytest.approx(9.0 * EFFORT_UNIT)
 
 
 def joint_values(robot: Any) -> list[float]:
@@ -383,14 +393,11 @@ def test_value_that_was_set_in_a_simulation_is_no_fallback() -> None:
 @pytest.mark.parametrize("si", [True, False])
 def test_friction_below_fallbacks_has_a_unit(si: bool) -> None:
     """That of the stage with angles in rad, as in Kit, or SI."""
-    made = furnished()
-    for name, value in (("metersPerUnit", 0.01), ("kilogramsPerUnit", 0.5)):
-        made.stage.SetMetadata(name, value)
-    author(made.stage, RICH)
-    unit = 0.5e-4 if si else 1.0
-    found = own_properties(made.stage, [(HINGE, "hinge")], si=si)
+    stage = in_other_units()
+    unit = EFFORT_UNIT if si else 1.0
+    found = own_properties(stage, [(HINGE, "hinge")], si=si)
     fallbacks = {"friction": [0.5, 0.5], "viscous_friction": [0.25], "armature": [0.01]}
     for name, factor in {"friction": 1.0, "viscous_friction": DEGREES, "armature": 1.0}.items():
         marked, own = found[name]
         np.testing.assert_allclose(own[:, 0], 0.125 * unit * factor, rtol=1e-6)
-        np.testing.assert_allclose(marked[:, 0], np.array(fallbacks[name]) * (unit / 0.5e-4), rtol=1e-6)
+        np.testing.assert_allclose(marked[:, 0], np.array(fallbacks[name]) * (unit / EFFORT_UNIT), rtol=1e-6)

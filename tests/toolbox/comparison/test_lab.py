@@ -1,4 +1,4 @@
-"""Groups of Isaac Lab as a side: it moves as `from_groups` moves the robot, and what of it is another is told."""
+"""Groups of Isaac Lab as a side: the motion of `from_groups`, and notes on what differs from Isaac Lab."""
 
 from __future__ import annotations
 

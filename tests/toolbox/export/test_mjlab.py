@@ -58,7 +58,7 @@ def test_numbers_are_those_of_the_motors(monkeypatch: pytest.MonkeyPatch) -> Non
 
 
 def test_zeros_of_given_motors_are_written(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A cfg that leaves one out keeps the value of the robot's file."""
+    """mjlab takes values that a cfg omits from the robot's file."""
     motors = {".*": MotorConfig(PDControlConfig(1.0, 0.1), armature=0.0, friction=0.0, viscous_friction=0.0)}
     text = mjlab_text(read_robot(ROBOTS / "so101.usda", motors), [])
     cfgs = cfgs_of(text, "mjlab.actuator", {name: stand_in(name) for name in _FIELDS}, monkeypatch)

@@ -74,7 +74,7 @@ def alike_motors(first: MotorConfig, second: MotorConfig) -> bool:
     one, other = stage_values(first, kinds), stage_values(second, kinds)
     for name in ("armature", "friction", "viscous_friction"):
         mine, theirs = getattr(first, name), getattr(second, name)
-        # that of the robot is not one of the motor
+        # None: the value of the joint is that of the robot
         if mine is not None and theirs is not None:
             one[name], other[name] = mine, theirs
     return one.keys() == other.keys() and all(_are_alike(value, other[key]) for key, value in one.items())

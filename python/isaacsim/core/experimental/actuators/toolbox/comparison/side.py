@@ -143,8 +143,8 @@ def side_of(
         names = tuple(_reading(file).positions if engine == _NEWTON else robot.dof_names)
         drives = _by_joint(motors_of(simulation), robot, simulation)
         own = _by_joint(_motors_of_file(simulation, file, engine) if motors is None else motors, robot, simulation)
-        values = values_of(robot, simulation.stage)
         idle = [] if motors is None else [name for name in _actuated(simulation, robot) if name not in own]
+        values = values_of(robot, simulation.stage) if idle or groups is not None else {}
         drives |= {name: _drive_in(values, list(robot.dof_names), name) for name in idle}
         rest = {name: one for name, one in drives.items() if name not in own or own[name].controller is None}
         remarks = (f"{_IDLE}: {', '.join(idle)}.",) if idle else ()

@@ -92,7 +92,7 @@ class ExportedJoint:
 
     @property
     def given(self) -> dict[str, Any]:
-        """Features, and zeros of given motors: what a cfg leaves out is that of the robot, which need not be 0."""
+        """Features and zeros of given motors; a value that a cfg omits is that of the robot."""
         return dict.fromkeys(self.zeros, 0.0) | self.features
 
     @property
