@@ -1184,7 +1184,7 @@ template <class... Laws>
 std::vector<LawFacts> facts(List<Laws...>) {
     return {{Laws::kName, Laws::kParameters, Laws::kPrepared, Laws::kStates, Laws::kCurves, Laws::kOver, Laws::kAsked,
              Laws::kAsks, Laws::kGives, Laws::kLate, Laws::kLimits, Laws::kConverts, Laws::kCouples, Laws::kTicks,
-             Laws::kFollows, Laws::kEnds, Laws::kPrepares, Laws::kTimed, Laws::kPasses}...};
+             Laws::kFollows, Laws::kEnds, keeps_state<Laws>, Laws::kPrepares, Laws::kTimed, Laws::kPasses}...};
 }
 
 // Call with the given list.
