@@ -182,12 +182,125 @@ bool hands_over(const Use& use, const Arrays<Mode>& mode, int64_t size) {
     return !all_are(mode.taken[kInEngine], 0.0f, size);
 }
 
-// A controller that is a line, at most a constant limit, and the effort mode of all elements: solved in closed form.
-template <class Law, class Mode, class A, class S, class T, class L, class M>
-struct EndSweep;
-template <class Law, class Mode, size_t... A, size_t... S, size_t... T, size_t... L, size_t... M>
-struct EndSweep<Law, Mode, std::index_sequence<A...>, std::index_sequence<S...>, std::index_sequence<T...>,
-                std::index_sequence<L...>, std::index_sequence<M...>> {
+// Slope of an effort by the final velocity; one that is above zero, or not known, counts as zero.
+inline float bounded_slope(float slope) {
+    return chosen(slope < 0.0f && slope >= -kMax, slope, 0.0f);
+}
+
+// Largest number of times that a stage is evaluated, and relative change at which its effort is solved.
+constexpr int kMostRounds = 24;
+constexpr float kNear = 1e-4f;
+
+// Above zero while two efforts are nearer to each other than `kNear`.
+inline float nearness(float one, float other) {
+    return kNear * (magnitude(one) + magnitude(other)) - magnitude(one - other);
+}
+
+// A step of Newton's method from `x`, given what a stage makes of it and the slope of that.
+inline float newton_step(float x, float found, float slope, float gain) {
+    const float yielding = slope * gain;
+    return chosen(yielding == 0.0f, found, x + (found - x) / (1.0f - yielding));
+}
+
+// The next effort to be tried for a stage, within a bracket.
+struct Tried {
+    float effort, low, high;
+    bool settled;
+};
+
+// The same, or the middle of the bracket where that leaves it.
+inline Tried improved(float x, float found, float slope, float gain, float low, float high) {
+    const bool rises = found - x > 0.0f;
+    const float lowest = chosen(rises, x, low), highest = chosen(rises, high, x);
+    const float newton = newton_step(x, found, slope, gain);
+    // true without a bracket, too
+    const bool inside = !(newton <= lowest || newton >= highest);
+    const bool settled = !(nearness(newton, x) < 0.0f) || gain == 0.0f;
+    return {chosen(settled || inside, newton, 0.5f * lowest + 0.5f * highest), lowest, highest, settled};
+}
+
+// A controller that is a line, limits without states or curves, and the effort mode of all elements, one element after
+// the other.
+template <class Law, class Mode, class... Stages>
+struct EndSweep {
+    static_assert(((Stages::kStates + Stages::kAsked + Stages::kCurves == 0) && ...) && !Law::kAsked && !Law::kCurves);
+    // one of them bends with the velocity, so that an element may have to be solved in more rounds
+    static constexpr bool kBends = ((Stages::kReads[1] || Stages::kReads[2]) || ...);
+    static constexpr int kRounds = 2;
+
+    // An effort, its slope by the final velocity, and all bits if it may not be solved yet.
+    struct Solution {
+        float effort, slope;
+        int32_t open;
+    };
+
+    // What an element does without its motor, and its start.
+    struct Start {
+        float q, qd, free, gain, dt;
+    };
+
+    template <class Stage, size_t... T>
+    static Number stage_at(Number effort, float q, float qd, float dt, const Arrays<Stage>& own, int64_t i,
+                           std::index_sequence<T...>) {
+        return Stage::template law<Number>(effort, moving(q + dt * qd, dt), moving(qd, 1.0f), constant(dt),
+                                           constant(own.taken[T][i])...)
+            .at[0];
+    }
+
+    // The effort behind a stage, as a line before it goes on to `tried`.
+    template <class Stage>
+    static Number behind(const Solution& before, float tried, const Start& at, const Arrays<Stage>& own, int64_t i) {
+        const float line = before.effort + before.slope * (at.gain * (tried - before.effort));
+        return stage_at(moving(line, before.slope), at.q, at.free + at.gain * tried, at.dt, own, i, Taken<Stage>{});
+    }
+
+    // `ROUNDS` steps of Newton's method: no loop, which compilers do not vectorize.
+    template <int ROUNDS, class Stage>
+    static Solution solved(const Solution& before, const Solution& now, const Start& at, const Arrays<Stage>& own,
+                           int64_t i) {
+        if constexpr (ROUNDS == 0) {
+            return now;
+        } else {
+            const Number found = behind(before, now.effort, at, own, i);
+            const float slope = bounded_slope(slope_of(found));
+            const float next = newton_step(now.effort, found.value, slope, at.gain);
+            // its sign: GCC does not vectorize a condition here
+            const int32_t open = static_cast<int32_t>(bits_of(nearness(next, now.effort))) >> 31;
+            return solved<ROUNDS - 1>(before, {next, slope, open}, at, own, i);
+        }
+    }
+
+    // As many steps as it takes, within a bracket.
+    template <class Stage>
+    static Solution solved_alone(const Solution& before, float first, const Start& at, const Arrays<Stage>& own,
+                                 int64_t i) {
+        Solution now{first, 0.0f, 0};
+        Tried next{first, -kInfinity, kInfinity, false};
+        for (int round = 0; round < kMostRounds && !next.settled; ++round) {
+            const Number found = behind(before, now.effort, at, own, i);
+            now.slope = bounded_slope(slope_of(found));
+            next = improved(now.effort, found.value, now.slope, at.gain, next.low, next.high);
+            now.effort = next.effort;
+        }
+        return now;
+    }
+
+    template <bool ALONE, class Stage>
+    static Solution limited(const Solution& before, const Start& at, const Arrays<Stage>& own, int64_t i) {
+        if constexpr (!Stage::kReads[1] && !Stage::kReads[2]) {
+            const Number found =
+                stage_at(moving(before.effort, before.slope), at.q, at.qd, at.dt, own, i, Taken<Stage>{});
+            return {found.value, slope_of(found), before.open};
+        } else {
+            // from the limit at the velocity before the step, which is on the right piece of most of them
+            const float held = stage_at(constant(before.effort), at.q, at.qd, at.dt, own, i, Taken<Stage>{}).value;
+            if constexpr (ALONE) return solved_alone(before, held, at, own, i);
+            Solution found = solved<kRounds>(before, {held, 0.0f, 0}, at, own, i);
+            found.open |= before.open;
+            return found;
+        }
+    }
+
     // Of a mode that hands nothing over, the last of `N` states or parameters is zero, and not read, checked or kept.
     template <bool HANDS, size_t K, size_t N>
     static constexpr bool kUsed = HANDS || K + 1 < N;
@@ -208,88 +321,154 @@ struct EndSweep<Law, Mode, std::index_sequence<A...>, std::index_sequence<S...>,
         if constexpr (USED) all.add(number);
     }
 
+    // All bits of an outcome where it is so.
+    struct Outcome {
+        int32_t bad, open;
+    };
+
+    // An element: its effort, and the states of controller and mode.
+    template <bool HANDS, bool ALONE, size_t... A, size_t... S, size_t... T, size_t... L, size_t... K>
+    static Outcome element(int64_t i, const Inputs& in, float dt, float* RESTRICT out, const Arrays<Mode>& mode,
+                           const Arrays<Law>& law, std::index_sequence<A...>, std::index_sequence<S...>,
+                           std::index_sequence<T...>, std::index_sequence<L...>, std::index_sequence<K...>,
+                           const Arrays<Stages>&... stages) {
+        const float q = in.q[i], qd = in.qd[i];
+        const auto end = Mode::template end<float>(q, qd, dt, mode.asked[A][i]...,
+                                                   number<kUsed<HANDS, S, sizeof...(S)>>(mode.state[S], i)...,
+                                                   number<kUsed<HANDS, T, sizeof...(T)>>(mode.taken[T], i)...);
+        const Start at{q, qd, end.at[0], end.at[1], dt};
+        const auto commanded = [&](auto end_q, auto end_qd) {
+            using V = decltype(end_q);
+            return Law::template law<V>(end_q, end_qd, V{in.q_target[i]}, V{in.qd_target[i]}, V{in.feedforward[i]},
+                                        V{dt}, V{law.state[K][i]}..., V{law.taken[L][i]}...);
+        };
+        const Number found = commanded(moving(q + dt * at.free, dt), moving(at.free, 1.0f)).at[0];
+        const float slope = slope_of(found), falling = slope < 0.0f ? slope : 0.0f;
+        const float whole = found.value / (1.0f - falling * at.gain);
+        Solution now{whole, falling, 0};
+        ((now = limited<ALONE>(now, at, stages, i)), ...);
+        const float effort = now.effort, end_qd = at.free + at.gain * effort;
+        float damping = 0.0f;
+        if constexpr (HANDS) {
+            float held = whole + falling * (qd - (at.free + at.gain * whole));
+            ((held = stage_at(constant(held), q, qd, dt, stages, i, Taken<Stages>{}).value), ...);
+            damping = -chord(effort, held, now.slope, end_qd, qd, dt);
+        }
+        const auto next =
+            Mode::template law<float>(effort, q, qd, dt, told<Mode::kAsks[A]>(mode.asked[A][i], damping, end_qd)...,
+                                      number<kUsed<HANDS, S, sizeof...(S)>>(mode.state[S], i)...,
+                                      number<kUsed<HANDS, T, sizeof...(T)>>(mode.taken[T], i)...);
+        // a law that reads all signals is not finite without them; a limit may hide that
+        static_assert(Law::kReads[0] && Law::kReads[1] && Law::kReads[2] && Law::kReads[3] && Law::kReads[4]);
+        Finite all;
+        (add_to<(HANDS || !is_of_engine(Mode::kAsks[A]))>(all, told<Mode::kAsks[A]>(mode.asked[A][i], damping, end_qd)),
+         ...);
+        (add_to<kUsed<HANDS, S, sizeof...(S)>>(all, next.at[S]), ...);
+        // what is found last is added last; a velocity is finite only with its effort
+        all.add(whole, end_qd);
+        if constexpr (kBends) all.add(float_of(now.open));
+        if constexpr (sizeof...(K) > 0) {
+            const auto after = commanded(q + dt * end_qd, end_qd);
+            (all.add(after.at[Law::kResults + K]), ...);
+            (keep<true>(law.state[K], i, all, after.at[Law::kResults + K]), ...);
+        }
+        (keep<kUsed<HANDS, S, sizeof...(S)>>(mode.state[S], i, all, next.at[S]), ...);
+        out[i] = all.or_nan(effort);
+        return {all.mask(), now.open};
+    }
+
+    template <bool HANDS, bool ALONE>
+    static Outcome element(int64_t i, const Inputs& in, float dt, float* RESTRICT out, const Arrays<Mode>& mode,
+                           const Arrays<Law>& law, const Arrays<Stages>&... stages) {
+        return element<HANDS, ALONE>(i, in, dt, out, mode, law, Asked<Mode>{}, States<Mode>{}, Taken<Mode>{},
+                                     Taken<Law>{}, States<Law>{}, stages...);
+    }
+
+    // Solve the elements that are open.
     template <bool HANDS>
-    FLATTENED static bool run(int64_t size, float dt, const float* q, const float* qd, const float* q_target,
-                              const float* qd_target, const float* feedforward, float* RESTRICT out,
-                              Numbers<A>... asked, State<S>... state, Numbers<T>... taken, Numbers<L>... gains,
-                              Numbers<M>... most) {
+    NOINLINE static int32_t finish(const Block& b, float dt, const Arrays<Mode> mode, const Arrays<Law> law,
+                                   const Arrays<Stages>... stages) {
+        const Inputs in(b);
         int32_t bad = 0;
+        for (int64_t i = 0; i < b.size; ++i)
+            if (bits_of(b.found[i])) bad |= element<HANDS, true>(i, in, dt, b.efforts, mode, law, stages...).bad;
+        return bad;
+    }
+
+    template <bool HANDS>
+    static bool over(const Block& b, float dt, const Arrays<Mode> mode, const Arrays<Law> law,
+                     const Arrays<Stages>... stages) {
+        const Inputs in(b);
+        float *RESTRICT const out = b.efforts, *RESTRICT const found = b.found;
+        const int64_t size = b.size;
+        int32_t bad = 0, open = 0;
         INDEPENDENT
         for (int64_t i = 0; i < size; ++i) {
-            const auto end = Mode::template end<float>(q[i], qd[i], dt, asked[i]...,
-                                                       number<kUsed<HANDS, S, sizeof...(S)>>(state, i)...,
-                                                       number<kUsed<HANDS, T, sizeof...(T)>>(taken, i)...);
-            const float free = end.at[0], gain = end.at[1];
-            const auto found = Law::template law<Number>(moving(q[i] + dt * free, dt), moving(free, 1.0f),
-                                                         constant(q_target[i]), constant(qd_target[i]),
-                                                         constant(feedforward[i]), constant(dt), constant(gains[i])...);
-            const float slope = slope_of(found.at[0]), falling = slope < 0.0f ? slope : 0.0f;
-            float effort = found.at[0].value / (1.0f - falling * gain);
-            const float whole = effort;
-            ((effort = ClampingMaxEffort::law(effort, q[i], qd[i], dt, most[i]).at[0]), ...);
-            const float end_qd = free + gain * effort;
-            float damping = 0.0f;
-            if constexpr (HANDS) {
-                const float slope_there = chosen(effort == whole, falling, 0.0f);
-                float held = whole + falling * (qd[i] - (free + gain * whole));
-                ((held = ClampingMaxEffort::law(held, q[i], qd[i], dt, most[i]).at[0]), ...);
-                damping = -chord(effort, held, slope_there, end_qd, qd[i], dt);
+            const Outcome outcome = element<HANDS, false>(i, in, dt, out, mode, law, stages...);
+            bad |= outcome.bad & ~outcome.open;
+            if constexpr (kBends) {
+                open |= outcome.open;
+                found[i] = float_of(outcome.open);
             }
-            const auto next = Mode::template law<float>(
-                effort, q[i], qd[i], dt, told<Mode::kAsks[A]>(asked[i], damping, end_qd)...,
-                number<kUsed<HANDS, S, sizeof...(S)>>(state, i)..., number<kUsed<HANDS, T, sizeof...(T)>>(taken, i)...);
-            // a law that reads all signals is not finite without them; a limit may hide that
-            static_assert(Law::kReads[0] && Law::kReads[1] && Law::kReads[2] && Law::kReads[3] && Law::kReads[4]);
-            Finite all;
-            (add_to<(HANDS || !is_of_engine(Mode::kAsks[A]))>(all, told<Mode::kAsks[A]>(asked[i], damping, end_qd)),
-             ...);
-            (add_to<kUsed<HANDS, S, sizeof...(S)>>(all, next.at[S]), ...);
-            // what is found last is added last; a velocity is finite only with its effort
-            all.add(whole, end_qd);
-            (keep<kUsed<HANDS, S, sizeof...(S)>>(state, i, all, next.at[S]), ...);
-            out[i] = all.or_nan(effort);
-            bad |= all.mask();
         }
+        if constexpr (kBends)
+            if (open) bad |= finish<HANDS>(b, dt, mode, law, stages...);
         return bad != 0;
     }
 
-    static bool run(const Problem& p, const Block& b) {
-        const Use& mode = p.limits[p.ends];
-        const Arrays<Mode> own(mode, b);
+    template <bool HANDS>
+    NOINLINE FLATTENED static bool run(const Block& b, float dt, const Arrays<Mode> mode, const Arrays<Law> law,
+                                       const Arrays<Stages>... stages) {
+        return over<HANDS>(b, dt, mode, law, stages...);
+    }
+    NOINLINE FLATTENED SHORT_VECTORS static bool run_short(const Block& b, float dt, const Arrays<Mode> mode,
+                                                           const Arrays<Law> law, const Arrays<Stages>... stages) {
+        return over<false>(b, dt, mode, law, stages...);
+    }
+
+    template <size_t... N>
+    static bool run_numbered(const Problem& p, const Block& b, std::index_sequence<N...>) {
+        const Use& use = p.limits[p.ends];
+        const Arrays<Mode> mode(use, b);
         const Arrays<Law> law(p.controllers[0], b);
-        const Inputs in(b);
-        const float* most[sizeof...(M) + 1] = {};
-        for (size_t k = 0; k < sizeof...(M); ++k) most[k] = taken(p.limits[0], static_cast<int>(k), b);
-        const auto swept = [&](auto hands) {
-            return run<decltype(hands)::value>(b.size, p.dt, in.q, in.qd, in.q_target, in.qd_target, in.feedforward,
-                                               b.efforts, own.asked[A]..., own.state[S]..., own.taken[T]...,
-                                               law.taken[L]..., most[M]...);
-        };
-        return hands_over(mode, own, b.size) ? swept(std::true_type{}) : swept(std::false_type{});
+        if (hands_over(use, mode, b.size)) return run<true>(b, p.dt, mode, law, Arrays<Stages>(p.limits[N], b)...);
+        return (b.size < kShort ? run_short : run<false>)(b, p.dt, mode, law, Arrays<Stages>(p.limits[N], b)...);
+    }
+
+    static bool sweep(const Problem& p, const Block& b) {
+        return run_numbered(p, b, std::index_sequence_for<Stages...>{});
     }
 };
 
-// The sweep of these laws and `LIMITS` constant limits before the mode.
-template <class Law, class Mode, int LIMITS>
-bool end_sweep(const Problem& p, const Block& b) {
-    return EndSweep<Law, Mode, Asked<Mode>, States<Mode>, Taken<Mode>, Taken<Law>,
-                    std::make_index_sequence<LIMITS>>::run(p, b);
-}
+// Controllers and limits with a sweep at the end of the step.
+using LinesAtEnd = List<ControllerPD, ControllerPID>;
+using LimitsAtEnd =
+    List<List<>, List<ClampingMaxEffort>, List<ClampingDCMotor>, List<ClampingDCMotor, ClampingMaxEffort>>;
 
 // The sweep of a plan, if it has one.
+template <class Law, class Mode, class... Stages>
+void offer_at_end(List<Stages...>, const Problem& p, Sweep& found) {
+    const int numbers[] = {number_in<Stages>(EffortStages{})..., number_in<Mode>(EffortStages{})};
+    if (p.limits.size() != std::size(numbers)) return;
+    bool fits = p.controllers[0].law == number_in<Law>(Controllers{});
+    for (size_t k = 0; k < std::size(numbers); ++k) fits &= p.limits[k].law == numbers[k];
+    if (fits) found = EndSweep<Law, Mode, Stages...>::sweep;
+}
+template <class Law, class Mode, class... Lists>
+void offer_all_at_end(List<Lists...>, const Problem& p, Sweep& found) {
+    (offer_at_end<Law, Mode>(Lists{}, p, found), ...);
+}
+template <class Mode, class... Laws>
+void find_end_sweep_of(List<Laws...>, const Problem& p, Sweep& found) {
+    (offer_all_at_end<Laws, Mode>(LimitsAtEnd{}, p, found), ...);
+}
 template <class... Stages>
 Sweep find_end_sweep(List<Stages...>, const Problem& p) {
-    const size_t count = p.limits.size();
-    if (p.controllers.size() != 1 || p.controllers[0].law != number_in<ControllerPD>(Controllers{}) ||
-        !p.controllers[0].every || !p.limits[p.ends].every || count > 2)
-        return nullptr;
-    if (count == 2 && p.limits[0].law != number_in<ClampingMaxEffort>(EffortStages{})) return nullptr;
     Sweep found = nullptr;
+    if (p.controllers.size() != 1 || !p.controllers[0].every || !p.limits[p.ends].every) return found;
     const auto look = [&](auto one) {
         using Mode = typename decltype(one)::type;
-        if constexpr (Mode::kEnds)
-            if (p.limits[p.ends].law == number_in<Mode>(EffortStages{}))
-                found = count == 2 ? end_sweep<ControllerPD, Mode, 1> : end_sweep<ControllerPD, Mode, 0>;
+        if constexpr (Mode::kEnds) find_end_sweep_of<Mode>(LinesAtEnd{}, p, found);
     };
     (look(std::common_type<Stages>{}), ...);
     return found;

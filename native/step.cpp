@@ -550,10 +550,7 @@ NOINLINE void find_faults(const Problem& p, const Block& b, const float* const* 
 
 // ---- efforts at the end of the step
 
-// Largest number of times that a stage is evaluated, and relative change at which its effort is solved.
-constexpr int kMostRounds = 24;
-constexpr float kNear = 1e-4f;
-// The same of a motor with friction behind it: how often it is taken as a line, and how near to that it has to be.
+// How often a motor with friction behind it is taken as a line, and how near to that it has to be.
 constexpr int kMostLines = 4;
 constexpr float kNearLine = 1e-4f;
 
@@ -602,11 +599,6 @@ NOINLINE void find_ends(const Problem& p, const Block& b, const Truth& truth, fl
     }
 }
 
-// Slope of an effort by the final velocity; one that is above zero, or not known, counts as zero.
-inline float bounded_slope(float slope) {
-    return chosen(slope < 0.0f && slope >= -kMax, slope, 0.0f);
-}
-
 // Give controllers position and velocity of the end of the step, or what sensors measured.
 void see_end(const Problem& p, Block& b, const float* const* measured) {
     for (int s = 0; s < 2; ++s) {
@@ -632,8 +624,7 @@ struct Line {
     float at(int64_t i, float effort) const { return efforts[i] + slopes[i] * (gain[i] * (effort - efforts[i])); }
 };
 
-// Improve the solutions `tried` of a law, given what it makes of them and its slopes: by Newton's method, or by the
-// middle of the bracket where that leaves it. Returns true if any has to be tried again.
+// Improve the solutions `tried` of a law. Returns true if any has to be tried again.
 bool improve(const Problem& p, const Block& b, const float* RESTRICT tried, float* RESTRICT efforts) {
     const float* RESTRICT const gain = end_array(p, b, kGain);
     float *RESTRICT const slopes = end_array(p, b, kSlope), *RESTRICT const low = end_array(p, b, kLow),
@@ -641,16 +632,10 @@ bool improve(const Problem& p, const Block& b, const float* RESTRICT tried, floa
     int32_t again = 0;
     INDEPENDENT
     for (int64_t i = 0; i < b.size; ++i) {
-        const float x = tried[i], found = efforts[i], off = found - x, slope = bounded_slope(slopes[i]),
-                    yielding = slope * gain[i];
-        const float lowest = chosen(off > 0.0f, x, low[i]), highest = chosen(off > 0.0f, high[i], x);
-        const float newton = chosen(yielding == 0.0f, found, x + off / (1.0f - yielding));
-        // true without a bracket, too
-        const bool inside = !(newton <= lowest || newton >= highest);
-        const bool settled = !(magnitude(newton - x) > kNear * (magnitude(newton) + magnitude(x))) || gain[i] == 0.0f;
-        efforts[i] = chosen(settled || inside, newton, 0.5f * lowest + 0.5f * highest);
-        low[i] = lowest, high[i] = highest, slopes[i] = slope;
-        again |= static_cast<int32_t>(!settled);
+        slopes[i] = bounded_slope(slopes[i]);
+        const Tried next = improved(tried[i], efforts[i], slopes[i], gain[i], low[i], high[i]);
+        efforts[i] = next.effort, low[i] = next.low, high[i] = next.high;
+        again |= static_cast<int32_t>(!next.settled);
     }
     return again;
 }
@@ -1182,9 +1167,10 @@ void choose(Problem& p) {
 
 template <class... Laws>
 std::vector<LawFacts> facts(List<Laws...>) {
-    return {{Laws::kName, Laws::kParameters, Laws::kPrepared, Laws::kStates, Laws::kCurves, Laws::kOver, Laws::kAsked,
-             Laws::kAsks, Laws::kGives, Laws::kLate, Laws::kLimits, Laws::kConverts, Laws::kCouples, Laws::kTicks,
-             Laws::kFollows, Laws::kEnds, keeps_state<Laws>, Laws::kPrepares, Laws::kTimed, Laws::kPasses}...};
+    return {{Laws::kName,   Laws::kParameters, Laws::kPrepared, Laws::kStates, Laws::kCurves,
+             Laws::kOver,   Laws::kAsked,      Laws::kAsks,     Laws::kGives,  Laws::kLate,
+             Laws::kLimits, Laws::kConverts,   Laws::kCouples,  Laws::kTicks,  Laws::kFollows,
+             Laws::kEnds,   keeps_state<Laws>, Laws::kPrepares, Laws::kTimed,  Laws::kPasses}...};
 }
 
 // Call with the given list.
