@@ -196,6 +196,12 @@ inline float nearness(float one, float other) {
     return kNear * (magnitude(one) + magnitude(other)) - magnitude(one - other);
 }
 
+// All bits if they are not near. It is the sign of a number, for GCC vectorizes no loop over a condition of Newton's
+// method.
+inline int32_t are_apart(float one, float other) {
+    return static_cast<int32_t>(bits_of(nearness(one, other))) >> 31;
+}
+
 // A step of Newton's method from `x`, given what a stage makes of it and the slope of that.
 inline float newton_step(float x, float found, float slope, float gain) {
     const float yielding = slope * gain;
@@ -219,13 +225,17 @@ inline Tried improved(float x, float found, float slope, float gain, float low, 
     return {chosen(settled || inside, newton, 0.5f * lowest + 0.5f * highest), lowest, highest, settled};
 }
 
-// A controller that is a line, limits without states or curves, and the effort mode of all elements, one element after
-// the other.
-template <class Law, class Mode, class... Stages>
+// How often a motor with friction behind it is taken as a line.
+constexpr int kMostLines = 4;
+
+// A controller that is a line, limits without states or curves, friction of the joint or `Given` for none, and the
+// effort mode of all elements, one element after the other.
+template <class Law, class Mode, class Joint, class... Stages>
 struct EndSweep {
     static_assert(((Stages::kStates + Stages::kAsked + Stages::kCurves == 0) && ...) && !Law::kAsked && !Law::kCurves);
-    // one of them bends with the velocity, so that an element may have to be solved in more rounds
-    static constexpr bool kBends = ((Stages::kReads[1] || Stages::kReads[2]) || ...);
+    static constexpr bool kRubs = !std::is_same_v<Joint, Given>;
+    // an element may take more rounds: a limit bends with the velocity, or friction moves the motor to another limit
+    static constexpr bool kBends = ((Stages::kReads[1] || Stages::kReads[2]) || ...) || (kRubs && sizeof...(Stages));
     static constexpr int kRounds = 2;
 
     // An effort, its slope by the final velocity, and all bits if it may not be solved yet.
@@ -264,9 +274,7 @@ struct EndSweep {
             const Number found = behind(before, now.effort, at, own, i);
             const float slope = bounded_slope(slope_of(found));
             const float next = newton_step(now.effort, found.value, slope, at.gain);
-            // its sign: GCC does not vectorize a condition here
-            const int32_t open = static_cast<int32_t>(bits_of(nearness(next, now.effort))) >> 31;
-            return solved<ROUNDS - 1>(before, {next, slope, open}, at, own, i);
+            return solved<ROUNDS - 1>(before, {next, slope, are_apart(next, now.effort)}, at, own, i);
         }
     }
 
@@ -301,6 +309,62 @@ struct EndSweep {
         }
     }
 
+    // What friction asks for, of a joint under a motor that has a final velocity without friction.
+    template <int SIGNAL>
+    static float told_joint(const Solution& motor, float motor_qd, const Start& at) {
+        switch (SIGNAL) {
+            case kInertia:
+                return at.dt / at.gain;
+            case kLoad:
+                return (at.qd - at.free) / at.gain;
+            case kLoadIsWhole:
+                return 1.0f;
+            case kMotorDamping:
+                return -motor.slope;
+            default:
+                return -motor.slope * motor_qd;
+        }
+    }
+    template <Form FORM, size_t... A, size_t... S, size_t... T>
+    static auto friction(const Solution& motor, float motor_qd, const Start& at, const Arrays<Joint>& own, int64_t i,
+                         std::index_sequence<A...>, std::index_sequence<S...>, std::index_sequence<T...>) {
+        using Loop = StageLoop<Joint, FORM, Asked<Joint>, States<Joint>, Taken<Joint>>;
+        return Joint::law(motor.effort, at.q, at.qd, at.dt, told_joint<Joint::kAsks[A]>(motor, motor_qd, at)...,
+                          own.state[S][i]..., Loop::template value_at<T>(own.taken[T], i)...);
+    }
+
+    // The end of the step: effort and velocity of the joint, the motor there, and the next states of friction.
+    struct End {
+        float effort, qd;
+        Solution motor;
+        Values<float, Joint::kStates> states;
+    };
+
+    // Friction, with the motor as a line: `motor_at` gives the motor at the velocity where friction leaves the joint,
+    // and if that is not on the line, it is the next one. The last time the motor keeps its effort, so that no limit is
+    // exceeded.
+    template <Form FORM, bool ALONE, class MotorAt>
+    static End joint_at_end(Solution motor, const Start& at, const Arrays<Joint>& own, int64_t i,
+                            const MotorAt& motor_at) {
+        End end{motor.effort, at.free + at.gain * motor.effort, motor, {}};
+        if constexpr (kRubs) {
+            for (int round = 0; round < (ALONE ? kMostLines : 1); ++round) {
+                if (round && round + 1 == kMostLines) motor.slope = 0.0f;
+                const float before = end.qd;
+                const auto found =
+                    friction<FORM>(motor, before, at, own, i, Asked<Joint>{}, States<Joint>{}, Taken<Joint>{});
+                end.effort = found.at[0], end.qd = at.free + at.gain * end.effort;
+                for (int s = 0; s < Joint::kStates; ++s) end.states.at[s] = found.at[Joint::kResults + s];
+                const Solution there = motor_at(end.qd);
+                const int32_t apart = are_apart(there.effort, motor.effort + motor.slope * (end.qd - before));
+                end.motor = {there.effort, there.slope, motor.open | apart};
+                if (ALONE && !apart) break;
+                motor = there;
+            }
+        }
+        return end;
+    }
+
     // Of a mode that hands nothing over, the last of `N` states or parameters is zero, and not read, checked or kept.
     template <bool HANDS, size_t K, size_t N>
     static constexpr bool kUsed = HANDS || K + 1 < N;
@@ -326,85 +390,102 @@ struct EndSweep {
         int32_t bad, open;
     };
 
-    // An element: its effort, and the states of controller and mode.
-    template <bool HANDS, bool ALONE, size_t... A, size_t... S, size_t... T, size_t... L, size_t... K>
+    // An element: its effort, and the states of controller, friction and mode.
+    template <bool HANDS, Form FORM, bool ALONE, size_t... A, size_t... S, size_t... T, size_t... L, size_t... K,
+              size_t... J>
     static Outcome element(int64_t i, const Inputs& in, float dt, float* RESTRICT out, const Arrays<Mode>& mode,
-                           const Arrays<Law>& law, std::index_sequence<A...>, std::index_sequence<S...>,
-                           std::index_sequence<T...>, std::index_sequence<L...>, std::index_sequence<K...>,
-                           const Arrays<Stages>&... stages) {
+                           const Arrays<Law>& law, const Arrays<Joint>& joint, std::index_sequence<A...>,
+                           std::index_sequence<S...>, std::index_sequence<T...>, std::index_sequence<L...>,
+                           std::index_sequence<K...>, std::index_sequence<J...>, const Arrays<Stages>&... stages) {
         const float q = in.q[i], qd = in.qd[i];
-        const auto end = Mode::template end<float>(q, qd, dt, mode.asked[A][i]...,
-                                                   number<kUsed<HANDS, S, sizeof...(S)>>(mode.state[S], i)...,
-                                                   number<kUsed<HANDS, T, sizeof...(T)>>(mode.taken[T], i)...);
-        const Start at{q, qd, end.at[0], end.at[1], dt};
+        const auto before = Mode::template end<float>(q, qd, dt, mode.asked[A][i]...,
+                                                      number<kUsed<HANDS, S, sizeof...(S)>>(mode.state[S], i)...,
+                                                      number<kUsed<HANDS, T, sizeof...(T)>>(mode.taken[T], i)...);
+        const Start at{q, qd, before.at[0], before.at[1], dt};
         const auto commanded = [&](auto end_q, auto end_qd) {
             using V = decltype(end_q);
             return Law::template law<V>(end_q, end_qd, V{in.q_target[i]}, V{in.qd_target[i]}, V{in.feedforward[i]},
                                         V{dt}, V{law.state[K][i]}..., V{law.taken[L][i]}...);
         };
-        const Number found = commanded(moving(q + dt * at.free, dt), moving(at.free, 1.0f)).at[0];
-        const float slope = slope_of(found), falling = slope < 0.0f ? slope : 0.0f;
-        const float whole = found.value / (1.0f - falling * at.gain);
-        Solution now{whole, falling, 0};
-        ((now = limited<ALONE>(now, at, stages, i)), ...);
-        const float effort = now.effort, end_qd = at.free + at.gain * effort;
+        const auto command_at = [&](float end_qd) {
+            const Number found = commanded(moving(q + dt * end_qd, dt), moving(end_qd, 1.0f)).at[0];
+            const float slope = slope_of(found);
+            return Solution{found.value, slope < 0.0f ? slope : 0.0f, 0};
+        };
+        const auto motor_at = [&](float end_qd) {
+            Solution found = command_at(end_qd);
+            [[maybe_unused]] const auto limit = [&](const auto& own, auto taken) {
+                const Number limited = stage_at(moving(found.effort, found.slope), q, end_qd, dt, own, i, taken);
+                found = {limited.value, bounded_slope(slope_of(limited)), 0};
+            };
+            (limit(stages, Taken<Stages>{}), ...);
+            return found;
+        };
+        const Solution line = command_at(at.free);
+        const float whole = line.effort / (1.0f - line.slope * at.gain);
+        Solution motor{whole, line.slope, 0};
+        ((motor = limited<ALONE>(motor, at, stages, i)), ...);
+        const End end = joint_at_end<FORM, ALONE>(motor, at, joint, i, motor_at);
         float damping = 0.0f;
         if constexpr (HANDS) {
-            float held = whole + falling * (qd - (at.free + at.gain * whole));
+            float held = whole + line.slope * (qd - (at.free + at.gain * whole));
             ((held = stage_at(constant(held), q, qd, dt, stages, i, Taken<Stages>{}).value), ...);
-            damping = -chord(effort, held, now.slope, end_qd, qd, dt);
+            damping = -chord(end.motor.effort, held, end.motor.slope, end.qd, qd, dt);
         }
         const auto next =
-            Mode::template law<float>(effort, q, qd, dt, told<Mode::kAsks[A]>(mode.asked[A][i], damping, end_qd)...,
+            Mode::template law<float>(end.effort, q, qd, dt, told<Mode::kAsks[A]>(mode.asked[A][i], damping, end.qd)...,
                                       number<kUsed<HANDS, S, sizeof...(S)>>(mode.state[S], i)...,
                                       number<kUsed<HANDS, T, sizeof...(T)>>(mode.taken[T], i)...);
         // a law that reads all signals is not finite without them; a limit may hide that
         static_assert(Law::kReads[0] && Law::kReads[1] && Law::kReads[2] && Law::kReads[3] && Law::kReads[4]);
         Finite all;
-        (add_to<(HANDS || !is_of_engine(Mode::kAsks[A]))>(all, told<Mode::kAsks[A]>(mode.asked[A][i], damping, end_qd)),
+        (add_to<(HANDS || !is_of_engine(Mode::kAsks[A]))>(all, told<Mode::kAsks[A]>(mode.asked[A][i], damping, end.qd)),
          ...);
         (add_to<kUsed<HANDS, S, sizeof...(S)>>(all, next.at[S]), ...);
         // what is found last is added last; a velocity is finite only with its effort
-        all.add(whole, end_qd);
-        if constexpr (kBends) all.add(float_of(now.open));
+        (all.add(end.states.at[J]), ...);
+        all.add(whole, end.qd);
+        if constexpr (kBends) all.add(float_of(end.motor.open));
         if constexpr (sizeof...(K) > 0) {
-            const auto after = commanded(q + dt * end_qd, end_qd);
+            const auto after = commanded(q + dt * end.qd, end.qd);
             (all.add(after.at[Law::kResults + K]), ...);
             (keep<true>(law.state[K], i, all, after.at[Law::kResults + K]), ...);
         }
+        (keep<true>(joint.state[J], i, all, end.states.at[J]), ...);
         (keep<kUsed<HANDS, S, sizeof...(S)>>(mode.state[S], i, all, next.at[S]), ...);
-        out[i] = all.or_nan(effort);
-        return {all.mask(), now.open};
+        out[i] = all.or_nan(end.effort);
+        return {all.mask(), end.motor.open};
     }
 
-    template <bool HANDS, bool ALONE>
+    template <bool HANDS, Form FORM, bool ALONE>
     static Outcome element(int64_t i, const Inputs& in, float dt, float* RESTRICT out, const Arrays<Mode>& mode,
-                           const Arrays<Law>& law, const Arrays<Stages>&... stages) {
-        return element<HANDS, ALONE>(i, in, dt, out, mode, law, Asked<Mode>{}, States<Mode>{}, Taken<Mode>{},
-                                     Taken<Law>{}, States<Law>{}, stages...);
+                           const Arrays<Law>& law, const Arrays<Joint>& joint, const Arrays<Stages>&... stages) {
+        return element<HANDS, FORM, ALONE>(i, in, dt, out, mode, law, joint, Asked<Mode>{}, States<Mode>{},
+                                           Taken<Mode>{}, Taken<Law>{}, States<Law>{}, States<Joint>{}, stages...);
     }
 
     // Solve the elements that are open.
     template <bool HANDS>
     NOINLINE static int32_t finish(const Block& b, float dt, const Arrays<Mode> mode, const Arrays<Law> law,
-                                   const Arrays<Stages>... stages) {
+                                   const Arrays<Joint> joint, const Arrays<Stages>... stages) {
         const Inputs in(b);
         int32_t bad = 0;
         for (int64_t i = 0; i < b.size; ++i)
-            if (bits_of(b.found[i])) bad |= element<HANDS, true>(i, in, dt, b.efforts, mode, law, stages...).bad;
+            if (bits_of(b.found[i]))
+                bad |= element<HANDS, Form::kGeneral, true>(i, in, dt, b.efforts, mode, law, joint, stages...).bad;
         return bad;
     }
 
-    template <bool HANDS>
+    template <bool HANDS, Form FORM>
     static bool over(const Block& b, float dt, const Arrays<Mode> mode, const Arrays<Law> law,
-                     const Arrays<Stages>... stages) {
+                     const Arrays<Joint> joint, const Arrays<Stages>... stages) {
         const Inputs in(b);
         float *RESTRICT const out = b.efforts, *RESTRICT const found = b.found;
         const int64_t size = b.size;
         int32_t bad = 0, open = 0;
         INDEPENDENT
         for (int64_t i = 0; i < size; ++i) {
-            const Outcome outcome = element<HANDS, false>(i, in, dt, out, mode, law, stages...);
+            const Outcome outcome = element<HANDS, FORM, false>(i, in, dt, out, mode, law, joint, stages...);
             bad |= outcome.bad & ~outcome.open;
             if constexpr (kBends) {
                 open |= outcome.open;
@@ -412,63 +493,78 @@ struct EndSweep {
             }
         }
         if constexpr (kBends)
-            if (open) bad |= finish<HANDS>(b, dt, mode, law, stages...);
+            if (open) bad |= finish<HANDS>(b, dt, mode, law, joint, stages...);
         return bad != 0;
     }
 
-    template <bool HANDS>
+    template <bool HANDS, Form FORM>
     NOINLINE FLATTENED static bool run(const Block& b, float dt, const Arrays<Mode> mode, const Arrays<Law> law,
-                                       const Arrays<Stages>... stages) {
-        return over<HANDS>(b, dt, mode, law, stages...);
+                                       const Arrays<Joint> joint, const Arrays<Stages>... stages) {
+        return over<HANDS, FORM>(b, dt, mode, law, joint, stages...);
     }
+    static constexpr Form kShortForm = kRubs ? Form::kUsual : Form::kGeneral;
     NOINLINE FLATTENED SHORT_VECTORS static bool run_short(const Block& b, float dt, const Arrays<Mode> mode,
-                                                           const Arrays<Law> law, const Arrays<Stages>... stages) {
-        return over<false>(b, dt, mode, law, stages...);
+                                                           const Arrays<Law> law, const Arrays<Joint> joint,
+                                                           const Arrays<Stages>... stages) {
+        return over<false, kShortForm>(b, dt, mode, law, joint, stages...);
     }
 
-    template <size_t... N>
-    static bool run_numbered(const Problem& p, const Block& b, std::index_sequence<N...>) {
+    template <Form FORM, size_t... N>
+    static bool run_numbered(const Problem& p, const Block& b, const Arrays<Joint>& joint, std::index_sequence<N...>) {
         const Use& use = p.limits[p.ends];
         const Arrays<Mode> mode(use, b);
         const Arrays<Law> law(p.controllers[0], b);
-        if (hands_over(use, mode, b.size)) return run<true>(b, p.dt, mode, law, Arrays<Stages>(p.limits[N], b)...);
-        return (b.size < kShort ? run_short : run<false>)(b, p.dt, mode, law, Arrays<Stages>(p.limits[N], b)...);
+        auto* chosen_run = run<false, FORM>;
+        // in its rarer forms a short loop is as a long one, which saves compiling it
+        if constexpr (FORM == kShortForm)
+            if (b.size < kShort) chosen_run = run_short;
+        if (hands_over(use, mode, b.size)) chosen_run = run<true, Form::kGeneral>;
+        return chosen_run(b, p.dt, mode, law, joint, Arrays<Stages>(p.limits[N], b)...);
     }
 
     static bool sweep(const Problem& p, const Block& b) {
-        return run_numbered(p, b, std::index_sequence_for<Stages...>{});
+        constexpr auto numbers = std::index_sequence_for<Stages...>{};
+        if constexpr (kRubs) {
+            const Use& use = p.limits[sizeof...(Stages)];
+            const Arrays<Joint> joint(use, b);
+            const bool is_usual =
+                have_taken<Joint, Form::kUsual>(use, joint, b.size, std::make_index_sequence<Joint::kPrepared>{});
+            return is_usual ? run_numbered<Form::kUsual>(p, b, joint, numbers)
+                            : run_numbered<Form::kGeneral>(p, b, joint, numbers);
+        } else {
+            return run_numbered<Form::kGeneral>(p, b, {}, numbers);
+        }
     }
 };
 
-// Controllers and limits with a sweep at the end of the step.
-using LinesAtEnd = List<ControllerPD, ControllerPID>;
+// Controllers, with friction or `Given`, and limits that have a sweep at the end of the step.
+using LinesAtEnd = List<List<ControllerPD, Given>, List<ControllerPID, Given>, List<ControllerPD, PassiveFriction>>;
 using LimitsAtEnd =
     List<List<>, List<ClampingMaxEffort>, List<ClampingDCMotor>, List<ClampingDCMotor, ClampingMaxEffort>>;
 
 // The sweep of a plan, if it has one.
-template <class Law, class Mode, class... Stages>
-void offer_at_end(List<Stages...>, const Problem& p, Sweep& found) {
-    const int numbers[] = {number_in<Stages>(EffortStages{})..., number_in<Mode>(EffortStages{})};
-    if (p.limits.size() != std::size(numbers)) return;
-    bool fits = p.controllers[0].law == number_in<Law>(Controllers{});
-    for (size_t k = 0; k < std::size(numbers); ++k) fits &= p.limits[k].law == numbers[k];
-    if (fits) found = EndSweep<Law, Mode, Stages...>::sweep;
+template <class Mode, class Law, class Joint, class... Stages>
+void offer_at_end(List<Law, Joint>, List<Stages...>, const Problem& p, Sweep& found) {
+    std::vector<int> numbers{number_in<Stages>(EffortStages{})...};
+    if constexpr (!std::is_same_v<Joint, Given>) numbers.push_back(number_in<Joint>(EffortStages{}));
+    numbers.push_back(number_in<Mode>(EffortStages{}));
+    bool fits = p.controllers[0].law == number_in<Law>(Controllers{}) && p.limits.size() == numbers.size();
+    for (size_t k = 0; fits && k < numbers.size(); ++k)
+        fits = p.limits[k].law == numbers[k] && (p.limits[k].every || !p.limits[k].states);
+    if (fits) found = EndSweep<Law, Mode, Joint, Stages...>::sweep;
 }
-template <class Law, class Mode, class... Lists>
-void offer_all_at_end(List<Lists...>, const Problem& p, Sweep& found) {
-    (offer_at_end<Law, Mode>(Lists{}, p, found), ...);
-}
-template <class Mode, class... Laws>
-void find_end_sweep_of(List<Laws...>, const Problem& p, Sweep& found) {
-    (offer_all_at_end<Laws, Mode>(LimitsAtEnd{}, p, found), ...);
+template <class Mode, class... Lines, class... Limits>
+void offer_all_at_end(List<Lines...>, List<Limits...>, const Problem& p, Sweep& found) {
+    [[maybe_unused]] const auto with = [&](auto lines) { (offer_at_end<Mode>(lines, Limits{}, p, found), ...); };
+    (with(Lines{}), ...);
 }
 template <class... Stages>
 Sweep find_end_sweep(List<Stages...>, const Problem& p) {
     Sweep found = nullptr;
-    if (p.controllers.size() != 1 || !p.controllers[0].every || !p.limits[p.ends].every) return found;
+    if (p.controllers.size() != 1 || !p.controllers[0].every) return found;
     const auto look = [&](auto one) {
         using Mode = typename decltype(one)::type;
-        if constexpr (Mode::kEnds) find_end_sweep_of<Mode>(LinesAtEnd{}, p, found);
+        if constexpr (Mode::kEnds) offer_all_at_end<Mode>(LinesAtEnd{}, LimitsAtEnd{}, p, found);
     };
     (look(std::common_type<Stages>{}), ...);
     return found;

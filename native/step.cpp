@@ -550,10 +550,6 @@ NOINLINE void find_faults(const Problem& p, const Block& b, const float* const* 
 
 // ---- efforts at the end of the step
 
-// How often a motor with friction behind it is taken as a line, and how near to that it has to be.
-constexpr int kMostLines = 4;
-constexpr float kNearLine = 1e-4f;
-
 // Position at the end of the step; that at its start where the effort is explicit.
 inline float end_position(float q, float after, float gain, float dt) {
     return chosen(gain != 0.0f, q + dt * after, q);
@@ -816,8 +812,8 @@ NOINLINE void step_joints(const Problem& p, Block& b, int first, float* efforts,
         evaluate_motors(p, b, commanded, found, scratch);
         int32_t apart = 0;
         for (int64_t i = 0; i < b.size; ++i) {
-            const float expected = line[i] + line_slopes[i] * (end_qd[i] - line_qd[i]), off = found[i] - expected;
-            const bool differs = magnitude(off) > kNearLine * (magnitude(expected) + magnitude(found[i]));
+            const float expected = line[i] + line_slopes[i] * (end_qd[i] - line_qd[i]);
+            const bool differs = nearness(found[i], expected) < 0.0f;
             apart |= static_cast<int32_t>(gain[i] != 0.0f && differs);
         }
         if (!apart) break;

@@ -25,7 +25,9 @@ using UsualLimits =
          List<ClampingDCMotor, ClampingPositionBased>, List<ClampingDCMotor, ClampingPositionBased, ClampingMaxEffort>>;
 
 // Stands for a law if efforts are given.
-struct Given {};
+struct Given {
+    static constexpr int kStates = 0;
+};
 
 // ---- loops
 
@@ -147,13 +149,20 @@ constexpr bool is_none(float constant) {
     return constant != constant;
 }
 
-// True if `size` elements have the constants of a form. What robots share is known beforehand.
-template <class Stage, Form FORM, size_t... K, size_t... A>
-inline bool have_constants(const Use& use, const Arrays<Stage>& own, int64_t size, std::index_sequence<K...>,
-                           std::index_sequence<A...>) {
-    constexpr auto &taken = Constants<Stage, FORM>::kTaken, &asked = Constants<Stage, FORM>::kAsked;
+// True if the parameters of `size` elements have the constants of a form. What robots share is known beforehand.
+template <class Stage, Form FORM, size_t... K>
+inline bool have_taken(const Use& use, const Arrays<Stage>& own, int64_t size, std::index_sequence<K...>) {
+    constexpr auto& taken = Constants<Stage, FORM>::kTaken;
     return ((is_none(taken[K]) || !use.is_shared(K) || use.shared[K] == taken[K]) && ...) &&
-           ((is_none(taken[K]) || use.is_shared(K) || all_are(own.taken[K], taken[K], size)) && ...) &&
+           ((is_none(taken[K]) || use.is_shared(K) || all_are(own.taken[K], taken[K], size)) && ...);
+}
+
+// True if `size` elements have the constants of a form.
+template <class Stage, Form FORM, size_t... K, size_t... A>
+inline bool have_constants(const Use& use, const Arrays<Stage>& own, int64_t size, std::index_sequence<K...> parameters,
+                           std::index_sequence<A...>) {
+    constexpr auto& asked = Constants<Stage, FORM>::kAsked;
+    return have_taken<Stage, FORM>(use, own, size, parameters) &&
            ((is_none(asked[A]) || (use.is_still[A] && asked[A] == 0.0f) || all_are(own.asked[A], asked[A], size)) &&
             ...);
 }
