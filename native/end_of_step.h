@@ -196,10 +196,14 @@ inline float nearness(float one, float other) {
     return kNear * (magnitude(one) + magnitude(other)) - magnitude(one - other);
 }
 
-// All bits if they are not near. It is the sign of a number, for GCC vectorizes no loop over a condition of Newton's
-// method.
-inline int32_t are_apart(float one, float other) {
-    return static_cast<int32_t>(bits_of(nearness(one, other))) >> 31;
+// Above zero while a motor has the effort of its line, of which positions that are rounded are a part.
+inline float nearness_to_line(float effort, float change, float found) {
+    return kNear * (magnitude(effort) + magnitude(change) + magnitude(found)) - magnitude(found - (effort + change));
+}
+
+// All bits below zero. It is the sign of a number, for GCC vectorizes no loop over a condition of Newton's method.
+inline int32_t is_apart(float nearness) {
+    return static_cast<int32_t>(bits_of(nearness)) >> 31;
 }
 
 // A step of Newton's method from `x`, given what a stage makes of it and the slope of that.
@@ -236,7 +240,6 @@ struct EndSweep {
     static constexpr bool kRubs = !std::is_same_v<Joint, Given>;
     // an element may take more rounds: a limit bends with the velocity, or friction moves the motor to another limit
     static constexpr bool kBends = ((Stages::kReads[1] || Stages::kReads[2]) || ...) || (kRubs && sizeof...(Stages));
-    static constexpr int kRounds = 2;
 
     // An effort, its slope by the final velocity, and all bits if it may not be solved yet.
     struct Solution {
@@ -264,18 +267,13 @@ struct EndSweep {
         return stage_at(moving(line, before.slope), at.q, at.free + at.gain * tried, at.dt, own, i, Taken<Stage>{});
     }
 
-    // `ROUNDS` steps of Newton's method: no loop, which compilers do not vectorize.
-    template <int ROUNDS, class Stage>
-    static Solution solved(const Solution& before, const Solution& now, const Start& at, const Arrays<Stage>& own,
-                           int64_t i) {
-        if constexpr (ROUNDS == 0) {
-            return now;
-        } else {
-            const Number found = behind(before, now.effort, at, own, i);
-            const float slope = bounded_slope(slope_of(found));
-            const float next = newton_step(now.effort, found.value, slope, at.gain);
-            return solved<ROUNDS - 1>(before, {next, slope, are_apart(next, now.effort)}, at, own, i);
-        }
+    // One step of Newton's method from `tried`; open if the stage does not leave the effort as it is then.
+    template <class Stage>
+    static Solution solved(const Solution& before, float tried, const Start& at, const Arrays<Stage>& own, int64_t i) {
+        const Number found = behind(before, tried, at, own, i);
+        const float slope = bounded_slope(slope_of(found));
+        const float effort = newton_step(tried, found.value, slope, at.gain);
+        return {effort, slope, is_apart(nearness(behind(before, effort, at, own, i).value, effort)) | before.open};
     }
 
     // As many steps as it takes, within a bracket.
@@ -302,10 +300,7 @@ struct EndSweep {
         } else {
             // from the limit at the velocity before the step, which is on the right piece of most of them
             const float held = stage_at(constant(before.effort), at.q, at.qd, at.dt, own, i, Taken<Stage>{}).value;
-            if constexpr (ALONE) return solved_alone(before, held, at, own, i);
-            Solution found = solved<kRounds>(before, {held, 0.0f, 0}, at, own, i);
-            found.open |= before.open;
-            return found;
+            return ALONE ? solved_alone(before, held, at, own, i) : solved(before, held, at, own, i);
         }
     }
 
@@ -349,15 +344,17 @@ struct EndSweep {
         End end{motor.effort, at.free + at.gain * motor.effort, motor, {}};
         if constexpr (kRubs) {
             for (int round = 0; round < (ALONE ? kMostLines : 1); ++round) {
-                if (round && round + 1 == kMostLines) motor.slope = 0.0f;
+                const bool is_last = round + 1 == kMostLines;
+                if (is_last) motor.slope = 0.0f;
                 const float before = end.qd;
                 const auto found =
                     friction<FORM>(motor, before, at, own, i, Asked<Joint>{}, States<Joint>{}, Taken<Joint>{});
                 end.effort = found.at[0], end.qd = at.free + at.gain * end.effort;
                 for (int s = 0; s < Joint::kStates; ++s) end.states.at[s] = found.at[Joint::kResults + s];
                 const Solution there = motor_at(end.qd);
-                const int32_t apart = are_apart(there.effort, motor.effort + motor.slope * (end.qd - before));
-                end.motor = {there.effort, there.slope, motor.open | apart};
+                const float change = motor.slope * (end.qd - before);
+                const int32_t apart = is_apart(nearness_to_line(motor.effort, change, there.effort));
+                end.motor = {there.effort, is_last ? 0.0f : there.slope, motor.open | apart};
                 if (ALONE && !apart) break;
                 motor = there;
             }
@@ -445,7 +442,7 @@ struct EndSweep {
         // what is found last is added last; a velocity is finite only with its effort
         (all.add(end.states.at[J]), ...);
         all.add(whole, end.qd);
-        if constexpr (kBends) all.add(float_of(end.motor.open));
+        if constexpr (kBends && !ALONE) all.add(float_of(end.motor.open));
         if constexpr (sizeof...(K) > 0) {
             const auto after = commanded(q + dt * end.qd, end.qd);
             (all.add(after.at[Law::kResults + K]), ...);

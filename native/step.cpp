@@ -792,12 +792,9 @@ NOINLINE void step_joints(const Problem& p, Block& b, int first, float* efforts,
                  *const line_qd = end_array(p, b, kLineVelocity), *const line = end_array(p, b, kBefore),
                  *const line_slopes = end_array(p, b, kSlopeBefore), *const found = end_array(p, b, kLow);
     const float* const gain = end_array(p, b, kGain);
+    float* const motor_slopes = end_array(p, b, kMotorSlope);
     for (int round = 0; round < kMostLines; ++round) {
         if (round) put_back_following(p, b);
-        if (round + 1 == kMostLines) {
-            std::fill_n(slopes, b.size, 0.0f);
-            std::fill_n(end_array(p, b, kMotorSlope), b.size, 0.0f);
-        }
         std::copy_n(efforts, b.size, line);
         std::copy_n(slopes, b.size, line_slopes);
         std::copy_n(end_qd, b.size, line_qd);
@@ -810,14 +807,23 @@ NOINLINE void step_joints(const Problem& p, Block& b, int first, float* efforts,
         }
         if (round + 1 == kMostLines) break;
         evaluate_motors(p, b, commanded, found, scratch);
+        const auto differs = [&](int64_t i) {
+            const float change = line_slopes[i] * (end_qd[i] - line_qd[i]);
+            return gain[i] != 0.0f && nearness_to_line(line[i], change, found[i]) < 0.0f;
+        };
         int32_t apart = 0;
-        for (int64_t i = 0; i < b.size; ++i) {
-            const float expected = line[i] + line_slopes[i] * (end_qd[i] - line_qd[i]);
-            const bool differs = nearness(found[i], expected) < 0.0f;
-            apart |= static_cast<int32_t>(gain[i] != 0.0f && differs);
-        }
+        for (int64_t i = 0; i < b.size; ++i) apart |= static_cast<int32_t>(differs(i));
         if (!apart) break;
-        std::copy_n(found, b.size, efforts);
+        const bool last_is_next = round + 2 == kMostLines;
+        for (int64_t i = 0; i < b.size; ++i) {
+            if (differs(i)) {
+                efforts[i] = found[i];
+                if (last_is_next) slopes[i] = motor_slopes[i] = 0.0f;
+            } else {
+                // the others are solved: again the same
+                efforts[i] = line[i], slopes[i] = line_slopes[i], end_qd[i] = line_qd[i];
+            }
+        }
     }
 }
 

@@ -313,10 +313,26 @@ def test_integral_is_that_of_the_end_of_the_step() -> None:
     "limits", [[], [15.0], [DC_MOTOR], [DC_MOTOR, 15.0]], ids=["none", "constant", "motor", "both"]
 )
 @pytest.mark.parametrize(
-    "law", [PDControlConfig(2000.0, 20.0), PIDControlConfig(2000.0, 5000.0, 20.0)], ids=["PD", "PID"]
+    ("law", "friction"),
+    [
+        (PDControlConfig(2000.0, 20.0), []),
+        (PIDControlConfig(2000.0, 5000.0, 20.0), []),
+        (PDControlConfig(2000.0, 20.0), [FrictionConfig(coulomb=2.0, viscous=0.1, static=3.0)]),
+        (
+            PDControlConfig(2000.0, 20.0),
+            [FrictionConfig(coulomb=2.0, stribeck_exponent=1.5, motor_load=0.1, external_load=0.1)],
+        ),
+    ],
+    ids=["PD", "PID", "friction", "friction of loads"],
 )
 def test_one_sweep_solves_what_stages_do_one_by_one(
-    law: Any, limits: list[Any], robots: int, in_engine: bool, rng: np.random.Generator, monkeypatch: Any
+    law: Any,
+    friction: list[Any],
+    limits: list[Any],
+    robots: int,
+    in_engine: bool,
+    rng: np.random.Generator,
+    monkeypatch: Any,
 ) -> None:
     """Efforts, states and faults, of few and of many joints; a recording asks for the stages one by one."""
     # as with a simulator
@@ -327,7 +343,7 @@ def test_one_sweep_solves_what_stages_do_one_by_one(
     motion[3, 0, 0, 5], motion[5, 1, 0, 7] = np.nan, np.inf
 
     def run(recorded: bool) -> tuple[np.ndarray, dict[str, Any], list[Any]]:
-        arrays = ActuatedArrays(names, {".*": [law, *stages, ImplicitConfig(in_engine=in_engine)]}, robots)
+        arrays = ActuatedArrays(names, {".*": [law, *stages, *friction, ImplicitConfig(in_engine=in_engine)]}, robots)
         arrays.set_mass_matrix(np.diag(inertia))
         with arrays.record() if recorded else contextlib.nullcontext():
             efforts = [np.array(arrays.step(*map(np.ascontiguousarray, one), DT)) for one in motion]
