@@ -39,6 +39,21 @@ show_progress() {
     if [ -t 2 ]; then printf '\r\033[K' >&2; fi
 }
 
+# the core is compiled while pip downloads and unpacks the rest
+install_all() {
+    local compiling installed=0
+    "$venv/bin/python" -c '
+import subprocess, sys, tomllib
+needed = tomllib.load(open(sys.argv[1], "rb"))["build-system"]["requires"]
+pip = [sys.executable, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--upgrade", "pip"]
+sys.exit(subprocess.call([*pip, *needed]))' "$root/pyproject.toml" || return 1
+    (cd "$root" && exec "$venv/bin/python" setup.py --quiet build_ext --inplace --force) &
+    compiling=$!
+    ACTUATORS_CORE=off "$venv/bin/python" -m pip install --disable-pip-version-check \
+        --editable "$root[${ACTUATORS_EXTRA:-test}]" || installed=1
+    wait "$compiling" && [ "$installed" = 0 ]
+}
+
 install() {
     local python
     python=$(find_python) || exit 1
@@ -48,10 +63,7 @@ install() {
         rm -rf "$venv"
         fail "'$python -m venv' failed." "On Debian and Ubuntu: apt install python3-venv. Then run this again."
     fi
-    {
-        "$venv/bin/python" -m pip install --quiet --disable-pip-version-check --upgrade pip setuptools &&
-            "$venv/bin/python" -m pip install --disable-pip-version-check --editable "$root[${ACTUATORS_EXTRA:-test}]"
-    } 2>&1 | tee "$log" | show_progress
+    install_all 2>&1 | tee "$log" | show_progress
     if [ "${PIPESTATUS[0]}" -ne 0 ]; then
         grep -E '^ *(ERROR|error)|: (fatal )?error:' "$log" | tail -n 5 >&2
         fail "installing failed; all of pip's output is in .venv/install.log." \
