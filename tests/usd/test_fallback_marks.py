@@ -374,6 +374,27 @@ def test_friction_of_the_author_in_a_simulation_is_what_the_simulator_takes(engi
                 assert joint_values(robot) == pytest.approx(FALLBACK, rel=1e-5)
 
 
+def test_armature_of_an_actuator_of_mujoco_is_no_fallback(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It stays, without that of the replaced actuator; whatever the simulator is called."""
+    pytest.importorskip("mujoco")
+    monkeypatch.setattr("isaacsim.core.experimental.actuators.hosts.mujoco.host.MujocoHost.engine", "Another")
+    made = pendulum()
+    prim = made.stage.DefinePrim("/World/drive", "MjcActuator")
+    prim.CreateRelationship("mjc:target").SetTargets([HINGE])
+    for name, value in {"gainPrm": [10.0], "biasPrm": [0.0, -10.0, -1.0], "gear": [2.0]}.items():
+        prim.CreateAttribute(f"mjc:{name}", Sdf.ValueTypeNames.DoubleArray).Set(value)
+    prim.CreateAttribute("mjc:biasType", Sdf.ValueTypeNames.Token).Set("affine")
+    prim.CreateAttribute("mjc:armature", Sdf.ValueTypeNames.Double).Set(0.25)
+    author(made.stage, [PD, ROTOR])
+    with Simulation(made.stage) as sim:
+        sim.play()
+        robot = sim.articulation(ROOT)
+        assert joint_values(robot)[-1] == pytest.approx(1.01)
+        with ArticulationActuators.from_configs(ROOT, {"hinge": [PD, MaxEffortClampingConfig(9.0)]}):
+            assert joint_values(robot)[-1] == pytest.approx(1.0)
+        assert joint_values(robot)[-1] == pytest.approx(1.01)
+
+
 def test_value_that_was_set_in_a_simulation_is_no_fallback() -> None:
     """It stays, beside fallbacks that go; and in copies of the robot each has its own."""
     stage = furnished().stage

@@ -142,8 +142,8 @@ def values_of_author(host: Host, robots: Binding, axes: Sequence[tuple[str, str]
     from .usd.motors import own_properties
 
     there = [axis for axis in axes if host.stage.GetPrimAtPath(axis[0])]
-    of_mujoco = str(getattr(host, "engine", "")).lower().startswith("mujoco")
-    found = own_properties(host.stage, there, si=not robots.in_stage_units, of_mujoco=of_mujoco)
+    reads_mjc = getattr(robots.articulation, "READS_MJC", False)
+    found = own_properties(host.stage, there, si=not robots.in_stage_units, of_mujoco=reads_mjc)
     values = []
     for name, (marked, own) in found.items():
         differ = np.flatnonzero((marked != own).any(axis=0))
