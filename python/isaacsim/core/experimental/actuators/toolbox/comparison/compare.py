@@ -234,7 +234,7 @@ class _Search:
             trial = self._trial(cause)
             if trial is None or not trial.is_of_use(now):
                 continue
-            if cause.comes_first and trial.weight(now, self._whole) > 0.0:
+            if cause.comes_first:
                 return trial
             trials.append(trial)
         return max(trials, key=lambda one: one.weight(now, self._whole), default=None)
