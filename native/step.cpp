@@ -2,7 +2,8 @@
 //
 // NaN handling: an input that is not finite makes the effort of the law NaN, a law or limit with a result that is not
 // finite returns NaN, and neither writes its state. A sweep only detects that there is a NaN; the block is then
-// scanned, these efforts are set to zero and their faults are recorded.
+// scanned, these efforts are set to zero and their faults are recorded. A law that acts late goes on where the effort
+// alone is not finite: a value that is too large would never leave its ring.
 #include <algorithm>
 #include <cstring>
 
@@ -442,13 +443,15 @@ struct Kept {
     const int32_t* places;
     // true for what comes before the controller, and the controller; for a stage that follows all limits
     bool is_commanding, follows;
+    // true for what acts late, which goes on where the effort alone is not finite
+    bool goes_on;
 };
 
 // Call with each state array of a block. If the state is updated in place, its previous value is in the memory of the
 // block.
 template <class Each>
 void for_kept(const Problem& p, const Block& b, const Each& each) {
-    bool is_commanding = true, follows = false;
+    bool is_commanding = true, follows = false, goes_on = false;
     const auto arrays = [&](const auto& use, int number, int64_t pieces, int64_t size) {
         const int64_t first = b.first_robot * use.slots * size, count = b.robots * use.slots * size;
         const float* kept = b.kept + use.kept_at * b.robots;
@@ -462,16 +465,18 @@ void for_kept(const Problem& p, const Block& b, const Each& each) {
                    size,
                    use.places,
                    is_commanding,
-                   follows};
+                   follows,
+                   goes_on};
             each(k, !before);
         }
     };
     const auto laws = [&](const std::vector<Use>& uses) {
         for (const Use& use : uses) {
             follows = &uses == &p.limits && &use - uses.data() >= p.first_following;
+            goes_on = use.late > 0;
             if (use.restores) arrays(use, use.kept(), 1, 1);
         }
-        follows = false;
+        follows = goes_on = false;
     };
     laws(p.controllers);
     for (const NetworkUse& use : p.networks) arrays(use, use.arrays, use.pieces, use.each);
@@ -491,7 +496,8 @@ void keep_state(const Problem& p, const Block& b) {
     }
 }
 
-// Restore the state of elements for which `is_bad` is true, of all laws or of those up to the controller.
+// Restore the state of elements that `is_bad`, of all laws or of those up to the controller; it is also given whether
+// the law goes on where the effort alone is not finite.
 template <class IsBad>
 void put_back(const Problem& p, const Block& b, const IsBad& is_bad, bool all = true) {
     for_kept(p, b, [&](const Kept& k, bool in_place) {
@@ -500,7 +506,7 @@ void put_back(const Problem& p, const Block& b, const IsBad& is_bad, bool all = 
         if (in_place && p.phase == Phase::kLimit) return;
         const int64_t pitch = in_place ? k.count : k.pitch;
         for (int64_t n = 0; n < k.count / k.each; ++n) {
-            if (!is_bad(k.places[n])) continue;
+            if (!is_bad(k.places[n], k.goes_on)) continue;
             for (int64_t piece = 0; piece < k.pieces; ++piece)
                 std::copy_n(k.before + piece * pitch + n * k.each, k.each, k.state + piece * k.pitch + n * k.each);
         }
@@ -530,7 +536,11 @@ NOINLINE void find_faults(const Problem& p, const Block& b, const float* const* 
         const int32_t code = fault_of(signals, i) | (p.asking.empty() ? 0 : asked_fault_of(p, b, i));
         return code || finite(b.efforts[i]) ? code : kEffortFault;
     };
-    if (b.kept) put_back(p, b, code_of);
+    const auto is_kept = [&](int64_t i, bool goes_on) {
+        const int32_t code = code_of(i);
+        return (goes_on ? code & ~kEffortFault : code) != 0;
+    };
+    if (b.kept) put_back(p, b, is_kept);
     const std::lock_guard<std::mutex> lock(*p.guard);
     for (int64_t i = 0; i < b.size; ++i) {
         const int64_t place = i % p.period;
@@ -891,7 +901,7 @@ NOINLINE bool find_due(const Problem& p, Block& b, const Scratch& scratch) {
 // a signal is bad.
 NOINLINE void rest(const Problem& p, const Block& b, const float* const* signals, float* RESTRICT efforts, bool ran) {
     const float* RESTRICT const due = b.due;
-    if (ran && b.kept) put_back(p, b, [due](int64_t i) { return due[i] < 0.5f; }, false);
+    if (ran && b.kept) put_back(p, b, [due](int64_t i, bool) { return due[i] < 0.5f; }, false);
     const float *const q = signals[kPosition], *const qd = signals[kVelocity],
                        *const q_target = signals[kPositionTarget], *const qd_target = signals[kVelocityTarget],
                        *const feedforward = signals[kFeedforward];
