@@ -182,12 +182,186 @@ bool hands_over(const Use& use, const Arrays<Mode>& mode, int64_t size) {
     return !all_are(mode.taken[kInEngine], 0.0f, size);
 }
 
-// A controller that is a line, at most a constant limit, and the effort mode of all elements: solved in closed form.
-template <class Law, class Mode, class A, class S, class T, class L, class M>
-struct EndSweep;
-template <class Law, class Mode, size_t... A, size_t... S, size_t... T, size_t... L, size_t... M>
-struct EndSweep<Law, Mode, std::index_sequence<A...>, std::index_sequence<S...>, std::index_sequence<T...>,
-                std::index_sequence<L...>, std::index_sequence<M...>> {
+// Slope of an effort by the final velocity; one that is above zero, or not known, counts as zero.
+inline float bounded_slope(float slope) {
+    return chosen(slope < 0.0f && slope >= -kMax, slope, 0.0f);
+}
+
+// Largest number of times that a stage is evaluated, and relative change at which its effort is solved.
+constexpr int kMostRounds = 24;
+constexpr float kNear = 1e-4f;
+
+// Above zero while two efforts are nearer to each other than `kNear`.
+inline float nearness(float one, float other) {
+    return kNear * (magnitude(one) + magnitude(other)) - magnitude(one - other);
+}
+
+// Above zero while a motor has the effort of its line, of which positions that are rounded are a part.
+inline float nearness_to_line(float effort, float change, float found) {
+    return kNear * (magnitude(effort) + magnitude(change) + magnitude(found)) - magnitude(found - (effort + change));
+}
+
+// All bits below zero. It is the sign of a number, for GCC vectorizes no loop over a condition of Newton's method.
+inline int32_t is_apart(float nearness) {
+    return static_cast<int32_t>(bits_of(nearness)) >> 31;
+}
+
+// A step of Newton's method from `x`, given what a stage makes of it and the slope of that.
+inline float newton_step(float x, float found, float slope, float gain) {
+    const float yielding = slope * gain;
+    return chosen(yielding == 0.0f, found, x + (found - x) / (1.0f - yielding));
+}
+
+// The next effort to be tried for a stage, within a bracket.
+struct Tried {
+    float effort, low, high;
+    bool settled;
+};
+
+// The same, or the middle of the bracket where that leaves it.
+inline Tried improved(float x, float found, float slope, float gain, float low, float high) {
+    const bool rises = found - x > 0.0f;
+    const float lowest = chosen(rises, x, low), highest = chosen(rises, high, x);
+    const float newton = newton_step(x, found, slope, gain);
+    // true without a bracket, too
+    const bool inside = !(newton <= lowest || newton >= highest);
+    const bool settled = !(nearness(newton, x) < 0.0f) || gain == 0.0f;
+    return {chosen(settled || inside, newton, 0.5f * lowest + 0.5f * highest), lowest, highest, settled};
+}
+
+// How often a motor with friction behind it is taken as a line.
+constexpr int kMostLines = 4;
+
+// A controller that is a line, limits without states or curves, friction of the joint or `Given` for none, and the
+// effort mode of all elements, one element after the other.
+template <class Law, class Mode, class Joint, class... Stages>
+struct EndSweep {
+    static_assert(((Stages::kStates + Stages::kAsked + Stages::kCurves == 0) && ...) && !Law::kAsked && !Law::kCurves);
+    static constexpr bool kRubs = !std::is_same_v<Joint, Given>;
+    // an element may take more rounds: a limit bends with the velocity, or friction moves the motor to another limit
+    static constexpr bool kBends = ((Stages::kReads[1] || Stages::kReads[2]) || ...) || (kRubs && sizeof...(Stages));
+
+    // An effort, its slope by the final velocity, and all bits if it may not be solved yet.
+    struct Solution {
+        float effort, slope;
+        int32_t open;
+    };
+
+    // What an element does without its motor, and its start.
+    struct Start {
+        float q, qd, free, gain, dt;
+    };
+
+    template <class Stage, size_t... T>
+    static Number stage_at(Number effort, float q, float qd, float dt, const Arrays<Stage>& own, int64_t i,
+                           std::index_sequence<T...>) {
+        return Stage::template law<Number>(effort, moving(q + dt * qd, dt), moving(qd, 1.0f), constant(dt),
+                                           constant(own.taken[T][i])...)
+            .at[0];
+    }
+
+    // The effort behind a stage, as a line before it goes on to `tried`.
+    template <class Stage>
+    static Number behind(const Solution& before, float tried, const Start& at, const Arrays<Stage>& own, int64_t i) {
+        const float line = before.effort + before.slope * (at.gain * (tried - before.effort));
+        return stage_at(moving(line, before.slope), at.q, at.free + at.gain * tried, at.dt, own, i, Taken<Stage>{});
+    }
+
+    // One step of Newton's method from `tried`; open if the stage does not leave the effort as it is then.
+    template <class Stage>
+    static Solution solved(const Solution& before, float tried, const Start& at, const Arrays<Stage>& own, int64_t i) {
+        const Number found = behind(before, tried, at, own, i);
+        const float slope = bounded_slope(slope_of(found));
+        const float effort = newton_step(tried, found.value, slope, at.gain);
+        return {effort, slope, is_apart(nearness(behind(before, effort, at, own, i).value, effort)) | before.open};
+    }
+
+    // As many steps as it takes, within a bracket.
+    template <class Stage>
+    static Solution solved_alone(const Solution& before, float first, const Start& at, const Arrays<Stage>& own,
+                                 int64_t i) {
+        Solution now{first, 0.0f, 0};
+        Tried next{first, -kInfinity, kInfinity, false};
+        for (int round = 0; round < kMostRounds && !next.settled; ++round) {
+            const Number found = behind(before, now.effort, at, own, i);
+            now.slope = bounded_slope(slope_of(found));
+            next = improved(now.effort, found.value, now.slope, at.gain, next.low, next.high);
+            now.effort = next.effort;
+        }
+        return now;
+    }
+
+    template <bool ALONE, class Stage>
+    static Solution limited(const Solution& before, const Start& at, const Arrays<Stage>& own, int64_t i) {
+        if constexpr (!Stage::kReads[1] && !Stage::kReads[2]) {
+            const Number found =
+                stage_at(moving(before.effort, before.slope), at.q, at.qd, at.dt, own, i, Taken<Stage>{});
+            return {found.value, slope_of(found), before.open};
+        } else {
+            // from the limit at the velocity before the step, which is on the right piece of most of them
+            const float held = stage_at(constant(before.effort), at.q, at.qd, at.dt, own, i, Taken<Stage>{}).value;
+            return ALONE ? solved_alone(before, held, at, own, i) : solved(before, held, at, own, i);
+        }
+    }
+
+    // What friction asks for, of a joint under a motor that has a final velocity without friction.
+    template <int SIGNAL>
+    static float told_joint(const Solution& motor, float motor_qd, const Start& at) {
+        switch (SIGNAL) {
+            case kInertia:
+                return at.dt / at.gain;
+            case kLoad:
+                return (at.qd - at.free) / at.gain;
+            case kLoadIsWhole:
+                return 1.0f;
+            case kMotorDamping:
+                return -motor.slope;
+            default:
+                return -motor.slope * motor_qd;
+        }
+    }
+    template <Form FORM, size_t... A, size_t... S, size_t... T>
+    static auto friction(const Solution& motor, float motor_qd, const Start& at, const Arrays<Joint>& own, int64_t i,
+                         std::index_sequence<A...>, std::index_sequence<S...>, std::index_sequence<T...>) {
+        using Loop = StageLoop<Joint, FORM, Asked<Joint>, States<Joint>, Taken<Joint>>;
+        return Joint::law(motor.effort, at.q, at.qd, at.dt, told_joint<Joint::kAsks[A]>(motor, motor_qd, at)...,
+                          own.state[S][i]..., Loop::template value_at<T>(own.taken[T], i)...);
+    }
+
+    // The end of the step: effort and velocity of the joint, the motor there, and the next states of friction.
+    struct End {
+        float effort, qd;
+        Solution motor;
+        Values<float, Joint::kStates> states;
+    };
+
+    // Friction, with the motor as a line: `motor_at` gives the motor at the velocity where friction leaves the joint,
+    // and if that is not on the line, it is the next one. The last time the motor keeps its effort, so that no limit is
+    // exceeded.
+    template <Form FORM, bool ALONE, class MotorAt>
+    static End joint_at_end(Solution motor, const Start& at, const Arrays<Joint>& own, int64_t i,
+                            const MotorAt& motor_at) {
+        End end{motor.effort, at.free + at.gain * motor.effort, motor, {}};
+        if constexpr (kRubs) {
+            for (int round = 0; round < (ALONE ? kMostLines : 1); ++round) {
+                const bool is_last = round + 1 == kMostLines;
+                if (is_last) motor.slope = 0.0f;
+                const float before = end.qd;
+                const auto found =
+                    friction<FORM>(motor, before, at, own, i, Asked<Joint>{}, States<Joint>{}, Taken<Joint>{});
+                end.effort = found.at[0], end.qd = at.free + at.gain * end.effort;
+                for (int s = 0; s < Joint::kStates; ++s) end.states.at[s] = found.at[Joint::kResults + s];
+                const Solution there = motor_at(end.qd);
+                const float change = motor.slope * (end.qd - before);
+                const int32_t apart = is_apart(nearness_to_line(motor.effort, change, there.effort));
+                end.motor = {there.effort, is_last ? 0.0f : there.slope, motor.open | apart};
+                if (ALONE && !apart) break;
+                motor = there;
+            }
+        }
+        return end;
+    }
+
     // Of a mode that hands nothing over, the last of `N` states or parameters is zero, and not read, checked or kept.
     template <bool HANDS, size_t K, size_t N>
     static constexpr bool kUsed = HANDS || K + 1 < N;
@@ -208,88 +382,186 @@ struct EndSweep<Law, Mode, std::index_sequence<A...>, std::index_sequence<S...>,
         if constexpr (USED) all.add(number);
     }
 
+    // All bits of an outcome where it is so.
+    struct Outcome {
+        int32_t bad, open;
+    };
+
+    // An element: its effort, and the states of controller, friction and mode.
+    template <bool HANDS, Form FORM, bool ALONE, size_t... A, size_t... S, size_t... T, size_t... L, size_t... K,
+              size_t... J>
+    static Outcome element(int64_t i, const Inputs& in, float dt, float* RESTRICT out, const Arrays<Mode>& mode,
+                           const Arrays<Law>& law, const Arrays<Joint>& joint, std::index_sequence<A...>,
+                           std::index_sequence<S...>, std::index_sequence<T...>, std::index_sequence<L...>,
+                           std::index_sequence<K...>, std::index_sequence<J...>, const Arrays<Stages>&... stages) {
+        const float q = in.q[i], qd = in.qd[i];
+        const auto before = Mode::template end<float>(q, qd, dt, mode.asked[A][i]...,
+                                                      number<kUsed<HANDS, S, sizeof...(S)>>(mode.state[S], i)...,
+                                                      number<kUsed<HANDS, T, sizeof...(T)>>(mode.taken[T], i)...);
+        const Start at{q, qd, before.at[0], before.at[1], dt};
+        const auto commanded = [&](auto end_q, auto end_qd) {
+            using V = decltype(end_q);
+            return Law::template law<V>(end_q, end_qd, V{in.q_target[i]}, V{in.qd_target[i]}, V{in.feedforward[i]},
+                                        V{dt}, V{law.state[K][i]}..., V{law.taken[L][i]}...);
+        };
+        const auto command_at = [&](float end_qd) {
+            const Number found = commanded(moving(q + dt * end_qd, dt), moving(end_qd, 1.0f)).at[0];
+            const float slope = slope_of(found);
+            return Solution{found.value, slope < 0.0f ? slope : 0.0f, 0};
+        };
+        const auto motor_at = [&](float end_qd) {
+            Solution found = command_at(end_qd);
+            [[maybe_unused]] const auto limit = [&](const auto& own, auto taken) {
+                const Number limited = stage_at(moving(found.effort, found.slope), q, end_qd, dt, own, i, taken);
+                found = {limited.value, bounded_slope(slope_of(limited)), 0};
+            };
+            (limit(stages, Taken<Stages>{}), ...);
+            return found;
+        };
+        const Solution line = command_at(at.free);
+        const float whole = line.effort / (1.0f - line.slope * at.gain);
+        Solution motor{whole, line.slope, 0};
+        ((motor = limited<ALONE>(motor, at, stages, i)), ...);
+        const End end = joint_at_end<FORM, ALONE>(motor, at, joint, i, motor_at);
+        float damping = 0.0f;
+        if constexpr (HANDS) {
+            float held = whole + line.slope * (qd - (at.free + at.gain * whole));
+            ((held = stage_at(constant(held), q, qd, dt, stages, i, Taken<Stages>{}).value), ...);
+            damping = -chord(end.motor.effort, held, end.motor.slope, end.qd, qd, dt);
+        }
+        const auto next =
+            Mode::template law<float>(end.effort, q, qd, dt, told<Mode::kAsks[A]>(mode.asked[A][i], damping, end.qd)...,
+                                      number<kUsed<HANDS, S, sizeof...(S)>>(mode.state[S], i)...,
+                                      number<kUsed<HANDS, T, sizeof...(T)>>(mode.taken[T], i)...);
+        // a law that reads all signals is not finite without them; a limit may hide that
+        static_assert(Law::kReads[0] && Law::kReads[1] && Law::kReads[2] && Law::kReads[3] && Law::kReads[4]);
+        Finite all;
+        (add_to<(HANDS || !is_of_engine(Mode::kAsks[A]))>(all, told<Mode::kAsks[A]>(mode.asked[A][i], damping, end.qd)),
+         ...);
+        (add_to<kUsed<HANDS, S, sizeof...(S)>>(all, next.at[S]), ...);
+        // what is found last is added last; a velocity is finite only with its effort
+        (all.add(end.states.at[J]), ...);
+        all.add(whole, end.qd);
+        if constexpr (kBends && !ALONE) all.add(float_of(end.motor.open));
+        if constexpr (sizeof...(K) > 0) {
+            const auto after = commanded(q + dt * end.qd, end.qd);
+            (all.add(after.at[Law::kResults + K]), ...);
+            (keep<true>(law.state[K], i, all, after.at[Law::kResults + K]), ...);
+        }
+        (keep<true>(joint.state[J], i, all, end.states.at[J]), ...);
+        (keep<kUsed<HANDS, S, sizeof...(S)>>(mode.state[S], i, all, next.at[S]), ...);
+        out[i] = all.or_nan(end.effort);
+        return {all.mask(), end.motor.open};
+    }
+
+    template <bool HANDS, Form FORM, bool ALONE>
+    static Outcome element(int64_t i, const Inputs& in, float dt, float* RESTRICT out, const Arrays<Mode>& mode,
+                           const Arrays<Law>& law, const Arrays<Joint>& joint, const Arrays<Stages>&... stages) {
+        return element<HANDS, FORM, ALONE>(i, in, dt, out, mode, law, joint, Asked<Mode>{}, States<Mode>{},
+                                           Taken<Mode>{}, Taken<Law>{}, States<Law>{}, States<Joint>{}, stages...);
+    }
+
+    // Solve the elements that are open.
     template <bool HANDS>
-    FLATTENED static bool run(int64_t size, float dt, const float* q, const float* qd, const float* q_target,
-                              const float* qd_target, const float* feedforward, float* RESTRICT out,
-                              Numbers<A>... asked, State<S>... state, Numbers<T>... taken, Numbers<L>... gains,
-                              Numbers<M>... most) {
+    NOINLINE static int32_t finish(const Block& b, float dt, const Arrays<Mode> mode, const Arrays<Law> law,
+                                   const Arrays<Joint> joint, const Arrays<Stages>... stages) {
+        const Inputs in(b);
         int32_t bad = 0;
+        for (int64_t i = 0; i < b.size; ++i)
+            if (bits_of(b.found[i]))
+                bad |= element<HANDS, Form::kGeneral, true>(i, in, dt, b.efforts, mode, law, joint, stages...).bad;
+        return bad;
+    }
+
+    template <bool HANDS, Form FORM>
+    static bool over(const Block& b, float dt, const Arrays<Mode> mode, const Arrays<Law> law,
+                     const Arrays<Joint> joint, const Arrays<Stages>... stages) {
+        const Inputs in(b);
+        float *RESTRICT const out = b.efforts, *RESTRICT const found = b.found;
+        const int64_t size = b.size;
+        int32_t bad = 0, open = 0;
         INDEPENDENT
         for (int64_t i = 0; i < size; ++i) {
-            const auto end = Mode::template end<float>(q[i], qd[i], dt, asked[i]...,
-                                                       number<kUsed<HANDS, S, sizeof...(S)>>(state, i)...,
-                                                       number<kUsed<HANDS, T, sizeof...(T)>>(taken, i)...);
-            const float free = end.at[0], gain = end.at[1];
-            const auto found = Law::template law<Number>(moving(q[i] + dt * free, dt), moving(free, 1.0f),
-                                                         constant(q_target[i]), constant(qd_target[i]),
-                                                         constant(feedforward[i]), constant(dt), constant(gains[i])...);
-            const float slope = slope_of(found.at[0]), falling = slope < 0.0f ? slope : 0.0f;
-            float effort = found.at[0].value / (1.0f - falling * gain);
-            const float whole = effort;
-            ((effort = ClampingMaxEffort::law(effort, q[i], qd[i], dt, most[i]).at[0]), ...);
-            const float end_qd = free + gain * effort;
-            float damping = 0.0f;
-            if constexpr (HANDS) {
-                const float slope_there = chosen(effort == whole, falling, 0.0f);
-                float held = whole + falling * (qd[i] - (free + gain * whole));
-                ((held = ClampingMaxEffort::law(held, q[i], qd[i], dt, most[i]).at[0]), ...);
-                damping = -chord(effort, held, slope_there, end_qd, qd[i], dt);
+            const Outcome outcome = element<HANDS, FORM, false>(i, in, dt, out, mode, law, joint, stages...);
+            bad |= outcome.bad & ~outcome.open;
+            if constexpr (kBends) {
+                open |= outcome.open;
+                found[i] = float_of(outcome.open);
             }
-            const auto next = Mode::template law<float>(
-                effort, q[i], qd[i], dt, told<Mode::kAsks[A]>(asked[i], damping, end_qd)...,
-                number<kUsed<HANDS, S, sizeof...(S)>>(state, i)..., number<kUsed<HANDS, T, sizeof...(T)>>(taken, i)...);
-            // a law that reads all signals is not finite without them; a limit may hide that
-            static_assert(Law::kReads[0] && Law::kReads[1] && Law::kReads[2] && Law::kReads[3] && Law::kReads[4]);
-            Finite all;
-            (add_to<(HANDS || !is_of_engine(Mode::kAsks[A]))>(all, told<Mode::kAsks[A]>(asked[i], damping, end_qd)),
-             ...);
-            (add_to<kUsed<HANDS, S, sizeof...(S)>>(all, next.at[S]), ...);
-            // what is found last is added last; a velocity is finite only with its effort
-            all.add(whole, end_qd);
-            (keep<kUsed<HANDS, S, sizeof...(S)>>(state, i, all, next.at[S]), ...);
-            out[i] = all.or_nan(effort);
-            bad |= all.mask();
         }
+        if constexpr (kBends)
+            if (open) bad |= finish<HANDS>(b, dt, mode, law, joint, stages...);
         return bad != 0;
     }
 
-    static bool run(const Problem& p, const Block& b) {
-        const Use& mode = p.limits[p.ends];
-        const Arrays<Mode> own(mode, b);
+    template <bool HANDS, Form FORM>
+    NOINLINE FLATTENED static bool run(const Block& b, float dt, const Arrays<Mode> mode, const Arrays<Law> law,
+                                       const Arrays<Joint> joint, const Arrays<Stages>... stages) {
+        return over<HANDS, FORM>(b, dt, mode, law, joint, stages...);
+    }
+    static constexpr Form kShortForm = kRubs ? Form::kUsual : Form::kGeneral;
+    NOINLINE FLATTENED SHORT_VECTORS static bool run_short(const Block& b, float dt, const Arrays<Mode> mode,
+                                                           const Arrays<Law> law, const Arrays<Joint> joint,
+                                                           const Arrays<Stages>... stages) {
+        return over<false, kShortForm>(b, dt, mode, law, joint, stages...);
+    }
+
+    template <Form FORM, size_t... N>
+    static bool run_numbered(const Problem& p, const Block& b, const Arrays<Joint>& joint, std::index_sequence<N...>) {
+        const Use& use = p.limits[p.ends];
+        const Arrays<Mode> mode(use, b);
         const Arrays<Law> law(p.controllers[0], b);
-        const Inputs in(b);
-        const float* most[sizeof...(M) + 1] = {};
-        for (size_t k = 0; k < sizeof...(M); ++k) most[k] = taken(p.limits[0], static_cast<int>(k), b);
-        const auto swept = [&](auto hands) {
-            return run<decltype(hands)::value>(b.size, p.dt, in.q, in.qd, in.q_target, in.qd_target, in.feedforward,
-                                               b.efforts, own.asked[A]..., own.state[S]..., own.taken[T]...,
-                                               law.taken[L]..., most[M]...);
-        };
-        return hands_over(mode, own, b.size) ? swept(std::true_type{}) : swept(std::false_type{});
+        auto* chosen_run = run<false, FORM>;
+        // in its rarer forms a short loop is as a long one, which saves compiling it
+        if constexpr (FORM == kShortForm)
+            if (b.size < kShort) chosen_run = run_short;
+        if (hands_over(use, mode, b.size)) chosen_run = run<true, Form::kGeneral>;
+        return chosen_run(b, p.dt, mode, law, joint, Arrays<Stages>(p.limits[N], b)...);
+    }
+
+    static bool sweep(const Problem& p, const Block& b) {
+        constexpr auto numbers = std::index_sequence_for<Stages...>{};
+        if constexpr (kRubs) {
+            const Use& use = p.limits[sizeof...(Stages)];
+            const Arrays<Joint> joint(use, b);
+            const bool is_usual =
+                have_taken<Joint, Form::kUsual>(use, joint, b.size, std::make_index_sequence<Joint::kPrepared>{});
+            return is_usual ? run_numbered<Form::kUsual>(p, b, joint, numbers)
+                            : run_numbered<Form::kGeneral>(p, b, joint, numbers);
+        } else {
+            return run_numbered<Form::kGeneral>(p, b, {}, numbers);
+        }
     }
 };
 
-// The sweep of these laws and `LIMITS` constant limits before the mode.
-template <class Law, class Mode, int LIMITS>
-bool end_sweep(const Problem& p, const Block& b) {
-    return EndSweep<Law, Mode, Asked<Mode>, States<Mode>, Taken<Mode>, Taken<Law>,
-                    std::make_index_sequence<LIMITS>>::run(p, b);
-}
+// Controllers, with friction or `Given`, and limits that have a sweep at the end of the step.
+using LinesAtEnd = List<List<ControllerPD, Given>, List<ControllerPID, Given>, List<ControllerPD, PassiveFriction>>;
+using LimitsAtEnd =
+    List<List<>, List<ClampingMaxEffort>, List<ClampingDCMotor>, List<ClampingDCMotor, ClampingMaxEffort>>;
 
 // The sweep of a plan, if it has one.
+template <class Mode, class Law, class Joint, class... Stages>
+void offer_at_end(List<Law, Joint>, List<Stages...>, const Problem& p, Sweep& found) {
+    std::vector<int> numbers{number_in<Stages>(EffortStages{})...};
+    if constexpr (!std::is_same_v<Joint, Given>) numbers.push_back(number_in<Joint>(EffortStages{}));
+    numbers.push_back(number_in<Mode>(EffortStages{}));
+    bool fits = p.controllers[0].law == number_in<Law>(Controllers{}) && p.limits.size() == numbers.size();
+    for (size_t k = 0; fits && k < numbers.size(); ++k)
+        fits = p.limits[k].law == numbers[k] && (p.limits[k].every || !p.limits[k].states);
+    if (fits) found = EndSweep<Law, Mode, Joint, Stages...>::sweep;
+}
+template <class Mode, class... Lines, class... Limits>
+void offer_all_at_end(List<Lines...>, List<Limits...>, const Problem& p, Sweep& found) {
+    [[maybe_unused]] const auto with = [&](auto lines) { (offer_at_end<Mode>(lines, Limits{}, p, found), ...); };
+    (with(Lines{}), ...);
+}
 template <class... Stages>
 Sweep find_end_sweep(List<Stages...>, const Problem& p) {
-    const size_t count = p.limits.size();
-    if (p.controllers.size() != 1 || p.controllers[0].law != number_in<ControllerPD>(Controllers{}) ||
-        !p.controllers[0].every || !p.limits[p.ends].every || count > 2)
-        return nullptr;
-    if (count == 2 && p.limits[0].law != number_in<ClampingMaxEffort>(EffortStages{})) return nullptr;
     Sweep found = nullptr;
+    if (p.controllers.size() != 1 || !p.controllers[0].every) return found;
     const auto look = [&](auto one) {
         using Mode = typename decltype(one)::type;
-        if constexpr (Mode::kEnds)
-            if (p.limits[p.ends].law == number_in<Mode>(EffortStages{}))
-                found = count == 2 ? end_sweep<ControllerPD, Mode, 1> : end_sweep<ControllerPD, Mode, 0>;
+        if constexpr (Mode::kEnds) offer_all_at_end<Mode>(LinesAtEnd{}, LimitsAtEnd{}, p, found);
     };
     (look(std::common_type<Stages>{}), ...);
     return found;

@@ -472,15 +472,16 @@ void Plan::find_kept() {
     p_.kept = 0;
     p_.saved.clear();
     if (limits_.empty() && feedback_.empty() && !p_.handover.bad) return;
-    const auto place = [&](auto& use, int64_t arrays, int64_t pieces, int64_t each) {
+    const auto place = [&](auto& use, int64_t arrays, int64_t pieces, int64_t each, int64_t first = 0) {
         const int64_t size = each * use.slots;
         use.kept_at = p_.kept;
         for (int64_t s = 0; s < arrays; ++s, p_.kept += pieces * size)
-            if (!use.before[s]) p_.saved.push_back({use.state[s], size, p_.kept, pieces, p_.robots * size});
+            if (s >= first && !use.before[s])
+                p_.saved.push_back({use.state[s], size, p_.kept, pieces, p_.robots * size});
     };
     const auto place_all = [&](std::vector<Use>& uses) {
         for (Use& use : uses)
-            if (use.restores) place(use, use.kept(), 1, 1);
+            if (use.restores || use.keeps) place(use, use.kept(), 1, 1, use.saved_from());
     };
     place_all(p_.controllers);
     for (NetworkUse& use : p_.networks) place(use, use.arrays, use.pieces, use.each);
@@ -653,6 +654,7 @@ Use Plan::use_of(MemberUse& member, size_t number, bool in_periods) {
                                      " requests a signal that is missing. Call give_signal() first.");
     }
     use.states = member.facts.states;
+    use.keeps = member.facts.keeps;
     use.senses = member.facts.gives == 2;
     use.late = member.facts.late, use.depth = member.depth, use.at_motor = member.at_motor;
     use.parameters = member.facts.parameters;

@@ -150,6 +150,8 @@ struct Use {
     const float* before[kMost + 1] = {};
     // true if a fault of a later stage has to restore the state; the last stage writes it only without a fault
     bool restores = true;
+    // true if the loop of the law saves the state before the step
+    bool keeps = false;
     // position of its saved states in those of a robot
     int64_t kept_at = 0;
     // results that act late, see late.h: their number, and rings of `depth` rows of (robots, slots with the law); the
@@ -161,6 +163,8 @@ struct Use {
     bool senses = false, at_motor = false;
     // number of arrays in `state`
     int kept() const { return states + (late > 0); }
+    // first of them that is saved before the step
+    int saved_from() const { return !restores ? kept() : keeps ? states : 0; }
 };
 
 // ---- networks

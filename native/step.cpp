@@ -560,13 +560,6 @@ NOINLINE void find_faults(const Problem& p, const Block& b, const float* const* 
 
 // ---- efforts at the end of the step
 
-// Largest number of times that a stage is evaluated, and relative change at which its effort is solved.
-constexpr int kMostRounds = 24;
-constexpr float kNear = 1e-4f;
-// The same of a motor with friction behind it: how often it is taken as a line, and how near to that it has to be.
-constexpr int kMostLines = 4;
-constexpr float kNearLine = 1e-4f;
-
 // Position at the end of the step; that at its start where the effort is explicit.
 inline float end_position(float q, float after, float gain, float dt) {
     return chosen(gain != 0.0f, q + dt * after, q);
@@ -612,11 +605,6 @@ NOINLINE void find_ends(const Problem& p, const Block& b, const Truth& truth, fl
     }
 }
 
-// Slope of an effort by the final velocity; one that is above zero, or not known, counts as zero.
-inline float bounded_slope(float slope) {
-    return chosen(slope < 0.0f && slope >= -kMax, slope, 0.0f);
-}
-
 // Give controllers position and velocity of the end of the step, or what sensors measured.
 void see_end(const Problem& p, Block& b, const float* const* measured) {
     for (int s = 0; s < 2; ++s) {
@@ -642,8 +630,7 @@ struct Line {
     float at(int64_t i, float effort) const { return efforts[i] + slopes[i] * (gain[i] * (effort - efforts[i])); }
 };
 
-// Improve the solutions `tried` of a law, given what it makes of them and its slopes: by Newton's method, or by the
-// middle of the bracket where that leaves it. Returns true if any has to be tried again.
+// Improve the solutions `tried` of a law. Returns true if any has to be tried again.
 bool improve(const Problem& p, const Block& b, const float* RESTRICT tried, float* RESTRICT efforts) {
     const float* RESTRICT const gain = end_array(p, b, kGain);
     float *RESTRICT const slopes = end_array(p, b, kSlope), *RESTRICT const low = end_array(p, b, kLow),
@@ -651,16 +638,10 @@ bool improve(const Problem& p, const Block& b, const float* RESTRICT tried, floa
     int32_t again = 0;
     INDEPENDENT
     for (int64_t i = 0; i < b.size; ++i) {
-        const float x = tried[i], found = efforts[i], off = found - x, slope = bounded_slope(slopes[i]),
-                    yielding = slope * gain[i];
-        const float lowest = chosen(off > 0.0f, x, low[i]), highest = chosen(off > 0.0f, high[i], x);
-        const float newton = chosen(yielding == 0.0f, found, x + off / (1.0f - yielding));
-        // true without a bracket, too
-        const bool inside = !(newton <= lowest || newton >= highest);
-        const bool settled = !(magnitude(newton - x) > kNear * (magnitude(newton) + magnitude(x))) || gain[i] == 0.0f;
-        efforts[i] = chosen(settled || inside, newton, 0.5f * lowest + 0.5f * highest);
-        low[i] = lowest, high[i] = highest, slopes[i] = slope;
-        again |= static_cast<int32_t>(!settled);
+        slopes[i] = bounded_slope(slopes[i]);
+        const Tried next = improved(tried[i], efforts[i], slopes[i], gain[i], low[i], high[i]);
+        efforts[i] = next.effort, low[i] = next.low, high[i] = next.high;
+        again |= static_cast<int32_t>(!next.settled);
     }
     return again;
 }
@@ -821,12 +802,9 @@ NOINLINE void step_joints(const Problem& p, Block& b, int first, float* efforts,
                  *const line_qd = end_array(p, b, kLineVelocity), *const line = end_array(p, b, kBefore),
                  *const line_slopes = end_array(p, b, kSlopeBefore), *const found = end_array(p, b, kLow);
     const float* const gain = end_array(p, b, kGain);
+    float* const motor_slopes = end_array(p, b, kMotorSlope);
     for (int round = 0; round < kMostLines; ++round) {
         if (round) put_back_following(p, b);
-        if (round + 1 == kMostLines) {
-            std::fill_n(slopes, b.size, 0.0f);
-            std::fill_n(end_array(p, b, kMotorSlope), b.size, 0.0f);
-        }
         std::copy_n(efforts, b.size, line);
         std::copy_n(slopes, b.size, line_slopes);
         std::copy_n(end_qd, b.size, line_qd);
@@ -839,14 +817,23 @@ NOINLINE void step_joints(const Problem& p, Block& b, int first, float* efforts,
         }
         if (round + 1 == kMostLines) break;
         evaluate_motors(p, b, commanded, found, scratch);
+        const auto differs = [&](int64_t i) {
+            const float change = line_slopes[i] * (end_qd[i] - line_qd[i]);
+            return gain[i] != 0.0f && nearness_to_line(line[i], change, found[i]) < 0.0f;
+        };
         int32_t apart = 0;
-        for (int64_t i = 0; i < b.size; ++i) {
-            const float expected = line[i] + line_slopes[i] * (end_qd[i] - line_qd[i]), off = found[i] - expected;
-            const bool differs = magnitude(off) > kNearLine * (magnitude(expected) + magnitude(found[i]));
-            apart |= static_cast<int32_t>(gain[i] != 0.0f && differs);
-        }
+        for (int64_t i = 0; i < b.size; ++i) apart |= static_cast<int32_t>(differs(i));
         if (!apart) break;
-        std::copy_n(found, b.size, efforts);
+        const bool last_is_next = round + 2 == kMostLines;
+        for (int64_t i = 0; i < b.size; ++i) {
+            if (differs(i)) {
+                efforts[i] = found[i];
+                if (last_is_next) slopes[i] = motor_slopes[i] = 0.0f;
+            } else {
+                // the others are solved: again the same
+                efforts[i] = line[i], slopes[i] = line_slopes[i], end_qd[i] = line_qd[i];
+            }
+        }
     }
 }
 
@@ -1192,9 +1179,10 @@ void choose(Problem& p) {
 
 template <class... Laws>
 std::vector<LawFacts> facts(List<Laws...>) {
-    return {{Laws::kName, Laws::kParameters, Laws::kPrepared, Laws::kStates, Laws::kCurves, Laws::kOver, Laws::kAsked,
-             Laws::kAsks, Laws::kGives, Laws::kLate, Laws::kLimits, Laws::kConverts, Laws::kCouples, Laws::kTicks,
-             Laws::kFollows, Laws::kEnds, Laws::kPrepares, Laws::kTimed, Laws::kPasses}...};
+    return {{Laws::kName,   Laws::kParameters, Laws::kPrepared, Laws::kStates, Laws::kCurves,
+             Laws::kOver,   Laws::kAsked,      Laws::kAsks,     Laws::kGives,  Laws::kLate,
+             Laws::kLimits, Laws::kConverts,   Laws::kCouples,  Laws::kTicks,  Laws::kFollows,
+             Laws::kEnds,   keeps_state<Laws>, Laws::kPrepares, Laws::kTimed,  Laws::kPasses}...};
 }
 
 // Call with the given list.

@@ -25,7 +25,9 @@ using UsualLimits =
          List<ClampingDCMotor, ClampingPositionBased>, List<ClampingDCMotor, ClampingPositionBased, ClampingMaxEffort>>;
 
 // Stands for a law if efforts are given.
-struct Given {};
+struct Given {
+    static constexpr int kStates = 0;
+};
 
 // ---- loops
 
@@ -59,6 +61,11 @@ constexpr int number_in(List<Laws...>) {
 template <class Law>
 constexpr bool is_controller = number_in<Law>(Controllers{}) >= 0;
 
+// True if the loop of a law saves its state before the step, which a fault of a later stage restores. What follows all
+// limits is usually the last stage, whose state nothing restores.
+template <class Law>
+constexpr bool keeps_state = Law::kStates > 0 && !Law::kFollows && !is_controller<Law>;
+
 // ---- arguments of a law
 
 // Array of a prepared parameter of a law.
@@ -66,18 +73,21 @@ inline const float* taken(const Use& use, int k, const Block& b) {
     return use.in_scratch && use.scratch[k] >= 0 ? b.derived + use.scratch[k] * b.pitch : use.rows[k].at(b.first);
 }
 
-// Arrays that a law reads and writes in a block.
+// Arrays that a law reads and writes in a block; `kept` are those in which it saves its states.
 template <class Law>
 struct Arrays {
     static constexpr int kTaken = Law::kPrepared + Law::kCurves;
     const float* taken[kTaken ? kTaken : 1];
     float* state[Law::kStates ? Law::kStates : 1];
+    float* kept[Law::kStates ? Law::kStates : 1] = {};
     const float* asked[Law::kAsked ? Law::kAsked : 1];
     Arrays(const Use& use, const Block& b) {
         for (int k = 0; k < Law::kPrepared; ++k) taken[k] = use.rows[k].at(b.first);
         for (int k = 0; use.in_scratch && k < Law::kPrepared; ++k) taken[k] = ACTUATORS_VARIANT::taken(use, k, b);
         for (int k = 0; k < Law::kCurves; ++k) taken[Law::kPrepared + k] = b.derived + (use.curve + k) * b.pitch;
         for (int k = 0; k < Law::kStates; ++k) state[k] = use.state[k] + b.first_robot * use.slots;
+        for (int k = 0; keeps_state<Law> && k < Law::kStates; ++k)
+            kept[k] = b.kept + (use.kept_at + k * use.slots) * b.robots;
         for (int k = 0; k < Law::kAsked; ++k)
             asked[k] = use.felt[k] ? b.derived + use.felt[k] * b.pitch : use.asked[k] + b.first;
     }
@@ -139,13 +149,20 @@ constexpr bool is_none(float constant) {
     return constant != constant;
 }
 
-// True if `size` elements have the constants of a form. What robots share is known beforehand.
-template <class Stage, Form FORM, size_t... K, size_t... A>
-inline bool have_constants(const Use& use, const Arrays<Stage>& own, int64_t size, std::index_sequence<K...>,
-                           std::index_sequence<A...>) {
-    constexpr auto &taken = Constants<Stage, FORM>::kTaken, &asked = Constants<Stage, FORM>::kAsked;
+// True if the parameters of `size` elements have the constants of a form. What robots share is known beforehand.
+template <class Stage, Form FORM, size_t... K>
+inline bool have_taken(const Use& use, const Arrays<Stage>& own, int64_t size, std::index_sequence<K...>) {
+    constexpr auto& taken = Constants<Stage, FORM>::kTaken;
     return ((is_none(taken[K]) || !use.is_shared(K) || use.shared[K] == taken[K]) && ...) &&
-           ((is_none(taken[K]) || use.is_shared(K) || all_are(own.taken[K], taken[K], size)) && ...) &&
+           ((is_none(taken[K]) || use.is_shared(K) || all_are(own.taken[K], taken[K], size)) && ...);
+}
+
+// True if `size` elements have the constants of a form.
+template <class Stage, Form FORM, size_t... K, size_t... A>
+inline bool have_constants(const Use& use, const Arrays<Stage>& own, int64_t size, std::index_sequence<K...> parameters,
+                           std::index_sequence<A...>) {
+    constexpr auto& asked = Constants<Stage, FORM>::kAsked;
+    return have_taken<Stage, FORM>(use, own, size, parameters) &&
            ((is_none(asked[A]) || (use.is_still[A] && asked[A] == 0.0f) || all_are(own.asked[A], asked[A], size)) &&
             ...);
 }
@@ -213,6 +230,13 @@ inline bool asked_is_good(const Arrays<Law>& own, int64_t i) {
 template <class Law, class Result>
 inline void store_state(const Result& found, bool good, const Arrays<Law>& own, int64_t k) {
     for (int s = 0; s < Law::kStates; ++s) own.state[s][k] = chosen(good, found.at[Law::kResults + s], own.state[s][k]);
+}
+
+// Write the next state where all is finite.
+template <class Law>
+inline void write_state(const Finite& all, float next, float* state, float* kept) {
+    if constexpr (keeps_state<Law>) *kept = *state;
+    *state = all.chosen(next, *state);
 }
 
 // An effort before the guard.
@@ -412,7 +436,8 @@ struct StageLoop<Stage, FORM, std::index_sequence<A...>, std::index_sequence<S..
     // `given` and `out` in the order of `at`; true if any result is bad
     template <class At>
     static bool over(int64_t count, const At at, const float* given, float* out, float* lag, const float* q,
-                     const float* qd, float dt, Numbers<A>... asked, State<S>... state, Numbers<T>... taken) {
+                     const float* qd, float dt, Numbers<A>... asked, State<S>... state, State<S>... kept,
+                     Numbers<T>... taken) {
         int32_t bad = 0;
         INDEPENDENT
         for (int64_t n = 0; n < count; ++n) {
@@ -423,7 +448,7 @@ struct StageLoop<Stage, FORM, std::index_sequence<A...>, std::index_sequence<S..
             all.add(given[n]);
             (add_asked<A>(all, asked, i), ...);
             add_results<Stage>(all, result);
-            ((state[n] = all.chosen(result.at[Stage::kResults + S], state[n])), ...);
+            (write_state<Stage>(all, result.at[Stage::kResults + S], state + n, kept + n), ...);
             out[n] = all.or_nan(Stage::kGives ? result.at[0] : given[n]);
             if constexpr (Stage::kLate > 0) lag[n] = result.at[Stage::kGives];
             bad |= all.mask();
@@ -439,7 +464,7 @@ struct StageLoop<Stage, FORM, std::index_sequence<A...>, std::index_sequence<S..
             run_first(count, at, given, b.lag, b.input[kPosition], b.input[kVelocity], p.dt, own.asked[A]...,
                       own.state[S]..., own.taken[T]...);
         return loop<StageLoop>(count, at, given, out, b.lag, b.input[kPosition], b.input[kVelocity], p.dt,
-                               own.asked[A]..., own.state[S]..., own.taken[T]...);
+                               own.asked[A]..., own.state[S]..., own.kept[S]..., own.taken[T]...);
     }
 };
 
@@ -579,7 +604,7 @@ struct SensorLoop<Law, FORM, std::index_sequence<A...>, std::index_sequence<S...
     template <class At>
     static void over(int64_t count, const At at, const float* q, const float* qd, const float* dt,
                      float* RESTRICT positions, float* RESTRICT velocities, float* RESTRICT lag, Numbers<A>... asked,
-                     State<S>... state, Numbers<T>... taken) {
+                     State<S>... state, State<S>... kept, Numbers<T>... taken) {
         INDEPENDENT
         for (int64_t n = 0; n < count; ++n) {
             const int64_t i = at(n);
@@ -589,7 +614,7 @@ struct SensorLoop<Law, FORM, std::index_sequence<A...>, std::index_sequence<S...
             if constexpr (Law::kGives > 0) all.add(q[i], qd[i]);
             (Loop::template add_asked<A>(all, asked, i), ...);
             add_results<Law>(all, found);
-            ((state[n] = all.chosen(found.at[Law::kResults + S], state[n])), ...);
+            (write_state<Law>(all, found.at[Law::kResults + S], state + n, kept + n), ...);
             if constexpr (Law::kGives > 0) {
                 positions[i] = all.or_nan(found.at[0]);
                 velocities[i] = all.or_nan(found.at[1]);
@@ -601,7 +626,7 @@ struct SensorLoop<Law, FORM, std::index_sequence<A...>, std::index_sequence<S...
     template <class At>
     static void run(const Block& b, const Use& use, const Arrays<Law>& own, const At at, float* out) {
         loop<SensorLoop>(b.robots * use.slots, at, b.input[kPosition], b.input[kVelocity], b.dt, out, out + b.pitch,
-                         b.lag, own.asked[A]..., own.state[S]..., own.taken[T]...);
+                         b.lag, own.asked[A]..., own.state[S]..., own.kept[S]..., own.taken[T]...);
     }
 };
 

@@ -36,6 +36,8 @@ struct LawFacts {
     bool follows;
     // true if it is an effort mode, with efforts at the end of the step
     bool ends;
+    // true if its loop saves the state before the step
+    bool keeps;
     bool prepares;
     // true if preparation depends on the time step
     bool timed;

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -67,11 +68,12 @@ def bisected(residual: Callable[[np.ndarray], np.ndarray], most: float = 1e6) ->
     return (low + high) / 2
 
 
+DC_MOTOR = DCMotorClampingConfig(30.0, 10.0, 23.0)
 LIMITS = {
     "none": ([], lambda effort, q, v: effort),
     "constant": ([MaxEffortClampingConfig(15.0)], lambda effort, q, v: np.clip(effort, -15, 15)),
     "motor": (
-        [DCMotorClampingConfig(30.0, 10.0, 23.0)],
+        [DC_MOTOR],
         lambda effort, q, v: np.vectorize(oracle.dc_motor_clamp)(effort, v, 30.0, 10.0, 23.0),
     ),
     "table": (
@@ -302,6 +304,56 @@ def test_integral_is_that_of_the_end_of_the_step() -> None:
     integral = DT * (0.4 - 0.1 - DT * after)
     np.testing.assert_allclose(state_of(arrays, "integral"), integral, rtol=1e-5)
     np.testing.assert_allclose(effort, 200 * (0.3 - DT * after) - 5 * after + 50 * integral, rtol=1e-5)
+
+
+@pytest.mark.skipif(native.core is None, reason="the native core was not built")
+@pytest.mark.parametrize("in_engine", [False, True])
+@pytest.mark.parametrize("robots", [1, 100])
+@pytest.mark.parametrize(
+    "limits", [[], [15.0], [DC_MOTOR], [DC_MOTOR, 15.0]], ids=["none", "constant", "motor", "both"]
+)
+@pytest.mark.parametrize(
+    ("law", "friction"),
+    [
+        (PDControlConfig(2000.0, 20.0), []),
+        (PIDControlConfig(2000.0, 5000.0, 20.0), []),
+        (PDControlConfig(2000.0, 20.0), [FrictionConfig(coulomb=2.0, viscous=0.1, static=3.0)]),
+        (
+            PDControlConfig(2000.0, 20.0),
+            [FrictionConfig(coulomb=2.0, stribeck_exponent=1.5, motor_load=0.1, external_load=0.1)],
+        ),
+    ],
+    ids=["PD", "PID", "friction", "friction of loads"],
+)
+def test_one_sweep_solves_what_stages_do_one_by_one(
+    law: Any,
+    friction: list[Any],
+    limits: list[Any],
+    robots: int,
+    in_engine: bool,
+    rng: np.random.Generator,
+    monkeypatch: Any,
+) -> None:
+    """Efforts, states and faults, of few and of many joints; a recording asks for the stages one by one."""
+    # as with a simulator
+    monkeypatch.setattr(actuated, "require_no_damping_in_engine", lambda entries: None)
+    names, inertia = [f"j{number}" for number in range(12)], 10.0 ** rng.uniform(-3, 0, 12)
+    stages = [MaxEffortClampingConfig(one) if isinstance(one, float) else one for one in limits]
+    motion = rng.normal(size=(8, 3, robots, 12)).astype(np.float32) * np.float32([[[[1.0]], [[4.0]], [[1.0]]]])
+    motion[3, 0, 0, 5], motion[5, 1, 0, 7] = np.nan, np.inf
+
+    def run(recorded: bool) -> tuple[np.ndarray, dict[str, Any], list[Any]]:
+        arrays = ActuatedArrays(names, {".*": [law, *stages, *friction, ImplicitConfig(in_engine=in_engine)]}, robots)
+        arrays.set_mass_matrix(np.diag(inertia))
+        with arrays.record() if recorded else contextlib.nullcontext():
+            efforts = [np.array(arrays.step(*map(np.ascontiguousarray, one), DT)) for one in motion]
+        return np.array(efforts), dict(arrays.save_state()), list(arrays.faults)
+
+    (one, states, faults), (other, others, wanted) = run(False), run(True)
+    np.testing.assert_allclose(one, other, rtol=2e-4, atol=1e-3)
+    assert faults == wanted and len(faults) == 2
+    for name in (name for name in states if np.asarray(states[name]).dtype == np.float32):
+        np.testing.assert_allclose(states[name], others[name], rtol=2e-4, atol=1e-3, err_msg=name)
 
 
 @pytest.mark.usefixtures("backend")

@@ -26,8 +26,6 @@ ROUNDS = wp.constant(24)
 
 LINES = wp.constant(4)
 """Largest number of times that friction takes the motor behind it as a line, as in the core."""
-NEAR_LINE = wp.constant(1.0e-4)
-"""Relative difference between the motor and its line below which it is that line, as in the core."""
 BEND = wp.constant(1.0e-2)
 """Relative difference above which a limit bends the line between the end of the step and its start, as in the core."""
 RESOLVED = wp.constant(1.0e-5)
@@ -76,6 +74,13 @@ def improved(tried: float, found: float, slope: float, gain: float, low: float, 
 
 
 @wp.func
+def leaves_line(effort: float, change: float, found: float) -> bool:
+    """Return True if a motor has another effort than its line, of which positions that are rounded are a part."""
+    scale = wp.abs(effort) + wp.abs(change) + wp.abs(found)
+    return wp.abs(found - (effort + change)) > NEAR * scale
+
+
+@wp.func
 def chord(at_end: float, held: float, slope: float, end_qd: float, qd: float, dt: float) -> float:
     """Return how an effort falls between the velocities of the end and the start of a step, as the core does."""
     expected = at_end + slope * (qd - end_qd)
@@ -96,7 +101,7 @@ FUNCTIONS: Final[Mapping[str, Any]] = {
     "chord": chord,
     "ROUNDS": ROUNDS,
     "LINES": LINES,
-    "NEAR_LINE": NEAR_LINE,
+    "leaves_line": leaves_line,
 }
 """What the lines call, by name."""
 
@@ -198,13 +203,13 @@ def stepping(friction: Sequence[str], evaluate: Sequence[str], ahead: Sequence[s
         ahead: Lines that assign `further`, its effort at a velocity that is larger by `apart_qd`.
     """
     again = [
-        "expected = motor_effort + line_slope * (end_qd - line_qd)",
+        "change = line_slope * (end_qd - line_qd)",
         *evaluate,
-        "apart_qd = secant_step(end_qd, found - expected)",
+        "apart_qd = secant_step(end_qd, found - (motor_effort + change))",
         "further_q = end_q + dt * apart_qd",
         "further_qd = end_qd + apart_qd",
         *ahead,
-        "if wp.abs(found - expected) > NEAR_LINE * (wp.abs(found) + wp.abs(expected)):",
+        "if leaves_line(motor_effort, change, found):",
         "    again = wp.int32(1)",
         "    effort = found",
         "    slope = bounded_slope((further - found) / apart_qd)",
