@@ -770,8 +770,9 @@ NOINLINE void evaluate_motors(const Problem& p, Block b, Block commanded, float*
     if (NOTES && k <= p.first_following) note_motor(p, b, efforts);
 }
 
-// How efforts fall between the end of the step and its start, where they are evaluated again.
-NOINLINE void find_chords(const Problem& p, const Block& b, const Truth& truth, const Block& commanded,
+// How efforts fall between the end of the step and its start, where they are evaluated again; at the end unless the
+// solution of friction has left them in `kLow`.
+NOINLINE void find_chords(const Problem& p, const Block& b, const Truth& truth, const Block& commanded, bool is_known,
                           const Scratch& scratch) {
     float *const slopes = end_array(p, b, kSlope), *const slope_there = end_array(p, b, kSlopeBefore),
                  *const end_q = end_array(p, b, kEndPosition), *const end_qd = end_array(p, b, kEndVelocity),
@@ -781,7 +782,7 @@ NOINLINE void find_chords(const Problem& p, const Block& b, const Truth& truth, 
     const float *const q = truth.joints[0], *const qd = truth.joints[1], *const gain = end_array(p, b, kGain);
     std::copy_n(slopes, b.size, slope_there);
     std::copy_n(end_qd, b.size, there);
-    evaluate_motors<false>(p, b, commanded, at_end, scratch);
+    if (!is_known) evaluate_motors<false>(p, b, commanded, at_end, scratch);
     for (int64_t i = 0; i < b.size; ++i) end_qd[i] = qd[i], end_q[i] = end_position(q[i], qd[i], gain[i], p.dt);
     evaluate_motors<false>(p, b, commanded, held, scratch);
     for (int64_t i = 0; i < b.size; ++i) {
@@ -795,8 +796,9 @@ NOINLINE void find_chords(const Problem& p, const Block& b, const Truth& truth, 
 
 // Friction of the joints, of motors whose efforts fall with the final velocity. It changes that velocity, and with it
 // the piece of the line on which a limit leaves a motor: then the motors are evaluated there, and friction again. The
-// last time they keep their efforts, so that no limit is exceeded.
-NOINLINE void step_joints(const Problem& p, Block& b, int first, float* efforts, const Truth& truth,
+// last time they keep their efforts, so that no limit is exceeded. Returns true if the efforts of the motors at the end
+// of the step are in `kLow`.
+NOINLINE bool step_joints(const Problem& p, Block& b, int first, float* efforts, const Truth& truth,
                           const Block& commanded, const Scratch& scratch) {
     float *const slopes = end_array(p, b, kSlope), *const end_qd = end_array(p, b, kEndVelocity),
                  *const line_qd = end_array(p, b, kLineVelocity), *const line = end_array(p, b, kBefore),
@@ -815,7 +817,7 @@ NOINLINE void step_joints(const Problem& p, Block& b, int first, float* efforts,
             p.route.stages[k](p, b, p.limits[k], efforts);
             note_end(p, b, truth, efforts);
         }
-        if (round + 1 == kMostLines) break;
+        if (round + 1 == kMostLines) return false;
         evaluate_motors(p, b, commanded, found, scratch);
         const auto differs = [&](int64_t i) {
             const float change = line_slopes[i] * (end_qd[i] - line_qd[i]);
@@ -823,7 +825,7 @@ NOINLINE void step_joints(const Problem& p, Block& b, int first, float* efforts,
         };
         int32_t apart = 0;
         for (int64_t i = 0; i < b.size; ++i) apart |= static_cast<int32_t>(differs(i));
-        if (!apart) break;
+        if (!apart) return true;
         const bool last_is_next = round + 2 == kMostLines;
         for (int64_t i = 0; i < b.size; ++i) {
             if (differs(i)) {
@@ -835,6 +837,7 @@ NOINLINE void step_joints(const Problem& p, Block& b, int first, float* efforts,
             }
         }
     }
+    return false;
 }
 
 // All stages after the controllers, at the end of the step. Returns true if an effort is not finite.
@@ -853,10 +856,10 @@ NOINLINE bool limit_at_end(const Problem& p, Block& b, float* efforts, float* th
             p.route.stages[k](p, b, p.limits[k], efforts);
     }
     if (k <= p.first_following) note_motor(p, b, efforts);
-    if (k < p.ends) step_joints(p, b, k, efforts, truth, commanded, scratch);
+    const bool is_known = k < p.ends && step_joints(p, b, k, efforts, truth, commanded, scratch);
     const Use& mode = p.limits[p.ends];
     if (hands_over(mode, Arrays<ImplicitEffort>(mode, b), b.size))
-        find_chords(p, b, truth, commanded, scratch);
+        find_chords(p, b, truth, commanded, is_known, scratch);
     else
         lift(p, b);
     write_states_at_end(p, commanded);
