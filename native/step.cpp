@@ -2,7 +2,8 @@
 //
 // NaN handling: an input that is not finite makes the effort of the law NaN, a law or limit with a result that is not
 // finite returns NaN, and neither writes its state. A sweep only detects that there is a NaN; the block is then
-// scanned, these efforts are set to zero and their faults are recorded.
+// scanned, these efforts are set to zero and their faults are recorded. A law that acts late goes on where the effort
+// alone is not finite: a value that is too large would never leave its ring.
 #include <algorithm>
 #include <cstring>
 
@@ -442,13 +443,15 @@ struct Kept {
     const int32_t* places;
     // true for what comes before the controller, and the controller; for a stage that follows all limits
     bool is_commanding, follows;
+    // true for what acts late, which goes on where the effort alone is not finite
+    bool goes_on;
 };
 
 // Call with each state array of a block. If the state is updated in place, its previous value is in the memory of the
 // block.
 template <class Each>
 void for_kept(const Problem& p, const Block& b, const Each& each) {
-    bool is_commanding = true, follows = false;
+    bool is_commanding = true, follows = false, goes_on = false;
     const auto arrays = [&](const auto& use, int number, int64_t pieces, int64_t size) {
         const int64_t first = b.first_robot * use.slots * size, count = b.robots * use.slots * size;
         const float* kept = b.kept + use.kept_at * b.robots;
@@ -462,16 +465,18 @@ void for_kept(const Problem& p, const Block& b, const Each& each) {
                    size,
                    use.places,
                    is_commanding,
-                   follows};
+                   follows,
+                   goes_on};
             each(k, !before);
         }
     };
     const auto laws = [&](const std::vector<Use>& uses) {
         for (const Use& use : uses) {
             follows = &uses == &p.limits && &use - uses.data() >= p.first_following;
+            goes_on = use.late > 0;
             if (use.restores) arrays(use, use.kept(), 1, 1);
         }
-        follows = false;
+        follows = goes_on = false;
     };
     laws(p.controllers);
     for (const NetworkUse& use : p.networks) arrays(use, use.arrays, use.pieces, use.each);
@@ -491,7 +496,8 @@ void keep_state(const Problem& p, const Block& b) {
     }
 }
 
-// Restore the state of elements for which `is_bad` is true, of all laws or of those up to the controller.
+// Restore the state of elements that `is_bad`, of all laws or of those up to the controller; it is also given whether
+// the law goes on where the effort alone is not finite.
 template <class IsBad>
 void put_back(const Problem& p, const Block& b, const IsBad& is_bad, bool all = true) {
     for_kept(p, b, [&](const Kept& k, bool in_place) {
@@ -500,7 +506,7 @@ void put_back(const Problem& p, const Block& b, const IsBad& is_bad, bool all = 
         if (in_place && p.phase == Phase::kLimit) return;
         const int64_t pitch = in_place ? k.count : k.pitch;
         for (int64_t n = 0; n < k.count / k.each; ++n) {
-            if (!is_bad(k.places[n])) continue;
+            if (!is_bad(k.places[n], k.goes_on)) continue;
             for (int64_t piece = 0; piece < k.pieces; ++piece)
                 std::copy_n(k.before + piece * pitch + n * k.each, k.each, k.state + piece * k.pitch + n * k.each);
         }
@@ -530,7 +536,11 @@ NOINLINE void find_faults(const Problem& p, const Block& b, const float* const* 
         const int32_t code = fault_of(signals, i) | (p.asking.empty() ? 0 : asked_fault_of(p, b, i));
         return code || finite(b.efforts[i]) ? code : kEffortFault;
     };
-    if (b.kept) put_back(p, b, code_of);
+    const auto is_kept = [&](int64_t i, bool goes_on) {
+        const int32_t code = code_of(i);
+        return (goes_on ? code & ~kEffortFault : code) != 0;
+    };
+    if (b.kept) put_back(p, b, is_kept);
     const std::lock_guard<std::mutex> lock(*p.guard);
     for (int64_t i = 0; i < b.size; ++i) {
         const int64_t place = i % p.period;
@@ -760,8 +770,9 @@ NOINLINE void evaluate_motors(const Problem& p, Block b, Block commanded, float*
     if (NOTES && k <= p.first_following) note_motor(p, b, efforts);
 }
 
-// How efforts fall between the end of the step and its start, where they are evaluated again.
-NOINLINE void find_chords(const Problem& p, const Block& b, const Truth& truth, const Block& commanded,
+// How efforts fall between the end of the step and its start, where they are evaluated again; at the end unless the
+// solution of friction has left them in `kLow`.
+NOINLINE void find_chords(const Problem& p, const Block& b, const Truth& truth, const Block& commanded, bool is_known,
                           const Scratch& scratch) {
     float *const slopes = end_array(p, b, kSlope), *const slope_there = end_array(p, b, kSlopeBefore),
                  *const end_q = end_array(p, b, kEndPosition), *const end_qd = end_array(p, b, kEndVelocity),
@@ -771,7 +782,7 @@ NOINLINE void find_chords(const Problem& p, const Block& b, const Truth& truth, 
     const float *const q = truth.joints[0], *const qd = truth.joints[1], *const gain = end_array(p, b, kGain);
     std::copy_n(slopes, b.size, slope_there);
     std::copy_n(end_qd, b.size, there);
-    evaluate_motors<false>(p, b, commanded, at_end, scratch);
+    if (!is_known) evaluate_motors<false>(p, b, commanded, at_end, scratch);
     for (int64_t i = 0; i < b.size; ++i) end_qd[i] = qd[i], end_q[i] = end_position(q[i], qd[i], gain[i], p.dt);
     evaluate_motors<false>(p, b, commanded, held, scratch);
     for (int64_t i = 0; i < b.size; ++i) {
@@ -785,8 +796,9 @@ NOINLINE void find_chords(const Problem& p, const Block& b, const Truth& truth, 
 
 // Friction of the joints, of motors whose efforts fall with the final velocity. It changes that velocity, and with it
 // the piece of the line on which a limit leaves a motor: then the motors are evaluated there, and friction again. The
-// last time they keep their efforts, so that no limit is exceeded.
-NOINLINE void step_joints(const Problem& p, Block& b, int first, float* efforts, const Truth& truth,
+// last time they keep their efforts, so that no limit is exceeded. Returns true if the efforts of the motors at the end
+// of the step are in `kLow`.
+NOINLINE bool step_joints(const Problem& p, Block& b, int first, float* efforts, const Truth& truth,
                           const Block& commanded, const Scratch& scratch) {
     float *const slopes = end_array(p, b, kSlope), *const end_qd = end_array(p, b, kEndVelocity),
                  *const line_qd = end_array(p, b, kLineVelocity), *const line = end_array(p, b, kBefore),
@@ -805,7 +817,7 @@ NOINLINE void step_joints(const Problem& p, Block& b, int first, float* efforts,
             p.route.stages[k](p, b, p.limits[k], efforts);
             note_end(p, b, truth, efforts);
         }
-        if (round + 1 == kMostLines) break;
+        if (round + 1 == kMostLines) return false;
         evaluate_motors(p, b, commanded, found, scratch);
         const auto differs = [&](int64_t i) {
             const float change = line_slopes[i] * (end_qd[i] - line_qd[i]);
@@ -813,7 +825,7 @@ NOINLINE void step_joints(const Problem& p, Block& b, int first, float* efforts,
         };
         int32_t apart = 0;
         for (int64_t i = 0; i < b.size; ++i) apart |= static_cast<int32_t>(differs(i));
-        if (!apart) break;
+        if (!apart) return true;
         const bool last_is_next = round + 2 == kMostLines;
         for (int64_t i = 0; i < b.size; ++i) {
             if (differs(i)) {
@@ -825,6 +837,7 @@ NOINLINE void step_joints(const Problem& p, Block& b, int first, float* efforts,
             }
         }
     }
+    return false;
 }
 
 // All stages after the controllers, at the end of the step. Returns true if an effort is not finite.
@@ -843,10 +856,10 @@ NOINLINE bool limit_at_end(const Problem& p, Block& b, float* efforts, float* th
             p.route.stages[k](p, b, p.limits[k], efforts);
     }
     if (k <= p.first_following) note_motor(p, b, efforts);
-    if (k < p.ends) step_joints(p, b, k, efforts, truth, commanded, scratch);
+    const bool is_known = k < p.ends && step_joints(p, b, k, efforts, truth, commanded, scratch);
     const Use& mode = p.limits[p.ends];
     if (hands_over(mode, Arrays<ImplicitEffort>(mode, b), b.size))
-        find_chords(p, b, truth, commanded, scratch);
+        find_chords(p, b, truth, commanded, is_known, scratch);
     else
         lift(p, b);
     write_states_at_end(p, commanded);
@@ -878,7 +891,7 @@ NOINLINE bool find_due(const Problem& p, Block& b, const Scratch& scratch) {
 // a signal is bad.
 NOINLINE void rest(const Problem& p, const Block& b, const float* const* signals, float* RESTRICT efforts, bool ran) {
     const float* RESTRICT const due = b.due;
-    if (ran && b.kept) put_back(p, b, [due](int64_t i) { return due[i] < 0.5f; }, false);
+    if (ran && b.kept) put_back(p, b, [due](int64_t i, bool) { return due[i] < 0.5f; }, false);
     const float *const q = signals[kPosition], *const qd = signals[kVelocity],
                        *const q_target = signals[kPositionTarget], *const qd_target = signals[kVelocityTarget],
                        *const feedforward = signals[kFeedforward];

@@ -60,6 +60,41 @@ def test_engines_have_the_same_bits_over_resets_and_faults(robots: int, rng: np.
         assert efforts[step, robots // 2, joint] == 0.0
 
 
+HUGE = {
+    "encoder": [PD, EncoderConfig()],
+    "late": [PD, EncoderConfig(latency_steps=2)],
+    "between steps": [PD, EncoderConfig(latency_steps=1.25)],
+    "register": [PD, EncoderConfig(latency_steps=2, velocity="register")],
+    "at the motor": [PD, EncoderConfig(latency_steps=2, side="motor"), TransmissionConfig(5.0)],
+    "limited": [PD, EncoderConfig(0.01, latency_steps=2), MaxEffortClampingConfig(5.0)],
+    "target": [PD, TimedDelayConfig(steps=2)],
+    "effort": [PD, EffortDelayConfig(steps=2), TransmissionConfig(50.0)],
+}
+
+
+@pytest.mark.parametrize("signal", [0, 2])
+@pytest.mark.parametrize("robots", [1, len(HUGE)])
+@pytest.mark.parametrize(("step", "values"), [(0, (3e38,)), (7, (3e38,)), (8, (1e36,)), (9, (3e38, -3e38))])
+def test_huge_number_acts_once_and_leaves_the_ring(
+    step: int, values: tuple[float, ...], robots: int, signal: int, rng: np.random.Generator
+) -> None:
+    """A position or target that is finite, and an effort that is not: the joint works again once that has passed.
+
+    Of one robot at once, or of one joint of each robot, whose other joints have the bits that they have without it.
+    """
+    given = late_reference.inputs(rng, 20, robots, len(HUGE))
+    plain = on_both(list(HUGE), HUGE, given, DT)
+    who = np.arange(len(HUGE)) % robots, np.arange(len(HUGE))
+    for later, value in enumerate(values):
+        given[step + later][signal][who] = value
+    efforts = on_both(list(HUGE), HUGE, given, DT)
+    assert np.isfinite(efforts).all() and (efforts != plain)[:, *who].any()
+    # behind the longest delay
+    during = np.zeros(efforts.shape, bool)
+    during[step : step + len(values) + 5, *who] = True
+    np.testing.assert_array_equal(efforts[~during], plain[~during])
+
+
 def test_robots_are_single_robots_but_for_their_draws(rng: np.random.Generator) -> None:
     """To the bit, whatever the layout: a delay that is drawn, and noise, are those of the number of the robot."""
     motors = {name: MOTORS[name] for name in ("a", "d", "e", "f")}

@@ -15,6 +15,7 @@ from isaacsim.core.experimental.actuators import (
     FeedbackEncoder,
     ImplicitConfig,
     MaxEffortClampingConfig,
+    PDControlConfig,
     PIDControlConfig,
     native,
 )
@@ -105,6 +106,28 @@ def test_fault_has_no_gradient(name: str) -> None:
     assert found[1][0][3, 5] == 0
     assert not any(found[1][1][f"{one} 3"][5] for one in ("joint_q", "joint_qd", "joint_target_q"))
     assert found[1][1]["joint_q 2"][5] and found[1][1]["joint_q 4"][5]
+
+
+@pytest.mark.usefixtures("backend")
+def test_huge_position_has_no_gradient_and_the_encoder_goes_on() -> None:
+    """Its effort is a fault two steps later; velocities of the steps from and to it are those of the joint."""
+    torch = pytest.importorskip("torch")
+    late, kp, kd, dt = 2, 20.0, 1.0, 0.0078125
+    motor = {".*": [PDControlConfig(kp, kd), EncoderConfig(latency_steps=late)]}
+    arrays = ActuatedArrays(["a", "b"], motor, requires_grad=True)
+    q = [torch.full((2,), 0.125 * step, requires_grad=True) for step in range(10)]
+    far = torch.tensor([3e38, 0.0])
+    efforts = [
+        arrays.step(one + far if step == 4 else one, torch.ones(2), torch.ones(2), dt) for step, one in enumerate(q)
+    ]
+    sum(one.sum() for one in efforts).backward()
+    assert [step for step, one in enumerate(efforts) if one[0] == 0] == [4 + late]
+    # the first position acts in three steps, and that is all of the past
+    moved, slope = -kp, kd / dt
+    of_good = [3 * moved + slope, *[moved] * 6, moved - slope, 0.0, 0.0]
+    of_bad = [*of_good[:3], moved - slope, 0.0, moved + slope, *of_good[6:]]
+    found = np.array([one.grad.numpy() for one in q])
+    np.testing.assert_allclose(found, np.transpose([of_bad, of_good]), rtol=1e-6)
 
 
 def test_encoder_at_the_motor_before_a_transmission_of_ones_own_is_refused() -> None:

@@ -365,7 +365,9 @@ def encoder_law(q, qd, h, place, q_before, v_before, count, resolution, bias, no
     """Position with bias and noise in steps of the encoder; its difference or a register, by backward Euler."""
     velocity_resolution, T, seed = rest
     q_m = quantized(q + bias + np.where(noise > 0, noise * gaussian(seed, place, count), 0), resolution)
-    u = np.where(register > 0.5, quantized(qd, velocity_resolution), (q_m - q_before) / h)
+    difference = (q_m - q_before) / h
+    difference = np.where(np.abs(difference) <= np.finfo(np.float32).max, difference, qd)
+    u = np.where(register > 0.5, quantized(qd, velocity_resolution), difference)
     u = np.where(np.isnan(q_before), qd, u)
     v_before = np.where(np.isnan(v_before), u, v_before)
     v_m = (T * v_before + h * u) / (T + h)

@@ -23,7 +23,9 @@ from isaacsim.core.experimental.actuators import (
     add_motors,
     motors_of,
 )
-from isaacsim.core.experimental.actuators.compat.isaac_lab import IdealPDActuatorCfg
+from isaacsim.core.experimental.actuators.compat.isaac_lab import IdealPDActuatorCfg, ImplicitActuatorCfg
+from isaacsim.core.experimental.actuators.toolbox.comparison.run import _set
+from isaacsim.core.experimental.actuators.toolbox.comparison.side import opened, side_of
 from isaacsim.core.experimental.actuators.usd.fallback_marks import MARK
 from isaacsim.core.experimental.actuators.usd.motor_overlay import motor_overlay
 from isaacsim.core.experimental.actuators.usd.motors import own_effort_limits, own_properties
@@ -348,6 +350,45 @@ def test_what_a_motor_in_a_simulation_states_is_stronger_than_its_author(engine:
             assert joint_values(robot) == pytest.approx(FALLBACK, rel=1e-5)
 
 
+GAINS = {"joint_names_expr": ["hinge"], "stiffness": 20.0, "damping": 2.0}
+GROUPS = [IdealPDActuatorCfg(effort_limit=9.0, **GAINS), ImplicitActuatorCfg(**GAINS)]
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("rules", ["documentation", "code"])
+def test_group_in_a_simulation_leaves_the_joint_what_its_author_gave_it(rules: Any, engine: str) -> None:
+    """What its cfg leaves out, as for motors; the table has that of the author. What it states is stronger."""
+    stage = furnished().stage
+    author(stage, RICH)
+    own = OF_AUTHOR[furnished]
+    with Simulation(stage, engine=installed(engine)) as sim:
+        robot = sim.articulation(ROOT)
+        for cfg in GROUPS:
+            with ArticulationActuators.from_groups(ROOT, {"all": cfg}, rules=rules) as actuators:
+                sim.play()
+                assert joint_values(robot) == pytest.approx(own, rel=1e-5)
+                left_out = [one for one in actuators.resolution_table().rows if one.property == "armature"]
+                assert [(one.usd_value, one.cfg_value, one.applied) for one in left_out] == [(0.125, None, 0.125)]
+            assert joint_values(robot) == pytest.approx(FALLBACK, rel=1e-5)
+            for armature in (0.01, 0.125, 0.5):
+                stated = cfg.replace(armature=armature)
+                with ArticulationActuators.from_groups(ROOT, {"all": stated}, rules=rules):
+                    assert joint_values(robot) == pytest.approx([*own[:3], armature], rel=1e-5)
+            sim.stop()
+
+
+@pytest.mark.parametrize("cfg", GROUPS)
+def test_side_of_a_comparison_has_what_groups_leave_to_the_joint(cfg: Any, tmp_path: Path) -> None:
+    """Those of the author, of a joint with a motor and of one with a drive."""
+    stage = furnished().stage
+    author(stage, RICH)
+    stage.Export(str(file := tmp_path / "robot.usda"))
+    with opened(side_of(file, groups={"all": cfg})) as (sim, robot, _):
+        sim.play()
+        _set(side_of(file, groups={"all": cfg}), robot)
+        assert joint_values(robot) == pytest.approx(OF_AUTHOR[furnished], rel=1e-5)
+
+
 @pytest.mark.parametrize("engine", ENGINES)
 def test_friction_of_the_author_in_a_simulation_is_what_the_simulator_takes(engine: str) -> None:
     """Two dry frictions on PhysX, one on MuJoCo, which has attributes of its own too; as without the other motor."""
@@ -372,6 +413,27 @@ def test_friction_of_the_author_in_a_simulation_is_what_the_simulator_takes(engi
                 with ArticulationActuators.from_configs(ROOT, {"hinge": [PD, MaxEffortClampingConfig(9.0)]}):
                     assert joint_values(robot) == pytest.approx(alone, rel=1e-5)
                 assert joint_values(robot) == pytest.approx(FALLBACK, rel=1e-5)
+
+
+def test_armature_of_an_actuator_of_mujoco_is_no_fallback(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It stays, without that of the replaced actuator; whatever the simulator is called."""
+    pytest.importorskip("mujoco")
+    monkeypatch.setattr("isaacsim.core.experimental.actuators.hosts.mujoco.host.MujocoHost.engine", "Another")
+    made = pendulum()
+    prim = made.stage.DefinePrim("/World/drive", "MjcActuator")
+    prim.CreateRelationship("mjc:target").SetTargets([HINGE])
+    for name, value in {"gainPrm": [10.0], "biasPrm": [0.0, -10.0, -1.0], "gear": [2.0]}.items():
+        prim.CreateAttribute(f"mjc:{name}", Sdf.ValueTypeNames.DoubleArray).Set(value)
+    prim.CreateAttribute("mjc:biasType", Sdf.ValueTypeNames.Token).Set("affine")
+    prim.CreateAttribute("mjc:armature", Sdf.ValueTypeNames.Double).Set(0.25)
+    author(made.stage, [PD, ROTOR])
+    with Simulation(made.stage) as sim:
+        sim.play()
+        robot = sim.articulation(ROOT)
+        assert joint_values(robot)[-1] == pytest.approx(1.01)
+        with ArticulationActuators.from_configs(ROOT, {"hinge": [PD, MaxEffortClampingConfig(9.0)]}):
+            assert joint_values(robot)[-1] == pytest.approx(1.0)
+        assert joint_values(robot)[-1] == pytest.approx(1.01)
 
 
 def test_value_that_was_set_in_a_simulation_is_no_fallback() -> None:

@@ -53,6 +53,36 @@ def test_motion_is_that_of_mujoco(armature: float | None) -> None:
         assert np.abs(expected - positions(arm, "mujoco", 120)).max() > 1e-3
 
 
+def test_activations_outlast_a_property_and_end_with_a_reset(tmp_path: Path) -> None:
+    """Those of actuators of a file, as in MuJoCo; the model changes with the property."""
+    pytest.importorskip("mujoco_warp")
+    file = tmp_path / "arm.xml"
+    file.write_text(
+        """<mujoco><option gravity="0 0 0"/><worldbody><body name="arm"><joint name="a" axis="0 1 0" armature="0.5"/>
+        <geom size="0.1" mass="1" pos="0.2 0 0"/></body></worldbody><actuator>
+        <general joint="a" dyntype="integrator" gainprm="2" biastype="affine" biasprm="0.1 -1 -1"/>
+        <general joint="a" dyntype="filterexact" dynprm="0.05" gainprm="2"/></actuator></mujoco>"""
+    )
+    found = []
+    for engine in ("mujoco", ENGINE):
+        with pytest.warns(UserWarning, match="no joint drive stands for"):
+            sim = Simulation(file, 0.002, engine=engine)
+        with sim:
+            sim.play()
+            robot = sim.articulation("/arm")
+            for armature in (0.5, 0.6, 0.7):
+                robot.set_dof_armatures(armature)
+                sim._host._ctrl[:] = 1.0
+                sim.step(40)
+                found.append([robot.get_dof_positions().numpy().item(), *sim.data().act])
+            sim.reset()
+            assert not sim.data().act.any()
+            sim.step(40)
+            found.append([robot.get_dof_positions().numpy().item(), *sim.data().act])
+    assert np.abs(found[2]).min() > 0.01
+    np.testing.assert_allclose(found[4:], found[:4], rtol=0, atol=1e-6)
+
+
 def test_drives_act_and_tell_their_effort() -> None:
     """Those of the file, without actuators."""
     pytest.importorskip("mujoco_warp")

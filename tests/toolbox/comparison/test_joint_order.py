@@ -7,7 +7,9 @@ from pathlib import Path
 
 import pytest
 from isaacsim.core.experimental.actuators.native import core
+from isaacsim.core.experimental.actuators.toolbox.comparison.compare import compare
 from isaacsim.core.experimental.actuators.toolbox.comparison.joint_order import (
+    exchanged_joints,
     exchanged_motors,
     exchanged_places,
     with_motors_of,
@@ -15,7 +17,8 @@ from isaacsim.core.experimental.actuators.toolbox.comparison.joint_order import 
 )
 from isaacsim.core.experimental.actuators.toolbox.comparison.plan import plan_of
 from isaacsim.core.experimental.actuators.toolbox.comparison.run import Values, run
-from isaacsim.core.experimental.actuators.toolbox.comparison.side import Side, side_of
+from isaacsim.core.experimental.actuators.toolbox.comparison.side import Side, both_driven_alike, side_of
+from places import ROBOTS
 from seeded_faults import ARM, ARM_XML, exchanged_names, good_motors
 
 pytestmark = pytest.mark.skipif(core is None, reason="the native core is not built")
@@ -48,6 +51,37 @@ def test_commands_by_number_are_an_order() -> None:
     side = side_of(ARM)
     second = values(dataclasses.replace(side, order=SWAPPED))
     assert exchanged_places(values(side), second) == SWAPPED
+
+
+def by_leg(file: Path) -> Side:
+    """ANYmal in the order of a program that numbers its joints leg by leg, with other limits of its hips."""
+    text = (ROBOTS / "anymal_c.usda").read_text("utf-8")
+    assert "upperLimit = 28" in text
+    file.write_text(text.replace("upperLimit = 28", "upperLimit = 36"), "utf-8")
+    side = side_of(file)
+    return dataclasses.replace(side, order=dict(zip(side.joints, sorted(side.joints), strict=True)))
+
+
+def test_joints_of_their_own_names_are_an_order(tmp_path: Path) -> None:
+    """Where places are not quite the same, or those of several joints; names against places are none."""
+    side, other = side_of(ROBOTS / "anymal_c.usda"), by_leg(tmp_path / "by_leg.usda")
+    plan = plan_of(side, side, seconds=0.01)
+    runs = [run(one, plan) for one in (side, other)]
+    assert exchanged_places(*(one.values for one in runs)) == {}
+    exchanged = exchanged_joints(*runs)
+    right = with_order(other, exchanged)
+    assert {joint: right.own(joint) for joint in side.joints} == {joint: joint for joint in side.joints}
+    assert exchanged_joints(runs[0], run(right, plan)) == {}
+    first, second = side_of(ARM_XML), dataclasses.replace(side_of(exchanged_names(tmp_path)), order=SWAPPED)
+    plan = plan_of(first, first, seconds=0.01)
+    assert exchanged_joints(run(first, plan), run(second, plan)) == {}
+
+
+def test_order_of_joints_is_named_before_contact(tmp_path: Path) -> None:
+    """Which falls away too if contacts are switched off, as most that robots do on the ground."""
+    first, second, _ = both_driven_alike(side_of(ROBOTS / "anymal_c.usda"), by_leg(tmp_path / "by_leg.usda"))
+    found = compare(first, second, plan_of(first, second, seconds=0.3), most=1)
+    assert [one.cause for one in found.blames] == ["joint order"]
 
 
 def test_motors_on_each_others_joints() -> None:

@@ -23,6 +23,7 @@ from isaacsim.core.experimental.actuators import (
 )
 from isaacsim.core.experimental.actuators.toolbox.inspection.fix import fix
 from isaacsim.core.experimental.actuators.toolbox.inspection.rules.table import RULES
+from isaacsim.core.experimental.actuators.usd.fallback_marks import MARK
 from neural_twin import random_network, write_network
 from places import ROBOTS
 from pxr import Sdf, Usd
@@ -75,6 +76,11 @@ def geared(ratio: float, motor: float = 60.0, **values: Any) -> Edit:
     return author
 
 
+def unmarked(stage: Usd.Stage) -> None:
+    """The shoulder has no mark of fallbacks, as in files of version 0.9 and before."""
+    stage.GetPrimAtPath(SHOULDER).ClearCustomDataByKey(MARK)
+
+
 _CALF = "/World/Go1/Actuators/_calf_joint"
 # a file for each rule, and words of the finding
 BROKEN: dict[str, tuple[tuple[Edit, ...], str]] = {
@@ -105,6 +111,10 @@ BROKEN: dict[str, tuple[tuple[Edit, ...], str]] = {
         (schema(OF_SHOULDER, "ActuatorFrictionAPI"), number(OF_SHOULDER, "actuator:friction:coulomb", 0.5))
         + (number(SHOULDER, "newton:friction", 0.25),),
         f"newton:damping = 0 (SI), and ActuatorFrictionAPI of <{OF_SHOULDER}> coulomb = 0.5, viscous = 0",
+    ),
+    "unmarked-fallback": (
+        (geared(100.0, rotor_inertia=1e-4), unmarked),
+        "without a mark, as in files of version 0.9 and before: shoulder (armature). They count as the joints' own",
     ),
     "undriven-joint": ((without(OF_EXTENSION),), "extension has no actuator"),
     "drive-and-actuator": ((number(SHOULDER, "drive:angular:physics:stiffness", 4.0),), "stiffness 229.183"),
@@ -215,8 +225,9 @@ IN_MOTION = ("unstable-gains", "gains-against-inertia", "assumed-inertia-too-lar
 # rules on laws of ours, which newton does not have
 _OURS = (
     *("unread-supply", "unread-derating", "transmission-armature", "earlier-name"),
-    *("assumed-inertia-too-large", "unresolved-spring"),
+    *("assumed-inertia-too-large", "unresolved-spring", "unmarked-fallback"),
 )
+_OF_OURS = {"approximated", "unmarked-fallback"}
 
 
 def test_every_rule_is_tested() -> None:
@@ -230,14 +241,14 @@ def test_rule_is_broken_alone(rule: str, tmp_path: Path) -> None:
     """The finding has the numbers of the file."""
     edits, words = BROKEN[rule]
     found = lint(edited(tmp_path, *edits), DT if rule in IN_MOTION else None)
-    # a law of ours has several names, and others approximate it
-    ignored = {"approximated"} - {rule} if rule in _OURS else set[str]()
+    # a law of ours has several names, others approximate it, and a file by hand has no marks
+    ignored = _OF_OURS - {rule} if rule in _OURS else set[str]()
     (finding,) = (one for one in found if one.rule not in ignored)
     assert finding.rule == rule
     assert words in finding.problem and finding.remedy.endswith((".", "?"))
     assert finding.where.startswith(("/World/Arm/", "/World/Go1/"))
     severities = {"unusable-actuator": "error", "unstable-gains": "error"}
-    severities |= dict.fromkeys(("approximated", "earlier-name"), "note")
+    severities |= dict.fromkeys(("approximated", "earlier-name", "unmarked-fallback"), "note")
     assert finding.severity == severities.get(rule, "warning")
 
 
@@ -266,6 +277,29 @@ def test_a_fallback_that_fits_is_a_note(static: float, tmp_path: Path) -> None:
     fixed, left = fix(other, tmp_path / "fixed.usda")
     assert "friction-fallback" in [one.rule for one in fixed]
     assert [one.severity for one in left if one.rule == "friction-fallback"] == ["note"]
+
+
+def test_fallbacks_without_marks_are_one_note(tmp_path: Path) -> None:
+    """Of friction that is that of the stage, and of no other; what was authored for the joint, and marks, are none."""
+
+    def author(stage: Usd.Stage) -> None:
+        for joint, level in (("shoulder", 0.5), ("extension", 0.25)):
+            motor = [PDControlConfig(200.0, 20.0), FrictionConfig(level, 0.125)]
+            add_motors(ARM, {joint: motor}, stage=stage, overwrite_existing=True)
+
+    def bare(stage: Usd.Stage) -> None:
+        for joint in (SHOULDER, EXTENSION):
+            stage.GetPrimAtPath(joint).ClearCustomDataByKey(MARK)
+
+    def found(*edits: Edit) -> list[str]:
+        file = edited(tmp_path, author, *edits, name=f"{len(list(tmp_path.iterdir()))}.usda")
+        return [one.problem for one in lint(file) if one.rule == "unmarked-fallback"]
+
+    (problem,) = found(bare)
+    assert ": shoulder (friction); extension (friction). They count" in problem
+    (problem,) = found(bare, number(EXTENSION, "newton:friction", 1.0))
+    assert ": shoulder (friction). They count" in problem
+    assert not found()
 
 
 def test_limits_before_a_gear_are_compared_at_the_joint(tmp_path: Path) -> None:
@@ -341,7 +375,7 @@ def test_what_is_in_order_is_let_be(name: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize("rule", IN_MOTION)
 def test_rules_of_motion_need_a_step(rule: str, tmp_path: Path) -> None:
     """Without a step these rules are skipped."""
-    assert [one for one in lint(edited(tmp_path, *BROKEN[rule][0])) if one.rule != "approximated"] == []
+    assert [one for one in lint(edited(tmp_path, *BROKEN[rule][0])) if one.rule not in _OF_OURS] == []
 
 
 @pytest.mark.parametrize("file", sorted([*ROBOTS.glob("*.usda"), ROBOTS / "arm_2dof.xml"]), ids=lambda file: file.name)

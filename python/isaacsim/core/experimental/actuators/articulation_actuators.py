@@ -330,7 +330,8 @@ class ArticulationActuators(ActuatorSet):
         Joints of implicit groups keep their drives, with the gains of the cfg; those of explicit groups get actuators.
         Joints in no group keep their own drives, and a warning names them. Limits of the solver (`_sim`), armature,
         friction and gains of drives are set whenever physics becomes ready; `close` restores what the joints had.
-        Where the simulator has no such thing, a warning says so. Delays are drawn at every reset.
+        Where the simulator has no such thing, a warning says so. Armature and friction that a cfg leaves out are what
+        the robot's author gave the joint, below fallbacks of actuator prims. Delays are drawn at every reset.
 
         Args:
             paths: As for the constructor.
@@ -363,16 +364,16 @@ class ArticulationActuators(ActuatorSet):
             [0]
         """
         from .compat.isaac_lab.articulations import beginning_of, groups_in, is_whole, warn_of_the_rest
-        from .compat.isaac_lab.groups import resolve_groups, values_of
+        from .compat.isaac_lab.groups import resolve_groups, values_of, with_own_values
         from .compat.isaac_lab.table import TITLE
 
         host = current_host()
         robots = Binding(host.articulation(paths))
         names, joints = robots.articulation.dof_names, robots.prototype_dof_paths
         beginning = beginning_of(groups, robots.articulation) if is_whole(groups) else None
-        found = resolve_groups(
-            groups_in(groups), names, values_of(robots.articulation, host.stage), robots.device, rules
-        )
+        every = list(zip(joints, names, strict=True))
+        own = with_own_values(values_of(robots.articulation, host.stage), values_of_author(host, robots, every), names)
+        found = resolve_groups(groups_in(groups), names, own, robots.device, rules)
         if is_whole(groups):
             warn_of_the_rest(groups)
         if found.uncovered:
@@ -393,7 +394,8 @@ class ArticulationActuators(ActuatorSet):
         ]
         self = cls.__new__(cls)
         self._resolution, self._beginning = found.table, beginning
-        properties += _rotors_of(ordered, axes)
+        covered = [axis for axis in every if axis[1] not in found.uncovered]
+        properties += [*_rotors_of(ordered, axes), *values_of_author(host, robots, covered)]
         self._build(host, robots, entries, axes, auto_step_pre_physics, device, properties)
         if found.delays:
             self.randomize({"delay_steps": found.delays}, seed=seed)

@@ -142,8 +142,8 @@ def values_of_author(host: Host, robots: Binding, axes: Sequence[tuple[str, str]
     from .usd.motors import own_properties
 
     there = [axis for axis in axes if host.stage.GetPrimAtPath(axis[0])]
-    of_mujoco = str(getattr(host, "engine", "")).lower().startswith("mujoco")
-    found = own_properties(host.stage, there, si=not robots.in_stage_units, of_mujoco=of_mujoco)
+    reads_mjc = getattr(robots.articulation, "READS_MJC", False)
+    found = own_properties(host.stage, there, si=not robots.in_stage_units, of_mujoco=reads_mjc)
     values = []
     for name, (marked, own) in found.items():
         differ = np.flatnonzero((marked != own).any(axis=0))
@@ -300,7 +300,7 @@ def _set_property(
     before = access.read(articulation)
     after = before.copy()
     for one, columns in given:
-        after[:, :, columns] = _wanted(one, before[:, :, columns])
+        after[:, :, columns] = wanted_values(one, before[:, :, columns])
     columns = sorted(column for _, of_one in given for column in of_one)
     access.write_changed(articulation, before, after, columns)
     hardens = (first.name, first.origin) == ("friction", "engine") and _harden(articulation, True, columns)
@@ -317,7 +317,7 @@ def _set_property(
             change.owners.add(owner)
 
 
-def _wanted(one: JointValues, now: np.ndarray) -> Any:
+def wanted_values(one: JointValues, now: np.ndarray) -> Any:
     """Return the values that joints are to have, which have these now, `(parts, robots, joints)`."""
     if one.in_place_of is None:
         return one.values

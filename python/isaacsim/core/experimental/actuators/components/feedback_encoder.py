@@ -5,7 +5,8 @@
     v_m = (T·v_m′ + dt·u)/(T + dt)                T the time constant of the filter
 
 Position and velocity act `latency_steps + latency/dt` steps late, see `late.py`. In the first step after a reset, u is
-the velocity of the joint, and v_m is u.
+the velocity of the joint, and v_m is u; u is so too in a step from or to a huge position, whose difference over dt is
+beyond single precision.
 
 The noise is a function of seed, number of the joint and number of the step; the latter goes on over a reset. Edges: a
 resolution of 0 leaves a number as it is, as does a number of 2²² steps and more.
@@ -30,6 +31,7 @@ from .base import Feedback
 from .functions import gaussian, nearest
 from .late import LateComponent
 from .law import UNSET, started
+from .ranges import LARGEST
 
 MOST_COUNTS = wp.constant(4194304.0)
 """Number of steps of an encoder from which on positions are not quantized."""
@@ -108,7 +110,9 @@ def measured(
     now = quantized(exact + noise * drawn if noise > 0.0 else exact, resolution, per_resolution)
     difference = (now - last_position) * per_dt
     stored = quantized(velocity, velocity_resolution, per_velocity_resolution)
-    chosen = stored if of_register > 0.5 else difference
+    # a difference that is no number would be one in all steps to come
+    moved = difference if wp.abs(difference) <= LARGEST else velocity
+    chosen = stored if of_register > 0.5 else moved
     raw = velocity if wp.isnan(last_position) else chosen
     filtered = kept * started(last_velocity, raw) + share * raw if kept > 0.0 else raw
     after = samples + 2.0 if samples < MOST_SAMPLES else 0.0

@@ -5,9 +5,10 @@ steps in a ring of rows for each, and interpolates linearly between two:
 
     result acting = (1 − f)·result n steps ago + f·result n + 1 steps ago,  n + f the delay in steps
 
-The first step after a reset writes its result to all rows. A step whose results are not finite is a fault of the joint,
-and leaves the ring as it is. Delays beyond the rows that are kept are cut to those; for a delay that stays 0 nothing is
-kept.
+The first step after a reset writes its result to all rows. A step whose results, or inputs, are not finite is a fault
+of the joint, and leaves the ring as it is. One whose effort alone is not finite does not: a number in the ring that is
+too large for what comes after leaves it as others do. Delays beyond the rows that are kept are cut to those; for a
+delay that stays 0 nothing is kept.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from ..specs.late import MAX_DELAY_STEPS, SHORTEST_STEP, LateConfig
 from .base import Component, resolved_scalars
 
 SPARE_ROWS = 2
-"""Rows beyond the largest delay: the one before it, and one that a step with a later fault may have overwritten."""
+"""Rows beyond the largest delay: the one before it, and one that a step with a fault may have overwritten."""
 
 
 def kept_steps(config: LateConfig) -> int:

@@ -46,6 +46,9 @@ class DofProperties(ArrayArticulation):
     share those, so that values which differ between copies are refused then. Either way, a call sets all or nothing.
     """
 
+    READS_MJC = False
+    """True if the simulator takes MuJoCo's own attributes and actuators from a stage."""
+
     _backend: PhysicsBackend
 
     @property
@@ -360,14 +363,16 @@ class DofProperties(ArrayArticulation):
         if self._backend.stage is None:
             return self._backend.property_of_file(name)
         from ..usd.joint_properties import read_property
+        from ..usd.mujoco_properties import read_mujoco_property
 
+        read = read_mujoco_property if self.READS_MJC else read_property
         robots = self._backend.robots()
         flat = np.zeros(max((robot.offset + len(robot.dof_names) for robot in robots), default=0))
         known: dict[str, np.ndarray] = {}
         for robot in robots:
             root, joints = robot.prototype
             if root not in known:
-                known[root] = read_property(self._backend.stage, name, list(zip(joints, robot.axes, strict=True)))
+                known[root] = read(self._backend.stage, name, list(zip(joints, robot.axes, strict=True)))
             flat[robot.offset :][: len(joints)] = known[root]
         return flat
 
@@ -379,6 +384,7 @@ class DofProperties(ArrayArticulation):
                 "play() first."
             )
         from ..usd.joint_properties import write_properties
+        from ..usd.mujoco_properties import write_mujoco_properties
 
         place_of: dict[int, tuple[str, str]] = {}
         for robot in self._backend.robots():
@@ -399,7 +405,8 @@ class DofProperties(ArrayArticulation):
                         "physics is stopped they share the joint on the stage. Set them after play()."
                     )
             columns[name] = np.array([by_axis[axis].pop() for axis in axes])
-        write_properties(self._backend.stage, columns, axes)
+        write = write_mujoco_properties if self.READS_MJC else write_properties
+        write(self._backend.stage, columns, axes)
 
 
 def _checked(name: str, values: ArrayLike, shape: tuple[int, int]) -> np.ndarray:

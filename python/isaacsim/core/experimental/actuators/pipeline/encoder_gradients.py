@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from ..components.feedback_encoder import MOST_COUNTS, FeedbackEncoder
+from ..components.ranges import LARGEST
 from ..memory import Array, numpy_view
 from .gradient_recorder import GradientRecorder, flat, gathered, give, taken
 from .late_ring import LateStep
@@ -48,6 +49,8 @@ class _Record:
     seen: list[np.ndarray]
     ratio: np.ndarray
     offset: np.ndarray
+    # where all inputs were finite
+    heard: np.ndarray
 
 
 class Measured:
@@ -62,11 +65,15 @@ class Measured:
         first: Number of signals and parameters of the rest before those of its sensor.
         gear: Number of the ratio among them, of a gear that the encoder is before; its offset follows. None at the
             joint.
+        checked: Numbers of the signals among them that laws ask for and that must be finite.
     """
 
-    def __init__(self, inner: GradientRecorder, count: int, first: int, gear: int | None = None) -> None:
+    def __init__(
+        self, inner: GradientRecorder, count: int, first: int, gear: int | None = None, checked: Sequence[int] = ()
+    ) -> None:
         self.inner = inner
         """The recorder of the rest."""
+        self._checked = checked
         self._gear = gear
         self._count, self._first, self._places = count, first, np.arange(count, dtype=np.uint32)
 
@@ -97,8 +104,12 @@ class Measured:
             noise = _drawn(given, samples)
             now = _quantized(q + given["bias"] + given["noise"] * noise, given["resolution"])
             stored = _quantized(qd, given["velocity_resolution"])
-            chosen = np.where(given["velocity"] > 0.5, stored, (now - last_position) * (np.float32(1.0) / h))
+            difference = (now - last_position) * (np.float32(1.0) / h)
+            is_stored, is_near = given["velocity"] > 0.5, np.abs(difference) <= LARGEST
+            chosen = np.where(is_stored, stored, np.where(is_near, difference, qd))
             raw = np.where(np.isnan(last_position), qd, chosen)
+            # a position that is too far away is as good as none
+            last_position = np.where(is_stored | is_near, last_position, np.float32(np.nan))
             period = given["velocity_filter"] + h
             kept, share = given["velocity_filter"] / period, h / period
             before = np.where(np.isnan(last_velocity), raw, last_velocity)
@@ -108,7 +119,10 @@ class Measured:
             acting, late = LateStep.of(measured, newest, rings, wanted)
             seen = [(acting[0] - offset) / ratio, acting[1] / ratio]
         inner = self.inner.note(signals, indices, self._with(parameters, seen), inner_state, lag, dt)
-        kept_of_step = last_position, last_velocity, raw, noise, joint, seen, ratio, offset
+        given_signals = [gathered(one, at) for one, at in zip(signals, indices, strict=False) if one is not None]
+        inputs = [*given_signals, *(flat(parameters[k]) for k in self._checked if k < len(parameters))]
+        heard = np.logical_and.reduce([np.isfinite(one) for one in inputs])
+        kept_of_step = last_position, last_velocity, raw, noise, joint, seen, ratio, offset, heard
         return _Record(inner, late, dt, given, *kept_of_step)
 
     def efforts(self, noted: _Record) -> tuple[np.ndarray, np.ndarray]:
@@ -134,8 +148,8 @@ class Measured:
         acting = [by / noted.ratio for by in by_seen]
         rings = slice(-len(acting), None)
         by_now, by_filtered = noted.late.back(acting, after[rings], before[rings])
-        # a step with a fault keeps the state
-        good = noted.late.good & np.isfinite(self.efforts(noted)[0])
+        # an input that is not finite keeps the state, and an effort alone does not
+        good = noted.late.good & noted.heard
         states = slice(-NUM_ARRAYS, -NUM_ARRAYS + 2)
         by_position, by_velocity = (taken(one, self._count) for one in after[states])
         found = _back(noted, np.where(good, by_now + by_position, 0.0), np.where(good, by_filtered + by_velocity, 0.0))

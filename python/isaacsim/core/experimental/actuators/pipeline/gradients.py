@@ -274,16 +274,20 @@ class _LawsOfSlot:
             at += len(_given_to(stage))
         return at, ratio if any(one.is_behind for one in self.encoders) else None
 
+    @property
+    def checked(self) -> tuple[int, ...]:
+        """Places of the signals that laws ask for and that must be finite."""
+        return tuple(n for n, (name, row) in enumerate(self.given) if row is None and _must_be_finite(name))
+
     def split(self, network_states: int) -> Split:
         """Return where the stages are among the signals, parameters and states of all."""
-        checked = (n for n, (name, row) in enumerate(self.given) if row is None and _must_be_finite(name))
         kinds = [stage.law.KIND for stage in self.held]
         return Split(
             first_value=len(_given_to(self.controller)),
             num_values=sum(len(_given_to(one)) for one in self.stages),
             first_state=network_states + (len(self.controller.law.STATE) if self.controller else 0),
             num_states=sum(len(one.law.STATE) for one in self.stages),
-            checked=tuple(checked),
+            checked=self.checked,
             has_rate="rate" in kinds,
             has_delay="effort_delay" in kinds,
         )
@@ -331,7 +335,7 @@ class Pipeline:
         if laws.late:
             self._around.append(recorder := LateCommands(recorder, self.count))
         if laws.encoders:
-            self._around.append(recorder := Measured(recorder, self.count, *laws.places_of_sensor))
+            self._around.append(recorder := Measured(recorder, self.count, *laws.places_of_sensor, laws.checked))
         return recorder
 
     def _held(self, recorder: GradientRecorder, slot: int) -> GradientRecorder:

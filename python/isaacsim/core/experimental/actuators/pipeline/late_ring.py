@@ -76,8 +76,9 @@ class LateStep:
 
     def by_lag(self, by_acting: Sequence[np.ndarray]) -> np.ndarray:
         """Return the gradients of the delay in steps."""
-        products = (by * one for by, one in zip(by_acting, self.differences, strict=True))
-        with np.errstate(invalid="ignore"):
+        # that of a huge number in the ring has no end
+        with np.errstate(invalid="ignore", over="ignore"):
+            products = (by * one for by, one in zip(by_acting, self.differences, strict=True))
             return np.where(self.good & self.inside, sum(products), 0.0)
 
     def _back(self, by_acting: np.ndarray, by_after: Array | None, by_before: Array | None) -> np.ndarray:

@@ -80,6 +80,11 @@ def without_fallbacks(stage: Usd.Stage, axes: Iterable[Axis]) -> Usd.Stage:
     return over
 
 
+def is_marked(stage: Usd.Stage, axis: Axis) -> bool:
+    """Return True if an axis has marked fallbacks; files of version 0.9 and before have no marks."""
+    return bool(_mark(stage, axis))
+
+
 def _key(axis: Axis) -> str:
     return f"{MARK}:{axis[1]}"
 

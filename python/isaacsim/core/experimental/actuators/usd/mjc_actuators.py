@@ -2,14 +2,32 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
 from pxr import Sdf, Usd
 
 from ..specs.dc_motors import INPUTS, DCMotor
-from ..specs.linear_actuators import Bounds, Law, law_of
-from .articulation import every_prim
+from ..specs.linear_actuators import Bounds, Law, law_of, refused, target_ranges
+from .articulation import axes_of, every_prim
 from .authored import authored, authored_number, authored_numbers, targets
 
 ACTUATOR, TENDON = "MjcActuator", "MjcTendon"
+
+
+@dataclass(frozen=True)
+class Drive:
+    """The joint drive that does what actuators of a joint do, in SI."""
+
+    stiffness: float
+    damping: float
+    effort: float
+    """Constant effort."""
+    limit: float
+    armature: float
+    """What the actuators add to that of the joint."""
+    position_range: Bounds
+    velocity_range: Bounds
 
 
 def mjc_prims(stage: Usd.Stage) -> tuple[list[Usd.Prim], list[Usd.Prim]]:
@@ -24,6 +42,56 @@ def mjc_prims(stage: Usd.Stage) -> tuple[list[Usd.Prim], list[Usd.Prim]]:
 def joint_of(actuator: Usd.Prim) -> Sdf.Path | None:
     """The target of an actuator, a joint or another prim; None for none."""
     return next(iter(targets(actuator, "mjc:target")), None)
+
+
+def acting_on(stage: Usd.Stage) -> tuple[dict[str, list[Usd.Prim]], list[str]]:
+    """Actuators by the path of their joint, and problems of those without a joint of one axis."""
+    acting: dict[str, list[Usd.Prim]] = {}
+    problems: list[str] = []
+    for prim in mjc_prims(stage)[0]:
+        path = joint_of(prim)
+        if path is not None and len(axes_of(stage.GetPrimAtPath(path))) == 1:
+            acting.setdefault(str(path), []).append(prim)
+        else:
+            problems.append(f"<{prim.GetPath()}> (acts on {f'<{path}>' if path else 'nothing'}: no joint of one axis)")
+    return acting, problems
+
+
+def drives_of(
+    actuators: Mapping[Sdf.Path, Sequence[Usd.Prim]], names: Mapping[Sdf.Path, str]
+) -> tuple[dict[Sdf.Path, Drive], list[tuple[Usd.Prim, str]]]:
+    """Return the drives that actuators are, by joint, and the actuators that no drive stands for, with reasons.
+
+    Those of one joint are one drive, as in MJCF: gains and constant efforts add up.
+
+    Args:
+        actuators: By the joint on which they act, which has one axis and no other drive.
+        names: Of the joints, for messages.
+    """
+    drives: dict[Sdf.Path, Drive] = {}
+    others: list[tuple[Usd.Prim, str]] = []
+    for joint, acting in actuators.items():
+        laws = {prim: law_of_prim(prim) for prim in acting}
+        linear = {prim: law for prim, law in laws.items() if isinstance(law, Law)}
+        if wrong := refused(laws, names[joint]) or _constants_alone(linear):
+            others += wrong
+        else:
+            drives[joint] = _drive(linear)
+    return drives, others
+
+
+def _constants_alone(laws: Mapping[Usd.Prim, Law]) -> list[tuple[Usd.Prim, str]]:
+    """Actuators of one joint with a constant effort that no drive has, for it would be without gains."""
+    if any(law.kp or law.kd for law in laws.values()):
+        return []
+    return [(prim, "it pushes with a constant alone") for prim, law in laws.items() if law.const_effort]
+
+
+def _drive(laws: Mapping[Usd.Prim, Law]) -> Drive:
+    own = list(laws.values())
+    stiffness, damping, effort = (sum(getattr(law, name) for law in own) for name in ("kp", "kd", "const_effort"))
+    limit = min(max(map(abs, law.bounds)) for law in own)
+    return Drive(stiffness, damping, effort, limit, sum(map(armature_of, laws)), *target_ranges(own))
 
 
 def law_of_prim(actuator: Usd.Prim) -> Law | str:

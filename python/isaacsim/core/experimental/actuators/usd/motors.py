@@ -28,7 +28,7 @@ from ..specs.engine_friction import is_friction
 from ..specs.linear_actuators import Law, motor_of, ranges_without_motor, refused
 from ..specs.motors import MotorConfig, with_friction_stage
 from ..specs.stages import parts_of
-from .articulation import articulation_roots, axes_of, unloaded_payloads
+from .articulation import articulation_roots, unloaded_payloads
 from .assets import MODEL_PATH, file_named
 from .authored import authored as authored_value
 from .authored import authored_number
@@ -36,15 +36,16 @@ from .discover import discover
 from .fallback_marks import without_fallbacks
 from .joint_order import dof_names, joint_orders
 from .joint_properties import OF_MOTORS, PROPERTIES, authored, axis_of, envelopes, performance_envelope, read_property
-from .mjc_actuators import armature_of, dc_motor_of_prim, joint_bounds, joint_of, law_of_prim, mjc_prims
+from .mjc_actuators import acting_on, armature_of, dc_motor_of_prim, joint_bounds, law_of_prim
+from .mujoco_properties import OF_JOINT, drives_of_axes
 from .other_drives import gains_of_drives
 from .roots import match_roots
 from .shared import classes_of
 from .units import units_of
 from .words import listed
 
-# properties of joints by the fields of `MotorConfig`, and MuJoCo's attributes for them
-_OF_MUJOCO = {"armature": "mjc:armature", "friction": "mjc:frictionloss", "viscous_friction": "mjc:damping"}
+# MuJoCo's attributes of joints by the fields of `MotorConfig`
+_OF_MUJOCO = {field: OF_JOINT[names[0]] for field, names in OF_MOTORS.items()}
 
 
 def read_motors(
@@ -244,7 +245,11 @@ def _mujoco_property(stage: Usd.Stage, field: str, axes: Sequence[tuple[str, str
     parts = [authored(stage, name, axes) for name in OF_MOTORS[field]]
     others = np.array([authored_number(stage.GetPrimAtPath(joint), _OF_MUJOCO[field], 0.0) for joint, _ in axes])
     first = _first_authored(*parts, np.zeros(len(axes)))
-    return np.tile(np.where(first == 0.0, others, first), (len(parts), 1))
+    values = np.where(first == 0.0, others, first)
+    if field == "armature":
+        for at, drive in drives_of_axes(stage, axes).items():
+            values[at] += drive.armature
+    return np.tile(values, (len(parts), 1))
 
 
 def _limits_on(stage: Usd.Stage, axes: Sequence[tuple[str, str]]) -> np.ndarray:
@@ -256,7 +261,7 @@ def _limits_on(stage: Usd.Stage, axes: Sequence[tuple[str, str]]) -> np.ndarray:
 
 def _of_mujoco(stage: Usd.Stage, free: dict[str, str]) -> dict[str, MotorConfig]:
     """Motors equal to `MjcActuator` prims, by joint name; `free` are the paths of joints without another actuator."""
-    acting, problems = _acting(stage)
+    acting, problems = acting_on(stage)
     motors: dict[str, MotorConfig] = {}
     ranges: list[str] = []
     lost: list[str] = []
@@ -323,19 +328,6 @@ def _warn_of_losses(problems: Sequence[str], ranges: Sequence[str], lost: Sequen
             f"{listed(ranges)}, in rad or m. Keep the targets of their joints within it.",
             stacklevel=5,
         )
-
-
-def _acting(stage: Usd.Stage) -> tuple[dict[str, list[Usd.Prim]], list[str]]:
-    """`MjcActuator` prims by the path of their joint, and problems of those without a joint of one axis."""
-    acting: dict[str, list[Usd.Prim]] = {}
-    problems: list[str] = []
-    for prim in mjc_prims(stage)[0]:
-        path = joint_of(prim)
-        if path is not None and len(axes_of(stage.GetPrimAtPath(path))) == 1:
-            acting.setdefault(str(path), []).append(prim)
-        else:
-            problems.append(f"<{prim.GetPath()}> (acts on {f'<{path}>' if path else 'nothing'}: no joint of one axis)")
-    return acting, problems
 
 
 def _asymmetries(laws: Mapping[str, Law], limits: tuple[float, float]) -> list[tuple[str, str]]:

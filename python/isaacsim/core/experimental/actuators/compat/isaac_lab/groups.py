@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from ...hosts.port import ArticulationPort
-from ...motor_properties import effort_limits, read_property
+from ...motor_properties import JointValues, effort_limits, read_property, wanted_values
 from ...pipeline.entry import ActuatorConfig
 from ...specs.distributions import Uniform
 from ...specs.patterns import assigned
@@ -22,6 +22,8 @@ from .table import ResolutionTable, Row
 
 # names of properties of articulations that differ
 _THERE = {"friction": "static_friction"}
+# dry friction is static and dynamic there
+_DRY = ("friction", "dynamic_friction")
 
 
 @dataclass(frozen=True)
@@ -104,6 +106,26 @@ def values_of(articulation: ArticulationPort, stage: Any) -> dict[str, np.ndarra
     return found
 
 
+def with_own_values(
+    values: Mapping[str, np.ndarray], of_author: Iterable[JointValues], names: Sequence[str]
+) -> dict[str, np.ndarray]:
+    """Return properties of robots with those of the robots' author in place of fallbacks of actuators.
+
+    Args:
+        values: From `values_of`.
+        of_author: From `values_of_author`.
+        names: Names of the joints.
+    """
+    found = {name: column.copy() for name, column in values.items()}
+    for one in of_author:
+        columns = [names.index(name) for _, name in one.axes]
+        fields = _DRY if one.name == "friction" else (one.name,)
+        wanted = wanted_values(one, np.array([found[field][:, columns] for field in fields]))
+        for field, part in zip(fields, wanted, strict=True):
+            found[field][:, columns] = part
+    return found
+
+
 def resolve_groups(
     groups: Mapping[str, object], names: Sequence[str], robot: Mapping[str, np.ndarray], device: Any, rules: Rules
 ) -> Groups:
@@ -112,7 +134,7 @@ def resolve_groups(
     Args:
         groups: Cfgs by name of the group.
         names: Names of the robot's joints.
-        robot: Properties of the robots, see `values_of`.
+        robot: Properties of the robots, see `values_of` and `with_own_values`.
         device: Device of the efforts.
         rules: `documentation` or `code`, see `resolve.py`.
 

@@ -68,6 +68,7 @@ class MujocoArticulation(FixedTendons):
     """Robots on MuJoCo, with efforts of joint drives and signals for laws."""
 
     ONE_DRY_FRICTION = True
+    READS_MJC = True
 
     _backend: MujocoHost  # pyright: ignore[reportIncompatibleVariableOverride]
 

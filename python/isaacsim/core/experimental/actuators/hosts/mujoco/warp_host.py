@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 _IN = ("qpos", "qvel", "ctrl", "qfrc_applied")
 _OUT = ("qpos", "qvel", "qfrc_actuator", "sensordata")
+# state beside motion, which a model may have none of: a reset puts it back, and a model that changes keeps it
+_STATE = ("act", "history", "plastic")
 _MODULE = "mujoco_warp"
 
 
@@ -55,17 +57,23 @@ class MujocoWarpHost(MujocoHost):
             "qfrc_actuator": drive,
             "sensordata": sensors,
         }
+        states = {name: batch.bind(name) for name in _STATE}
+        self._states = [name for name, values in states.items() if values.size]
+        self._bound |= states
         return batch
 
     def _step_batch(self, batch: Batch, count: int) -> None:
         with wp.ScopedDevice("cpu"):
             model, data = self._of_now(batch)
-            for name in _IN:
+            for name in (*_IN, *self._states):
                 getattr(data, name).assign(np.ascontiguousarray(self._bound[name], np.float32))
             for _ in range(count):
                 self._library.step(model, data)
-            for name in _OUT:
+            # as in MuJoCo, that of a disabled actuator stays
+            still = self._bound["act"][:, self._silent_acts].copy()
+            for name in (*_OUT, *self._states):
                 self._bound[name][:] = getattr(data, name).numpy()
+            self._bound["act"][:, self._silent_acts] = still
         self._update_signals(np.arange(1))
 
     def _of_now(self, batch: Batch) -> tuple[Any, Any]:
@@ -85,6 +93,8 @@ class MujocoWarpHost(MujocoHost):
             except (NotImplementedError, ValueError) as error:
                 raise HostError(f"mujoco_warp cannot simulate this robot: {error} Use engine='mujoco'.") from error
             self._worlds, self._packed = there, packed.tobytes()
+            ranges = zip(model.actuator_actadr[disabled], model.actuator_actnum[disabled], strict=True)
+            self._silent_acts = [first + k for first, count in ranges for k in range(count)]
         return self._worlds
 
 

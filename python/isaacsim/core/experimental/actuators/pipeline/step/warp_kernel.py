@@ -143,7 +143,7 @@ _COMMAND = """
 """
 
 _STATE_OUT = """
-    # state out: a fault keeps the state
+    # state out: a fault keeps the state; one of the effort alone not that of laws that act late
     $state_out
 """
 
@@ -484,9 +484,14 @@ class _Law:
             evaluated: True if this phase evaluates the law; otherwise only a fault restores the previous state.
         """
         n, at, kept = self.state_number, f"{self.name}_at", self._state("kept")
+        # a value that is too large would never leave a ring
+        goes_on = bool(self.owner.LATE)
         lines = [
             self._place,
-            *_under("if fault != 0:", [f"after_{n}_{k}[{at}] = now_{n}_{k}[{at}]" for k in range(len(kept))]),
+            *_under(
+                "if (fault & ~EFFORT_FAULT) != 0:" if goes_on else "if fault != 0:",
+                [f"after_{n}_{k}[{at}] = now_{n}_{k}[{at}]" for k in range(len(kept))],
+            ),
         ]
         new = [f"after_{n}_{k}[{at}] = {name}" for k, name in enumerate(kept)]
         return [*lines, *_under("else:", new)] if evaluated else lines

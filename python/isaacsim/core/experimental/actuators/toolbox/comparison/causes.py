@@ -12,7 +12,7 @@ import numpy as np
 
 from ...specs.motors import MotorConfig
 from ...specs.stages import parts_of
-from .joint_order import exchanged_motors, exchanged_places, with_motors_of, with_order
+from .joint_order import exchanged_joints, exchanged_motors, with_motors_of, with_order
 from .run import Link, Run
 from .same import different, stage_values
 from .side import Side
@@ -35,17 +35,19 @@ class Cause:
         put_equal: Returns the two sides with it put equal, by what differs; None if their simulators cannot do that.
         is_switched_off: True of what simulators compute in ways of their own: it has no value to put equal, and is
             switched off on both sides instead.
+        comes_first: True of what the values of all other causes depend on, by which joint they are compared.
     """
 
     name: str
     find: Callable[[Run, Run], Found]
     put_equal: Callable[[Run, Run, Found], Pair | None]
     is_switched_off: bool = False
+    comes_first: bool = False
 
 
 def _joint_order() -> Cause:
     def find(first: Run, second: Run) -> Found:
-        places = exchanged_places(first.values, second.values)
+        places = exchanged_joints(first, second)
         motors = {} if places else exchanged_motors(first.values, second.values)
         return {
             (joint, "place" if places else "motor"): (f"of {joint}", f"of {other}")
@@ -55,11 +57,11 @@ def _joint_order() -> Cause:
         }
 
     def put_equal(first: Run, second: Run, found: Found) -> Pair:
-        if places := exchanged_places(first.values, second.values):
+        if places := exchanged_joints(first, second):
             return first.side, with_order(second.side, places)
         return first.side, with_motors_of(second.side, exchanged_motors(first.values, second.values))
 
-    return Cause("joint order", find, put_equal)
+    return Cause("joint order", find, put_equal, comes_first=True)
 
 
 def _step() -> Cause:

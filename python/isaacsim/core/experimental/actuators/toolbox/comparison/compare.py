@@ -118,8 +118,9 @@ def compare(
 
     Each cause that differs is made equal on the second side, which shows by how much the difference falls, and once
     applied to the first side alone, because causes can hide each other. The cause with the largest sum of both stays
-    equal. The others follow in the same way, until the motions agree or no cause is left. Contacts, speed limits,
-    friction and stops of two simulators have no common value; they are switched off on both sides.
+    equal. The others follow in the same way, until the motions agree or no cause is left. The order of joints comes
+    first, as it says which joints the other causes compare. Contacts, speed limits, friction and stops of two
+    simulators have no common value; they are switched off on both sides.
 
     Args:
         first: The side that the other one is made equal to.
@@ -226,9 +227,16 @@ class _Search:
         return difference(*(one.motion for one in runs)).mean
 
     def _best(self, left: Sequence[Cause], now: Difference) -> _Trial | None:
-        """Return the cause with the highest rank; None if nothing is left that differs."""
+        """Return the cause with the highest rank, or one that comes first; None if nothing is left that differs."""
         self._failed = {}
-        trials = [trial for cause in left if (trial := self._trial(cause)) is not None and trial.is_of_use(now)]
+        trials = []
+        for cause in left:
+            trial = self._trial(cause)
+            if trial is None or not trial.is_of_use(now):
+                continue
+            if cause.comes_first:
+                return trial
+            trials.append(trial)
         return max(trials, key=lambda one: one.weight(now, self._whole), default=None)
 
     def _trial(self, cause: Cause) -> _Trial | None:

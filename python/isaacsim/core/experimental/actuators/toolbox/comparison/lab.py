@@ -64,14 +64,21 @@ class LabMotors:
 
 
 def lab_motors(
-    groups: Any, names: list[str], robot: Mapping[str, np.ndarray], rules: Rules, *, one_dry_friction: bool
+    groups: Any,
+    names: list[str],
+    robot: Mapping[str, np.ndarray],
+    there: Mapping[str, np.ndarray],
+    rules: Rules,
+    *,
+    one_dry_friction: bool,
 ) -> LabMotors:
     """Return the motors of groups.
 
     Args:
         groups: Cfgs by name of the group, ours or Isaac Lab's own, or Isaac Lab's cfg of the articulation.
         names: Names of the robot's joints.
-        robot: Properties of the robot, from `compat.isaac_lab.groups.values_of`.
+        robot: Properties of the robot, from `compat.isaac_lab.groups.with_own_values`.
+        there: Those that joints without a motor have in the simulator, from `values_of` there.
         rules: Which value applies where cfg and robot differ.
         one_dry_friction: True for simulators whose static and dynamic friction are one.
 
@@ -86,7 +93,9 @@ def lab_motors(
     found = LabMotors({}, {}, {}, uncovered(of_groups, names), [])
     for group, resolved in resolved_of(of_groups, names, robot, rules).items():
         cfg, columns = of_groups[group]
-        joints = _Joints(resolved, {name: values[0, columns] for name, values in robot.items()}, one_dry_friction)
+        # a motor puts those of the author back, and a drive does not
+        own = there if resolved.model == IMPLICIT else robot
+        joints = _Joints(resolved, {name: values[0, columns] for name, values in own.items()}, one_dry_friction)
         if resolved.model == IMPLICIT:
             given = [joints.drive(at) for at in range(len(columns))]
             found.drives.update(zip(resolved.names, given, strict=True))

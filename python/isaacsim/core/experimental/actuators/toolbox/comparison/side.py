@@ -17,11 +17,12 @@ import numpy as np
 
 from ...articulation_actuators import ArticulationActuators
 from ...authoring import motors_of
-from ...compat.isaac_lab.groups import values_of
+from ...compat.isaac_lab.groups import values_of, with_own_values
 from ...compat.isaac_lab.resolve import Rules
 from ...errors import HostError
 from ...extras import needs
-from ...motor_properties import effort_limits
+from ...hosts.binding import Binding
+from ...motor_properties import effort_limits, values_of_author
 from ...pipeline.motors import resolve_motors
 from ...simulation import Simulation
 from ...specs.arguments import MODEL_FILES
@@ -32,6 +33,7 @@ from .lab import OF_DRIVES, drive_of, lab_motors
 if TYPE_CHECKING:
     from ...hosts.mujoco.newton_reader import NewtonReading
 
+_Values = Mapping[str, np.ndarray]
 _MUTED = (
     r".*(will vibrate at dt|may chatter|have no effort limit|have no motor and keep|no actuator found)",
     # a remedy for a step that is not the one of interest
@@ -149,7 +151,11 @@ def side_of(
         rest = {name: one for name, one in drives.items() if name not in own or own[name].controller is None}
         remarks = (f"{_IDLE}: {', '.join(idle)}.",) if idle else ()
         side = Side(os.fspath(file), engine, simulation.dt, own, rest, names, remarks=remarks)
-        return side if groups is None else _with_groups(side, groups, robot, values, rules)
+        if groups is None:
+            return side
+        axes = list(zip(robot.prototype_dof_paths, robot.dof_names, strict=True))
+        of_author = values_of_author(simulation, Binding(robot), axes)
+        return _with_groups(side, groups, robot, (with_own_values(values, of_author, robot.dof_names), values), rules)
 
 
 def _actuated(simulation: Simulation, robot: Any) -> list[str]:
@@ -167,15 +173,29 @@ def _drive_in(values: Mapping[str, np.ndarray], names: list[str], joint: str) ->
     return drive_of(*(float(values[field][0, names.index(joint)]) for field in OF_DRIVES))
 
 
-def _with_groups(side: Side, groups: object, robot: Any, values: Mapping[str, np.ndarray], rules: Rules) -> Side:
-    """Return a side with groups of Isaac Lab, which knows no other motors of its file."""
-    names = list(robot.dof_names)
-    found = lab_motors(groups, names, values, rules, one_dry_friction=getattr(robot, "ONE_DRY_FRICTION", False))
+def _with_groups(
+    side: Side,
+    groups: object,
+    robot: Any,
+    values: tuple[Mapping[str, np.ndarray], Mapping[str, np.ndarray]],
+    rules: Rules,
+) -> Side:
+    """Return a side with groups of Isaac Lab, which knows no other motors of its file.
+
+    Args:
+        side: The side without them.
+        groups: Cfgs by name.
+        robot: The robot.
+        values: Its properties, those of its author and those in the simulator.
+        rules: Which value applies where cfg and robot differ.
+    """
+    names, there = list(robot.dof_names), values[1]
+    found = lab_motors(groups, names, *values, rules, one_dry_friction=getattr(robot, "ONE_DRY_FRICTION", False))
     drives = {name: one for name, one in side.drives.items() if name in found.uncovered}
     # a drive without gains stands where the motor of the file would
     for name in found.uncovered:
         if side.has_motor(name):
-            drives[name] = _drive_in(values, names, name)
+            drives[name] = _drive_in(there, names, name)
     remarks = [_NOT_LAB, *found.remarks]
     if found.uncovered:
         remarks.append(f"Joints in no group keep their drives: {', '.join(found.uncovered)}.")

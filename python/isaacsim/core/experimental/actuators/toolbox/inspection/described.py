@@ -105,6 +105,7 @@ class InspectedJoint:
         driver: Path of the actuator, if it is usable.
         values: By name: lower_limit, upper_limit, effort_limit, velocity_limit, armature, friction, viscous_friction,
             drive_stiffness, drive_damping.
+        is_marked: Whether a mark tells fallbacks of its actuator from values of its author.
     """
 
     name: str
@@ -114,6 +115,7 @@ class InspectedJoint:
     driven_by: DrivenBy
     driver: str | None
     values: Mapping[str, InspectedValue]
+    is_marked: bool = False
 
     def value(self, name: str) -> float:
         """Return a number of `values`."""

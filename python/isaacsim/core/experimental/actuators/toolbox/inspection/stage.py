@@ -152,6 +152,7 @@ def _joint(
     stage: Stage, path: str, name: str, actuators: Sequence[InspectedActuator], problems: list[str]
 ) -> InspectedJoint:
     from ...usd.axes import is_angular
+    from ...usd.fallback_marks import is_marked
     from ...usd.joint_properties import axis_of
 
     axis = axis_of(stage, path, name)
@@ -160,7 +161,7 @@ def _joint(
     driver = next((actuator.path for actuator in actuators if actuator.usable and name in actuator.joints), None)
     has_drive = bool(values["drive_stiffness"].value or values["drive_damping"].value)
     by, driver = ("actuator", driver) if driver is not None else _driven_by(stage, path, has_drive)
-    return InspectedJoint(name, path, axis, linear, by, driver, values)
+    return InspectedJoint(name, path, axis, linear, by, driver, values, is_marked(stage, (path, axis)))
 
 
 def _driven_by(stage: Stage, path: str, has_drive: bool) -> tuple[DrivenBy, str | None]:

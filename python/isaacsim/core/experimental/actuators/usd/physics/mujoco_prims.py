@@ -7,9 +7,8 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from pxr import Sdf, Usd
 
-from ...specs.linear_actuators import Law, refused, target_ranges
 from ..authored import authored, authored_number, authored_numbers, targets
-from ..mjc_actuators import armature_of, joint_of, law_of_prim
+from ..mjc_actuators import Drive, drives_of, joint_of
 from ..schema import applied_schemas
 from .frames import Places
 from .joints import hardness
@@ -27,46 +26,33 @@ _OF_TENDON = {
 def read_actuators(prims: Sequence[Usd.Prim], axes: Mapping[Sdf.Path, list[Axis]]) -> list[str]:
     """Read `MjcActuator` prims as drives of axes without a drive; return the others, with reasons.
 
-    Those of one axis are one drive, as in MJCF: gains and constant efforts add up.
-
     Args:
         prims: The actuators.
         axes: Axes of each joint in the tree.
     """
     others: list[tuple[Usd.Prim, str]] = []
-    driven: dict[int, tuple[Axis, list[Usd.Prim]]] = {}
+    driven: dict[Sdf.Path, Axis] = {}
+    acting: dict[Sdf.Path, list[Usd.Prim]] = {}
     for prim in prims:
         axis, why = _driven(prim, axes)
         if axis is None:
             others.append((prim, why))
         elif axis.drive_stiffness == axis.drive_damping == 0.0:
-            driven.setdefault(id(axis), (axis, []))[1].append(prim)
-    for axis, acting in driven.values():
-        laws = {prim: law_of_prim(prim) for prim in acting}
-        linear = {prim: law for prim, law in laws.items() if isinstance(law, Law)}
-        if wrong := refused(laws, axis.name) or _constants_alone(linear):
-            others += wrong
-        else:
-            _drive(axis, linear)
-    return [f"<{prim.GetPath()}> ({why})" for prim, why in others]
+            joint = Sdf.Path(axis.joint)
+            driven[joint] = axis
+            acting.setdefault(joint, []).append(prim)
+    drives, undrivable = drives_of(acting, {joint: axis.name for joint, axis in driven.items()})
+    for joint, drive in drives.items():
+        _act(driven[joint], drive)
+    return [f"<{prim.GetPath()}> ({why})" for prim, why in (*others, *undrivable)]
 
 
-def _constants_alone(laws: Mapping[Usd.Prim, Law]) -> list[tuple[Usd.Prim, str]]:
-    """Actuators of one axis with a constant effort that no drive has, for it would be without gains."""
-    if any(law.kp or law.kd for law in laws.values()):
-        return []
-    return [(prim, "it pushes with a constant alone") for prim, law in laws.items() if law.const_effort]
-
-
-def _drive(axis: Axis, laws: Mapping[Usd.Prim, Law]) -> None:
-    """Let the drive of an axis do what actuators do."""
-    for prim, law in laws.items():
-        axis.drive_stiffness += law.kp
-        axis.drive_damping += law.kd
-        axis.drive_effort += law.const_effort
-        axis.drive_limit = min(axis.drive_limit, max(map(abs, law.bounds)))
-        axis.armature += armature_of(prim)
-    axis.position_range, axis.velocity_range = target_ranges(list(laws.values()))
+def _act(axis: Axis, drive: Drive) -> None:
+    """Let the drive of an axis, which has none, do what actuators do."""
+    axis.drive_stiffness, axis.drive_damping, axis.drive_effort = drive.stiffness, drive.damping, drive.effort
+    axis.drive_limit = min(axis.drive_limit, drive.limit)
+    axis.armature += drive.armature
+    axis.position_range, axis.velocity_range = drive.position_range, drive.velocity_range
 
 
 def read_tendons(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import PurePath
 from typing import Any
 
@@ -18,8 +18,9 @@ from ....specs.configs import (
 from ....specs.engine_friction import is_friction, portable_levels
 from ....specs.envelope import physx_limits
 from ....specs.fields import parameters_of
+from ....specs.stages import is_linked
 from ....specs.stand_ins import stand_in_for, stand_ins
-from ....specs.transmission import TransmissionConfig
+from ....specs.transmission import TransmissionConfig, armature
 from ....usd.edits import PropertyEdit, SplitEdit, StandInEdit
 from ..described import InspectedActuator, InspectedJoint
 from ..findings import Finding
@@ -110,6 +111,44 @@ def friction_fallback(checked: Checked) -> Iterator[Finding]:
             for joint in joints:
                 if has_friction(joint):
                     yield _fallback(checked, actuator, joint, stage)
+
+
+def unmarked_fallback(checked: Checked) -> Iterator[Finding]:
+    """Values of joints are those that their motors write for other programs, and no mark says so.
+
+    Files of version 0.9 and before have none. The values then count as those of the joint's author.
+    """
+    found = [(joint, names) for actuator, joints in _prims(checked) for joint, names in _unmarked(actuator, joints)]
+    if not found:
+        return
+    values = "; ".join(f"{joint.name} ({' and '.join(names)})" for joint, names in found)
+    yield Finding(
+        "unmarked-fallback",
+        "note",
+        found[0][0].path,
+        "joints have values that their motors write for other programs, without a mark, as in files of version 0.9 "
+        f"and before: {values}. They count as the joints' own, and stay when other motors replace these.",
+        "Nothing to do if they are the joints' own; else remove them and author the motors anew with add_motors.",
+    )
+
+
+def _unmarked(
+    actuator: InspectedActuator, joints: Iterable[InspectedJoint]
+) -> Iterator[tuple[InspectedJoint, list[str]]]:
+    """Iterate over joints without a mark that have values of their actuator, with the names of these."""
+    rotor = None if is_linked(actuator) else armature(actuator)
+    levels = [portable_levels(stage) for stage in actuator.stages if is_friction(stage)]
+    for joint in joints:
+        names = ["friction"] if any(_is_friction_of(joint, *one) for one in levels) else []
+        names += ["armature"] if rotor and _near(joint.value("armature"), rotor) else []
+        if names and not joint.is_marked:
+            yield joint, names
+
+
+def _is_friction_of(joint: InspectedJoint, coulomb: float, _static: float, damping: float) -> bool:
+    """Return True if a joint has the friction of a stage, and any."""
+    dry, viscous = joint.value("friction"), joint.value("viscous_friction")
+    return has_friction(joint) and any((dry, viscous)) and _near(dry, coulomb) and _near(viscous, damping)
 
 
 def has_friction(joint: InspectedJoint) -> bool:

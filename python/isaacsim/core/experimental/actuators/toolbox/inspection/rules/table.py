@@ -14,6 +14,7 @@ _FUNCTIONS: tuple[Rule, ...] = (
     portability.refused_elsewhere,
     portability.approximated,
     portability.friction_fallback,
+    portability.unmarked_fallback,
     drives.undriven_joint,
     drives.drive_and_actuator,
     drives.no_effort_limit,
