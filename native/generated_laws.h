@@ -1230,9 +1230,9 @@ inline Values<V, 6> measured(V position, V velocity, V dt, V joint_number, V las
     const V now = quantized(pick(noise > splat<V>(0.0f), exact + noise * drawn, exact), resolution, per_resolution);
     const V difference = (now - last_position) * per_dt;
     const V stored = quantized(velocity, velocity_resolution, per_velocity_resolution);
-    const V moved = pick(magnitude(difference) <= splat<V>(3.4028235e+38f), difference, velocity);
-    const V chosen = pick(of_register > splat<V>(0.5f), stored, moved);
-    const V raw = pick(last_position != last_position, velocity, chosen);
+    const V chosen = pick(of_register > splat<V>(0.5f), stored, difference);
+    const auto is_stored = (of_register > splat<V>(0.5f)) & (!(last_position != last_position));
+    const V raw = pick((magnitude(difference) <= splat<V>(3.4028235e+38f)) | is_stored, chosen, velocity);
     const V filtered = pick(kept > splat<V>(0.0f), kept * started(last_velocity, raw) + share * raw, raw);
     const V after = pick(samples < splat<V>(8.388606e+06f), samples + splat<V>(2.0f), splat<V>(0.0f));
     return {{now, filtered, lag, now, filtered, after}};

@@ -110,10 +110,10 @@ def measured(
     now = quantized(exact + noise * drawn if noise > 0.0 else exact, resolution, per_resolution)
     difference = (now - last_position) * per_dt
     stored = quantized(velocity, velocity_resolution, per_velocity_resolution)
-    # a difference that is no number would be one in all steps to come
-    moved = difference if wp.abs(difference) <= LARGEST else velocity
-    chosen = stored if of_register > 0.5 else moved
-    raw = velocity if wp.isnan(last_position) else chosen
+    # without a position before, or from a huge one, there is no difference; one that is infinite would stay for good
+    chosen = stored if of_register > 0.5 else difference
+    is_stored = of_register > 0.5 and not wp.isnan(last_position)
+    raw = chosen if wp.abs(difference) <= LARGEST or is_stored else velocity
     filtered = kept * started(last_velocity, raw) + share * raw if kept > 0.0 else raw
     after = samples + 2.0 if samples < MOST_SAMPLES else 0.0
     return now, filtered, lag, now, filtered, after

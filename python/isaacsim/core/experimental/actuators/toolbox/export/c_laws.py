@@ -139,9 +139,9 @@ static inline @values_6 @measured(float position, float velocity, float dt, floa
     const float now = @quantized(@pick(noise > (0.0f), exact + noise * drawn, exact), resolution, per_resolution);
     const float difference = (now - last_position) * per_dt;
     const float stored = @quantized(velocity, velocity_resolution, per_velocity_resolution);
-    const float moved = @pick(@magnitude(difference) <= (3.4028235e+38f), difference, velocity);
-    const float chosen = @pick(of_register > (0.5f), stored, moved);
-    const float raw = @pick(last_position != last_position, velocity, chosen);
+    const float chosen = @pick(of_register > (0.5f), stored, difference);
+    const int is_stored = (of_register > (0.5f)) & (!(last_position != last_position));
+    const float raw = @pick((@magnitude(difference) <= (3.4028235e+38f)) | is_stored, chosen, velocity);
     const float filtered = @pick(kept > (0.0f), kept * @started(last_velocity, raw) + share * raw, raw);
     const float after = @pick(samples < (8.388606e+06f), samples + (2.0f), (0.0f));
     return (@values_6){{now, filtered, lag, now, filtered, after}};
