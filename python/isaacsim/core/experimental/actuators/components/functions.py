@@ -25,7 +25,7 @@ functions. Coefficients: Cephes 2.8 (S. L. Moshier), single precision.
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
 
 import warp as wp
 
@@ -490,7 +490,7 @@ def _stribeck_back(x: float, y: float, by: float):
     wp.adjoint[y] += by * stribeck_slope_of_exponent(x, y)
 
 
-SLOPES: dict[Any, tuple[Any, ...]] = {
+SLOPES: dict[Callable[..., float], tuple[Callable[..., float], ...]] = {
     exp: (exp,),
     log: (log_slope,),
     sqrt: (sqrt_slope,),

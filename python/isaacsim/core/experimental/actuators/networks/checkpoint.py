@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Self
 
 from .network import Network
 from .torch_network import TorchNetwork
@@ -21,7 +21,7 @@ class Checkpoint:
     """
 
     network: Network | TorchNetwork
-    metadata: dict[str, Any]
+    metadata: dict[str, object]
     format: str
     digest: str
 
