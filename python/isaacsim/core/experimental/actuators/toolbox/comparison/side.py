@@ -31,6 +31,7 @@ from .lab import OF_DRIVES, drive_of, lab_motors
 
 if TYPE_CHECKING:
     from ...hosts.mujoco.newton_reader import NewtonReading
+    from ...hosts.physics_articulation import PhysicsArticulation
 
 _MUTED = (
     r".*(will vibrate at dt|may chatter|have no effort limit|have no motor and keep|no actuator found)",
@@ -152,7 +153,7 @@ def side_of(
         return side if groups is None else _with_groups(side, groups, robot, values, rules)
 
 
-def _actuated(simulation: Simulation, robot: Any) -> list[str]:
+def _actuated(simulation: Simulation, robot: PhysicsArticulation) -> list[str]:
     """Return the names of the joints with actuator prims."""
     if simulation.stage is None:
         return []
@@ -167,7 +168,9 @@ def _drive_in(values: Mapping[str, np.ndarray], names: list[str], joint: str) ->
     return drive_of(*(float(values[field][0, names.index(joint)]) for field in OF_DRIVES))
 
 
-def _with_groups(side: Side, groups: object, robot: Any, values: Mapping[str, np.ndarray], rules: Rules) -> Side:
+def _with_groups(
+    side: Side, groups: object, robot: PhysicsArticulation, values: Mapping[str, np.ndarray], rules: Rules
+) -> Side:
     """Return a side with groups of Isaac Lab, which knows no other motors of its file."""
     names = list(robot.dof_names)
     found = lab_motors(groups, names, values, rules, one_dry_friction=getattr(robot, "ONE_DRY_FRICTION", False))
@@ -212,7 +215,7 @@ def both_driven_alike(first: Side, second: Side) -> tuple[Side, Side, list[str]]
 
 
 @contextmanager
-def opened(side: Side) -> Iterator[tuple[Simulation, Any, ArticulationActuators | None]]:
+def opened(side: Side) -> Iterator[tuple[Simulation, PhysicsArticulation, ArticulationActuators | None]]:
     """Open the simulation of a side, its robot, and its actuators, if it has motors; it does not play yet."""
     with _quiet(), _simulation(side.file, side.dt, side.engine) as simulation:
         if not side.contacts:
@@ -275,14 +278,14 @@ def _implicit(side: Side, joint: str) -> MotorConfig:
     return dataclasses.replace(motor, others=[*motor.others, ImplicitConfig()])
 
 
-def _only_robot(simulation: Simulation, file: str | os.PathLike[str]) -> Any:
+def _only_robot(simulation: Simulation, file: str | os.PathLike[str]) -> PhysicsArticulation:
     robot = simulation.articulation("/")
     if len(robot.paths) != 1:
         raise ValueError(f"{file}: has {len(robot.paths)} robots: must have one. Give a file of one robot.")
     return robot
 
 
-def _by_joint(motors: Motors, robot: Any, simulation: Simulation) -> dict[str, MotorConfig]:
+def _by_joint(motors: Motors, robot: PhysicsArticulation, simulation: Simulation) -> dict[str, MotorConfig]:
     """Return the motor of each joint with the numbers of this joint."""
     names = list(robot.dof_names)
     found = resolve_motors(motors, names, names, 1, limits=functools.partial(effort_limits, robot, simulation.stage))
