@@ -25,7 +25,7 @@ functions. Coefficients: Cephes 2.8 (S. L. Moshier), single precision.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from typing import Any
 
 import warp as wp
 
@@ -490,7 +490,7 @@ def _stribeck_back(x: float, y: float, by: float):
     wp.adjoint[y] += by * stribeck_slope_of_exponent(x, y)
 
 
-SLOPES: dict[Callable[..., float], tuple[Callable[..., float], ...]] = {
+SLOPES: dict[Any, tuple[Any, ...]] = {
     exp: (exp,),
     log: (log_slope,),
     sqrt: (sqrt_slope,),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Self
 
@@ -21,7 +22,7 @@ class Checkpoint:
     """
 
     network: Network | TorchNetwork
-    metadata: dict[str, object]
+    metadata: Mapping[str, object]
     format: str
     digest: str
 

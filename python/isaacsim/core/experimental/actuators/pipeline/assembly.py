@@ -208,7 +208,7 @@ class Assembly:
                 found.setdefault(name, []).append((joints, array))
         return found
 
-    def set_custom_input(self, name: str, array: Array | None, num_dofs: int) -> None:
+    def set_custom_input(self, name: str, array: Any, num_dofs: int) -> None:
         """Read a custom input of `num_dofs` columns from this array from now on; None removes it.
 
         Raises:
